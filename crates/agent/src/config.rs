@@ -1,0 +1,1 @@
+//! What the lab tells the agent in the initramfs.

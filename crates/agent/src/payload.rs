@@ -1,0 +1,1 @@
+//! How a trial's capture leaves the machine.

@@ -1,0 +1,2 @@
+//! The `firstlight` command.
+fn main() {}

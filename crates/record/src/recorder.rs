@@ -1,0 +1,597 @@
+//! From events in any order to one sorted record.
+
+use crate::clock::{Clock, ClockId, ClockKind, Mapping, SyncPoint};
+use crate::event::{
+    Dependency, DependencyKind, Doubt, Fact, Mark, Message, Origin, Phase, SourceId, SourceInfo,
+    Span, SpanKind,
+};
+use crate::mark;
+use crate::name::{NameId, Names};
+use crate::note::{Note, NoteKind, Severity};
+use crate::time::Nanos;
+
+/// Kernel messages and `CLOCK_MONOTONIC` count from nearly, not exactly, the
+/// same instant. Without a reading of both, they are taken as equal, within
+/// this bound (the largest gap that was measured was 105 ms).
+const PRINTK_TO_MONOTONIC_ERROR_NS: u64 = 110_000_000;
+
+const CLOCKS_TAKEN_AS_EQUAL: NoteKind = NoteKind {
+    name: "clocks_taken_as_equal",
+    severity: Severity::Info,
+    advice: "the kernel log's clock and the monotonic clock were never read together and are \
+             taken as equal; a capture by the agent reads both",
+};
+
+const CLOCK_UNRELATED: NoteKind = NoteKind {
+    name: "clock_unrelated",
+    severity: Severity::Doubt,
+    advice: "nothing says how this source's clock relates to the others, so its zero is taken as \
+             theirs; give a source that has both, such as a serial log with kernel stamps",
+};
+
+/// Builds a [`Record`]: takes everything, in any order.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    names: Names,
+    sources: Vec<SourceInfo>,
+    clocks: Vec<Clock>,
+    sync: Vec<SyncPoint>,
+    marks: Vec<(ClockId, Mark)>,
+    spans: Vec<(ClockId, Span)>,
+    messages: Vec<(ClockId, Message)>,
+    text: String,
+    dependencies: Vec<Dependency>,
+    facts: Vec<Fact>,
+    notes: Vec<Note>,
+}
+
+/// A span about to be recorded: its clock, kind and evidence are known, the
+/// rest is filled in by name.
+#[derive(Clone, Copy, Debug)]
+pub struct SpanBuilder {
+    clock: ClockId,
+    span: Span,
+}
+
+impl SpanBuilder {
+    /// Where it ran.
+    #[must_use]
+    pub fn track(mut self, track: Option<NameId>) -> Self {
+        self.span.track = track;
+        self
+    }
+
+    /// When it began, in nanoseconds on its clock.
+    #[must_use]
+    pub fn start(mut self, ns: Option<i64>) -> Self {
+        self.span.start = ns.map(Nanos);
+        self
+    }
+
+    /// When it ended, in nanoseconds on its clock.
+    #[must_use]
+    pub fn end(mut self, ns: Option<i64>) -> Self {
+        self.span.end = ns.map(Nanos);
+        self
+    }
+
+    /// The duration that the source states.
+    #[must_use]
+    pub fn reported(mut self, ns: Option<i64>) -> Self {
+        self.span.reported = ns.map(Nanos);
+        self
+    }
+
+    /// What it returned.
+    #[must_use]
+    pub fn outcome(mut self, outcome: Option<i32>) -> Self {
+        self.span.outcome = outcome;
+        self
+    }
+
+    /// Why its numbers should not be taken at face value.
+    #[must_use]
+    pub fn doubt(mut self, doubt: Option<Doubt>) -> Self {
+        self.span.doubt = doubt;
+        self
+    }
+}
+
+impl Recorder {
+    /// An empty recorder.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Announces a source. A record holds at most 65,535 of them.
+    pub fn source(&mut self, name: &str, format: &'static str) -> SourceId {
+        let id = SourceId(u16::try_from(self.sources.len()).unwrap_or(u16::MAX));
+        self.sources.push(SourceInfo {
+            name: name.to_owned(),
+            format,
+            units: 0,
+            events: 0,
+            noted: 0,
+        });
+        id
+    }
+
+    /// The id of a name, new or known.
+    pub fn name(&mut self, name: &str) -> NameId {
+        self.names.intern(name)
+    }
+
+    /// The clock called `name`, new or known. Sources that read the same clock
+    /// of the same boot share it by its name; the finest resolution is kept.
+    pub fn clock(&mut self, name: &str, kind: ClockKind, resolution_ns: u64) -> ClockId {
+        let known = self.clocks.iter().position(|c| c.name == name);
+        let index = known.unwrap_or(self.clocks.len());
+        match self.clocks.get_mut(index) {
+            Some(c) if c.resolution_ns == 0 => c.resolution_ns = resolution_ns,
+            Some(c) if resolution_ns > 0 => c.resolution_ns = c.resolution_ns.min(resolution_ns),
+            Some(_) => {}
+            None => self.clocks.push(Clock {
+                name: name.to_owned(),
+                kind,
+                resolution_ns,
+                error_ns: None,
+            }),
+        }
+        ClockId(u16::try_from(index).unwrap_or(u16::MAX))
+    }
+
+    /// Says that clock `a` read `at_a` when clock `b` read `at_b`, both in
+    /// nanoseconds, within `error_ns`.
+    pub fn relate(
+        &mut self,
+        (a, at_a): (ClockId, i64),
+        (b, at_b): (ClockId, i64),
+        error_ns: u64,
+        origin: Option<Origin>,
+    ) {
+        self.sync.push(SyncPoint {
+            a,
+            at_a,
+            b,
+            at_b,
+            error_ns,
+            origin,
+        });
+    }
+
+    /// Counts one line or packet of `source` that became one or more events.
+    pub fn took(&mut self, source: SourceId) {
+        if let Some(s) = self.sources.get_mut(usize::from(source.0)) {
+            s.units += 1;
+            s.events += 1;
+        }
+    }
+
+    /// Counts one line or packet that became no event, and says why.
+    pub fn skipped(&mut self, origin: Origin, kind: &NoteKind) {
+        if let Some(s) = self.sources.get_mut(usize::from(origin.source.0)) {
+            s.units += 1;
+            s.noted += 1;
+        }
+        self.note(origin, kind, || String::new());
+    }
+
+    /// Notes something about events that are recorded: a doubt, a loss. The
+    /// detail is asked for at the first occurrence only.
+    pub fn note(&mut self, origin: Origin, kind: &NoteKind, detail: impl FnOnce() -> String) {
+        let place = Some(origin.source);
+        // From the end: the kinds of the source that is being read are there.
+        let known = self
+            .notes
+            .iter_mut()
+            .rev()
+            .find(|n| n.source == place && n.kind.name == kind.name);
+        match known {
+            Some(n) => {
+                n.count += 1;
+                if n.first.is_some_and(|f| origin < f) {
+                    n.first = Some(origin);
+                    n.detail = detail();
+                }
+            }
+            None => self.notes.push(Note {
+                kind: *kind,
+                count: 1,
+                source: place,
+                first: Some(origin),
+                detail: detail(),
+            }),
+        }
+    }
+
+    /// Notes something about the record as a whole.
+    pub fn note_whole(&mut self, kind: &NoteKind, detail: String) {
+        self.notes.push(Note {
+            kind: *kind,
+            count: 1,
+            source: None,
+            first: None,
+            detail,
+        });
+    }
+
+    /// An instant. `at` is in nanoseconds on `clock`.
+    pub fn mark(
+        &mut self,
+        clock: ClockId,
+        name: &str,
+        at: i64,
+        begins: Option<Phase>,
+        origin: Origin,
+    ) {
+        let name = self.names.intern(name);
+        let at = Nanos(at);
+        self.marks.push((
+            clock,
+            Mark {
+                name,
+                at,
+                begins,
+                origin,
+            },
+        ));
+    }
+
+    /// Begins a span; [`Self::span`] records it.
+    #[must_use]
+    pub fn span_of(
+        &self,
+        clock: ClockId,
+        kind: SpanKind,
+        name: NameId,
+        origin: Origin,
+    ) -> SpanBuilder {
+        SpanBuilder {
+            clock,
+            span: Span {
+                kind,
+                name,
+                track: None,
+                start: None,
+                end: None,
+                reported: None,
+                outcome: None,
+                doubt: None,
+                origin,
+            },
+        }
+    }
+
+    /// Records an interval.
+    pub fn span(&mut self, span: SpanBuilder) {
+        self.spans.push((span.clock, span.span));
+    }
+
+    /// Records a line of a log, in words.
+    ///
+    /// The texts of a record hold 4 GiB together; past that they are empty.
+    pub fn message(
+        &mut self,
+        clock: ClockId,
+        at: Option<i64>,
+        level: Option<u8>,
+        text: &str,
+        origin: Origin,
+    ) {
+        let (start, len) = match (u32::try_from(self.text.len()), u32::try_from(text.len())) {
+            (Ok(start), Ok(len)) if start.checked_add(len).is_some() => {
+                self.text.push_str(text);
+                (start, len)
+            }
+            _ => (0, 0),
+        };
+        self.messages.push((
+            clock,
+            Message {
+                at: at.map(Nanos),
+                level,
+                origin,
+                start,
+                len,
+            },
+        ));
+    }
+
+    /// Records that one unit depends on another.
+    pub fn dependency(&mut self, from: &str, to: &str, kind: DependencyKind, origin: Origin) {
+        let (from, to) = (self.names.intern(from), self.names.intern(to));
+        self.dependencies.push(Dependency {
+            from,
+            to,
+            kind,
+            origin,
+        });
+    }
+
+    /// Records something that holds for the whole boot.
+    pub fn fact(&mut self, key: &str, value: &str, origin: Origin) {
+        let (key, value) = (self.names.intern(key), self.names.intern(value));
+        self.facts.push(Fact { key, value, origin });
+    }
+
+    /// Brings everything onto one clock, moves zero to a mark, and sorts.
+    #[must_use]
+    pub fn finish(mut self) -> Record {
+        self.sort_sync();
+        let used = self.clocks_in_use();
+        self.assume_printk_is_monotonic(&used);
+        let reference = self.reference(&used);
+        let mapping = Mapping::new(reference, self.clocks.len(), &self.sync);
+        for (i, clock) in self.clocks.iter_mut().enumerate() {
+            let id = ClockId(u16::try_from(i).unwrap_or(u16::MAX));
+            clock.error_ns = mapping.error_ns(id);
+        }
+        let unrelated: Vec<String> = used
+            .iter()
+            .filter(|&&c| mapping.error_ns(c).is_none())
+            .filter_map(|c| self.clocks.get(usize::from(c.0)).map(|c| c.name.clone()))
+            .collect();
+        for name in unrelated {
+            self.note_whole(&CLOCK_UNRELATED, name);
+        }
+
+        let mut marks: Vec<Mark> = self
+            .marks
+            .into_iter()
+            .map(|(clock, mut m)| {
+                m.at = mapping.apply(clock, m.at.0);
+                m
+            })
+            .collect();
+        let names = &self.names;
+        marks.sort_by(|a, b| (a.at, a.origin).cmp(&(b.at, b.origin)));
+        let zero_mark = marks
+            .iter()
+            .find(|m| names.get(m.name) == mark::POWER_ON)
+            .or_else(|| marks.first());
+        let zero = zero_mark.map_or(Nanos::ZERO, |m| m.at);
+        let zero_name = zero_mark
+            .map_or("first-event", |m| names.get(m.name))
+            .to_owned();
+        for m in &mut marks {
+            m.at = m.at - zero;
+        }
+
+        let to_zero = |clock, t: Nanos| mapping.apply(clock, t.0) - zero;
+        let mut spans: Vec<Span> = self
+            .spans
+            .into_iter()
+            .map(|(clock, mut s)| {
+                s.start = s.start.map(|t| to_zero(clock, t));
+                s.end = s.end.map(|t| to_zero(clock, t));
+                s
+            })
+            .collect();
+        spans.sort_by(|a, b| {
+            let key = |s: &Span| (s.start.or(s.end), s.origin, s.kind);
+            key(a)
+                .cmp(&key(b))
+                .then_with(|| names.get(a.name).cmp(names.get(b.name)))
+        });
+        let mut messages: Vec<Message> = self
+            .messages
+            .into_iter()
+            .map(|(clock, mut m)| {
+                m.at = m.at.map(|t| to_zero(clock, t));
+                m
+            })
+            .collect();
+        // By evidence, not by time: stamps step backwards, and lines without
+        // a stamp belong where they stand.
+        messages.sort_by_key(|m| m.origin);
+        self.dependencies.sort_by(|a, b| {
+            let key = |d: &Dependency| (d.origin, d.kind);
+            key(a)
+                .cmp(&key(b))
+                .then_with(|| names.get(a.from).cmp(names.get(b.from)))
+                .then_with(|| names.get(a.to).cmp(names.get(b.to)))
+        });
+        self.facts.sort_by(|a, b| {
+            a.origin
+                .cmp(&b.origin)
+                .then_with(|| names.get(a.key).cmp(names.get(b.key)))
+        });
+        // Losses first: that is how they are shown.
+        self.notes.sort_by(|a, b| {
+            (b.kind.severity, a.source, a.kind.name, &a.detail).cmp(&(
+                a.kind.severity,
+                b.source,
+                b.kind.name,
+                &b.detail,
+            ))
+        });
+        Record {
+            names: self.names,
+            sources: self.sources,
+            clock: reference,
+            clocks: self.clocks,
+            zero: zero_name,
+            marks,
+            spans,
+            messages,
+            text: self.text,
+            dependencies: self.dependencies,
+            facts: self.facts,
+            notes: self.notes,
+        }
+    }
+
+    /// The order in which sources were read must not decide between two points.
+    fn sort_sync(&mut self) {
+        self.sync
+            .sort_by_key(|p| (p.error_ns, p.origin, p.at_a, p.at_b));
+    }
+
+    fn clocks_in_use(&self) -> Vec<ClockId> {
+        let mut used = vec![false; self.clocks.len()];
+        let of_marks = self.marks.iter().map(|(c, _)| c);
+        let of_spans = self.spans.iter().map(|(c, _)| c);
+        let of_messages = self.messages.iter().filter(|(_, m)| m.at.is_some());
+        for clock in of_marks.chain(of_spans).chain(of_messages.map(|(c, _)| c)) {
+            if let Some(u) = used.get_mut(usize::from(clock.0)) {
+                *u = true;
+            }
+        }
+        let ids = (0..=u16::MAX).map(ClockId);
+        ids.zip(used)
+            .filter(|(_, used)| *used)
+            .map(|(id, _)| id)
+            .collect()
+    }
+
+    fn assume_printk_is_monotonic(&mut self, used: &[ClockId]) {
+        let find = |kind| {
+            used.iter()
+                .copied()
+                .find(|c| self.clocks.get(usize::from(c.0)).map(|c| c.kind) == Some(kind))
+        };
+        let (Some(printk), Some(monotonic)) = (find(ClockKind::Printk), find(ClockKind::Monotonic))
+        else {
+            return;
+        };
+        let related = Mapping::new(printk, self.clocks.len(), &self.sync);
+        if related.error_ns(monotonic).is_none() {
+            let error = PRINTK_TO_MONOTONIC_ERROR_NS;
+            self.relate((printk, 0), (monotonic, 0), error, None);
+            self.note_whole(&CLOCKS_TAKEN_AS_EQUAL, String::new());
+        }
+    }
+
+    /// The clock that reaches furthest back, of those that carry events or are
+    /// related to one that does.
+    fn reference(&self, used: &[ClockId]) -> ClockId {
+        let mut candidates: Vec<ClockId> = used.to_vec();
+        for p in &self.sync {
+            for (a, b) in [(p.a, p.b), (p.b, p.a)] {
+                if used.contains(&a) && !candidates.contains(&b) {
+                    candidates.push(b);
+                }
+            }
+        }
+        candidates
+            .into_iter()
+            .min_by_key(|c| {
+                let clock = self.clocks.get(usize::from(c.0));
+                clock.map(|k| (k.kind, k.name.clone()))
+            })
+            .unwrap_or(ClockId(0))
+    }
+}
+
+/// One boot: sorted, on one clock, immutable.
+#[derive(Debug)]
+pub struct Record {
+    names: Names,
+    sources: Vec<SourceInfo>,
+    clock: ClockId,
+    clocks: Vec<Clock>,
+    zero: String,
+    marks: Vec<Mark>,
+    spans: Vec<Span>,
+    messages: Vec<Message>,
+    text: String,
+    dependencies: Vec<Dependency>,
+    facts: Vec<Fact>,
+    notes: Vec<Note>,
+}
+
+impl Record {
+    /// The name behind an id of this record; empty for an id of another one.
+    #[must_use]
+    pub fn name(&self, id: NameId) -> &str {
+        self.names.get(id)
+    }
+
+    /// The sources, in the order they were read.
+    #[must_use]
+    pub fn sources(&self) -> &[SourceInfo] {
+        &self.sources
+    }
+
+    /// The source behind an id of this record.
+    #[must_use]
+    pub fn source(&self, id: SourceId) -> Option<&SourceInfo> {
+        self.sources.get(usize::from(id.0))
+    }
+
+    /// The clock that all times are on; `None` if nothing carries a time.
+    #[must_use]
+    pub fn clock(&self) -> Option<&Clock> {
+        self.clocks.get(usize::from(self.clock.0))
+    }
+
+    /// Every clock that a source announced.
+    #[must_use]
+    pub fn clocks(&self) -> &[Clock] {
+        &self.clocks
+    }
+
+    /// The name of the mark at time zero.
+    #[must_use]
+    pub fn zero(&self) -> &str {
+        &self.zero
+    }
+
+    /// Instants, by time.
+    #[must_use]
+    pub fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// The earliest mark of this name.
+    #[must_use]
+    pub fn mark(&self, name: &str) -> Option<&Mark> {
+        self.marks.iter().find(|m| self.name(m.name) == name)
+    }
+
+    /// Intervals, by start (or by end, if the start was lost).
+    #[must_use]
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// Log lines, in the order of their evidence.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// What a log line says.
+    #[must_use]
+    pub fn text(&self, message: &Message) -> &str {
+        let start = message.start as usize;
+        let end = start.saturating_add(message.len as usize);
+        self.text.get(start..end).unwrap_or("")
+    }
+
+    /// Which unit depends on which.
+    #[must_use]
+    pub fn dependencies(&self) -> &[Dependency] {
+        &self.dependencies
+    }
+
+    /// What holds for the whole boot.
+    #[must_use]
+    pub fn facts(&self) -> &[Fact] {
+        &self.facts
+    }
+
+    /// The value of the first fact of this key.
+    #[must_use]
+    pub fn fact(&self, key: &str) -> Option<&str> {
+        let fact = self.facts.iter().find(|f| self.name(f.key) == key)?;
+        Some(self.name(fact.value))
+    }
+
+    /// The ledger, losses first.
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+}

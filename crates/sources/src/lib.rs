@@ -1,0 +1,76 @@
+//! Bytes to records: one module per format.
+//!
+//! A source never opens a file, never prints, and never fails on content:
+//! every line or packet becomes an event, or is counted in a note.
+
+pub mod kernel_log;
+pub mod serial;
+pub mod systemd;
+
+use record::Recorder;
+
+/// How sure a source is that some bytes are its format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sniff {
+    /// They are not.
+    No,
+    /// They could be; another source may know better.
+    Maybe,
+    /// They are.
+    Yes,
+}
+
+/// How many bytes from the start of an input [`Source::sniff`] is shown.
+pub const SNIFF_BYTES: usize = 64 * 1024;
+
+/// One raw input.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The file's name as the user gave it, or the capture member's.
+    pub name: &'a str,
+    /// All of it.
+    pub bytes: &'a [u8],
+}
+
+/// A format that can be read.
+pub trait Source: Sync {
+    /// The format's name, as captures and `--json` say it: `kernel-log`.
+    fn name(&self) -> &'static str;
+
+    /// Whether the first bytes (at most [`SNIFF_BYTES`]) look like this format.
+    fn sniff(&self, head: &[u8]) -> Sniff;
+
+    /// Reads all of `input`. Afterwards every line or packet of it was either
+    /// [taken](Recorder::took) or [skipped](Recorder::skipped).
+    fn read(&self, input: Input<'_>, recorder: &mut Recorder);
+}
+
+/// Every format, most particular first: the whole plug-in system.
+pub static SOURCES: &[&dyn Source] = &[
+    &systemd::Show,
+    &systemd::Plot,
+    &systemd::Analyze,
+    &systemd::Dump,
+    &serial::Serial,
+    &kernel_log::KernelLog,
+];
+
+/// The source called `name`.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static dyn Source> {
+    SOURCES.iter().copied().find(|s| s.name() == name)
+}
+
+/// The source that knows `head` best; of equals, the first of [`SOURCES`].
+#[must_use]
+pub fn sniff(head: &[u8]) -> Option<&'static dyn Source> {
+    let head = head.get(..SNIFF_BYTES).unwrap_or(head);
+    let mut best: Option<(Sniff, &'static dyn Source)> = None;
+    for &source in SOURCES {
+        let sure = source.sniff(head);
+        if sure > best.map_or(Sniff::No, |b| b.0) {
+            best = Some((sure, source));
+        }
+    }
+    best.map(|b| b.1)
+}

@@ -1,0 +1,1 @@
+//! Treatments: changes that can be planned, shown, applied and undone.

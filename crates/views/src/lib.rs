@@ -1,0 +1,1 @@
+//! What analyses answer, as terminal text, JSON, CSV and HTML.
