@@ -6,6 +6,7 @@
 pub mod kernel_log;
 pub mod serial;
 pub mod systemd;
+mod text;
 
 use record::Recorder;
 
