@@ -24,7 +24,7 @@ const WHOLE_SECONDS: NoteKind = NoteKind {
     name: "times_in_whole_seconds",
     severity: Severity::Doubt,
     advice: "`systemd-analyze dump` prints whole seconds of the time of day, so what is shorter is \
-             lost; `systemctl show` and `systemctl show '*'` give microseconds",
+             lost; `systemctl show` and `systemctl show --all '*'` give microseconds",
 };
 
 const OTHER_ZONE: NoteKind = NoteKind {

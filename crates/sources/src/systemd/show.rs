@@ -1,5 +1,5 @@
 //! The properties that `systemctl show` prints: of the manager alone, or of
-//! units (`systemctl show '*'`), or both in one file.
+//! units (`systemctl show --all '*'`), or both in one file.
 //!
 //! Units of the ledger are blocks of `KEY=VALUE` lines. Blank lines stand
 //! between them.
@@ -22,7 +22,7 @@ const NO_UNIT: NoteKind = NoteKind {
     name: "block_without_unit",
     severity: Severity::DataLoss,
     advice: "these properties do not say of which unit they are, or the block is torn; run \
-             `systemctl show '*'` without a list of properties, or with Id in it",
+             `systemctl show --all '*'` without a list of properties, or with Id in it",
 };
 
 const GLUED: NoteKind = NoteKind {
