@@ -174,7 +174,7 @@ impl Recorder {
             s.units += 1;
             s.noted += 1;
         }
-        self.note(origin, kind, || String::new());
+        self.note(origin, kind, String::new);
     }
 
     /// Notes something about events that are recorded: a doubt, a loss. The
