@@ -457,13 +457,16 @@ impl Recorder {
     }
 
     fn assume_printk_is_monotonic(&mut self, used: &[ClockId]) {
-        let find = |kind| {
+        let find = |holds: &dyn Fn(&Clock) -> bool| {
             used.iter()
                 .copied()
-                .find(|c| self.clocks.get(usize::from(c.0)).map(|c| c.kind) == Some(kind))
+                .find(|c| self.clocks.get(usize::from(c.0)).is_some_and(holds))
         };
-        let (Some(printk), Some(monotonic)) = (find(ClockKind::Printk), find(ClockKind::Monotonic))
-        else {
+        // By name: another clock of the kind may have a zero of its own, such
+        // as the start of userspace.
+        let printk = find(&|c| c.kind == ClockKind::Printk);
+        let monotonic = find(&|c| c.kind == ClockKind::Monotonic && c.name == "monotonic");
+        let (Some(printk), Some(monotonic)) = (printk, monotonic) else {
             return;
         };
         let related = Mapping::new(printk, self.clocks.len(), &self.sync);
