@@ -174,12 +174,23 @@ impl Recorder {
             s.units += 1;
             s.noted += 1;
         }
-        self.note(origin, kind, || String::new());
+        self.note(origin, kind, String::new);
     }
 
     /// Notes something about events that are recorded: a doubt, a loss. The
     /// detail is asked for at the first occurrence only.
     pub fn note(&mut self, origin: Origin, kind: &NoteKind, detail: impl FnOnce() -> String) {
+        self.note_many(origin, kind, 1, detail);
+    }
+
+    /// [Notes](Self::note) something that occurred `count` times, first at `origin`.
+    pub fn note_many(
+        &mut self,
+        origin: Origin,
+        kind: &NoteKind,
+        count: u64,
+        detail: impl FnOnce() -> String,
+    ) {
         let place = Some(origin.source);
         // From the end: the kinds of the source that is being read are there.
         let known = self
@@ -189,7 +200,7 @@ impl Recorder {
             .find(|n| n.source == place && n.kind.name == kind.name);
         match known {
             Some(n) => {
-                n.count += 1;
+                n.count = n.count.saturating_add(count);
                 if n.first.is_some_and(|f| origin < f) {
                     n.first = Some(origin);
                     n.detail = detail();
@@ -197,7 +208,7 @@ impl Recorder {
             }
             None => self.notes.push(Note {
                 kind: *kind,
-                count: 1,
+                count,
                 source: place,
                 first: Some(origin),
                 detail: detail(),

@@ -25,14 +25,32 @@
 //! caller can relate its clock to `printk`. A kernel without stamps is read by
 //! the host's: `host` then times initcalls, probes and milestones.
 
+mod call;
+mod journal;
+mod milestone;
+mod notes;
+mod pairs;
 mod reader;
+mod shape;
+mod walltime;
 
 pub(crate) use reader::{Outcome, Reader};
 
+use crate::text::{lines, without_controls};
 use crate::{Input, Sniff, Source};
-use record::Recorder;
+use record::{Origin, Recorder};
+use shape::Stamp;
 
-/// Kernel log lines.
+/// The kernel log: `dmesg` (also `-r`, `-x`, `-T`, `--json`), `/dev/kmsg`, a
+/// console's capture, `journalctl -k` (short, short-iso, short-monotonic, json)
+/// and syslog files.
+///
+/// Initcalls and probes become spans, milestones marks, all else messages. An
+/// initcall's times are the stamps of its two lines; the kernel's own number
+/// stands beside. A probe has one line only: its start is the stamp less the
+/// kernel's number, so the two agree by construction.
+///
+/// A unit is a line; in `dmesg --json` it is an object of the array.
 #[derive(Debug)]
 pub struct KernelLog;
 
@@ -41,9 +59,75 @@ impl Source for KernelLog {
         "kernel-log"
     }
 
-    fn sniff(&self, _head: &[u8]) -> Sniff {
-        Sniff::No
+    fn sniff(&self, head: &[u8]) -> Sniff {
+        if journal::dmesg_array(head).is_some() {
+            return Sniff::Yes;
+        }
+        let (mut seen, mut stamped, mut foreign) = (0_u32, 0_u32, 0_u32);
+        for line in lines(head) {
+            let clean = without_controls(line.bytes);
+            if clean.trim_ascii().is_empty() || clean.starts_with(b" ") {
+                continue;
+            }
+            seen += 1;
+            match kernel_like(&clean) {
+                Some(true) => stamped += 1,
+                Some(false) => foreign += 1,
+                None => {}
+            }
+        }
+        // A line under a host's stamp is for a source that knows the host.
+        match stamped {
+            0 if foreign == 0 => Sniff::No,
+            0 => Sniff::Maybe,
+            _ if foreign > stamped || stamped < seen / 8 => Sniff::Maybe,
+            _ => Sniff::Yes,
+        }
     }
 
-    fn read(&self, _input: Input<'_>, _recorder: &mut Recorder) {}
+    fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
+        let source = recorder.source(input.name, self.name());
+        let mut reader = Reader::new(source);
+        let origin = |offset| Origin { source, offset };
+        if let Some(start) = journal::dmesg_array(input.bytes) {
+            for piece in journal::pieces(input.bytes, start) {
+                let offset = piece.offset as u64;
+                let outcome = match piece.entry {
+                    Some(entry) => reader.entry(recorder, &entry, offset),
+                    None => Outcome::Noted(&notes::BAD_JSON),
+                };
+                match outcome {
+                    Outcome::Noted(kind) => recorder.skipped(origin(offset), kind),
+                    _ => recorder.took(source),
+                }
+            }
+        } else {
+            for line in lines(input.bytes) {
+                match reader.line(recorder, line.bytes, line.offset, None) {
+                    Outcome::Kernel { .. } => recorder.took(source),
+                    Outcome::Noted(kind) => recorder.skipped(origin(line.offset), kind),
+                    Outcome::Other => {
+                        reader.unstamped(recorder, line.bytes, origin(line.offset), None);
+                        recorder.took(source);
+                    }
+                }
+            }
+        }
+        reader.finish(recorder);
+    }
+}
+
+/// Whether a line is one of the kernel's: `Some(false)` if a host stamped it
+/// before, or a program of a journal wrote it.
+fn kernel_like(line: &[u8]) -> Option<bool> {
+    if line.starts_with(b"{") {
+        return journal::is_json(line).then(|| memchr::memmem::find(line, b"\"kernel\"").is_some());
+    }
+    let shaped = shape::shape(line);
+    match shaped.stamp {
+        Stamp::Printk(_) => Some(!shaped.host_stamped),
+        // Any syslog has such lines; the kernel's say so.
+        Stamp::Wall { .. } => Some(!shaped.by_program),
+        _ => None,
+    }
 }

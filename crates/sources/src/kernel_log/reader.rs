@@ -1,6 +1,28 @@
 //! The state between two lines of a kernel log.
 
-use record::{ClockId, NoteKind, Recorder, SourceId};
+use super::call::{self, Call, Function, Returned};
+use super::journal;
+use super::milestone::{At, Milestones};
+use super::notes::{self, Tally};
+use super::pairs::{End, Open, Pairs};
+use super::shape::{self, Shaped, Stamp};
+use crate::text::{lossy, without_controls, without_cr};
+use record::{ClockId, ClockKind, Doubt, NameId, NoteKind, Origin, Recorder, SourceId, SpanKind};
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// Longer lines are not read: the kernel's records end at 8 KiB, and the
+/// journal's JSON of one is some tens of KiB at most.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// The kernel's number and the stamps may differ by so much without a doubt.
+const AGREEMENT_NS: u64 = 1_000_000;
+
+/// Stamps of this step or more make a note.
+const COARSE_NS: u64 = 1_000_000_000;
+
+/// How many stamped lines are looked at for the name of a journal's host.
+const HOST_LINES: u64 = 100;
 
 /// What became of a line that a [`Reader`] was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +39,90 @@ pub(crate) enum Outcome {
     Other,
 }
 
+/// A stamp of the line, and the clock it is on.
+#[derive(Clone, Copy, Debug)]
+struct Time {
+    clock: ClockId,
+    ns: i64,
+    /// The step of the clock's stamps.
+    resolution_ns: u64,
+    printk: bool,
+}
+
 /// Reads kernel lines, one at a time.
 #[derive(Debug)]
 pub(crate) struct Reader {
     source: SourceId,
+    printk: Option<ClockId>,
+    monotonic: Option<ClockId>,
+    realtime: Option<(ClockId, u64)>,
+    /// The last stamp, to see steps.
+    last: Option<(ClockId, i64)>,
+    stamped: u64,
+    first_stamp: Option<(Origin, i64, bool)>,
+    zero_stretch: bool,
+    /// The host's name before each text, in `journalctl -o short-monotonic`.
+    host: Option<Vec<u8>>,
+    last_sequence: Option<u64>,
+    in_kmsg: bool,
+    later_boot: bool,
+    milestones: Milestones,
+    open: Pairs,
+    begun: u64,
+    /// Whether each duration so far was a whole number of ticks.
+    ticks_only: bool,
+    last_task: Option<(u64, NameId)>,
+    deferred: HashSet<NameId>,
+    /// For names that are put together, and texts that are unescaped.
+    name: String,
+    unescaped: Vec<u8>,
+    tallies: Tallies,
+}
+
+#[derive(Debug, Default)]
+struct Tallies {
+    torn: Tally,
+    glued: Tally,
+    records_lost: Tally,
+    lost_start: Tally,
+    lost_end: Tally,
+    ambiguous: Tally,
+    disagreement: Tally,
+    jiffy: Tally,
+    deferred: Tally,
+    backward: Tally,
+    zero: Tally,
+    coarse: Tally,
+    yearless: Tally,
+    unstamped: Tally,
 }
 
 impl Reader {
     /// A reader whose events and notes belong to `source`.
     pub(crate) fn new(source: SourceId) -> Self {
-        Self { source }
+        Self {
+            source,
+            printk: None,
+            monotonic: None,
+            realtime: None,
+            last: None,
+            stamped: 0,
+            first_stamp: None,
+            zero_stretch: true,
+            host: None,
+            last_sequence: None,
+            in_kmsg: false,
+            later_boot: false,
+            milestones: Milestones::default(),
+            open: Pairs::default(),
+            begun: 0,
+            ticks_only: true,
+            last_task: None,
+            deferred: HashSet::new(),
+            name: String::new(),
+            unescaped: Vec::new(),
+            tallies: Tallies::default(),
+        }
     }
 
     /// Reads one line. `offset` is where `bytes` begins in the source; `host`
@@ -38,13 +134,620 @@ impl Reader {
         offset: u64,
         host: Option<(ClockId, i64)>,
     ) -> Outcome {
-        let _ = (recorder, bytes, offset, host, self.source);
-        Outcome::Other
+        if self.later_boot {
+            return Outcome::Noted(&notes::LATER_BOOT);
+        }
+        if bytes.len() > LONGEST_LINE {
+            return Outcome::Noted(&notes::LINE_TOO_LONG);
+        }
+        let clean = without_controls(without_cr(bytes));
+        // With controls removed, places within the line are not those of the file.
+        let exact = matches!(clean, Cow::Borrowed(_));
+        let line: &[u8] = &clean;
+        if line.trim_ascii().is_empty() {
+            return Outcome::Noted(&notes::BLANK_LINE);
+        }
+        if self.in_kmsg && line.first() == Some(&b' ') {
+            return Outcome::Noted(&notes::KMSG_PROPERTY);
+        }
+        if line.first() == Some(&b'{') && journal::is_json(line) {
+            return match journal::entry(line) {
+                Some(entry) => self.entry(recorder, &entry, offset),
+                None => Outcome::Noted(&notes::BAD_JSON),
+            };
+        }
+        let shaped = self.without_host(shape::shape(line));
+        self.in_kmsg = shaped.sequence.is_some();
+        self.pieces(recorder, line, shaped, offset, exact, host)
+    }
+
+    /// A line, and the lines that are glued to its end.
+    fn pieces(
+        &mut self,
+        recorder: &mut Recorder,
+        line: &[u8],
+        mut shaped: Shaped<'_>,
+        offset: u64,
+        exact: bool,
+        host: Option<(ClockId, i64)>,
+    ) -> Outcome {
+        let mut outcome = Outcome::Other;
+        let mut at = 0;
+        loop {
+            let glued = match shaped.sequence {
+                None => shape::glued(shaped.text),
+                Some(_) => None,
+            };
+            let origin = self.origin(offset, if exact { at } else { 0 });
+            let rest = glued.and_then(|cut| {
+                let (head, tail) = shaped.text.split_at_checked(cut)?;
+                shaped.text = head;
+                Some(tail)
+            });
+            if rest.is_some() {
+                self.tallies.glued.add(origin, String::new);
+            }
+            let empty = rest.is_some() && shaped.stamp == Stamp::None && shaped.text.is_empty();
+            if !empty {
+                match (self.piece(recorder, shaped, origin, host), outcome) {
+                    (Outcome::Kernel { printk_ns }, Outcome::Kernel { printk_ns: first }) => {
+                        outcome = Outcome::Kernel {
+                            printk_ns: first.or(printk_ns),
+                        };
+                    }
+                    (Outcome::Other, _) if rest.is_some() => {
+                        self.unstamped(recorder, shaped.text, origin, host);
+                        outcome = Outcome::Kernel { printk_ns: None };
+                    }
+                    (new, Outcome::Other) => outcome = new,
+                    // Events of the line are recorded: it stays taken.
+                    (_, old) => outcome = old,
+                }
+            }
+            let Some(tail) = rest else { break };
+            at = line.len().saturating_sub(tail.len());
+            shaped = shape::shape(tail);
+        }
+        outcome
+    }
+
+    const fn origin(&self, offset: u64, within: usize) -> Origin {
+        Origin {
+            source: self.source,
+            offset: offset.saturating_add(within as u64),
+        }
+    }
+
+    /// `[    1.234567] host kernel: text` is the journal's: its clock is the
+    /// monotonic one, and the host is no part of the text.
+    fn without_host<'a>(&mut self, mut shaped: Shaped<'a>) -> Shaped<'a> {
+        let Stamp::Printk(ns) = shaped.stamp else {
+            return shaped;
+        };
+        if let Some(host) = &self.host {
+            let text = shaped.text.strip_prefix(host.as_slice());
+            if let Some(text) = text.and_then(|t| t.strip_prefix(b" ")) {
+                let kernel = text.strip_prefix(b"kernel:");
+                shaped.by_program = kernel.is_none();
+                shaped.text = kernel.map_or(text, |t| t.strip_prefix(b" ").unwrap_or(t));
+                shaped.stamp = Stamp::Monotonic(ns);
+            }
+        } else if self.stamped < HOST_LINES
+            && shaped.sequence.is_none()
+            && let Some((host, text)) = shape::host_and_kernel(shaped.text)
+        {
+            self.host = Some(host.to_vec());
+            shaped.text = text;
+            shaped.stamp = Stamp::Monotonic(ns);
+        }
+        shaped
+    }
+
+    /// A record of `journalctl -o json` or `dmesg --json`.
+    pub(super) fn entry(
+        &mut self,
+        recorder: &mut Recorder,
+        entry: &journal::Entry,
+        offset: u64,
+    ) -> Outcome {
+        if self.later_boot {
+            return Outcome::Noted(&notes::LATER_BOOT);
+        }
+        let text = without_controls(without_cr(&entry.text));
+        let shaped = Shaped {
+            stamp: entry.stamp,
+            level: entry.level,
+            caller: entry.caller,
+            by_program: entry.by_program,
+            sequence: None,
+            host_stamped: false,
+            text: &text,
+        };
+        let origin = self.origin(offset, 0);
+        match self.piece(recorder, shaped, origin, None) {
+            Outcome::Other => {
+                self.unstamped(recorder, &text, origin, None);
+                Outcome::Kernel { printk_ns: None }
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Records a line that carries no time of its own, as text.
+    pub(super) fn unstamped(
+        &mut self,
+        recorder: &mut Recorder,
+        text: &[u8],
+        origin: Origin,
+        host: Option<(ClockId, i64)>,
+    ) {
+        let (clock, ns) = match host {
+            Some((clock, ns)) => (clock, Some(ns)),
+            None => (self.any_clock(recorder), None),
+        };
+        if ns.is_none() {
+            self.tallies.unstamped.add(origin, String::new);
+        }
+        let text = without_controls(without_cr(text));
+        recorder.message(clock, ns, None, &lossy(&text), origin);
+    }
+
+    /// A clock for what has no time.
+    fn any_clock(&mut self, recorder: &mut Recorder) -> ClockId {
+        let known = self.last.map(|l| l.0);
+        known.unwrap_or_else(|| self.printk_clock(recorder))
+    }
+
+    fn printk_clock(&mut self, recorder: &mut Recorder) -> ClockId {
+        *self
+            .printk
+            .get_or_insert_with(|| recorder.clock("printk", ClockKind::Printk, 1_000))
+    }
+
+    /// The line's time; the host's where the kernel stamps nothing.
+    fn time(
+        &mut self,
+        recorder: &mut Recorder,
+        stamp: Stamp,
+        origin: Origin,
+        host: Option<(ClockId, i64)>,
+    ) -> Option<Time> {
+        let time = |clock, ns, resolution_ns| Time {
+            clock,
+            ns,
+            resolution_ns,
+            printk: false,
+        };
+        match stamp {
+            Stamp::Printk(ns) => Some(Time {
+                printk: true,
+                ..time(self.printk_clock(recorder), ns, 1_000)
+            }),
+            Stamp::Monotonic(ns) => {
+                let clock = *self.monotonic.get_or_insert_with(|| {
+                    recorder.clock("monotonic", ClockKind::Monotonic, 1_000)
+                });
+                Some(time(clock, ns, 1_000))
+            }
+            Stamp::Wall {
+                ns,
+                resolution_ns,
+                yearless,
+            } => {
+                let clock = match self.realtime {
+                    Some((clock, known)) if known <= resolution_ns => clock,
+                    _ => {
+                        let clock = recorder.clock("realtime", ClockKind::Wall, resolution_ns);
+                        self.realtime = Some((clock, resolution_ns));
+                        clock
+                    }
+                };
+                if resolution_ns >= COARSE_NS {
+                    self.tallies.coarse.add(origin, String::new);
+                }
+                if yearless {
+                    self.tallies.yearless.add(origin, String::new);
+                }
+                Some(time(clock, ns, resolution_ns))
+            }
+            // In a log with stamps, a line without one is other output.
+            Stamp::None if self.stamped == 0 => host.map(|(clock, ns)| time(clock, ns, 1_000)),
+            Stamp::None => None,
+        }
+    }
+
+    /// Records one line.
+    fn piece(
+        &mut self,
+        recorder: &mut Recorder,
+        shaped: Shaped<'_>,
+        origin: Origin,
+        host: Option<(ClockId, i64)>,
+    ) -> Outcome {
+        let Some(time) = self.time(recorder, shaped.stamp, origin, host) else {
+            if shaped.level.is_none() {
+                return Outcome::Other;
+            }
+            let clock = self.any_clock(recorder);
+            self.tallies.unstamped.add(origin, String::new);
+            recorder.message(clock, None, shaped.level, &lossy(shaped.text), origin);
+            return Outcome::Kernel { printk_ns: None };
+        };
+        let own_stamp = shaped.stamp != Stamp::None;
+        if own_stamp {
+            let back = self
+                .last
+                .is_some_and(|(c, ns)| c == time.clock && time.ns < ns);
+            let again = back || !time.printk;
+            if again && self.milestones.begins_again(shaped.text) {
+                self.later_boot = true;
+                return Outcome::Noted(&notes::LATER_BOOT);
+            }
+            self.stamp(recorder, time, origin);
+        }
+        if let Some(sequence) = shaped.sequence {
+            self.sequence(sequence, origin);
+        }
+        let at = At {
+            clock: time.clock,
+            ns: time.ns,
+            origin,
+        };
+        let unescaped;
+        let text = if shaped.sequence.is_some() && shaped.text.contains(&b'\\') {
+            let mut buffer = std::mem::take(&mut self.unescaped);
+            shape::unescape(shaped.text, &mut buffer);
+            unescaped = buffer;
+            &unescaped[..]
+        } else {
+            unescaped = Vec::new();
+            shaped.text
+        };
+        let said = self.words(recorder, at, time, shaped, text, own_stamp);
+        if unescaped.capacity() > 0 {
+            self.unescaped = unescaped;
+        }
+        if said {
+            Outcome::Kernel {
+                printk_ns: time.printk.then_some(time.ns),
+            }
+        } else {
+            Outcome::Other
+        }
+    }
+
+    /// Records what the text says; whether anything was recorded.
+    fn words(
+        &mut self,
+        recorder: &mut Recorder,
+        at: At,
+        time: Time,
+        shaped: Shaped<'_>,
+        text: &[u8],
+        own_stamp: bool,
+    ) -> bool {
+        match call::call(text) {
+            Some(Call::Begin { function, task }) => {
+                self.begin(recorder, at, function, task);
+                return true;
+            }
+            Some(Call::End { function, returned }) => {
+                self.end(recorder, at, time, shaped.caller, function, returned);
+                return true;
+            }
+            Some(Call::Probe { device, returned }) => {
+                self.probe(recorder, at, shaped.caller, device, returned);
+                return true;
+            }
+            Some(Call::Torn) => self.tallies.torn.add(at.origin, || excerpt(text)),
+            None => {}
+        }
+        let known = own_stamp || shaped.level.is_some();
+        let milestone = (known || self.milestones.may_be_kernel(text))
+            && self.milestones.line(recorder, at, text, shaped.by_program);
+        if milestone || known {
+            recorder.message(at.clock, Some(at.ns), shaped.level, &lossy(text), at.origin);
+            return true;
+        }
+        false
+    }
+
+    /// Keeps the books on stamps: the first, steps, zeros.
+    fn stamp(&mut self, recorder: &mut Recorder, time: Time, origin: Origin) {
+        self.stamped = self.stamped.saturating_add(1);
+        if self.first_stamp.is_none() {
+            self.first_stamp = Some((origin, time.ns, time.printk));
+            if time.printk {
+                let name = record::mark::KERNEL_CLOCK_START;
+                recorder.mark(time.clock, name, 0, Some(record::Phase::Kernel), origin);
+            }
+        }
+        if time.printk && self.zero_stretch {
+            if time.ns == 0 {
+                self.tallies.zero.add(origin, String::new);
+            } else {
+                self.zero_stretch = false;
+            }
+        }
+        if let Some((clock, ns)) = self.last
+            && clock == time.clock
+            && time.ns < ns
+        {
+            let back = ns.saturating_sub(time.ns);
+            self.tallies
+                .backward
+                .add(origin, || format!("first by {} us", back / 1_000));
+        }
+        self.last = Some((time.clock, time.ns));
+    }
+
+    /// Records of `/dev/kmsg` are numbered one by one.
+    fn sequence(&mut self, sequence: u64, origin: Origin) {
+        if let Some(last) = self.last_sequence {
+            let lost = sequence.saturating_sub(last).saturating_sub(1);
+            if lost > 0 {
+                self.tallies.records_lost.add_many(origin, lost, || {
+                    format!("first between {last} and {sequence}")
+                });
+            }
+        }
+        self.last_sequence = Some(sequence);
+    }
+
+    /// Symbol, and symbol with module, as names.
+    fn names(&mut self, recorder: &mut Recorder, function: Function<'_>) -> (NameId, NameId) {
+        let symbol = recorder.name(&lossy(function.symbol));
+        let Some(module) = function.module else {
+            return (symbol, symbol);
+        };
+        self.name.clear();
+        self.name.push_str(&lossy(function.symbol));
+        self.name.push_str(" [");
+        self.name.push_str(&lossy(module));
+        self.name.push(']');
+        (symbol, recorder.name(&self.name))
+    }
+
+    fn track(&mut self, recorder: &mut Recorder, task: Option<u64>) -> Option<NameId> {
+        let task = task?;
+        match self.last_task {
+            Some((known, name)) if known == task => Some(name),
+            _ => {
+                let name = recorder.name(&format!("task {task}"));
+                self.last_task = Some((task, name));
+                Some(name)
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        recorder: &mut Recorder,
+        at: At,
+        function: Function<'_>,
+        task: Option<u64>,
+    ) {
+        if task.is_none() {
+            let text = function.symbol;
+            self.tallies.torn.add(at.origin, || excerpt(text));
+        }
+        self.begun = self.begun.saturating_add(1);
+        let (symbol, name) = self.names(recorder, function);
+        let track = self.track(recorder, task);
+        let lost = self.open.begin(Open {
+            symbol,
+            name,
+            place: function.place,
+            task,
+            track,
+            clock: at.clock,
+            start: at.ns,
+            begun: self.begun,
+            ambiguous: false,
+            origin: at.origin,
+        });
+        if let Some(lost) = lost {
+            self.lost_end(recorder, lost);
+        }
+    }
+
+    fn lost_end(&mut self, recorder: &mut Recorder, open: Open) {
+        self.tallies.lost_end.add(open.origin, String::new);
+        let span = recorder.span_of(open.clock, SpanKind::Initcall, open.name, open.origin);
+        let doubt = Some(Doubt::LostEnd);
+        recorder.span(span.track(open.track).start(Some(open.start)).doubt(doubt));
+    }
+
+    fn end(
+        &mut self,
+        recorder: &mut Recorder,
+        at: At,
+        time: Time,
+        caller: Option<u64>,
+        function: Function<'_>,
+        returned: Returned,
+    ) {
+        if returned.torn {
+            let text = function.symbol;
+            self.tallies.torn.add(at.origin, || excerpt(text));
+        }
+        let quantum = self.is_quantised(at.origin, returned.after_ns);
+        let (symbol, name) = self.names(recorder, function);
+        let open = self.open.end(End {
+            symbol,
+            name,
+            place: function.place,
+            caller,
+        });
+        let Some(open) = open else {
+            self.tallies.lost_start.add(at.origin, String::new);
+            let track = self.track(recorder, caller);
+            let span = recorder.span_of(at.clock, SpanKind::Initcall, name, at.origin);
+            let doubt = Some(Doubt::LostStart);
+            let span = span.track(track).end(Some(at.ns)).doubt(doubt);
+            recorder.span(span.reported(returned.after_ns).outcome(returned.value));
+            return;
+        };
+        let torn = returned.torn || open.place.is_none() && function.place.is_some();
+        let doubt = if open.ambiguous {
+            self.tallies.ambiguous.add(at.origin, String::new);
+            Some(Doubt::Ambiguous)
+        } else if torn {
+            Some(Doubt::Torn)
+        } else {
+            self.doubt(at.origin, time, &open, returned.after_ns, quantum)
+        };
+        // A cut line does not say the module.
+        let name = if function.place.is_some() {
+            name
+        } else {
+            open.name
+        };
+        let track = match open.track {
+            None => self.track(recorder, caller),
+            track => track,
+        };
+        // Stamps of two clocks give no duration.
+        let end = (open.clock == at.clock).then_some(at.ns);
+        let span = recorder.span_of(open.clock, SpanKind::Initcall, name, open.origin);
+        let span = span.track(track).start(Some(open.start)).end(end);
+        let span = span.reported(returned.after_ns).outcome(returned.value);
+        recorder.span(span.doubt(doubt));
+    }
+
+    /// Why the kernel's number and the stamps differ, if they do.
+    fn doubt(
+        &mut self,
+        origin: Origin,
+        time: Time,
+        open: &Open,
+        reported: Option<i64>,
+        quantum: bool,
+    ) -> Option<Doubt> {
+        let wall = time.ns.saturating_sub(open.start);
+        if wall < 0 {
+            return Some(Doubt::BackwardStep);
+        }
+        let reported = reported?;
+        // Coarse stamps are off by up to their step.
+        let slack = match time.resolution_ns {
+            ..=AGREEMENT_NS => 0,
+            coarse => coarse,
+        };
+        if wall.abs_diff(reported) <= AGREEMENT_NS.saturating_add(slack) {
+            return None;
+        }
+        let name = || {
+            format!(
+                "first: {} us stamped, {} us said",
+                wall / 1_000,
+                reported / 1_000
+            )
+        };
+        self.tallies.disagreement.add(origin, name);
+        Some(if time.printk && open.start == 0 {
+            Doubt::ZeroClock
+        } else if self.begun != open.begun {
+            // The kernel keeps the start of one call, the last that began.
+            Doubt::Overlap
+        } else if quantum {
+            Doubt::JiffyClock
+        } else if wall > reported {
+            // The kernel reads its clock after the line of the start is out.
+            Doubt::Console
+        } else {
+            Doubt::Disagree
+        })
+    }
+
+    /// Whether the kernel's clock may still move in ticks: it has not said that
+    /// it changed its clock source, and each number so far is a whole number of
+    /// ticks (1, 3 1/3, 4 or 10 ms).
+    fn is_quantised(&mut self, origin: Origin, after_ns: Option<i64>) -> bool {
+        let Some(micros) = after_ns.map(|ns| ns / 1_000) else {
+            return false;
+        };
+        let of_300_hz = matches!(micros.saturating_mul(3) % 10_000, 0 | 9_997..);
+        self.ticks_only &= micros % 1_000 == 0 || of_300_hz;
+        let quantised = self.ticks_only && !self.milestones.clock_switched();
+        if quantised {
+            self.tallies.jiffy.add(origin, String::new);
+        }
+        quantised
+    }
+
+    /// A probe has no line at its start: it began the stated time before.
+    fn probe(
+        &mut self,
+        recorder: &mut Recorder,
+        at: At,
+        caller: Option<u64>,
+        device: &[u8],
+        returned: Returned,
+    ) {
+        self.is_quantised(at.origin, returned.after_ns);
+        let name = recorder.name(&lossy(device));
+        if returned.value.is_some_and(|v| v.unsigned_abs() == 517) {
+            self.tallies.deferred.add(at.origin, String::new);
+            self.deferred.insert(name);
+        }
+        if returned.torn {
+            self.tallies.torn.add(at.origin, || excerpt(device));
+        }
+        let track = self.track(recorder, caller);
+        let start = returned.after_ns.map(|ns| at.ns.saturating_sub(ns));
+        let span = recorder.span_of(at.clock, SpanKind::Probe, name, at.origin);
+        let span = span.track(track).start(start).end(Some(at.ns));
+        let span = span.reported(returned.after_ns).outcome(returned.value);
+        recorder.span(span.doubt(returned.torn.then_some(Doubt::Torn)));
     }
 
     /// Records what only the end of the log decides: starts without an end,
     /// and what was counted.
-    pub(crate) fn finish(self, recorder: &mut Recorder) {
-        let _ = recorder;
+    pub(crate) fn finish(mut self, recorder: &mut Recorder) {
+        for open in std::mem::take(&mut self.open).never_ended() {
+            self.lost_end(recorder, open);
+        }
+        if let Some((origin, ns, printk)) = self.first_stamp
+            && !self.milestones.kernel_started()
+            && (ns > 0 || !printk)
+        {
+            recorder.note(origin, &notes::LOG_START_LOST, || match printk {
+                true => format!("the first stamp is {} us", ns / 1_000),
+                false => String::new(),
+            });
+        }
+        self.milestones.finish(recorder);
+        let devices = self.deferred.len();
+        let deferred = &mut self.tallies.deferred;
+        deferred.describe(|count| format!("{count} deferrals on {devices} devices"));
+        // One line at zero is where the clock begins, not a stretch.
+        if self.tallies.zero.count() == 1 {
+            self.tallies.zero = Tally::default();
+        }
+        let t = self.tallies;
+        for (tally, kind) in [
+            (t.torn, &notes::TORN_LINE),
+            (t.glued, &notes::GLUED_LINE),
+            (t.records_lost, &notes::RECORDS_LOST),
+            (t.lost_start, &notes::LOST_INITCALL_START),
+            (t.lost_end, &notes::LOST_INITCALL_END),
+            (t.ambiguous, &notes::AMBIGUOUS_INITCALL),
+            (t.disagreement, &notes::DISAGREEMENT),
+            (t.jiffy, &notes::JIFFY_CLOCK),
+            (t.deferred, &notes::PROBE_DEFERRED),
+            (t.backward, &notes::BACKWARD_STEP),
+            (t.zero, &notes::ZERO_STAMP),
+            (t.coarse, &notes::COARSE_STAMPS),
+            (t.yearless, &notes::NO_YEAR),
+            (t.unstamped, &notes::UNSTAMPED_LINE),
+        ] {
+            tally.note(recorder, kind);
+        }
     }
+}
+
+/// The beginning of a text, for a note.
+fn excerpt(text: &[u8]) -> String {
+    lossy(text.get(..80).unwrap_or(text)).into_owned()
 }
