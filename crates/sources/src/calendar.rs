@@ -4,9 +4,8 @@
 /// from then up to the year 2261, the last one that nanoseconds in 64 bits reach.
 /// A 31st of any month is let through: logs are not wrong there.
 pub(crate) fn days(year: i64, month: i64, day: i64) -> Option<i64> {
-    let fits = (1970..=2261).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day);
+    let fits =
+        (1970..=2261).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
     if !fits {
         return None;
     }

@@ -123,6 +123,10 @@ impl Stages {
         })
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.stages.len()
+    }
+
     pub(super) fn get(&self, place: usize) -> Option<&Stage> {
         self.stages.get(place)
     }
@@ -147,18 +151,36 @@ mod tests {
     fn the_usual_banners_are_known() {
         let stages = Stages::builtin();
         for (line, name) in [
-            ("U-Boot SPL 2014.04-00014-g47880f5 (Apr 22 2014 - 13:23:54)", "U-Boot SPL"),
-            ("U-Boot 1.1.4-gcebe815a-dirty (Aug 16 2010 - 10:34:46)", "U-Boot"),
-            ("Texas Instruments X-Loader 1.41 (Sep  1 2010 - 13:43:00)", "X-Loader"),
+            (
+                "U-Boot SPL 2014.04-00014-g47880f5 (Apr 22 2014 - 13:23:54)",
+                "U-Boot SPL",
+            ),
+            (
+                "U-Boot 1.1.4-gcebe815a-dirty (Aug 16 2010 - 10:34:46)",
+                "U-Boot",
+            ),
+            (
+                "Texas Instruments X-Loader 1.41 (Sep  1 2010 - 13:43:00)",
+                "X-Loader",
+            ),
             ("NOTICE:  BL1: v2.8(release):v2.8", "TF-A BL1"),
             ("NOTICE:  BL31: Built : 12:00:00", "TF-A BL31"),
             ("I/TC: OP-TEE version: 3.20.0 (gcc)", "OP-TEE"),
-            ("barebox 2023.01.0 #1 Mon Jan 1 00:00:00 UTC 2023", "barebox"),
-            ("[NOTE ]  coreboot-4.19 Thu Jan 1 x86_32 bootblock starting (log level: 7)...", "coreboot bootblock"),
+            (
+                "barebox 2023.01.0 #1 Mon Jan 1 00:00:00 UTC 2023",
+                "barebox",
+            ),
+            (
+                "[NOTE ]  coreboot-4.19 Thu Jan 1 x86_32 bootblock starting (log level: 7)...",
+                "coreboot bootblock",
+            ),
             ("SeaBIOS (version 1.16.2-debian-1.16.2-1)", "SeaBIOS"),
             ("AT91Bootstrap 3.10.3 (2022-01-01)", "AT91Bootstrap"),
             ("Starting kernel ...", "loader-finished"),
-            ("Uncompressing Linux... done, booting the kernel.", "decompression-start"),
+            (
+                "Uncompressing Linux... done, booting the kernel.",
+                "decompression-start",
+            ),
             ("Linux version 6.1.0 (gcc)", "kernel-start"),
         ] {
             let found = stages.find(line).and_then(|at| stages.get(at));
@@ -179,7 +201,9 @@ mod tests {
     #[test]
     fn a_bad_table_is_refused_in_one_sentence() {
         let none = "[[stage]]\nname = \"x\"\nphase = \"loader\"\n";
-        let error = StagesError::NoPattern { name: "x".to_owned() };
+        let error = StagesError::NoPattern {
+            name: "x".to_owned(),
+        };
         assert_eq!(stages_from_toml(none), Err(error));
         for text in [
             "stage = 1",
