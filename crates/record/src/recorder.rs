@@ -174,7 +174,7 @@ impl Recorder {
             s.units += 1;
             s.noted += 1;
         }
-        self.note(origin, kind, || String::new());
+        self.note(origin, kind, String::new);
     }
 
     /// Notes something about events that are recorded: a doubt, a loss. The
@@ -345,7 +345,7 @@ impl Recorder {
             })
             .collect();
         let names = &self.names;
-        marks.sort_by(|a, b| (a.at, a.origin).cmp(&(b.at, b.origin)));
+        marks.sort_by_key(|m| (m.at, m.origin));
         let zero_mark = marks
             .iter()
             .find(|m| names.get(m.name) == mark::POWER_ON)
