@@ -135,7 +135,7 @@ fn write_log(path: &Path, lines: u64) -> Result<()> {
     let mut i: u64 = 0;
     while written < lines {
         us += 17 + i % 23;
-        let module = if i % 3 == 0 {
+        let module = if i.is_multiple_of(3) {
             format!(" [driver_{}]", i % 211)
         } else {
             String::new()
