@@ -356,7 +356,7 @@ impl Recorder {
             })
             .collect();
         let names = &self.names;
-        marks.sort_by(|a, b| (a.at, a.origin).cmp(&(b.at, b.origin)));
+        marks.sort_by_key(|m| (m.at, m.origin));
         let zero_mark = marks
             .iter()
             .find(|m| names.get(m.name) == mark::POWER_ON)

@@ -2,6 +2,7 @@
 
 use record::{ClockId, NameId, Origin};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// How many calls of functions that share a symbol with another open one are
 /// kept. Kernels have a handful; only a damaged log has more.
@@ -86,10 +87,11 @@ impl Pairs {
         } else {
             None
         };
-        if self.oldest.contains_key(&open.symbol) {
-            self.namesakes.push(open);
-        } else {
-            self.oldest.insert(open.symbol, open);
+        match self.oldest.entry(open.symbol) {
+            Entry::Occupied(_) => self.namesakes.push(open),
+            Entry::Vacant(place) => {
+                place.insert(open);
+            }
         }
         lost
     }

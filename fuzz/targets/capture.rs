@@ -1,0 +1,16 @@
+#![no_main]
+
+use agent::capture::{Limits, read_tar};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let limits = Limits {
+        member: 1 << 20,
+        total: 1 << 22,
+    };
+    read_tar(bytes, limits).ok();
+    if let Ok(manifest) = sources::capture::manifest(bytes) {
+        let mut recorder = record::Recorder::new();
+        sources::capture::apply(&manifest, bytes, &mut recorder);
+        recorder.finish();
+    }
+});
