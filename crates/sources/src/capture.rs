@@ -2,7 +2,6 @@
 
 use agent::capture::{ClockInfo, Manifest, MarkInfo, VERSION};
 use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId};
-use serde::Deserialize;
 
 /// The format that a manifest counts as among a record's sources.
 pub const FORMAT: &str = "capture";
@@ -21,7 +20,7 @@ pub enum ManifestError {
     /// It is JSON, but not a manifest.
     #[error(
         "is not the manifest of a capture: expected the key \"firstlight_capture\" with the \
-         format's version, and there is none"
+         number of the format's version, and there is none"
     )]
     NotACapture,
     /// A later version of this program wrote it.
@@ -49,18 +48,14 @@ pub enum ManifestError {
 ///
 /// If it is no manifest, or one of a later version.
 pub fn manifest(bytes: &[u8]) -> Result<Manifest, ManifestError> {
-    #[derive(Deserialize)]
-    struct Version {
-        firstlight_capture: Option<u64>,
-    }
     // The version is read alone: of a later one, the rest may look different.
-    let version: serde_json::Value =
+    let any: serde_json::Value =
         serde_json::from_slice(bytes).map_err(|e| ManifestError::NotJson {
             at: place(bytes, &e),
             found: words(&e),
         })?;
-    let version = Version::deserialize(version).map_err(|_| ManifestError::NotACapture)?;
-    match version.firstlight_capture {
+    let version = any.get("firstlight_capture");
+    match version.and_then(serde_json::Value::as_u64) {
         None => Err(ManifestError::NotACapture),
         Some(found) if found > u64::from(VERSION) => Err(ManifestError::TooNew { found }),
         Some(_) => serde_json::from_slice(bytes).map_err(|e| ManifestError::Damaged {

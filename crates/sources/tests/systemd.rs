@@ -322,7 +322,7 @@ proptest! {
             assert_conserved(&read(*other, &bytes));
         }
         if name.ends_with(".txt") {
-            prop_assert_eq!(record.sources()[0].units, lines(&bytes));
+            prop_assert_eq!(record.sources()[0].units, common::lines(&bytes));
         }
     }
 
@@ -333,10 +333,4 @@ proptest! {
             assert_conserved(&read(*source, &bytes));
         }
     }
-}
-
-fn lines(bytes: &[u8]) -> u64 {
-    let ends = bytes.iter().filter(|&&b| b == b'\n').count();
-    let open = bytes.last().is_some_and(|&b| b != b'\n');
-    (ends + usize::from(open)) as u64
 }
