@@ -1,22 +1,44 @@
 //! Initcalls that have begun and not yet ended.
 
+use super::call::Function;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use record::{ClockId, NameId, Origin};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::hash::BuildHasher;
 
 /// How many calls of functions that share a symbol with another open one are
 /// kept. Kernels have a handful; only a damaged log has more.
 const MOST_NAMESAKES: usize = 256;
 
+/// A function, small enough to keep: of its words the hashes, since a line that
+/// ends a call need not look its name up then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key {
+    symbol: u64,
+    module: u64,
+    /// Offset and size; `None` if the line was cut.
+    place: Option<(u64, u64)>,
+}
+
+impl Key {
+    fn is(&self, other: &Self) -> bool {
+        let same = (self.place, self.module) == (other.place, other.module);
+        // A cut line may lack the module, too.
+        self.symbol == other.symbol && (same || self.is_cut() || other.is_cut())
+    }
+
+    /// Whether only the symbol was left of the line.
+    pub(super) const fn is_cut(&self) -> bool {
+        self.place.is_none()
+    }
+}
+
 /// An initcall that began.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
-    /// Its function's symbol, by which it is found.
-    pub symbol: NameId,
+    /// Its function, by which it is found.
+    pub key: Key,
     /// Symbol and module, as it is shown.
     pub name: NameId,
-    /// Offset and size; `None` if its line was cut.
-    pub place: Option<(u64, u64)>,
     /// The task that runs it.
     pub task: Option<u64>,
     /// That task's name.
@@ -36,26 +58,19 @@ pub(super) struct Open {
 /// What is known of an initcall that ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
-    /// Its function's symbol.
-    pub symbol: NameId,
-    /// Symbol and module.
-    pub name: NameId,
-    /// Offset and size; `None` if its line was cut.
-    pub place: Option<(u64, u64)>,
+    /// Its function.
+    pub key: Key,
     /// The task that printed the line.
     pub caller: Option<u64>,
 }
 
 impl End {
     fn fits(&self, open: &Open) -> bool {
-        let same_function = self.place.is_none()
-            || open.place.is_none()
-            || (self.place == open.place && self.name == open.name);
         let same_task = match (self.caller, open.task) {
             (Some(caller), Some(task)) => caller == task,
             _ => true,
         };
-        self.symbol == open.symbol && same_function && same_task
+        same_task && self.key.is(&open.key)
     }
 }
 
@@ -63,23 +78,33 @@ impl End {
 /// ones, which are rare.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    oldest: HashMap<NameId, Open>,
+    oldest: HashTable<Open>,
     namesakes: Vec<Open>,
+    hasher: DefaultHashBuilder,
 }
 
 impl Pairs {
+    /// What a function is found by.
+    #[inline]
+    pub(super) fn key(&self, function: Function<'_>) -> Key {
+        Key {
+            symbol: self.hasher.hash_one(function.symbol),
+            module: function.module.map_or(0, |m| self.hasher.hash_one(m)),
+            place: function.place,
+        }
+    }
+
     /// A call begins. Gives back a call that can have no end any more: an
     /// older one of the same function in the same task, whose end was lost.
     pub(super) fn begin(&mut self, open: Open) -> Option<Open> {
-        let Some(first) = self.oldest.get(&open.symbol) else {
-            self.oldest.insert(open.symbol, open);
+        let symbol = open.key.symbol;
+        let Some(first) = self.oldest.find(symbol, |o| o.key.symbol == symbol) else {
+            self.insert(open);
             return None;
         };
-        let same = |o: &Open| {
-            o.name == open.name && o.place == open.place && o.task.is_some() && o.task == open.task
-        };
+        let same = |o: &Open| open.key.is(&o.key) && o.task.is_some() && o.task == open.task;
         let lost = if same(first) {
-            self.take_oldest(open.symbol)
+            self.take_oldest(symbol)
         } else if let Some(at) = self.namesakes.iter().position(same) {
             Some(self.namesakes.remove(at))
         } else if self.namesakes.len() >= MOST_NAMESAKES {
@@ -87,11 +112,14 @@ impl Pairs {
         } else {
             None
         };
-        match self.oldest.entry(open.symbol) {
-            Entry::Occupied(_) => self.namesakes.push(open),
-            Entry::Vacant(place) => {
-                place.insert(open);
-            }
+        if self
+            .oldest
+            .find(symbol, |o| o.key.symbol == symbol)
+            .is_some()
+        {
+            self.namesakes.push(open);
+        } else {
+            self.insert(open);
         }
         lost
     }
@@ -99,47 +127,49 @@ impl Pairs {
     /// A call ended: the oldest that fits. The others that fit as well are
     /// ambiguous from now on, as is the one given back.
     pub(super) fn end(&mut self, end: End) -> Option<Open> {
-        let first = self.oldest.get(&end.symbol)?;
-        if self.namesakes.is_empty() {
-            return if end.fits(first) {
-                self.oldest.remove(&end.symbol)
-            } else {
-                None
-            };
-        }
+        let symbol = end.key.symbol;
+        let first = self.oldest.find(symbol, |o| o.key.symbol == symbol)?;
         let mut found = if end.fits(first) {
-            self.take_oldest(end.symbol)
+            self.take_oldest(symbol)?
         } else {
             let at = self.namesakes.iter().position(|o| end.fits(o))?;
-            Some(self.namesakes.remove(at))
+            self.namesakes.remove(at)
         };
-        let promoted = self.oldest.get_mut(&end.symbol);
-        for other in promoted.into_iter().chain(&mut self.namesakes) {
-            // Of two calls in one task the older must end later, if at all.
+        if self.oldest.is_empty() {
+            return Some(found);
+        }
+        let next = self.oldest.find_mut(symbol, |o| o.key.symbol == symbol);
+        for other in next.into_iter().chain(&mut self.namesakes) {
             if end.fits(other) {
                 other.ambiguous = true;
-                if let Some(found) = &mut found {
-                    found.ambiguous = true;
-                }
+                found.ambiguous = true;
             }
         }
-        found
+        Some(found)
     }
 
-    /// Takes the oldest call of `symbol`, and puts the next one in its place.
-    fn take_oldest(&mut self, symbol: NameId) -> Option<Open> {
-        let taken = self.oldest.remove(&symbol);
-        let next = self.namesakes.iter().position(|o| o.symbol == symbol);
-        if let Some(at) = next {
+    fn insert(&mut self, open: Open) {
+        self.oldest
+            .insert_unique(open.key.symbol, open, |o| o.key.symbol);
+    }
+
+    /// Takes the oldest call of a symbol, and puts the next one in its place.
+    fn take_oldest(&mut self, symbol: u64) -> Option<Open> {
+        let same = |o: &Open| o.key.symbol == symbol;
+        let taken = match self.oldest.find_entry(symbol, same) {
+            Ok(entry) => entry.remove().0,
+            Err(_) => return None,
+        };
+        if let Some(at) = self.namesakes.iter().position(same) {
             let next = self.namesakes.remove(at);
-            self.oldest.insert(symbol, next);
+            self.insert(next);
         }
-        taken
+        Some(taken)
     }
 
     /// What never ended, in the order of the log.
     pub(super) fn never_ended(self) -> Vec<Open> {
-        let mut open: Vec<Open> = self.oldest.into_values().collect();
+        let mut open: Vec<Open> = self.oldest.into_iter().collect();
         open.extend(self.namesakes);
         open.sort_unstable_by_key(|o| o.origin);
         open

@@ -21,6 +21,9 @@ const AGREEMENT_NS: u64 = 1_000_000;
 /// Stamps of this step or more make a note.
 const COARSE_NS: u64 = 1_000_000_000;
 
+/// How many names of tasks are kept at hand.
+const RECENT_TASKS: usize = 64;
+
 /// How many stamped lines are looked at for the name of a journal's host.
 const HOST_LINES: u64 = 100;
 
@@ -71,7 +74,8 @@ pub(crate) struct Reader {
     begun: u64,
     /// Whether each duration so far was a whole number of ticks.
     ticks_only: bool,
-    last_task: Option<(u64, NameId)>,
+    /// The names of tasks that were met, each at its number's place.
+    tasks: [Option<(u64, NameId)>; RECENT_TASKS],
     deferred: HashSet<NameId>,
     /// For names that are put together, and texts that are unescaped.
     name: String,
@@ -117,7 +121,7 @@ impl Reader {
             open: Pairs::default(),
             begun: 0,
             ticks_only: true,
-            last_task: None,
+            tasks: [None; RECENT_TASKS],
             deferred: HashSet::new(),
             name: String::new(),
             unescaped: Vec::new(),
@@ -494,27 +498,28 @@ impl Reader {
         self.last_sequence = Some(sequence);
     }
 
-    /// Symbol, and symbol with module, as names.
-    fn names(&mut self, recorder: &mut Recorder, function: Function<'_>) -> (NameId, NameId) {
-        let symbol = recorder.name(&lossy(function.symbol));
+    /// Symbol and module, as a name.
+    fn name_of(&mut self, recorder: &mut Recorder, function: Function<'_>) -> NameId {
+        let symbol = lossy(function.symbol);
         let Some(module) = function.module else {
-            return (symbol, symbol);
+            return recorder.name(&symbol);
         };
         self.name.clear();
-        self.name.push_str(&lossy(function.symbol));
+        self.name.push_str(&symbol);
         self.name.push_str(" [");
         self.name.push_str(&lossy(module));
         self.name.push(']');
-        (symbol, recorder.name(&self.name))
+        recorder.name(&self.name)
     }
 
     fn track(&mut self, recorder: &mut Recorder, task: Option<u64>) -> Option<NameId> {
         let task = task?;
-        match self.last_task {
+        let slot = self.tasks.get_mut((task % RECENT_TASKS as u64) as usize)?;
+        match *slot {
             Some((known, name)) if known == task => Some(name),
             _ => {
                 let name = recorder.name(&format!("task {task}"));
-                self.last_task = Some((task, name));
+                *slot = Some((task, name));
                 Some(name)
             }
         }
@@ -532,12 +537,11 @@ impl Reader {
             self.tallies.torn.add(at.origin, || excerpt(text));
         }
         self.begun = self.begun.saturating_add(1);
-        let (symbol, name) = self.names(recorder, function);
+        let name = self.name_of(recorder, function);
         let track = self.track(recorder, task);
         let lost = self.open.begin(Open {
-            symbol,
+            key: self.open.key(function),
             name,
-            place: function.place,
             task,
             track,
             clock: at.clock,
@@ -572,14 +576,9 @@ impl Reader {
             self.tallies.torn.add(at.origin, || excerpt(text));
         }
         let quantum = self.is_quantised(at.origin, returned.after_ns);
-        let (symbol, name) = self.names(recorder, function);
-        let open = self.open.end(End {
-            symbol,
-            name,
-            place: function.place,
-            caller,
-        });
-        let Some(open) = open else {
+        let key = self.open.key(function);
+        let Some(open) = self.open.end(End { key, caller }) else {
+            let name = self.name_of(recorder, function);
             self.tallies.lost_start.add(at.origin, String::new);
             let track = self.track(recorder, caller);
             let span = recorder.span_of(at.clock, SpanKind::Initcall, name, at.origin);
@@ -588,7 +587,7 @@ impl Reader {
             recorder.span(span.reported(returned.after_ns).outcome(returned.value));
             return;
         };
-        let torn = returned.torn || open.place.is_none() && function.place.is_some();
+        let torn = returned.torn || open.key.is_cut() && !key.is_cut();
         let doubt = if open.ambiguous {
             self.tallies.ambiguous.add(at.origin, String::new);
             Some(Doubt::Ambiguous)
@@ -598,10 +597,9 @@ impl Reader {
             self.doubt(at.origin, time, &open, returned.after_ns, quantum)
         };
         // A cut line does not say the module.
-        let name = if function.place.is_some() {
-            name
-        } else {
-            open.name
+        let name = match open.key.is_cut() && !key.is_cut() {
+            true => self.name_of(recorder, function),
+            false => open.name,
         };
         let track = match open.track {
             None => self.track(recorder, caller),
