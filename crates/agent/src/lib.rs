@@ -4,3 +4,4 @@
 pub mod capture;
 pub mod config;
 pub mod payload;
+pub mod storage;
