@@ -4,6 +4,7 @@ use crate::trial::{self, FOLDER, State};
 use crate::{finish, kmsg, serve};
 use agent::clocks::Stamp;
 use agent::config::{AgentConfig, FirstLight, MODULES, Model, Root};
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount, mount_move};
 use std::convert::Infallible;
 use std::error::Error;
@@ -100,7 +101,9 @@ fn load_modules() -> Result<(), Box<dyn Error>> {
         let known = MODULE_PARAMETERS.iter().find(|p| name.ends_with(p.0));
         let parameters = known.map_or(c"", |p| p.1);
         match rustix::system::finit_module(File::open(&path)?, parameters, 0) {
-            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Ok(()) | Err(Errno::EXIST) => {}
+            // A driver of hardware that is not there; others may still serve.
+            Err(Errno::NODEV) => kmsg::say(&format!("no hardware for {name}"))?,
             Err(e) => return Err(format!("the module {name} cannot be loaded: {e}").into()),
         }
     }
