@@ -11,6 +11,7 @@ use agent::config::{SECTOR_BYTES, Storage};
 use agent::storage::{Device, Kind, Request};
 use agent::sys::{Nbd, nbd, run_in_real_time};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::net::{RecvFlags, recv};
@@ -20,7 +21,7 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, IoSlice, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,9 @@ const FLUSH: u32 = 3;
 /// `NBD_FLAG_HAS_FLAGS | NBD_FLAG_SEND_FLUSH`.
 const FLAGS: u64 = 0b101;
 const EIO: u32 = 5;
+
+/// What memory has to be aligned to, to go past the page cache.
+const PAGE: usize = 4096;
 
 /// The most that one request moves; the kernel is told so.
 const MAX_REQUEST: usize = 512 << 10;
@@ -86,7 +90,13 @@ pub fn run() -> Result<(), Box<dyn Error>> {
     let size = config.root.as_ref().map_or(0, |root| root.size);
     rustix::process::setsid()?;
     run_in_real_time(PRIORITY)?;
-    let image = File::options().read(true).write(true).open(&memory)?;
+    // Past the page cache: another copy of the root there would cost time.
+    let direct = OFlags::DIRECT.bits().cast_signed();
+    let image = File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(direct)
+        .open(&memory)?;
     let (socket, kernels) = UnixStream::pair()?;
     let device = File::options().read(true).write(true).open(DEVICE)?;
     nbd(&device, Nbd::SetBlockSize, SECTOR_BYTES)?;
@@ -105,7 +115,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
         pending: Vec::with_capacity(256),
         input: Vec::with_capacity(4 * MAX_REQUEST),
         received: vec![0; MAX_REQUEST],
-        answer: vec![0; MAX_REQUEST],
+        block: vec![0; MAX_REQUEST + PAGE],
         open: true,
     };
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
@@ -135,7 +145,8 @@ struct Server {
     /// What came over the socket and is not yet a whole request.
     input: Vec<u8>,
     received: Vec<u8>,
-    answer: Vec<u8>,
+    /// Room for the bytes of one request and their alignment.
+    block: Vec<u8>,
     /// Whether more requests can come.
     open: bool,
 }
@@ -194,7 +205,11 @@ impl Server {
                     break;
                 };
                 // Written at once, so that no later read sees the old bytes.
-                if self.image.write_all_at(bytes, request.at).is_err() {
+                let written = aligned(&mut self.block, length).map(|room| {
+                    room.copy_from_slice(bytes);
+                    self.image.write_all_at(room, request.at)
+                });
+                if !matches!(written, Some(Ok(()))) {
                     error = EIO;
                 }
                 behind
@@ -220,17 +235,16 @@ impl Server {
     /// Answers the request that ends first, when it ends.
     fn answer_first(&mut self, end: u64) -> io::Result<()> {
         let mut pending = self.pending.remove(0);
-        let mut bytes = &mut [][..];
+        let mut bytes = &[][..];
         if pending.request.kind == Kind::Read {
             let length = usize::try_from(pending.request.bytes).unwrap_or(usize::MAX);
-            let room = self.answer.get_mut(..length);
-            match room.map(|room| {
-                self.image
-                    .read_exact_at(room, pending.request.at)
-                    .map(|()| room)
-            }) {
-                Some(Ok(read)) => bytes = read,
-                _ => pending.error = EIO,
+            let read = aligned(&mut self.block, length).and_then(|room| {
+                let read = self.image.read_exact_at(room, pending.request.at);
+                read.is_ok().then_some(&*room)
+            });
+            match read {
+                Some(read) => bytes = read,
+                None => pending.error = EIO,
             }
         }
         let mut header = [0; 16];
@@ -251,6 +265,12 @@ impl Server {
         }
         Ok(())
     }
+}
+
+/// `length` bytes of `block` that begin at a page, if it has as many.
+fn aligned(block: &mut [u8], length: usize) -> Option<&mut [u8]> {
+    let begin = block.as_ptr().align_offset(PAGE);
+    block.get_mut(begin..)?.get_mut(..length)
 }
 
 /// The parts of a request's header: type, handle, and what it means.
