@@ -17,16 +17,20 @@ pub(super) fn deferrals(view: &View<'_>) -> Option<Finding> {
         by_device.entry(span.name).or_insert((0, span)).0 += 1;
     }
     let mut devices: Vec<(usize, &Span)> = by_device.into_values().collect();
-    devices.sort_by_key(|(count, s)| (std::cmp::Reverse(*count), s.origin));
-    let evidence = devices.iter().take(SHOWN).map(|(count, s)| {
+    devices.sort_by_key(|(n, s)| (std::cmp::Reverse(*n), s.origin));
+    let evidence = devices.iter().take(SHOWN).map(|(n, s)| {
         let device = view.record.name(s.name);
-        view.evidence(format!("{device} was put off {count} times"), s.origin)
+        view.evidence(
+            format!("{device} was put off {}", count(*n, "time", "times")),
+            s.origin,
+        )
     });
     Some(Finding {
         id: "deferred-probes",
         title: format!(
-            "{} probes of {} devices were put off",
-            facts.deferrals, facts.deferred_devices
+            "{} put off, of {}",
+            count(facts.deferrals, "probe was", "probes were"),
+            count(facts.deferred_devices, "device", "devices")
         ),
         why: format!(
             "A driver came before what it needs and was tried again later. The attempts took {} \
@@ -38,4 +42,9 @@ pub(super) fn deferrals(view: &View<'_>) -> Option<Finding> {
         cost: "work on the device tree, the link order, or which drivers are modules".to_owned(),
         treatment: None,
     })
+}
+
+/// `1 device`, `2 devices`.
+fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
 }
