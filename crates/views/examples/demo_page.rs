@@ -304,11 +304,11 @@ fn userspace(b: &mut Boot, start: i64, treated: bool) -> i64 {
 
 fn experiment() -> Experiment {
     let variants: [(&str, i64); 5] = [
-        ("baseline", 6_084_158_925),
-        ("notests", 5_210_402_111),
-        ("quiet", 6_011_913_004),
-        ("mask-e2scrub", 6_083_290_550),
-        ("notests+quiet+mask", 4_878_455_021),
+        ("baseline", 5_212_304_118),
+        ("notests", 4_476_402_111),
+        ("quiet", 5_140_913_004),
+        ("mask-e2scrub", 4_958_290_550),
+        ("notests+quiet+mask", 4_222_455_021),
     ];
     let mut trials = Vec::new();
     for (variant, at) in variants {

@@ -30,13 +30,13 @@ pub fn blame(blame: &Blame, style: &Style) -> String {
         format!("{} {}", thousands(total), plural(blame.rows.len(), "row"))
     };
     screen.heading("What took longest", &about);
-    rows(&mut screen, &blame.rows, true);
+    rows(&mut screen, &blame.rows);
     legend(&mut screen, blame.rows.iter());
     screen.finish()
 }
 
 /// Rows as columns: time, bar, start, the source's own number, kind, name.
-pub(super) fn rows(screen: &mut Screen, rows: &[BlameRow], with_head: bool) {
+pub(super) fn rows(screen: &mut Screen, rows: &[BlameRow]) {
     let most = rows.iter().filter_map(BlameRow::duration).max();
     let most = most.unwrap_or(Nanos::ZERO);
     let kinds: BTreeSet<_> = rows.iter().map(|r| r.kind).collect();
@@ -44,23 +44,21 @@ pub(super) fn rows(screen: &mut Screen, rows: &[BlameRow], with_head: bool) {
     let show_reported = rows
         .iter()
         .any(|r| r.wall.is_some() && r.reported.is_some());
-    if with_head {
-        let mut head = format!(
-            "  {}  {}  {}",
-            right("time", TIME),
-            left("", BAR),
-            right("start", TIME)
-        );
-        if show_reported {
-            head += &format!("  {}", right("reported", TIME));
-        }
-        if show_kind {
-            head += &format!("  {}", left("kind", KIND));
-        }
-        head += "  name";
-        let head = screen.paint(DIM, &head);
-        screen.line(&head);
+    let mut head = format!(
+        "  {}  {}  {}",
+        right("time", TIME),
+        left("", BAR),
+        right("start", TIME)
+    );
+    if show_reported {
+        head += &format!("  {}", right("reported", TIME));
     }
+    if show_kind {
+        head += &format!("  {}", left("kind", KIND));
+    }
+    head += "  name";
+    let head = screen.paint(DIM, &head);
+    screen.line(&head);
     for row in rows {
         let duration = row.duration();
         let mut line = format!(

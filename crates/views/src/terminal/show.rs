@@ -183,7 +183,7 @@ fn longest(screen: &mut Screen, boot: &Boot) {
             about += &format!("; at least one ran for {}", k.busy);
         }
         screen.heading(&format!("Longest {}", plural(2, kind.as_str())), &about);
-        blame::rows(screen, &rows.rows, false);
+        blame::rows(screen, &rows.rows);
     }
     let rows = boot.longest.iter().flat_map(|(_, b)| &b.rows);
     blame::legend(screen, rows);
