@@ -1,5 +1,13 @@
 //! One log in every shape gives the same rows.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking"
+)]
+
 mod common;
 
 use common::{assert_conserved, sample};
