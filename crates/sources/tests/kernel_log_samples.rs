@@ -1,43 +1,27 @@
 //! Real logs against what other people's tools and scripts say of them.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking"
+)]
 
-use record::{Doubt, Record, Recorder, Span, SpanKind, mark};
+mod common;
+
+use record::{Doubt, Record, Span, SpanKind, mark};
 use serde_json::Value;
-use sources::Input;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-fn samples() -> PathBuf {
-    match std::env::var_os("FIRSTLIGHT_SAMPLES") {
-        Some(path) => path.into(),
-        None => PathBuf::from(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../../shared/samples"
-        )),
-    }
-}
-
-/// A sample's bytes and what is expected of it.
-fn sample(name: &str) -> Option<(Vec<u8>, Value)> {
-    let root = samples();
-    let Ok(bytes) = std::fs::read(root.join(name)) else {
-        eprintln!("skipped: {} not there", root.join(name).display());
-        return None;
-    };
-    let text = std::fs::read(root.join("expected.json")).unwrap();
-    let all: Value = serde_json::from_slice(&text).unwrap();
-    let expect = all["files"][name]["expect"].clone();
+/// A sample as a record, and what is expected of it.
+fn sample(name: &str) -> Option<(Record, Value)> {
+    let bytes = common::sample(name)?;
+    let expect = common::expected(name)?;
     assert!(expect.is_object(), "no expectations of {name}");
-    Some((bytes, expect))
-}
-
-fn read(bytes: &[u8]) -> Record {
-    let source = sources::sniff(bytes).unwrap();
+    let source = sources::sniff(&bytes).unwrap();
     assert_eq!(source.name(), "kernel-log");
-    let mut recorder = Recorder::new();
-    source.read(Input { name: "log", bytes }, &mut recorder);
-    recorder.finish()
+    Some((common::read(source, &bytes), expect))
 }
 
 fn of_kind(record: &Record, kind: SpanKind) -> Vec<&Span> {
@@ -66,8 +50,7 @@ const DISAGREE: [Doubt; 4] = [
 
 /// What holds for every sample.
 fn check(name: &str) -> Option<(Record, Value)> {
-    let (bytes, expect) = sample(name)?;
-    let record = read(&bytes);
+    let (record, expect) = sample(name)?;
     let source = &record.sources()[0];
     assert_eq!(source.units, expect["lines"].as_u64().unwrap());
     assert_eq!(source.units, source.events + source.noted);

@@ -339,26 +339,27 @@ fn relate_clocks(recorder: &mut Recorder, at: At, readings: &[u8]) -> Option<()>
             _ => None,
         }
     };
-    let ticks = value(b"counter")?;
-    let hz = value(b"hz").filter(|hz| *hz > 0)?;
+    let (ticks, hz) = (value(b"counter")?, value(b"hz")?);
     let monotonic_ns = i64::try_from(value(b"monotonic_ns")?).ok()?;
-    let ns = i128::from(ticks).checked_mul(1_000_000_000)? / i128::from(hz);
-    let ns = i64::try_from(ns).ok()?;
-    let resolution_ns = (1_000_000_000 / hz).max(1);
-    let counter = recorder.clock("counter", ClockKind::Counter, resolution_ns);
     let monotonic = recorder.clock("monotonic", ClockKind::Monotonic, 1);
-    let printk = recorder.clock("printk", ClockKind::Printk, 1_000);
-    let origin = Some(at.origin);
+    let monotonic = (monotonic, monotonic_ns);
     // The stamp is read when the line is written, right after the others. A
     // wall or a host that stamped it is too coarse to say so.
-    if at.clock == printk {
-        recorder.relate((counter, ns), (printk, at.ns), CLOCKS_ERROR_NS, origin);
+    let printk = recorder.clock("printk", ClockKind::Printk, 1_000);
+    let printk = (at.clock == printk).then_some((printk, at.ns));
+    let origin = Some(at.origin);
+    let Some(resolution_ns) = 1_000_000_000_u64.checked_div(hz) else {
+        // No counter on this machine; the rest still holds.
+        if let Some(printk) = printk {
+            recorder.relate(printk, monotonic, CLOCKS_ERROR_NS, origin);
+        }
+        return Some(());
+    };
+    let ns = i128::from(ticks).checked_mul(1_000_000_000)? / i128::from(hz);
+    let counter = recorder.clock("counter", ClockKind::Counter, resolution_ns.max(1));
+    let counter = (counter, i64::try_from(ns).ok()?);
+    for other in printk.into_iter().chain([monotonic]) {
+        recorder.relate(counter, other, CLOCKS_ERROR_NS, origin);
     }
-    recorder.relate(
-        (counter, ns),
-        (monotonic, monotonic_ns),
-        CLOCKS_ERROR_NS,
-        origin,
-    );
     Some(())
 }

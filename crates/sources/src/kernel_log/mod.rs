@@ -32,12 +32,15 @@ mod notes;
 mod pairs;
 mod reader;
 mod shape;
+#[cfg(test)]
+mod tests;
 mod walltime;
 
 pub(crate) use reader::{Outcome, Reader};
 
 use crate::text::{lines, without_controls};
 use crate::{Input, Sniff, Source};
+use call::Call;
 use record::{Origin, Recorder};
 use shape::Stamp;
 
@@ -64,6 +67,7 @@ impl Source for KernelLog {
             return Sniff::Yes;
         }
         let (mut seen, mut stamped, mut foreign) = (0_u32, 0_u32, 0_u32);
+        let mut bare = false;
         for line in lines(head) {
             let clean = without_controls(line.bytes);
             if clean.trim_ascii().is_empty() || clean.starts_with(b" ") {
@@ -73,12 +77,12 @@ impl Source for KernelLog {
             match kernel_like(&clean) {
                 Some(true) => stamped += 1,
                 Some(false) => foreign += 1,
-                None => {}
+                None => bare |= says_kernel(&clean),
             }
         }
         // A line under a host's stamp is for a source that knows the host.
         match stamped {
-            0 if foreign == 0 => Sniff::No,
+            0 if foreign == 0 && !bare => Sniff::No,
             0 => Sniff::Maybe,
             _ if foreign > stamped || stamped < seen / 8 => Sniff::Maybe,
             _ => Sniff::Yes,
@@ -115,6 +119,14 @@ impl Source for KernelLog {
         }
         reader.finish(recorder);
     }
+}
+
+/// Whether a line without a stamp says what only the kernel says.
+fn says_kernel(line: &[u8]) -> bool {
+    let shaped = shape::shape(line);
+    shaped.level.is_some()
+        || shaped.text.starts_with(b"Linux version ")
+        || call::call(shaped.text).is_some_and(|c| c != Call::Torn)
 }
 
 /// Whether a line is one of the kernel's: `Some(false)` if a host stamped it

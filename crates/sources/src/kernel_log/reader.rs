@@ -74,6 +74,8 @@ pub(crate) struct Reader {
     begun: u64,
     /// Whether each duration so far was a whole number of ticks.
     ticks_only: bool,
+    /// Whether a row's doubt was that the clock moved in ticks.
+    jiffy_doubt: bool,
     /// The names of tasks that were met, each at its number's place.
     tasks: [Option<(u64, NameId)>; RECENT_TASKS],
     deferred: HashSet<NameId>,
@@ -121,6 +123,7 @@ impl Reader {
             open: Pairs::default(),
             begun: 0,
             ticks_only: true,
+            jiffy_doubt: false,
             tasks: [None; RECENT_TASKS],
             deferred: HashSet::new(),
             name: String::new(),
@@ -649,6 +652,7 @@ impl Reader {
             // The kernel keeps the start of one call, the last that began.
             Doubt::Overlap
         } else if quantum {
+            self.jiffy_doubt = true;
             Doubt::JiffyClock
         } else if wall > reported {
             // The kernel reads its clock after the line of the start is out.
@@ -715,14 +719,18 @@ impl Reader {
                 false => String::new(),
             });
         }
-        self.milestones.finish(recorder);
         let devices = self.deferred.len();
         let deferred = &mut self.tallies.deferred;
         deferred.describe(|count| format!("{count} deferrals on {devices} devices"));
+        // Without the switch in the log, whole ticks may be chance.
+        if !self.milestones.clock_switched() && !self.jiffy_doubt {
+            self.tallies.jiffy = Tally::default();
+        }
         // One line at zero is where the clock begins, not a stretch.
         if self.tallies.zero.count() == 1 {
             self.tallies.zero = Tally::default();
         }
+        self.milestones.finish(recorder);
         let t = self.tallies;
         for (tally, kind) in [
             (t.torn, &notes::TORN_LINE),

@@ -109,6 +109,7 @@ fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
         stages,
         seen: vec![false; stages.len()],
         clock: None,
+        last: None,
         time: Unroller::default(),
         kernel: KernelReader::new(source),
         relation: Relation::default(),
@@ -122,6 +123,9 @@ fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
     }
     reader.finish(recorder);
 }
+
+/// How much of a line is searched for what begins a stage.
+const LONGEST_BANNER: usize = 4_096;
 
 /// Which lines are the boot's, by their numbers.
 ///
@@ -141,6 +145,8 @@ fn boot(bytes: &[u8], form: Option<Form>, stages: &Stages) -> std::ops::Range<us
             kernel = true;
             continue;
         }
+        // A banner is at the start of its line; longer lines are no banners.
+        let text = text.get(..LONGEST_BANNER).unwrap_or(text);
         let stage = stages.find(&screen(text)).and_then(|at| stages.get(at));
         let Some(phase) = stage.map(|s| s.phase()) else {
             continue;
@@ -165,6 +171,8 @@ struct Reader<'a> {
     /// The stages that were found.
     seen: Vec<bool>,
     clock: Option<ClockId>,
+    /// The last stamped line.
+    last: Option<(ClockId, i64)>,
     time: Unroller,
     kernel: KernelReader,
     relation: Relation,
@@ -208,8 +216,16 @@ impl Reader<'_> {
             self.unstamped(&bytes, origin, recorder);
             return;
         };
+        if form == Form::Seconds && self.time.goes_back(&stamp) && begins_kernel(text) {
+            // The loader stamped its own lines, and the kernel does so now.
+            self.form = None;
+            self.relation.join(self.last, origin, recorder);
+            self.unstamped(&bytes, origin, recorder);
+            return;
+        }
         let clock = self.clock(stamp.digits, recorder);
         let (at, step) = self.time.next(form, &stamp);
+        self.last = Some((clock, at));
         step_notes(step, clock, origin, recorder);
         let took = stamp.last.map(|last| last.saturating_sub(stamp.first));
         if took.is_some_and(|took| took < 0) {
@@ -327,6 +343,11 @@ fn step_notes(step: Step, clock: ClockId, origin: Origin, recorder: &mut Recorde
             recorder.note(origin, &note::RESET_UNSEEN, String::new);
         }
     }
+}
+
+/// Whether this is the first line of a kernel.
+fn begins_kernel(text: &[u8]) -> bool {
+    text.starts_with(b"Linux version ") || text.starts_with(b"Booting Linux on ")
 }
 
 /// Whether the kernel stamped this text: `[    1.234567] `.

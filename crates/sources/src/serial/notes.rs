@@ -94,3 +94,11 @@ pub(super) const FEW_KERNEL_STAMPS: NoteKind = kind(
     "fewer than three lines carry the kernel's stamp beside the host's, so how the two clocks \
      relate is known only roughly; boot without `quiet`",
 );
+
+pub(super) const LOADER_CLOCK_JOINED: NoteKind = kind(
+    "loader_clock_joined",
+    Severity::Doubt,
+    "the loader and the kernel each stamped their lines by a clock of their own, so the kernel's \
+     zero is taken to be the loader's last line, and decompression is not seen; take the log with \
+     a host's stamps",
+);

@@ -1,11 +1,15 @@
 //! How the host's clock relates to the kernel's.
 
-use super::notes::FEW_KERNEL_STAMPS;
+use super::notes::{FEW_KERNEL_STAMPS, LOADER_CLOCK_JOINED};
 use record::{ClockId, ClockKind, Origin, Recorder};
 
 /// A line that crosses a serial line at 9600 baud, 80 characters of 10 bits,
 /// takes 83 ms; without a spread of many lines, a delay can be of that order.
 const UNKNOWN_DELAY_NS: u64 = 100_000_000;
+
+/// On embedded boards 17 to 1700 ms passed before the kernel's clock ran (Tim
+/// Bird's figures with his early-times patch for printk, 2026).
+const BEFORE_KERNEL_CLOCK_NS: u64 = 1_700_000_000;
 
 /// Lines with both clocks' stamps.
 #[derive(Debug, Default)]
@@ -25,6 +29,20 @@ impl Relation {
             self.closest = Some((host, kernel, origin));
         }
         self.differences.push(difference);
+    }
+
+    /// Relates the loader's own clock, that of its last line `at`, to the kernel's
+    /// zero, where no line has both.
+    ///
+    /// The kernel's zero comes after that line, by what the image's own code
+    /// and the kernel need until its clock runs.
+    pub(super) fn join(&self, at: Option<(ClockId, i64)>, origin: Origin, recorder: &mut Recorder) {
+        let (Some(at), true) = (at, self.differences.is_empty()) else {
+            return;
+        };
+        recorder.note(origin, &LOADER_CLOCK_JOINED, String::new);
+        let printk = recorder.clock("printk", ClockKind::Printk, 1_000);
+        recorder.relate(at, (printk, 0), BEFORE_KERNEL_CLOCK_NS, Some(origin));
     }
 
     /// Relates the clocks by the line that arrived with the least delay.

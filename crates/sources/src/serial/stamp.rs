@@ -199,6 +199,11 @@ const ROUNDING_NS: i64 = 2_000;
 const HALF_A_DAY_NS: i64 = 43_200 * SECOND_NS;
 
 impl Unroller {
+    /// Whether a stamp is earlier than the last one.
+    pub(super) fn goes_back(&self, stamp: &Stamp) -> bool {
+        self.last.is_some_and(|last| stamp.first < last)
+    }
+
     /// The time of a stamp on a clock that only goes on, and what the stamp
     /// did. Zero is the stamps' own first zero; the first stamp for times of
     /// day.
