@@ -62,7 +62,7 @@ fn what_is_no_boot_is_refused_in_a_sentence() {
         (s.0.path().to_str().unwrap().to_owned(), "directory"),
         (
             s.file("cut.tar.zst", b"\x28\xb5\x2f\xfd\0\0"),
-            "cannot be read",
+            "incomplete frame",
         ),
     ] {
         let text = refused(&path);
