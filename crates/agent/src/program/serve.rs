@@ -107,17 +107,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
         .stack_size(64 << 10)
         .spawn(move || nbd(&device, Nbd::DoIt, 0))?;
     let depth = usize::try_from(config.storage.queue_depth.get())?;
-    let mut server = Server {
-        socket,
-        image,
-        device: Device::new(config.storage, size),
-        depth,
-        pending: Vec::with_capacity(256),
-        input: Vec::with_capacity(4 * MAX_REQUEST),
-        received: vec![0; MAX_REQUEST],
-        block: vec![0; MAX_REQUEST + PAGE],
-        open: true,
-    };
+    let mut server = Server::new(socket, image, Device::new(config.storage, size), depth);
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     server.serve()?;
     serving
@@ -152,6 +142,20 @@ struct Server {
 }
 
 impl Server {
+    fn new(socket: UnixStream, image: File, device: Device, depth: usize) -> Self {
+        Self {
+            socket,
+            image,
+            device,
+            depth,
+            pending: Vec::with_capacity(256),
+            input: Vec::with_capacity(4 * MAX_REQUEST),
+            received: vec![0; MAX_REQUEST],
+            block: vec![0; MAX_REQUEST + PAGE],
+            open: true,
+        }
+    }
+
     fn serve(&mut self) -> io::Result<()> {
         while self.open || !self.pending.is_empty() {
             let Some(end) = self.pending.first().map(|p| p.end) else {
@@ -334,5 +338,114 @@ fn timespec(ns: u64) -> Timespec {
     Timespec {
         tv_sec: (ns / NS_PER_S).cast_signed(),
         tv_nsec: (ns % NS_PER_S).cast_signed(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test that cannot go on should stop
+mod tests {
+    use super::*;
+    use agent::config::Model;
+    use std::io::Read;
+    use std::num::NonZeroU32;
+    use std::thread::{JoinHandle, spawn};
+
+    const SIZE: usize = 64 << 10;
+
+    /// A server of bytes that count up, and the kernel's end of its socket.
+    fn server(name: &str, figures: Storage) -> (UnixStream, JoinHandle<io::Result<()>>, PathBuf) {
+        let own = format!("firstlight-agent-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(own);
+        let bytes: Vec<u8> = (0..SIZE).map(|i| (i % 251) as u8).collect();
+        fs::write(&path, bytes).unwrap();
+        let image = File::options().read(true).write(true).open(&path).unwrap();
+        let (socket, kernels) = UnixStream::pair().unwrap();
+        let depth = figures.queue_depth.get() as usize;
+        let device = Device::new(figures, SIZE as u64);
+        let mut server = Server::new(socket, image, device, depth);
+        (kernels, spawn(move || server.serve()), path)
+    }
+
+    fn request(kind: u32, handle: u8, at: u64, bytes: u32) -> Vec<u8> {
+        let mut header = REQUEST_MAGIC.to_be_bytes().to_vec();
+        header.extend(kind.to_be_bytes());
+        header.extend([handle; 8]);
+        header.extend(at.to_be_bytes());
+        header.extend(bytes.to_be_bytes());
+        header
+    }
+
+    /// The handle, the error, and `bytes` bytes.
+    fn reply(from: &mut UnixStream, bytes: usize) -> (u8, u32, Vec<u8>) {
+        let mut header = [0; 16];
+        from.read_exact(&mut header).unwrap();
+        assert_eq!(header[..4], REPLY_MAGIC.to_be_bytes());
+        let mut body = vec![0; bytes];
+        from.read_exact(&mut body).unwrap();
+        let error = u32::from_be_bytes(header[4..8].try_into().unwrap());
+        (header[8], error, body)
+    }
+
+    #[test]
+    fn requests_that_come_glued_and_torn_are_served() {
+        let flash = Storage {
+            model: Model::Flash,
+            ..Storage::default()
+        };
+        let (mut kernel, server, path) = server("torn", flash);
+        let mut bytes = request(READ, 1, 512, 3);
+        bytes.extend(request(WRITE, 2, 513, 1024));
+        bytes.extend([7; 1024]);
+        bytes.extend(request(FLUSH, 3, 0, 0));
+        bytes.extend(request(READ, 4, 512, 3));
+        // Past the end, and over what the kernel was told.
+        bytes.extend(request(READ, 5, SIZE as u64, 512));
+        bytes.extend(request(READ, 6, 0, u32::MAX));
+        let (head, tail) = bytes.split_at(200);
+        kernel.write_all(head).unwrap();
+        assert_eq!(reply(&mut kernel, 3), (1, 0, vec![10, 11, 12]));
+        kernel.write_all(tail).unwrap();
+        assert_eq!(reply(&mut kernel, 0), (2, 0, vec![]));
+        assert_eq!(reply(&mut kernel, 0), (3, 0, vec![]));
+        assert_eq!(reply(&mut kernel, 3), (4, 0, vec![10, 7, 7]));
+        assert_eq!(reply(&mut kernel, 0), (5, EIO, vec![]));
+        assert_eq!(reply(&mut kernel, 0), (6, EIO, vec![]));
+        kernel.write_all(&request(DISCONNECT, 7, 0, 0)).unwrap();
+        server.join().unwrap().unwrap();
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn answers_come_when_the_model_says_and_in_its_order() {
+        let deep = Storage {
+            model: Model::Flash,
+            queue_depth: NonZeroU32::new(2).unwrap(),
+            command_ns: 1_000_000,
+            write_command_ns: 40_000_000,
+            ..Storage::default()
+        };
+        let (mut kernel, server, path) = server("order", deep);
+        let begin = now();
+        let mut write = request(WRITE, 1, 0, 1);
+        write.push(9);
+        write.extend(request(READ, 2, 4, 1));
+        kernel.write_all(&write).unwrap();
+        assert_eq!(reply(&mut kernel, 1), (2, 0, vec![4]));
+        assert!(now() - begin >= 1_000_000);
+        assert_eq!(reply(&mut kernel, 0), (1, 0, vec![]));
+        assert!(now() - begin >= 40_000_000);
+        // The kernel may also just hang up.
+        drop(kernel);
+        server.join().unwrap().unwrap();
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_is_not_the_protocol_ends_the_server() {
+        let (mut kernel, server, path) = server("foreign", Storage::default());
+        kernel.write_all(&[0xff; REQUEST_BYTES]).unwrap();
+        let error = server.join().unwrap().unwrap_err();
+        assert!(error.to_string().contains("0xffffffff"), "{error}");
+        fs::remove_file(path).unwrap();
     }
 }
