@@ -154,19 +154,19 @@ function phases() {
 
 function lab() {
   if (!data.lab) return;
-  const vs = data.lab.variants, known = vs.filter((v) => v.median_ns !== null);
+  const vs = data.lab.variants, known = vs.filter((v) => v.median_ns !== null && !v.failed);
   const low = Math.min(...known.map((v) => v.min_ns)), high = Math.max(...known.map((v) => v.max_ns));
   const pad = Math.max((high - low) * 0.04, 1), at = (ns) => `${((ns - low + pad) / (high - low + 2 * pad) * 100).toFixed(2)}%`;
   const base = vs[0];
   const rows = vs.map((v) => {
     const c = data.lab.comparison.find((x) => x.variant === v.variant);
-    const mark = v.median_ns === null ? null : el("div.range", { role: "img", "aria-label": `${v.boots} boots from ${time(v.min_ns)} to ${time(v.max_ns)}`, title: `${v.boots} boots from ${time(v.min_ns)} to ${time(v.max_ns)}` },
+    const mark = v.median_ns === null || v.failed ? null : el("div.range", { role: "img", "aria-label": `${v.boots} boots from ${time(v.min_ns)} to ${time(v.max_ns)}`, title: `${v.boots} boots from ${time(v.min_ns)} to ${time(v.max_ns)}` },
       base.median_ns !== null ? el("u", { css: { left: at(base.median_ns) } }) : null,
       el("i", { css: { left: at(v.min_ns), width: `calc(${at(v.max_ns)} - ${at(v.min_ns)})` } }), el("b", { css: { left: at(v.median_ns) } }));
     const cls = c && c.verdict === "faster" ? "good" : c && c.verdict === "slower" ? "bad" : "quiet";
     const verdict = c ? words(c.verdict) : v.variant === data.lab.baseline ? "baseline" : `${v.failed} of ${v.boots} boots never came to first light`;
-    return el("tr", {}, el("td.name", {}, v.variant), el("td.num", {}, time(v.median_ns)), el(`td.num.${cls}`, {}, c ? signed(c.delta_ns) : ""),
-      el("td.num.quiet", {}, c ? c.unperturbed && !c.spread_ns ? "unknown" : time(c.spread_ns) : v.boots > 1 ? time(v.max_ns - v.min_ns) : ""),
+    return el("tr", {}, el("td.name", {}, v.variant), el("td.num", {}, v.failed ? "" : time(v.median_ns)), el(`td.num.${cls}`, {}, c ? signed(c.delta_ns) : ""),
+      el("td.num.quiet", {}, c ? c.unperturbed && !c.spread_ns ? "unknown" : time(c.spread_ns) : v.boots > 1 && !v.failed ? time(v.max_ns - v.min_ns) : ""),
       el("td", {}, el(`span.${c || v.failed ? `pill.${v.failed ? "bad" : cls}` : "quiet"}`, {}, verdict)), el("td.meter", {}, mark));
   });
   const alone = data.lab.comparison.some((c) => c.unperturbed);
@@ -412,7 +412,7 @@ function blame() {
     { name: "reported", num: 1, key: (r) => r[5], cell: (r) => el("td.num.quiet", {}, time(r[5])) },
     { name: "kind", key: (r) => r[0], cell: (r) => el("td.quiet", {}, r[0]) },
     { name: "name", key: (r) => r[1], cell: (r) => el("td.name", {}, r[2] !== null && r[3] !== null
-      ? el("span", { title: "show in the time line" }, r[1]) : r[1], r[6] ? [" ", el("span.pill.warn", { title: data.doubts[r[6]] }, words(r[6]))] : null, r[7] ? el("span.quiet", {}, ` returned ${r[7]}`) : null) },
+      ? el("button.link", { type: "button", title: "show in the time line" }, r[1]) : r[1], r[6] ? [" ", el("span.pill.warn", { title: data.doubts[r[6]] }, words(r[6]))] : null, r[7] ? el("span.quiet", {}, ` returned ${r[7]}`) : null) },
     { name: "evidence", key: (r) => r[9], cell: (r) => el("td.quiet", { title: "source and byte" }, `${side.sources[r[8]]}:${r[9]}`) },
   ];
   const tools = (fill) => sides.length < 2 ? [] : sides.map((s) => {

@@ -8,7 +8,6 @@ use analysis::{Blame, BlameRow};
 use record::Nanos;
 use std::collections::BTreeSet;
 
-const BAR: usize = 12;
 const KIND: usize = 8;
 
 /// What took longest.
@@ -41,13 +40,15 @@ pub(super) fn rows(screen: &mut Screen, rows: &[BlameRow]) {
     let most = most.unwrap_or(Nanos::ZERO);
     let kinds: BTreeSet<_> = rows.iter().map(|r| r.kind).collect();
     let show_kind = kinds.len() > 1;
-    let show_reported = rows
-        .iter()
-        .any(|r| r.wall.is_some() && r.reported.is_some());
+    let show_reported = (screen.is_roomy() || !show_kind)
+        && rows
+            .iter()
+            .any(|r| r.wall.is_some() && r.reported.is_some());
+    let bar = screen.bar_width();
     let mut head = format!(
         "  {}  {}  {}",
         right("time", TIME),
-        left("", BAR),
+        left("", bar),
         right("start", TIME)
     );
     if show_reported {
@@ -64,10 +65,10 @@ pub(super) fn rows(screen: &mut Screen, rows: &[BlameRow]) {
         let mut line = format!(
             "  {}  {}  {}",
             screen.paint(BOLD, &time(duration)),
-            screen.paint(DIM, &share(duration.unwrap_or_default(), most, BAR)),
+            screen.paint(DIM, &share(duration.unwrap_or_default(), most, bar)),
             time(row.start)
         );
-        let mut used = 2 + TIME + 2 + BAR + 2 + TIME;
+        let mut used = 2 + TIME + 2 + bar + 2 + TIME;
         if show_reported {
             line += &format!("  {}", screen.paint(DIM, &time(row.reported)));
             used += 2 + TIME;

@@ -10,7 +10,6 @@ use analysis::{Comparison, Presence};
 use anstyle::Style as Ansi;
 use record::Nanos;
 
-const BAR: usize = 10;
 const NAME: usize = 14;
 
 fn of_delta(d: Nanos) -> Ansi {
@@ -120,14 +119,15 @@ fn items(screen: &mut Screen, c: &Comparison, top: usize) {
         format!("{total} {}", words::plural(total, "change"))
     };
     screen.heading("Items", &about);
+    let bar = screen.bar_width();
     let name_width = screen
         .width()
-        .saturating_sub(2 + 3 * (TIME + 2) + BAR + 2 + 11);
+        .saturating_sub(2 + 3 * (TIME + 2) + bar + 2 + 10);
     let most = changed.clone().map(|i| i.delta.abs()).max();
     let line = format!(
         "  {}  {}  {}  {}  {}  name",
         right("change", TIME),
-        left("", BAR),
+        left("", bar),
         right("first", TIME),
         right("second", TIME),
         left("kind", 8)
@@ -150,7 +150,7 @@ fn items(screen: &mut Screen, c: &Comparison, top: usize) {
             screen.paint(of_delta(i.delta), &delta(i.delta)),
             screen.paint(
                 of_delta(i.delta),
-                &share(i.delta.abs(), most.unwrap_or_default(), BAR)
+                &share(i.delta.abs(), most.unwrap_or_default(), bar)
             ),
             time(i.a),
             time(i.b),

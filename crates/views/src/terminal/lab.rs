@@ -9,6 +9,10 @@ use record::{ClockKind, Nanos};
 
 const BAR: usize = 12;
 
+/// The columns beside the name and the bar, with the gaps between them.
+const NUMBERS: usize = 2 + 3 * (2 + TIME) + 2 + VERDICT + 2;
+const VERDICT: usize = 13;
+
 /// Every variant against the baseline, with what innocent changes alone do.
 #[must_use]
 pub fn lab(e: &Experiment, style: &Style) -> String {
@@ -22,6 +26,7 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
     let name = longest
         .unwrap_or(0)
         .clamp(8, screen.width().saturating_sub(60).max(12));
+    let bar = screen.width().saturating_sub(NUMBERS + name).min(BAR);
     let head = format!(
         "  {}  {}  {}  {}  {}",
         left("variant", name),
@@ -40,7 +45,12 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
         .max();
     let mut any_unperturbed = false;
     for v in &e.variants {
-        let mut line = format!("  {}  {}", left(&v.variant, name), time(v.median));
+        // With failed boots, the median of the others would look like a result.
+        let mut line = format!(
+            "  {}  {}",
+            left(&v.variant, name),
+            time(v.median.filter(|_| v.failed == 0))
+        );
         if let Some(effect) = v.effect {
             any_unperturbed |= effect.unperturbed;
             let spread = if effect.unperturbed && effect.spread == Nanos::ZERO {
@@ -57,10 +67,10 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
                 "  {}  {}  {}  {}",
                 screen.paint(ansi, &delta(effect.delta)),
                 screen.paint(DIM, &spread),
-                screen.paint(ansi, &left(verdict, 13)),
+                screen.paint(ansi, &left(verdict, VERDICT)),
                 screen.paint(
                     ansi,
-                    &share(effect.delta.abs(), most.unwrap_or_default(), BAR)
+                    &share(effect.delta.abs(), most.unwrap_or_default(), bar)
                 )
             );
         } else if v.failed > 0 {

@@ -11,8 +11,12 @@ pub(super) const GOOD: Ansi = AnsiColor::Green.on_default().bold();
 pub(super) const BAD: Ansi = AnsiColor::Red.on_default().bold();
 pub(super) const WARN: Ansi = AnsiColor::Yellow.on_default().bold();
 
-/// How wide a duration is: `-999.9 ms`.
-pub(super) const TIME: usize = 10;
+/// How wide a duration is: `-999.9 ms`. The rare longer one (`-123.456 s`)
+/// moves its line by a column.
+pub(super) const TIME: usize = 9;
+
+/// Below this width, names need the room more than bars do.
+const ROOMY: usize = 100;
 
 pub(super) fn of_severity(severity: Severity) -> Ansi {
     match severity {
@@ -51,6 +55,15 @@ impl Screen {
 
     pub(super) fn width(&self) -> usize {
         self.style.width.max(MIN_WIDTH)
+    }
+
+    pub(super) fn is_roomy(&self) -> bool {
+        self.width() >= ROOMY
+    }
+
+    /// The width of the bars beside a table's numbers.
+    pub(super) fn bar_width(&self) -> usize {
+        if self.is_roomy() { 12 } else { 6 }
     }
 
     /// `text` in this style, if there is colour.

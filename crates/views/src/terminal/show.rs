@@ -65,7 +65,10 @@ fn headline(screen: &mut Screen, boot: &Boot) {
                 screen.paint(WARN, "nothing in the sources ends the boot")
             );
             screen.line(&line);
-            let text = format!("the last event is {} after {}", phases.last, phases.zero);
+            let text = match phases.clock {
+                Some(_) => format!("the last event is {} after {}", phases.last, phases.zero),
+                None => "nothing in the sources carries a time".to_owned(),
+            };
             screen.wrapped("", 13, DIM, &text);
         }
     }
