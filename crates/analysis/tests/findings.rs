@@ -69,6 +69,27 @@ fn console_output_costs_bytes_times_ten_bits() {
 }
 
 #[test]
+fn on_a_serial_line_only_the_kernel_counts() {
+    let x = "x".repeat(83);
+    let line = |at: &str, n: usize| format!("say {at} - {x}\n").repeat(n);
+    let text = format!(
+        "source minicom.log serial
+         clock serial wall
+         mark 0s U-Boot loader
+         mark 1s kernel-start kernel
+         mark 4s userspace-start userspace
+         mark 9s startup-finished -
+         fact kernel.cmdline console=ttyS0,9600
+         {}{}{}",
+        line("500ms", 50),
+        line("2s", 20),
+        line("5s", 70)
+    );
+    let f = one(&text, "console-output");
+    assert!(f.why.contains("20 lines (2000 bytes)"), "{}", f.why);
+}
+
+#[test]
 fn in_virtual_time_the_line_rate_is_not_modelled() {
     let f = one(
         &chatty("console=ttyS0,115200", "clock counter virtual"),

@@ -63,7 +63,14 @@ pub(super) fn on_the_chain(view: &View<'_>) -> Vec<Finding> {
         let waited: Vec<&str> = chain.iter().take(6).map(|l| l.unit.as_str()).collect();
         found.push(Finding {
             id: "longest-unit",
-            title: format!("First light waited for {}", link.unit),
+            title: format!(
+                "{} waited for {}",
+                match view.phases.first_light {
+                    Some(_) => "First light",
+                    None => "The last unit",
+                },
+                link.unit
+            ),
             why: format!(
                 "It is the longest in the chain of units, each of which waited for the next: {}{}.",
                 waited.join(", "),
