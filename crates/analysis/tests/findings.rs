@@ -210,3 +210,17 @@ fn a_circle_of_units_ends() {
     );
     assert_eq!(critical_chain(&r, &phases(&r)).len(), 2);
 }
+
+#[test]
+fn a_spare_unit_without_times_still_counts() {
+    let text = format!("{END}span unit - - e2scrub_reap.service reported=1s");
+    let f = one(&text, "spare-unit");
+    assert_eq!(f.saving, Some((Nanos::ZERO, Nanos::from_millis(1_000))));
+    assert!(f.why.contains("do not say"), "{}", f.why);
+}
+
+#[test]
+fn a_spare_unit_after_first_light_is_no_finding() {
+    let text = format!("{END}span unit 11s 12s e2scrub_reap.service");
+    assert_eq!(ids(&text), Vec::<&str>::new());
+}

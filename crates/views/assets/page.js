@@ -66,7 +66,6 @@ function step(length, n) {
 
 function hero() {
   main.classList.toggle("virtual", isVirtual(sides[0]));
-  main.append(el("h1", {}, data.title));
   const figures = sides.map((side) => {
     const f = side.show.first_light;
     const number = f ? el("span.big", {}, time(f.at_ns), isVirtual(side) ? el("span.suffix", {}, "virtual") : null)
@@ -420,7 +419,7 @@ function blame() {
     b.dataset.side = "1";
     return b;
   });
-  sortable("blame", "What took longest", "The time is that of the stamps; reported is what the source says itself. A click shows the row in the time line.",
+  sortable("blame", "What took longest", `The time is that of the stamps; reported is what the source says itself. A click shows the row in the time line.${sides.some((s) => s.total_rows > s.rows.length) ? ` Only the longest ${count(side.rows.length)} rows are here.` : ""}`,
     () => side.rows, columns, (r) => r[0], tools, (r) => { if (r[2] !== null && r[3] !== null) showOnTimeline(side, r[0], r[1], r[2]); });
 }
 
@@ -464,5 +463,6 @@ function rest() {
   main.append(el("footer", {}, "Made by Firstlight. This file is whole: it loads nothing, and its data block can be read by programs."));
 }
 
-hero(); loss(); phases(); lab(); findings(); timeline(); blame(); comparison(); rest();
+main.append(el("h1", {}, data.title));
+loss(); hero(); phases(); lab(); findings(); timeline(); blame(); comparison(); rest();
 })();
