@@ -69,6 +69,27 @@ fn console_output_costs_bytes_times_ten_bits() {
 }
 
 #[test]
+fn on_a_serial_line_only_the_kernel_counts() {
+    let x = "x".repeat(83);
+    let line = |at: &str, n: usize| format!("say {at} - {x}\n").repeat(n);
+    let text = format!(
+        "source minicom.log serial
+         clock serial wall
+         mark 0s U-Boot loader
+         mark 1s kernel-start kernel
+         mark 4s userspace-start userspace
+         mark 9s startup-finished -
+         fact kernel.cmdline console=ttyS0,9600
+         {}{}{}",
+        line("500ms", 50),
+        line("2s", 20),
+        line("5s", 70)
+    );
+    let f = one(&text, "console-output");
+    assert!(f.why.contains("20 lines (2000 bytes)"), "{}", f.why);
+}
+
+#[test]
 fn in_virtual_time_the_line_rate_is_not_modelled() {
     let f = one(
         &chatty("console=ttyS0,115200", "clock counter virtual"),
@@ -188,4 +209,18 @@ fn a_circle_of_units_ends() {
          after a.service multi-user.target\nafter multi-user.target a.service",
     );
     assert_eq!(critical_chain(&r, &phases(&r)).len(), 2);
+}
+
+#[test]
+fn a_spare_unit_without_times_still_counts() {
+    let text = format!("{END}span unit - - e2scrub_reap.service reported=1s");
+    let f = one(&text, "spare-unit");
+    assert_eq!(f.saving, Some((Nanos::ZERO, Nanos::from_millis(1_000))));
+    assert!(f.why.contains("do not say"), "{}", f.why);
+}
+
+#[test]
+fn a_spare_unit_after_first_light_is_no_finding() {
+    let text = format!("{END}span unit 11s 12s e2scrub_reap.service");
+    assert_eq!(ids(&text), Vec::<&str>::new());
 }

@@ -66,12 +66,11 @@ function step(length, n) {
 
 function hero() {
   main.classList.toggle("virtual", isVirtual(sides[0]));
-  main.append(el("h1", {}, data.title));
   const figures = sides.map((side) => {
     const f = side.show.first_light;
     const number = f ? el("span.big", {}, time(f.at_ns), isVirtual(side) ? el("span.suffix", {}, "virtual") : null)
-      : el("span.big.quiet", {}, "no first light");
-    const what = f ? `to first light (${f.mark}), after ${side.show.zero}` : "nothing in the sources ends the boot";
+      : el("span.big.quiet", {}, time(side.show.last_ns));
+    const what = f ? `to first light (${f.mark}), after ${side.show.zero}` : `to the last event, after ${side.show.zero}; nothing in the sources ends the boot`;
     return el("figure", {}, sides.length > 1 ? el("b.who", {}, side.title) : null, number, el("figcaption", {}, what));
   });
   const delta = data.comparison && data.comparison.first_light.delta_ns;
@@ -147,7 +146,7 @@ function phases() {
   }
   const heads = [{ name: "phase" }, { name: "from", num: 1 }, { name: sides[1] ? sides[0].title : "length", num: 1 }];
   if (sides[1]) heads.push({ name: sides[1].title, num: 1 }, { name: "change", num: 1 });
-  section("phases", "Phases", `Zero is ${sides[0].show.zero}. The thick line is first light.`, grid, table([...heads, { name: "marks" }], rows));
+  section("phases", "Phases", `Zero is ${sides[0].show.zero}.${sides.some((s) => s.show.first_light) ? " The thick line is first light." : ""}`, grid, table([...heads, { name: "marks" }], rows));
 }
 
 // --- the experiment --------------------------------------------------------
@@ -413,14 +412,14 @@ function blame() {
     { name: "kind", key: (r) => r[0], cell: (r) => el("td.quiet", {}, r[0]) },
     { name: "name", key: (r) => r[1], cell: (r) => el("td.name", {}, r[2] !== null && r[3] !== null
       ? el("button.link", { type: "button", title: "show in the time line" }, r[1]) : r[1], r[6] ? [" ", el("span.pill.warn", { title: data.doubts[r[6]] }, words(r[6]))] : null, r[7] ? el("span.quiet", {}, ` returned ${r[7]}`) : null) },
-    { name: "evidence", key: (r) => r[9], cell: (r) => el("td.quiet", { title: "source and byte" }, `${side.sources[r[8]]}:${r[9]}`) },
+    { name: "evidence", key: (r) => r[9], cell: (r) => el("td.quiet", { title: `byte ${r[9]} of ${side.sources[r[8]]}` }, `${side.sources[r[8]].split("/").at(-1)}:${r[9]}`) },
   ];
   const tools = (fill) => sides.length < 2 ? [] : sides.map((s) => {
     const b = el("button", { type: "button", "aria-pressed": String(s === side), onclick: () => { side = s; for (const o of b.parentNode.children) if (o.dataset.side) o.setAttribute("aria-pressed", String(o === b)); fill(); } }, s.title);
     b.dataset.side = "1";
     return b;
   });
-  sortable("blame", "What took longest", "The time is that of the stamps; reported is what the source says itself. A click shows the row in the time line.",
+  sortable("blame", "What took longest", `The time is that of the stamps; reported is what the source says itself. A click shows the row in the time line.${sides.some((s) => s.total_rows > s.rows.length) ? ` Only the longest ${count(side.rows.length)} rows are here.` : ""}`,
     () => side.rows, columns, (r) => r[0], tools, (r) => { if (r[2] !== null && r[3] !== null) showOnTimeline(side, r[0], r[1], r[2]); });
 }
 
@@ -464,5 +463,6 @@ function rest() {
   main.append(el("footer", {}, "Made by Firstlight. This file is whole: it loads nothing, and its data block can be read by programs."));
 }
 
-hero(); loss(); phases(); lab(); findings(); timeline(); blame(); comparison(); rest();
+main.append(el("h1", {}, data.title));
+loss(); hero(); phases(); lab(); findings(); timeline(); blame(); comparison(); rest();
 })();

@@ -332,7 +332,7 @@ fn page(kind: ClockKind) -> String {
     let side = |title: &str, r: &Record| html::Side {
         title: title.to_owned(),
         boot: analysis::boot(r, &options, 10),
-        blame: analysis::blame(r, None, 0),
+        blame: analysis::blame(r, None, html::MAX_ROWS),
         timeline: analysis::timeline(r, html::MAX_BARS),
     };
     let lab = kind == ClockKind::Virtual;

@@ -12,6 +12,10 @@ use analysis::{Blame, Boot, Comparison, Experiment, Timeline};
 /// draw and cannot be told apart.
 pub const MAX_BARS: usize = 20_000;
 
+/// How many rows of what took longest a page should hold at most: the longest
+/// of a boot that has very many.
+pub const MAX_ROWS: usize = 20_000;
+
 const PAGE: &str = include_str!("../assets/page.html");
 const CSS: &str = include_str!("../assets/page.css");
 const JS: &str = include_str!("../assets/page.js");
@@ -23,9 +27,9 @@ pub struct Side {
     pub title: String,
     /// The boot, explained.
     pub boot: Boot,
-    /// Everything that took time.
+    /// What took longest, at most [`MAX_ROWS`].
     pub blame: Blame,
-    /// The intervals in lanes.
+    /// The intervals in lanes, at most [`MAX_BARS`].
     pub timeline: Timeline,
 }
 

@@ -1,7 +1,7 @@
 //! What writing to the console costs.
 
 use super::{Evidence, Finding, View};
-use record::{Message, Nanos};
+use record::{Message, Nanos, Phase};
 
 /// A byte on a serial line: a start bit, eight data bits, a stop bit.
 const BITS_PER_BYTE: i64 = 10;
@@ -66,16 +66,19 @@ fn level(view: &View<'_>) -> u8 {
     level.max(1)
 }
 
-/// What the lines that `wanted` picks weigh on the console, before first light:
-/// of all sources that saw them the one that saw most.
-fn weigh(view: &View<'_>, wanted: impl Fn(&Message, &str) -> bool) -> (i64, i64, Option<Evidence>) {
-    let end = view.phases.end();
+/// What the kernel's lines that `wanted` picks weigh on the console: of all
+/// sources that saw them the one that saw most.
+fn weigh(view: &View<'_>, wanted: impl Fn(&Message) -> bool) -> (i64, i64, Option<Evidence>) {
     let mut best = (0, 0, None);
     for source in messages_by_source(view) {
+        let (start, end) = kernel_talks(view, source);
         let (mut lines, mut bytes, mut first) = (0_i64, 0_i64, None);
-        for message in source.iter().filter(|m| m.at.is_none_or(|at| at <= end)) {
+        for message in source
+            .iter()
+            .filter(|m| m.at.is_none_or(|at| start <= at && at <= end))
+        {
             let text = view.record.text(message);
-            if wanted(message, text) {
+            if !text.trim().is_empty() && wanted(message) {
                 lines += 1;
                 let length = i64::try_from(text.len()).unwrap_or(i64::MAX);
                 bytes = bytes.saturating_add(length.saturating_add(PER_LINE));
@@ -91,6 +94,25 @@ fn weigh(view: &View<'_>, wanted: impl Fn(&Message, &str) -> bool) -> (i64, i64,
         }
     }
     best
+}
+
+/// When the messages of a source are the kernel's: in a kernel log from its
+/// first one to first light; on a serial line, where everybody writes, only
+/// while the kernel is alone.
+fn kernel_talks(view: &View<'_>, source: &[Message]) -> (Nanos, Nanos) {
+    let rows = &view.phases.phases;
+    let start = rows.iter().find(|p| p.name >= Phase::Kernel);
+    let info = source
+        .first()
+        .and_then(|m| view.record.source(m.origin.source));
+    let end = match info {
+        Some(info) if info.format != "kernel-log" => {
+            let programs = rows.iter().find(|p| p.name > Phase::Kernel);
+            programs.map_or(view.phases.end(), |p| p.start)
+        }
+        _ => view.phases.end(),
+    };
+    (start.map_or(Nanos(i64::MIN), |p| p.start), end)
 }
 
 /// Messages are sorted by evidence, so those of a source stand together.
@@ -112,7 +134,7 @@ pub(super) fn messages(view: &View<'_>) -> Option<Finding> {
     if level <= LEVEL_QUIET {
         return None;
     }
-    let (lines, bytes, first) = weigh(view, |m, _| {
+    let (lines, bytes, first) = weigh(view, |m| {
         let l = m.level.unwrap_or(LEVEL_QUIET);
         l < level && l >= LEVEL_QUIET
     });

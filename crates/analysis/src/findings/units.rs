@@ -1,8 +1,7 @@
 //! Units that first light waited for.
 
-use super::{Finding, View};
+use super::{Evidence, Finding, View};
 use crate::chain::{ChainLink, critical_chain};
-use crate::place::Place;
 use crate::spans;
 use record::{Nanos, SpanKind};
 
@@ -63,13 +62,29 @@ pub(super) fn on_the_chain(view: &View<'_>) -> Vec<Finding> {
         let waited: Vec<&str> = chain.iter().take(6).map(|l| l.unit.as_str()).collect();
         found.push(Finding {
             id: "longest-unit",
-            title: format!("First light waited for {}", link.unit),
+            title: format!(
+                "{} waited for {}",
+                match view.phases.first_light {
+                    Some(_) => "First light",
+                    None => "The last unit",
+                },
+                link.unit
+            ),
             why: format!(
                 "It is the longest in the chain of units, each of which waited for the next: {}{}.",
                 waited.join(", "),
                 if chain.len() > 6 { ", ..." } else { "" }
             ),
-            evidence: vec![took(&link.unit, link.start, link.end, link.origin.clone())],
+            evidence: vec![Evidence {
+                text: format!(
+                    "{} took {}, from {} to {}",
+                    link.unit,
+                    length(link),
+                    link.start,
+                    link.end
+                ),
+                place: link.origin.clone(),
+            }],
             saving: Some((Nanos::ZERO, length(link))),
             cost: "depends on what it does; `firstlight blame --kind unit` shows its neighbours"
                 .to_owned(),
@@ -84,37 +99,42 @@ fn spare(view: &View<'_>, chain: &[ChainLink]) -> Vec<Finding> {
     let mut found = Vec::new();
     for span in spans::distinct(view.record) {
         let name = view.record.name(span.name);
-        let (Some(from), Some(to), SpanKind::Unit) = (span.start, span.end, span.kind) else {
+        let Some(lost) = what_is_lost(name).filter(|_| span.kind == SpanKind::Unit) else {
             continue;
         };
-        let Some(lost) = what_is_lost(name).filter(|_| from < end && from < to) else {
-            continue;
+        let time = match (span.start, span.end) {
+            // What lies after first light would save nothing.
+            (Some(from), Some(to)) => to.min(end) - from,
+            _ => span.reported.unwrap_or_default(),
         };
-        let time = to.min(end) - from;
+        if time <= Nanos::ZERO {
+            continue;
+        }
         let (low, how) = match chain.iter().find(|l| l.unit == name) {
             Some(link) => (link.slack.min(time), "First light waited for it."),
+            None if chain.is_empty() => (
+                Nanos::ZERO,
+                "Whether first light waited for it, these sources do not say.",
+            ),
             None => (
                 Nanos::ZERO,
                 "First light did not wait for it by order, but it took processor and disk from \
                  what first light waited for.",
             ),
         };
+        let text = match (span.start, span.end) {
+            (Some(from), Some(to)) => format!("{name} took {}, from {from} to {to}", to - from),
+            _ => format!("{name} took {time}"),
+        };
         found.push(Finding {
             id: "spare-unit",
             title: format!("{name} runs during the boot"),
             why: format!("The boot works without it. {how}"),
-            evidence: vec![took(name, from, to, Place::of(view.record, span.origin))],
+            evidence: vec![view.evidence(text, span.origin)],
             saving: Some((low, time)),
             cost: lost.to_owned(),
             treatment: Some(format!("mask={name}")),
         });
     }
     found
-}
-
-fn took(unit: &str, from: Nanos, to: Nanos, place: Place) -> super::Evidence {
-    super::Evidence {
-        text: format!("{unit} took {}, from {from} to {to}", to - from),
-        place,
-    }
 }

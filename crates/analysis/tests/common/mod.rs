@@ -76,9 +76,12 @@ fn doubt(word: &str) -> Option<Doubt> {
     doubts.into_iter().find(|d| d.as_str() == word)
 }
 
+/// Formats and kinds are constants elsewhere; a test can afford to leak a few.
+fn leak(text: &str) -> &'static str {
+    Box::leak(text.to_owned().into_boxed_str())
+}
+
 fn note(severity: &str, name: &str, advice: &str) -> NoteKind {
-    // Kinds are constants elsewhere; a test can afford to leak a few.
-    let leak = |s: &str| -> &'static str { Box::leak(s.to_owned().into_boxed_str()) };
     let severities = [Severity::Info, Severity::Doubt, Severity::DataLoss];
     NoteKind {
         name: leak(name),
@@ -107,11 +110,7 @@ pub fn record(text: &str) -> Record {
         let words: Vec<&str> = line.split_whitespace().collect();
         let rest = |n: usize| line.splitn(n + 1, ' ').nth(n).unwrap_or("").trim();
         if words[0] == "source" {
-            let format = if words[2] == "systemd-show" {
-                "systemd-show"
-            } else {
-                "kernel-log"
-            };
+            let format = leak(words[2]);
             source = Some(rec.source(words[1], format));
             continue;
         }

@@ -33,6 +33,8 @@ struct Boot {
     /// Everything that took time: `[kind, name, start, end, wall, reported,
     /// doubt, outcome, source, offset]`.
     rows: Vec<Row>,
+    /// How many rows there are in all.
+    total_rows: usize,
     /// The time line: `[kind, name, lane, start, end, reported, doubt, outcome,
     /// source, offset]`.
     bars: Vec<BarRow>,
@@ -102,6 +104,7 @@ impl Boot {
             show: json::show(&side.boot),
             clock_says: side.boot.phases.clock.map(words::clock),
             rows,
+            total_rows: side.blame.total_rows,
             bars,
             sources,
             left_out: side.timeline.left_out,

@@ -23,6 +23,8 @@ pub struct Show {
     pub phases: Vec<ShowPhase>,
     /// The end of the boot; null if nothing ends it.
     pub first_light: Option<ShowFirstLight>,
+    /// The time of the last event.
+    pub last_ns: i64,
     /// Every mark, by time.
     pub milestones: Vec<ShowMilestone>,
     /// Counts and sums.
@@ -202,6 +204,7 @@ pub fn show(boot: &Boot) -> Show {
         cmdline: boot.cmdline.clone(),
         phases: phases.phases.iter().map(phase).collect(),
         first_light: phases.first_light.as_ref().map(ShowFirstLight::from),
+        last_ns: phases.last.get(),
         milestones: phases.milestones.iter().map(milestone).collect(),
         summary: summary(&boot.summary),
         findings: boot.findings.iter().map(finding).collect(),

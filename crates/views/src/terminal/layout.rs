@@ -151,6 +151,19 @@ pub(super) fn fit(text: &str, width: usize) -> String {
     cut
 }
 
+/// As [`fit`], but the end is kept.
+pub(super) fn fit_end(text: &str, width: usize) -> String {
+    let text = clean(text);
+    let length = text.chars().count();
+    if length <= width {
+        return text;
+    }
+    let kept = text
+        .chars()
+        .skip(length - width.saturating_sub(1).min(length));
+    std::iter::once('\u{2026}').chain(kept).collect()
+}
+
 /// Exactly `width` columns, text to the left.
 pub(super) fn left(text: &str, width: usize) -> String {
     right_pad(&fit(text, width), width)

@@ -2,12 +2,12 @@
 
 use super::bar::Scale;
 use super::layout::{
-    BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, clean, fit, left, of_phase, of_severity,
-    right, time,
+    BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, clean, fit, fit_end, left, of_phase,
+    of_severity, right, time,
 };
 use super::{Style, blame};
 use crate::words::{self, plural, thousands};
-use analysis::{Boot, Finding, LedgerNote, Phases, Place};
+use analysis::{Boot, Finding, LedgerNote, Phases, Place, SourceBalance};
 use record::{ClockKind, Nanos, Severity};
 
 const NAME: usize = 15;
@@ -234,7 +234,8 @@ fn saving(f: &Finding) -> String {
 }
 
 fn place(p: &Place) -> String {
-    format!("{} at byte {}", p.source, p.offset)
+    // The end of a long path tells more than its beginning.
+    format!("{} at byte {}", fit_end(&p.source, 40), p.offset)
 }
 
 fn ledger(screen: &mut Screen, boot: &Boot) {
@@ -284,13 +285,17 @@ fn sources(screen: &mut Screen, boot: &Boot) {
         return;
     }
     screen.heading("Sources", "every line is an event, or is counted above");
-    let longest = sources.iter().map(|s| s.name.chars().count()).max();
-    let name = longest.unwrap_or(0).clamp(8, screen.width() / 3);
+    let widest = |of: fn(&SourceBalance) -> &str| {
+        let widths = sources.iter().map(|s| of(s).chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let format = widest(|s| &s.format).clamp(6, 18);
+    let name = widest(|s| &s.name).min(screen.width().saturating_sub(2 + 2 + format + 2 + 34));
     for s in sources {
         let line = format!(
-            "  {}  {}  {} lines: {} became events, {} noted",
-            left(&s.name, name),
-            left(&s.format, 14),
+            "  {}  {}  {} lines: {} events, {} noted",
+            left(&fit_end(&s.name, name), name),
+            left(&s.format, format),
             right(&thousands(s.units), 7),
             thousands(s.events),
             thousands(s.noted)

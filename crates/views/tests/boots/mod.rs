@@ -86,7 +86,7 @@ pub fn page() -> html::Page {
     let side = |title: &str, record: Record| html::Side {
         title: title.to_owned(),
         boot: boot(&record),
-        blame: analysis::blame(&record, None, 0),
+        blame: analysis::blame(&record, None, html::MAX_ROWS),
         timeline: analysis::timeline(&record, html::MAX_BARS),
     };
     html::Page {
