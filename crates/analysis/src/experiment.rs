@@ -36,6 +36,17 @@ pub struct VariantResult {
     pub effect: Option<Effect>,
 }
 
+/// The same boot twice: is it the same to the byte?
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExactPair {
+    /// The variant.
+    pub variant: String,
+    /// The digests of the two.
+    pub digests: [String; 2],
+    /// Where they first differ, in a sentence; `None`: nowhere.
+    pub difference: Option<String>,
+}
+
 /// Trials, and what they say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Experiment {
@@ -47,6 +58,8 @@ pub struct Experiment {
     pub trials: Vec<Trial>,
     /// The baseline, then the others in the order of their first trials.
     pub variants: Vec<VariantResult>,
+    /// Boots that were done a second time, if that was asked for.
+    pub exact: Vec<ExactPair>,
 }
 
 impl Experiment {
@@ -124,5 +137,6 @@ pub fn experiment(
         baseline: baseline.to_owned(),
         trials,
         variants,
+        exact: Vec::new(),
     })
 }

@@ -27,7 +27,7 @@ pub use compare::{
     compare_with,
 };
 pub use effect::{Effect, Verdict, effect, median, range};
-pub use experiment::{Experiment, ExperimentError, Trial, VariantResult, experiment};
+pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
 pub use findings::{Evidence, Finding, findings, findings_for};
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use phases::{

@@ -206,10 +206,10 @@ pub struct LabRun {
     pub check_exact: bool,
     /// Innocent perturbations per variant [default: as the experiment says]
     #[arg(long, value_name = "K")]
-    pub ensemble: Option<usize>,
+    pub ensemble: Option<std::num::NonZeroU32>,
     /// Boots at once [default: as many as there are cores]
     #[arg(long, value_name = "N")]
-    pub jobs: Option<usize>,
+    pub jobs: Option<std::num::NonZeroUsize>,
 }
 
 #[derive(Debug, Args)]

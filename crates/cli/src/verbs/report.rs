@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use record::Record;
 use std::io::Write;
 use std::path::Path;
-use views::html::{MAX_BARS, Page, Side};
+use views::html::{MAX_BARS, MAX_ROWS, Page, Side};
 
 pub fn run(args: &Report, out: &mut Out) -> Result<()> {
     let reading = &args.inputs.reading;
@@ -74,7 +74,7 @@ fn side(title: &str, record: &Record, options: &Options) -> Side {
     let boot = analysis::boot(record, options, 0);
     Side {
         title: title.to_owned(),
-        blame: analysis::blame_with(record, &boot.phases, None, 0),
+        blame: analysis::blame_with(record, &boot.phases, None, MAX_ROWS),
         timeline: analysis::timeline(record, MAX_BARS),
         boot,
     }

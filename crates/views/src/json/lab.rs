@@ -20,6 +20,21 @@ pub struct Lab {
     /// Every variant but the baseline, unless a trial of either never came to
     /// first light.
     pub comparison: Vec<LabComparison>,
+    /// Boots that were done a second time.
+    pub exact: Vec<LabExact>,
+}
+
+/// The same boot twice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LabExact {
+    /// The variant.
+    pub variant: String,
+    /// Whether the two are the same to the byte.
+    pub same: bool,
+    /// The digests of the two.
+    pub digests: [String; 2],
+    /// Where they first differ.
+    pub difference: Option<String>,
 }
 
 /// One boot.
@@ -97,6 +112,12 @@ pub fn lab(e: &Experiment) -> Lab {
             unperturbed: effect.unperturbed,
         })
     };
+    let exact = |p: &analysis::ExactPair| LabExact {
+        variant: p.variant.clone(),
+        same: p.difference.is_none(),
+        digests: p.digests.clone(),
+        difference: p.difference.clone(),
+    };
     Lab {
         schema: "firstlight.lab/1",
         clock: match e.clock {
@@ -107,5 +128,6 @@ pub fn lab(e: &Experiment) -> Lab {
         trials: e.trials.iter().map(trial).collect(),
         variants: e.variants.iter().map(variant).collect(),
         comparison: e.variants.iter().filter_map(comparison).collect(),
+        exact: e.exact.iter().map(exact).collect(),
     }
 }

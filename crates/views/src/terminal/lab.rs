@@ -13,6 +13,9 @@ const BAR: usize = 12;
 const NUMBERS: usize = 2 + 3 * (2 + TIME) + 2 + VERDICT + 2;
 const VERDICT: usize = 13;
 
+/// How much of a digest is enough to tell two apart at a glance.
+const DIGEST: usize = 16;
+
 /// Every variant against the baseline, with what innocent changes alone do.
 #[must_use]
 pub fn lab(e: &Experiment, style: &Style) -> String {
@@ -105,5 +108,17 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
          first light. A variant is faster or slower only outside of it."
     };
     screen.wrapped("", 2, DIM, text);
+    if !e.exact.is_empty() {
+        screen.heading("Booted a second time", "");
+    }
+    for pair in &e.exact {
+        let digest: String = pair.digests[0].chars().take(DIGEST).collect();
+        let (ansi, text) = match &pair.difference {
+            None => (GOOD, format!("the same to the byte, digest {digest}...")),
+            Some(difference) => (BAD, format!("NOT the same: {difference}")),
+        };
+        let label = format!("  {}  ", left(&pair.variant, name));
+        screen.wrapped(&label, name + 4, ansi, &text);
+    }
     screen.finish()
 }
