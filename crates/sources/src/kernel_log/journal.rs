@@ -1,5 +1,6 @@
 //! JSON: `journalctl -o json`, one object a line, and `dmesg --json`.
 
+use super::LONGEST_LINE;
 use super::shape::Stamp;
 use memchr::{memchr, memchr3, memmem};
 use serde::Deserialize;
@@ -201,6 +202,8 @@ pub(super) fn pieces(input: &[u8], at: usize) -> impl Iterator<Item = Piece> {
             }
         };
         at += length;
+        // One line or one object: neither the kernel nor dmesg makes a longer one.
+        let whole = whole && length <= LONGEST_LINE;
         let entry = whole.then(|| message(rest.get(..length)?)).flatten();
         Some(Piece { offset, entry })
     })

@@ -1,5 +1,6 @@
 //! The state between two lines of a kernel log.
 
+use super::LONGEST_LINE;
 use super::call::{self, Call, Function, Returned};
 use super::journal;
 use super::milestone::{At, Milestones};
@@ -10,10 +11,6 @@ use crate::text::{lossy, without_controls, without_cr};
 use record::{ClockId, ClockKind, Doubt, NameId, NoteKind, Origin, Recorder, SourceId, SpanKind};
 use std::borrow::Cow;
 use std::collections::HashSet;
-
-/// Longer lines are not read: the kernel's records end at 8 KiB, and the
-/// journal's JSON of one is some tens of KiB at most.
-const LONGEST_LINE: usize = 1 << 20;
 
 /// The kernel's number and the stamps may differ by so much without a doubt.
 const AGREEMENT_NS: u64 = 1_000_000;
