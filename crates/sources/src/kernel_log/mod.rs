@@ -32,6 +32,7 @@ mod notes;
 mod pairs;
 mod reader;
 mod shape;
+mod spans;
 #[cfg(test)]
 mod tests;
 mod walltime;
