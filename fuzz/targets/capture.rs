@@ -4,8 +4,9 @@ use agent::capture::{Limits, read_tar};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let limits = Limits {
-        member: 1 << 20,
-        total: 1 << 22,
+        member_bytes: 1 << 20,
+        total_bytes: 1 << 22,
+        members: 100,
     };
     read_tar(bytes, limits).ok();
     if let Ok(manifest) = sources::capture::manifest(bytes) {

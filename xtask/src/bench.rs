@@ -135,44 +135,38 @@ fn write_log(path: &Path, lines: u64) -> Result<()> {
     let mut i: u64 = 0;
     while written < lines {
         us += 17 + i % 23;
-        let module = if i.is_multiple_of(3) {
-            format!(" [driver_{}]", i % 211)
-        } else {
-            String::new()
+        // As many different functions and devices as a large kernel has.
+        let (n, device) = (i % 3_001, i % 997);
+        let module = match n % 3 {
+            0 => format!(" [driver_{n}]"),
+            _ => String::new(),
         };
+        let size = 16 + n;
         match i % 8 {
             7 => writeln!(
                 out,
-                "{} pci 0000:00:{:02x}.0: [8086:{:04x}] type 00 class 0x060000",
+                "{} pci 0000:00:{:02x}.0: type 00 class 0x{i:06x}",
                 stamp(us),
-                i % 32,
-                i % 65_536
+                i % 32
             )?,
             6 => writeln!(
                 out,
-                "{} probe of device-{}.{} returned 0 after {} usecs",
+                "{} probe of device-{device} returned 0 after {} usecs",
                 stamp(us),
-                i % 997,
-                i % 7,
                 i % 500
             )?,
             _ => {
-                let took = 3 + i % 400;
+                let (task, took) = (1 + i % 3, 3 + i % 400);
                 writeln!(
                     out,
-                    "{} calling  subsystem_{}_init+0x0/0x{:x}{module} @ {}",
-                    stamp(us),
-                    i % 50_021,
-                    16 + i % 4096,
-                    1 + i % 3
+                    "{} calling  subsystem_{n}_init+0x0/0x{size:x}{module} @ {task}",
+                    stamp(us)
                 )?;
                 us += took;
                 writeln!(
                     out,
-                    "{} initcall subsystem_{}_init+0x0/0x{:x}{module} returned 0 after {took} usecs",
-                    stamp(us),
-                    i % 50_021,
-                    16 + i % 4096
+                    "{} initcall subsystem_{n}_init+0x0/0x{size:x}{module} returned 0 after {took} usecs",
+                    stamp(us)
                 )?;
                 written += 1;
             }

@@ -2,6 +2,10 @@
 //!
 //! `manifest.json` comes first, then the raw files as the target gave them.
 
+mod archive;
+
+pub use archive::{CaptureError, Limits, Member, manifest, read_tar, write_tar};
+
 use serde::{Deserialize, Serialize};
 
 /// The file that describes a capture, and its first member.

@@ -27,7 +27,13 @@ pub struct Output {
     #[arg(long, global = true)]
     pub json: bool,
     /// When to colour [default: auto]
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true
+    )]
     pub color: Color,
 }
 
@@ -44,9 +50,7 @@ pub enum Verb {
     #[command(after_help = "Example:\n  $ firstlight show dmesg.txt systemd-analyze.txt")]
     Show(Show),
     /// What took longest
-    #[command(
-        after_help = "Example:\n  $ firstlight blame --kind initcall --top 20 dmesg.txt"
-    )]
+    #[command(after_help = "Example:\n  $ firstlight blame --kind initcall --top 20 dmesg.txt")]
     Blame(Blame),
     /// What changed between two boots, item by item
     #[command(after_help = "Example:\n  $ firstlight diff before.tar.zst after.tar.zst")]
@@ -64,7 +68,9 @@ pub enum Verb {
     #[command(after_help = "Example:\n  $ firstlight demo --out demo-boot")]
     Demo(Demo),
     /// Completions for a shell
-    #[command(after_help = "Example:\n  $ firstlight completions bash > /etc/bash_completion.d/firstlight")]
+    #[command(
+        after_help = "Example:\n  $ firstlight completions bash > /etc/bash_completion.d/firstlight"
+    )]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -109,7 +115,12 @@ pub struct Blame {
     #[arg(long)]
     pub kind: Option<Kind>,
     /// How many rows; 0 for all [default: 20]
-    #[arg(long, value_name = "N", default_value_t = 20, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        hide_default_value = true
+    )]
     pub top: usize,
     /// Print CSV
     #[arg(long, conflicts_with = "json")]

@@ -7,7 +7,7 @@ use record::{Record, Recorder};
 use sources::{SNIFF_BYTES, Source, serial};
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The largest raw file that is read, in bytes. Logs are far smaller; what is
 /// larger is not a log, or not of one boot.
@@ -24,7 +24,6 @@ pub enum Input {
 pub struct Capture {
     pub path: PathBuf,
     pub manifest: Manifest,
-    manifest_bytes: Vec<u8>,
     members: Vec<(String, Vec<u8>)>,
 }
 
@@ -45,7 +44,9 @@ pub fn read(path: &Path) -> Result<Input> {
     let length = file.metadata().map(|m| m.len()).unwrap_or(0);
     let mut head = Vec::new();
     let mut start = Read::by_ref(&mut file).take(SNIFF_BYTES as u64);
-    start.read_to_end(&mut head).with_context(|| format!("{shown}: cannot be read"))?;
+    start
+        .read_to_end(&mut head)
+        .with_context(|| format!("{shown}: cannot be read"))?;
     if head.is_empty() {
         bail!("{shown}: the file is empty; expected a capture or a log of one boot");
     }
@@ -64,9 +65,19 @@ pub fn read(path: &Path) -> Result<Input> {
         );
     }
     let mut bytes = head;
-    bytes.reserve_exact(usize::try_from(length).unwrap_or(0).saturating_sub(bytes.len()));
-    file.take(MAX_RAW_BYTES).read_to_end(&mut bytes).with_context(|| format!("{shown}: cannot be read"))?;
-    Ok(Input::Raw(Raw { name: shown.to_string(), source, bytes }))
+    bytes.reserve_exact(
+        usize::try_from(length)
+            .unwrap_or(0)
+            .saturating_sub(bytes.len()),
+    );
+    file.take(MAX_RAW_BYTES)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("{shown}: cannot be read"))?;
+    Ok(Input::Raw(Raw {
+        name: shown.to_string(),
+        source,
+        bytes,
+    }))
 }
 
 /// Everything in `file` from its start, decompressed, if `head` begins a tar.
@@ -85,6 +96,8 @@ fn tar_stream<'a>(head: &[u8], file: &'a mut File) -> Result<Option<Box<dyn Read
     }))
 }
 
+/// A capture in a directory: only the files that its manifest names are read,
+/// and only such as lie inside it.
 fn read_directory(path: &Path) -> Result<Input> {
     let shown = path.display();
     if !path.join(capture::MANIFEST).is_file() {
@@ -93,27 +106,67 @@ fn read_directory(path: &Path) -> Result<Input> {
             capture::MANIFEST
         );
     }
-    let members = capture::read_directory(path, Limits::default())
-        .with_context(|| format!("{shown}: not a capture that can be read"))?;
+    let limits = Limits::default();
+    let read = |name: &str| -> Result<(String, Vec<u8>)> {
+        let file = path.join(name);
+        let shown = file.display();
+        let inside = Path::new(name)
+            .components()
+            .all(|c| matches!(c, Component::Normal(_)));
+        if !inside || !std::fs::symlink_metadata(&file).is_ok_and(|m| m.is_file()) {
+            bail!("{shown}: not a regular file inside the capture; expected one");
+        }
+        let mut bytes = Vec::new();
+        let opened = File::open(&file).with_context(|| format!("{shown}: cannot be opened"))?;
+        opened
+            .take(limits.member_bytes + 1)
+            .read_to_end(&mut bytes)
+            .with_context(|| format!("{shown}: cannot be read"))?;
+        if bytes.len() as u64 > limits.member_bytes {
+            bail!(
+                "{shown}: larger than a capture's file may be ({} bytes)",
+                limits.member_bytes
+            );
+        }
+        Ok((name.to_owned(), bytes))
+    };
+    let mut members = vec![read(capture::MANIFEST)?];
+    let manifest = sources::capture::manifest(&members[0].1)
+        .with_context(|| format!("{shown}: its {}", capture::MANIFEST))?;
+    for file in &manifest.sources {
+        members.push(read(&file.file)?);
+    }
     whole_capture(path, members)
 }
 
 fn whole_capture(path: &Path, mut members: Vec<(String, Vec<u8>)>) -> Result<Input> {
     let shown = path.display();
-    let at = members.iter().position(|(name, _)| name == capture::MANIFEST);
+    let at = members
+        .iter()
+        .position(|(name, _)| name == capture::MANIFEST);
     let Some(at) = at else {
-        bail!("{shown}: an archive without {}; expected a capture", capture::MANIFEST);
+        bail!(
+            "{shown}: an archive without {}; expected a capture",
+            capture::MANIFEST
+        );
     };
     let (_, manifest_bytes) = members.remove(at);
     let manifest = sources::capture::manifest(&manifest_bytes)
-        .with_context(|| format!("{shown}: {}", capture::MANIFEST))?;
-    Ok(Input::Capture(Box::new(Capture { path: path.to_owned(), manifest, manifest_bytes, members })))
+        .with_context(|| format!("{shown}: its {}", capture::MANIFEST))?;
+    Ok(Input::Capture(Box::new(Capture {
+        path: path.to_owned(),
+        manifest,
+        members,
+    })))
 }
 
 /// What stands there, for a file in no format that we know.
 fn unknown_format(head: &[u8]) -> String {
     let formats: Vec<&str> = sources::SOURCES.iter().map(|s| s.name()).collect();
-    let found = match head.iter().position(|b| !matches!(b, b'\t' | b'\n' | b'\r' | 0x1b | 0x20..)) {
+    let found = match head
+        .iter()
+        .position(|b| !matches!(b, b'\t' | b'\n' | b'\r' | 0x1b | 0x20..))
+    {
         Some(at) => format!("byte {at} is 0x{:02x}, which no log has", head[at]),
         None => "it is text of another kind".to_owned(),
     };
@@ -141,22 +194,31 @@ pub fn record_of(inputs: Vec<Input>, reading: &Reading) -> Result<Record> {
              never mixed: give that capture alone, or compare with `firstlight diff`"
         );
     }
-    let serial = match &reading.stages {
-        Some(path) => serial_with_stages(path)?,
-        None => serial::Serial::default(),
-    };
+    let serial = reading
+        .stages
+        .as_deref()
+        .map(serial_with_stages)
+        .transpose()?;
+    let serial = serial.as_ref().map(|s| s as &dyn Source);
     let mut recorder = Recorder::new();
     for input in inputs {
         match input {
-            Input::Raw(raw) => read_source(raw.source, &serial, &raw.name, &raw.bytes, &mut recorder),
-            Input::Capture(capture) => read_capture(&capture, &serial, &mut recorder)?,
+            Input::Raw(raw) => {
+                read_source(raw.source, serial, &raw.name, &raw.bytes, &mut recorder)
+            }
+            Input::Capture(capture) => read_capture(&capture, serial, &mut recorder)?,
         }
     }
     Ok(recorder.finish())
 }
 
-fn read_capture(capture: &Capture, serial: &serial::Serial, recorder: &mut Recorder) -> Result<()> {
-    sources::capture::apply(&capture.manifest, &capture.manifest_bytes, recorder);
+fn read_capture(
+    capture: &Capture,
+    serial: Option<&dyn Source>,
+    recorder: &mut Recorder,
+) -> Result<()> {
+    let source = recorder.source(capture::MANIFEST, sources::capture::FORMAT);
+    sources::capture::apply(&capture.manifest, source, recorder);
     for file in &capture.manifest.sources {
         let Some((name, bytes)) = capture.members.iter().find(|(n, _)| *n == file.file) else {
             bail!(
@@ -183,21 +245,33 @@ fn read_capture(capture: &Capture, serial: &serial::Serial, recorder: &mut Recor
     Ok(())
 }
 
+/// Reads with `source`; a serial log with the user's own stages, if there are
+/// any.
 fn read_source(
-    source: &'static dyn Source,
-    serial: &serial::Serial,
+    source: &dyn Source,
+    serial: Option<&dyn Source>,
     name: &str,
     bytes: &[u8],
     recorder: &mut Recorder,
 ) {
-    // The user's stages are known to this command's own serial source only.
-    let source: &dyn Source = if source.name() == serial.name() { serial } else { source };
-    source.read(sources::Input { name, bytes }, recorder);
+    let own = serial.filter(|s| s.name() == source.name());
+    own.unwrap_or(source)
+        .read(sources::Input { name, bytes }, recorder);
 }
 
-fn serial_with_stages(path: &Path) -> Result<serial::Serial> {
+fn serial_with_stages(path: &Path) -> Result<serial::SerialWithStages> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
-    let stages = serial::stages_from_toml(&text).with_context(|| format!("{shown}: not a table of stages"))?;
+    let stages = serial::stages_from_toml(&text)
+        .with_context(|| format!("{shown}: not a table of stages"))?;
     Ok(serial::Serial::with_stages(stages))
+}
+
+/// What was gathered on this machine, as the capture that it could be kept as.
+pub fn gathered(gathered: agent::here::Gathered) -> Input {
+    Input::Capture(Box::new(Capture {
+        path: PathBuf::from("this machine"),
+        manifest: gathered.manifest,
+        members: gathered.members,
+    }))
 }

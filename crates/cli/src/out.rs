@@ -18,14 +18,19 @@ impl Out {
         let color = match output.color {
             Color::Always => true,
             Color::Never => false,
-            Color::Auto => terminal && anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
+            Color::Auto => {
+                terminal && anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never
+            }
         };
         let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
         let width = columns.or_else(|| terminal.then(terminal_width).flatten());
         Self {
             stdout: BufWriter::new(stdout.lock()),
             json: output.json,
-            style: Style { color, width: width.unwrap_or(100).clamp(60, 200) },
+            style: Style {
+                color,
+                width: width.unwrap_or(100).clamp(60, 200),
+            },
         }
     }
 

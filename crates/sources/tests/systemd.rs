@@ -213,7 +213,8 @@ fn plots_have_every_unit_and_phase() {
 }
 
 /// One boot of a virtual machine (Debian 12, systemd 252), printed in every
-/// form: each says the same of the same unit, within its own step.
+/// form: each says the same of the same unit, within its own step. The files
+/// hold the tools' output less the properties and grid lines that nobody reads.
 #[test]
 fn one_boot_is_the_same_in_every_form() {
     let folder = common::workspace().join("corpus/systemd");
@@ -279,6 +280,30 @@ fn the_chain_alone_joins_another_file_by_the_clock_of_userspace() {
 }
 
 #[test]
+fn the_start_of_userspace_is_not_taken_for_the_kernels_zero() {
+    let mut recorder = Recorder::new();
+    for (source, bytes) in [
+        (&Analyze as &dyn Source, &b"graphical.target @2.000s\n"[..]),
+        (
+            &sources::kernel_log::KernelLog,
+            b"[    0.000000] Linux version 6.1.0\n[    1.500000] Run /sbin/init as init process\n",
+        ),
+    ] {
+        source.read(
+            Input {
+                name: "input",
+                bytes,
+            },
+            &mut recorder,
+        );
+    }
+    let record = recorder.finish();
+    let kinds: Vec<&str> = record.notes().iter().map(|n| n.kind.name).collect();
+    assert!(kinds.contains(&"clock_unrelated"), "{kinds:?}");
+    assert!(!kinds.contains(&"clocks_taken_as_equal"), "{kinds:?}");
+}
+
+#[test]
 fn a_container_has_no_kernel_phase() {
     let text = "Version=252\nVirtualization=systemd-nspawn\nKernelTimestampMonotonic=0\n\
                 UserspaceTimestampMonotonic=900000000\nFinishTimestampMonotonic=901000000\n\n\
@@ -322,7 +347,7 @@ proptest! {
             assert_conserved(&read(*other, &bytes));
         }
         if name.ends_with(".txt") {
-            prop_assert_eq!(record.sources()[0].units, lines(&bytes));
+            prop_assert_eq!(record.sources()[0].units, common::lines(&bytes));
         }
     }
 
@@ -333,10 +358,4 @@ proptest! {
             assert_conserved(&read(*source, &bytes));
         }
     }
-}
-
-fn lines(bytes: &[u8]) -> u64 {
-    let ends = bytes.iter().filter(|&&b| b == b'\n').count();
-    let open = bytes.last().is_some_and(|&b| b != b'\n');
-    (ends + usize::from(open)) as u64
 }

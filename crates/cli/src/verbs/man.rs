@@ -8,7 +8,9 @@ use clap::CommandFactory;
 
 pub fn run(out: &mut Out) -> Result<()> {
     let mut page = Vec::new();
-    let command = Cli::command();
+    let mut command = Cli::command();
+    // Built whole, so that a verb knows the options that all verbs share.
+    command.build();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     for verb in command.get_subcommands() {
         verb_section(&mut page, "firstlight", verb)?;

@@ -6,6 +6,7 @@
 use super::startup::LOADER_START;
 use super::unit::{self, NEVER_ACTIVE, Times};
 use super::{BLANK_LINE, MONOTONIC};
+use crate::calendar;
 use crate::text::{self, Line};
 use crate::{Input, Sniff, Source};
 use record::{
@@ -272,16 +273,9 @@ fn time_of_day(text: &str) -> Option<(i64, &str)> {
     let zone = words.next().unwrap_or("");
     let [year, month, day] = numbers(date, '-')?;
     let [hour, minute, second] = numbers(time, ':')?;
-    let fits = (1970..=2262).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second < 61;
-    fits.then(|| {
-        let minutes = (days(year, month, day) * 24 + hour) * 60 + minute;
-        (minutes * 60 + second, zone)
-    })
+    let days = calendar::days(year, month, day)?;
+    (hour < 24 && minute < 60 && second < 61)
+        .then(|| (((days * 24 + hour) * 60 + minute) * 60 + second, zone))
 }
 
 fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
@@ -291,18 +285,6 @@ fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
     });
     let three = [parts.next()??, parts.next()??, parts.next()??];
     parts.next().is_none().then_some(three)
-}
-
-/// Days since 1970-01-01 in the Gregorian calendar. Years begin in March here,
-/// so that the leap day is the last one of a year.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = match month {
-        1 | 2 => (year - 1, month + 9),
-        _ => (year, month - 3),
-    };
-    // 153 days in each five months from March on; 719,468 days from 0000-03-01.
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    year * 365 + year / 4 - year / 100 + year / 400 + of_year - 719_468
 }
 
 #[cfg(test)]

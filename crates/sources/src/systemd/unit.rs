@@ -60,20 +60,19 @@ impl Times {
         origin: Origin,
         recorder: &mut Recorder,
     ) -> Option<SpanBuilder> {
-        let start = self.activating?;
-        let end = [self.activated, self.deactivated]
-            .into_iter()
-            .flatten()
-            .find(|&end| end >= start);
+        let ends = [self.activated, self.deactivated].into_iter().flatten();
+        let (end, doubt) = match self.activating {
+            Some(start) => {
+                let mut ends = ends.filter(|&end| end >= start);
+                let end = ends.next();
+                (end, end.is_none().then_some(Doubt::LostEnd))
+            }
+            // The properties that were asked for do not say when it began.
+            None => (Some(self.activated?), Some(Doubt::LostStart)),
+        };
         let name = recorder.name(name);
-        let span = recorder
-            .span_of(clock, SpanKind::Unit, name, origin)
-            .start(Some(start))
-            .end(end);
-        Some(match end {
-            Some(_) => span,
-            None => span.doubt(Some(Doubt::LostEnd)),
-        })
+        let span = recorder.span_of(clock, SpanKind::Unit, name, origin);
+        Some(span.start(self.activating).end(end).doubt(doubt))
     }
 }
 

@@ -177,6 +177,13 @@ pub fn show(record: &Record) -> String {
     out
 }
 
+/// How many lines `bytes` holds.
+pub fn lines(bytes: &[u8]) -> u64 {
+    let ends = bytes.iter().filter(|&&b| b == b'\n').count();
+    let open = bytes.last().is_some_and(|&b| b != b'\n');
+    (ends + usize::from(open)) as u64
+}
+
 /// One thing that happens to logs on their way.
 #[derive(Clone, Debug)]
 pub enum Damage {

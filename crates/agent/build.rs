@@ -1,0 +1,36 @@
+//! Makes the agent one static program on Linux with glibc.
+//!
+//! The agent runs in an initramfs and on targets of any distribution: it can
+//! rely on no shared library. `crt-static` is the switch for that, and a build
+//! script cannot turn it on; without it the compiler asks the linker for shared
+//! libraries whatever `-static` says. So a folder of linker scripts goes first
+//! on the search path: one for each shared library that the standard library
+//! asks for, which names the static one instead.
+
+use std::path::PathBuf;
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=build.rs");
+    let var = |name: &str| env::var(name).unwrap_or_default();
+    let gnu = var("CARGO_CFG_TARGET_OS") == "linux" && var("CARGO_CFG_TARGET_ENV") == "gnu";
+    let crt_static = var("CARGO_CFG_TARGET_FEATURE")
+        .split(',')
+        .any(|f| f == "crt-static");
+    if !gnu || crt_static {
+        return Ok(());
+    }
+    let dir = PathBuf::from(var("OUT_DIR"));
+    // libgcc_s, the unwinder, exists only as a shared library; libgcc_eh is its
+    // static part, and calls the C library back.
+    fs::write(dir.join("libgcc_s.so"), "GROUP(-l:libgcc_eh.a -l:libc.a)\n")?;
+    for name in ["c", "m", "rt", "pthread", "util", "dl"] {
+        let script = format!("INPUT(-l:lib{name}.a)\n");
+        fs::write(dir.join(format!("lib{name}.so")), script)?;
+    }
+    for arg in ["-static", "-no-pie"] {
+        println!("cargo::rustc-link-arg-bins={arg}");
+    }
+    println!("cargo::rustc-link-arg-bins=-L{}", dir.display());
+    Ok(())
+}

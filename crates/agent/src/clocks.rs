@@ -1,0 +1,194 @@
+//! Readings of the target's clocks side by side.
+
+use crate::capture::{ClockInfo, MarkInfo, Reading};
+use crate::sys;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+/// The processor's counter.
+pub const COUNTER: &str = "counter";
+/// `CLOCK_MONOTONIC`.
+pub const MONOTONIC: &str = "monotonic";
+/// `CLOCK_BOOTTIME`.
+pub const BOOTTIME: &str = "boottime";
+/// `CLOCK_REALTIME`.
+pub const WALL: &str = "wall";
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// All clocks, read one after the other.
+///
+/// Each pair that belongs together is a reading between two of the other clock,
+/// so that the error is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// The counter's ticks at the very first.
+    pub at: Option<u64>,
+    /// The counter's ticks before and after `monotonic_ns`.
+    pub counter: Option<(u64, u64)>,
+    /// `CLOCK_MONOTONIC`, between the two readings of the counter.
+    pub monotonic_ns: u64,
+    /// `CLOCK_BOOTTIME`, read after `monotonic_ns`.
+    pub boottime_ns: u64,
+    /// `CLOCK_REALTIME`, read after `boottime_ns`.
+    pub wall_ns: u64,
+    /// `CLOCK_MONOTONIC` again, last.
+    pub monotonic_end_ns: u64,
+}
+
+impl Stamp {
+    /// Reads all clocks now.
+    #[must_use]
+    pub fn now() -> Self {
+        let at = sys::counter();
+        // The first reading in a process waits for memory: it is thrown away.
+        read(ClockId::Monotonic);
+        let before = sys::counter();
+        let monotonic_ns = read(ClockId::Monotonic);
+        let after = sys::counter();
+        Self {
+            at,
+            counter: before.zip(after),
+            monotonic_ns,
+            boottime_ns: read(ClockId::Boottime),
+            wall_ns: read(ClockId::Realtime),
+            monotonic_end_ns: read(ClockId::Monotonic),
+        }
+    }
+
+    /// The line that says this in the kernel's log.
+    #[must_use]
+    pub fn kmsg_line(&self, counter_hz: Option<u64>) -> String {
+        let counter = match (self.counter, counter_hz) {
+            (Some((before, after)), Some(hz)) => {
+                format!("counter={} hz={hz} ", middle(before, after))
+            }
+            _ => String::new(),
+        };
+        format!(
+            "clocks {counter}monotonic_ns={} boottime_ns={}",
+            self.monotonic_ns, self.boottime_ns
+        )
+    }
+
+    /// A mark at this instant, on the counter if there is one.
+    #[must_use]
+    pub fn mark(&self, name: &str, begins: Option<&str>, counter_hz: Option<u64>) -> MarkInfo {
+        let on_counter = self.at.zip(counter_hz).and_then(|(ticks, hz)| {
+            let ns = u128::from(ticks) * u128::from(NS_PER_S) / u128::from(hz.max(1));
+            i64::try_from(ns).ok()
+        });
+        MarkInfo {
+            name: name.into(),
+            clock: on_counter.map_or(MONOTONIC, |_| COUNTER).into(),
+            at_ns: on_counter.unwrap_or_else(|| signed(self.monotonic_ns)),
+            begins: begins.map(Into::into),
+        }
+    }
+}
+
+/// The clocks of a capture, related by `stamps`. A counter of unknown speed is
+/// left out: its ticks say nothing.
+#[must_use]
+pub fn clocks(stamps: &[Stamp], counter_hz: Option<u64>) -> Vec<ClockInfo> {
+    let clock = |name: &str, kind: &str, hz, readings| ClockInfo {
+        name: name.into(),
+        kind: kind.into(),
+        hz,
+        readings,
+    };
+    let mut clocks = Vec::new();
+    if let Some(hz) = counter_hz.filter(|hz| *hz > 0) {
+        let readings = stamps.iter().filter_map(|s| {
+            let (before, after) = s.counter?;
+            let bracket = u128::from(after.saturating_sub(before)) * u128::from(NS_PER_S);
+            Some(Reading {
+                ticks: middle(before, after),
+                other: MONOTONIC.into(),
+                other_ns: signed(s.monotonic_ns),
+                error_ns: u64::try_from(bracket / u128::from(hz) / 2 + 1).unwrap_or(u64::MAX),
+            })
+        });
+        clocks.push(clock(COUNTER, "counter", hz, readings.collect()));
+    }
+    let readings = stamps.iter().flat_map(|s| {
+        [(BOOTTIME, s.boottime_ns), (WALL, s.wall_ns)].map(|(other, ns)| Reading {
+            ticks: middle(s.monotonic_ns, s.monotonic_end_ns),
+            other: other.into(),
+            other_ns: signed(ns),
+            error_ns: s.monotonic_end_ns.saturating_sub(s.monotonic_ns) / 2 + 1,
+        })
+    });
+    clocks.push(clock(MONOTONIC, "monotonic", NS_PER_S, readings.collect()));
+    clocks.push(clock(BOOTTIME, "monotonic", NS_PER_S, Vec::new()));
+    clocks.push(clock(WALL, "wall", NS_PER_S, Vec::new()));
+    clocks
+}
+
+fn read(clock: ClockId) -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
+    let ns = i128::from(tv_sec) * i128::from(NS_PER_S) + i128::from(tv_nsec);
+    u64::try_from(ns).unwrap_or(0)
+}
+
+fn middle(a: u64, b: u64) -> u64 {
+    a + b.saturating_sub(a) / 2
+}
+
+fn signed(ns: u64) -> i64 {
+    i64::try_from(ns).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stamp, clocks};
+
+    const STAMP: Stamp = Stamp {
+        at: Some(2_000),
+        counter: Some((3_000, 3_100)),
+        monotonic_ns: 500,
+        boottime_ns: 510,
+        wall_ns: 9_000,
+        monotonic_end_ns: 540,
+    };
+
+    #[test]
+    fn a_reading_is_the_middle_of_its_bracket() {
+        let clocks = clocks(&[STAMP], Some(2_000_000_000));
+        let counter = &clocks[0].readings[0];
+        assert_eq!((counter.ticks, counter.other_ns), (3_050, 500));
+        assert_eq!(counter.error_ns, 26);
+        let boottime = &clocks[1].readings[0];
+        assert_eq!((boottime.ticks, boottime.other_ns), (520, 510));
+        assert_eq!(boottime.error_ns, 21);
+    }
+
+    #[test]
+    fn a_mark_is_on_the_counter_if_its_speed_is_known() {
+        let mark = STAMP.mark("first-light", None, Some(2_000_000_000));
+        assert_eq!((mark.clock.as_str(), mark.at_ns), ("counter", 1_000));
+        let mark = STAMP.mark("first-light", None, None);
+        assert_eq!((mark.clock.as_str(), mark.at_ns), ("monotonic", 500));
+        assert!(clocks(&[STAMP], None).iter().all(|c| c.name != "counter"));
+    }
+
+    #[test]
+    fn the_line_in_the_kernel_log_has_no_counter_of_unknown_speed() {
+        assert_eq!(
+            STAMP.kmsg_line(Some(7)),
+            "clocks counter=3050 hz=7 monotonic_ns=500 boottime_ns=510"
+        );
+        assert_eq!(
+            STAMP.kmsg_line(None),
+            "clocks monotonic_ns=500 boottime_ns=510"
+        );
+    }
+
+    #[test]
+    fn clocks_run_forward() {
+        let (a, b) = (Stamp::now(), Stamp::now());
+        assert!(a.monotonic_ns <= a.monotonic_end_ns);
+        assert!(a.monotonic_end_ns <= b.monotonic_ns);
+        assert!(a.counter <= b.counter);
+    }
+}

@@ -1,2 +1,0 @@
-//! The agent.
-fn main() {}

@@ -1,0 +1,163 @@
+//! The agent as `/init`: from the kernel to the root's own init.
+
+use crate::trial::{self, FOLDER, State};
+use crate::{finish, kmsg, serve};
+use agent::clocks::Stamp;
+use agent::config::{AgentConfig, FirstLight, MODULES, Model, Root};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, mount, mount_move};
+use std::convert::Infallible;
+use std::error::Error;
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Where the root is mounted before it becomes `/`.
+const ROOT: &str = "/root";
+
+/// The unit that calls the agent at first light.
+const UNIT: &str = "firstlight-agent.service";
+
+/// Modules that get parameters: one device and no search for partitions is all
+/// that the storage server needs.
+const MODULE_PARAMETERS: &[(&str, &std::ffi::CStr)] = &[("nbd.ko", c"nbds_max=1 max_part=0")];
+
+/// Prepares the trial and starts the root's init. Comes back only with an error.
+pub fn run() -> Result<Infallible, Box<dyn Error>> {
+    let start = Stamp::now();
+    mount_kernel_filesystems()?;
+    let config = trial::config(trial::INITRAMFS_CONFIG)?;
+    let counter_hz = Some(config.counter_hz).filter(|hz| *hz > 0);
+    kmsg::say("mark initrd-start")?;
+    kmsg::say(&start.kmsg_line(counter_hz))?;
+    let mut state = State {
+        initrd_start: start,
+        userspace_start: None,
+        storage_server: None,
+    };
+    load_modules()?;
+    let Some(root) = &config.root else {
+        return finish::end_of(&config, &state, start);
+    };
+    let memory = trial::memory_of(root.size)?;
+    let device = if config.storage.model == Model::None {
+        memory
+    } else {
+        let (device, server) = serve::start(&memory, &config.storage)?;
+        state.storage_server = Some(server);
+        device
+    };
+    fs::create_dir_all(ROOT)?;
+    mount_root(&device, root).map_err(|e| {
+        let (device, fstype) = (device.display(), &root.fstype);
+        format!("the root, {fstype} on {device}, cannot be mounted: {e}; are its modules there?")
+    })?;
+    leave_for_finish(&config)?;
+    let userspace_start = Stamp::now();
+    state.userspace_start = Some(userspace_start);
+    state.keep()?;
+    kmsg::say("mark userspace-start")?;
+    if config.first_light == FirstLight::Init {
+        kmsg::say("mark first-light")?;
+    }
+    become_root()?;
+    // The kernel's words for init go on to it.
+    let why = Command::new(&root.init)
+        .args(std::env::args_os().skip(1))
+        .exec();
+    Err(format!("the root's init, {}, cannot be started: {why}", root.init).into())
+}
+
+fn mount_kernel_filesystems() -> Result<(), Box<dyn Error>> {
+    let safe = MountFlags::NOSUID | MountFlags::NODEV;
+    for (kind, place, flags, data) in [
+        ("devtmpfs", "/dev", MountFlags::NOSUID, c"mode=0755"),
+        ("proc", "/proc", safe | MountFlags::NOEXEC, c""),
+        ("sysfs", "/sys", safe | MountFlags::NOEXEC, c""),
+        // Not noexec: the agent itself is run from there.
+        ("tmpfs", "/run", safe, c"mode=0755"),
+    ] {
+        fs::create_dir_all(place)?;
+        mount(kind, place, kind, flags, data).map_err(|e| format!("{kind} on {place}: {e}"))?;
+    }
+    fs::create_dir_all(FOLDER)?;
+    Ok(())
+}
+
+fn load_modules() -> Result<(), Box<dyn Error>> {
+    let mut files: Vec<_> = match fs::read_dir(MODULES) {
+        Ok(folder) => folder.flatten().map(|f| f.path()).collect(),
+        // A kernel with everything built in needs none.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(format!("{MODULES}: {e}").into()),
+    };
+    files.sort();
+    for path in files {
+        let name = path.to_string_lossy();
+        let known = MODULE_PARAMETERS.iter().find(|p| name.ends_with(p.0));
+        let parameters = known.map_or(c"", |p| p.1);
+        match rustix::system::finit_module(File::open(&path)?, parameters, 0) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            // A driver of hardware that is not there; others may still serve.
+            Err(Errno::NODEV) => kmsg::say(&format!("no hardware for {name}"))?,
+            Err(e) => return Err(format!("the module {name} cannot be loaded: {e}").into()),
+        }
+    }
+    Ok(())
+}
+
+fn mount_root(device: &Path, root: &Root) -> Result<(), Box<dyn Error>> {
+    let mut flags = MountFlags::empty();
+    let mut data = Vec::new();
+    for option in root.options.split(',') {
+        match option {
+            "" | "rw" | "defaults" => {}
+            "ro" => flags |= MountFlags::RDONLY,
+            "noatime" => flags |= MountFlags::NOATIME,
+            other => data.push(other),
+        }
+    }
+    let data = CString::new(data.join(","))?;
+    Ok(mount(device, ROOT, &*root.fstype, flags, &*data)?)
+}
+
+/// The agent and its unit, in the tmpfs that systemd takes over.
+fn leave_for_finish(config: &AgentConfig) -> io::Result<()> {
+    fs::copy("/proc/self/exe", format!("{FOLDER}/agent"))?;
+    fs::copy(trial::INITRAMFS_CONFIG, trial::CONFIG)?;
+    let awaited = match &config.first_light {
+        FirstLight::Init => "default.target",
+        FirstLight::Unit(unit) => unit,
+    };
+    let units = Path::new("/run/systemd/system");
+    let wants = units.join(format!("{awaited}.wants"));
+    fs::create_dir_all(&wants)?;
+    // Simple: the boot is not to wait for the capture. No output, so that no
+    // other service is needed for it.
+    let unit = format!(
+        "[Unit]\nDescription=The end of the boot, for Firstlight\nDefaultDependencies=no\n\
+         After={awaited}\n\
+         [Service]\nType=simple\nExecStart={FOLDER}/agent finish\n\
+         StandardInput=null\nStandardOutput=null\nStandardError=null\n"
+    );
+    fs::write(units.join(UNIT), unit)?;
+    symlink(units.join(UNIT), wants.join(UNIT))
+}
+
+/// Makes the mounted root `/`. What the initramfs holds stays in memory: to
+/// delete it would cost time that the real machine does not spend.
+fn become_root() -> Result<(), Box<dyn Error>> {
+    for place in ["/dev", "/proc", "/sys", "/run"] {
+        let to = format!("{ROOT}{place}");
+        mount_move(place, &*to)
+            .map_err(|e| format!("{place} cannot move into the root: {e}; does it have {to}?"))?;
+    }
+    std::env::set_current_dir(ROOT)?;
+    mount_move(".", "/").map_err(|e| format!("the root cannot become /: {e}"))?;
+    rustix::process::chroot(".")?;
+    Ok(std::env::set_current_dir("/")?)
+}

@@ -1,0 +1,451 @@
+//! The storage server: the root, as slow as the modelled device.
+//!
+//! A process of its own that serves the root's memory to the kernel's network
+//! block device over a socket pair, and answers each request when the model says
+//! that the device would. Everything it needs is in memory before the first
+//! request, and it runs before all ordinary programs, so that its answers come
+//! on time.
+
+use crate::trial;
+use agent::config::{SECTOR_BYTES, Storage};
+use agent::storage::{Device, Kind, Request};
+use agent::sys::{Nbd, nbd, run_in_real_time};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::net::{RecvFlags, recv};
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::{self, IoSlice, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// The server's name. systemd spares processes whose name begins with `@`.
+pub const ARGV0: &str = "@firstlight-storage";
+
+/// The device that the kernel makes of it.
+const DEVICE: &str = "/dev/nbd0";
+const QUEUE: &str = "/sys/block/nbd0/queue";
+
+/// Below the kernel's own threads at 50, above everything ordinary.
+const PRIORITY: i32 = 40;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+// The protocol, as in linux/nbd.h: all numbers big-endian.
+const REQUEST_MAGIC: u32 = 0x2560_9513;
+const REPLY_MAGIC: u32 = 0x6744_6698;
+const REQUEST_BYTES: usize = 28;
+const READ: u32 = 0;
+const WRITE: u32 = 1;
+const DISCONNECT: u32 = 2;
+const FLUSH: u32 = 3;
+/// `NBD_FLAG_HAS_FLAGS | NBD_FLAG_SEND_FLUSH`.
+const FLAGS: u64 = 0b101;
+const EIO: u32 = 5;
+
+/// What memory has to be aligned to, to go past the page cache.
+const PAGE: usize = 4096;
+
+/// The most that one request moves; the kernel is told so.
+const MAX_REQUEST: usize = 512 << 10;
+
+/// Starts the server of `memory`; gives its device and process id.
+pub fn start(memory: &Path, figures: &Storage) -> Result<(PathBuf, u32), Box<dyn Error>> {
+    let server = Command::new("/proc/self/exe")
+        .arg0(ARGV0)
+        .arg(memory)
+        .stdin(Stdio::null())
+        .spawn()?
+        .id();
+    // The file appears when the kernel begins to serve requests.
+    let up = || Path::new("/sys/block/nbd0/pid").exists().then_some(());
+    trial::wait(Duration::from_secs(10), up).ok_or("the storage server did not come up in 10 s")?;
+    for (setting, value) in [
+        ("scheduler", figures.scheduler.clone()),
+        ("nr_requests", figures.nr_requests.to_string()),
+        ("read_ahead_kb", figures.read_ahead_kb.to_string()),
+        ("max_sectors_kb", (MAX_REQUEST >> 10).to_string()),
+    ] {
+        fs::write(format!("{QUEUE}/{setting}"), &value)
+            .map_err(|e| format!("{QUEUE}/{setting} does not take `{value}`: {e}"))?;
+    }
+    Ok((DEVICE.into(), server))
+}
+
+/// The server's life: until the kernel hangs up.
+pub fn run() -> Result<(), Box<dyn Error>> {
+    let memory = std::env::args_os()
+        .nth(1)
+        .ok_or("the storage server was given no memory")?;
+    let config = trial::config(trial::INITRAMFS_CONFIG)?;
+    let size = config.root.as_ref().map_or(0, |root| root.size);
+    rustix::process::setsid()?;
+    run_in_real_time(PRIORITY)?;
+    // Past the page cache: another copy of the root there would cost time.
+    let direct = OFlags::DIRECT.bits().cast_signed();
+    let image = File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(direct)
+        .open(&memory)?;
+    let (socket, kernels) = UnixStream::pair()?;
+    let device = File::options().read(true).write(true).open(DEVICE)?;
+    nbd(&device, Nbd::SetBlockSize, SECTOR_BYTES)?;
+    nbd(&device, Nbd::SetSizeBlocks, size / SECTOR_BYTES)?;
+    nbd(&device, Nbd::SetFlags, FLAGS)?;
+    nbd(&device, Nbd::SetSocket, u64::try_from(kernels.as_raw_fd())?)?;
+    let serving = std::thread::Builder::new()
+        .stack_size(64 << 10)
+        .spawn(move || nbd(&device, Nbd::DoIt, 0))?;
+    let depth = usize::try_from(config.storage.queue_depth.get())?;
+    let mut server = Server::new(socket, image, Device::new(config.storage, size), depth);
+    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
+    server.serve()?;
+    serving
+        .join()
+        .map_err(|_| "the thread that serves the kernel panicked")??;
+    Ok(())
+}
+
+/// A request in the device.
+struct Pending {
+    end: u64,
+    handle: [u8; 8],
+    request: Request,
+    /// 0, or the error to answer with.
+    error: u32,
+}
+
+struct Server {
+    socket: UnixStream,
+    image: File,
+    device: Device,
+    depth: usize,
+    /// Sorted by end; of equals, the earlier first.
+    pending: Vec<Pending>,
+    /// What came over the socket and is not yet a whole request.
+    input: Vec<u8>,
+    received: Vec<u8>,
+    /// Room for the bytes of one request and their alignment.
+    block: Vec<u8>,
+    /// Whether more requests can come.
+    open: bool,
+}
+
+impl Server {
+    fn new(socket: UnixStream, image: File, device: Device, depth: usize) -> Self {
+        Self {
+            socket,
+            image,
+            device,
+            depth,
+            pending: Vec::with_capacity(256),
+            input: Vec::with_capacity(4 * MAX_REQUEST),
+            received: vec![0; MAX_REQUEST],
+            block: vec![0; MAX_REQUEST + PAGE],
+            open: true,
+        }
+    }
+
+    fn serve(&mut self) -> io::Result<()> {
+        while self.open || !self.pending.is_empty() {
+            let Some(end) = self.pending.first().map(|p| p.end) else {
+                self.receive(RecvFlags::empty())?;
+                self.submit(now())?;
+                continue;
+            };
+            if self.pending.len() < self.depth && self.open {
+                // What comes meanwhile may be done sooner.
+                let left = end.saturating_sub(now());
+                let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
+                if left > 0 && poll(&mut ready, Some(&timespec(left)))? > 0 {
+                    self.receive(RecvFlags::DONTWAIT)?;
+                    self.submit(now())?;
+                    continue;
+                }
+            }
+            self.answer_first(end)?;
+            // What came while the device was full has waited for this moment.
+            self.receive(RecvFlags::DONTWAIT)?;
+            self.submit(end)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what is in the socket.
+    fn receive(&mut self, flags: RecvFlags) -> io::Result<()> {
+        match recv(&self.socket, self.received.as_mut_slice(), flags) {
+            Ok((0, _)) => self.open = false,
+            Ok((n, _)) => self.input.extend(self.received.iter().take(n)),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+        Ok(())
+    }
+
+    /// Gives the whole requests of the input to the device.
+    fn submit(&mut self, now: u64) -> io::Result<()> {
+        let input = std::mem::take(&mut self.input);
+        let mut rest = input.as_slice();
+        while let Some((header, behind)) = rest.split_first_chunk::<REQUEST_BYTES>() {
+            let (kind, handle, request) = understand(header)?;
+            if kind == DISCONNECT {
+                self.open = false;
+                break;
+            }
+            let mut error = 0;
+            rest = if request.kind == Kind::Write {
+                let length = usize::try_from(request.bytes).unwrap_or(usize::MAX);
+                let Some((bytes, behind)) = behind.split_at_checked(length) else {
+                    break;
+                };
+                // Written at once, so that no later read sees the old bytes.
+                let written = aligned(&mut self.block, length).map(|room| {
+                    room.copy_from_slice(bytes);
+                    self.image.write_all_at(room, request.at)
+                });
+                if !matches!(written, Some(Ok(()))) {
+                    error = EIO;
+                }
+                behind
+            } else {
+                behind
+            };
+            let end = self.device.submit(now, request);
+            let place = self.pending.partition_point(|p| p.end <= end);
+            let pending = Pending {
+                end,
+                handle,
+                request,
+                error,
+            };
+            self.pending.insert(place, pending);
+        }
+        let done = input.len() - rest.len();
+        self.input = input;
+        self.input.drain(..done);
+        Ok(())
+    }
+
+    /// Answers the request that ends first, when it ends.
+    fn answer_first(&mut self, end: u64) -> io::Result<()> {
+        let mut pending = self.pending.remove(0);
+        let mut bytes = &[][..];
+        if pending.request.kind == Kind::Read {
+            let length = usize::try_from(pending.request.bytes).unwrap_or(usize::MAX);
+            let read = aligned(&mut self.block, length).and_then(|room| {
+                let read = self.image.read_exact_at(room, pending.request.at);
+                read.is_ok().then_some(&*room)
+            });
+            match read {
+                Some(read) => bytes = read,
+                None => pending.error = EIO,
+            }
+        }
+        let mut header = [0; 16];
+        header[..4].copy_from_slice(&REPLY_MAGIC.to_be_bytes());
+        header[4..8].copy_from_slice(&pending.error.to_be_bytes());
+        header[8..].copy_from_slice(&pending.handle);
+        if now() < end {
+            clock_nanosleep_absolute(ClockId::Monotonic, &timespec(end))?;
+        }
+        let whole = header.len() + bytes.len();
+        let sent = self
+            .socket
+            .write_vectored(&[IoSlice::new(&header), IoSlice::new(bytes)])?;
+        if sent < whole {
+            let (header, bytes) = (header.get(sent..), bytes.get(sent.saturating_sub(16)..));
+            self.socket.write_all(header.unwrap_or_default())?;
+            self.socket.write_all(bytes.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}
+
+/// `length` bytes of `block` that begin at a page, if it has as many.
+fn aligned(block: &mut [u8], length: usize) -> Option<&mut [u8]> {
+    let begin = block.as_ptr().align_offset(PAGE);
+    block.get_mut(begin..)?.get_mut(..length)
+}
+
+/// The parts of a request's header: type, handle, and what it means.
+fn understand(header: &[u8; REQUEST_BYTES]) -> io::Result<(u32, [u8; 8], Request)> {
+    let [
+        m0,
+        m1,
+        m2,
+        m3,
+        t0,
+        t1,
+        t2,
+        t3,
+        h0,
+        h1,
+        h2,
+        h3,
+        h4,
+        h5,
+        h6,
+        h7,
+        a0,
+        a1,
+        a2,
+        a3,
+        a4,
+        a5,
+        a6,
+        a7,
+        l0,
+        l1,
+        l2,
+        l3,
+    ] = *header;
+    let magic = u32::from_be_bytes([m0, m1, m2, m3]);
+    // The upper half holds flags; none was agreed on that matters here.
+    let kind = u32::from_be_bytes([t0, t1, t2, t3]) & 0xffff;
+    let request = Request {
+        kind: match (magic, kind) {
+            (REQUEST_MAGIC, READ) => Kind::Read,
+            (REQUEST_MAGIC, WRITE) => Kind::Write,
+            (REQUEST_MAGIC, FLUSH | DISCONNECT) => Kind::Flush,
+            _ => {
+                let what = format!("the kernel asked the storage server for {magic:#x}/{kind}");
+                return Err(io::Error::other(what));
+            }
+        },
+        at: u64::from_be_bytes([a0, a1, a2, a3, a4, a5, a6, a7]),
+        bytes: u64::from(u32::from_be_bytes([l0, l1, l2, l3])),
+    };
+    Ok((kind, [h0, h1, h2, h3, h4, h5, h6, h7], request))
+}
+
+fn now() -> u64 {
+    let t = clock_gettime(ClockId::Monotonic);
+    let [s, ns] = [t.tv_sec, t.tv_nsec].map(|n| u64::try_from(n).unwrap_or(0));
+    s * NS_PER_S + ns
+}
+
+fn timespec(ns: u64) -> Timespec {
+    Timespec {
+        tv_sec: (ns / NS_PER_S).cast_signed(),
+        tv_nsec: (ns % NS_PER_S).cast_signed(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test that cannot go on should stop
+mod tests {
+    use super::*;
+    use agent::config::Model;
+    use std::io::Read;
+    use std::num::NonZeroU32;
+    use std::thread::{JoinHandle, spawn};
+
+    const SIZE: usize = 64 << 10;
+
+    /// A server of bytes that count up, and the kernel's end of its socket.
+    fn server(name: &str, figures: Storage) -> (UnixStream, JoinHandle<io::Result<()>>, PathBuf) {
+        let own = format!("firstlight-agent-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(own);
+        let bytes: Vec<u8> = (0..SIZE).map(|i| (i % 251) as u8).collect();
+        fs::write(&path, bytes).unwrap();
+        let image = File::options().read(true).write(true).open(&path).unwrap();
+        let (socket, kernels) = UnixStream::pair().unwrap();
+        let depth = figures.queue_depth.get() as usize;
+        let device = Device::new(figures, SIZE as u64);
+        let mut server = Server::new(socket, image, device, depth);
+        (kernels, spawn(move || server.serve()), path)
+    }
+
+    fn request(kind: u32, handle: u8, at: u64, bytes: u32) -> Vec<u8> {
+        let mut header = REQUEST_MAGIC.to_be_bytes().to_vec();
+        header.extend(kind.to_be_bytes());
+        header.extend([handle; 8]);
+        header.extend(at.to_be_bytes());
+        header.extend(bytes.to_be_bytes());
+        header
+    }
+
+    /// The handle, the error, and `bytes` bytes.
+    fn reply(from: &mut UnixStream, bytes: usize) -> (u8, u32, Vec<u8>) {
+        let mut header = [0; 16];
+        from.read_exact(&mut header).unwrap();
+        assert_eq!(header[..4], REPLY_MAGIC.to_be_bytes());
+        let mut body = vec![0; bytes];
+        from.read_exact(&mut body).unwrap();
+        let error = u32::from_be_bytes(header[4..8].try_into().unwrap());
+        (header[8], error, body)
+    }
+
+    #[test]
+    fn requests_that_come_glued_and_torn_are_served() {
+        let flash = Storage {
+            model: Model::Flash,
+            ..Storage::default()
+        };
+        let (mut kernel, server, path) = server("torn", flash);
+        let mut bytes = request(READ, 1, 512, 3);
+        bytes.extend(request(WRITE, 2, 513, 1024));
+        bytes.extend([7; 1024]);
+        bytes.extend(request(FLUSH, 3, 0, 0));
+        bytes.extend(request(READ, 4, 512, 3));
+        // Past the end, and over what the kernel was told.
+        bytes.extend(request(READ, 5, SIZE as u64, 512));
+        bytes.extend(request(READ, 6, 0, u32::MAX));
+        let (head, tail) = bytes.split_at(200);
+        kernel.write_all(head).unwrap();
+        assert_eq!(reply(&mut kernel, 3), (1, 0, vec![10, 11, 12]));
+        kernel.write_all(tail).unwrap();
+        assert_eq!(reply(&mut kernel, 0), (2, 0, vec![]));
+        assert_eq!(reply(&mut kernel, 0), (3, 0, vec![]));
+        assert_eq!(reply(&mut kernel, 3), (4, 0, vec![10, 7, 7]));
+        assert_eq!(reply(&mut kernel, 0), (5, EIO, vec![]));
+        assert_eq!(reply(&mut kernel, 0), (6, EIO, vec![]));
+        kernel.write_all(&request(DISCONNECT, 7, 0, 0)).unwrap();
+        server.join().unwrap().unwrap();
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn answers_come_when_the_model_says_and_in_its_order() {
+        let deep = Storage {
+            model: Model::Flash,
+            queue_depth: NonZeroU32::new(2).unwrap(),
+            command_ns: 1_000_000,
+            write_command_ns: 40_000_000,
+            ..Storage::default()
+        };
+        let (mut kernel, server, path) = server("order", deep);
+        let begin = now();
+        let mut write = request(WRITE, 1, 0, 1);
+        write.push(9);
+        write.extend(request(READ, 2, 4, 1));
+        kernel.write_all(&write).unwrap();
+        assert_eq!(reply(&mut kernel, 1), (2, 0, vec![4]));
+        assert!(now() - begin >= 1_000_000);
+        assert_eq!(reply(&mut kernel, 0), (1, 0, vec![]));
+        assert!(now() - begin >= 40_000_000);
+        // The kernel may also just hang up.
+        drop(kernel);
+        server.join().unwrap().unwrap();
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_is_not_the_protocol_ends_the_server() {
+        let (mut kernel, server, path) = server("foreign", Storage::default());
+        kernel.write_all(&[0xff; REQUEST_BYTES]).unwrap();
+        let error = server.join().unwrap().unwrap_err();
+        assert!(error.to_string().contains("0xffffffff"), "{error}");
+        fs::remove_file(path).unwrap();
+    }
+}

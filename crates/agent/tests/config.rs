@@ -1,0 +1,162 @@
+//! The agent's configuration: what is written is read, and bad lines are named.
+#![allow(clippy::unwrap_used)] // a test that cannot go on should stop
+
+use agent::config::{AgentConfig, ConfigError, FirstLight, Model, Root, Storage};
+use proptest::prelude::*;
+use std::num::NonZeroU32;
+
+fn root() -> impl Strategy<Value = Root> {
+    (
+        1u64..1 << 30,
+        "[a-z0-9]{1,8}",
+        "[a-z,=]{0,12}",
+        "/[a-z/ ]{0,12}[a-z]",
+    )
+        .prop_map(|(sectors, fstype, options, init)| Root {
+            size: sectors * 512,
+            fstype,
+            options,
+            init,
+        })
+}
+
+fn storage() -> impl Strategy<Value = Storage> {
+    let model = prop_oneof![Just(Model::None), Just(Model::Flash), Just(Model::Disk)];
+    let seek = (any::<u64>(), any::<u64>());
+    (
+        model,
+        1..=u32::MAX,
+        any::<[u64; 6]>(),
+        seek,
+        any::<[u32; 2]>(),
+        "[a-z-]{1,9}",
+    )
+        .prop_map(|(model, depth, n, seek, queue, scheduler)| Storage {
+            model,
+            queue_depth: NonZeroU32::new(depth).unwrap(),
+            command_ns: n[0],
+            write_command_ns: n[1],
+            read_bytes_per_s: n[2],
+            write_bytes_per_s: n[3],
+            rotation_ns: n[4],
+            near_bytes: n[5],
+            seek_min_ns: seek.0.min(seek.1),
+            seek_max_ns: seek.0.max(seek.1),
+            read_ahead_kb: queue[0],
+            nr_requests: queue[1],
+            scheduler,
+        })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(
+        machine in "([a-zA-Z0-9=#(][ -~]{0,20}[a-z])?",
+        out in (1u64 << 30)..1 << 40,
+        root in proptest::option::of(root()),
+        unit in proptest::option::of("[a-z.@:-]{1,12}"),
+        counter_hz in any::<u64>(),
+        storage in storage(),
+    ) {
+        let config = AgentConfig {
+            machine,
+            out_size: out * 512,
+            root,
+            first_light: unit.map_or(FirstLight::Init, FirstLight::Unit),
+            counter_hz,
+            storage,
+        };
+        let text = config.to_text().unwrap();
+        prop_assert_eq!(AgentConfig::parse(&text).unwrap(), config);
+    }
+
+    #[test]
+    fn no_text_makes_it_panic(text in "(firstlight_agent_config = 1\n)?[ -~\n]{0,200}") {
+        let _ = AgentConfig::parse(&text);
+    }
+}
+
+const SMALL: &str = "firstlight_agent_config = 1\nout_size = 1024\nroot = none\nfirst_light = init\ncounter_hz = 0\n";
+
+#[test]
+fn figures_that_are_not_given_are_the_defaults() {
+    let config = AgentConfig::parse(SMALL).unwrap();
+    assert_eq!(config.storage, Storage::default());
+    assert_eq!(config.root, None);
+}
+
+#[test]
+fn a_bad_line_is_named() {
+    for (more, message) in [
+        (
+            "speed = 3\n",
+            "line 6 of the agent's configuration gives `speed`, which is not a known key",
+        ),
+        (
+            "root = none\n",
+            "line 6 of the agent's configuration gives `root` again; give it once",
+        ),
+        (
+            "# a comment\n\nquick\n",
+            "line 8 of the agent's configuration must be `key = value`, but is `quick`",
+        ),
+        (
+            "storage.queue_depth = 0\n",
+            "line 6 of the agent's configuration: `storage.queue_depth` takes a whole number above 0, not `0`",
+        ),
+        // The figures of a root are no use without one.
+        (
+            "init = /sbin/init\n",
+            "line 6 of the agent's configuration gives `init`, which is not a known key",
+        ),
+    ] {
+        let error = AgentConfig::parse(&format!("{SMALL}{more}")).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+    assert!(matches!(
+        AgentConfig::parse("out_size = 1024\n"),
+        Err(ConfigError::Version { .. })
+    ));
+    assert_eq!(
+        AgentConfig::parse("firstlight_agent_config = 1\n").unwrap_err(),
+        ConfigError::Missing { key: "out_size" }
+    );
+}
+
+#[test]
+fn what_could_not_be_read_is_not_written() {
+    let good = AgentConfig::parse(SMALL).unwrap();
+    let with_root = |size: u64, init: &str, fstype: &str| AgentConfig {
+        root: Some(Root {
+            size,
+            fstype: fstype.into(),
+            options: String::new(),
+            init: init.into(),
+        }),
+        ..good.clone()
+    };
+    assert!(with_root(2048, "/init", "ext4").to_text().is_ok());
+    assert!(
+        with_root(1024, "/init", "ext4").to_text().is_err(),
+        "sizes that are equal"
+    );
+    assert!(
+        with_root(2048, "init", "ext4").to_text().is_err(),
+        "a relative path"
+    );
+    assert!(
+        with_root(2048, "/init\nroot = none", "ext4")
+            .to_text()
+            .is_err(),
+        "a line break"
+    );
+    assert!(
+        with_root(2000, "/init", "ext4").to_text().is_err(),
+        "half a sector"
+    );
+    let spaced = AgentConfig {
+        machine: " pc".into(),
+        ..good
+    };
+    assert!(spaced.to_text().is_err(), "a space that would be lost");
+}
