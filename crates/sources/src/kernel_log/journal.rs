@@ -1,6 +1,8 @@
 //! JSON: `journalctl -o json`, one object a line, and `dmesg --json`.
 
+use super::LONGEST_LINE;
 use super::shape::Stamp;
+use crate::text::number;
 use memchr::{memchr, memchr3, memmem};
 use serde::Deserialize;
 use serde_json::Value;
@@ -126,8 +128,21 @@ fn message(object: &[u8]) -> Option<Entry> {
         level: level(&m.pri),
         caller: caller.and_then(|c| c.parse().ok()),
         by_program,
-        text: bytes(&m.msg)?,
+        text: first_record(bytes(&m.msg)?),
     })
+}
+
+/// `dmesg --file` of util-linux 2.38 lets each message run on to the end of the
+/// file: what begins with another record's level and stamp is no part of it.
+fn first_record(mut text: Vec<u8>) -> Vec<u8> {
+    let end = memmem::find_iter(&text, b"\n<").find(|at| {
+        let rest = text.get(at + 2..).and_then(number);
+        matches!(rest, Some((_, [b'>', b'[', ..])))
+    });
+    if let Some(end) = end {
+        text.truncate(end);
+    }
+    text
 }
 
 fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Option<T> {
@@ -201,6 +216,8 @@ pub(super) fn pieces(input: &[u8], at: usize) -> impl Iterator<Item = Piece> {
             }
         };
         at += length;
+        // One line or one object: neither the kernel nor dmesg makes a longer one.
+        let whole = whole && length <= LONGEST_LINE;
         let entry = whole.then(|| message(rest.get(..length)?)).flatten();
         Some(Piece { offset, entry })
     })
@@ -269,7 +286,7 @@ mod tests {
     #[test]
     fn dmesg_objects_and_what_is_left_of_torn_ones() {
         let input = br#"{ "dmesg": [ { "pri": 6, "time":     0.123456, "msg": "a {b} \"c\"" },{
-            "fac":"daemon","pri": "warn", "time": 1.000001, "caller": "T12", "msg": "d" }, {"pri": 5, "msg": "cut
+            "fac":"daemon","pri": "warn", "time": 1.000001, "caller": "T12", "msg": "d\n<7>[    1.2] e" }, {"pri": 5, "msg": "cut
             {"pri":5,"time":2.0,"msg":"e"}, rubbish
         ] }"#;
         let at = dmesg_array(input).unwrap();

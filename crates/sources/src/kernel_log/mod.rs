@@ -32,6 +32,7 @@ mod notes;
 mod pairs;
 mod reader;
 mod shape;
+mod spans;
 #[cfg(test)]
 mod tests;
 mod walltime;
@@ -43,6 +44,10 @@ use crate::{Input, Sniff, Source};
 use call::Call;
 use record::{Origin, Recorder};
 use shape::Stamp;
+
+/// Longer lines are not read: the kernel's records end at 8 KiB, and the
+/// journal's JSON of one is some tens of KiB at most.
+const LONGEST_LINE: usize = 1 << 20;
 
 /// The kernel log: `dmesg` (also `-r`, `-x`, `-T`, `--json`), `/dev/kmsg`, a
 /// console's capture, `journalctl -k` (short, short-iso, short-monotonic, json)

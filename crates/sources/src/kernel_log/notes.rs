@@ -63,8 +63,8 @@ pub(super) const LOG_START_LOST: NoteKind = kind(
 pub(super) const RECORDS_LOST: NoteKind = kind(
     "records_lost",
     Severity::DataLoss,
-    "numbers are missing between /dev/kmsg records: they were overwritten before they were read; \
-     boot with log_buf_len=16M",
+    "messages are missing: the log says that some were dropped, or numbers of /dev/kmsg records \
+     are left out; boot with log_buf_len=16M, and with less on the console",
 );
 pub(super) const LOST_INITCALL_START: NoteKind = kind(
     "lost_initcall_start",

@@ -1,28 +1,18 @@
 //! The state between two lines of a kernel log.
 
-use super::call::{self, Call, Function, Returned};
+use super::LONGEST_LINE;
+use super::call::{self, Call};
 use super::journal;
 use super::milestone::{At, Milestones};
 use super::notes::{self, Tally};
-use super::pairs::{End, Open, Pairs};
 use super::shape::{self, Shaped, Stamp};
-use crate::text::{lossy, without_controls, without_cr};
-use record::{ClockId, ClockKind, Doubt, NameId, NoteKind, Origin, Recorder, SourceId, SpanKind};
+use super::spans::{Moment, Spans};
+use crate::text::{lossy, number, without_controls, without_cr};
+use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, SourceId, mark};
 use std::borrow::Cow;
-use std::collections::HashSet;
-
-/// Longer lines are not read: the kernel's records end at 8 KiB, and the
-/// journal's JSON of one is some tens of KiB at most.
-const LONGEST_LINE: usize = 1 << 20;
-
-/// The kernel's number and the stamps may differ by so much without a doubt.
-const AGREEMENT_NS: u64 = 1_000_000;
 
 /// Stamps of this step or more make a note.
 const COARSE_NS: u64 = 1_000_000_000;
-
-/// How many names of tasks are kept at hand.
-const RECENT_TASKS: usize = 64;
 
 /// How many stamped lines are looked at for the name of a journal's host.
 const HOST_LINES: u64 = 100;
@@ -63,6 +53,8 @@ pub(crate) struct Reader {
     last: Option<(ClockId, i64)>,
     stamped: u64,
     first_stamp: Option<(Origin, i64, bool)>,
+    /// Whether zero of the kernel's clock is marked.
+    clock_start: bool,
     zero_stretch: bool,
     /// The host's name before each text, in `journalctl -o short-monotonic`.
     host: Option<Vec<u8>>,
@@ -70,32 +62,16 @@ pub(crate) struct Reader {
     in_kmsg: bool,
     later_boot: bool,
     milestones: Milestones,
-    open: Pairs,
-    begun: u64,
-    /// Whether each duration so far was a whole number of ticks.
-    ticks_only: bool,
-    /// Whether a row's doubt was that the clock moved in ticks.
-    jiffy_doubt: bool,
-    /// The names of tasks that were met, each at its number's place.
-    tasks: [Option<(u64, NameId)>; RECENT_TASKS],
-    deferred: HashSet<NameId>,
-    /// For names that are put together, and texts that are unescaped.
-    name: String,
+    spans: Spans,
+    /// For texts that are unescaped.
     unescaped: Vec<u8>,
     tallies: Tallies,
 }
 
 #[derive(Debug, Default)]
 struct Tallies {
-    torn: Tally,
     glued: Tally,
     records_lost: Tally,
-    lost_start: Tally,
-    lost_end: Tally,
-    ambiguous: Tally,
-    disagreement: Tally,
-    jiffy: Tally,
-    deferred: Tally,
     backward: Tally,
     zero: Tally,
     coarse: Tally,
@@ -114,19 +90,14 @@ impl Reader {
             last: None,
             stamped: 0,
             first_stamp: None,
+            clock_start: false,
             zero_stretch: true,
             host: None,
             last_sequence: None,
             in_kmsg: false,
             later_boot: false,
             milestones: Milestones::default(),
-            open: Pairs::default(),
-            begun: 0,
-            ticks_only: true,
-            jiffy_doubt: false,
-            tasks: [None; RECENT_TASKS],
-            deferred: HashSet::new(),
-            name: String::new(),
+            spans: Spans::default(),
             unescaped: Vec::new(),
             tallies: Tallies::default(),
         }
@@ -194,6 +165,10 @@ impl Reader {
             if rest.is_some() {
                 self.tallies.glued.add(origin, String::new);
             }
+            if let Some(lost) = dropped(shaped.text) {
+                let lost_here = || format!("first {lost} that the log says were dropped");
+                self.tallies.records_lost.add_many(origin, lost, lost_here);
+            }
             let empty = rest.is_some() && shaped.stamp == Stamp::None && shaped.text.is_empty();
             if !empty {
                 match (self.piece(recorder, shaped, origin, host), outcome) {
@@ -213,7 +188,7 @@ impl Reader {
             }
             let Some(tail) = rest else { break };
             at = line.len().saturating_sub(tail.len());
-            shaped = shape::shape(tail);
+            shaped = self.without_host(shape::shape(tail));
         }
         outcome
     }
@@ -400,20 +375,16 @@ impl Reader {
             ns: time.ns,
             origin,
         };
-        let unescaped;
-        let text = if shaped.sequence.is_some() && shaped.text.contains(&b'\\') {
-            let mut buffer = std::mem::take(&mut self.unescaped);
+        let mut buffer = std::mem::take(&mut self.unescaped);
+        let escaped = shaped.sequence.is_some() && shaped.text.contains(&b'\\');
+        let text = if escaped {
             shape::unescape(shaped.text, &mut buffer);
-            unescaped = buffer;
-            &unescaped[..]
+            &buffer[..]
         } else {
-            unescaped = Vec::new();
             shaped.text
         };
         let said = self.words(recorder, at, time, shaped, text, own_stamp);
-        if unescaped.capacity() > 0 {
-            self.unescaped = unescaped;
-        }
+        self.unescaped = buffer;
         if said {
             Outcome::Kernel {
                 printk_ns: time.printk.then_some(time.ns),
@@ -434,20 +405,19 @@ impl Reader {
         own_stamp: bool,
     ) -> bool {
         match call::call(text) {
-            Some(Call::Begin { function, task }) => {
-                self.begin(recorder, at, function, task);
+            Some(Call::Torn) if own_stamp => self.spans.torn(at.origin, text),
+            Some(Call::Torn) | None => {}
+            Some(call) => {
+                let moment = Moment {
+                    at,
+                    resolution_ns: time.resolution_ns,
+                    printk: time.printk,
+                    caller: shaped.caller,
+                    clock_switched: self.milestones.clock_switched(),
+                };
+                self.spans.call(recorder, moment, call);
                 return true;
             }
-            Some(Call::End { function, returned }) => {
-                self.end(recorder, at, time, shaped.caller, function, returned);
-                return true;
-            }
-            Some(Call::Probe { device, returned }) => {
-                self.probe(recorder, at, shaped.caller, device, returned);
-                return true;
-            }
-            Some(Call::Torn) => self.tallies.torn.add(at.origin, || excerpt(text)),
-            None => {}
         }
         let known = own_stamp || shaped.level.is_some();
         let milestone = (known || self.milestones.may_be_kernel(text))
@@ -464,10 +434,11 @@ impl Reader {
         self.stamped = self.stamped.saturating_add(1);
         if self.first_stamp.is_none() {
             self.first_stamp = Some((origin, time.ns, time.printk));
-            if time.printk {
-                let name = record::mark::KERNEL_CLOCK_START;
-                recorder.mark(time.clock, name, 0, Some(record::Phase::Kernel), origin);
-            }
+        }
+        if time.printk && !self.clock_start {
+            self.clock_start = true;
+            let name = mark::KERNEL_CLOCK_START;
+            recorder.mark(time.clock, name, 0, Some(Phase::Kernel), origin);
         }
         if time.printk && self.zero_stretch {
             if time.ns == 0 {
@@ -501,215 +472,9 @@ impl Reader {
         self.last_sequence = Some(sequence);
     }
 
-    /// Symbol and module, as a name.
-    fn name_of(&mut self, recorder: &mut Recorder, function: Function<'_>) -> NameId {
-        let symbol = lossy(function.symbol);
-        let Some(module) = function.module else {
-            return recorder.name(&symbol);
-        };
-        self.name.clear();
-        self.name.push_str(&symbol);
-        self.name.push_str(" [");
-        self.name.push_str(&lossy(module));
-        self.name.push(']');
-        recorder.name(&self.name)
-    }
-
-    fn track(&mut self, recorder: &mut Recorder, task: Option<u64>) -> Option<NameId> {
-        let task = task?;
-        let slot = self.tasks.get_mut((task % RECENT_TASKS as u64) as usize)?;
-        match *slot {
-            Some((known, name)) if known == task => Some(name),
-            _ => {
-                let name = recorder.name(&format!("task {task}"));
-                *slot = Some((task, name));
-                Some(name)
-            }
-        }
-    }
-
-    fn begin(
-        &mut self,
-        recorder: &mut Recorder,
-        at: At,
-        function: Function<'_>,
-        task: Option<u64>,
-    ) {
-        if task.is_none() {
-            let text = function.symbol;
-            self.tallies.torn.add(at.origin, || excerpt(text));
-        }
-        self.begun = self.begun.saturating_add(1);
-        let name = self.name_of(recorder, function);
-        let track = self.track(recorder, task);
-        let lost = self.open.begin(Open {
-            key: self.open.key(function),
-            name,
-            task,
-            track,
-            clock: at.clock,
-            start: at.ns,
-            begun: self.begun,
-            ambiguous: false,
-            origin: at.origin,
-        });
-        if let Some(lost) = lost {
-            self.lost_end(recorder, lost);
-        }
-    }
-
-    fn lost_end(&mut self, recorder: &mut Recorder, open: Open) {
-        self.tallies.lost_end.add(open.origin, String::new);
-        let span = recorder.span_of(open.clock, SpanKind::Initcall, open.name, open.origin);
-        let doubt = Some(Doubt::LostEnd);
-        recorder.span(span.track(open.track).start(Some(open.start)).doubt(doubt));
-    }
-
-    fn end(
-        &mut self,
-        recorder: &mut Recorder,
-        at: At,
-        time: Time,
-        caller: Option<u64>,
-        function: Function<'_>,
-        returned: Returned,
-    ) {
-        if returned.torn {
-            let text = function.symbol;
-            self.tallies.torn.add(at.origin, || excerpt(text));
-        }
-        let quantum = self.is_quantised(at.origin, returned.after_ns);
-        let key = self.open.key(function);
-        let Some(open) = self.open.end(End { key, caller }) else {
-            let name = self.name_of(recorder, function);
-            self.tallies.lost_start.add(at.origin, String::new);
-            let track = self.track(recorder, caller);
-            let span = recorder.span_of(at.clock, SpanKind::Initcall, name, at.origin);
-            let doubt = Some(Doubt::LostStart);
-            let span = span.track(track).end(Some(at.ns)).doubt(doubt);
-            recorder.span(span.reported(returned.after_ns).outcome(returned.value));
-            return;
-        };
-        let torn = returned.torn || open.key.is_cut() && !key.is_cut();
-        let doubt = if open.ambiguous {
-            self.tallies.ambiguous.add(at.origin, String::new);
-            Some(Doubt::Ambiguous)
-        } else if torn {
-            Some(Doubt::Torn)
-        } else {
-            self.doubt(at.origin, time, &open, returned.after_ns, quantum)
-        };
-        // A cut line does not say the module.
-        let name = match open.key.is_cut() && !key.is_cut() {
-            true => self.name_of(recorder, function),
-            false => open.name,
-        };
-        let track = match open.track {
-            None => self.track(recorder, caller),
-            track => track,
-        };
-        // Stamps of two clocks give no duration.
-        let end = (open.clock == at.clock).then_some(at.ns);
-        let span = recorder.span_of(open.clock, SpanKind::Initcall, name, open.origin);
-        let span = span.track(track).start(Some(open.start)).end(end);
-        let span = span.reported(returned.after_ns).outcome(returned.value);
-        recorder.span(span.doubt(doubt));
-    }
-
-    /// Why the kernel's number and the stamps differ, if they do.
-    fn doubt(
-        &mut self,
-        origin: Origin,
-        time: Time,
-        open: &Open,
-        reported: Option<i64>,
-        quantum: bool,
-    ) -> Option<Doubt> {
-        let wall = time.ns.saturating_sub(open.start);
-        if wall < 0 {
-            return Some(Doubt::BackwardStep);
-        }
-        let reported = reported?;
-        // Coarse stamps are off by up to their step.
-        let slack = match time.resolution_ns {
-            ..=AGREEMENT_NS => 0,
-            coarse => coarse,
-        };
-        if wall.abs_diff(reported) <= AGREEMENT_NS.saturating_add(slack) {
-            return None;
-        }
-        let name = || {
-            format!(
-                "first: {} us stamped, {} us said",
-                wall / 1_000,
-                reported / 1_000
-            )
-        };
-        self.tallies.disagreement.add(origin, name);
-        Some(if time.printk && open.start == 0 {
-            Doubt::ZeroClock
-        } else if self.begun != open.begun {
-            // The kernel keeps the start of one call, the last that began.
-            Doubt::Overlap
-        } else if quantum {
-            self.jiffy_doubt = true;
-            Doubt::JiffyClock
-        } else if wall > reported {
-            // The kernel reads its clock after the line of the start is out.
-            Doubt::Console
-        } else {
-            Doubt::Disagree
-        })
-    }
-
-    /// Whether the kernel's clock may still move in ticks: it has not said that
-    /// it changed its clock source, and each number so far is a whole number of
-    /// ticks (1, 3 1/3, 4 or 10 ms).
-    fn is_quantised(&mut self, origin: Origin, after_ns: Option<i64>) -> bool {
-        let Some(micros) = after_ns.map(|ns| ns / 1_000) else {
-            return false;
-        };
-        let of_300_hz = matches!(micros.saturating_mul(3) % 10_000, 0 | 9_997..);
-        self.ticks_only &= micros % 1_000 == 0 || of_300_hz;
-        let quantised = self.ticks_only && !self.milestones.clock_switched();
-        if quantised {
-            self.tallies.jiffy.add(origin, String::new);
-        }
-        quantised
-    }
-
-    /// A probe has no line at its start: it began the stated time before.
-    fn probe(
-        &mut self,
-        recorder: &mut Recorder,
-        at: At,
-        caller: Option<u64>,
-        device: &[u8],
-        returned: Returned,
-    ) {
-        self.is_quantised(at.origin, returned.after_ns);
-        let name = recorder.name(&lossy(device));
-        if returned.value.is_some_and(|v| v.unsigned_abs() == 517) {
-            self.tallies.deferred.add(at.origin, String::new);
-            self.deferred.insert(name);
-        }
-        if returned.torn {
-            self.tallies.torn.add(at.origin, || excerpt(device));
-        }
-        let track = self.track(recorder, caller);
-        let start = returned.after_ns.map(|ns| at.ns.saturating_sub(ns));
-        let span = recorder.span_of(at.clock, SpanKind::Probe, name, at.origin);
-        let span = span.track(track).start(start).end(Some(at.ns));
-        let span = span.reported(returned.after_ns).outcome(returned.value);
-        recorder.span(span.doubt(returned.torn.then_some(Doubt::Torn)));
-    }
-
     /// Records what only the end of the log decides: starts without an end,
     /// and what was counted.
     pub(crate) fn finish(mut self, recorder: &mut Recorder) {
-        for open in std::mem::take(&mut self.open).never_ended() {
-            self.lost_end(recorder, open);
-        }
         if let Some((origin, ns, printk)) = self.first_stamp
             && !self.milestones.kernel_started()
             && (ns > 0 || !printk)
@@ -719,29 +484,17 @@ impl Reader {
                 false => String::new(),
             });
         }
-        let devices = self.deferred.len();
-        let deferred = &mut self.tallies.deferred;
-        deferred.describe(|count| format!("{count} deferrals on {devices} devices"));
-        // Without the switch in the log, whole ticks may be chance.
-        if !self.milestones.clock_switched() && !self.jiffy_doubt {
-            self.tallies.jiffy = Tally::default();
-        }
+        let switched = self.milestones.clock_switched();
+        self.spans.finish(recorder, switched);
+        self.milestones.finish(recorder);
         // One line at zero is where the clock begins, not a stretch.
         if self.tallies.zero.count() == 1 {
             self.tallies.zero = Tally::default();
         }
-        self.milestones.finish(recorder);
         let t = self.tallies;
         for (tally, kind) in [
-            (t.torn, &notes::TORN_LINE),
             (t.glued, &notes::GLUED_LINE),
             (t.records_lost, &notes::RECORDS_LOST),
-            (t.lost_start, &notes::LOST_INITCALL_START),
-            (t.lost_end, &notes::LOST_INITCALL_END),
-            (t.ambiguous, &notes::AMBIGUOUS_INITCALL),
-            (t.disagreement, &notes::DISAGREEMENT),
-            (t.jiffy, &notes::JIFFY_CLOCK),
-            (t.deferred, &notes::PROBE_DEFERRED),
             (t.backward, &notes::BACKWARD_STEP),
             (t.zero, &notes::ZERO_STAMP),
             (t.coarse, &notes::COARSE_STAMPS),
@@ -753,7 +506,18 @@ impl Reader {
     }
 }
 
-/// The beginning of a text, for a note.
-fn excerpt(text: &[u8]) -> String {
-    lossy(text.get(..80).unwrap_or(text)).into_owned()
+/// How many messages a line says were lost: the kernel's console says `** 7
+/// printk messages dropped **`, the journal `Missed 7 kernel messages`.
+fn dropped(text: &[u8]) -> Option<u64> {
+    let (start, end) = match text.first()? {
+        b'*' => (text.strip_prefix(b"** ")?, &b" printk messages dropped"[..]),
+        b's' => {
+            let rest = text.strip_prefix(b"systemd-journald[")?;
+            let (_, rest) = number(rest)?;
+            (rest.strip_prefix(b"]: Missed ")?, &b" kernel messages"[..])
+        }
+        _ => return None,
+    };
+    let (count, rest) = number(start)?;
+    rest.starts_with(end).then_some(count)
 }

@@ -102,19 +102,16 @@ fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
     }
 }
 
-/// A kernel line after a host's stamp.
+/// A kernel line after a host's stamp: `[    0.123456] text`, with its level or
+/// without. Nothing stands before a kernel's stamp twice.
 fn nested(text: &[u8]) -> Option<Shaped<'_>> {
-    let shaped = match text.first() {
-        Some(b'[') => {
-            let (ns, rest) = printk(text)?;
-            after_stamp(Stamp::Printk(ns), rest)
-        }
-        Some(b'<') => raw(text)?,
-        _ => return None,
-    };
-    (shaped.stamp != Stamp::None).then_some(Shaped {
+    let (priority, inner) = priority(text).map_or((None, text), |(p, rest)| (Some(p), rest));
+    let (ns, rest) = printk(inner)?;
+    Some(Shaped {
+        level: priority.map(|p| p & 7),
+        by_program: priority.is_some_and(|p| p > 7),
         host_stamped: true,
-        ..shaped
+        ..after_stamp(Stamp::Printk(ns), rest)
     })
 }
 
@@ -127,10 +124,7 @@ fn printk(text: &[u8]) -> Option<(i64, &[u8])> {
 
 /// `<6>[    0.123456] text`, and `<6>text` from a console without stamps.
 fn raw(line: &[u8]) -> Option<Shaped<'_>> {
-    let (priority, rest) = number(line.get(1..)?)?;
-    let rest = rest.strip_prefix(b">")?;
-    // Facilities go up to 23, so priorities to 191.
-    let priority = u8::try_from(priority).ok().filter(|&p| p < 192)?;
+    let (priority, rest) = priority(line)?;
     let mut shaped = match rest.first() {
         Some(b'[') => bracket(rest).unwrap_or(Shaped::plain(rest)),
         _ => Shaped::plain(rest),
@@ -138,6 +132,15 @@ fn raw(line: &[u8]) -> Option<Shaped<'_>> {
     shaped.level = Some(priority & 7);
     shaped.by_program = priority > 7;
     Some(shaped)
+}
+
+/// `<6>`: facility and level, and what follows.
+fn priority(text: &[u8]) -> Option<(u8, &[u8])> {
+    let (priority, rest) = number(text.strip_prefix(b"<")?)?;
+    let rest = rest.strip_prefix(b">")?;
+    // Facilities go up to 23, so priorities to 191.
+    let priority = u8::try_from(priority).ok().filter(|&p| p < 192)?;
+    Some((priority, rest))
 }
 
 /// `kern  :info  : [    0.123456] text`: `dmesg -x`.

@@ -2,7 +2,7 @@
 
 use super::{KernelLog, Outcome, Reader};
 use crate::text::lines;
-use crate::{Sniff, Source};
+use crate::{Input, Sniff, Source};
 use record::{ClockKind, Record, Recorder, mark};
 
 /// Reads lines that a host stamped 1 s, 2 s, ... and gives each line's outcome.
@@ -102,4 +102,51 @@ fn what_is_no_kernel_log_is_not_taken_for_one() {
     ] {
         assert_eq!(KernelLog.sniff(head.as_bytes()), sure, "{head:?}");
     }
+}
+
+/// Lines made to be slow or deep to read: each takes a moment all the same.
+#[test]
+fn hostile_lines() {
+    for piece in [
+        "[1.000001] ",
+        "[1.000001 0.1] ",
+        "<6>[1.000001] ",
+        "[    1.000001]",
+        "<6>[    1.000001] ",
+        "calling  ",
+        "initcall x+",
+        "{\"MESSAGE\":[",
+        "{\"dmesg\":[",
+        "[[[[",
+        "\u{1b}[",
+        "\u{1b}]",
+    ] {
+        let line = piece.repeat(500_000 / piece.len());
+        let mut recorder = Recorder::new();
+        let input = Input {
+            name: "log",
+            bytes: line.as_bytes(),
+        };
+        KernelLog.read(input, &mut recorder);
+        KernelLog.sniff(line.as_bytes());
+        let record = recorder.finish();
+        let source = &record.sources()[0];
+        assert_eq!(source.units, source.events + source.noted, "{piece}");
+    }
+}
+
+#[test]
+fn a_log_of_starts_alone_is_all_lost_ends() {
+    let log: String = (0..20_000)
+        .map(|i| format!("[    0.{i:06}] calling  same+0x0/0x{i:x} @ {i}\n"))
+        .collect();
+    let mut recorder = Recorder::new();
+    let input = Input {
+        name: "log",
+        bytes: log.as_bytes(),
+    };
+    KernelLog.read(input, &mut recorder);
+    let record = recorder.finish();
+    assert_eq!(record.spans().len(), 20_000);
+    assert!(record.spans().iter().all(|s| s.end.is_none()));
 }
