@@ -89,6 +89,9 @@ fn a_capture_can_be_a_folder() {
 fn a_wrong_word_is_named() {
     for (arguments, message) in [
         (&["there"][..], "unexpected argument \"there\""),
+        // Outside a trial, these must not restart the machine.
+        (&["init"], "`init` is for process 1 of a trial's initramfs"),
+        (&["finish"], "`finish` runs only in a trial of the lab"),
         (&["here"], "`here` needs a place for the capture: -o OUT"),
         (
             &["here", "-o", "/dev/null/x"],

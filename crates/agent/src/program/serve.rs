@@ -86,7 +86,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
     let memory = std::env::args_os()
         .nth(1)
         .ok_or("the storage server was given no memory")?;
-    let config = trial::config(trial::INITRAMFS_CONFIG)?;
+    let config = trial::config(agent::config::PATH)?;
     let size = config.root.as_ref().map_or(0, |root| root.size);
     rustix::process::setsid()?;
     run_in_real_time(PRIORITY)?;
