@@ -264,7 +264,8 @@ fn serial_with_stages(path: &Path) -> Result<serial::SerialWithStages> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
     let stages = serial::stages_from_toml(&text)
         .with_context(|| format!("{shown}: not a table of stages"))?;
-    Ok(serial::Serial::with_stages(stages))
+    let all = stages.before(serial::Stages::builtin());
+    Ok(serial::Serial::with_stages(all))
 }
 
 /// What was gathered on this machine, as the capture that it could be kept as.
