@@ -21,10 +21,13 @@ fn main() -> io::Result<()> {
         return Ok(());
     }
     let dir = PathBuf::from(var("OUT_DIR"));
-    // libgcc_s, the unwinder, exists only as a shared library; libgcc_eh is its
-    // static part, and calls the C library back.
-    fs::write(dir.join("libgcc_s.so"), "GROUP(-l:libgcc_eh.a -l:libc.a)\n")?;
-    for name in ["c", "m", "rt", "pthread", "util", "dl"] {
+    // libgcc_s, the unwinder, exists only as a shared library; libgcc_eh and
+    // libgcc are its static parts. They and the C library call one another.
+    let whole = "GROUP(-l:libgcc_eh.a -l:libgcc.a -l:libc.a)\n";
+    for name in ["gcc_s", "c"] {
+        fs::write(dir.join(format!("lib{name}.so")), whole)?;
+    }
+    for name in ["m", "rt", "pthread", "util", "dl"] {
         let script = format!("INPUT(-l:lib{name}.a)\n");
         fs::write(dir.join(format!("lib{name}.so")), script)?;
     }

@@ -23,22 +23,42 @@ const ASK_EVERY: Duration = Duration::from_millis(250);
 /// How long a boot may take to settle after first light.
 const SETTLE_LIMIT: Duration = Duration::from_secs(120);
 
-/// At first light of a root. Comes back only with an error.
-pub fn run() -> Result<Infallible, Box<dyn Error>> {
-    let now = Stamp::now();
-    let config = trial::config(trial::CONFIG)?;
-    let state = State::find()?;
-    let first_light = match (&config.first_light, state.userspace_start) {
-        (FirstLight::Init, Some(then)) => then,
-        _ => {
-            kmsg::say("mark first-light")?;
-            let counter_hz = Some(config.counter_hz).filter(|hz| *hz > 0);
-            kmsg::say(&now.kmsg_line(counter_hz))?;
-            now
-        }
-    };
-    wait_until_settled();
-    end_of(&config, &state, first_light)
+/// The trial that has come to first light.
+pub struct Trial {
+    now: Stamp,
+    config: AgentConfig,
+    state: State,
+}
+
+impl Trial {
+    /// Reads the clocks, and then what `init` left.
+    ///
+    /// # Errors
+    /// If this machine is not in a trial.
+    pub fn find() -> Result<Self, Box<dyn Error>> {
+        let now = Stamp::now();
+        Ok(Self {
+            now,
+            state: State::find()?,
+            config: trial::config(trial::CONFIG)?,
+        })
+    }
+
+    /// Ends it. Comes back only with an error.
+    pub fn run(self) -> Result<Infallible, Box<dyn Error>> {
+        let Self { now, config, state } = self;
+        let first_light = match (&config.first_light, state.userspace_start) {
+            (FirstLight::Init, Some(then)) => then,
+            _ => {
+                kmsg::say("mark first-light")?;
+                let counter_hz = Some(config.counter_hz).filter(|hz| *hz > 0);
+                kmsg::say(&now.kmsg_line(counter_hz))?;
+                now
+            }
+        };
+        wait_until_settled();
+        end_of(&config, &state, first_light)
+    }
 }
 
 fn wait_until_settled() {

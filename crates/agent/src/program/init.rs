@@ -30,7 +30,7 @@ const MODULE_PARAMETERS: &[(&str, &std::ffi::CStr)] = &[("nbd.ko", c"nbds_max=1 
 pub fn run() -> Result<Infallible, Box<dyn Error>> {
     let start = Stamp::now();
     mount_kernel_filesystems()?;
-    let config = trial::config(trial::INITRAMFS_CONFIG)?;
+    let config = trial::config(agent::config::PATH)?;
     let counter_hz = Some(config.counter_hz).filter(|hz| *hz > 0);
     kmsg::say("mark initrd-start")?;
     kmsg::say(&start.kmsg_line(counter_hz))?;
@@ -128,7 +128,7 @@ fn mount_root(device: &Path, root: &Root) -> Result<(), Box<dyn Error>> {
 /// The agent and its unit, in the tmpfs that systemd takes over.
 fn leave_for_finish(config: &AgentConfig) -> io::Result<()> {
     fs::copy("/proc/self/exe", format!("{FOLDER}/agent"))?;
-    fs::copy(trial::INITRAMFS_CONFIG, trial::CONFIG)?;
+    fs::copy(agent::config::PATH, trial::CONFIG)?;
     let awaited = match &config.first_light {
         FirstLight::Init => "default.target",
         FirstLight::Unit(unit) => unit,

@@ -23,14 +23,9 @@ fn write(level: &str, line: &str) -> io::Result<()> {
     kmsg.write_all(record.as_bytes())
 }
 
-/// Says why the trial cannot go on, and ends it.
+/// Says why the trial cannot go on, and restarts the machine, which ends it.
 pub fn give_up(why: Box<dyn Error>) -> ExitCode {
     error(&why.to_string());
-    end(why)
-}
-
-/// Restarts the machine at once: what was to be kept is on its medium.
-pub fn end(why: impl std::fmt::Display) -> ExitCode {
     let refused = reboot(RebootCommand::Restart);
     let _ = writeln!(io::stderr(), "firstlight-agent: {why} ({refused:?})");
     ExitCode::from(2)

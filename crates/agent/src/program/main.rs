@@ -32,7 +32,7 @@ mod linux {
     use lexopt::prelude::*;
     use std::error::Error;
     use std::io::Write;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
     use std::process::ExitCode;
 
     const HELP: &str = "\
@@ -64,9 +64,15 @@ Example: firstlight-agent here -o boot.tar
         let done = match role {
             // These two end the trial whatever happens: nobody is there to ask.
             Role::Init => return init::run().map_or_else(kmsg::give_up, |never| match never {}),
-            Role::Finish => {
-                return finish::run().map_or_else(kmsg::give_up, |never| match never {});
-            }
+            Role::Finish => match finish::Trial::find() {
+                Ok(trial) => {
+                    return trial
+                        .run()
+                        .map_or_else(kmsg::give_up, |never| match never {});
+                }
+                // Not a trial: a machine that must not be restarted.
+                Err(why) => Err(why),
+            },
             Role::Storage => serve::run().inspect_err(|why| {
                 // The boot will hang on its root: at least say why.
                 kmsg::error(&why.to_string());
@@ -87,13 +93,13 @@ Example: firstlight-agent here -o boot.tar
         ExitCode::from(2)
     }
 
-    /// The kernel starts `/init` with whatever words the command line has.
+    /// In the initramfs of a trial the agent is process 1, and is given
+    /// whatever words the kernel's command line has.
     fn role() -> Result<Role, lexopt::Error> {
-        let called = std::env::args_os().next().unwrap_or_default();
-        if called == "/init" && std::process::id() == 1 {
+        if std::process::id() == 1 && Path::new(agent::config::PATH).exists() {
             return Ok(Role::Init);
         }
-        if called == serve::ARGV0 {
+        if std::env::args_os().next().unwrap_or_default() == serve::ARGV0 {
             return Ok(Role::Storage);
         }
         let mut arguments = lexopt::Parser::from_env();
@@ -101,7 +107,9 @@ Example: firstlight-agent here -o boot.tar
         let mut out = None;
         while let Some(argument) = arguments.next()? {
             match argument {
-                Value(verb) if verb == "init" && !here => return Ok(Role::Init),
+                Value(verb) if verb == "init" && !here => {
+                    return Err("`init` is for process 1 of a trial's initramfs".into());
+                }
                 Value(verb) if verb == "finish" && !here => return Ok(Role::Finish),
                 Value(verb) if verb == "here" && !here => here = true,
                 Short('o') | Long("output") if here => out = Some(arguments.value()?.into()),
@@ -116,7 +124,7 @@ Example: firstlight-agent here -o boot.tar
         }
     }
 
-    fn here(out: &std::path::Path) -> Result<(), Box<dyn Error>> {
+    fn here(out: &Path) -> Result<(), Box<dyn Error>> {
         let gathered = here::capture(out)?;
         for missing in gathered.missing {
             let here::Missing { what, why, advice } = missing;

@@ -11,6 +11,7 @@ use agent::config::{SECTOR_BYTES, Storage};
 use agent::storage::{Device, Kind, Request};
 use agent::sys::{Nbd, nbd, run_in_real_time};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::net::{RecvFlags, recv};
@@ -20,7 +21,7 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, IoSlice, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,9 @@ const FLUSH: u32 = 3;
 /// `NBD_FLAG_HAS_FLAGS | NBD_FLAG_SEND_FLUSH`.
 const FLAGS: u64 = 0b101;
 const EIO: u32 = 5;
+
+/// What memory has to be aligned to, to go past the page cache.
+const PAGE: usize = 4096;
 
 /// The most that one request moves; the kernel is told so.
 const MAX_REQUEST: usize = 512 << 10;
@@ -82,11 +86,17 @@ pub fn run() -> Result<(), Box<dyn Error>> {
     let memory = std::env::args_os()
         .nth(1)
         .ok_or("the storage server was given no memory")?;
-    let config = trial::config(trial::INITRAMFS_CONFIG)?;
+    let config = trial::config(agent::config::PATH)?;
     let size = config.root.as_ref().map_or(0, |root| root.size);
     rustix::process::setsid()?;
     run_in_real_time(PRIORITY)?;
-    let image = File::options().read(true).write(true).open(&memory)?;
+    // Past the page cache: another copy of the root there would cost time.
+    let direct = OFlags::DIRECT.bits().cast_signed();
+    let image = File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(direct)
+        .open(&memory)?;
     let (socket, kernels) = UnixStream::pair()?;
     let device = File::options().read(true).write(true).open(DEVICE)?;
     nbd(&device, Nbd::SetBlockSize, SECTOR_BYTES)?;
@@ -97,17 +107,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
         .stack_size(64 << 10)
         .spawn(move || nbd(&device, Nbd::DoIt, 0))?;
     let depth = usize::try_from(config.storage.queue_depth.get())?;
-    let mut server = Server {
-        socket,
-        image,
-        device: Device::new(config.storage, size),
-        depth,
-        pending: Vec::with_capacity(256),
-        input: Vec::with_capacity(4 * MAX_REQUEST),
-        received: vec![0; MAX_REQUEST],
-        answer: vec![0; MAX_REQUEST],
-        open: true,
-    };
+    let mut server = Server::new(socket, image, Device::new(config.storage, size), depth);
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     server.serve()?;
     serving
@@ -135,12 +135,27 @@ struct Server {
     /// What came over the socket and is not yet a whole request.
     input: Vec<u8>,
     received: Vec<u8>,
-    answer: Vec<u8>,
+    /// Room for the bytes of one request and their alignment.
+    block: Vec<u8>,
     /// Whether more requests can come.
     open: bool,
 }
 
 impl Server {
+    fn new(socket: UnixStream, image: File, device: Device, depth: usize) -> Self {
+        Self {
+            socket,
+            image,
+            device,
+            depth,
+            pending: Vec::with_capacity(256),
+            input: Vec::with_capacity(4 * MAX_REQUEST),
+            received: vec![0; MAX_REQUEST],
+            block: vec![0; MAX_REQUEST + PAGE],
+            open: true,
+        }
+    }
+
     fn serve(&mut self) -> io::Result<()> {
         while self.open || !self.pending.is_empty() {
             let Some(end) = self.pending.first().map(|p| p.end) else {
@@ -194,7 +209,11 @@ impl Server {
                     break;
                 };
                 // Written at once, so that no later read sees the old bytes.
-                if self.image.write_all_at(bytes, request.at).is_err() {
+                let written = aligned(&mut self.block, length).map(|room| {
+                    room.copy_from_slice(bytes);
+                    self.image.write_all_at(room, request.at)
+                });
+                if !matches!(written, Some(Ok(()))) {
                     error = EIO;
                 }
                 behind
@@ -220,17 +239,16 @@ impl Server {
     /// Answers the request that ends first, when it ends.
     fn answer_first(&mut self, end: u64) -> io::Result<()> {
         let mut pending = self.pending.remove(0);
-        let mut bytes = &mut [][..];
+        let mut bytes = &[][..];
         if pending.request.kind == Kind::Read {
             let length = usize::try_from(pending.request.bytes).unwrap_or(usize::MAX);
-            let room = self.answer.get_mut(..length);
-            match room.map(|room| {
-                self.image
-                    .read_exact_at(room, pending.request.at)
-                    .map(|()| room)
-            }) {
-                Some(Ok(read)) => bytes = read,
-                _ => pending.error = EIO,
+            let read = aligned(&mut self.block, length).and_then(|room| {
+                let read = self.image.read_exact_at(room, pending.request.at);
+                read.is_ok().then_some(&*room)
+            });
+            match read {
+                Some(read) => bytes = read,
+                None => pending.error = EIO,
             }
         }
         let mut header = [0; 16];
@@ -251,6 +269,12 @@ impl Server {
         }
         Ok(())
     }
+}
+
+/// `length` bytes of `block` that begin at a page, if it has as many.
+fn aligned(block: &mut [u8], length: usize) -> Option<&mut [u8]> {
+    let begin = block.as_ptr().align_offset(PAGE);
+    block.get_mut(begin..)?.get_mut(..length)
 }
 
 /// The parts of a request's header: type, handle, and what it means.
@@ -314,5 +338,114 @@ fn timespec(ns: u64) -> Timespec {
     Timespec {
         tv_sec: (ns / NS_PER_S).cast_signed(),
         tv_nsec: (ns % NS_PER_S).cast_signed(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test that cannot go on should stop
+mod tests {
+    use super::*;
+    use agent::config::Model;
+    use std::io::Read;
+    use std::num::NonZeroU32;
+    use std::thread::{JoinHandle, spawn};
+
+    const SIZE: usize = 64 << 10;
+
+    /// A server of bytes that count up, and the kernel's end of its socket.
+    fn server(name: &str, figures: Storage) -> (UnixStream, JoinHandle<io::Result<()>>, PathBuf) {
+        let own = format!("firstlight-agent-{}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(own);
+        let bytes: Vec<u8> = (0..SIZE).map(|i| (i % 251) as u8).collect();
+        fs::write(&path, bytes).unwrap();
+        let image = File::options().read(true).write(true).open(&path).unwrap();
+        let (socket, kernels) = UnixStream::pair().unwrap();
+        let depth = figures.queue_depth.get() as usize;
+        let device = Device::new(figures, SIZE as u64);
+        let mut server = Server::new(socket, image, device, depth);
+        (kernels, spawn(move || server.serve()), path)
+    }
+
+    fn request(kind: u32, handle: u8, at: u64, bytes: u32) -> Vec<u8> {
+        let mut header = REQUEST_MAGIC.to_be_bytes().to_vec();
+        header.extend(kind.to_be_bytes());
+        header.extend([handle; 8]);
+        header.extend(at.to_be_bytes());
+        header.extend(bytes.to_be_bytes());
+        header
+    }
+
+    /// The handle, the error, and `bytes` bytes.
+    fn reply(from: &mut UnixStream, bytes: usize) -> (u8, u32, Vec<u8>) {
+        let mut header = [0; 16];
+        from.read_exact(&mut header).unwrap();
+        assert_eq!(header[..4], REPLY_MAGIC.to_be_bytes());
+        let mut body = vec![0; bytes];
+        from.read_exact(&mut body).unwrap();
+        let error = u32::from_be_bytes(header[4..8].try_into().unwrap());
+        (header[8], error, body)
+    }
+
+    #[test]
+    fn requests_that_come_glued_and_torn_are_served() {
+        let flash = Storage {
+            model: Model::Flash,
+            ..Storage::default()
+        };
+        let (mut kernel, server, path) = server("torn", flash);
+        let mut bytes = request(READ, 1, 512, 3);
+        bytes.extend(request(WRITE, 2, 513, 1024));
+        bytes.extend([7; 1024]);
+        bytes.extend(request(FLUSH, 3, 0, 0));
+        bytes.extend(request(READ, 4, 512, 3));
+        // Past the end, and over what the kernel was told.
+        bytes.extend(request(READ, 5, SIZE as u64, 512));
+        bytes.extend(request(READ, 6, 0, u32::MAX));
+        let (head, tail) = bytes.split_at(200);
+        kernel.write_all(head).unwrap();
+        assert_eq!(reply(&mut kernel, 3), (1, 0, vec![10, 11, 12]));
+        kernel.write_all(tail).unwrap();
+        assert_eq!(reply(&mut kernel, 0), (2, 0, vec![]));
+        assert_eq!(reply(&mut kernel, 0), (3, 0, vec![]));
+        assert_eq!(reply(&mut kernel, 3), (4, 0, vec![10, 7, 7]));
+        assert_eq!(reply(&mut kernel, 0), (5, EIO, vec![]));
+        assert_eq!(reply(&mut kernel, 0), (6, EIO, vec![]));
+        kernel.write_all(&request(DISCONNECT, 7, 0, 0)).unwrap();
+        server.join().unwrap().unwrap();
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn answers_come_when_the_model_says_and_in_its_order() {
+        let deep = Storage {
+            model: Model::Flash,
+            queue_depth: NonZeroU32::new(2).unwrap(),
+            command_ns: 1_000_000,
+            write_command_ns: 40_000_000,
+            ..Storage::default()
+        };
+        let (mut kernel, server, path) = server("order", deep);
+        let begin = now();
+        let mut write = request(WRITE, 1, 0, 1);
+        write.push(9);
+        write.extend(request(READ, 2, 4, 1));
+        kernel.write_all(&write).unwrap();
+        assert_eq!(reply(&mut kernel, 1), (2, 0, vec![4]));
+        assert!(now() - begin >= 1_000_000);
+        assert_eq!(reply(&mut kernel, 0), (1, 0, vec![]));
+        assert!(now() - begin >= 40_000_000);
+        // The kernel may also just hang up.
+        drop(kernel);
+        server.join().unwrap().unwrap();
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_is_not_the_protocol_ends_the_server() {
+        let (mut kernel, server, path) = server("foreign", Storage::default());
+        kernel.write_all(&[0xff; REQUEST_BYTES]).unwrap();
+        let error = server.join().unwrap().unwrap_err();
+        assert!(error.to_string().contains("0xffffffff"), "{error}");
+        fs::remove_file(path).unwrap();
     }
 }

@@ -84,6 +84,3 @@ pub fn wait<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T>
         sleep(Duration::from_millis(1));
     }
 }
-
-/// The first of the configuration's files, for the initramfs.
-pub use agent::config::PATH as INITRAMFS_CONFIG;
