@@ -1,2 +1,138 @@
-//! Chores.
-fn main() {}
+//! The project's own chores, behind `./x`.
+#![expect(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a command-line tool"
+)]
+
+mod bench;
+mod fuzz;
+
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let rest = args.get(1..).unwrap_or_default();
+    match args.first().map(String::as_str) {
+        Some("test") => test(),
+        Some("lint") => lint(),
+        Some("bless") => bless(),
+        Some("bench") => bench::run(),
+        Some("fuzz") => fuzz::run(rest),
+        _ => bail!("say one of test, lint, bless, bench, fuzz"),
+    }
+}
+
+/// The folder that the workspace lies in.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Runs a command in the workspace, showing it first and its time afterwards.
+fn step(program: &str, args: &[&str], envs: &[(&str, &str)]) -> Result<()> {
+    let line = format!("{program} {}", args.join(" "));
+    eprintln!("\n==> {line}");
+    let begun = Instant::now();
+    let status = Command::new(program)
+        .args(args)
+        .envs(envs.iter().copied())
+        .current_dir(root())
+        .status()
+        .with_context(|| format!("{program} could not be started"))?;
+    if !status.success() {
+        bail!("`{line}` failed: {status}");
+    }
+    eprintln!("    {:.1} s", begun.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn has(program: &str, arg: &str) -> bool {
+    let output = Command::new(program).arg(arg).current_dir(root()).output();
+    output.is_ok_and(|o| o.status.success())
+}
+
+fn lint() -> Result<()> {
+    step("cargo", &["fmt", "--all", "--check"], &[])?;
+    let clippy = ["clippy", "--workspace", "--all-targets", "--locked"];
+    step(
+        "cargo",
+        &[&clippy[..], &["--", "-D", "warnings"]].concat(),
+        &[],
+    )?;
+    let docs = ["doc", "--workspace", "--no-deps", "--locked", "--quiet"];
+    step("cargo", &docs, &[("RUSTDOCFLAGS", "-D warnings")])?;
+    if has("cargo-deny", "--version") {
+        // Advisories need a database from the network; the rest does not.
+        step(
+            "cargo",
+            &["deny", "check", "licenses", "bans", "sources"],
+            &[],
+        )?;
+    } else {
+        eprintln!("\nskipped: cargo deny (install it with `cargo install cargo-deny`)");
+    }
+    Ok(())
+}
+
+fn test() -> Result<()> {
+    lint()?;
+    // The binaries first: the tests of the command run them as a user would.
+    step(
+        "cargo",
+        &["build", "--workspace", "--bins", "--locked"],
+        &[],
+    )?;
+    let tests = ["test", "--workspace", "--locked", "--no-fail-fast"];
+    step(
+        "cargo",
+        &[&tests[..], &["--", "--show-output"]].concat(),
+        &[],
+    )?;
+    eprintln!("\nall checks passed");
+    Ok(())
+}
+
+/// The boots that the corpus keeps, as `experiments/corpus.toml` makes them:
+/// (variant, name in the corpus).
+const CORPUS: [(&str, &str); 2] = [("baseline", "v1-smoke"), ("quiet", "v1-smoke-quiet")];
+
+fn bless() -> Result<()> {
+    step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
+    let run = [
+        "lab",
+        "run",
+        "experiments/corpus.toml",
+        "--out",
+        "target/corpus",
+    ];
+    step("target/release/firstlight", &run, &[])?;
+    for (variant, name) in CORPUS {
+        let from = format!("target/corpus/trials/{variant}/0/capture");
+        let to = format!("corpus/captures/{name}.tar.zst");
+        // The manifest first, and no trace of who packed it or when.
+        let tar = [
+            "--zstd",
+            "--owner=0",
+            "--group=0",
+            "--numeric-owner",
+            "--mtime=@0",
+            "--sort=name",
+            "--mode=a=r",
+            "-cf",
+            &to,
+            "-C",
+            &from,
+            "manifest.json",
+            "--exclude=./manifest.json",
+            ".",
+        ];
+        step("tar", &tar, &[])?;
+    }
+    let envs = [("FIRSTLIGHT_BLESS", "1"), ("TRYCMD", "overwrite")];
+    step("cargo", &["test", "--workspace", "--locked"], &envs)?;
+    eprintln!("\nremade; read `git diff` before you commit it");
+    Ok(())
+}

@@ -221,7 +221,8 @@ impl Gathered {
             return;
         }
         let show = run("systemctl", &["show", "--no-pager"]).and_then(|mut manager| {
-            let units = run("systemctl", &["show", "--no-pager", "*"])?;
+            // All: else units that ran and are done would be missing.
+            let units = run("systemctl", &["show", "--no-pager", "--all", "*"])?;
             manager.push(b'\n');
             manager.extend(units);
             Ok(manager)

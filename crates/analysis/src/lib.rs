@@ -1,1 +1,38 @@
 //! Pure questions on records.
+//!
+//! Each question is a function from a [`record::Record`] to plain structs: the
+//! same record gives the same answer, to the byte. Nothing here reads, prints,
+//! or knows how an answer will be shown. Times are on the record's clock, with
+//! its zero mark at zero; every number that has evidence names its [`Place`].
+
+mod blame;
+mod boot;
+mod chain;
+mod compare;
+mod effect;
+mod experiment;
+mod findings;
+mod ledger;
+mod phases;
+mod place;
+mod spans;
+mod summary;
+mod timeline;
+
+pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
+pub use boot::{Boot, boot};
+pub use chain::{ChainLink, critical_chain};
+pub use compare::{
+    CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, compare,
+    compare_with,
+};
+pub use effect::{Effect, Verdict, effect, median, range};
+pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
+pub use findings::{Evidence, Finding, findings, findings_for};
+pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
+pub use phases::{
+    FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,
+};
+pub use place::Place;
+pub use summary::{KindSummary, Summary, summary};
+pub use timeline::{Bar, Timeline, timeline};

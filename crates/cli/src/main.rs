@@ -1,2 +1,71 @@
-//! The `firstlight` command.
-fn main() {}
+//! The `firstlight` command: arguments, the user's files, the terminal.
+
+mod args;
+mod input;
+mod out;
+mod progress;
+mod verbs;
+
+use args::{CaptureFrom, Cli, LabVerb, Verb};
+use clap::{CommandFactory, Parser};
+use out::Out;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            // Help and version are no errors; a closed pipe is fine.
+            let code = if e.use_stderr() { 2 } else { 0 };
+            e.print().ok();
+            return ExitCode::from(code);
+        }
+    };
+    let mut out = Out::new(&cli.output);
+    let done = match &cli.verb {
+        None => verbs::here::run(&mut out),
+        Some(Verb::Show(a)) => verbs::show::run(a, &mut out),
+        Some(Verb::Blame(a)) => verbs::blame::run(a, &mut out),
+        Some(Verb::Diff(a)) => verbs::diff::run(a, &mut out),
+        Some(Verb::Report(a)) => verbs::report::run(a, &mut out),
+        Some(Verb::Capture(a)) => match &a.from {
+            CaptureFrom::Here { out: path } => verbs::here::capture(path, &mut out),
+        },
+        Some(Verb::Lab(a)) => match &a.verb {
+            LabVerb::Run(a) => verbs::lab::run(a, &mut out),
+            LabVerb::Doctor => verbs::lab::doctor(&mut out),
+        },
+        Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),
+        Some(Verb::Completions { shell }) => {
+            let mut text = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "firstlight", &mut text);
+            out.bytes(&text)
+        }
+        Some(Verb::Man) => verbs::man::run(&mut out),
+    };
+    match done.and_then(|()| out.finish()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) if out::is_closed_pipe(&e) => ExitCode::SUCCESS,
+        Err(e) => {
+            progress::clear();
+            anstream::eprintln!("firstlight: {}", sentence(&e));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// An error and its causes, in one line; a cause that the error already says
+/// is not said twice.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(&cause);
+        }
+    }
+    text
+}

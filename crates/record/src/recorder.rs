@@ -174,12 +174,23 @@ impl Recorder {
             s.units += 1;
             s.noted += 1;
         }
-        self.note(origin, kind, || String::new());
+        self.note(origin, kind, String::new);
     }
 
     /// Notes something about events that are recorded: a doubt, a loss. The
     /// detail is asked for at the first occurrence only.
     pub fn note(&mut self, origin: Origin, kind: &NoteKind, detail: impl FnOnce() -> String) {
+        self.note_many(origin, kind, 1, detail);
+    }
+
+    /// [Notes](Self::note) something that occurred `count` times, first at `origin`.
+    pub fn note_many(
+        &mut self,
+        origin: Origin,
+        kind: &NoteKind,
+        count: u64,
+        detail: impl FnOnce() -> String,
+    ) {
         let place = Some(origin.source);
         // From the end: the kinds of the source that is being read are there.
         let known = self
@@ -189,7 +200,7 @@ impl Recorder {
             .find(|n| n.source == place && n.kind.name == kind.name);
         match known {
             Some(n) => {
-                n.count += 1;
+                n.count = n.count.saturating_add(count);
                 if n.first.is_some_and(|f| origin < f) {
                     n.first = Some(origin);
                     n.detail = detail();
@@ -197,7 +208,7 @@ impl Recorder {
             }
             None => self.notes.push(Note {
                 kind: *kind,
-                count: 1,
+                count,
                 source: place,
                 first: Some(origin),
                 detail: detail(),
@@ -345,7 +356,7 @@ impl Recorder {
             })
             .collect();
         let names = &self.names;
-        marks.sort_by(|a, b| (a.at, a.origin).cmp(&(b.at, b.origin)));
+        marks.sort_by_key(|m| (m.at, m.origin));
         let zero_mark = marks
             .iter()
             .find(|m| names.get(m.name) == mark::POWER_ON)
@@ -368,10 +379,14 @@ impl Recorder {
                 s
             })
             .collect();
-        spans.sort_by(|a, b| {
-            let key = |s: &Span| (s.start.or(s.end), s.origin, s.kind);
-            key(a)
-                .cmp(&key(b))
+        // In place: spans are what a record has most of, and a stable sort
+        // would need half their memory again.
+        spans.sort_unstable_by(|a, b| {
+            let first = |s: &Span| s.start.or(s.end);
+            let rest = |s: &Span| (s.origin, s.kind, s.end, s.reported, s.outcome);
+            first(a)
+                .cmp(&first(b))
+                .then_with(|| rest(a).cmp(&rest(b)))
                 .then_with(|| names.get(a.name).cmp(names.get(b.name)))
         });
         let mut messages: Vec<Message> = self
@@ -446,13 +461,16 @@ impl Recorder {
     }
 
     fn assume_printk_is_monotonic(&mut self, used: &[ClockId]) {
-        let find = |kind| {
+        let find = |holds: &dyn Fn(&Clock) -> bool| {
             used.iter()
                 .copied()
-                .find(|c| self.clocks.get(usize::from(c.0)).map(|c| c.kind) == Some(kind))
+                .find(|c| self.clocks.get(usize::from(c.0)).is_some_and(holds))
         };
-        let (Some(printk), Some(monotonic)) = (find(ClockKind::Printk), find(ClockKind::Monotonic))
-        else {
+        // By name: another clock of the kind may have a zero of its own, such
+        // as the start of userspace.
+        let printk = find(&|c| c.kind == ClockKind::Printk);
+        let monotonic = find(&|c| c.kind == ClockKind::Monotonic && c.name == "monotonic");
+        let (Some(printk), Some(monotonic)) = (printk, monotonic) else {
             return;
         };
         let related = Mapping::new(printk, self.clocks.len(), &self.sync);

@@ -3,9 +3,12 @@
 //! A source never opens a file, never prints, and never fails on content:
 //! every line or packet becomes an event, or is counted in a note.
 
+mod calendar;
+pub mod capture;
 pub mod kernel_log;
 pub mod serial;
 pub mod systemd;
+mod text;
 
 use record::Recorder;
 

@@ -1,9 +1,64 @@
 //! The kernel log, in every shape it is found in.
+//!
+//! # Line by line
+//!
+//! Another source that meets kernel lines among its own (a stamped serial log)
+//! strips its own stamp and hands each line to a [`Reader`]:
+//!
+//! ```text
+//! let mut reader = Reader::new(source);                    // the caller's own SourceId
+//! for each line of the log {
+//!     // `text`: the line without the host's stamp and without LF or CR; controls may stay in.
+//!     // `offset`: the byte at which `text` begins in the file (events carry it).
+//!     // `host`: the host's stamp of this line, if there is one.
+//!     match reader.line(recorder, text, offset, host) {
+//!         Outcome::Kernel { printk_ns } => recorder.took(source),   // events are recorded
+//!         Outcome::Noted(kind) => recorder.skipped(origin, kind),   // nothing is recorded
+//!         Outcome::Other => { /* nothing is recorded: the caller's line; took or skipped */ }
+//!     }
+//! }
+//! reader.finish(recorder);                                 // lost ends, counted notes
+//! ```
+//!
+//! The reader never counts units: each call of [`Reader::line`] is one unit of
+//! the caller's. `printk_ns` is the kernel's own stamp of the line, so that the
+//! caller can relate its clock to `printk`. A kernel without stamps is read by
+//! the host's: `host` then times initcalls, probes and milestones.
 
+mod call;
+mod journal;
+mod milestone;
+mod notes;
+mod pairs;
+mod reader;
+mod shape;
+mod spans;
+#[cfg(test)]
+mod tests;
+mod walltime;
+
+pub(crate) use reader::{Outcome, Reader};
+
+use crate::text::{lines, without_controls};
 use crate::{Input, Sniff, Source};
-use record::Recorder;
+use call::Call;
+use record::{Origin, Recorder};
+use shape::Stamp;
 
-/// Kernel log lines.
+/// Longer lines are not read: the kernel's records end at 8 KiB, and the
+/// journal's JSON of one is some tens of KiB at most.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// The kernel log: `dmesg` (also `-r`, `-x`, `-T`, `--json`), `/dev/kmsg`, a
+/// console's capture, `journalctl -k` (short, short-iso, short-monotonic, json)
+/// and syslog files.
+///
+/// Initcalls and probes become spans, milestones marks, all else messages. An
+/// initcall's times are the stamps of its two lines; the kernel's own number
+/// stands beside. A probe has one line only: its start is the stamp less the
+/// kernel's number, so the two agree by construction.
+///
+/// A unit is a line; in `dmesg --json` it is an object of the array.
 #[derive(Debug)]
 pub struct KernelLog;
 
@@ -12,9 +67,84 @@ impl Source for KernelLog {
         "kernel-log"
     }
 
-    fn sniff(&self, _head: &[u8]) -> Sniff {
-        Sniff::No
+    fn sniff(&self, head: &[u8]) -> Sniff {
+        if journal::dmesg_array(head).is_some() {
+            return Sniff::Yes;
+        }
+        let (mut seen, mut stamped, mut foreign) = (0_u32, 0_u32, 0_u32);
+        let mut bare = false;
+        for line in lines(head) {
+            let clean = without_controls(line.bytes);
+            if clean.trim_ascii().is_empty() || clean.starts_with(b" ") {
+                continue;
+            }
+            seen += 1;
+            match kernel_like(&clean) {
+                Some(true) => stamped += 1,
+                Some(false) => foreign += 1,
+                None => bare |= says_kernel(&clean),
+            }
+        }
+        // A line under a host's stamp is for a source that knows the host.
+        match stamped {
+            0 if foreign == 0 && !bare => Sniff::No,
+            0 => Sniff::Maybe,
+            _ if foreign > stamped || stamped < seen / 8 => Sniff::Maybe,
+            _ => Sniff::Yes,
+        }
     }
 
-    fn read(&self, _input: Input<'_>, _recorder: &mut Recorder) {}
+    fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
+        let source = recorder.source(input.name, self.name());
+        let mut reader = Reader::new(source);
+        let origin = |offset| Origin { source, offset };
+        if let Some(start) = journal::dmesg_array(input.bytes) {
+            for piece in journal::pieces(input.bytes, start) {
+                let offset = piece.offset as u64;
+                let outcome = match piece.entry {
+                    Some(entry) => reader.entry(recorder, &entry, offset),
+                    None => Outcome::Noted(&notes::BAD_JSON),
+                };
+                match outcome {
+                    Outcome::Noted(kind) => recorder.skipped(origin(offset), kind),
+                    _ => recorder.took(source),
+                }
+            }
+        } else {
+            for line in lines(input.bytes) {
+                match reader.line(recorder, line.bytes, line.offset, None) {
+                    Outcome::Kernel { .. } => recorder.took(source),
+                    Outcome::Noted(kind) => recorder.skipped(origin(line.offset), kind),
+                    Outcome::Other => {
+                        reader.unstamped(recorder, line.bytes, origin(line.offset), None);
+                        recorder.took(source);
+                    }
+                }
+            }
+        }
+        reader.finish(recorder);
+    }
+}
+
+/// Whether a line without a stamp says what only the kernel says.
+fn says_kernel(line: &[u8]) -> bool {
+    let shaped = shape::shape(line);
+    shaped.level.is_some()
+        || shaped.text.starts_with(b"Linux version ")
+        || call::call(shaped.text).is_some_and(|c| c != Call::Torn)
+}
+
+/// Whether a line is one of the kernel's: `Some(false)` if a host stamped it
+/// before, or a program of a journal wrote it.
+fn kernel_like(line: &[u8]) -> Option<bool> {
+    if line.starts_with(b"{") {
+        return journal::is_json(line).then(|| memchr::memmem::find(line, b"\"kernel\"").is_some());
+    }
+    let shaped = shape::shape(line);
+    match shaped.stamp {
+        Stamp::Printk(_) => Some(!shaped.host_stamped),
+        // Any syslog has such lines; the kernel's say so.
+        Stamp::Wall { .. } => Some(!shaped.by_program),
+        _ => None,
+    }
 }

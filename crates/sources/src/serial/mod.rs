@@ -1,20 +1,426 @@
-//! Serial logs with a time stamp on each line.
+//! Serial logs with a host's time stamp on each line: grabserial's, this
+//! program's own, and others' with the time of day or seconds in brackets.
+//!
+//! Units of the ledger are lines.
+//!
+//! This program's own form begins with the line `# firstlight-serial 1`. Each
+//! other line is `FIRST LAST text`: the arrival of the line's first and of its
+//! last character, in seconds with nine digits, from any zero.
 
+mod notes;
+mod relation;
+mod stages;
+mod stamp;
+
+pub use stages::{Stages, StagesError, stages_from_toml};
+
+use crate::kernel_log::{Outcome, Reader as KernelReader};
+use crate::text::{self, Line};
 use crate::{Input, Sniff, Source};
-use record::Recorder;
+use notes as note;
+use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, SourceId, mark};
+use relation::Relation;
+use stamp::{Form, Step, Unroller};
+use std::borrow::Cow;
 
 /// A stamped serial log.
+///
+/// All times are on the clock `serial`, which goes on where the stamps begin
+/// anew. Lines of the kernel are read as a kernel log; where the kernel stamps
+/// them, its clock is related to this one. Known lines of firmware and loaders
+/// begin phases.
 #[derive(Debug)]
 pub struct Serial;
+
+/// A stamped serial log, with a user's own stages: [`Serial::with_stages`].
+#[derive(Debug)]
+pub struct SerialWithStages(Stages);
+
+impl Serial {
+    /// This source with a table of stages in place of [`Stages::builtin`].
+    #[must_use]
+    pub const fn with_stages(stages: Stages) -> SerialWithStages {
+        SerialWithStages(stages)
+    }
+}
 
 impl Source for Serial {
     fn name(&self) -> &'static str {
         "serial"
     }
 
-    fn sniff(&self, _head: &[u8]) -> Sniff {
-        Sniff::No
+    fn sniff(&self, head: &[u8]) -> Sniff {
+        sniff(head, Stages::builtin())
     }
 
-    fn read(&self, _input: Input<'_>, _recorder: &mut Recorder) {}
+    fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
+        read(input, Stages::builtin(), recorder);
+    }
+}
+
+impl Source for SerialWithStages {
+    fn name(&self) -> &'static str {
+        Serial.name()
+    }
+
+    fn sniff(&self, head: &[u8]) -> Sniff {
+        sniff(head, &self.0)
+    }
+
+    fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
+        read(input, &self.0, recorder);
+    }
+}
+
+/// Brackets with a number in them are the kernel's too, so those forms need
+/// something that only a serial line shows: a kernel's stamp behind the host's,
+/// or what firmware and loaders print.
+fn sniff(head: &[u8], stages: &Stages) -> Sniff {
+    let Some(form) = Form::of(head) else {
+        return Sniff::No;
+    };
+    let (mut stamped, mut nested, mut loader) = (0_usize, 0_usize, false);
+    for line in text::lines(head).take(500) {
+        let line = plain_blanks(line.bytes);
+        if let Some((_, text)) = form.split(&line) {
+            stamped = stamped.saturating_add(1);
+            nested = nested.saturating_add(usize::from(has_kernel_stamp(text)));
+            loader |= stages
+                .find(&screen(text))
+                .and_then(|at| stages.get(at))
+                .is_some_and(|s| s.phase() < Phase::Decompression);
+        }
+    }
+    match form {
+        Form::Own | Form::Elapsed => Sniff::Yes,
+        _ if loader || nested.saturating_mul(2) > stamped => Sniff::Yes,
+        Form::TimeOfDay => Sniff::Maybe,
+        Form::Seconds => Sniff::No,
+    }
+}
+
+fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
+    let source = recorder.source(input.name, Serial.name());
+    let form = Form::of(input.bytes.get(..crate::SNIFF_BYTES).unwrap_or(input.bytes));
+    let boot = boot(input.bytes, form, stages);
+    let mut reader = Reader {
+        source,
+        form,
+        stages,
+        seen: vec![false; stages.len()],
+        clock: None,
+        last: None,
+        time: Unroller::default(),
+        kernel: KernelReader::new(source),
+        relation: Relation::default(),
+    };
+    for (number, line) in text::lines(input.bytes).enumerate() {
+        if boot.contains(&number) {
+            reader.line(line, recorder);
+        } else {
+            reader.outside(line, recorder);
+        }
+    }
+    reader.finish(recorder);
+}
+
+/// How much of a line is searched for what begins a stage.
+const LONGEST_BANNER: usize = 4_096;
+
+/// Which lines are the boot's, by their numbers.
+///
+/// A line of firmware or a loader after a kernel's lines begins another boot. A
+/// capture often begins with the end of the boot before, so the first one that
+/// begins within the log is taken.
+fn boot(bytes: &[u8], form: Option<Form>, stages: &Stages) -> std::ops::Range<usize> {
+    let mut start = 0;
+    let (mut begun, mut kernel) = (false, false);
+    for (number, line) in text::lines(bytes).enumerate() {
+        let line = plain_blanks(line.bytes);
+        let text = match form.and_then(|f| f.split(&line)) {
+            Some((_, text)) => text,
+            None => &line,
+        };
+        if has_kernel_stamp(text) {
+            kernel = true;
+            continue;
+        }
+        // A banner is at the start of its line; longer lines are no banners.
+        let text = text.get(..LONGEST_BANNER).unwrap_or(text);
+        let stage = stages.find(&screen(text)).and_then(|at| stages.get(at));
+        let Some(phase) = stage.map(|s| s.phase()) else {
+            continue;
+        };
+        if phase < Phase::Decompression && kernel {
+            if begun {
+                return start..number;
+            }
+            start = number;
+            kernel = false;
+        }
+        begun = true;
+        kernel |= phase == Phase::Kernel;
+    }
+    start..usize::MAX
+}
+
+struct Reader<'a> {
+    source: SourceId,
+    form: Option<Form>,
+    stages: &'a Stages,
+    /// The stages that were found.
+    seen: Vec<bool>,
+    clock: Option<ClockId>,
+    /// The last stamped line.
+    last: Option<(ClockId, i64)>,
+    time: Unroller,
+    kernel: KernelReader,
+    relation: Relation,
+}
+
+impl Reader<'_> {
+    fn origin(&self, offset: u64) -> Origin {
+        Origin {
+            source: self.source,
+            offset,
+        }
+    }
+
+    fn clock(&mut self, digits: u8, recorder: &mut Recorder) -> ClockId {
+        *self.clock.get_or_insert_with(|| {
+            let step = 10_u64.pow(9 - u32::from(digits.min(9)));
+            recorder.clock("serial", ClockKind::Wall, step)
+        })
+    }
+
+    /// A line of another boot. Its stamp still counts for where zero is.
+    fn outside(&mut self, line: Line<'_>, recorder: &mut Recorder) {
+        let bytes = plain_blanks(line.bytes);
+        if let Some((form, (stamp, _))) = self.form.and_then(|f| Some((f, f.split(&bytes)?))) {
+            self.time.next(form, &stamp);
+        }
+        recorder.skipped(self.origin(line.offset), &note::OTHER_BOOT);
+    }
+
+    fn line(&mut self, line: Line<'_>, recorder: &mut Recorder) {
+        let origin = self.origin(line.offset);
+        if line.offset == 0 && self.form == Some(Form::Own) {
+            let known = line.bytes == stamp::OWN_HEADER;
+            let kind = if known { &note::HEADER } else { &note::NEWER };
+            recorder.skipped(origin, kind);
+            return;
+        }
+        let bytes = plain_blanks(line.bytes);
+        let Some((form, (stamp, text))) = self.form.and_then(|f| Some((f, f.split(&bytes)?)))
+        else {
+            self.unstamped(&bytes, origin, recorder);
+            return;
+        };
+        if form == Form::Seconds && self.time.goes_back(&stamp) && begins_kernel(text) {
+            // The loader stamped its own lines, and the kernel does so now.
+            self.form = None;
+            self.relation.join(self.last, origin, recorder);
+            self.unstamped(&bytes, origin, recorder);
+            return;
+        }
+        let clock = self.clock(stamp.digits, recorder);
+        let (at, step) = self.time.next(form, &stamp);
+        self.last = Some((clock, at));
+        step_notes(step, clock, origin, recorder);
+        let took = stamp.last.map(|last| last.saturating_sub(stamp.first));
+        if took.is_some_and(|took| took < 0) {
+            recorder.note(origin, &note::LAST_BEFORE_FIRST, String::new);
+        }
+        if text.trim_ascii().is_empty() {
+            // It says nothing, but the console was written to.
+            recorder.message(clock, Some(at), None, "", origin);
+            recorder.took(self.source);
+            return;
+        }
+        let within = match bytes {
+            Cow::Borrowed(b) => b.len().saturating_sub(text.len()),
+            Cow::Owned(_) => 0,
+        };
+        let offset = line.offset.saturating_add(within as u64);
+        match self.kernel.line(recorder, text, offset, Some((clock, at))) {
+            Outcome::Kernel { printk_ns } => {
+                if let Some(printk) = printk_ns {
+                    self.relation.add(at, printk, origin);
+                }
+                recorder.took(self.source);
+            }
+            Outcome::Noted(kind) => recorder.skipped(origin, kind),
+            Outcome::Other => {
+                let text = screen(text);
+                self.stage(&text, clock, at, took, origin, recorder);
+                recorder.message(clock, Some(at), None, &text, origin);
+                recorder.took(self.source);
+            }
+        }
+    }
+
+    /// Marks the stage that a line begins.
+    fn stage(
+        &mut self,
+        text: &str,
+        clock: ClockId,
+        at: i64,
+        took: Option<i64>,
+        origin: Origin,
+        recorder: &mut Recorder,
+    ) {
+        let Some((place, stage)) = self
+            .stages
+            .find(text)
+            .and_then(|at| Some((at, self.stages.get(at)?)))
+        else {
+            return;
+        };
+        let seen = self.seen.get_mut(place);
+        if seen.is_none_or(|seen| std::mem::replace(seen, true)) {
+            return;
+        }
+        let phase = stage.phase();
+        recorder.mark(clock, &stage.name, at, Some(phase), origin);
+        // The decompressor ends its line when it is done.
+        if let Some(took) = took
+            && phase == Phase::Decompression
+            && text.contains("booting the kernel")
+        {
+            let end = at.saturating_add(took);
+            recorder.mark(clock, mark::KERNEL_ENTRY, end, Some(Phase::Kernel), origin);
+        }
+    }
+
+    /// A line without a stamp in a log with stamps.
+    fn unstamped(&mut self, bytes: &[u8], origin: Origin, recorder: &mut Recorder) {
+        let text = screen(bytes);
+        let trimmed = text.trim();
+        let skip: Option<&NoteKind> = if trimmed.is_empty() {
+            Some(&note::BLANK_LINE)
+        } else if trimmed == "..." {
+            Some(&note::ELISION)
+        } else if note::REPORTS.iter().any(|r| trimmed.starts_with(r)) {
+            Some(&note::REPORT)
+        } else {
+            None
+        };
+        if let Some(kind) = skip {
+            recorder.skipped(origin, kind);
+            return;
+        }
+        match self.kernel.line(recorder, bytes, origin.offset, None) {
+            Outcome::Kernel { .. } => recorder.took(self.source),
+            Outcome::Noted(kind) => recorder.skipped(origin, kind),
+            Outcome::Other => {
+                let clock = self.clock(6, recorder);
+                recorder.message(clock, None, None, &text, origin);
+                recorder.note(origin, &note::UNSTAMPED, String::new);
+                recorder.took(self.source);
+            }
+        }
+    }
+
+    fn finish(self, recorder: &mut Recorder) {
+        self.kernel.finish(recorder);
+        if let Some(clock) = self.clock {
+            self.relation.record(clock, recorder);
+        }
+    }
+}
+
+/// What a jump of the stamps means to the reader of the record.
+fn step_notes(step: Step, clock: ClockId, origin: Origin, recorder: &mut Recorder) {
+    match step {
+        Step::On => {}
+        Step::Back => recorder.note(origin, &note::HOST_CLOCK_BACK, String::new),
+        Step::Reset(at) => {
+            recorder.mark(clock, "base-time-reset", at, None, origin);
+            recorder.note(origin, &note::BASE_TIME_RESET, String::new);
+        }
+        Step::ResetUnseen(at) => {
+            recorder.mark(clock, "base-time-reset", at, None, origin);
+            recorder.note(origin, &note::RESET_UNSEEN, String::new);
+        }
+    }
+}
+
+/// Whether this is the first line of a kernel.
+fn begins_kernel(text: &[u8]) -> bool {
+    text.starts_with(b"Linux version ") || text.starts_with(b"Booting Linux on ")
+}
+
+/// Whether the kernel stamped this text: `[    1.234567] `.
+fn has_kernel_stamp(text: &[u8]) -> bool {
+    let clean = text::without_controls(text);
+    let Some(inner) = text::without_indent(&clean).strip_prefix(b"[") else {
+        return false;
+    };
+    text::seconds(text::without_indent(inner)).is_some_and(|(_, _, rest)| rest.starts_with(b"]"))
+}
+
+/// A line with its no-break blanks (U+00A0) made plain ones: pages that show
+/// logs put them in, and no log means them.
+fn plain_blanks(line: &[u8]) -> Cow<'_, [u8]> {
+    const NO_BREAK: &[u8] = &[0xc2, 0xa0];
+    if memchr::memmem::find(line, NO_BREAK).is_none() {
+        return Cow::Borrowed(line);
+    }
+    let mut plain = Vec::with_capacity(line.len());
+    let mut from = 0;
+    for at in memchr::memmem::find_iter(line, NO_BREAK) {
+        plain.extend_from_slice(line.get(from..at).unwrap_or_default());
+        plain.push(b' ');
+        from = at.saturating_add(NO_BREAK.len());
+    }
+    plain.extend_from_slice(line.get(from..).unwrap_or_default());
+    Cow::Owned(plain)
+}
+
+/// A line as a terminal shows it when it is done: a backspace or a carriage
+/// return lets later characters overwrite earlier ones.
+fn screen(bytes: &[u8]) -> Cow<'_, str> {
+    if memchr::memchr2(8, b'\r', bytes).is_none() {
+        return match text::without_controls(bytes) {
+            Cow::Borrowed(plain) => text::lossy(plain),
+            Cow::Owned(plain) => Cow::Owned(text::lossy(&plain).into_owned()),
+        };
+    }
+    let mut shown: Vec<u8> = Vec::with_capacity(bytes.len());
+    let mut column = 0_usize;
+    for &byte in bytes {
+        match byte {
+            8 => column = column.saturating_sub(1),
+            b'\r' => column = 0,
+            _ => {
+                match shown.get_mut(column) {
+                    Some(cell) => *cell = byte,
+                    None => shown.push(byte),
+                }
+                column = column.saturating_add(1);
+            }
+        }
+    }
+    Cow::Owned(text::lossy(&text::without_controls(&shown)).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{plain_blanks, screen};
+
+    #[test]
+    fn a_line_is_what_a_terminal_shows() {
+        for (bytes, shown) in [
+            (&b"plain"[..], "plain"),
+            (b"autoboot:  1 \x08\x08\x08 0 ", "autoboot:  0 "),
+            (b"Loading 5%\rLoading 100%", "Loading 100%"),
+            (b"\x08\x08x", "x"),
+            (b"\x1b[2JSeaBIOS", "SeaBIOS"),
+            (b"a\0\0b", "ab"),
+            (b"\xff!", "\u{fffd}!"),
+        ] {
+            assert_eq!(screen(bytes), shown);
+        }
+        assert_eq!(&*plain_blanks("a\u{a0}\u{a0}b".as_bytes()), b"a  b");
+    }
 }

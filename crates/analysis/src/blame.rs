@@ -1,0 +1,170 @@
+//! What took longest.
+
+use crate::phases::{Phases, phases};
+use crate::place::Place;
+use crate::spans;
+use record::{Doubt, Nanos, Record, SpanKind};
+
+/// What kind of thing a row of [`Blame`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BlameKind {
+    /// A kernel or module initcall.
+    Initcall,
+    /// A driver probing a device.
+    Probe,
+    /// A systemd unit that starts.
+    Unit,
+    /// A process.
+    Process,
+    /// A file that was read.
+    File,
+    /// A part of the boot.
+    Phase,
+}
+
+impl BlameKind {
+    /// Every kind, in the order of output.
+    pub const ALL: [Self; 6] = [
+        Self::Initcall,
+        Self::Probe,
+        Self::Unit,
+        Self::Process,
+        Self::File,
+        Self::Phase,
+    ];
+
+    /// The word used in every output.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Initcall => "initcall",
+            Self::Probe => "probe",
+            Self::Unit => "unit",
+            Self::Process => "process",
+            Self::File => "file",
+            Self::Phase => "phase",
+        }
+    }
+
+    /// The kind of this word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|k| k.as_str() == word)
+    }
+}
+
+impl From<SpanKind> for BlameKind {
+    fn from(kind: SpanKind) -> Self {
+        match kind {
+            SpanKind::Initcall => Self::Initcall,
+            SpanKind::Probe => Self::Probe,
+            SpanKind::Unit => Self::Unit,
+            SpanKind::Process => Self::Process,
+            SpanKind::File => Self::File,
+        }
+    }
+}
+
+/// Something that took time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlameRow {
+    /// What kind of thing.
+    pub kind: BlameKind,
+    /// Which one.
+    pub name: String,
+    /// When it began; `None` if its start was never seen.
+    pub start: Option<Nanos>,
+    /// When it ended; `None` if its end was never seen.
+    pub end: Option<Nanos>,
+    /// End minus start, by the stamps.
+    pub wall: Option<Nanos>,
+    /// The duration that the source itself states.
+    pub reported: Option<Nanos>,
+    /// Why the numbers should not be taken at face value.
+    pub doubt: Option<Doubt>,
+    /// What it returned: 0, or an error number.
+    pub outcome: Option<i32>,
+    /// The evidence.
+    pub origin: Place,
+}
+
+impl BlameRow {
+    /// The best duration there is: the stamps', else the reported one.
+    #[must_use]
+    pub fn duration(&self) -> Option<Nanos> {
+        self.wall.or(self.reported)
+    }
+}
+
+/// What took longest, longest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blame {
+    /// The rows asked for. Ties go by start, then by name; rows without any
+    /// duration come last.
+    pub rows: Vec<BlameRow>,
+    /// How many rows there are in all.
+    pub total_rows: usize,
+}
+
+/// What took longest: things of one kind, or of every kind but phases. `top`
+/// limits the rows; 0 gives all.
+#[must_use]
+pub fn blame(record: &Record, kind: Option<BlameKind>, top: usize) -> Blame {
+    blame_with(record, &phases(record), kind, top)
+}
+
+/// [`blame`], with phases that are already known.
+#[must_use]
+pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top: usize) -> Blame {
+    if kind == Some(BlameKind::Phase) {
+        return of_phases(phases, top);
+    }
+    let mut found = spans::distinct(record);
+    found.retain(|s| kind.is_none_or(|k| k == BlameKind::from(s.kind)));
+    let total_rows = found.len();
+    found.sort_by(|a, b| {
+        b.duration()
+            .cmp(&a.duration())
+            .then_with(|| a.start.or(a.end).cmp(&b.start.or(b.end)))
+            .then_with(|| record.name(a.name).cmp(record.name(b.name)))
+    });
+    if top > 0 {
+        found.truncate(top);
+    }
+    let row = |s: record::Span| BlameRow {
+        kind: s.kind.into(),
+        name: record.name(s.name).to_owned(),
+        start: s.start,
+        end: s.end,
+        wall: s.wall(),
+        reported: s.reported,
+        doubt: s.doubt,
+        outcome: s.outcome,
+        origin: Place::of(record, s.origin),
+    };
+    Blame {
+        rows: found.into_iter().map(row).collect(),
+        total_rows,
+    }
+}
+
+fn of_phases(phases: &Phases, top: usize) -> Blame {
+    let row = |p: &crate::PhaseRow| BlameRow {
+        kind: BlameKind::Phase,
+        name: p.name.as_str().to_owned(),
+        start: Some(p.start),
+        end: Some(p.end),
+        wall: Some(p.end - p.start),
+        reported: None,
+        doubt: None,
+        outcome: None,
+        origin: p.origin.clone(),
+    };
+    let mut rows: Vec<BlameRow> = phases.phases.iter().map(row).collect();
+    let total_rows = rows.len();
+    rows.sort_by(|a, b| (b.wall, a.start).cmp(&(a.wall, b.start)));
+    if top > 0 {
+        rows.truncate(top);
+    }
+    Blame { rows, total_rows }
+}

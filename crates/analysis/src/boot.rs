@@ -1,0 +1,51 @@
+//! Everything that one screen, or one page, says about a boot.
+
+use crate::blame::{Blame, BlameKind, blame_with};
+use crate::findings::{Finding, findings_for};
+use crate::ledger::{Ledger, ledger};
+use crate::phases::{Options, Phases, phases_with};
+use crate::summary::{Summary, summary};
+use record::Record;
+
+/// A boot, explained.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Boot {
+    /// Its parts.
+    pub phases: Phases,
+    /// Counts and sums.
+    pub summary: Summary,
+    /// What took longest, one for each kind that occurs (phases excepted).
+    pub longest: Vec<(BlameKind, Blame)>,
+    /// What could be better.
+    pub findings: Vec<Finding>,
+    /// What was lost, doubtful or ignored.
+    pub ledger: Ledger,
+    /// The kernel command line, if a source holds it.
+    pub cmdline: Option<String>,
+    /// The kernel's version, if a source holds it.
+    pub kernel: Option<String>,
+    /// The machine, if a source holds it.
+    pub machine: Option<String>,
+}
+
+/// Explains a boot; `top` limits the rows of each kind, 0 gives all.
+#[must_use]
+pub fn boot(record: &Record, options: &Options, top: usize) -> Boot {
+    let phases = phases_with(record, options);
+    let summary = summary(record);
+    let longest = summary.kinds.iter().map(|k| {
+        let rows = blame_with(record, &phases, Some(k.kind), top);
+        (k.kind, rows)
+    });
+    let fact = |key| record.fact(key).map(str::to_owned);
+    Boot {
+        longest: longest.collect(),
+        findings: findings_for(record, &phases),
+        ledger: ledger(record),
+        cmdline: fact("kernel.cmdline"),
+        kernel: fact("kernel.version"),
+        machine: fact("machine"),
+        phases,
+        summary,
+    }
+}

@@ -1,0 +1,69 @@
+//! What was lost, doubtful or ignored, and the balance of every source.
+
+use crate::place::Place;
+use record::{Record, Severity};
+
+/// The balance of one source: `units == events + noted`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceBalance {
+    /// The file's name, or the capture member's.
+    pub name: String,
+    /// The format that read it.
+    pub format: String,
+    /// Lines or packets read.
+    pub units: u64,
+    /// Those that became events.
+    pub events: u64,
+    /// Those that are counted in notes instead.
+    pub noted: u64,
+}
+
+/// A kind of note as it occurred in one source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerNote {
+    /// How much it matters.
+    pub severity: Severity,
+    /// The kind's name.
+    pub kind: String,
+    /// How often it occurred.
+    pub count: u64,
+    /// What it means and what the user can do.
+    pub advice: String,
+    /// What is particular to the first occurrence; may be empty.
+    pub detail: String,
+    /// The first place, where there is one.
+    pub first: Option<Place>,
+}
+
+/// Sources and notes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Every source, in the order they were read.
+    pub sources: Vec<SourceBalance>,
+    /// Every note: data loss first, then doubts, then what is worth knowing.
+    pub notes: Vec<LedgerNote>,
+}
+
+/// Sources and notes of a record.
+#[must_use]
+pub fn ledger(record: &Record) -> Ledger {
+    let sources = record.sources().iter().map(|s| SourceBalance {
+        name: s.name.clone(),
+        format: s.format.to_owned(),
+        units: s.units,
+        events: s.events,
+        noted: s.noted,
+    });
+    let notes = record.notes().iter().map(|n| LedgerNote {
+        severity: n.kind.severity,
+        kind: n.kind.name.to_owned(),
+        count: n.count,
+        advice: n.kind.advice.to_owned(),
+        detail: n.detail.clone(),
+        first: n.first.map(|origin| Place::of(record, origin)),
+    });
+    Ledger {
+        sources: sources.collect(),
+        notes: notes.collect(),
+    }
+}

@@ -1,0 +1,282 @@
+//! The parts of a boot, each between two named marks.
+
+use crate::place::Place;
+use crate::spans;
+use record::{ClockKind, Mark, Nanos, Phase, Record, SpanKind, mark};
+use std::collections::BTreeSet;
+
+/// The end mark of a last phase that nothing ended.
+pub const LAST_EVENT: &str = "last-event";
+
+/// What a user can say about the end of the boot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What ends the boot: the name of a mark, a unit (its end), or a text that
+    /// a message contains, looked for in this order. `None`: the mark
+    /// `first-light`, else `startup-finished`.
+    pub first_light: Option<String>,
+}
+
+/// A part of a phase: a loader that hands over to the next one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// The name of the mark that begins it.
+    pub name: String,
+    /// When it began.
+    pub start: Nanos,
+    /// When the next stage, or the next phase, began.
+    pub end: Nanos,
+}
+
+/// A part of the boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhaseRow {
+    /// Which part.
+    pub name: Phase,
+    /// When it began.
+    pub start: Nanos,
+    /// When it ended; never before `start`.
+    pub end: Nanos,
+    /// The name of the mark that begins it.
+    pub start_mark: String,
+    /// The name of the mark that ends it, or [`LAST_EVENT`].
+    pub end_mark: String,
+    /// The evidence of the mark that begins it.
+    pub origin: Place,
+    /// Its parts, for firmware and loader, where there are at least two.
+    pub stages: Vec<Stage>,
+}
+
+/// A named instant of the boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Milestone {
+    /// The mark's name.
+    pub name: String,
+    /// When it was first passed.
+    pub at: Nanos,
+    /// Whether a phase or a stage begins with it.
+    pub begins: bool,
+    /// The evidence.
+    pub origin: Place,
+}
+
+/// The end of the boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstLight {
+    /// The mark's name, or the text that was looked for.
+    pub mark: String,
+    /// When.
+    pub at: Nanos,
+    /// The evidence.
+    pub origin: Place,
+}
+
+/// A boot in parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phases {
+    /// The name of the mark at time zero.
+    pub zero: String,
+    /// What the record's clock counts; `None` if nothing carries a time.
+    pub clock: Option<ClockKind>,
+    /// The parts in order. They never overlap; each kind occurs at most once.
+    pub phases: Vec<PhaseRow>,
+    /// Every mark, by time, each name once.
+    pub milestones: Vec<Milestone>,
+    /// The end of the boot, if there is one.
+    pub first_light: Option<FirstLight>,
+    /// The time of the last event.
+    pub last: Nanos,
+}
+
+impl Phases {
+    /// When the boot ended: at first light, else with the last phase, else
+    /// with the last event.
+    #[must_use]
+    pub fn end(&self) -> Nanos {
+        let first_light = self.first_light.as_ref().map(|f| f.at);
+        first_light
+            .or_else(|| self.phases.last().map(|p| p.end))
+            .unwrap_or(self.last)
+    }
+}
+
+/// The parts of a boot, with the default end.
+#[must_use]
+pub fn phases(record: &Record) -> Phases {
+    phases_with(record, &Options::default())
+}
+
+/// The parts of a boot.
+///
+/// Marks that begin a phase split the time line. Phases only advance, in the
+/// order of [`Phase`]: a mark that begins an earlier phase than the current one
+/// is a stage where loaders hand over to and fro (U-Boot SPL, TF-A, U-Boot),
+/// and else comes from a clock that nothing relates, or from a second source
+/// that saw the same moment a little later. So no length is ever negative. A
+/// phase of no length is left out. A phase that begins after first light is
+/// left out too: the boot was over.
+#[must_use]
+pub fn phases_with(record: &Record, options: &Options) -> Phases {
+    let last = last_event(record);
+    let first_light = first_light(record, options);
+    let (end, end_mark) = match &first_light {
+        Some(f) => (f.at, f.mark.clone()),
+        None => default_first_light(record).map_or((last, LAST_EVENT.to_owned()), |m| {
+            (m.at, record.name(m.name).to_owned())
+        }),
+    };
+
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    for mark in record.marks() {
+        let Some(phase) = mark.begins.filter(|_| mark.at < end) else {
+            continue;
+        };
+        match parts.last_mut() {
+            Some(part) if phase <= part.phase => {
+                if part.has_stages() && phase <= Phase::Loader {
+                    part.marks.push(mark);
+                }
+            }
+            Some(part) if part.first().at == mark.at => *part = Part::new(phase, mark),
+            _ => parts.push(Part::new(phase, mark)),
+        }
+    }
+
+    let mut rows: Vec<PhaseRow> = Vec::with_capacity(parts.len());
+    for (i, part) in parts.iter().enumerate() {
+        let (end, end_mark) = match parts.get(i + 1) {
+            Some(next) => (next.first().at, record.name(next.first().name).to_owned()),
+            None => (end, end_mark.clone()),
+        };
+        rows.push(PhaseRow {
+            name: part.phase,
+            start: part.first().at,
+            end,
+            start_mark: record.name(part.first().name).to_owned(),
+            end_mark,
+            origin: Place::of(record, part.first().origin),
+            stages: part.stages(record, end),
+        });
+    }
+    Phases {
+        zero: record.zero().to_owned(),
+        clock: record.clock().map(|c| c.kind),
+        phases: rows,
+        milestones: milestones(record),
+        first_light,
+        last,
+    }
+}
+
+/// Marks that begin one phase; the first is where it begins.
+struct Part<'a> {
+    phase: Phase,
+    first: &'a Mark,
+    marks: Vec<&'a Mark>,
+}
+
+impl<'a> Part<'a> {
+    fn new(phase: Phase, first: &'a Mark) -> Self {
+        Self {
+            phase,
+            first,
+            marks: vec![first],
+        }
+    }
+
+    fn first(&self) -> &'a Mark {
+        self.first
+    }
+
+    /// Elsewhere several marks of a phase are several views of one moment.
+    fn has_stages(&self) -> bool {
+        self.phase <= Phase::Loader
+    }
+
+    fn stages(&self, record: &Record, end: Nanos) -> Vec<Stage> {
+        if !self.has_stages() {
+            return Vec::new();
+        }
+        let mut stages: Vec<Stage> = Vec::new();
+        for (i, mark) in self.marks.iter().enumerate() {
+            let end = self.marks.get(i + 1).map_or(end, |m| m.at);
+            let name = record.name(mark.name);
+            match stages.last_mut() {
+                Some(stage) if stage.name == name => stage.end = end,
+                _ if end > mark.at => stages.push(Stage {
+                    name: name.to_owned(),
+                    start: mark.at,
+                    end,
+                }),
+                _ => {}
+            }
+        }
+        if stages.len() < 2 {
+            stages.clear();
+        }
+        stages
+    }
+}
+
+fn first_light(record: &Record, options: &Options) -> Option<FirstLight> {
+    let Some(text) = options.first_light.as_deref().filter(|t| !t.is_empty()) else {
+        let mark = default_first_light(record)?;
+        return Some(FirstLight {
+            mark: record.name(mark.name).to_owned(),
+            at: mark.at,
+            origin: Place::of(record, mark.origin),
+        });
+    };
+    let of_mark = || record.mark(text).map(|m| (m.at, m.origin));
+    let of_unit = || {
+        let units = spans::distinct(record);
+        let mut ends = units
+            .iter()
+            .filter(|s| s.kind == SpanKind::Unit && record.name(s.name) == text)
+            .filter_map(|s| Some((s.end?, s.origin)));
+        ends.next()
+    };
+    let of_message = || {
+        let said = record
+            .messages()
+            .iter()
+            .filter(|m| record.text(m).contains(text));
+        said.filter_map(|m| Some((m.at?, m.origin))).min()
+    };
+    let (at, origin) = of_mark().or_else(of_unit).or_else(of_message)?;
+    Some(FirstLight {
+        mark: text.to_owned(),
+        at,
+        origin: Place::of(record, origin),
+    })
+}
+
+fn default_first_light(record: &Record) -> Option<&Mark> {
+    record
+        .mark(mark::FIRST_LIGHT)
+        .or_else(|| record.mark(mark::STARTUP_FINISHED))
+}
+
+fn milestones(record: &Record) -> Vec<Milestone> {
+    let mut seen = BTreeSet::new();
+    let mut milestones = Vec::new();
+    for mark in record.marks() {
+        if seen.insert(mark.name) {
+            milestones.push(Milestone {
+                name: record.name(mark.name).to_owned(),
+                at: mark.at,
+                begins: mark.begins.is_some(),
+                origin: Place::of(record, mark.origin),
+            });
+        }
+    }
+    milestones
+}
+
+fn last_event(record: &Record) -> Nanos {
+    let marks = record.marks().iter().map(|m| m.at);
+    let spans = record.spans().iter().filter_map(|s| s.end.max(s.start));
+    let messages = record.messages().iter().filter_map(|m| m.at);
+    let last = marks.chain(spans).chain(messages).max();
+    last.unwrap_or(Nanos::ZERO)
+}

@@ -1,0 +1,189 @@
+//! Where a boot is split.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use analysis::{Options, Phases, phases, phases_with};
+use common::record;
+use proptest::prelude::*;
+use record::{ClockKind, Nanos, Phase, Recorder};
+
+/// `kernel 0-5000000 a..b` for each phase, with ` | stage 0-3` for each stage.
+fn rows(phases: &Phases) -> Vec<String> {
+    let row = |p: &analysis::PhaseRow| {
+        let mut text = format!(
+            "{} {}..{} {}..{}",
+            p.name.as_str(),
+            p.start,
+            p.end,
+            p.start_mark,
+            p.end_mark
+        );
+        for s in &p.stages {
+            text += &format!(" | {} {}..{}", s.name, s.start, s.end);
+        }
+        text
+    };
+    phases.phases.iter().map(row).collect()
+}
+
+#[test]
+fn marks_split_the_time_line_and_loaders_are_stages() {
+    let p = phases(&record(
+        "mark 0s power-on firmware
+         mark 1s U-Boot~SPL loader
+         mark 2s U-Boot loader
+         mark 5s decompression-start decompression
+         mark 6s kernel-entry kernel
+         mark 7s init-started -
+         mark 7s userspace-start userspace
+         mark 9s startup-finished -
+         say 12s 6 later",
+    ));
+    assert_eq!(
+        rows(&p),
+        [
+            "firmware 0 s..1.000 s power-on..U-Boot SPL",
+            "loader 1.000 s..5.000 s U-Boot SPL..decompression-start \
+             | U-Boot SPL 1.000 s..2.000 s | U-Boot 2.000 s..5.000 s",
+            "decompression 5.000 s..6.000 s decompression-start..kernel-entry",
+            "kernel 6.000 s..7.000 s kernel-entry..userspace-start",
+            "userspace 7.000 s..9.000 s userspace-start..startup-finished",
+        ]
+    );
+    assert_eq!(p.zero, "power-on");
+    assert_eq!(p.clock, Some(ClockKind::Printk));
+    assert_eq!(p.last, Nanos::from_millis(12_000));
+    assert_eq!(p.first_light.unwrap().mark, "startup-finished");
+}
+
+#[test]
+fn several_views_of_one_moment_are_one_phase() {
+    let p = phases(&record(
+        "mark 0s kernel-clock-start kernel
+         mark 0s kernel-entry kernel
+         mark 3us kernel-start kernel
+         mark 2s userspace-start userspace
+         mark 2.000005s systemd-start userspace
+         mark 4s first-light -
+         mark 5s startup-finished -",
+    ));
+    assert_eq!(
+        rows(&p),
+        [
+            "kernel 0 s..2.000 s kernel-clock-start..userspace-start",
+            "userspace 2.000 s..4.000 s userspace-start..first-light",
+        ]
+    );
+}
+
+#[test]
+fn firmware_between_two_loaders_is_a_stage() {
+    let p = phases(&record(
+        "mark 0s U-Boot~SPL loader
+         mark 1s TF-A firmware
+         mark 2s U-Boot loader
+         mark 3s kernel-start kernel
+         mark 4s first-light -",
+    ));
+    assert_eq!(
+        rows(&p)[0],
+        "loader 0 s..3.000 s U-Boot SPL..kernel-start \
+         | U-Boot SPL 0 s..1.000 s | TF-A 1.000 s..2.000 s | U-Boot 2.000 s..3.000 s"
+    );
+}
+
+#[test]
+fn a_phase_from_an_unrelated_clock_does_not_go_backwards() {
+    let p = phases(&record(
+        "mark 0s kernel-start kernel
+         mark 1s userspace-start userspace
+         mark 3s startup-finished -
+         source serial.log serial
+         clock serial wall
+         mark 0s U-Boot loader
+         mark 2s U-Boot~proper loader",
+    ));
+    let text = rows(&p);
+    assert_eq!(text.len(), 2, "{text:?}");
+    assert!(text[0].starts_with("kernel 0 s..1.000 s"), "{text:?}");
+    assert!(p.milestones.iter().any(|m| m.name == "U-Boot proper"));
+}
+
+#[test]
+fn without_an_end_the_last_event_ends_it() {
+    let p = phases(&record("mark 0s kernel-start kernel\nsay 3s 6 last words"));
+    assert_eq!(rows(&p), ["kernel 0 s..3.000 s kernel-start..last-event"]);
+    assert_eq!(p.first_light, None);
+    assert_eq!(p.end(), Nanos::from_millis(3_000));
+}
+
+#[test]
+fn an_empty_record_has_no_phases() {
+    let p = phases(&record(""));
+    assert_eq!((p.phases.len(), p.first_light, p.clock), (0, None, None));
+}
+
+#[test]
+fn first_light_is_a_mark_a_unit_or_a_text() {
+    let r = record(
+        "mark 0s kernel-start kernel
+         mark 1s userspace-start userspace
+         span unit 2s 4s app.service
+         say 5s 6 login:
+         say 3s 6 debian login: again",
+    );
+    let of = |text: &str| {
+        let options = Options {
+            first_light: Some(text.to_owned()),
+        };
+        let p = phases_with(&r, &options);
+        p.first_light.map(|f| (f.mark, f.at.0 / 1_000_000))
+    };
+    assert_eq!(
+        of("userspace-start"),
+        Some(("userspace-start".into(), 1_000))
+    );
+    assert_eq!(of("app.service"), Some(("app.service".into(), 4_000)));
+    assert_eq!(of("login:"), Some(("login:".into(), 3_000)));
+    assert_eq!(of("nothing says this"), None);
+}
+
+proptest! {
+    #[test]
+    fn phases_never_overlap_or_run_backwards(
+        marks in prop::collection::vec((0_usize..8, 0_i64..20, 0_usize..2), 0..24),
+    ) {
+        let words = ["-", "firmware", "loader", "decompression", "kernel", "initrd", "userspace", "app"];
+        let mut rec = Recorder::new();
+        let source = rec.source("log", "test");
+        let clocks = [
+            rec.clock("printk", ClockKind::Printk, 1),
+            rec.clock("serial", ClockKind::Wall, 1),
+        ];
+        for (offset, (word, at, clock)) in marks.iter().enumerate() {
+            let origin = record::Origin { source, offset: offset as u64 };
+            let name = if *word == 0 && *at > 10 { "first-light".to_owned() } else { format!("m{offset}") };
+            rec.mark(clocks[*clock], &name, *at, common::phase(words[*word]), origin);
+        }
+        let p = phases(&rec.finish());
+        let mut reached: Option<(Nanos, Phase)> = None;
+        for row in &p.phases {
+            prop_assert!(row.start < row.end || p.phases.len() == 1, "{row:?}");
+            if let Some((end, before)) = reached {
+                prop_assert_eq!(row.start, end);
+                prop_assert!(row.name > before);
+            }
+            reached = Some((row.end, row.name));
+            let mut at = row.start;
+            for stage in &row.stages {
+                prop_assert!(stage.start == at && stage.end > stage.start, "{row:?}");
+                at = stage.end;
+            }
+            prop_assert!(row.stages.is_empty() || at == row.end);
+        }
+        if let (Some((end, _)), Some(f)) = (reached, &p.first_light) {
+            prop_assert_eq!(end, f.at);
+        }
+    }
+}

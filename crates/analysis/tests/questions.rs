@@ -1,0 +1,265 @@
+//! Blame, facts, comparison, timeline, effect and experiment.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use analysis::{
+    BlameKind, CompareError, Presence, Trial, Verdict, blame, compare, effect, experiment, median,
+    summary, timeline,
+};
+use common::record;
+use proptest::prelude::*;
+use record::{ClockKind, Nanos};
+
+fn ms(ms: i64) -> Nanos {
+    Nanos::from_millis(ms)
+}
+
+const BOOT: &str = "mark 0s kernel-start kernel
+    mark 2s userspace-start userspace
+    span initcall 10ms 20ms b_init
+    span initcall 10ms 20ms a_init
+    span initcall 15ms 60ms c_init reported=1ms doubt=overlap
+    span initcall - 70ms d_init reported=30ms doubt=lost_start
+    span initcall 70ms - e_init doubt=lost_end
+    span probe 20ms 21ms 1-0050 outcome=-517
+    span probe 30ms 32ms 1-0050 outcome=517
+    span probe 30ms 32ms 2-0051 outcome=0
+    mark 3s startup-finished -";
+
+#[test]
+fn blame_is_longest_first_and_ties_go_by_start_then_name() {
+    let b = blame(&record(BOOT), Some(BlameKind::Initcall), 0);
+    let names: Vec<&str> = b.rows.iter().map(|r| r.name.as_str()).collect();
+    assert_eq!(names, ["c_init", "d_init", "a_init", "b_init", "e_init"]);
+    assert_eq!(
+        (b.rows[0].wall, b.rows[0].reported),
+        (Some(ms(45)), Some(ms(1)))
+    );
+    assert_eq!(b.rows[1].duration(), Some(ms(30)));
+    let top = blame(&record(BOOT), None, 2);
+    assert_eq!((top.rows.len(), top.total_rows), (2, 8));
+}
+
+#[test]
+fn phases_can_be_blamed() {
+    let b = blame(&record(BOOT), Some(BlameKind::Phase), 0);
+    let rows: Vec<_> = b.rows.iter().map(|r| (r.name.as_str(), r.wall)).collect();
+    assert_eq!(
+        rows,
+        [("kernel", Some(ms(2_000))), ("userspace", Some(ms(1_000)))]
+    );
+    assert_eq!(b.rows[0].origin.source, "test.log");
+}
+
+#[test]
+fn a_unit_of_several_sources_is_one_row() {
+    let r = record(
+        "source blame.txt systemd-blame
+         clock monotonic monotonic
+         span unit - - ssh.service reported=95ms
+         span unit - - only.service reported=7ms
+         source show.txt systemd-show
+         span unit 1s 1.1s ssh.service
+         span unit 4s 4.2s ssh.service",
+    );
+    let b = blame(&r, Some(BlameKind::Unit), 0);
+    let rows: Vec<_> = b
+        .rows
+        .iter()
+        .map(|r| (r.name.as_str(), r.wall, r.reported))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("ssh.service", Some(ms(200)), None),
+            ("ssh.service", Some(ms(100)), Some(ms(95))),
+            ("only.service", None, Some(ms(7))),
+        ]
+    );
+}
+
+#[test]
+fn facts_count_overlapping_time_once() {
+    let s = summary(&record(BOOT));
+    let initcalls = s
+        .kinds
+        .iter()
+        .find(|k| k.kind == BlameKind::Initcall)
+        .unwrap();
+    assert_eq!(initcalls.count, 5);
+    assert_eq!(initcalls.sum, ms(10 + 10 + 45 + 30));
+    assert_eq!(initcalls.busy, ms(50));
+    assert_eq!((s.deferrals, s.deferred_devices), (2, 1));
+    assert_eq!(s.deferral_time, ms(3));
+}
+
+#[test]
+fn lanes_hold_no_overlapping_bars() {
+    let t = timeline(&record(BOOT), 100);
+    let lanes: Vec<_> = t.bars.iter().map(|b| (b.name.as_str(), b.lane)).collect();
+    assert_eq!(
+        lanes,
+        [
+            ("b_init", 0),
+            ("a_init", 1),
+            ("c_init", 2),
+            ("1-0050", 0),
+            ("1-0050", 0),
+            ("2-0051", 1)
+        ]
+    );
+    let short = timeline(&record(BOOT), 1);
+    assert_eq!((short.bars[0].name.as_str(), short.left_out), ("c_init", 5));
+}
+
+#[test]
+fn two_boots_are_compared_item_by_item() {
+    let a = record(BOOT);
+    let b = record(
+        "mark 0s kernel-start kernel
+         mark 1.5s userspace-start userspace
+         span initcall 10ms 20ms a_init
+         span initcall 15ms 35ms c_init
+         span initcall 40ms 45ms new_init
+         mark 2.5s startup-finished -",
+    );
+    let c = compare(&a, &b).unwrap();
+    assert_eq!(c.first_light.delta, Some(ms(-500)));
+    assert!(c.first_light.same_marks);
+    let phases: Vec<_> = c
+        .phases
+        .iter()
+        .map(|p| (p.name.as_str(), p.delta))
+        .collect();
+    assert_eq!(phases, [("kernel", ms(-500)), ("userspace", Nanos::ZERO)]);
+    let items: Vec<_> = c
+        .items
+        .iter()
+        .map(|i| (i.name.as_str(), i.nth, i.delta, i.presence))
+        .collect();
+    assert_eq!(
+        items,
+        [
+            ("d_init", 1, ms(-30), Presence::OnlyA),
+            ("c_init", 1, ms(-25), Presence::Both),
+            ("b_init", 1, ms(-10), Presence::OnlyA),
+            ("new_init", 1, ms(5), Presence::OnlyB),
+            ("1-0050", 2, ms(-2), Presence::OnlyA),
+            ("2-0051", 1, ms(-2), Presence::OnlyA),
+            ("1-0050", 1, ms(-1), Presence::OnlyA),
+            ("a_init", 1, Nanos::ZERO, Presence::Both),
+        ]
+    );
+}
+
+#[test]
+fn virtual_time_is_not_compared_with_real_time() {
+    let lab = record("clock counter virtual\nmark 0s power-on firmware");
+    let board = record("mark 0s kernel-start kernel");
+    let refused = compare(&lab, &board).unwrap_err();
+    let expected = CompareError::VirtualWithWall {
+        a: ClockKind::Virtual,
+        b: ClockKind::Printk,
+    };
+    assert_eq!(refused, expected);
+    assert!(refused.to_string().contains("virtual clock"));
+    assert!(compare(&lab, &lab).is_ok());
+}
+
+#[test]
+fn an_effect_is_real_only_outside_the_innocent_range() {
+    let base = [ms(100), ms(104), ms(96)];
+    let of = |variant: &[Nanos]| {
+        let e = effect(&base, variant).unwrap();
+        (e.delta, e.spread, e.verdict)
+    };
+    assert_eq!(
+        of(&[ms(80), ms(81), ms(79)]),
+        (ms(-20), ms(8), Verdict::Faster)
+    );
+    assert_eq!(
+        of(&[ms(120), ms(121), ms(119)]),
+        (ms(20), ms(8), Verdict::Slower)
+    );
+    // The ranges touch.
+    assert_eq!(of(&[ms(96), ms(70), ms(70)]).2, Verdict::NoDifference);
+    // They do not, but the medians are as close as a range is wide.
+    assert_eq!(of(&[ms(92), ms(92), ms(95)]).2, Verdict::NoDifference);
+    assert_eq!(effect(&base, &[]), None);
+}
+
+#[test]
+fn one_boot_each_gives_a_bare_sign() {
+    let e = effect(&[ms(100)], &[ms(99)]).unwrap();
+    assert_eq!(
+        (e.delta, e.spread, e.verdict),
+        (ms(-1), Nanos::ZERO, Verdict::Faster)
+    );
+    assert!(e.unperturbed);
+    assert_eq!(
+        effect(&[ms(1)], &[ms(1)]).unwrap().verdict,
+        Verdict::NoDifference
+    );
+}
+
+fn trial(variant: &str, perturbation: u32, first_light: Option<i64>) -> Trial {
+    Trial {
+        variant: variant.to_owned(),
+        perturbation,
+        digest: "d".to_owned(),
+        first_light: first_light.map(ms),
+        capture: String::new(),
+    }
+}
+
+#[test]
+fn a_variant_that_fails_to_boot_is_never_called_faster() {
+    let trials = vec![
+        trial("quiet", 0, Some(80)),
+        trial("quiet", 1, Some(82)),
+        trial("base", 0, Some(100)),
+        trial("base", 1, Some(101)),
+        trial("broken", 0, Some(10)),
+        trial("broken", 1, None),
+    ];
+    let e = experiment(ClockKind::Virtual, "base", trials.clone()).unwrap();
+    let names: Vec<&str> = e.variants.iter().map(|v| v.variant.as_str()).collect();
+    assert_eq!(names, ["base", "quiet", "broken"]);
+    assert_eq!(e.variants[1].effect.unwrap().verdict, Verdict::Faster);
+    assert_eq!((e.variants[2].failed, e.variants[2].effect), (1, None));
+    assert_eq!(e.best().unwrap().variant, "quiet");
+    let wrong = experiment(ClockKind::Virtual, "nope", trials).unwrap_err();
+    assert!(wrong.to_string().contains("quiet, base, broken"), "{wrong}");
+}
+
+proptest! {
+    #[test]
+    fn effects_are_symmetrical(
+        a in prop::collection::vec(-1_000_i64..1_000, 1..8),
+        b in prop::collection::vec(-1_000_i64..1_000, 1..8),
+    ) {
+        let a: Vec<Nanos> = a.into_iter().map(Nanos).collect();
+        let b: Vec<Nanos> = b.into_iter().map(Nanos).collect();
+        let (there, back) = (effect(&a, &b).unwrap(), effect(&b, &a).unwrap());
+        prop_assert_eq!(there.delta.0, -back.delta.0);
+        prop_assert_eq!(there.spread, back.spread);
+        prop_assert_eq!(there.unperturbed, back.unperturbed);
+        let mirrored = match back.verdict {
+            Verdict::Faster => Verdict::Slower,
+            Verdict::Slower => Verdict::Faster,
+            Verdict::NoDifference => Verdict::NoDifference,
+        };
+        prop_assert_eq!(there.verdict, mirrored);
+        if there.verdict != Verdict::NoDifference {
+            prop_assert!(there.delta.abs() > there.spread);
+        }
+    }
+
+    #[test]
+    fn a_median_lies_within(values in prop::collection::vec(any::<i64>(), 1..9)) {
+        let values: Vec<Nanos> = values.into_iter().map(Nanos).collect();
+        let m = median(&values).unwrap();
+        prop_assert!(values.iter().any(|v| *v <= m) && values.iter().any(|v| *v >= m));
+    }
+}

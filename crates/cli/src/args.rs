@@ -1,0 +1,220 @@
+//! The command line: help, completions and the man page all come from here.
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// Shows where every millisecond of a Linux boot goes, says what to change,
+/// changes it, and proves that it helped.
+#[derive(Debug, Parser)]
+#[command(
+    name = "firstlight",
+    version,
+    after_help = "Without a verb: this machine's last boot in one screen.\n\n\
+        Example:\n  $ dmesg > boot.log\n  $ firstlight show boot.log\n\n\
+        Exit codes: 0 fine, 1 a gate says \"regressed\", 2 could not do it."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// How results are printed.
+#[derive(Debug, Args)]
+pub struct Output {
+    /// Print one JSON object with a "schema" key
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to colour [default: auto]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true
+    )]
+    pub color: Color,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Phases, milestones, findings and the ledger of one boot
+    #[command(after_help = "Example:\n  $ firstlight show dmesg.txt systemd-analyze.txt")]
+    Show(Show),
+    /// What took longest
+    #[command(after_help = "Example:\n  $ firstlight blame --kind initcall --top 20 dmesg.txt")]
+    Blame(Blame),
+    /// What changed between two boots, item by item
+    #[command(after_help = "Example:\n  $ firstlight diff before.tar.zst after.tar.zst")]
+    Diff(Diff),
+    /// One page to look at, in one HTML file
+    #[command(
+        after_help = "Example:\n  $ firstlight report before.tar.zst after.tar.zst -o boot.html"
+    )]
+    Report(Report),
+    /// Take a capture
+    Capture(Capture),
+    /// Boots in the lab: exact, repeatable, compared
+    Lab(Lab),
+    /// The whole loop on a real Debian: boot, explain, change, prove
+    #[command(after_help = "Example:\n  $ firstlight demo --out demo-boot")]
+    Demo(Demo),
+    /// Completions for a shell
+    #[command(
+        after_help = "Example:\n  $ firstlight completions bash > /etc/bash_completion.d/firstlight"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// The manual page
+    #[command(after_help = "Example:\n  $ firstlight man | man -l -")]
+    Man,
+}
+
+/// The evidence of one boot.
+#[derive(Debug, Args)]
+pub struct Inputs {
+    /// A capture, or any raw files of one boot: they are recognised by content
+    #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    pub inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+/// How inputs are read.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Reading {
+    /// The boot ends with the first log line that contains TEXT
+    #[arg(long, value_name = "TEXT")]
+    pub first_light: Option<String>,
+    /// More firmware and loader stages to know in serial logs (TOML)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub stages: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Show {
+    #[command(flatten)]
+    pub inputs: Inputs,
+}
+
+#[derive(Debug, Args)]
+pub struct Blame {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Only this kind
+    #[arg(long)]
+    pub kind: Option<Kind>,
+    /// How many rows; 0 for all [default: 20]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        hide_default_value = true
+    )]
+    pub top: usize,
+    /// Print CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Kind {
+    Initcall,
+    Probe,
+    Unit,
+    Process,
+    File,
+    Phase,
+}
+
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// The boot before
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub a: PathBuf,
+    /// The boot after
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub b: PathBuf,
+    #[command(flatten)]
+    pub reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub struct Report {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// The page to write
+    #[arg(short, long, value_name = "FILE", default_value = "boot.html", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Capture {
+    #[command(subcommand)]
+    pub from: CaptureFrom,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CaptureFrom {
+    /// Capture this machine's last boot: kernel log, systemd, state
+    #[command(after_help = "Example:\n  $ sudo firstlight capture here -o boot.tar.zst")]
+    Here {
+        /// The capture to write; .tar or .tar.zst
+        #[arg(short, long, value_name = "FILE", default_value = "boot.tar.zst", value_hint = ValueHint::FilePath)]
+        out: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Lab {
+    #[command(subcommand)]
+    pub verb: LabVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum LabVerb {
+    /// Run an experiment: boot its variants and compare them
+    #[command(
+        after_help = "Example:\n  $ firstlight lab run experiments/smoke.toml --check-exact --out smoke"
+    )]
+    Run(LabRun),
+    /// What this host can run, and what is missing
+    #[command(after_help = "Example:\n  $ firstlight lab doctor")]
+    Doctor,
+}
+
+#[derive(Debug, Args)]
+pub struct LabRun {
+    /// The experiment
+    #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub experiment: PathBuf,
+    /// Where trials and results go; an interrupted run resumes there
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+    /// Boot each variant a second time and compare digests
+    #[arg(long)]
+    pub check_exact: bool,
+    /// Innocent perturbations per variant [default: as the experiment says]
+    #[arg(long, value_name = "K")]
+    pub ensemble: Option<std::num::NonZeroU32>,
+    /// Boots at once [default: as many as there are cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
+}
+
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Where captures and the page go
+    #[arg(long, value_name = "DIR", default_value = "firstlight-demo", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+}

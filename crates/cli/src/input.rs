@@ -1,0 +1,278 @@
+//! From what the user named to the record of one boot.
+
+use crate::args::Reading;
+use agent::capture::{self, Limits, Manifest};
+use anyhow::{Context, Result, bail};
+use record::{Record, Recorder};
+use sources::{SNIFF_BYTES, Source, serial};
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::{Component, Path, PathBuf};
+
+/// The largest raw file that is read, in bytes. Logs are far smaller; what is
+/// larger is not a log, or not of one boot.
+const MAX_RAW_BYTES: u64 = 1 << 30;
+
+/// What one path turned out to be.
+pub enum Input {
+    /// A capture: the manifest, and the members that it names.
+    Capture(Box<Capture>),
+    /// A raw file, and the source that knows it.
+    Raw(Raw),
+}
+
+pub struct Capture {
+    pub path: PathBuf,
+    pub manifest: Manifest,
+    members: Vec<(String, Vec<u8>)>,
+}
+
+pub struct Raw {
+    name: String,
+    source: &'static dyn Source,
+    bytes: Vec<u8>,
+}
+
+/// Reads a path: a capture in a tar (plain or zstd) or a directory, or a raw
+/// file in a format that is recognised by its first bytes.
+pub fn read(path: &Path) -> Result<Input> {
+    let shown = path.display();
+    if path.is_dir() {
+        return read_directory(path);
+    }
+    let mut file = File::open(path).with_context(|| format!("{shown}: cannot be opened"))?;
+    let length = file.metadata().map(|m| m.len()).unwrap_or(0);
+    let mut head = Vec::new();
+    let mut start = Read::by_ref(&mut file).take(SNIFF_BYTES as u64);
+    start
+        .read_to_end(&mut head)
+        .with_context(|| format!("{shown}: cannot be read"))?;
+    if head.is_empty() {
+        bail!("{shown}: the file is empty; expected a capture or a log of one boot");
+    }
+    if let Some(stream) = tar_stream(&head, &mut file)? {
+        let members = capture::read_tar(stream, Limits::default())
+            .with_context(|| format!("{shown}: not a capture that can be read"))?;
+        return whole_capture(path, members);
+    }
+    let Some(source) = sources::sniff(&head) else {
+        bail!("{shown}: {}", unknown_format(&head));
+    };
+    if length > MAX_RAW_BYTES {
+        bail!(
+            "{shown}: {length} bytes are more than a log of one boot has; expected at most \
+             {MAX_RAW_BYTES}; cut it to the boot that you want to see"
+        );
+    }
+    let mut bytes = head;
+    bytes.reserve_exact(
+        usize::try_from(length)
+            .unwrap_or(0)
+            .saturating_sub(bytes.len()),
+    );
+    file.take(MAX_RAW_BYTES)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("{shown}: cannot be read"))?;
+    Ok(Input::Raw(Raw {
+        name: shown.to_string(),
+        source,
+        bytes,
+    }))
+}
+
+/// Everything in `file` from its start, decompressed, if `head` begins a tar.
+fn tar_stream<'a>(head: &[u8], file: &'a mut File) -> Result<Option<Box<dyn Read + 'a>>> {
+    const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+    // POSIX ustar and GNU tar: the magic stands at byte 257 of the first header.
+    let is_tar = head.get(257..262) == Some(b"ustar");
+    if !is_tar && !head.starts_with(ZSTD_MAGIC) {
+        return Ok(None);
+    }
+    file.rewind()?;
+    Ok(Some(if is_tar {
+        Box::new(file)
+    } else {
+        Box::new(zstd::Decoder::new(file)?)
+    }))
+}
+
+/// A capture in a directory: only the files that its manifest names are read,
+/// and only such as lie inside it.
+fn read_directory(path: &Path) -> Result<Input> {
+    let shown = path.display();
+    if !path.join(capture::MANIFEST).is_file() {
+        bail!(
+            "{shown}: a directory without {}; expected a capture, or name the files in it",
+            capture::MANIFEST
+        );
+    }
+    let limits = Limits::default();
+    let read = |name: &str| -> Result<(String, Vec<u8>)> {
+        let file = path.join(name);
+        let shown = file.display();
+        let inside = Path::new(name)
+            .components()
+            .all(|c| matches!(c, Component::Normal(_)));
+        if !inside || !std::fs::symlink_metadata(&file).is_ok_and(|m| m.is_file()) {
+            bail!("{shown}: not a regular file inside the capture; expected one");
+        }
+        let mut bytes = Vec::new();
+        let opened = File::open(&file).with_context(|| format!("{shown}: cannot be opened"))?;
+        opened
+            .take(limits.member_bytes + 1)
+            .read_to_end(&mut bytes)
+            .with_context(|| format!("{shown}: cannot be read"))?;
+        if bytes.len() as u64 > limits.member_bytes {
+            bail!(
+                "{shown}: larger than a capture's file may be ({} bytes)",
+                limits.member_bytes
+            );
+        }
+        Ok((name.to_owned(), bytes))
+    };
+    let mut members = vec![read(capture::MANIFEST)?];
+    let manifest = sources::capture::manifest(&members[0].1)
+        .with_context(|| format!("{shown}: its {}", capture::MANIFEST))?;
+    for file in &manifest.sources {
+        members.push(read(&file.file)?);
+    }
+    whole_capture(path, members)
+}
+
+fn whole_capture(path: &Path, mut members: Vec<(String, Vec<u8>)>) -> Result<Input> {
+    let shown = path.display();
+    let at = members
+        .iter()
+        .position(|(name, _)| name == capture::MANIFEST);
+    let Some(at) = at else {
+        bail!(
+            "{shown}: an archive without {}; expected a capture",
+            capture::MANIFEST
+        );
+    };
+    let (_, manifest_bytes) = members.remove(at);
+    let manifest = sources::capture::manifest(&manifest_bytes)
+        .with_context(|| format!("{shown}: its {}", capture::MANIFEST))?;
+    Ok(Input::Capture(Box::new(Capture {
+        path: path.to_owned(),
+        manifest,
+        members,
+    })))
+}
+
+/// What stands there, for a file in no format that we know.
+fn unknown_format(head: &[u8]) -> String {
+    let formats: Vec<&str> = sources::SOURCES.iter().map(|s| s.name()).collect();
+    let found = match head
+        .iter()
+        .position(|b| !matches!(b, b'\t' | b'\n' | b'\r' | 0x1b | 0x20..))
+    {
+        Some(at) => format!("byte {at} is 0x{:02x}, which no log has", head[at]),
+        None => "it is text of another kind".to_owned(),
+    };
+    format!(
+        "in no format that is known here: {found}; expected a capture or one of {}",
+        formats.join(", ")
+    )
+}
+
+/// The record of the boot that the paths hold the evidence of.
+pub fn boot(paths: &[PathBuf], reading: &Reading) -> Result<Record> {
+    let inputs = paths.iter().map(|p| read(p)).collect::<Result<Vec<_>>>()?;
+    record_of(inputs, reading)
+}
+
+/// One record of several inputs.
+pub fn record_of(inputs: Vec<Input>, reading: &Reading) -> Result<Record> {
+    let virtual_time = |i: &Input| match i {
+        Input::Capture(c) => c.manifest.clocks.iter().any(|k| k.kind == "virtual"),
+        Input::Raw(_) => false,
+    };
+    if inputs.len() > 1 && inputs.iter().any(virtual_time) {
+        bail!(
+            "a capture in virtual time stands beside other inputs; virtual and wall time are \
+             never mixed: give that capture alone, or compare with `firstlight diff`"
+        );
+    }
+    let serial = reading
+        .stages
+        .as_deref()
+        .map(serial_with_stages)
+        .transpose()?;
+    let serial = serial.as_ref().map(|s| s as &dyn Source);
+    let mut recorder = Recorder::new();
+    for input in inputs {
+        match input {
+            Input::Raw(raw) => {
+                read_source(raw.source, serial, &raw.name, &raw.bytes, &mut recorder)
+            }
+            Input::Capture(capture) => read_capture(&capture, serial, &mut recorder)?,
+        }
+    }
+    Ok(recorder.finish())
+}
+
+fn read_capture(
+    capture: &Capture,
+    serial: Option<&dyn Source>,
+    recorder: &mut Recorder,
+) -> Result<()> {
+    let source = recorder.source(capture::MANIFEST, sources::capture::FORMAT);
+    sources::capture::apply(&capture.manifest, source, recorder);
+    for file in &capture.manifest.sources {
+        let Some((name, bytes)) = capture.members.iter().find(|(n, _)| *n == file.file) else {
+            bail!(
+                "{}: its manifest names {}, which is not in it",
+                capture.path.display(),
+                file.file
+            );
+        };
+        let source = match file.format.as_str() {
+            "none" => None,
+            "" => sources::sniff(bytes),
+            format => Some(sources::named(format).with_context(|| {
+                format!(
+                    "{}: {name} is in the format `{format}`, which this version does not read; \
+                     take a newer firstlight",
+                    capture.path.display()
+                )
+            })?),
+        };
+        if let Some(source) = source {
+            read_source(source, serial, name, bytes, recorder);
+        }
+    }
+    Ok(())
+}
+
+/// Reads with `source`; a serial log with the user's own stages, if there are
+/// any.
+fn read_source(
+    source: &dyn Source,
+    serial: Option<&dyn Source>,
+    name: &str,
+    bytes: &[u8],
+    recorder: &mut Recorder,
+) {
+    let own = serial.filter(|s| s.name() == source.name());
+    own.unwrap_or(source)
+        .read(sources::Input { name, bytes }, recorder);
+}
+
+fn serial_with_stages(path: &Path) -> Result<serial::SerialWithStages> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
+    let stages = serial::stages_from_toml(&text)
+        .with_context(|| format!("{shown}: not a table of stages"))?;
+    let all = stages.before(serial::Stages::builtin());
+    Ok(serial::Serial::with_stages(all))
+}
+
+/// What was gathered on this machine, as the capture that it could be kept as.
+pub fn gathered(gathered: agent::here::Gathered) -> Input {
+    Input::Capture(Box::new(Capture {
+        path: PathBuf::from("this machine"),
+        manifest: gathered.manifest,
+        members: gathered.members,
+    }))
+}

@@ -1,0 +1,72 @@
+//! Running the command as a user would.
+
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and no test uses all of this"
+)]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The root of the workspace.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What the command did with these arguments.
+pub fn firstlight(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_firstlight"))
+        .args(args)
+        .current_dir(workspace())
+        .output()
+        .expect("firstlight starts")
+}
+
+/// The JSON that the command prints, checked against its schema.
+pub fn json(args: &[&str]) -> Value {
+    let out = firstlight(args);
+    let errors = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{args:?}: {errors}");
+    let value: Value = serde_json::from_slice(&out.stdout).expect("valid JSON");
+    let schema = value["schema"].as_str().expect("a schema key");
+    let name = schema
+        .strip_prefix("firstlight.")
+        .and_then(|s| s.strip_suffix("/1"));
+    valid(&value, name.expect("firstlight.VERB/1"));
+    value
+}
+
+/// Requires `value` to be as `schemas/NAME.json` says.
+pub fn valid(value: &Value, name: &str) {
+    let path = workspace().join(format!("schemas/{name}.json"));
+    let mut schemas = boon::Schemas::new();
+    let index = boon::Compiler::new()
+        .compile(path.to_str().expect("UTF-8"), &mut schemas)
+        .expect("a JSON Schema");
+    if let Err(e) = schemas.validate(value, index) {
+        panic!("not as {}: {e:#}", path.display());
+    }
+}
+
+/// A real sample's path, or `None` with a visible line where there is none.
+pub fn sample(name: &str) -> Option<String> {
+    let root = std::env::var_os("FIRSTLIGHT_SAMPLES")
+        .map_or_else(|| workspace().join("../shared/samples"), PathBuf::from);
+    let path = root.join(name);
+    if path.exists() {
+        return Some(path.to_string_lossy().into_owned());
+    }
+    eprintln!("skipped: {} not there", path.display());
+    None
+}
+
+/// What others' tools found in the samples.
+pub fn expected() -> Option<Value> {
+    let text = std::fs::read(sample("expected.json")?).expect("readable");
+    Some(serde_json::from_slice(&text).expect("valid JSON"))
+}

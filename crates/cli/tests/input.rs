@@ -1,0 +1,246 @@
+//! Bad input gets one clear sentence and exit code 2; doubtful input a note.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{firstlight, json, valid};
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// A scratch folder of this test.
+struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> String {
+        let path: PathBuf = self.0.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+/// The one sentence that the command says about a path that it cannot use.
+fn refused(path: &str) -> String {
+    let out = firstlight(&["show", path]);
+    assert_eq!(out.status.code(), Some(2), "{path}");
+    assert!(
+        out.stdout.is_empty(),
+        "nothing is printed beside the sentence"
+    );
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(text.lines().count(), 1, "one sentence: {text}");
+    assert!(text.contains(path), "it names the file: {text}");
+    text
+}
+
+#[test]
+fn what_is_no_boot_is_refused_in_a_sentence() {
+    let s = Scratch::new();
+    let huge = s.file("zeros", b"");
+    File::options()
+        .write(true)
+        .open(&huge)
+        .unwrap()
+        .set_len(4 << 30)
+        .unwrap();
+    for (path, says) in [
+        (s.file("empty", b""), "empty"),
+        (
+            s.file("binary", b"\x7fELF\x02\x01\x01\0\0\0"),
+            "byte 4 is 0x02",
+        ),
+        (
+            s.file("prose", b"Dear diary,\ntoday I did not boot.\n"),
+            "another kind",
+        ),
+        (huge, "byte 0 is 0x00"),
+        (s.0.path().to_str().unwrap().to_owned(), "directory"),
+        (
+            s.file("cut.tar.zst", b"\x28\xb5\x2f\xfd\0\0"),
+            "incomplete frame",
+        ),
+    ] {
+        let text = refused(&path);
+        assert!(text.contains(says), "{text}");
+    }
+    let text = refused("/there/is/no/such/file");
+    assert!(text.contains("No such file"), "{text}");
+}
+
+/// A tar with a manifest and one more member whose header claims `size`.
+fn capture(name: &str, size: u64) -> Vec<u8> {
+    let manifest = br#"{"firstlight_capture":1,"taken_by":"a test"}"#;
+    let mut tar = Vec::new();
+    for (name, size, bytes) in [
+        ("manifest.json", manifest.len() as u64, &manifest[..]),
+        (name, size, b"data"),
+    ] {
+        let mut header = tar::Header::new_gnu();
+        header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_size(size);
+        header.set_entry_type(tar::EntryType::Regular);
+        header.set_cksum();
+        tar.extend_from_slice(header.as_bytes());
+        tar.extend_from_slice(bytes);
+        tar.resize(tar.len().next_multiple_of(512), 0);
+    }
+    tar
+}
+
+#[test]
+fn a_capture_that_would_leave_its_folder_or_fill_the_memory_is_refused() {
+    let s = Scratch::new();
+    let up = refused(&s.file("up.tar", &capture("../../etc/passwd", 4)));
+    assert!(up.contains("../../etc/passwd"), "{up}");
+    let absolute = refused(&s.file("absolute.tar", &capture("/etc/passwd", 4)));
+    assert!(absolute.contains("/etc/passwd"), "{absolute}");
+    let bomb = refused(&s.file("bomb.tar", &capture("bomb", 10 << 30)));
+    assert!(bomb.contains("10737418240"), "{bomb}");
+}
+
+#[test]
+fn a_manifest_of_a_later_version_asks_for_a_later_program() {
+    let s = Scratch::new();
+    std::fs::write(
+        s.0.path().join("manifest.json"),
+        br#"{"firstlight_capture":99}"#,
+    )
+    .unwrap();
+    let text = refused(s.0.path().to_str().unwrap());
+    assert!(text.contains("99"), "{text}");
+}
+
+#[test]
+fn a_damaged_log_is_read_and_balanced() {
+    let s = Scratch::new();
+    let path = s.file(
+        "damaged.log",
+        b"[    0.000000] Linux version 6.1.0\n\
+          [    0.100000] calling  a_init+0x0/0x10 @ 1\n\
+          [    0.2000\xff\xfe torn\n\
+          [    0.300000] initcall a_init+0x0/0x10 returned 0 after 199999 usecs\n\
+          [    0.400000] calling  b_init+0x0/0x10 @ 1\n\
+          [    0.5000",
+    );
+    let show = json(&["show", "--json", &path]);
+    let source = &show["sources"][0];
+    assert_eq!(source["units"], 6);
+    let (events, noted) = (source["events"].as_u64(), source["noted"].as_u64());
+    assert_eq!(events.unwrap() + noted.unwrap(), 6);
+    let blame = json(&["blame", "--json", "--kind", "initcall", "--top", "0", &path]);
+    assert_eq!(blame["rows"][0]["wall_ns"], 200_000_000);
+    assert_eq!(blame["rows"][1]["doubt"], "lost_end");
+}
+
+#[test]
+fn a_capture_names_a_file_that_is_not_there() {
+    let s = Scratch::new();
+    let manifest = br#"{"firstlight_capture":1,"taken_by":"a test",
+        "sources":[{"name":"kernel log","format":"kernel-log","file":"kmsg"}]}"#;
+    std::fs::write(s.0.path().join("manifest.json"), manifest).unwrap();
+    let text = refused(s.0.path().to_str().unwrap());
+    assert!(text.contains("kmsg"), "{text}");
+}
+
+#[test]
+fn a_closed_pipe_is_fine() {
+    let s = Scratch::new();
+    let log = "[    0.000000] Linux version 6.1.0\n".repeat(2_000);
+    let path = s.file("long.log", log.as_bytes());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_firstlight"))
+        .args(["blame", "--json", "--top", "0", &path])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let out = child.wait_with_output().unwrap();
+    assert_eq!(out.status.code(), Some(0));
+    assert!(out.stderr.is_empty());
+}
+
+#[test]
+fn wrong_arguments_exit_with_2_and_help_with_0() {
+    assert_eq!(firstlight(&["blame", "--no-such"]).status.code(), Some(2));
+    assert_eq!(firstlight(&["--help"]).status.code(), Some(0));
+    assert_eq!(firstlight(&["--version"]).status.code(), Some(0));
+}
+
+#[test]
+fn every_verb_has_help_with_an_example() {
+    for verb in [
+        &["show"][..],
+        &["blame"],
+        &["diff"],
+        &["report"],
+        &["capture", "here"],
+        &["lab", "run"],
+        &["lab", "doctor"],
+        &["demo"],
+        &["completions"],
+        &["man"],
+    ] {
+        let out = firstlight(&[verb, &["--help"]].concat());
+        let text = String::from_utf8(out.stdout).unwrap();
+        let example = format!("firstlight {}", verb.join(" "));
+        assert!(
+            text.contains("Example") && text.contains(&example),
+            "{verb:?}: {text}"
+        );
+    }
+}
+
+#[test]
+fn completions_and_the_manual_name_every_verb() {
+    let man = String::from_utf8(firstlight(&["man"]).stdout).unwrap();
+    let bash = String::from_utf8(firstlight(&["completions", "bash"]).stdout).unwrap();
+    for verb in ["show", "blame", "diff", "report", "capture", "lab", "demo"] {
+        assert!(
+            man.contains(&format!("firstlight\\-{verb}")) || man.contains(verb),
+            "{verb}"
+        );
+        assert!(bash.contains(verb), "{verb}");
+    }
+}
+
+#[test]
+fn diff_is_as_its_schema_says() {
+    let s = Scratch::new();
+    let log = |end: &str| {
+        format!(
+            "[    0.000000] Linux version 6.1.0\n[    0.{end}] Run /sbin/init as init process\n"
+        )
+    };
+    let a = s.file("a.log", log("500000").as_bytes());
+    let b = s.file("b.log", log("400000").as_bytes());
+    let diff = json(&["diff", "--json", &a, &b]);
+    valid(&diff, "diff");
+    let kernel = diff["phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|p| p["name"] == "kernel");
+    assert_eq!(kernel.unwrap()["delta_ns"], -100_000_000);
+}
+
+#[test]
+fn a_page_is_written_whole_and_its_path_printed() {
+    let s = Scratch::new();
+    let log = s.file(
+        "a.log",
+        b"[    0.000000] Linux version 6.1.0\n[    0.1] x </script><b>\n",
+    );
+    let page = s.0.path().join("boot.html");
+    let out = firstlight(&["report", &log, "-o", page.to_str().unwrap()]);
+    assert_eq!(
+        String::from_utf8(out.stdout).unwrap().trim(),
+        page.to_str().unwrap()
+    );
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.ends_with("</html>\n") && !text.contains("http://") && !text.contains("https://"));
+}

@@ -1,0 +1,162 @@
+//! Real boots of other people, through the public command line, against what
+//! other tools found in them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod common;
+
+use common::{expected, firstlight, json, sample};
+use serde_json::Value;
+
+fn rows(kind: &str, file: &str) -> Vec<Value> {
+    let blame = json(&["blame", "--json", "--kind", kind, "--top", "0", file]);
+    blame["rows"].as_array().unwrap().clone()
+}
+
+/// Microseconds of a row's `wall_ns`.
+fn wall_us(row: &Value) -> i64 {
+    row["wall_ns"].as_i64().unwrap() / 1_000
+}
+
+#[test]
+fn initcalls_and_probes_of_every_kernel_log() {
+    let Some(expected) = expected() else { return };
+    for (name, file) in expected["files"].as_object().unwrap() {
+        let expect = &file["expect"];
+        if !name.starts_with("dmesg/") {
+            continue;
+        }
+        let Some(path) = sample(name) else { continue };
+        let initcalls = rows("initcall", &path);
+        let e = &expect["initcalls"];
+        let whole: Vec<&Value> = initcalls
+            .iter()
+            .filter(|r| !r["wall_ns"].is_null())
+            .collect();
+        assert_eq!(
+            whole.len() as u64,
+            e["paired"].as_u64().unwrap(),
+            "{name}: pairs"
+        );
+        let doubted = |d: &str| initcalls.iter().filter(|r| r["doubt"] == d).count() as u64;
+        assert_eq!(
+            doubted("lost_end"),
+            e["unmatched_calling"].as_u64().unwrap(),
+            "{name}"
+        );
+        assert_eq!(
+            doubted("lost_start"),
+            e["unmatched_returned"].as_u64().unwrap(),
+            "{name}"
+        );
+        if let Some(sum) = e["sum_wall_us"].as_i64() {
+            let ours: i64 = whole.iter().map(|r| wall_us(r)).sum();
+            assert_eq!(ours, sum, "{name}: sum of wall times");
+        }
+        if let Some(max) = e["max"].as_object() {
+            let first = whole[0]["name"].as_str().unwrap();
+            assert!(
+                first.starts_with(max["function"].as_str().unwrap()),
+                "{name}: {first}"
+            );
+            assert_eq!(
+                wall_us(whole[0]),
+                max["wall_us"].as_i64().unwrap(),
+                "{name}"
+            );
+            let reported = whole[0]["reported_ns"].as_i64().unwrap() / 1_000;
+            assert_eq!(reported, max["kernel_said_us"].as_i64().unwrap(), "{name}");
+        }
+        let probes = rows("probe", &path);
+        assert_eq!(
+            probes.len() as u64,
+            expect["probes"]["lines"].as_u64().unwrap(),
+            "{name}"
+        );
+        let show = json(&["show", "--json", &path]);
+        let source = &show["sources"][0];
+        assert_eq!(source["units"], expect["lines"], "{name}: lines");
+        let notes = show["notes"].as_array().unwrap();
+        let count = |kind: &str| {
+            let note = notes.iter().find(|n| n["kind"] == kind);
+            note.map_or(0, |n| n["count"].as_u64().unwrap())
+        };
+        assert_eq!(
+            count("backward_step"),
+            expect["backward_steps"].as_u64().unwrap(),
+            "{name}"
+        );
+        assert_eq!(
+            count("zero_stamp"),
+            expect["zero_stamp_lines"].as_u64().unwrap(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn the_initcall_that_the_kernel_misjudges() {
+    let Some(path) = sample("dmesg/x13s-dmesg.txt") else {
+        return;
+    };
+    let rows = rows("initcall", &path);
+    assert_eq!(rows.len(), 1_332);
+    let apm = &rows[0];
+    assert_eq!(apm["name"], "apm_driver_init [snd_q6apm]");
+    assert_eq!(apm["wall_ns"], 5_313_382_000_i64);
+    assert_eq!(apm["reported_ns"], 1_472_658_000_i64);
+    assert_eq!(apm["doubt"], "overlap");
+    // Exactly the rows whose two numbers differ by more than a millisecond say why.
+    for row in &rows {
+        let (wall, reported) = (&row["wall_ns"], &row["reported_ns"]);
+        let differ = (wall.as_i64().unwrap() - reported.as_i64().unwrap()).abs() > 1_000_000;
+        assert_eq!(differ, !row["doubt"].is_null(), "{row}");
+    }
+}
+
+#[test]
+fn startup_times_of_every_systemd_analyze() {
+    let Some(expected) = expected() else { return };
+    for (name, file) in expected["files"].as_object().unwrap() {
+        let startup = match &file["expect"] {
+            Value::Array(lines) => lines[0].clone(),
+            other => other["startup"].clone(),
+        };
+        let whole = startup["total_us"].is_i64() && startup["kernel_us"].is_i64();
+        if !name.starts_with("systemd/") || !whole {
+            continue;
+        }
+        let Some(path) = sample(name) else { continue };
+        let show = json(&["show", "--json", &path]);
+        let phases = show["phases"].as_array().unwrap();
+        for part in ["firmware", "loader", "kernel", "initrd", "userspace"] {
+            let phase = phases.iter().find(|p| p["name"] == part);
+            let took =
+                phase.map(|p| p["end_ns"].as_i64().unwrap() - p["start_ns"].as_i64().unwrap());
+            let Some(us) = startup[format!("{part}_us")].as_i64() else {
+                assert_eq!(took, None, "{name}: {part}");
+                continue;
+            };
+            // A plot's bars are finer than its printed, rounded parts.
+            let off = (took.unwrap() - us * 1_000).abs();
+            assert!(off <= 2_000_000, "{name}: {part} is {off} ns off");
+        }
+    }
+}
+
+#[test]
+fn the_same_input_prints_the_same_bytes() {
+    let Some(path) = sample("dmesg/x13s-dmesg.txt") else {
+        return;
+    };
+    for args in [
+        &["show", &path][..],
+        &["blame", "--json", "--top", "0", &path],
+    ] {
+        assert_eq!(firstlight(args).stdout, firstlight(args).stdout);
+    }
+}

@@ -1,0 +1,202 @@
+//! The manifest of a capture: clocks, marks and facts that no file of it holds.
+
+use agent::capture::{ClockInfo, Manifest, MarkInfo, VERSION};
+use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId};
+
+/// The format that a manifest counts as among a record's sources.
+pub const FORMAT: &str = "capture";
+
+/// Why a manifest cannot be used. The sentences begin behind the file's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ManifestError {
+    /// It is no JSON.
+    #[error("is not JSON at byte {at}: {found}; expected the manifest of a capture")]
+    NotJson {
+        /// Where reading stopped.
+        at: usize,
+        /// What was found there.
+        found: String,
+    },
+    /// It is JSON, but not a manifest.
+    #[error(
+        "is not the manifest of a capture: expected the key \"firstlight_capture\" with the \
+         number of the format's version, and there is none"
+    )]
+    NotACapture,
+    /// A later version of this program wrote it.
+    #[error(
+        "is a capture of format version {found}, and this program reads up to version {VERSION}; \
+         use a later version of firstlight"
+    )]
+    TooNew {
+        /// The manifest's version.
+        found: u64,
+    },
+    /// A value is missing or of another type.
+    #[error("is a damaged manifest at byte {at}: {found}; take the capture again")]
+    Damaged {
+        /// Where reading stopped.
+        at: usize,
+        /// What was found there.
+        found: String,
+    },
+}
+
+/// Reads `manifest.json`.
+///
+/// # Errors
+///
+/// If it is no manifest, or one of a later version.
+pub fn manifest(bytes: &[u8]) -> Result<Manifest, ManifestError> {
+    // The version is read alone: of a later one, the rest may look different.
+    let any: serde_json::Value =
+        serde_json::from_slice(bytes).map_err(|e| ManifestError::NotJson {
+            at: place(bytes, &e),
+            found: words(&e),
+        })?;
+    let version = any.get("firstlight_capture");
+    match version.and_then(serde_json::Value::as_u64) {
+        None => Err(ManifestError::NotACapture),
+        Some(found) if found > u64::from(VERSION) => Err(ManifestError::TooNew { found }),
+        Some(_) => serde_json::from_slice(bytes).map_err(|e| ManifestError::Damaged {
+            at: place(bytes, &e),
+            found: words(&e),
+        }),
+    }
+}
+
+/// The byte at which an error was found; serde gives lines and columns from
+/// one, and column zero of a line for its very start.
+fn place(bytes: &[u8], error: &serde_json::Error) -> usize {
+    let lines = bytes.split_inclusive(|&b| b == b'\n');
+    let before: usize = lines
+        .take(error.line().saturating_sub(1))
+        .map(<[u8]>::len)
+        .sum();
+    before.saturating_add(error.column().saturating_sub(1))
+}
+
+/// What serde says, without the place, which is given as a byte instead.
+fn words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" at line ") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
+    }
+}
+
+const UNKNOWN_CLOCK: NoteKind = NoteKind {
+    name: "unknown_clock",
+    severity: Severity::DataLoss,
+    advice: "the manifest names a clock that it does not describe, or of a kind or rate that this \
+             program does not know, so what refers to it is not used; take the capture again with \
+             the agent of this version",
+};
+
+const OUT_OF_RANGE: NoteKind = NoteKind {
+    name: "reading_out_of_range",
+    severity: Severity::DataLoss,
+    advice: "a clock's reading lies more than 292 years from its zero, so it cannot be right and \
+             is not used",
+};
+
+const UNKNOWN_PHASE: NoteKind = NoteKind {
+    name: "unknown_phase",
+    severity: Severity::Doubt,
+    advice: "a mark begins a phase that this program does not know, so it begins none here; use a \
+             later version of firstlight",
+};
+
+/// Records what a manifest says: clocks and how they relate, marks, facts.
+///
+/// `source` is the manifest itself, which the caller announced under its name
+/// and as of format [`FORMAT`]. Its units are the clocks, their readings and the marks. Facts
+/// (`machine`, `kernel.version`, `kernel.cmdline`) are no units. The evidence
+/// of all is the manifest's first byte.
+pub fn apply(manifest: &Manifest, source: SourceId, recorder: &mut Recorder) {
+    let origin = Origin { source, offset: 0 };
+    for (key, value) in [
+        ("machine", &manifest.machine),
+        ("kernel.version", &manifest.kernel),
+        ("kernel.cmdline", &manifest.cmdline),
+    ] {
+        if !value.is_empty() {
+            recorder.fact(key, value, origin);
+        }
+    }
+    // All clocks first: a reading may name one that is described later.
+    let mut clocks: Vec<(&str, ClockId)> = Vec::new();
+    for info in &manifest.clocks {
+        match clock(info, recorder) {
+            Some(id) => {
+                clocks.push((&info.name, id));
+                recorder.took(source);
+            }
+            None => recorder.skipped(origin, &UNKNOWN_CLOCK),
+        }
+    }
+    let find = |name: &str| clocks.iter().find(|c| c.0 == name).map(|c| c.1);
+    for info in &manifest.clocks {
+        for reading in &info.readings {
+            let (Some(clock), Some(other)) = (find(&info.name), find(&reading.other)) else {
+                recorder.skipped(origin, &UNKNOWN_CLOCK);
+                continue;
+            };
+            let Some(ns) = nanoseconds(reading.ticks, info.hz) else {
+                recorder.skipped(origin, &OUT_OF_RANGE);
+                continue;
+            };
+            let other = (other, reading.other_ns);
+            recorder.relate((clock, ns), other, reading.error_ns, Some(origin));
+            recorder.took(source);
+        }
+    }
+    for info in &manifest.marks {
+        match find(&info.clock) {
+            Some(clock) => {
+                mark(info, clock, origin, recorder);
+                recorder.took(source);
+            }
+            None => recorder.skipped(origin, &UNKNOWN_CLOCK),
+        }
+    }
+}
+
+fn clock(info: &ClockInfo, recorder: &mut Recorder) -> Option<ClockId> {
+    let kind = match info.kind.as_str() {
+        "virtual" => ClockKind::Virtual,
+        "counter" => ClockKind::Counter,
+        "wall" => ClockKind::Wall,
+        "printk" => ClockKind::Printk,
+        "monotonic" => ClockKind::Monotonic,
+        _ => return None,
+    };
+    // A tick is the step; ticks shorter than a nanosecond are one.
+    let step = 1_000_000_000_u64.checked_div(info.hz)?.max(1);
+    Some(recorder.clock(&info.name, kind, step))
+}
+
+fn mark(info: &MarkInfo, clock: ClockId, origin: Origin, recorder: &mut Recorder) {
+    let phases = [
+        Phase::Firmware,
+        Phase::Loader,
+        Phase::Decompression,
+        Phase::Kernel,
+        Phase::Initrd,
+        Phase::Userspace,
+        Phase::App,
+    ];
+    let begins = info.begins.as_deref();
+    let phase = phases.into_iter().find(|p| Some(p.as_str()) == begins);
+    if begins.is_some() && phase.is_none() {
+        recorder.note(origin, &UNKNOWN_PHASE, || info.name.clone());
+    }
+    recorder.mark(clock, &info.name, info.at_ns, phase, origin);
+}
+
+/// Ticks of a clock as nanoseconds; a counter at 3 GHz overflows 64 bits on the
+/// way after six seconds.
+fn nanoseconds(ticks: u64, hz: u64) -> Option<i64> {
+    let ns = i128::from(ticks).checked_mul(1_000_000_000)?;
+    i64::try_from(ns.checked_div(i128::from(hz))?).ok()
+}

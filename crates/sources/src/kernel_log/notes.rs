@@ -1,0 +1,174 @@
+//! The kinds of notes that kernel logs give, and their counting.
+
+use record::{NoteKind, Origin, Recorder, Severity};
+
+const fn kind(name: &'static str, severity: Severity, advice: &'static str) -> NoteKind {
+    NoteKind {
+        name,
+        severity,
+        advice,
+    }
+}
+
+pub(super) const BLANK_LINE: NoteKind = kind(
+    "blank_line",
+    Severity::Info,
+    "empty lines hold no evidence; nothing to do",
+);
+pub(super) const KMSG_PROPERTY: NoteKind = kind(
+    "kmsg_property",
+    Severity::Info,
+    "the device properties under a /dev/kmsg record are not used; nothing to do",
+);
+pub(super) const UNSTAMPED_LINE: NoteKind = kind(
+    "unstamped_line",
+    Severity::Info,
+    "lines without a time are kept where they stand: the rest of a message of several lines, or \
+     other programs on the same console",
+);
+pub(super) const LINE_TOO_LONG: NoteKind = kind(
+    "line_too_long",
+    Severity::DataLoss,
+    "a line of more than 1 MiB is no kernel line and was not read; check that the file is a log",
+);
+pub(super) const BAD_JSON: NoteKind = kind(
+    "bad_json",
+    Severity::DataLoss,
+    "a record is not whole JSON and was not read; take the log again, or give the plain form",
+);
+pub(super) const LATER_BOOT: NoteKind = kind(
+    "later_boot",
+    Severity::DataLoss,
+    "the log goes on with another boot, which was not read; cut the log so that it begins with \
+     the boot you mean",
+);
+pub(super) const TORN_LINE: NoteKind = kind(
+    "torn_line",
+    Severity::Doubt,
+    "an initcall or probe line is cut; what is left of it was used; take the log from the ring \
+     buffer (dmesg) instead of the console",
+);
+pub(super) const GLUED_LINE: NoteKind = kind(
+    "glued_line",
+    Severity::Info,
+    "kernel lines that begin in the middle of a line, after other output, were read as lines of \
+     their own",
+);
+pub(super) const LOG_START_LOST: NoteKind = kind(
+    "log_start_lost",
+    Severity::DataLoss,
+    "the log does not hold the start of the boot: the ring buffer wrapped or the file was cut; \
+     boot with log_buf_len=16M",
+);
+pub(super) const RECORDS_LOST: NoteKind = kind(
+    "records_lost",
+    Severity::DataLoss,
+    "messages are missing: the log says that some were dropped, or numbers of /dev/kmsg records \
+     are left out; boot with log_buf_len=16M, and with less on the console",
+);
+pub(super) const LOST_INITCALL_START: NoteKind = kind(
+    "lost_initcall_start",
+    Severity::DataLoss,
+    "initcalls whose start is not in the log: only the kernel's own number is known; boot with \
+     log_buf_len=16M",
+);
+pub(super) const LOST_INITCALL_END: NoteKind = kind(
+    "lost_initcall_end",
+    Severity::DataLoss,
+    "initcalls that never ended in the log: it ends too early, or the line was lost",
+);
+pub(super) const AMBIGUOUS_INITCALL: NoteKind = kind(
+    "ambiguous_initcall",
+    Severity::Doubt,
+    "more than one open start fitted an end and the oldest was taken; a kernel with \
+     CONFIG_PRINTK_CALLER tells them apart",
+);
+pub(super) const DISAGREEMENT: NoteKind = kind(
+    "initcall_times_disagree",
+    Severity::Doubt,
+    "the kernel's own number differs from the stamps by more than 1 ms; each row says why, and \
+     the stamps are what is shown",
+);
+pub(super) const JIFFY_CLOCK: NoteKind = kind(
+    "jiffy_clock",
+    Severity::Info,
+    "calls that ended before the clock source switch: the kernel's own numbers for them move in \
+     ticks of 1 to 10 ms, and probes have no other number",
+);
+pub(super) const PROBE_DEFERRED: NoteKind = kind(
+    "probe_deferred",
+    Severity::Info,
+    "probes that returned 517 (EPROBE_DEFER, of either sign) and were tried again later",
+);
+pub(super) const BACKWARD_STEP: NoteKind = kind(
+    "backward_step",
+    Severity::Doubt,
+    "stamps that are older than the line before: two CPUs printed at once (microseconds), or the \
+     clock was set back (more)",
+);
+pub(super) const ZERO_STAMP: NoteKind = kind(
+    "zero_stamp",
+    Severity::Info,
+    "lines stamped 0: the clock did not run yet, and what they took is not known; a capture \
+     with a raw counter shows it",
+);
+pub(super) const COARSE_STAMPS: NoteKind = kind(
+    "coarse_stamps",
+    Severity::Doubt,
+    "stamps of whole seconds are too coarse for a boot; give the log without dmesg -T, or \
+     journalctl -o short-monotonic",
+);
+pub(super) const NO_YEAR: NoteKind = kind(
+    "no_year",
+    Severity::Info,
+    "stamps without a year: times within this log hold, but it cannot be laid beside logs that \
+     name the year; journalctl -o short-iso does",
+);
+pub(super) const BAD_CLOCKS_LINE: NoteKind = kind(
+    "bad_clocks_line",
+    Severity::Doubt,
+    "a line of clock readings is not whole, so the clocks stay unrelated; capture again",
+);
+
+/// How often something was met, and where first.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    count: u64,
+    first: Option<Origin>,
+    detail: String,
+}
+
+impl Tally {
+    /// Counts one; the detail is asked for at the first.
+    pub(super) fn add(&mut self, origin: Origin, detail: impl FnOnce() -> String) {
+        self.add_many(origin, 1, detail);
+    }
+
+    /// Counts several at one place.
+    pub(super) fn add_many(&mut self, origin: Origin, count: u64, detail: impl FnOnce() -> String) {
+        if self.first.is_none() {
+            self.first = Some(origin);
+            self.detail = detail();
+        }
+        self.count = self.count.saturating_add(count);
+    }
+
+    /// The number so far.
+    pub(super) const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Replaces the detail, if anything was counted.
+    pub(super) fn describe(&mut self, detail: impl FnOnce(u64) -> String) {
+        if self.count > 0 {
+            self.detail = detail(self.count);
+        }
+    }
+
+    /// Notes what was counted, if anything.
+    pub(super) fn note(self, recorder: &mut Recorder, kind: &NoteKind) {
+        if let Some(first) = self.first {
+            recorder.note_many(first, kind, self.count, || self.detail);
+        }
+    }
+}

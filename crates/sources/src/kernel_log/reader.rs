@@ -1,0 +1,523 @@
+//! The state between two lines of a kernel log.
+
+use super::LONGEST_LINE;
+use super::call::{self, Call};
+use super::journal;
+use super::milestone::{At, Milestones};
+use super::notes::{self, Tally};
+use super::shape::{self, Shaped, Stamp};
+use super::spans::{Moment, Spans};
+use crate::text::{lossy, number, without_controls, without_cr};
+use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, SourceId, mark};
+use std::borrow::Cow;
+
+/// Stamps of this step or more make a note.
+const COARSE_NS: u64 = 1_000_000_000;
+
+/// How many stamped lines are looked at for the name of a journal's host.
+const HOST_LINES: u64 = 100;
+
+/// What became of a line that a [`Reader`] was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// A kernel line: it was recorded. The caller counts it as taken.
+    Kernel {
+        /// Its stamp on the `printk` clock, if it has one.
+        printk_ns: Option<i64>,
+    },
+    /// Nothing was recorded. The caller counts it as skipped, for this reason.
+    Noted(&'static NoteKind),
+    /// It has no kernel stamp and says nothing that only the kernel says;
+    /// nothing was recorded. The caller records or skips it.
+    Other,
+}
+
+/// A stamp of the line, and the clock it is on.
+#[derive(Clone, Copy, Debug)]
+struct Time {
+    clock: ClockId,
+    ns: i64,
+    /// The step of the clock's stamps.
+    resolution_ns: u64,
+    printk: bool,
+}
+
+/// Reads kernel lines, one at a time.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    source: SourceId,
+    printk: Option<ClockId>,
+    monotonic: Option<ClockId>,
+    realtime: Option<(ClockId, u64)>,
+    /// The last stamp, to see steps.
+    last: Option<(ClockId, i64)>,
+    stamped: u64,
+    first_stamp: Option<(Origin, i64, bool)>,
+    /// Whether zero of the kernel's clock is marked.
+    clock_start: bool,
+    zero_stretch: bool,
+    /// The host's name before each text, in `journalctl -o short-monotonic`.
+    host: Option<Vec<u8>>,
+    last_sequence: Option<u64>,
+    in_kmsg: bool,
+    later_boot: bool,
+    milestones: Milestones,
+    spans: Spans,
+    /// For texts that are unescaped.
+    unescaped: Vec<u8>,
+    tallies: Tallies,
+}
+
+#[derive(Debug, Default)]
+struct Tallies {
+    glued: Tally,
+    records_lost: Tally,
+    backward: Tally,
+    zero: Tally,
+    coarse: Tally,
+    yearless: Tally,
+    unstamped: Tally,
+}
+
+impl Reader {
+    /// A reader whose events and notes belong to `source`.
+    pub(crate) fn new(source: SourceId) -> Self {
+        Self {
+            source,
+            printk: None,
+            monotonic: None,
+            realtime: None,
+            last: None,
+            stamped: 0,
+            first_stamp: None,
+            clock_start: false,
+            zero_stretch: true,
+            host: None,
+            last_sequence: None,
+            in_kmsg: false,
+            later_boot: false,
+            milestones: Milestones::default(),
+            spans: Spans::default(),
+            unescaped: Vec::new(),
+            tallies: Tallies::default(),
+        }
+    }
+
+    /// Reads one line. `offset` is where `bytes` begins in the source; `host`
+    /// is the stamp that a host gave the line, in nanoseconds on its clock.
+    pub(crate) fn line(
+        &mut self,
+        recorder: &mut Recorder,
+        bytes: &[u8],
+        offset: u64,
+        host: Option<(ClockId, i64)>,
+    ) -> Outcome {
+        if self.later_boot {
+            return Outcome::Noted(&notes::LATER_BOOT);
+        }
+        if bytes.len() > LONGEST_LINE {
+            return Outcome::Noted(&notes::LINE_TOO_LONG);
+        }
+        let clean = without_controls(without_cr(bytes));
+        // With controls removed, places within the line are not those of the file.
+        let exact = matches!(clean, Cow::Borrowed(_));
+        let line: &[u8] = &clean;
+        if line.trim_ascii().is_empty() {
+            return Outcome::Noted(&notes::BLANK_LINE);
+        }
+        if self.in_kmsg && line.first() == Some(&b' ') {
+            return Outcome::Noted(&notes::KMSG_PROPERTY);
+        }
+        if line.first() == Some(&b'{') && journal::is_json(line) {
+            return match journal::entry(line) {
+                Some(entry) => self.entry(recorder, &entry, offset),
+                None => Outcome::Noted(&notes::BAD_JSON),
+            };
+        }
+        let shaped = self.without_host(shape::shape(line));
+        self.in_kmsg = shaped.sequence.is_some();
+        self.pieces(recorder, line, shaped, offset, exact, host)
+    }
+
+    /// A line, and the lines that are glued to its end.
+    fn pieces(
+        &mut self,
+        recorder: &mut Recorder,
+        line: &[u8],
+        mut shaped: Shaped<'_>,
+        offset: u64,
+        exact: bool,
+        host: Option<(ClockId, i64)>,
+    ) -> Outcome {
+        let mut outcome = Outcome::Other;
+        let mut at = 0;
+        loop {
+            let glued = match shaped.sequence {
+                None => shape::glued(shaped.text),
+                Some(_) => None,
+            };
+            let origin = self.origin(offset, if exact { at } else { 0 });
+            let rest = glued.and_then(|cut| {
+                let (head, tail) = shaped.text.split_at_checked(cut)?;
+                shaped.text = head;
+                Some(tail)
+            });
+            if rest.is_some() {
+                self.tallies.glued.add(origin, String::new);
+            }
+            if let Some(lost) = dropped(shaped.text) {
+                let lost_here = || format!("first {lost} that the log says were dropped");
+                self.tallies.records_lost.add_many(origin, lost, lost_here);
+            }
+            let empty = rest.is_some() && shaped.stamp == Stamp::None && shaped.text.is_empty();
+            if !empty {
+                match (self.piece(recorder, shaped, origin, host), outcome) {
+                    (Outcome::Kernel { printk_ns }, Outcome::Kernel { printk_ns: first }) => {
+                        outcome = Outcome::Kernel {
+                            printk_ns: first.or(printk_ns),
+                        };
+                    }
+                    (Outcome::Other, _) if rest.is_some() => {
+                        self.unstamped(recorder, shaped.text, origin, host);
+                        outcome = Outcome::Kernel { printk_ns: None };
+                    }
+                    (new, Outcome::Other) => outcome = new,
+                    // Events of the line are recorded: it stays taken.
+                    (_, old) => outcome = old,
+                }
+            }
+            let Some(tail) = rest else { break };
+            at = line.len().saturating_sub(tail.len());
+            shaped = self.without_host(shape::shape(tail));
+        }
+        outcome
+    }
+
+    const fn origin(&self, offset: u64, within: usize) -> Origin {
+        Origin {
+            source: self.source,
+            offset: offset.saturating_add(within as u64),
+        }
+    }
+
+    /// `[    1.234567] host kernel: text` is the journal's: its clock is the
+    /// monotonic one, and the host is no part of the text.
+    fn without_host<'a>(&mut self, mut shaped: Shaped<'a>) -> Shaped<'a> {
+        let Stamp::Printk(ns) = shaped.stamp else {
+            return shaped;
+        };
+        if let Some(host) = &self.host {
+            let text = shaped.text.strip_prefix(host.as_slice());
+            if let Some(text) = text.and_then(|t| t.strip_prefix(b" ")) {
+                let kernel = text.strip_prefix(b"kernel:");
+                shaped.by_program = kernel.is_none();
+                shaped.text = kernel.map_or(text, |t| t.strip_prefix(b" ").unwrap_or(t));
+                shaped.stamp = Stamp::Monotonic(ns);
+            }
+        } else if self.stamped < HOST_LINES
+            && shaped.sequence.is_none()
+            && let Some((host, text)) = shape::host_and_kernel(shaped.text)
+        {
+            self.host = Some(host.to_vec());
+            shaped.text = text;
+            shaped.stamp = Stamp::Monotonic(ns);
+        }
+        shaped
+    }
+
+    /// A record of `journalctl -o json` or `dmesg --json`.
+    pub(super) fn entry(
+        &mut self,
+        recorder: &mut Recorder,
+        entry: &journal::Entry,
+        offset: u64,
+    ) -> Outcome {
+        if self.later_boot {
+            return Outcome::Noted(&notes::LATER_BOOT);
+        }
+        let text = without_controls(without_cr(&entry.text));
+        let shaped = Shaped {
+            stamp: entry.stamp,
+            level: entry.level,
+            caller: entry.caller,
+            by_program: entry.by_program,
+            sequence: None,
+            host_stamped: false,
+            text: &text,
+        };
+        let origin = self.origin(offset, 0);
+        match self.piece(recorder, shaped, origin, None) {
+            Outcome::Other => {
+                self.unstamped(recorder, &text, origin, None);
+                Outcome::Kernel { printk_ns: None }
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Records a line that carries no time of its own, as text.
+    pub(super) fn unstamped(
+        &mut self,
+        recorder: &mut Recorder,
+        text: &[u8],
+        origin: Origin,
+        host: Option<(ClockId, i64)>,
+    ) {
+        let (clock, ns) = match host {
+            Some((clock, ns)) => (clock, Some(ns)),
+            None => (self.any_clock(recorder), None),
+        };
+        if ns.is_none() {
+            self.tallies.unstamped.add(origin, String::new);
+        }
+        let text = without_controls(without_cr(text));
+        recorder.message(clock, ns, None, &lossy(&text), origin);
+    }
+
+    /// A clock for what has no time.
+    fn any_clock(&mut self, recorder: &mut Recorder) -> ClockId {
+        let known = self.last.map(|l| l.0);
+        known.unwrap_or_else(|| self.printk_clock(recorder))
+    }
+
+    fn printk_clock(&mut self, recorder: &mut Recorder) -> ClockId {
+        *self
+            .printk
+            .get_or_insert_with(|| recorder.clock("printk", ClockKind::Printk, 1_000))
+    }
+
+    /// The line's time; the host's where the kernel stamps nothing.
+    fn time(
+        &mut self,
+        recorder: &mut Recorder,
+        stamp: Stamp,
+        origin: Origin,
+        host: Option<(ClockId, i64)>,
+    ) -> Option<Time> {
+        let time = |clock, ns, resolution_ns| Time {
+            clock,
+            ns,
+            resolution_ns,
+            printk: false,
+        };
+        match stamp {
+            Stamp::Printk(ns) => Some(Time {
+                printk: true,
+                ..time(self.printk_clock(recorder), ns, 1_000)
+            }),
+            Stamp::Monotonic(ns) => {
+                let clock = *self.monotonic.get_or_insert_with(|| {
+                    recorder.clock("monotonic", ClockKind::Monotonic, 1_000)
+                });
+                Some(time(clock, ns, 1_000))
+            }
+            Stamp::Wall {
+                ns,
+                resolution_ns,
+                yearless,
+            } => {
+                let clock = match self.realtime {
+                    Some((clock, known)) if known <= resolution_ns => clock,
+                    _ => {
+                        let clock = recorder.clock("realtime", ClockKind::Wall, resolution_ns);
+                        self.realtime = Some((clock, resolution_ns));
+                        clock
+                    }
+                };
+                if resolution_ns >= COARSE_NS {
+                    self.tallies.coarse.add(origin, String::new);
+                }
+                if yearless {
+                    self.tallies.yearless.add(origin, String::new);
+                }
+                Some(time(clock, ns, resolution_ns))
+            }
+            // In a log with stamps, a line without one is other output.
+            Stamp::None if self.stamped == 0 => host.map(|(clock, ns)| time(clock, ns, 1_000)),
+            Stamp::None => None,
+        }
+    }
+
+    /// Records one line.
+    fn piece(
+        &mut self,
+        recorder: &mut Recorder,
+        shaped: Shaped<'_>,
+        origin: Origin,
+        host: Option<(ClockId, i64)>,
+    ) -> Outcome {
+        let Some(time) = self.time(recorder, shaped.stamp, origin, host) else {
+            if shaped.level.is_none() {
+                return Outcome::Other;
+            }
+            let clock = self.any_clock(recorder);
+            self.tallies.unstamped.add(origin, String::new);
+            recorder.message(clock, None, shaped.level, &lossy(shaped.text), origin);
+            return Outcome::Kernel { printk_ns: None };
+        };
+        let own_stamp = shaped.stamp != Stamp::None;
+        if own_stamp {
+            let back = self
+                .last
+                .is_some_and(|(c, ns)| c == time.clock && time.ns < ns);
+            let again = back || !time.printk;
+            if again && self.milestones.begins_again(shaped.text) {
+                self.later_boot = true;
+                return Outcome::Noted(&notes::LATER_BOOT);
+            }
+            self.stamp(recorder, time, origin);
+        }
+        if let Some(sequence) = shaped.sequence {
+            self.sequence(sequence, origin);
+        }
+        let at = At {
+            clock: time.clock,
+            ns: time.ns,
+            origin,
+        };
+        let mut buffer = std::mem::take(&mut self.unescaped);
+        let escaped = shaped.sequence.is_some() && shaped.text.contains(&b'\\');
+        let text = if escaped {
+            shape::unescape(shaped.text, &mut buffer);
+            &buffer[..]
+        } else {
+            shaped.text
+        };
+        let said = self.words(recorder, at, time, shaped, text, own_stamp);
+        self.unescaped = buffer;
+        if said {
+            Outcome::Kernel {
+                printk_ns: time.printk.then_some(time.ns),
+            }
+        } else {
+            Outcome::Other
+        }
+    }
+
+    /// Records what the text says; whether anything was recorded.
+    fn words(
+        &mut self,
+        recorder: &mut Recorder,
+        at: At,
+        time: Time,
+        shaped: Shaped<'_>,
+        text: &[u8],
+        own_stamp: bool,
+    ) -> bool {
+        match call::call(text) {
+            Some(Call::Torn) if own_stamp => self.spans.torn(at.origin, text),
+            Some(Call::Torn) | None => {}
+            Some(call) => {
+                let moment = Moment {
+                    at,
+                    resolution_ns: time.resolution_ns,
+                    printk: time.printk,
+                    caller: shaped.caller,
+                    clock_switched: self.milestones.clock_switched(),
+                };
+                self.spans.call(recorder, moment, call);
+                return true;
+            }
+        }
+        let known = own_stamp || shaped.level.is_some();
+        let milestone = (known || self.milestones.may_be_kernel(text))
+            && self.milestones.line(recorder, at, text, shaped.by_program);
+        if milestone || known {
+            recorder.message(at.clock, Some(at.ns), shaped.level, &lossy(text), at.origin);
+            return true;
+        }
+        false
+    }
+
+    /// Keeps the books on stamps: the first, steps, zeros.
+    fn stamp(&mut self, recorder: &mut Recorder, time: Time, origin: Origin) {
+        self.stamped = self.stamped.saturating_add(1);
+        if self.first_stamp.is_none() {
+            self.first_stamp = Some((origin, time.ns, time.printk));
+        }
+        if time.printk && !self.clock_start {
+            self.clock_start = true;
+            let name = mark::KERNEL_CLOCK_START;
+            recorder.mark(time.clock, name, 0, Some(Phase::Kernel), origin);
+        }
+        if time.printk && self.zero_stretch {
+            if time.ns == 0 {
+                self.tallies.zero.add(origin, String::new);
+            } else {
+                self.zero_stretch = false;
+            }
+        }
+        if let Some((clock, ns)) = self.last
+            && clock == time.clock
+            && time.ns < ns
+        {
+            let back = ns.saturating_sub(time.ns);
+            self.tallies
+                .backward
+                .add(origin, || format!("first by {} us", back / 1_000));
+        }
+        self.last = Some((time.clock, time.ns));
+    }
+
+    /// Records of `/dev/kmsg` are numbered one by one.
+    fn sequence(&mut self, sequence: u64, origin: Origin) {
+        if let Some(last) = self.last_sequence {
+            let lost = sequence.saturating_sub(last).saturating_sub(1);
+            if lost > 0 {
+                self.tallies.records_lost.add_many(origin, lost, || {
+                    format!("first between {last} and {sequence}")
+                });
+            }
+        }
+        self.last_sequence = Some(sequence);
+    }
+
+    /// Records what only the end of the log decides: starts without an end,
+    /// and what was counted.
+    pub(crate) fn finish(mut self, recorder: &mut Recorder) {
+        if let Some((origin, ns, printk)) = self.first_stamp
+            && !self.milestones.kernel_started()
+            && (ns > 0 || !printk)
+        {
+            recorder.note(origin, &notes::LOG_START_LOST, || match printk {
+                true => format!("the first stamp is {} us", ns / 1_000),
+                false => String::new(),
+            });
+        }
+        let switched = self.milestones.clock_switched();
+        self.spans.finish(recorder, switched);
+        self.milestones.finish(recorder);
+        // One line at zero is where the clock begins, not a stretch.
+        if self.tallies.zero.count() == 1 {
+            self.tallies.zero = Tally::default();
+        }
+        let t = self.tallies;
+        for (tally, kind) in [
+            (t.glued, &notes::GLUED_LINE),
+            (t.records_lost, &notes::RECORDS_LOST),
+            (t.backward, &notes::BACKWARD_STEP),
+            (t.zero, &notes::ZERO_STAMP),
+            (t.coarse, &notes::COARSE_STAMPS),
+            (t.yearless, &notes::NO_YEAR),
+            (t.unstamped, &notes::UNSTAMPED_LINE),
+        ] {
+            tally.note(recorder, kind);
+        }
+    }
+}
+
+/// How many messages a line says were lost: the kernel's console says `** 7
+/// printk messages dropped **`, the journal `Missed 7 kernel messages`.
+fn dropped(text: &[u8]) -> Option<u64> {
+    let (start, end) = match text.first()? {
+        b'*' => (text.strip_prefix(b"** ")?, &b" printk messages dropped"[..]),
+        b's' => {
+            let rest = text.strip_prefix(b"systemd-journald[")?;
+            let (_, rest) = number(rest)?;
+            (rest.strip_prefix(b"]: Missed ")?, &b" kernel messages"[..])
+        }
+        _ => return None,
+    };
+    let (count, rest) = number(start)?;
+    rest.starts_with(end).then_some(count)
+}

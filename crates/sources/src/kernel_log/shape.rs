@@ -1,0 +1,511 @@
+//! What stands before the text of a kernel line: stamps, levels, callers, hosts.
+
+use super::walltime;
+use crate::text::{number, seconds, without_indent};
+use memchr::{memchr, memmem};
+
+/// A line, cut into what stands before the kernel's words and the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shaped<'a> {
+    /// When, as the line says it.
+    pub stamp: Stamp,
+    /// The syslog level, 0 to 7.
+    pub level: Option<u8>,
+    /// The task that printed it, with `CONFIG_PRINTK_CALLER`.
+    pub caller: Option<u64>,
+    /// Whether the facility says that a program wrote it, not the kernel.
+    pub by_program: bool,
+    /// The record's number in `/dev/kmsg`, whose texts are escaped.
+    pub sequence: Option<u64>,
+    /// Whether a host's stamp stood before the line.
+    pub host_stamped: bool,
+    /// The words.
+    pub text: &'a [u8],
+}
+
+/// The time that a line carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stamp {
+    /// None.
+    None,
+    /// Nanoseconds on the clock of kernel messages.
+    Printk(i64),
+    /// Nanoseconds on `CLOCK_MONOTONIC`.
+    Monotonic(i64),
+    /// Nanoseconds of the day's clock: since 1970 on a wall in its own zone.
+    Wall {
+        /// The time.
+        ns: i64,
+        /// The smallest step of such stamps.
+        resolution_ns: u64,
+        /// Whether the year is a guess, since the line does not say it.
+        yearless: bool,
+    },
+}
+
+impl<'a> Shaped<'a> {
+    const fn plain(text: &'a [u8]) -> Self {
+        Self {
+            stamp: Stamp::None,
+            level: None,
+            caller: None,
+            by_program: false,
+            sequence: None,
+            host_stamped: false,
+            text,
+        }
+    }
+}
+
+/// Cuts a line. What fits no shape is all text, without a stamp.
+pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
+    let shaped = match line.first() {
+        Some(b'[') => bracket(line),
+        Some(b'<') => raw(line),
+        Some(b'0'..=b'9') => kmsg(line).or_else(|| iso(line)),
+        Some(b'a'..=b'z') => decoded(line),
+        Some(b'A'..=b'Z') => syslog(line),
+        _ => None,
+    };
+    shaped.unwrap_or(Shaped::plain(line))
+}
+
+/// `[...] text`: printk's stamp, `dmesg -T`, or a host's stamp before either.
+fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
+    let body = without_indent(line.get(1..)?);
+    let Some((ns, digits, rest)) = seconds(body) else {
+        let (ns, rest) = walltime::ctime(line.get(1..)?)?;
+        let text = rest.strip_prefix(b"]")?;
+        return Some(after_stamp(wall(ns, 1_000_000_000), text));
+    };
+    match rest {
+        [b']', text @ ..] => {
+            let inner = text.strip_prefix(b" ").unwrap_or(text);
+            if let Some(shaped) = nested(inner) {
+                return Some(shaped);
+            }
+            (digits == 6).then(|| after_stamp(Stamp::Printk(ns), text))
+        }
+        // `dmesg -d`: the stamp, and how long ago the last line was.
+        [b' ', b'<', ..] => {
+            let end = memmem::find(rest, b">]")?;
+            Some(after_stamp(Stamp::Printk(ns), rest.get(end + 2..)?))
+        }
+        // grabserial: time since the start, time since the last line.
+        [b' ', ..] => {
+            let (_, _, rest) = seconds(without_indent(rest))?;
+            let text = rest.strip_prefix(b"]")?;
+            let text = text.strip_prefix(b" ").unwrap_or(text);
+            Some(nested(text).unwrap_or(Shaped::plain(text)))
+        }
+        _ => None,
+    }
+}
+
+/// A kernel line after a host's stamp: `[    0.123456] text`, with its level or
+/// without. Nothing stands before a kernel's stamp twice.
+fn nested(text: &[u8]) -> Option<Shaped<'_>> {
+    let (priority, inner) = priority(text).map_or((None, text), |(p, rest)| (Some(p), rest));
+    let (ns, rest) = printk(inner)?;
+    Some(Shaped {
+        level: priority.map(|p| p & 7),
+        by_program: priority.is_some_and(|p| p > 7),
+        host_stamped: true,
+        ..after_stamp(Stamp::Printk(ns), rest)
+    })
+}
+
+/// `[    0.123456]`, with any number of blanks, and what follows.
+fn printk(text: &[u8]) -> Option<(i64, &[u8])> {
+    let (ns, digits, rest) = seconds(without_indent(text.strip_prefix(b"[")?))?;
+    let rest = rest.strip_prefix(b"]")?;
+    (digits == 6).then_some((ns, rest))
+}
+
+/// `<6>[    0.123456] text`, and `<6>text` from a console without stamps.
+fn raw(line: &[u8]) -> Option<Shaped<'_>> {
+    let (priority, rest) = priority(line)?;
+    let mut shaped = match rest.first() {
+        Some(b'[') => bracket(rest).unwrap_or(Shaped::plain(rest)),
+        _ => Shaped::plain(rest),
+    };
+    shaped.level = Some(priority & 7);
+    shaped.by_program = priority > 7;
+    Some(shaped)
+}
+
+/// `<6>`: facility and level, and what follows.
+fn priority(text: &[u8]) -> Option<(u8, &[u8])> {
+    let (priority, rest) = number(text.strip_prefix(b"<")?)?;
+    let rest = rest.strip_prefix(b">")?;
+    // Facilities go up to 23, so priorities to 191.
+    let priority = u8::try_from(priority).ok().filter(|&p| p < 192)?;
+    Some((priority, rest))
+}
+
+/// `kern  :info  : [    0.123456] text`: `dmesg -x`.
+fn decoded(line: &[u8]) -> Option<Shaped<'_>> {
+    const LEVELS: [&[u8]; 8] = [
+        b"emerg", b"alert", b"crit", b"err", b"warn", b"notice", b"info", b"debug",
+    ];
+    // The longest facility is `authpriv`: a colon further on is other text.
+    let end = memchr(b':', line.get(..9).unwrap_or(line))?;
+    let (facility, rest) = line.split_at(end);
+    let rest = rest.strip_prefix(b":")?;
+    let end = memchr(b':', rest.get(..8).unwrap_or(rest))?;
+    let (level, rest) = rest.split_at(end);
+    let level = level.trim_ascii_end();
+    let level = LEVELS.iter().position(|l| *l == level)?;
+    let rest = rest.strip_prefix(b": ").or(rest.strip_prefix(b":"))?;
+    let mut shaped = shape_after_level(rest);
+    shaped.level = u8::try_from(level).ok();
+    shaped.by_program = facility.trim_ascii_end() != b"kern";
+    Some(shaped)
+}
+
+fn shape_after_level(rest: &[u8]) -> Shaped<'_> {
+    let shaped = match rest.first() {
+        Some(b'[') => bracket(rest),
+        Some(b'0'..=b'9') => iso(rest),
+        _ => None,
+    };
+    shaped.unwrap_or(Shaped::plain(rest))
+}
+
+/// `6,339,5140900,-,caller=T1;text`: `/dev/kmsg`, as
+/// Documentation/ABI/testing/dev-kmsg says. More fields may come before `;`.
+fn kmsg(line: &[u8]) -> Option<Shaped<'_>> {
+    let (priority, rest) = number(line)?;
+    let (sequence, rest) = number(rest.strip_prefix(b",")?)?;
+    let (micros, rest) = number(rest.strip_prefix(b",")?)?;
+    let rest = rest.strip_prefix(b",")?;
+    let end = memchr(b';', rest)?;
+    let (flags, text) = rest.split_at(end);
+    let caller = memmem::find(flags, b",caller=T")
+        .and_then(|at| number(flags.get(at + 9..)?))
+        .map(|(task, _)| task);
+    let ns = i64::try_from(micros).ok()?.checked_mul(1_000)?;
+    Some(Shaped {
+        stamp: Stamp::Printk(ns),
+        level: u8::try_from(priority & 7).ok(),
+        caller,
+        by_program: priority > 7,
+        sequence: Some(sequence),
+        host_stamped: false,
+        text: text.get(1..)?,
+    })
+}
+
+/// `2026-11-21T21:02:00+0000 host kernel: text` (journal, syslog) or
+/// `2026-11-21T21:02:00,000000+00:00 text` (dmesg).
+fn iso(line: &[u8]) -> Option<Shaped<'_>> {
+    let iso = walltime::iso(line)?;
+    let text = iso.rest.strip_prefix(b" ")?;
+    let stamp = wall(iso.ns, iso.resolution_ns);
+    if iso.comma {
+        return Some(after_stamp(stamp, text));
+    }
+    Some(after_host(stamp, text))
+}
+
+/// `Nov 21 21:02:00 host kernel: text`: journal and syslog.
+fn syslog(line: &[u8]) -> Option<Shaped<'_>> {
+    let (ns, resolution_ns, rest) = walltime::yearless(line)?;
+    let text = rest.strip_prefix(b" ")?;
+    let stamp = Stamp::Wall {
+        ns,
+        resolution_ns,
+        yearless: true,
+    };
+    Some(after_host(stamp, text))
+}
+
+/// `host kernel: text`. A syslog daemon leaves the kernel's own stamp in the
+/// text; it is the better one.
+fn after_host(stamp: Stamp, text: &[u8]) -> Shaped<'_> {
+    let after = memchr(b' ', text).and_then(|at| text.get(at + 1..));
+    let text = after.unwrap_or(text);
+    if let Some(inner) = text.strip_prefix(b"kernel: ") {
+        if let Some((ns, rest)) = printk(inner) {
+            return after_stamp(Stamp::Printk(ns), rest);
+        }
+        return Shaped {
+            stamp,
+            ..Shaped::plain(inner)
+        };
+    }
+    Shaped {
+        stamp,
+        by_program: true,
+        ..Shaped::plain(text)
+    }
+}
+
+/// The caller, if there is one, and the text after a stamp.
+fn after_stamp(stamp: Stamp, rest: &[u8]) -> Shaped<'_> {
+    let (caller, rest) = caller(rest);
+    let text = rest.strip_prefix(b" ").unwrap_or(rest);
+    Shaped {
+        stamp,
+        caller,
+        ..Shaped::plain(text)
+    }
+}
+
+/// `[    T1]` (a task) or `[    C0]` (an interrupt on a CPU).
+fn caller(rest: &[u8]) -> (Option<u64>, &[u8]) {
+    let none = (None, rest);
+    let inner = rest.strip_prefix(b" ").unwrap_or(rest);
+    let Some(inner) = inner.strip_prefix(b"[") else {
+        return none;
+    };
+    match without_indent(inner) {
+        [kind @ (b'T' | b'C'), digits @ ..] => match number(digits) {
+            Some((id, [b']', text @ ..])) => ((*kind == b'T').then_some(id), text),
+            _ => none,
+        },
+        _ => none,
+    }
+}
+
+const fn wall(ns: i64, resolution_ns: u64) -> Stamp {
+    Stamp::Wall {
+        ns,
+        resolution_ns,
+        yearless: false,
+    }
+}
+
+/// Where in `text` another kernel line begins that lost its line end before.
+///
+/// printk writes `[%5lu.%06lu]`, so only a bracket of that width counts: a text
+/// may well quote a shorter one. A level `<6>` before it belongs to it.
+pub(super) fn glued(text: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + memchr(b'[', text.get(from..)?)?;
+        let bracket = text.get(at..)?;
+        if is_printk_stamp(bracket) {
+            return Some(level_before(text, at));
+        }
+        from = at + 1;
+    }
+}
+
+fn is_printk_stamp(bracket: &[u8]) -> bool {
+    // The point of a stamp below 100,000 s stands at index 6; above that the
+    // number has no blanks before it.
+    let Some(point) = bracket.get(6..14).and_then(|b| memchr(b'.', b)) else {
+        return false;
+    };
+    let Some((_, rest)) = printk(bracket) else {
+        return false;
+    };
+    (point == 0 || bracket.get(1) != Some(&b' '))
+        && matches!(rest.first(), None | Some(b' ' | b'['))
+}
+
+/// Where `<6>` begins if it ends at `at`, else `at`.
+fn level_before(text: &[u8], at: usize) -> usize {
+    let head = text.get(..at).unwrap_or_default();
+    let Some(open) = memchr::memrchr(b'<', head) else {
+        return at;
+    };
+    match head.get(open + 1..).and_then(number) {
+        Some((priority, b">")) if priority < 192 => open,
+        _ => at,
+    }
+}
+
+/// `text` without the name of the host and the word `kernel:` before it, and
+/// the host, if that is how it begins: `journalctl -o short-monotonic`.
+pub(super) fn host_and_kernel(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = memchr(b' ', text)?;
+    let (host, rest) = text.split_at(end);
+    let rest = rest.strip_prefix(b" kernel:")?;
+    let named = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    if host.is_empty() || !host.iter().all(named) {
+        return None;
+    }
+    Some((host, rest.strip_prefix(b" ").unwrap_or(rest)))
+}
+
+/// The bytes that `/dev/kmsg` escaped as `\x20`.
+pub(super) fn unescape(text: &[u8], into: &mut Vec<u8>) {
+    into.clear();
+    let mut rest = text;
+    while let Some(at) = memchr(b'\\', rest) {
+        let (plain, escape) = rest.split_at(at);
+        into.extend_from_slice(plain);
+        rest = match escape {
+            [b'\\', b'x', high, low, tail @ ..] => match (hex(*high), hex(*low)) {
+                (Some(high), Some(low)) => {
+                    into.push((high << 4) | low);
+                    tail
+                }
+                _ => literal(escape, into),
+            },
+            _ => literal(escape, into),
+        };
+    }
+    into.extend_from_slice(rest);
+}
+
+fn literal<'a>(escape: &'a [u8], into: &mut Vec<u8>) -> &'a [u8] {
+    into.push(b'\\');
+    escape.get(1..).unwrap_or_default()
+}
+
+const fn hex(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stamp, glued, shape, unescape};
+
+    /// (line, printk stamp, level, caller, text)
+    type Row = (
+        &'static str,
+        Option<i64>,
+        Option<u8>,
+        Option<u64>,
+        &'static str,
+    );
+
+    #[test]
+    fn printk_shapes() {
+        let rows: &[Row] = &[
+            ("[    0.000001] a", Some(1_000), None, None, "a"),
+            (
+                "[12345.000001] a",
+                Some(12_345_000_001_000),
+                None,
+                None,
+                "a",
+            ),
+            ("[ 0.000001] a", Some(1_000), None, None, "a"),
+            ("[    0.000001][    T1] a", Some(1_000), None, Some(1), "a"),
+            ("[    0.000001] [    T1] a", Some(1_000), None, Some(1), "a"),
+            ("[    0.000001][    C0] a", Some(1_000), None, None, "a"),
+            ("[    0.000001]", Some(1_000), None, None, ""),
+            ("[    0.000001]   a", Some(1_000), None, None, "  a"),
+            ("<6>[    0.000001] a", Some(1_000), Some(6), None, "a"),
+            ("<30>[    0.000001] a", Some(1_000), Some(6), None, "a"),
+            ("<6>a", None, Some(6), None, "a"),
+            (
+                "kern  :info  : [    0.000001] a",
+                Some(1_000),
+                Some(6),
+                None,
+                "a",
+            ),
+            (
+                "kern  :warn  : [    0.000001][   T12] a",
+                Some(1_000),
+                Some(4),
+                Some(12),
+                "a",
+            ),
+            (
+                "daemon:notice: [    0.000001] a",
+                Some(1_000),
+                Some(5),
+                None,
+                "a",
+            ),
+            (
+                "[    0.000001 <    0.000000>] a",
+                Some(1_000),
+                None,
+                None,
+                "a",
+            ),
+            ("6,339,1,-;a", Some(1_000), Some(6), None, "a"),
+            (
+                "30,339,1,-,caller=T7;a;b",
+                Some(1_000),
+                Some(6),
+                Some(7),
+                "a;b",
+            ),
+            (
+                "[2.000003 0.000001] [    0.000001] a",
+                Some(1_000),
+                None,
+                None,
+                "a",
+            ),
+            (
+                "[2.000003 0.000001] <7>[    0.000001] a",
+                Some(1_000),
+                Some(7),
+                None,
+                "a",
+            ),
+            ("[2.000003 0.000001] U-Boot", None, None, None, "U-Boot"),
+            ("[    2.345] [    0.000001] a", Some(1_000), None, None, "a"),
+            ("[  OK  ] Started a", None, None, None, "[  OK  ] Started a"),
+            ("<999>a", None, None, None, "<999>a"),
+            (
+                "Nov 21 21:02:00 pc kernel: [    0.000001] a",
+                Some(1_000),
+                None,
+                None,
+                "a",
+            ),
+            ("info: nothing", None, None, None, "info: nothing"),
+        ];
+        for &(line, ns, level, caller, text) in rows {
+            let s = shape(line.as_bytes());
+            let stamp = ns.map_or(Stamp::None, Stamp::Printk);
+            assert_eq!(
+                (s.stamp, s.level, s.caller),
+                (stamp, level, caller),
+                "{line}"
+            );
+            assert_eq!(s.text, text.as_bytes(), "{line}");
+        }
+    }
+
+    #[test]
+    fn wall_shapes() {
+        for (line, resolution, text) in [
+            ("[Sat Nov 21 21:02:00 2026] a", 1_000_000_000, "a"),
+            ("[Sat Nov 21 21:02:00 2026][    T1] a", 1_000_000_000, "a"),
+            ("2026-11-21T21:02:00,000000+00:00 a", 1_000, "a"),
+            ("2026-11-21T21:02:00+0000 pc kernel: a", 1_000_000_000, "a"),
+            ("2026-11-21T21:02:00.000000+02:00 pc kernel: a", 1_000, "a"),
+            (
+                "2026-11-21T21:02:00Z pc systemd[1]: a",
+                1_000_000_000,
+                "systemd[1]: a",
+            ),
+        ] {
+            let s = shape(line.as_bytes());
+            let stamp = super::wall(1_795_294_920_000_000_000, resolution);
+            assert_eq!((s.stamp, s.text), (stamp, text.as_bytes()), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_second_stamp_in_a_line_is_found_and_a_quoted_number_is_not() {
+        assert_eq!(glued(b"Starting[    1.234567] a"), Some(8));
+        assert_eq!(glued(b"Starting<6>[    1.234567] a"), Some(8));
+        assert_eq!(glued(b"x[12345.678901] a"), Some(1));
+        assert_eq!(glued(b"x[123456.678901] a"), Some(1));
+        assert_eq!(glued(b"x [1.234567] a [mod] [    1.23]"), None);
+    }
+
+    #[test]
+    fn kmsg_escapes() {
+        let mut out = Vec::new();
+        unescape(br"a\x20b\x5cc\xzz\", &mut out);
+        assert_eq!(out, br"a b\c\xzz\");
+    }
+}

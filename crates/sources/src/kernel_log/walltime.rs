@@ -1,0 +1,157 @@
+//! Times of day in front of log lines.
+//!
+//! Zones are read over: what the clock on the wall showed is what `dmesg -T`
+//! and the journal's short form give, and so the forms agree with each other.
+
+use crate::text::number;
+
+/// The year that a form without one is put into: a leap year, so that each
+/// date exists.
+const UNKNOWN_YEAR: i64 = 1972;
+
+const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+
+/// `Sat Nov 21 21:02:00 2026` as nanoseconds since 1970, and what follows.
+pub(super) fn ctime(text: &[u8]) -> Option<(i64, &[u8])> {
+    let rest = text.get(3..)?.strip_prefix(b" ")?;
+    let (month, day, rest) = month_and_day(rest)?;
+    let (time_ns, _, rest) = clock(rest.strip_prefix(b" ")?)?;
+    let (year, rest) = number(rest.strip_prefix(b" ")?)?;
+    let ns = instant(i64::try_from(year).ok()?, month, day, time_ns)?;
+    Some((ns, rest))
+}
+
+/// `Nov 21 21:02:00[.123456]`: nanoseconds, resolution, and what follows.
+pub(super) fn yearless(text: &[u8]) -> Option<(i64, u64, &[u8])> {
+    let (month, day, rest) = month_and_day(text)?;
+    let (time_ns, resolution_ns, rest) = clock(rest.strip_prefix(b" ")?)?;
+    let ns = instant(UNKNOWN_YEAR, month, day, time_ns)?;
+    Some((ns, resolution_ns, rest))
+}
+
+/// An ISO 8601 stamp.
+pub(super) struct Iso<'a> {
+    /// Nanoseconds since 1970, on the wall of its zone.
+    pub ns: i64,
+    /// The step that its number of digits allows.
+    pub resolution_ns: u64,
+    /// Whether a comma stands before the fraction, as dmesg writes it.
+    pub comma: bool,
+    /// What follows the zone.
+    pub rest: &'a [u8],
+}
+
+/// `2026-11-21T21:02:00[.,123456][Z|+0000|+00:00]`.
+pub(super) fn iso(text: &[u8]) -> Option<Iso<'_>> {
+    let (year, rest) = number(text)?;
+    let (month, rest) = number(rest.strip_prefix(b"-")?)?;
+    let (day, rest) = number(rest.strip_prefix(b"-")?)?;
+    let (time_ns, resolution_ns, rest) = clock(rest.strip_prefix(b"T")?)?;
+    let comma = text.get(19) == Some(&b',');
+    let month = i64::try_from(month).ok().filter(|m| (1..=12).contains(m))?;
+    let ns = instant(
+        i64::try_from(year).ok()?,
+        month,
+        i64::try_from(day).ok()?,
+        time_ns,
+    )?;
+    let rest = match rest {
+        [b'Z', rest @ ..] => rest,
+        [b'+' | b'-', zone @ ..] => {
+            let digits = zone
+                .iter()
+                .take_while(|b| b.is_ascii_digit() || **b == b':');
+            zone.get(digits.count()..)?
+        }
+        _ => rest,
+    };
+    Some(Iso {
+        ns,
+        resolution_ns,
+        comma,
+        rest,
+    })
+}
+
+/// `Nov 21` or `Nov  1`: month from 1, day, and what follows.
+fn month_and_day(text: &[u8]) -> Option<(i64, i64, &[u8])> {
+    let name = text.get(..3)?;
+    let month = MONTHS.chunks_exact(3).position(|m| m == name)?;
+    let rest = text.get(3..)?.strip_prefix(b" ")?;
+    let (day, rest) = number(rest.strip_prefix(b" ").unwrap_or(rest))?;
+    let month = i64::try_from(month).ok()?.checked_add(1)?;
+    Some((month, i64::try_from(day).ok()?, rest))
+}
+
+/// `21:02:00[.123456]` as nanoseconds of the day, the step, and what follows.
+fn clock(text: &[u8]) -> Option<(i64, u64, &[u8])> {
+    let (hours, rest) = number(text)?;
+    let (minutes, rest) = number(rest.strip_prefix(b":")?)?;
+    let (seconds, rest) = number(rest.strip_prefix(b":")?)?;
+    // 60 is a leap second.
+    if hours > 23 || minutes > 59 || seconds > 60 {
+        return None;
+    }
+    let whole = i64::try_from(hours * 3600 + minutes * 60 + seconds).ok()?;
+    let mut ns = whole.checked_mul(1_000_000_000)?;
+    let mut step = 1_000_000_000_i64;
+    let mut rest = rest;
+    if let [b'.' | b',', fraction @ ..] = rest {
+        rest = fraction;
+        while let [digit @ b'0'..=b'9', tail @ ..] = rest {
+            step /= 10;
+            ns = ns.checked_add(step * i64::from(digit - b'0'))?;
+            rest = tail;
+        }
+    }
+    Some((ns, u64::try_from(step).unwrap_or(0).max(1), rest))
+}
+
+/// Nanoseconds since 1970 of a date of the Gregorian calendar and a time.
+fn instant(year: i64, month: i64, day: i64, time_ns: i64) -> Option<i64> {
+    if !(1970..=2261).contains(&year) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Years begin in March, so that a leap day is the last of its year.
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let leap_days = year / 4 - year / 100 + year / 400;
+    // Days from 1 March of year 0; 719,468 of them lie before 1970.
+    let days = year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468;
+    (days * 86_400)
+        .checked_mul(1_000_000_000)?
+        .checked_add(time_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ctime, iso, yearless};
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let day = 86_400_000_000_000_i64;
+        assert_eq!(ctime(b"Thu Jan  1 00:00:00 1970"), Some((0, &b""[..])));
+        assert_eq!(
+            ctime(b"Thu Mar  1 00:00:00 1972"),
+            Some((790 * day, &b""[..]))
+        );
+        assert_eq!(
+            ctime(b"Sat Nov 21 21:02:00 2026").map(|t| t.0 / 1_000_000_000),
+            Some(1_795_294_920)
+        );
+        assert_eq!(
+            yearless(b"Feb 29 00:00:00.5 x").map(|t| (t.0 - 789 * day, t.1)),
+            Some((500_000_000, 100_000_000))
+        );
+        assert_eq!(
+            iso(b"2026-11-21T21:02:00-0700 x").map(|t| (t.ns / 1_000_000_000, t.rest)),
+            Some((1_795_294_920, &b" x"[..]))
+        );
+        assert!(ctime(b"Sat Nov 21 25:02:00 2026").is_none());
+        assert!(iso(b"2026-13-21T21:02:00 x").is_none());
+        assert!(iso(b"99999-11-21T21:02:00 x").is_none());
+    }
+}

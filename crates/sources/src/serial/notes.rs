@@ -1,0 +1,104 @@
+//! What is noted of a serial log.
+
+use record::{NoteKind, Severity};
+
+/// What grabserial prints of its own.
+pub(super) const REPORTS: [&str; 6] = [
+    "The inlinepat: ",
+    "The instantpat: ",
+    "grabserial stopped ",
+    "Opening serial port ",
+    "Printing timing information for each line",
+    "Use Control-C to stop",
+];
+
+const fn kind(name: &'static str, severity: Severity, advice: &'static str) -> NoteKind {
+    NoteKind {
+        name,
+        severity,
+        advice,
+    }
+}
+
+pub(super) const BLANK_LINE: NoteKind =
+    kind("blank_line", Severity::Info, "blank lines hold nothing");
+
+pub(super) const HEADER: NoteKind = kind(
+    "header",
+    Severity::Info,
+    "the first line says the format and its version",
+);
+
+pub(super) const NEWER: NoteKind = kind(
+    "newer_format",
+    Severity::Doubt,
+    "the log is of a later version of the format than this program knows, and was read as version \
+     1; use a later version of this program",
+);
+
+pub(super) const REPORT: NoteKind = kind(
+    "capture_program_report",
+    Severity::Info,
+    "these lines are from the program that took the log, not from the serial line",
+);
+
+pub(super) const ELISION: NoteKind = kind(
+    "lines_cut_out",
+    Severity::DataLoss,
+    "somebody replaced lines of the log by dots; give the whole log",
+);
+
+pub(super) const UNSTAMPED: NoteKind = kind(
+    "line_without_stamp",
+    Severity::Info,
+    "these lines carry no time and stand where the log has them",
+);
+
+pub(super) const OTHER_BOOT: NoteKind = kind(
+    "other_boot",
+    Severity::DataLoss,
+    "the log holds lines of other boots, and only the first boot that begins in it was read; cut \
+     the log so that it holds the boot you mean",
+);
+
+pub(super) const BASE_TIME_RESET: NoteKind = kind(
+    "base_time_reset",
+    Severity::Info,
+    "the stamps began anew at a line that fitted grabserial's base-time pattern; the times go on \
+     over it",
+);
+
+pub(super) const RESET_UNSEEN: NoteKind = kind(
+    "base_time_reset_unseen",
+    Severity::Doubt,
+    "the stamps began anew, and the lines around it are missing, so the time between is too short \
+     by an unknown amount; give the whole log",
+);
+
+pub(super) const HOST_CLOCK_BACK: NoteKind = kind(
+    "host_clock_stepped_back",
+    Severity::Doubt,
+    "the clock of the host that took the log was set back meanwhile, so the times around it are \
+     wrong; take the log again, with time synchronisation at rest",
+);
+
+pub(super) const LAST_BEFORE_FIRST: NoteKind = kind(
+    "last_before_first",
+    Severity::Doubt,
+    "these lines end before they begin by their stamps, so the log was damaged or edited",
+);
+
+pub(super) const FEW_KERNEL_STAMPS: NoteKind = kind(
+    "few_kernel_stamps",
+    Severity::Info,
+    "fewer than three lines carry the kernel's stamp beside the host's, so how the two clocks \
+     relate is known only roughly; boot without `quiet`",
+);
+
+pub(super) const LOADER_CLOCK_JOINED: NoteKind = kind(
+    "loader_clock_joined",
+    Severity::Doubt,
+    "the loader and the kernel each stamped their lines by a clock of their own, so the kernel's \
+     zero is taken to be the loader's last line, and decompression is not seen; take the log with \
+     a host's stamps",
+);

@@ -1,0 +1,338 @@
+//! The stamps that hosts put before the lines of a serial console.
+
+use crate::calendar;
+use crate::text;
+
+/// The first line of a log in this program's own form.
+pub(super) const OWN_HEADER: &[u8] = b"# firstlight-serial 1";
+
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// A form of stamp. A log has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// This program's: `12.345678901 12.345987654 text`, the arrival of the
+    /// line's first and of its last character.
+    Own,
+    /// grabserial `-t`: `[12.345678 0.001234] text`, the time since the base
+    /// time, and since the line before.
+    Elapsed,
+    /// grabserial `-T`, tio and others: `[21:08:35.123456] text`, the time of
+    /// day; with a date before it or not, and a difference behind it or not.
+    TimeOfDay,
+    /// `[12.345678] text`, as U-Boot can print and labgrid passes on.
+    Seconds,
+}
+
+/// A stamp as it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// The arrival of the line's first character, in nanoseconds from the
+    /// form's zero.
+    pub first: i64,
+    /// The arrival of its last character.
+    pub last: Option<i64>,
+    /// The time since the line before, as printed.
+    pub delta: Option<i64>,
+    /// How many digits the fraction has.
+    pub digits: u8,
+}
+
+impl Form {
+    /// The form that most of the first lines have, if any.
+    pub(super) fn of(head: &[u8]) -> Option<Self> {
+        if head.starts_with(OWN_HEADER) {
+            return Some(Self::Own);
+        }
+        let lines = || text::lines(head).take(500);
+        let written = lines().filter(|l| !l.bytes.is_empty()).count();
+        [Self::Elapsed, Self::TimeOfDay, Self::Seconds]
+            .into_iter()
+            .find(|form| {
+                let stamped = lines().filter(|l| form.split(l.bytes).is_some()).count();
+                stamped.saturating_mul(2) > written
+            })
+    }
+
+    /// A line's stamp, and its text. The text begins behind one blank.
+    pub(super) fn split(self, line: &[u8]) -> Option<(Stamp, &[u8])> {
+        match self {
+            Self::Own => own(line),
+            Self::Elapsed => elapsed(line),
+            Self::TimeOfDay => time_of_day(line),
+            Self::Seconds => seconds(line),
+        }
+    }
+}
+
+fn own(line: &[u8]) -> Option<(Stamp, &[u8])> {
+    let (first, digits, rest) = text::seconds(line)?;
+    let (last, _, rest) = text::seconds(rest.strip_prefix(b" ")?)?;
+    let stamp = Stamp {
+        first,
+        last: Some(last),
+        delta: None,
+        digits,
+    };
+    Some((stamp, after_blank(rest)?))
+}
+
+fn elapsed(line: &[u8]) -> Option<(Stamp, &[u8])> {
+    let (first, digits, rest) = text::seconds(line.strip_prefix(b"[")?)?;
+    let (delta, rest) = signed(rest.strip_prefix(b" ")?)?;
+    let stamp = Stamp {
+        first,
+        last: None,
+        delta: Some(delta),
+        digits,
+    };
+    Some((stamp, after_blank(rest.strip_prefix(b"]")?)?))
+}
+
+fn seconds(line: &[u8]) -> Option<(Stamp, &[u8])> {
+    let inner = text::without_indent(line.strip_prefix(b"[")?);
+    let (first, digits, rest) = text::seconds(inner)?;
+    let stamp = Stamp {
+        first,
+        last: None,
+        delta: None,
+        digits,
+    };
+    Some((stamp, after_blank(rest.strip_prefix(b"]")?)?))
+}
+
+fn time_of_day(line: &[u8]) -> Option<(Stamp, &[u8])> {
+    let inner = line.strip_prefix(b"[")?;
+    let (day, clock) = match date(inner) {
+        Some((day, rest)) => (day, rest),
+        None => (0, inner),
+    };
+    let (hour, rest) = text::number(clock)?;
+    let (minute, rest) = text::number(rest.strip_prefix(b":")?)?;
+    let rest = rest.strip_prefix(b":")?;
+    let (of_minute, digits, rest) = match text::seconds(rest) {
+        Some(read) => read,
+        None => {
+            let (whole, rest) = text::number(rest)?;
+            let ns = i64::try_from(whole).ok()?.checked_mul(SECOND_NS)?;
+            (ns, 0, rest)
+        }
+    };
+    if hour > 23 || minute > 59 || of_minute > 61 * SECOND_NS {
+        return None;
+    }
+    let minutes = i64::try_from(hour * 60 + minute).ok()?;
+    let minutes = day.checked_mul(1_440)?.checked_add(minutes)?;
+    let first = minutes
+        .checked_mul(60 * SECOND_NS)?
+        .checked_add(of_minute)?;
+    let rest = match rest.strip_prefix(b" ").and_then(signed) {
+        Some((_delta, rest)) => rest,
+        None => rest,
+    };
+    let stamp = Stamp {
+        first,
+        last: None,
+        delta: None,
+        digits,
+    };
+    Some((stamp, after_blank(rest.strip_prefix(b"]")?)?))
+}
+
+/// `2026-11-21 ` or `2026-11-21T`: days since 1970, and what follows.
+fn date(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let (year, rest) = text::number(bytes)?;
+    let (month, rest) = text::number(rest.strip_prefix(b"-")?)?;
+    let (day, rest) = text::number(rest.strip_prefix(b"-")?)?;
+    let [b' ' | b'T', rest @ ..] = rest else {
+        return None;
+    };
+    let [year, month, day] = [year, month, day].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
+    Some((calendar::days(year, month, day)?, rest))
+}
+
+fn signed(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let (sign, bytes) = match bytes {
+        [b'-', rest @ ..] => (-1, rest),
+        _ => (1, bytes),
+    };
+    let (ns, _, rest) = text::seconds(bytes)?;
+    Some((ns * sign, rest))
+}
+
+/// What follows the blank that ends a stamp. The blank of an empty line is
+/// often trimmed away, and pages that show logs make it a no-break one.
+fn after_blank(rest: &[u8]) -> Option<&[u8]> {
+    match rest {
+        [] => Some(rest),
+        [b' ' | b'\t', tail @ ..] | [0xc2, 0xa0, tail @ ..] => Some(tail),
+        _ => None,
+    }
+}
+
+/// Time that goes on where the stamps do not.
+#[derive(Debug, Default)]
+pub(super) struct Unroller {
+    /// The last stamp, as it stood.
+    last: Option<i64>,
+    /// What is added to stamps.
+    base: i64,
+}
+
+/// What a stamp did to the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It went on.
+    On,
+    /// The base time was set anew, at this time on the unrolled clock.
+    Reset(i64),
+    /// So was it, but the line at which is not in the log.
+    ResetUnseen(i64),
+    /// The host's clock stepped back.
+    Back,
+}
+
+/// How far printed numbers of six digits may disagree: each is rounded.
+const ROUNDING_NS: i64 = 2_000;
+
+/// Times of day that go back by more than this went past midnight.
+const HALF_A_DAY_NS: i64 = 43_200 * SECOND_NS;
+
+impl Unroller {
+    /// Whether a stamp is earlier than the last one.
+    pub(super) fn goes_back(&self, stamp: &Stamp) -> bool {
+        self.last.is_some_and(|last| stamp.first < last)
+    }
+
+    /// The time of a stamp on a clock that only goes on, and what the stamp
+    /// did. Zero is the stamps' own first zero; the first stamp for times of
+    /// day.
+    ///
+    /// grabserial sets its base time to the stamp of the line that fitted its
+    /// pattern. The next line's difference then equals its time.
+    pub(super) fn next(&mut self, form: Form, stamp: &Stamp) -> (i64, Step) {
+        let Some(last) = self.last.replace(stamp.first) else {
+            if form == Form::TimeOfDay {
+                self.base = stamp.first.saturating_neg();
+            }
+            return (stamp.first.saturating_add(self.base), Step::On);
+        };
+        let went = stamp.first.saturating_sub(last);
+        let step = match (form, stamp.delta) {
+            (Form::TimeOfDay, _) if went < -HALF_A_DAY_NS => {
+                self.base = self.base.saturating_add(HALF_A_DAY_NS.saturating_mul(2));
+                Step::On
+            }
+            (Form::Elapsed, Some(delta)) => {
+                let fits = |a: i64, b: i64| a.saturating_sub(b).saturating_abs() <= ROUNDING_NS;
+                if fits(went, delta) {
+                    if went < 0 { Step::Back } else { Step::On }
+                } else if fits(stamp.first, delta) {
+                    self.base = self.base.saturating_add(last);
+                    Step::Reset(self.base)
+                } else if went < 0 {
+                    self.base = self.base.saturating_add(last);
+                    Step::ResetUnseen(self.base)
+                } else {
+                    // Lines between were cut out.
+                    Step::On
+                }
+            }
+            _ if went < 0 => Step::Back,
+            _ => Step::On,
+        };
+        (stamp.first.saturating_add(self.base), step)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Form, Stamp, Step, Unroller};
+
+    #[test]
+    fn every_form_gives_its_stamp_and_text() {
+        for (form, line, first, text) in [
+            (
+                Form::Elapsed,
+                "[0.000647 0.000100] U-Boot SPL",
+                647_000,
+                "U-Boot SPL",
+            ),
+            (Form::Elapsed, "[0.000001 0.000001]", 1_000, ""),
+            (Form::Elapsed, "[10.5 -0.2]\u{a0}x", 10_500_000_000, "x"),
+            (Form::TimeOfDay, "[00:00:01.500000] x", 1_500_000_000, "x"),
+            (
+                Form::TimeOfDay,
+                "[00:01:01.500000 0.000100] x",
+                61_500_000_000,
+                "x",
+            ),
+            (
+                Form::TimeOfDay,
+                "[1970-01-02T00:00:01] x",
+                86_401_000_000_000,
+                "x",
+            ),
+            (
+                Form::Seconds,
+                "[    1.500000] [    0.1] x",
+                1_500_000_000,
+                "[    0.1] x",
+            ),
+            (Form::Own, "1.000000001 1.000000002 x", 1_000_000_001, "x"),
+        ] {
+            let split = form.split(line.as_bytes()).map(|(s, rest)| (s.first, rest));
+            assert_eq!(split, Some((first, text.as_bytes())), "{line}");
+        }
+        for (form, line) in [
+            (Form::Elapsed, "[    0.1] x"),
+            (Form::Elapsed, "[0.1 0.1]x"),
+            (Form::TimeOfDay, "[25:00:00.0] x"),
+            (Form::TimeOfDay, "[Sat Nov 21 21:19:18 2026] x"),
+            (Form::Seconds, "[    0.1][    T1] x"),
+            (Form::Own, "1.0 x"),
+        ] {
+            assert_eq!(form.split(line.as_bytes()), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn resets_are_undone_and_told_from_steps() {
+        let mut time = Unroller::default();
+        let mut next = |first: i64, delta: i64| {
+            let stamp = Stamp {
+                first,
+                last: None,
+                delta: Some(delta),
+                digits: 6,
+            };
+            time.next(Form::Elapsed, &stamp)
+        };
+        assert_eq!(next(1_000_000, 1_000_000), (1_000_000, Step::On));
+        assert_eq!(next(9_000_000, 8_000_000), (9_000_000, Step::On));
+        // The line before fitted the pattern.
+        assert_eq!(next(500_000, 500_000), (9_500_000, Step::Reset(9_000_000)));
+        // A reset to a later time than the last stamp.
+        assert_eq!(next(800_000, 800_000), (10_300_000, Step::Reset(9_500_000)));
+        // The host's clock went back.
+        assert_eq!(next(700_000, -100_000), (10_200_000, Step::Back));
+        // Lines were cut out: forwards, and with a reset in them.
+        assert_eq!(next(5_000_000, 10_000), (14_500_000, Step::On));
+        assert_eq!(
+            next(4_000_000, 10_000),
+            (18_500_000, Step::ResetUnseen(14_500_000))
+        );
+    }
+
+    #[test]
+    fn midnight_is_passed() {
+        let mut time = Unroller::default();
+        let mut next = |text: &str| {
+            let stamp = Form::TimeOfDay.split(text.as_bytes()).map(|(s, _)| s);
+            stamp.map(|s| time.next(Form::TimeOfDay, &s))
+        };
+        assert_eq!(next("[23:59:59.500] x"), Some((0, Step::On)));
+        assert_eq!(next("[00:00:00.500] x"), Some((1_000_000_000, Step::On)));
+        assert_eq!(next("[00:00:00.400] x"), Some((900_000_000, Step::Back)));
+    }
+}

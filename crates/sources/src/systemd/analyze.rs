@@ -1,0 +1,396 @@
+//! The texts of `systemd-analyze time`, `blame` and `critical-chain`, alone or
+//! one after the other in one file. Units of the ledger are lines.
+
+use super::startup::{self, StartupTimes, parse_time_line};
+use super::unit::is_name as is_unit;
+use super::{BLANK_LINE, BOOT_NOT_FINISHED, MONOTONIC, USERSPACE_CLOCK, timespan};
+use crate::text::{self, Line};
+use crate::{Input, Sniff, Source};
+use record::{ClockKind, DependencyKind, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind};
+use std::collections::BTreeMap;
+
+/// `systemd-analyze time`, `blame` and `critical-chain` text.
+///
+/// `time` gives marks on the clock `monotonic`. `critical-chain` counts from
+/// the start of userspace, on the clock `userspace`, which `time` relates to
+/// the other one. `blame` gives durations only.
+#[derive(Debug)]
+pub struct Analyze;
+
+const CAPTION: NoteKind = NoteKind {
+    name: "caption",
+    severity: Severity::Info,
+    advice: "these lines explain the output to its reader and hold no times",
+};
+
+const NOT_UNDERSTOOD: NoteKind = NoteKind {
+    name: "line_not_understood",
+    severity: Severity::Doubt,
+    advice: "these lines are none that systemd-analyze prints, or they are torn; if they should \
+             be, give the tool's output as it is",
+};
+
+const SEVERAL_BOOTS: NoteKind = NoteKind {
+    name: "several_boots",
+    severity: Severity::Doubt,
+    advice: "the file sums up more than one boot, and only the first one is used; give one file \
+             for each boot",
+};
+
+const TARGET_NOT_REACHED: NoteKind = NoteKind {
+    name: "target_not_reached",
+    severity: Severity::Doubt,
+    advice: "the default target was not reached when systemd was asked; `systemctl list-jobs` \
+             says what it waits for",
+};
+
+const UNIT_WITHOUT_TIME: NoteKind = NoteKind {
+    name: "unit_without_time",
+    severity: Severity::Info,
+    advice: "the critical chain names these units without a time: they never became active",
+};
+
+/// A line that systemd-analyze prints.
+#[derive(Debug, PartialEq)]
+enum Row<'a> {
+    Blank,
+    Startup(StartupTimes),
+    /// A target, and when it was reached.
+    Reached(&'a str, i64),
+    NotReached,
+    NotFinished,
+    /// A unit, and how long it took to start.
+    Blame(&'a str, i64),
+    Chain(Link<'a>),
+    Caption,
+    Unknown,
+}
+
+/// One row of the critical chain. Times count from the start of userspace.
+#[derive(Debug, PartialEq)]
+struct Link<'a> {
+    depth: usize,
+    name: &'a str,
+    /// When it began to start, if it took time, else when it was active.
+    at: Option<i64>,
+    took: Option<i64>,
+}
+
+/// What systemd-analyze prints around its numbers.
+const CAPTIONS: [&str; 7] = [
+    "The time when unit became active or started is printed",
+    "The time after the unit is active or started is printed",
+    "The time the unit took to start is printed",
+    "The time the unit takes to start is printed",
+    "Please try again later",
+    "Hint: Use 'systemctl list-jobs'",
+    "Hint: Use 'systemctl --user list-jobs'",
+];
+
+impl<'a> Row<'a> {
+    fn of(line: &'a str) -> Self {
+        let text = line.trim();
+        if text.is_empty() {
+            return Self::Blank;
+        }
+        if text.starts_with("Startup finished in ") {
+            return parse_time_line(text).map_or(Self::Unknown, Self::Startup);
+        }
+        if text.starts_with("Bootup is not yet finished") {
+            return Self::NotFinished;
+        }
+        if CAPTIONS.iter().any(|c| text.starts_with(c)) || is_command(text) {
+            return Self::Caption;
+        }
+        if let Some(row) = about_target(text) {
+            return row;
+        }
+        if let Some((ns, name)) = timespan::prefix(text) {
+            return match is_unit(name) {
+                true => Self::Blame(name, ns),
+                false => Self::Unknown,
+            };
+        }
+        link(line.trim_end()).map_or(Self::Unknown, Self::Chain)
+    }
+}
+
+/// `graphical.target reached after 13.4s in userspace.`, or that it was not.
+fn about_target(text: &str) -> Option<Row<'_>> {
+    let (name, rest) = text.split_once(' ')?;
+    if !is_unit(name) {
+        return None;
+    }
+    if let Some(after) = rest.strip_prefix("reached after ") {
+        let after = after.trim_end_matches('.').strip_suffix(" in userspace")?;
+        return timespan::parse(after).map(|ns| Row::Reached(name, ns));
+    }
+    ["was never reached", "is not active", "is inactive"]
+        .iter()
+        .any(|words| rest.starts_with(words))
+        .then_some(Row::NotReached)
+}
+
+/// A shell's prompt with the command that printed what follows.
+fn is_command(text: &str) -> bool {
+    let words = text.trim_start_matches(|c: char| c != ' ').trim_start();
+    [text, words]
+        .iter()
+        .any(|t| t.starts_with("systemd-analyze") || t.starts_with("sudo systemd-analyze"))
+}
+
+/// A row of the critical chain: the tree drawn before it (in UTF-8 or ASCII,
+/// two columns for each level), the unit, `@` and `+`.
+fn link(line: &str) -> Option<Link<'_>> {
+    let mut depth = 0_usize;
+    let mut rest = line;
+    loop {
+        if let Some(tail) = strip_any(rest, &["  ", "│ ", "| "]) {
+            rest = tail;
+            depth = depth.saturating_add(1);
+            continue;
+        }
+        if let Some(tail) = strip_any(rest, &["└─", "├─", "`-", "|-"]) {
+            rest = tail;
+            depth = depth.saturating_add(1);
+        }
+        break;
+    }
+    let (name, times) = match rest.split_once(" @") {
+        Some((name, times)) => (name, Some(times)),
+        None => (rest, None),
+    };
+    if !is_unit(name) {
+        return None;
+    }
+    let (at, took) = match times.map(|t| t.split_once(" +").unwrap_or((t, ""))) {
+        None => (None, None),
+        Some((at, "")) => (Some(timespan::parse(at)?), None),
+        Some((at, took)) => (Some(timespan::parse(at)?), Some(timespan::parse(took)?)),
+    };
+    Some(Link {
+        depth,
+        name,
+        at,
+        took,
+    })
+}
+
+fn strip_any<'a>(text: &'a str, prefixes: &[&str]) -> Option<&'a str> {
+    prefixes.iter().find_map(|p| text.strip_prefix(p))
+}
+
+impl Source for Analyze {
+    fn name(&self) -> &'static str {
+        "systemd-analyze"
+    }
+
+    fn sniff(&self, head: &[u8]) -> Sniff {
+        let (mut known, mut unknown) = (0_usize, 0_usize);
+        for line in text::lines(head).take(200) {
+            let clean = text::without_controls(line.bytes);
+            match Row::of(&text::lossy(&clean)) {
+                // A unit's name alone could be any list.
+                Row::Blank | Row::Chain(Link { at: None, .. }) => {}
+                Row::Unknown => unknown = unknown.saturating_add(1),
+                _ => known = known.saturating_add(1),
+            }
+        }
+        match known {
+            0 => Sniff::No,
+            _ if known >= unknown => Sniff::Yes,
+            _ => Sniff::Maybe,
+        }
+    }
+
+    fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
+        let source = recorder.source(input.name, self.name());
+        let mut reader = Reader::new(source);
+        for line in text::lines(input.bytes) {
+            reader.line(line, recorder);
+        }
+        reader.finish(recorder);
+    }
+}
+
+/// What is known of a unit after some lines.
+#[derive(Debug)]
+struct Unit {
+    at: Option<i64>,
+    took: Option<i64>,
+    origin: Origin,
+}
+
+#[derive(Debug)]
+struct Reader {
+    source: SourceId,
+    /// `Startup finished` lines so far.
+    boots: usize,
+    /// `blame` and the chain name the same units: one span for each.
+    units: BTreeMap<String, Unit>,
+    /// The chain's units from the root to the last row, by depth.
+    parents: Vec<String>,
+}
+
+impl Reader {
+    fn new(source: SourceId) -> Self {
+        Self {
+            source,
+            boots: 0,
+            units: BTreeMap::new(),
+            parents: Vec::new(),
+        }
+    }
+
+    fn line(&mut self, line: Line<'_>, recorder: &mut Recorder) {
+        let origin = Origin {
+            source: self.source,
+            offset: line.offset,
+        };
+        let clean = text::without_controls(line.bytes);
+        let text = text::lossy(&clean);
+        let skip = match Row::of(&text) {
+            Row::Blank => &BLANK_LINE,
+            Row::Caption => &CAPTION,
+            Row::Unknown => &NOT_UNDERSTOOD,
+            Row::NotReached => &TARGET_NOT_REACHED,
+            Row::NotFinished => &BOOT_NOT_FINISHED,
+            Row::Startup(_) if self.boots > 0 => {
+                self.boots = self.boots.saturating_add(1);
+                &SEVERAL_BOOTS
+            }
+            Row::Reached(..) if self.boots > 1 => &SEVERAL_BOOTS,
+            Row::Chain(ref link) if !self.has_event(link) => {
+                self.climb(link);
+                &UNIT_WITHOUT_TIME
+            }
+            row => {
+                self.event(&row, origin, recorder);
+                recorder.took(self.source);
+                return;
+            }
+        };
+        recorder.skipped(origin, skip);
+    }
+
+    fn event(&mut self, row: &Row<'_>, origin: Origin, recorder: &mut Recorder) {
+        match row {
+            Row::Startup(times) => {
+                self.boots = 1;
+                startup::record(times, origin, recorder);
+            }
+            Row::Reached(target, at) => {
+                let clock = recorder.clock(USERSPACE_CLOCK, ClockKind::Monotonic, 1_000_000);
+                recorder.mark(clock, target, *at, None, origin);
+            }
+            Row::Blame(name, ns) => self.unit(name, None, Some(*ns), origin),
+            Row::Chain(link) => {
+                let parent = link.depth.checked_sub(1);
+                if let Some(parent) = parent.and_then(|d| self.parents.get(d)) {
+                    recorder.dependency(parent, link.name, DependencyKind::After, origin);
+                }
+                self.climb(link);
+                if link.at.is_some() {
+                    self.unit(link.name, link.at, link.took, origin);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a row has a time or a parent.
+    fn has_event(&self, link: &Link<'_>) -> bool {
+        let parent = link.depth.checked_sub(1);
+        link.at.is_some() || parent.is_some_and(|d| d < self.parents.len())
+    }
+
+    /// The row is the parent of rows one level deeper.
+    fn climb(&mut self, link: &Link<'_>) {
+        self.parents.truncate(link.depth);
+        // After a lost row the levels between are not known.
+        if self.parents.len() == link.depth {
+            self.parents.push(link.name.to_owned());
+        }
+    }
+
+    fn unit(&mut self, name: &str, at: Option<i64>, took: Option<i64>, origin: Origin) {
+        match self.units.get_mut(name) {
+            Some(unit) => {
+                unit.at = unit.at.or(at);
+                unit.took = unit.took.or(took);
+            }
+            None => {
+                self.units
+                    .insert(name.to_owned(), Unit { at, took, origin });
+            }
+        }
+    }
+
+    fn finish(self, recorder: &mut Recorder) {
+        for (name, unit) in &self.units {
+            let name = recorder.name(name);
+            // Without a time a span needs a clock only in form.
+            let clock = match unit.at {
+                Some(_) => recorder.clock(USERSPACE_CLOCK, ClockKind::Monotonic, 1_000_000),
+                None => recorder.clock(MONOTONIC, ClockKind::Monotonic, 1_000_000),
+            };
+            let end = unit.at.map(|at| at.saturating_add(unit.took.unwrap_or(0)));
+            let span = recorder
+                .span_of(clock, SpanKind::Unit, name, unit.origin)
+                .start(unit.at)
+                .end(end)
+                .reported(unit.took);
+            recorder.span(span);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Link, Row};
+
+    fn chain(depth: usize, name: &str, at: Option<i64>, took: Option<i64>) -> Row<'_> {
+        Row::Chain(Link {
+            depth,
+            name,
+            at,
+            took,
+        })
+    }
+
+    #[test]
+    fn every_row_is_told_apart() {
+        const MS: i64 = 1_000_000;
+        for (line, row) in [
+            ("", Row::Blank),
+            (" 912ms x.service", Row::Blame("x.service", 912 * MS)),
+            ("1min 2s 5.service", Row::Blame("5.service", 62_000 * MS)),
+            ("912ms of work", Row::Unknown),
+            (
+                "graphical.target @1min 5.569s",
+                chain(0, "graphical.target", Some(65_569 * MS), None),
+            ),
+            (
+                "└─a.service @25.864s +39.703s",
+                chain(1, "a.service", Some(25_864 * MS), Some(39_703 * MS)),
+            ),
+            (
+                "  │ └─-.mount @2ms",
+                chain(3, "-.mount", Some(2 * MS), None),
+            ),
+            ("  `--.slice @2ms", chain(2, "-.slice", Some(2 * MS), None)),
+            ("  ├─b.socket", chain(2, "b.socket", None, None)),
+            ("└─a.service @soon", Row::Unknown),
+            (
+                "multi-user.target reached after 275ms in userspace",
+                Row::Reached("multi-user.target", 275 * MS),
+            ),
+            ("graphical.target was never reached", Row::NotReached),
+            ("Bootup is not yet finished (x=0).", Row::NotFinished),
+            ("$ systemd-analyze blame", Row::Caption),
+            ("total 12", Row::Unknown),
+        ] {
+            assert_eq!(Row::of(line), row, "{line:?}");
+        }
+    }
+}

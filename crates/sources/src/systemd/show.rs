@@ -1,0 +1,299 @@
+//! The properties that `systemctl show` prints: of the manager alone, or of
+//! units (`systemctl show --all '*'`), or both in one file.
+//!
+//! Units of the ledger are blocks of `KEY=VALUE` lines. Blank lines stand
+//! between them.
+
+use super::startup::Boundaries;
+use super::unit::{self, NEVER_ACTIVE, Times};
+use super::{BOOT_NOT_FINISHED, MONOTONIC, USERSPACE_CLOCK};
+use crate::text::{self, Line};
+use crate::{Input, Sniff, Source};
+use record::{ClockId, ClockKind, DependencyKind, NoteKind, Origin, Recorder, Severity, SourceId};
+
+/// `systemctl show` properties.
+///
+/// A unit's span is its start as `systemd-analyze blame` counts it, on the
+/// clock `monotonic`, to the microsecond. The manager's own times become marks.
+#[derive(Debug)]
+pub struct Show;
+
+const NO_UNIT: NoteKind = NoteKind {
+    name: "block_without_unit",
+    severity: Severity::DataLoss,
+    advice: "these properties do not say of which unit they are, or the block is torn; run \
+             `systemctl show --all '*'` without a list of properties, or with Id in it",
+};
+
+const GLUED: NoteKind = NoteKind {
+    name: "glued_blocks",
+    severity: Severity::Doubt,
+    advice: "the properties of two units stand together without a blank line between, so a few \
+             of the first ones may be counted for the wrong unit",
+};
+
+/// Nanoseconds in the microseconds that systemd counts.
+const MICROSECOND_NS: i64 = 1_000;
+
+/// Where programs see a kernel that did not boot for them, by the words of
+/// `Virtualization=`, `systemd-detect-virt(1)`.
+const CONTAINERS: [&str; 12] = [
+    "openvz",
+    "lxc",
+    "lxc-libvirt",
+    "systemd-nspawn",
+    "docker",
+    "podman",
+    "rkt",
+    "wsl",
+    "proot",
+    "pouch",
+    "container-other",
+    "apple",
+];
+
+/// The manager's times that no phase begins with, and the marks they become.
+/// The marks have the names that `systemd-analyze dump` prints.
+const MANAGER_MARKS: [(&str, &str); 12] = [
+    ("SecurityStart", "security-start"),
+    ("SecurityFinish", "security-finish"),
+    ("GeneratorsStart", "generators-start"),
+    ("GeneratorsFinish", "generators-finish"),
+    ("UnitsLoadStart", "units-load-start"),
+    ("UnitsLoadFinish", "units-load-finish"),
+    ("InitRDSecurityStart", "initrd-security-start"),
+    ("InitRDSecurityFinish", "initrd-security-finish"),
+    ("InitRDGeneratorsStart", "initrd-generators-start"),
+    ("InitRDGeneratorsFinish", "initrd-generators-finish"),
+    ("InitRDUnitsLoadStart", "initrd-units-load-start"),
+    ("InitRDUnitsLoadFinish", "initrd-units-load-finish"),
+];
+
+impl Source for Show {
+    fn name(&self) -> &'static str {
+        "systemd-show"
+    }
+
+    fn sniff(&self, head: &[u8]) -> Sniff {
+        let (mut properties, mut others, mut times) = (0_usize, 0_usize, false);
+        for line in text::lines(head).filter(|l| !l.bytes.is_empty()) {
+            match text::lossy(line.bytes).split_once('=') {
+                Some((key, _)) if is_key(key) => {
+                    properties = properties.saturating_add(1);
+                    times |= key.ends_with("TimestampMonotonic");
+                }
+                _ => others = others.saturating_add(1),
+            }
+        }
+        // A value may run over several lines, so not every line has a key.
+        match (times, properties > others.saturating_mul(4)) {
+            (true, true) => Sniff::Yes,
+            (true, false) if properties > others => Sniff::Maybe,
+            _ => Sniff::No,
+        }
+    }
+
+    fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
+        let source = recorder.source(input.name, self.name());
+        let clock = recorder.clock(MONOTONIC, ClockKind::Monotonic, MICROSECOND_NS as u64);
+        let mut block: Option<Block> = None;
+        for line in text::lines(input.bytes) {
+            if text::without_indent(line.bytes).is_empty() {
+                if let Some(block) = block.take() {
+                    block.record(clock, recorder);
+                }
+                continue;
+            }
+            block = Some(match block.take() {
+                None => Block::new(source, line.offset).with(line),
+                Some(open) if open.has(&line) => {
+                    open.record(clock, recorder);
+                    let next = Block::new(source, line.offset);
+                    recorder.note(next.origin, &GLUED, String::new);
+                    next.with(line)
+                }
+                Some(open) => open.with(line),
+            });
+        }
+        if let Some(block) = block {
+            block.record(clock, recorder);
+        }
+    }
+}
+
+/// A property's name: letters and digits, the first one a capital.
+fn is_key(key: &str) -> bool {
+    key.starts_with(|c: char| c.is_ascii_uppercase())
+        && key.bytes().all(|b| b.is_ascii_alphanumeric())
+}
+
+/// The properties that are used, of one block.
+#[derive(Debug)]
+struct Block {
+    origin: Origin,
+    id: String,
+    unit: Times,
+    exit_status: Option<i32>,
+    exited: bool,
+    dependencies: Vec<(DependencyKind, String)>,
+    manager: Manager,
+}
+
+/// The manager's own properties.
+#[derive(Debug, Default)]
+struct Manager {
+    version: Option<String>,
+    virtualization: Option<String>,
+    /// Before the kernel, in nanoseconds.
+    firmware: Option<i64>,
+    loader: Option<i64>,
+    initrd: Option<i64>,
+    userspace: Option<i64>,
+    finish: Option<i64>,
+    marks: Vec<(&'static str, i64)>,
+}
+
+impl Block {
+    fn new(source: SourceId, offset: u64) -> Self {
+        Self {
+            origin: Origin { source, offset },
+            id: String::new(),
+            unit: Times::default(),
+            exit_status: None,
+            exited: false,
+            dependencies: Vec::new(),
+            manager: Manager::default(),
+        }
+    }
+
+    /// Whether `line` cannot be of this block, since it names its unit again.
+    fn has(&self, line: &Line<'_>) -> bool {
+        !self.id.is_empty() && line.bytes.starts_with(b"Id=")
+    }
+
+    fn with(mut self, line: Line<'_>) -> Self {
+        let text = text::lossy(line.bytes);
+        let Some((key, value)) = text.split_once('=') else {
+            return self;
+        };
+        match key {
+            "Id" => self.id = value.to_owned(),
+            "Version" => self.manager.version = Some(value.to_owned()),
+            "Virtualization" => self.manager.virtualization = Some(value.to_owned()),
+            "ExecMainStatus" => self.exit_status = value.parse().ok(),
+            _ => {}
+        }
+        if let Some(name) = key.strip_suffix("TimestampMonotonic") {
+            if let Some(ns) = microseconds(value) {
+                self.time(name, ns);
+            }
+        } else if let Some(kind) = unit::dependency(key) {
+            let names = value.split_ascii_whitespace();
+            self.dependencies
+                .extend(names.map(|name| (kind, name.to_owned())));
+        }
+        self
+    }
+
+    fn time(&mut self, name: &str, ns: i64) {
+        match name {
+            "InactiveExit" => self.unit.activating = Some(ns),
+            "ActiveEnter" => self.unit.activated = Some(ns),
+            "InactiveEnter" => self.unit.deactivated = Some(ns),
+            "ExecMainExit" => self.exited = true,
+            "Firmware" => self.manager.firmware = Some(ns),
+            "Loader" => self.manager.loader = Some(ns),
+            "InitRD" => self.manager.initrd = Some(ns),
+            "Userspace" => self.manager.userspace = Some(ns),
+            "Finish" => self.manager.finish = Some(ns),
+            _ => {
+                if let Some((_, mark)) = MANAGER_MARKS.iter().find(|m| m.0 == name) {
+                    self.manager.marks.push((mark, ns));
+                }
+            }
+        }
+    }
+
+    fn record(self, clock: ClockId, recorder: &mut Recorder) {
+        let is_manager = self.manager.userspace.is_some();
+        if is_manager {
+            self.manager.record(self.origin, clock, recorder);
+        }
+        let is_unit = unit::is_name(&self.id);
+        let span = is_unit
+            .then(|| self.unit.span(&self.id, clock, self.origin, recorder))
+            .flatten();
+        if let Some(span) = span {
+            let outcome = self.exit_status.filter(|_| self.exited);
+            recorder.span(span.outcome(outcome));
+            for (kind, on) in &self.dependencies {
+                recorder.dependency(&self.id, on, *kind, self.origin);
+            }
+        }
+        if is_manager || span.is_some() {
+            recorder.took(self.origin.source);
+        } else {
+            let why = if is_unit { &NEVER_ACTIVE } else { &NO_UNIT };
+            recorder.skipped(self.origin, why);
+        }
+    }
+}
+
+impl Manager {
+    fn record(&self, origin: Origin, clock: ClockId, recorder: &mut Recorder) {
+        for (key, value) in [
+            ("systemd.version", &self.version),
+            ("systemd.virtualization", &self.virtualization),
+        ] {
+            if let Some(value) = value.as_deref().filter(|v| !v.is_empty()) {
+                recorder.fact(key, value, origin);
+            }
+        }
+        if self.finish.is_none() {
+            recorder.note(origin, &BOOT_NOT_FINISHED, String::new);
+        }
+        let virtualization = self.virtualization.as_deref().unwrap_or("");
+        if CONTAINERS.contains(&virtualization) {
+            self.record_container(origin, clock, recorder);
+        } else {
+            let loader = self.loader.map(i64::saturating_neg);
+            Boundaries {
+                power_on: self.firmware.map(i64::saturating_neg),
+                loader,
+                kernel: Some(0),
+                initrd: self.initrd,
+                userspace: self.userspace,
+                finish: self.finish,
+                resolution_ns: MICROSECOND_NS as u64,
+            }
+            .record(origin, recorder);
+        }
+        for (name, at) in &self.marks {
+            recorder.mark(clock, name, *at, None, origin);
+        }
+    }
+
+    /// In a container the monotonic clock is the host's: its zero is the
+    /// host's boot, and the boot that is looked at begins with userspace.
+    fn record_container(&self, origin: Origin, clock: ClockId, recorder: &mut Recorder) {
+        let Some(userspace) = self.userspace else {
+            return;
+        };
+        let from_userspace = recorder.clock(USERSPACE_CLOCK, ClockKind::Monotonic, 0);
+        recorder.relate((clock, userspace), (from_userspace, 0), 0, Some(origin));
+        Boundaries {
+            userspace: Some(0),
+            finish: self.finish.map(|at| at.saturating_sub(userspace)),
+            resolution_ns: MICROSECOND_NS as u64,
+            ..Boundaries::default()
+        }
+        .record(origin, recorder);
+    }
+}
+
+/// A time in microseconds; systemd prints 0 or all ones for "never".
+fn microseconds(value: &str) -> Option<i64> {
+    let us: u64 = value.trim().parse().ok()?;
+    let us = Some(us).filter(|&us| us != 0 && us != u64::MAX)?;
+    i64::try_from(us).ok()?.checked_mul(MICROSECOND_NS)
+}

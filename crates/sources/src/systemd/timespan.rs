@@ -1,0 +1,108 @@
+//! Lengths of time as systemd prints them: `1min 2.3s`, `821ms`.
+//!
+//! The form is that of `format_timespan()` in systemd: one or more numbers,
+//! each followed by its unit without a blank, joined by blanks. A length of
+//! zero is printed as `0`.
+
+/// A year and a month as systemd counts them: 365.25 days, and a twelfth of it.
+const YEAR_NS: i128 = 31_557_600_000_000_000;
+const MONTH_NS: i128 = YEAR_NS / 12;
+
+/// Units, and their nanoseconds.
+const UNITS: [(&str, i128); 10] = [
+    ("y", YEAR_NS),
+    ("month", MONTH_NS),
+    ("w", 604_800_000_000_000),
+    ("d", 86_400_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("min", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("μs", 1_000),
+];
+
+/// A length of time in nanoseconds, if all of `text` is one.
+pub(super) fn parse(text: &str) -> Option<i64> {
+    let (ns, rest) = prefix(text)?;
+    rest.is_empty().then_some(ns)
+}
+
+/// The length of time at the start of `text`, in nanoseconds, and what follows
+/// it, both without blanks around.
+pub(super) fn prefix(text: &str) -> Option<(i64, &str)> {
+    let mut rest = text.trim();
+    let mut total: Option<i128> = None;
+    while !rest.is_empty() {
+        let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
+        let Some(ns) = part(word) else {
+            break;
+        };
+        total = Some(total.unwrap_or(0).checked_add(ns)?);
+        rest = after.trim_start();
+    }
+    Some((i64::try_from(total?).ok()?, rest))
+}
+
+/// One number with its unit: `2.764s`.
+fn part(word: &str) -> Option<i128> {
+    if word == "0" {
+        return Some(0);
+    }
+    let digits = word.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = word.split_at(digits);
+    let scale = UNITS.iter().find(|u| u.0 == unit)?.1;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    // Thirteen digits of a unit are 300,000 years in seconds; no boot is longer.
+    if whole.is_empty() || whole.len() > 13 || fraction.is_empty() || fraction.len() > 9 {
+        return None;
+    }
+    let whole: i128 = whole.parse().ok()?;
+    let ten = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let fraction: i128 = fraction.parse().ok()?;
+    whole
+        .checked_mul(scale)?
+        .checked_add(fraction.checked_mul(scale)? / ten)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, prefix};
+
+    #[test]
+    fn every_printed_form_is_exact() {
+        for (text, ns) in [
+            ("1.588s", Some(1_588_000_000)),
+            ("2.020ms", Some(2_020_000)),
+            ("821ms", Some(821_000_000)),
+            ("35us", Some(35_000)),
+            ("0", Some(0)),
+            ("1min", Some(60_000_000_000)),
+            ("1min 2.3s", Some(62_300_000_000)),
+            ("2h 3min 4s", Some(7_384_000_000_000)),
+            ("1d 1ms", Some(86_400_001_000_000)),
+            ("1month", Some(2_629_800_000_000_000)),
+            ("", None),
+            ("s", None),
+            ("1", None),
+            ("1.s", None),
+            (".5s", None),
+            ("1.2.3s", None),
+            ("1s x", None),
+            ("999999999999999s", None),
+            ("9999999999999y", None),
+        ] {
+            assert_eq!(parse(text), ns, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_follows_is_left() {
+        assert_eq!(
+            prefix(" 1min 2.3s foo.service"),
+            Some((62_300_000_000, "foo.service"))
+        );
+        assert_eq!(prefix("12ms 5.service"), Some((12_000_000, "5.service")));
+        assert_eq!(prefix("foo.service"), None);
+    }
+}

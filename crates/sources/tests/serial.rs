@@ -1,0 +1,302 @@
+//! Stamped serial logs: others' samples, the corpus, and damaged input.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{assert_conserved, check_corpus, expected, read, sample, samples_in};
+use proptest::prelude::*;
+use record::{Message, Nanos, Phase, Record, mark};
+use serde_json::Value;
+use sources::serial::{Serial, Stages, stages_from_toml};
+use sources::{Input, Source};
+
+fn us(seconds: &Value) -> i64 {
+    (seconds.as_f64().unwrap() * 1e6).round() as i64
+}
+
+fn noted(record: &Record, kind: &str) -> u64 {
+    let note = record.notes().iter().find(|n| n.kind.name == kind);
+    note.map_or(0, |n| n.count)
+}
+
+/// The times of the lines that only the host stamped, in microseconds from the
+/// log's own first zero.
+fn times(record: &Record) -> Vec<i64> {
+    let serial: Vec<&Message> = record.messages().iter().collect();
+    let times = serial.iter().filter_map(|m| m.at);
+    times.map(|t| t.get() / 1_000).collect()
+}
+
+#[test]
+fn logs_of_grabserial_go_on_over_their_resets() {
+    for name in samples_in("serial") {
+        let (Some(bytes), Some(oracle)) = (sample(&name), expected(&name)) else {
+            return;
+        };
+        let record = read(&Serial, &bytes);
+        assert_conserved(&record);
+        assert_eq!(
+            Some(record.sources()[0].units),
+            oracle["lines"].as_u64(),
+            "{name}"
+        );
+        let resets = oracle["base_time_resets"].as_array().unwrap();
+        assert_eq!(noted(&record, "base_time_reset"), resets.len() as u64);
+        let all = times(&record);
+        // Every line went forward, and all of them as long as the oracle says.
+        assert!(all.is_sorted(), "{name}");
+        let span = all.last().unwrap() - all.first().unwrap();
+        let first = us(&oracle["first_s"]);
+        let total = us(&oracle["total_span_s"]);
+        assert!((span - (total - first)).abs() <= 1, "{name}: {span} us");
+        // The reset is where the line before it stands.
+        let reset = record.mark("base-time-reset").unwrap().at.get() / 1_000;
+        let before = us(&resets[0]["last_before_s"]) - first;
+        assert_eq!(reset - all[0], before, "{name}");
+        // Lines of the oracle that carry no stamp are noted.
+        let without = oracle["other_lines"].as_array().unwrap().len() as u64;
+        let kinds = ["blank_line", "lines_cut_out", "capture_program_report"];
+        let notes: u64 = kinds.iter().map(|k| noted(&record, k)).sum();
+        assert_eq!(notes, without, "{name}: {:?}", record.notes());
+    }
+}
+
+#[test]
+fn the_longest_wait_of_a_sample_is_found() {
+    for name in samples_in("serial") {
+        let (Some(bytes), Some(oracle)) = (sample(&name), expected(&name)) else {
+            return;
+        };
+        // Without the kernel's own stamps all messages are on one clock.
+        if oracle["lines_with_printk_stamp"].as_u64() != Some(0) {
+            continue;
+        }
+        let all = times(&read(&Serial, &bytes));
+        let waits = all.windows(2).map(|w| w[1] - w[0]);
+        let longest = waits.max().unwrap();
+        let cut = name.contains("decompress");
+        let delta = us(&oracle["largest_delta"]["delta_s"]);
+        // What was cut out of that sample is longer than any printed wait.
+        assert!(if cut {
+            longest > delta
+        } else {
+            (longest - delta).abs() <= 1
+        });
+    }
+}
+
+#[test]
+fn the_boards_go_through_their_stages() {
+    for (name, stages) in [
+        (
+            "serial/grabserial-beaglebone.log",
+            vec![
+                ("U-Boot SPL", Phase::Loader, 647),
+                ("U-Boot", Phase::Loader, 389_623),
+                ("loader-finished", Phase::Decompression, 2_974_300),
+                ("decompression-start", Phase::Decompression, 2_981_645),
+            ],
+        ),
+        (
+            "serial/grabserial-panda.log",
+            vec![
+                ("X-Loader", Phase::Loader, 1_908),
+                ("U-Boot", Phase::Loader, 313_168),
+                ("loader-finished", Phase::Decompression, 8_376_117),
+                ("decompression-start", Phase::Decompression, 8_379_217),
+                (mark::KERNEL_START, Phase::Kernel, 9_893_907),
+            ],
+        ),
+    ] {
+        let Some(bytes) = sample(name) else { return };
+        let record = read(&Serial, &bytes);
+        let first = stages[0].2;
+        for (stage, phase, at_us) in stages {
+            let found = record.mark(stage).unwrap();
+            assert_eq!(found.at.get() / 1_000, at_us - first, "{stage}");
+            assert_eq!(found.begins, Some(phase), "{stage}");
+        }
+    }
+}
+
+#[test]
+fn the_kernels_clock_is_related_to_the_hosts() {
+    let Some(bytes) = sample("serial/grabserial-beaglebone.log") else {
+        return;
+    };
+    let record = read(&Serial, &bytes);
+    // Of the 15 lines with both stamps, the one at 2.594316 s after the reset at
+    // 2.974300 s has the least difference: the kernel stamped it 0.739415 s.
+    let zero = record.mark("U-Boot SPL").unwrap().at.get() / 1_000 - 647;
+    let kernel = record.mark(mark::KERNEL_CLOCK_START).unwrap().at.get() / 1_000 - zero;
+    assert_eq!(kernel, 2_974_300 + 2_594_316 - 739_415);
+    let printk = record.clocks().iter().find(|c| c.name == "printk").unwrap();
+    let error = printk.error_ns.unwrap();
+    assert_eq!(error, 1_166_000);
+}
+
+/// A log with both stamps of each line, where the truth is known.
+#[test]
+fn a_buffered_console_does_not_move_the_kernels_zero() {
+    let mut log = String::from("# firstlight-serial 1\n");
+    // The kernel's zero is at 3.0 s; its first 100 lines came out together at
+    // 8.0 s, the others 2 ms after they were stamped, but for one at 0.2 ms.
+    for i in 0..100 {
+        let (at, stamp) = (8_000_000 + i * 10, i * 1_000);
+        log += &line(at, stamp);
+    }
+    for i in 0..200 {
+        let stamp = 5_100_000 + i * 5_000;
+        let late = if i == 77 { 200 } else { 2_000 };
+        log += &line(3_000_000 + stamp + late, stamp);
+    }
+    let record = read(&Serial, log.as_bytes());
+    assert_conserved(&record);
+    let printk = record.clocks().iter().find(|c| c.name == "printk").unwrap();
+    let error = i64::try_from(printk.error_ns.unwrap()).unwrap();
+    assert_eq!(error, 1_800_000);
+    // Zero of the record is the kernel's; a line of both clocks tells where.
+    let last = record.messages().last().unwrap().at.unwrap();
+    assert_eq!(
+        last - record.mark(mark::KERNEL_CLOCK_START).unwrap().at,
+        Nanos(6_095_000_000)
+    );
+}
+
+fn line(at_us: i64, stamp_us: i64) -> String {
+    let seconds = |us: i64, digits: usize| {
+        let fraction = format!("{:06}000", us % 1_000_000);
+        format!("{}.{}", us / 1_000_000, &fraction[..digits])
+    };
+    let (first, last) = (seconds(at_us, 9), seconds(at_us + 100, 9));
+    format!("{first} {last} [{:>12}] some words\n", seconds(stamp_us, 6))
+}
+
+#[test]
+fn the_end_of_the_boot_before_is_left_out() {
+    let log = "[0.100000 0.100000] [ 1234.000000] reboot: Restarting system\n\
+               [1.000000 0.900000] U-Boot SPL 2023.01\n\
+               [2.000000 1.000000] Starting kernel ...\n\
+               [3.000000 1.000000] [    0.500000] Linux version 6.1\n\
+               [4.000000 1.000000] [    1.500000] two\n\
+               [5.000000 1.000000] [    2.500000] three\n\
+               [9.000000 4.000000] U-Boot SPL 2023.01\n\
+               [9.500000 0.500000] [    0.500000] Linux version 6.1\n";
+    let record = read(&Serial, log.as_bytes());
+    assert_conserved(&record);
+    assert_eq!(noted(&record, "other_boot"), 3);
+    assert_eq!(record.zero(), "U-Boot SPL");
+    assert_eq!(
+        record.mark(mark::KERNEL_CLOCK_START).unwrap().at,
+        Nanos(1_500_000_000)
+    );
+}
+
+#[test]
+fn a_users_stage_becomes_a_phase() {
+    let own =
+        "[[stage]]\nname = \"our bootloader\"\nphase = \"loader\"\ncontains = [\"OURBOOT\"]\n";
+    let stages = stages_from_toml(own).unwrap().before(Stages::builtin());
+    let source = Serial::with_stages(stages);
+    let log = "[0.1 0.1] ** OURBOOT 7 **\n[0.2 0.1] Starting kernel ...\n";
+    let record = read(&source, log.as_bytes());
+    assert_eq!(
+        record.mark("our bootloader").unwrap().begins,
+        Some(Phase::Loader)
+    );
+    assert!(record.mark("loader-finished").is_some());
+    assert!(
+        read(&Serial, log.as_bytes())
+            .mark("our bootloader")
+            .is_none()
+    );
+}
+
+#[test]
+fn the_corpus_gives_what_it_gave() {
+    check_corpus("serial");
+}
+
+/// What each input is known as. `None`: no source may take it.
+#[test]
+fn every_sample_is_known_for_what_it_is() {
+    let mut wrong = Vec::new();
+    for folder in [
+        "dmesg",
+        "serial",
+        "systemd",
+        "bootchart",
+        "blktrace",
+        "kft",
+        "bootstage",
+    ] {
+        for name in samples_in(folder) {
+            let Some(bytes) = sample(&name) else { return };
+            let expected = match folder {
+                "dmesg" => Some("kernel-log"),
+                "serial" => Some("serial"),
+                "systemd" if name.ends_with(".svg") => Some("systemd-plot"),
+                "systemd" if name.ends_with(".txt") => Some("systemd-analyze"),
+                _ => None,
+            };
+            let found = sources::sniff(&bytes).map(Source::name);
+            if found != expected {
+                wrong.push((name, found, expected));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn what_is_no_log_is_nothing() {
+    // Numbers without a pattern: a linear congruence, Knuth's constants.
+    let mut state = 1_u64;
+    let random: Vec<u8> = std::iter::repeat_with(|| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        state.to_be_bytes()[0]
+    })
+    .take(200_000)
+    .collect();
+    for bytes in [
+        &b""[..],
+        &[0; 100_000],
+        &[b'\n'; 1_000],
+        &random,
+        b"hello\n",
+        b"{\"a\": 1}\n",
+        b"<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>\n",
+        b"PATH=/bin\nHOME=/root\n",
+        b"U-Boot 2023.01\n\nHit any key to stop autoboot:  0\n",
+        b"12:00:01 something happened\n12:00:02 something else\n",
+    ] {
+        let found = sources::sniff(bytes).map(Source::name);
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(20)]);
+        assert_eq!(found, None, "{shown:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn damage_is_counted_and_never_fatal(
+        name in prop::sample::select(vec!["board.log", "own.log", "tio.log"]),
+        damages in proptest::collection::vec(common::damage(), 0..8),
+    ) {
+        let path = common::workspace().join("corpus/serial").join(name);
+        let mut bytes = std::fs::read(path).unwrap();
+        for damage in &damages {
+            bytes = damage.apply(&bytes);
+        }
+        for source in sources::SOURCES {
+            source.sniff(&bytes);
+            assert_conserved(&read(*source, &bytes));
+        }
+        let mut recorder = record::Recorder::new();
+        Serial.read(Input { name, bytes: &bytes }, &mut recorder);
+        let record = recorder.finish();
+        prop_assert_eq!(record.sources()[0].units, common::lines(&bytes));
+    }
+}

@@ -1,0 +1,361 @@
+//! systemd's texts: others' samples, the corpus, and damaged input.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{assert_conserved, check_corpus, expected, read, sample, samples_in};
+use proptest::prelude::*;
+use record::{Nanos, Record, Recorder, SpanKind, mark};
+use serde_json::Value;
+use sources::systemd::{Analyze, Dump, Plot, Show, parse_time_line};
+use sources::{Input, Source};
+
+fn us(value: &Value) -> Option<Nanos> {
+    value.as_i64().map(Nanos::from_micros)
+}
+
+/// (name, start, end, reported) of each unit, relative to the mark `zero`.
+type Row = (String, Option<Nanos>, Option<Nanos>, Option<Nanos>);
+
+fn units(record: &Record, zero: Nanos) -> Vec<Row> {
+    let spans = record.spans().iter();
+    let units = spans.filter(|s| s.kind == SpanKind::Unit).map(|s| {
+        let moved = |t: Option<Nanos>| t.map(|t| t - zero);
+        let name = record.name(s.name).to_owned();
+        (name, moved(s.start), moved(s.end), s.reported)
+    });
+    units.collect()
+}
+
+fn longest(mut rows: Vec<Row>, count: usize) -> Vec<(String, i64)> {
+    rows.sort_by_key(|r| std::cmp::Reverse(r.3));
+    rows.into_iter()
+        .take(count)
+        .map(|r| (r.0, r.3.unwrap().get() / 1_000))
+        .collect()
+}
+
+fn names_and_us(rows: &Value) -> Vec<(String, i64)> {
+    let rows = rows.as_array().unwrap().iter();
+    rows.map(|r| (r[0].as_str().unwrap().to_owned(), r[1].as_i64().unwrap()))
+        .collect()
+}
+
+#[test]
+fn every_line_of_time_has_its_parts() {
+    let mut seen = 0;
+    for name in samples_in("systemd") {
+        if !(name.ends_with("summary.txt") || name.ends_with("time-forms.txt")) {
+            continue;
+        }
+        let (Some(bytes), Some(lines)) = (sample(&name), expected(&name)) else {
+            return;
+        };
+        let text = String::from_utf8(bytes).unwrap();
+        let text: Vec<&str> = text.lines().collect();
+        for line in lines.as_array().unwrap() {
+            let at = usize::try_from(line["line"].as_i64().unwrap()).unwrap() - 1;
+            let times = parse_time_line(text[at]);
+            if !text[at].starts_with("Startup") {
+                assert_eq!(times, None, "{name} line {at}");
+                continue;
+            }
+            let times = times.unwrap();
+            assert_eq!(times.firmware, us(&line["firmware_us"]));
+            assert_eq!(times.loader, us(&line["loader_us"]));
+            assert_eq!(times.kernel, us(&line["kernel_us"]));
+            assert_eq!(times.initrd, us(&line["initrd_us"]));
+            assert_eq!(times.userspace, us(&line["userspace_us"]));
+            assert_eq!(times.total, us(&line["total_us"]));
+            seen += 1;
+        }
+    }
+    assert!(seen == 0 || seen >= 20, "{seen} lines");
+}
+
+#[test]
+fn the_first_line_of_the_forms_is_two_seconds_off() {
+    let Some(bytes) = sample("systemd/time-forms.txt") else {
+        return;
+    };
+    let record = read(&Analyze, &bytes);
+    assert_conserved(&record);
+    let note = |kind: &str| record.notes().iter().find(|n| n.kind.name == kind);
+    let off = note("startup_parts_do_not_add_up").unwrap();
+    assert_eq!(off.count, 1);
+    assert!(off.detail.contains("2.020 s apart"), "{}", off.detail);
+    // Seven more sums and the targets that belong to them.
+    assert_eq!(note("several_boots").unwrap().count, 10);
+    assert_eq!(note("boot_not_finished").unwrap().count, 1);
+    assert_eq!(
+        record.mark(mark::INITRD_START).unwrap().at,
+        Nanos(2_020_000)
+    );
+}
+
+#[test]
+fn blame_has_every_unit() {
+    for name in samples_in("systemd") {
+        if !name.ends_with("blame.txt") {
+            continue;
+        }
+        let (Some(bytes), Some(oracle)) = (sample(&name), expected(&name)) else {
+            return;
+        };
+        let record = read(&Analyze, &bytes);
+        assert_conserved(&record);
+        let rows = units(&record, Nanos::ZERO);
+        assert_eq!(Some(rows.len() as u64), oracle["units"].as_u64(), "{name}");
+        let sum = rows.iter().fold(Nanos::ZERO, |sum, r| sum + r.3.unwrap());
+        assert_eq!(Some(sum), us(&oracle["sum_us"]), "{name}");
+        assert_eq!(longest(rows, 5), names_and_us(&oracle["top5"]), "{name}");
+        assert!(record.notes().is_empty(), "{:?}", record.notes());
+    }
+}
+
+#[test]
+fn the_critical_chain_has_every_row_and_its_parent() {
+    for name in samples_in("systemd") {
+        if !name.ends_with("chain.txt") {
+            continue;
+        }
+        let (Some(bytes), Some(oracle)) = (sample(&name), expected(&name)) else {
+            return;
+        };
+        let record = read(&Analyze, &bytes);
+        assert_conserved(&record);
+        let rows = units(&record, Nanos::ZERO);
+        let chain = oracle["chain"].as_array().unwrap();
+        assert_eq!(rows.len(), chain.len());
+        for row in chain {
+            let unit = row[0].as_str().unwrap();
+            let (_, start, end, took) = rows.iter().find(|r| r.0 == unit).unwrap();
+            assert_eq!(*start, us(&row[1]), "{unit}");
+            assert_eq!(*took, us(&row[2]), "{unit}");
+            assert_eq!(*end, Some(start.unwrap() + took.unwrap_or_default()));
+        }
+        // Each waits for the next one, which was done before it began.
+        let end = |unit: &str| rows.iter().find(|r| r.0 == unit).unwrap().2.unwrap();
+        let start = |unit: &str| rows.iter().find(|r| r.0 == unit).unwrap().1.unwrap();
+        assert_eq!(record.dependencies().len(), chain.len() - 1);
+        for (d, pair) in record.dependencies().iter().zip(chain.windows(2)) {
+            let (from, to) = (record.name(d.from), record.name(d.to));
+            assert_eq!(Some(from), pair[0][0].as_str());
+            assert_eq!(Some(to), pair[1][0].as_str());
+            assert!(
+                end(to) <= start(from) + Nanos::from_millis(1),
+                "{from} {to}"
+            );
+        }
+    }
+}
+
+#[test]
+fn plots_have_every_unit_and_phase() {
+    for (name, phases) in [
+        (
+            "systemd/fedora32-bootup.svg",
+            vec![
+                (mark::POWER_ON, -17_881_820),
+                ("loader-start", -7_898_700),
+                (mark::KERNEL_CLOCK_START, 0),
+                (mark::INITRD_START, 2_025_560),
+                (mark::USERSPACE_START, 12_629_090),
+                (mark::STARTUP_FINISHED, 38_695_240),
+            ],
+        ),
+        (
+            "systemd/rpi-zero-w-normal-plot.svg",
+            vec![
+                (mark::KERNEL_CLOCK_START, 0),
+                (mark::USERSPACE_START, 3_525_600),
+                (mark::STARTUP_FINISHED, 17_901_710),
+            ],
+        ),
+    ] {
+        let (Some(bytes), Some(oracle)) = (sample(name), expected(name)) else {
+            return;
+        };
+        let record = read(&Plot, &bytes);
+        assert_conserved(&record);
+        let zero = record.mark(mark::KERNEL_CLOCK_START).unwrap().at;
+        for (phase, at_us) in phases {
+            let at = record.mark(phase).unwrap().at - zero;
+            assert_eq!(at, Nanos::from_micros(at_us), "{name} {phase}");
+        }
+        let rows = units(&record, zero);
+        assert_eq!(Some(rows.len() as u64), oracle["units"].as_u64());
+        let printed = rows.iter().filter(|r| r.3.is_some()).count();
+        assert_eq!(
+            Some(printed as u64),
+            oracle["units_with_printed_duration"].as_u64()
+        );
+        let sum = rows
+            .iter()
+            .filter_map(|r| r.3)
+            .fold(Nanos::ZERO, |a, b| a + b);
+        assert_eq!(Some(sum), us(&oracle["sum_printed_us"]));
+        let earliest = rows.iter().filter_map(|r| r.1).min().unwrap();
+        let pixels = oracle["earliest_unit_x_px"].as_f64().unwrap();
+        assert_eq!(earliest, Nanos((pixels * 1e7).round() as i64));
+        let last = rows.iter().max_by_key(|r| r.1).unwrap();
+        assert_eq!(Some(last.0.as_str()), oracle["last_started_unit"].as_str());
+        let apart = rows.iter().filter_map(|r| Some(r.2? - r.1? - r.3?));
+        let apart = apart.map(|d| d.abs().get() / 1_000).max().unwrap();
+        let most = oracle["max_abs_label_minus_rect_us"].as_f64().unwrap();
+        assert_eq!(apart, most as i64);
+        assert_eq!(longest(rows, 5), names_and_us(&oracle["top5"]));
+        let machine = oracle["machine"].as_str().unwrap();
+        assert!(machine.starts_with(record.fact("machine").unwrap()));
+        assert!(machine.contains(record.fact("kernel.version").unwrap()));
+    }
+}
+
+/// One boot of a virtual machine (Debian 12, systemd 252), printed in every
+/// form: each says the same of the same unit, within its own step. The files
+/// hold the tools' output less the properties and grid lines that nobody reads.
+#[test]
+fn one_boot_is_the_same_in_every_form() {
+    let folder = common::workspace().join("corpus/systemd");
+    let file = |name: &str| std::fs::read(folder.join(name)).unwrap();
+    let record_of = |source: &dyn Source, name: &str| read(source, &file(name));
+    let zero = |record: &Record| record.mark(mark::KERNEL_CLOCK_START).unwrap().at;
+
+    let show = record_of(&Show, "debian12.show");
+    let plot = record_of(&Plot, "debian12.svg");
+    let dump = record_of(&Dump, "debian12.dump");
+    let text = record_of(&Analyze, "debian12.txt");
+    let exact = units(&show, zero(&show));
+    assert!(exact.len() > 20, "{} units", exact.len());
+    for (other, record, step) in [
+        ("plot", &plot, Nanos::from_micros(20)),
+        ("dump", &dump, Nanos::from_millis(1_000)),
+        ("text", &text, Nanos::from_millis(3)),
+    ] {
+        let rows = units(record, zero(record));
+        let mut compared = 0;
+        for (unit, start, end, reported) in &rows {
+            // `systemctl show '*'` without --all leaves out what is done.
+            let Some((_, exact_start, exact_end, _)) = exact.iter().find(|r| r.0 == *unit) else {
+                continue;
+            };
+            for (found, exact) in [(start, exact_start), (end, exact_end)] {
+                if let (Some(found), Some(exact)) = (found, exact) {
+                    let off = (*found - *exact).abs();
+                    assert!(off <= step, "{other} {unit}: {found} against {exact}");
+                    compared += 1;
+                }
+            }
+            if let (Some(reported), Some(start), Some(end)) = (reported, exact_start, exact_end) {
+                let off = (*end - *start - *reported).abs();
+                assert!(off <= Nanos::from_millis(1), "{other} {unit}: {reported}");
+            }
+        }
+        assert!(compared >= 10, "{other}: {compared} times compared");
+    }
+    for name in [mark::USERSPACE_START, mark::STARTUP_FINISHED] {
+        let at = |r: &Record| r.mark(name).unwrap().at - zero(r);
+        assert!((at(&show) - at(&plot)).abs() <= Nanos::from_micros(20));
+        assert!((at(&show) - at(&text)).abs() <= Nanos::from_millis(2));
+        assert!((at(&show) - at(&dump)).abs() <= Nanos::from_millis(1_000));
+    }
+}
+
+#[test]
+fn the_chain_alone_joins_another_file_by_the_clock_of_userspace() {
+    let mut recorder = Recorder::new();
+    for (name, bytes) in [
+        ("chain", &b"graphical.target @2.000s\n"[..]),
+        (
+            "time",
+            b"Startup finished in 1.500s (kernel) + 2.100s (userspace) = 3.600s\n",
+        ),
+    ] {
+        Analyze.read(Input { name, bytes }, &mut recorder);
+    }
+    let record = recorder.finish();
+    assert_eq!(record.spans()[0].start, Some(Nanos(3_500_000_000)));
+    assert!(record.notes().is_empty(), "{:?}", record.notes());
+}
+
+#[test]
+fn the_start_of_userspace_is_not_taken_for_the_kernels_zero() {
+    let mut recorder = Recorder::new();
+    for (source, bytes) in [
+        (&Analyze as &dyn Source, &b"graphical.target @2.000s\n"[..]),
+        (
+            &sources::kernel_log::KernelLog,
+            b"[    0.000000] Linux version 6.1.0\n[    1.500000] Run /sbin/init as init process\n",
+        ),
+    ] {
+        source.read(
+            Input {
+                name: "input",
+                bytes,
+            },
+            &mut recorder,
+        );
+    }
+    let record = recorder.finish();
+    let kinds: Vec<&str> = record.notes().iter().map(|n| n.kind.name).collect();
+    assert!(kinds.contains(&"clock_unrelated"), "{kinds:?}");
+    assert!(!kinds.contains(&"clocks_taken_as_equal"), "{kinds:?}");
+}
+
+#[test]
+fn a_container_has_no_kernel_phase() {
+    let text = "Version=252\nVirtualization=systemd-nspawn\nKernelTimestampMonotonic=0\n\
+                UserspaceTimestampMonotonic=900000000\nFinishTimestampMonotonic=901000000\n\n\
+                Id=a.service\nInactiveExitTimestampMonotonic=900100000\n\
+                ActiveEnterTimestampMonotonic=900300000\n";
+    let record = read(&Show, text.as_bytes());
+    assert!(record.mark(mark::KERNEL_CLOCK_START).is_none());
+    assert_eq!(record.zero(), mark::USERSPACE_START);
+    assert_eq!(record.spans()[0].start, Some(Nanos::from_millis(100)));
+}
+
+#[test]
+fn the_corpus_gives_what_it_gave() {
+    check_corpus("systemd");
+}
+
+const FORMS: [(&dyn Source, &str); 4] = [
+    (&Show, "small.show"),
+    (&Plot, "small.svg"),
+    (&Dump, "small.dump"),
+    (&Analyze, "small.txt"),
+];
+
+proptest! {
+    #[test]
+    fn damage_is_counted_and_never_fatal(
+        form in 0..FORMS.len(),
+        damages in proptest::collection::vec(common::damage(), 0..8),
+    ) {
+        let (source, name) = FORMS[form];
+        let path = common::workspace().join("corpus/systemd").join(name);
+        let mut bytes = std::fs::read(path).unwrap();
+        for damage in &damages {
+            bytes = damage.apply(&bytes);
+        }
+        let record = read(source, &bytes);
+        assert_conserved(&record);
+        // Whatever one source was written for, all survive.
+        for other in sources::SOURCES {
+            other.sniff(&bytes);
+            assert_conserved(&read(*other, &bytes));
+        }
+        if name.ends_with(".txt") {
+            prop_assert_eq!(record.sources()[0].units, common::lines(&bytes));
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
+        for source in sources::SOURCES {
+            source.sniff(&bytes);
+            assert_conserved(&read(*source, &bytes));
+        }
+    }
+}

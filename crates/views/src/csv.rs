@@ -1,0 +1,125 @@
+//! Tables as comma-separated values, with a line of names first. Times are
+//! integer nanoseconds; what is not known is empty.
+
+use analysis::{Blame, Experiment, Phases};
+use csv::Writer;
+use record::Nanos;
+
+fn ns(time: Option<Nanos>) -> String {
+    time.map_or_else(String::new, |t| t.get().to_string())
+}
+
+/// Writing to memory fails only if the rows differ in length, which the tests
+/// would see.
+fn table<const N: usize>(names: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let mut writer = Writer::from_writer(Vec::new());
+    let mut written = writer.write_record(names);
+    for row in rows {
+        written = written.and_then(|()| writer.write_record(row));
+    }
+    let bytes = match written {
+        Ok(()) => writer.into_inner().unwrap_or_default(),
+        Err(_) => Vec::new(),
+    };
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// What took longest.
+#[must_use]
+pub fn blame(blame: &Blame) -> String {
+    let names = [
+        "kind",
+        "name",
+        "start_ns",
+        "end_ns",
+        "wall_ns",
+        "reported_ns",
+        "doubt",
+        "outcome",
+        "source",
+        "offset",
+    ];
+    let row = |r: &analysis::BlameRow| {
+        [
+            r.kind.as_str().to_owned(),
+            r.name.clone(),
+            ns(r.start),
+            ns(r.end),
+            ns(r.wall),
+            ns(r.reported),
+            r.doubt.map_or("", record::Doubt::as_str).to_owned(),
+            r.outcome.map_or_else(String::new, |o| o.to_string()),
+            r.origin.source.clone(),
+            r.origin.offset.to_string(),
+        ]
+    };
+    table(names, blame.rows.iter().map(row))
+}
+
+/// The parts of a boot. A stage has its phase's name, and its own.
+#[must_use]
+pub fn phases(phases: &Phases) -> String {
+    let names = [
+        "phase",
+        "stage",
+        "start_ns",
+        "end_ns",
+        "start_mark",
+        "end_mark",
+    ];
+    let mut rows = Vec::new();
+    for p in &phases.phases {
+        rows.push([
+            p.name.as_str().to_owned(),
+            String::new(),
+            ns(Some(p.start)),
+            ns(Some(p.end)),
+            p.start_mark.clone(),
+            p.end_mark.clone(),
+        ]);
+        for (i, s) in p.stages.iter().enumerate() {
+            let next = p.stages.get(i + 1).map_or(&p.end_mark, |n| &n.name);
+            rows.push([
+                p.name.as_str().to_owned(),
+                s.name.clone(),
+                ns(Some(s.start)),
+                ns(Some(s.end)),
+                s.name.clone(),
+                next.clone(),
+            ]);
+        }
+    }
+    table(names, rows.into_iter())
+}
+
+/// The variants of an experiment, the baseline first.
+#[must_use]
+pub fn lab(e: &Experiment) -> String {
+    let names = [
+        "clock",
+        "variant",
+        "boots",
+        "failed",
+        "median_ns",
+        "min_ns",
+        "max_ns",
+        "delta_ns",
+        "spread_ns",
+        "verdict",
+    ];
+    let row = |v: &analysis::VariantResult| {
+        [
+            e.clock.as_str().to_owned(),
+            v.variant.clone(),
+            v.boots.to_string(),
+            v.failed.to_string(),
+            ns(v.median),
+            ns(v.range.map(|r| r.0)),
+            ns(v.range.map(|r| r.1)),
+            ns(v.effect.map(|e| e.delta)),
+            ns(v.effect.map(|e| e.spread)),
+            v.effect.map_or("", |e| e.verdict.as_str()).to_owned(),
+        ]
+    };
+    table(names, e.variants.iter().map(row))
+}

@@ -1,0 +1,47 @@
+//! The `--json` output. Its shapes are promises: `schemas/` holds a JSON Schema
+//! for each, and tests hold the output against them. Times are integer
+//! nanoseconds on the record's clock, in keys that end in `_ns`.
+
+mod blame;
+mod diff;
+mod doctor;
+mod lab;
+mod show;
+
+pub use blame::{Blame, BlameRow, blame};
+pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, diff};
+pub use doctor::{Doctor, DoctorCheck, doctor};
+pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
+pub use show::{
+    Show, ShowEvidence, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote, ShowPhase,
+    ShowSaving, ShowSource, ShowStage, ShowSummary, show,
+};
+
+use serde::Serialize;
+
+/// A byte in a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The source's name.
+    pub source: String,
+    /// The byte in the source's file.
+    pub offset: u64,
+}
+
+impl From<&analysis::Place> for Place {
+    fn from(p: &analysis::Place) -> Self {
+        Self {
+            source: p.source.clone(),
+            offset: p.offset,
+        }
+    }
+}
+
+/// One of this module's structs as text, indented, with a line feed at the end.
+#[must_use]
+pub fn text<T: Serialize>(value: &T) -> String {
+    // Structs of strings and numbers cannot fail to become JSON.
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
+}

@@ -1,0 +1,41 @@
+//! Text for a terminal, or for a pipe.
+//!
+//! Each screen is a function of reports and a [`Style`]. With colour off the
+//! same text comes without escape sequences. Names from logs are shown with
+//! their control characters replaced, so that a log cannot move the cursor.
+
+mod bar;
+mod blame;
+mod diff;
+mod doctor;
+mod lab;
+mod layout;
+mod show;
+
+pub use blame::blame;
+pub use diff::diff;
+pub use doctor::doctor;
+pub use lab::lab;
+pub use show::show;
+
+/// The narrowest screen that is laid out; a narrower terminal wraps lines.
+const MIN_WIDTH: usize = 60;
+
+/// How text is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether escape sequences for colour are used; never into a pipe.
+    pub color: bool,
+    /// How many columns there are.
+    pub width: usize,
+}
+
+impl Default for Style {
+    /// Without colour, 80 columns: what a pipe gets.
+    fn default() -> Self {
+        Self {
+            color: false,
+            width: 80,
+        }
+    }
+}

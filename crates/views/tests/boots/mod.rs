@@ -1,0 +1,99 @@
+//! Two small boots and an experiment that the tests of every view share.
+#![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../../../analysis/tests/common/mod.rs"]
+mod common;
+
+use analysis::{Boot, Comparison, Experiment, Options, Trial};
+use record::{ClockKind, Nanos, Record};
+use views::{Check, html};
+
+pub const BASE: &str = include_str!("base.record");
+pub const VARIANT: &str = include_str!("variant.record");
+
+pub fn record(text: &str) -> Record {
+    common::record(text)
+}
+
+pub fn base() -> Record {
+    record(BASE)
+}
+
+pub fn variant() -> Record {
+    record(VARIANT)
+}
+
+pub fn boot(record: &Record) -> Boot {
+    analysis::boot(record, &Options::default(), 3)
+}
+
+pub fn comparison() -> Comparison {
+    analysis::compare(&base(), &variant()).unwrap()
+}
+
+/// A faster, a slower, an equal and a failed variant.
+pub fn experiment() -> Experiment {
+    let variants: [(&str, [Option<i64>; 3]); 5] = [
+        ("baseline", [Some(6_000), Some(6_004), Some(5_996)]),
+        ("cryptomgr.notests", [Some(5_200), Some(5_204), Some(5_200)]),
+        ("slow", [Some(6_100), Some(6_104), Some(6_096)]),
+        ("quiet", [Some(6_000), Some(5_996), Some(6_000)]),
+        ("broken", [Some(900), None, None]),
+    ];
+    experiment_of(&variants)
+}
+
+/// One boot each.
+pub fn bare_experiment() -> Experiment {
+    experiment_of(&[("baseline", [Some(6_000)]), ("quiet", [Some(5_900)])])
+}
+
+fn experiment_of<const K: usize>(variants: &[(&str, [Option<i64>; K])]) -> Experiment {
+    let mut trials = Vec::new();
+    for (variant, times) in variants {
+        for (i, ms) in times.iter().enumerate() {
+            trials.push(Trial {
+                variant: (*variant).to_owned(),
+                perturbation: u32::try_from(i).unwrap(),
+                digest: format!("{:064x}", i + 1),
+                first_light: ms.map(Nanos::from_millis),
+                capture: format!("trials/{variant}-{i}/capture.tar"),
+            });
+        }
+    }
+    analysis::experiment(ClockKind::Virtual, "baseline", trials).unwrap()
+}
+
+pub fn checks() -> Vec<Check> {
+    vec![
+        Check {
+            name: "qemu-system-x86_64".to_owned(),
+            ok: true,
+            found: Some("7.2.22".to_owned()),
+            advice: None,
+        },
+        Check {
+            name: "mmdebstrap".to_owned(),
+            ok: false,
+            found: None,
+            advice: Some("run `apt install mmdebstrap`".to_owned()),
+        },
+    ]
+}
+
+pub fn page() -> html::Page {
+    let side = |title: &str, record: Record| html::Side {
+        title: title.to_owned(),
+        boot: boot(&record),
+        blame: analysis::blame(&record, None, html::MAX_ROWS),
+        timeline: analysis::timeline(&record, html::MAX_BARS),
+    };
+    html::Page {
+        title: "a <small> boot & its variant".to_owned(),
+        baseline: side("baseline", base()),
+        best: Some(side("cryptomgr.notests", variant())),
+        comparison: Some(comparison()),
+        experiment: Some(experiment()),
+    }
+}

@@ -1,0 +1,152 @@
+//! What every view gives for two small boots, to the byte.
+//! `FIRSTLIGHT_BLESS=1 cargo test -p views` rewrites the expectations.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod boots;
+
+use analysis::BlameKind;
+use std::path::Path;
+use views::terminal::{self, Style};
+use views::{csv, html, json};
+
+fn check(name: &str, got: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    if std::env::var_os("FIRSTLIGHT_BLESS").is_some_and(|v| v == "1") {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, got).unwrap();
+        return;
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    if expected != got {
+        let at = expected
+            .lines()
+            .zip(got.lines())
+            .take_while(|(a, b)| a == b)
+            .count();
+        panic!(
+            "{} differs from line {} on:\nexpected: {:?}\ngot:      {:?}\n\
+             look at the difference, then bless it with FIRSTLIGHT_BLESS=1",
+            path.display(),
+            at + 1,
+            expected.lines().nth(at),
+            got.lines().nth(at)
+        );
+    }
+}
+
+fn plain(width: usize) -> Style {
+    Style {
+        color: false,
+        width,
+    }
+}
+
+#[test]
+fn terminal_screens() {
+    let (base, variant) = (boots::base(), boots::variant());
+    for width in [80, 120] {
+        let of = |name: &str| format!("{name}-{width}.txt");
+        let style = plain(width);
+        check(&of("show"), &terminal::show(&boots::boot(&base), &style));
+        check(
+            &of("show-variant"),
+            &terminal::show(&boots::boot(&variant), &style),
+        );
+        check(
+            &of("blame"),
+            &terminal::blame(&analysis::blame(&base, None, 0), &style),
+        );
+        check(
+            &of("diff"),
+            &terminal::diff(&boots::comparison(), 5, &style),
+        );
+        check(&of("lab"), &terminal::lab(&boots::experiment(), &style));
+        check(&of("doctor"), &terminal::doctor(&boots::checks(), &style));
+    }
+    let bare = terminal::lab(&boots::bare_experiment(), &plain(80));
+    check("lab-unperturbed-80.txt", &bare);
+    let empty = boots::record("");
+    check(
+        "show-empty-80.txt",
+        &terminal::show(&boots::boot(&empty), &plain(80)),
+    );
+    check(
+        "blame-empty-80.txt",
+        &terminal::blame(&analysis::blame(&empty, None, 0), &plain(80)),
+    );
+}
+
+#[test]
+fn colour_only_adds_escape_sequences() {
+    let boot = boots::boot(&boots::base());
+    let coloured = terminal::show(
+        &boot,
+        &Style {
+            color: true,
+            width: 80,
+        },
+    );
+    assert!(coloured.contains("\u{1b}["));
+    let mut bare = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        bare += before;
+        rest = after.split_once('m').unwrap().1;
+    }
+    bare += rest;
+    let bare: Vec<&str> = bare.lines().map(str::trim_end).collect();
+    let plain = terminal::show(&boot, &plain(80));
+    assert_eq!(bare.join("\n").trim_end(), plain.trim_end());
+    assert!(!plain.contains('\u{1b}'));
+}
+
+#[test]
+fn no_line_is_wider_than_the_screen() {
+    let boot = boots::boot(&boots::base());
+    for width in [80, 100, 132] {
+        let style = plain(width);
+        let screens = [
+            terminal::show(&boot, &style),
+            terminal::blame(&analysis::blame(&boots::base(), None, 0), &style),
+            terminal::diff(&boots::comparison(), 0, &style),
+            terminal::lab(&boots::experiment(), &style),
+            terminal::doctor(&boots::checks(), &style),
+        ];
+        for line in screens.iter().flat_map(|s| s.lines()) {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn json_documents() {
+    let base = boots::base();
+    check("show.json", &json::text(&json::show(&boots::boot(&base))));
+    check(
+        "blame.json",
+        &json::text(&json::blame(&analysis::blame(&base, None, 0))),
+    );
+    check("diff.json", &json::text(&json::diff(&boots::comparison())));
+    check("lab.json", &json::text(&json::lab(&boots::experiment())));
+    check("doctor.json", &json::text(&json::doctor(&boots::checks())));
+}
+
+#[test]
+fn csv_tables() {
+    let base = boots::base();
+    check("blame.csv", &csv::blame(&analysis::blame(&base, None, 0)));
+    check("phases.csv", &csv::phases(&analysis::phases(&base)));
+    let phases = analysis::blame(&base, Some(BlameKind::Phase), 0);
+    check("blame-phases.csv", &csv::blame(&phases));
+    check("lab.csv", &csv::lab(&boots::experiment()));
+}
+
+#[test]
+fn the_data_block_of_the_page() {
+    // One value a line, so that a difference can be read.
+    let data = html::data(&boots::page());
+    let value: serde_json::Value = serde_json::from_str(&data).unwrap();
+    check("page-data.json", &json::text(&value));
+}

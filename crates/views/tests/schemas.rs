@@ -1,0 +1,154 @@
+//! Output has the shapes that `schemas/` promises, and the schemas are strict.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod boots;
+
+use boon::{Compiler, SchemaIndex, Schemas};
+use proptest::prelude::*;
+use serde::Serialize;
+use serde_json::{Value, json as value};
+use std::path::Path;
+use views::json;
+
+struct Schema {
+    all: Schemas,
+    index: SchemaIndex,
+}
+
+impl Schema {
+    fn of(name: &str) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+        let file = root.join(format!("{name}.json"));
+        let mut all = Schemas::new();
+        let index = Compiler::new()
+            .compile(&file.to_string_lossy(), &mut all)
+            .unwrap_or_else(|e| panic!("{e:#}"));
+        Self { all, index }
+    }
+
+    fn accepts(&self, value: &Value) -> bool {
+        self.all.validate(value, self.index).is_ok()
+    }
+
+    /// `document`, which must fit.
+    fn check(&self, document: &impl Serialize) -> Value {
+        let value = serde_json::to_value(document).unwrap();
+        if let Err(e) = self.all.validate(&value, self.index) {
+            panic!("{e:#}");
+        }
+        value
+    }
+
+    /// Every key at every depth is needed and has one type, and no other key
+    /// is let in.
+    fn is_strict(&self, document: &Value) {
+        for path in paths(document) {
+            let mut without = document.clone();
+            let (parent, key) = path.rsplit_once('/').unwrap();
+            if let Some(Value::Object(map)) = without.pointer_mut(parent) {
+                map.remove(key);
+                assert!(!self.accepts(&without), "{path} may be missing");
+                let mut more = document.clone();
+                more.pointer_mut(parent).unwrap()["surplus"] = value!(1);
+                assert!(!self.accepts(&more), "anything may stand beside {path}");
+            }
+            let mut other = document.clone();
+            *other.pointer_mut(&path).unwrap() = value!({"another": "shape"});
+            assert!(!self.accepts(&other), "{path} may be anything");
+        }
+    }
+}
+
+fn paths(document: &Value) -> Vec<String> {
+    fn walk(value: &Value, at: &str, out: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                for (key, inner) in map {
+                    let path = format!("{at}/{key}");
+                    walk(inner, &path, out);
+                    out.push(path);
+                }
+            }
+            Value::Array(items) => {
+                for (i, inner) in items.iter().enumerate() {
+                    walk(inner, &format!("{at}/{i}"), out);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut out = Vec::new();
+    walk(document, "", &mut out);
+    out
+}
+
+#[test]
+fn show() {
+    let schema = Schema::of("show");
+    let document = schema.check(&json::show(&boots::boot(&boots::base())));
+    schema.is_strict(&document);
+    for source in document["sources"].as_array().unwrap() {
+        let of = |key: &str| source[key].as_u64().unwrap();
+        assert_eq!(of("units"), of("events") + of("noted"));
+    }
+    schema.check(&json::show(&boots::boot(&boots::variant())));
+    schema.check(&json::show(&boots::boot(&boots::record(""))));
+}
+
+#[test]
+fn blame() {
+    let schema = Schema::of("blame");
+    let document = schema.check(&json::blame(&analysis::blame(&boots::base(), None, 0)));
+    schema.is_strict(&document);
+    let mut wrong = document;
+    wrong["rows"][0]["kind"] = value!("thing");
+    assert!(!schema.accepts(&wrong));
+    let phases = analysis::blame(&boots::base(), Some(analysis::BlameKind::Phase), 0);
+    schema.check(&json::blame(&phases));
+}
+
+#[test]
+fn diff() {
+    let schema = Schema::of("diff");
+    schema.is_strict(&schema.check(&json::diff(&boots::comparison())));
+    let nothing = analysis::compare(&boots::record(""), &boots::base()).unwrap();
+    schema.check(&json::diff(&nothing));
+}
+
+#[test]
+fn lab() {
+    let schema = Schema::of("lab");
+    let document = schema.check(&json::lab(&boots::experiment()));
+    schema.is_strict(&document);
+    let compared = document["comparison"].as_array().unwrap();
+    let variants: Vec<&str> = compared
+        .iter()
+        .map(|c| c["variant"].as_str().unwrap())
+        .collect();
+    assert_eq!(variants, ["cryptomgr.notests", "slow", "quiet"]);
+    schema.check(&json::lab(&boots::bare_experiment()));
+}
+
+#[test]
+fn doctor() {
+    let schema = Schema::of("doctor");
+    schema.is_strict(&schema.check(&json::doctor(&boots::checks())));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Lines of a record in any order, or missing.
+    #[test]
+    fn every_record_fits(lines in Just(boots::BASE.lines().collect::<Vec<_>>()).prop_shuffle(), n in 0_usize..40) {
+        let text: Vec<&str> = lines.into_iter().take(n).collect();
+        let record = boots::record(&text.join("\n"));
+        Schema::of("show").check(&json::show(&boots::boot(&record)));
+        Schema::of("blame").check(&json::blame(&analysis::blame(&record, None, 0)));
+        for width in [0, 61, 200] {
+            let style = views::terminal::Style { color: false, width };
+            let screen = views::terminal::show(&boots::boot(&record), &style);
+            prop_assert!(screen.lines().all(|l| !l.ends_with(' ')));
+        }
+    }
+}

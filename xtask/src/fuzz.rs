@@ -1,0 +1,68 @@
+//! Coverage-guided fuzzing of every parser, on the stable compiler.
+//!
+//! The sanitizer-coverage passes of LLVM are reached through `-C passes`, so
+//! neither a nightly compiler nor cargo-fuzz is needed.
+
+use crate::{root, step};
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+
+/// The LLVM passes and options that libFuzzer needs.
+const RUSTFLAGS: &str = "--cfg fuzzing -C passes=sancov-module \
+    -C llvm-args=-sanitizer-coverage-level=4 \
+    -C llvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -C llvm-args=-sanitizer-coverage-pc-table \
+    -C llvm-args=-sanitizer-coverage-trace-compares \
+    -C codegen-units=1 -C debug-assertions=on -C overflow-checks=on";
+
+pub fn run(args: &[String]) -> Result<()> {
+    let seconds = args.first().map_or("60", String::as_str);
+    if seconds.parse::<u32>().is_err() {
+        bail!("`{seconds}` is not a number of seconds");
+    }
+    let fuzz = root().join("fuzz");
+    let target = "x86_64-unknown-linux-gnu";
+    let manifest = ["--manifest-path", "fuzz/Cargo.toml"];
+    // An explicit target keeps the flags away from build scripts and macros.
+    let build = [&["build", "--release", "--target", target], &manifest[..]].concat();
+    step("cargo", &build, &[("RUSTFLAGS", RUSTFLAGS)])?;
+
+    let mut targets: Vec<String> = std::fs::read_dir(fuzz.join("targets"))?
+        .filter_map(|e| e.ok()?.path().file_stem()?.to_str().map(str::to_owned))
+        .collect();
+    targets.sort();
+    let mut failed = Vec::new();
+    for name in &targets {
+        let corpus = fuzz.join("corpus").join(name);
+        let artifacts = fuzz.join("artifacts").join(name);
+        std::fs::create_dir_all(&corpus)?;
+        std::fs::create_dir_all(&artifacts)?;
+        eprintln!("\n==> fuzzing {name} for {seconds} s");
+        let program = fuzz.join("target").join(target).join("release").join(name);
+        let status = Command::new(&program)
+            .arg(&corpus)
+            .arg(root().join("fuzz/seeds").join(name))
+            .arg(format!("-max_total_time={seconds}"))
+            .arg(format!("-artifact_prefix={}/", artifacts.display()))
+            .args([
+                "-print_final_stats=1",
+                "-verbosity=0",
+                "-max_len=65536",
+                "-timeout=10",
+            ])
+            .status()
+            .with_context(|| format!("{} could not be started", program.display()))?;
+        if !status.success() {
+            failed.push(name.as_str());
+        }
+    }
+    println!(
+        "{} passed, {} failed",
+        targets.len() - failed.len(),
+        failed.len()
+    );
+    if !failed.is_empty() {
+        bail!("crashed: {}; see fuzz/artifacts/", failed.join(", "));
+    }
+    Ok(())
+}

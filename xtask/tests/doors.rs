@@ -1,0 +1,93 @@
+//! Which room may use which: a new arrow is a design decision, made here and
+//! in ARCHITECTURE.md in the same commit.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test")]
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+/// Room, and the rooms it may use. `xtask` is the project's own and uses none.
+const DOORS: &[(&str, &[&str])] = &[
+    ("record", &[]),
+    ("agent", &[]),
+    ("sources", &["record", "agent"]),
+    ("analysis", &["record"]),
+    ("views", &["analysis", "record"]),
+    ("treat", &[]),
+    ("lab", &["treat", "sources", "record", "agent"]),
+    (
+        "cli",
+        &[
+            "record", "sources", "analysis", "views", "treat", "agent", "lab",
+        ],
+    ),
+    ("xtask", &[]),
+];
+
+/// The rooms, each with the rooms that it uses, other than in its tests.
+fn arrows() -> BTreeMap<String, BTreeSet<String>> {
+    let out = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--no-deps", "--offline"])
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .output()
+        .expect("cargo metadata runs");
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&out.stdout).expect("cargo metadata prints JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let name = |v: &serde_json::Value| v["name"].as_str().unwrap_or_default().to_owned();
+    let rooms: BTreeSet<String> = packages.iter().map(name).collect();
+    packages
+        .iter()
+        .map(|p| {
+            let used = p["dependencies"].as_array().expect("dependencies");
+            let used = used.iter().filter(|d| d["kind"] != "dev").map(name);
+            (name(p), used.filter(|n| rooms.contains(n)).collect())
+        })
+        .collect()
+}
+
+#[test]
+fn no_room_uses_another_but_through_a_door() {
+    let doors: BTreeMap<&str, &[&str]> = DOORS.iter().copied().collect();
+    for (room, used) in arrows() {
+        let allowed = doors
+            .get(room.as_str())
+            .unwrap_or_else(|| panic!("{room} is not in the table of doors"));
+        for other in used {
+            assert!(
+                allowed.contains(&other.as_str()),
+                "{room} uses {other}, and there is no door between them"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_room_in_the_table_is_there() {
+    let arrows = arrows();
+    for (room, _) in DOORS {
+        assert!(arrows.contains_key(*room), "{room} is gone; take it out");
+    }
+}
+
+#[test]
+fn only_the_agent_and_the_lab_contain_unsafe_code() {
+    let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates");
+    let mut dirs = vec![std::path::PathBuf::from(crates)];
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(&dir).expect("readable").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                dirs.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).expect("readable");
+                let allows =
+                    text.contains("allow(unsafe_code)") || text.contains("expect(unsafe_code)");
+                let name = path.to_string_lossy();
+                assert!(
+                    !allows || name.contains("/crates/agent/") || name.contains("/crates/lab/"),
+                    "{name} turns on unsafe code"
+                );
+            }
+        }
+    }
+}
