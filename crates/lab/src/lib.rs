@@ -1,1 +1,36 @@
 //! Boots variants in a machine whose time is a pure function of its input.
+//!
+//! An [`Experiment`] names a boot and variants of it. [`run`] boots each in
+//! QEMU, under a clock that counts instructions, and leaves one capture a trial.
+//! Storage takes its time inside the guest: the agent serves the root as the
+//! device of a [storage profile](storage) would. So the same inputs give the
+//! same bytes, and one boot is a proof.
+//!
+//! There are no statistics here and nothing is printed: [`Event`]s say what
+//! happens, captures hold what was seen.
+
+mod capture;
+mod console;
+mod cpio;
+mod doctor;
+mod error;
+mod event;
+mod experiment;
+mod machine;
+mod modules;
+mod run;
+mod store;
+mod tools;
+mod trial;
+
+pub mod artifacts;
+pub mod pc;
+pub mod storage;
+
+pub use doctor::{Check, doctor};
+pub use error::LabError;
+pub use event::Event;
+pub use experiment::{BASELINE, Base, Experiment, Kernel, Root, Variant};
+pub use machine::{Boot, Machine};
+pub use run::{Difference, ExactCheck, Options, Outcome, run, run_on};
+pub use trial::{Failure, Plan, Reason, Trial, TrialId};

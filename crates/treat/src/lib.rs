@@ -1,1 +1,295 @@
 //! Treatments: changes that can be planned, shown, applied and undone.
+//!
+//! A treatment is written as text, `cmdline+=quiet`, and works on a
+//! [`BootSpec`]: what is booted, as plain values. Nothing here touches a file.
+
+mod cmdline;
+
+pub use cmdline::{CommandLine, WordError};
+
+use std::fmt;
+
+/// In which form the kernel is handed to the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KernelForm {
+    /// The image as it was built: it unpacks itself.
+    Image,
+    /// The kernel proper, unpacked beforehand.
+    Uncompressed,
+}
+
+impl KernelForm {
+    /// The word used in treatments and in every output.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Uncompressed => "uncompressed",
+        }
+    }
+}
+
+/// What is booted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BootSpec {
+    /// The form of the kernel.
+    pub kernel: KernelForm,
+    /// The kernel command line.
+    pub cmdline: CommandLine,
+}
+
+/// One change to a [`BootSpec`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// `cmdline+=WORD`: the word is added at the end of the kernel's words.
+    AddWord(String),
+    /// `cmdline-=WORD`: the word is taken away, wherever it stands.
+    RemoveWord(String),
+    /// `mask=UNIT`: systemd does not start the unit.
+    Mask(String),
+    /// `kernel=uncompressed`, `kernel=image`: the form of the kernel.
+    Kernel(KernelForm),
+}
+
+/// Why a treatment cannot be understood, applied or undone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TreatError {
+    /// The text names no treatment.
+    #[error(
+        "`{found}` is no treatment; there are `cmdline+=WORD`, `cmdline-=WORD`, `mask=UNIT`, \
+         `kernel=uncompressed` and `kernel=image`"
+    )]
+    Unknown {
+        /// The text.
+        found: String,
+    },
+    /// The word would not be one word on a command line.
+    #[error("the treatment `{treatment}` cannot be used: {why}")]
+    Word {
+        /// The text.
+        treatment: String,
+        /// What is wrong with the word.
+        why: WordError,
+    },
+    /// A unit name that systemd would not take.
+    #[error(
+        "the treatment `mask={unit}` needs a unit's full name, such as `cron.service`: \
+         letters, digits, `:-_.\\@`, and one of systemd's suffixes"
+    )]
+    Unit {
+        /// The name.
+        unit: String,
+    },
+    /// A word that should go is not there.
+    #[error("`{word}` cannot be taken from the command line: it is not in `{cmdline}`")]
+    NotThere {
+        /// The word.
+        word: String,
+        /// The command line.
+        cmdline: String,
+    },
+    /// The state to undo is not the one that the treatment left.
+    #[error(
+        "the treatment `{treatment}` cannot be undone: what it changed was changed again since; \
+         undo the later change first"
+    )]
+    ChangedSince {
+        /// The text.
+        treatment: String,
+    },
+}
+
+/// What takes a treatment back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undo {
+    treatment: Treatment,
+    inverse: Inverse,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Inverse {
+    /// The treatment changed nothing.
+    Nothing,
+    /// Take this word away from this place.
+    Take(usize, String),
+    /// Put these words back at these places, first to last.
+    Put(Vec<(usize, String)>),
+    /// The form before, and the one after.
+    Form(KernelForm, KernelForm),
+}
+
+/// The suffixes of unit names that can be masked.
+const UNIT_SUFFIXES: &[&str] = &[
+    ".service",
+    ".socket",
+    ".target",
+    ".device",
+    ".mount",
+    ".automount",
+    ".swap",
+    ".timer",
+    ".path",
+    ".slice",
+];
+
+impl Treatment {
+    /// Reads a treatment from its text.
+    ///
+    /// # Errors
+    /// If the text names none, or its word or unit cannot be used.
+    pub fn parse(text: &str) -> Result<Self, TreatError> {
+        let word = |word: &str| {
+            cmdline::check_word(word).map_err(|why| TreatError::Word {
+                treatment: text.to_owned(),
+                why,
+            })?;
+            Ok(word.to_owned())
+        };
+        if let Some(rest) = text.strip_prefix("cmdline+=") {
+            return Ok(Self::AddWord(word(rest)?));
+        }
+        if let Some(rest) = text.strip_prefix("cmdline-=") {
+            return Ok(Self::RemoveWord(word(rest)?));
+        }
+        if let Some(unit) = text.strip_prefix("mask=") {
+            let legal = |c: char| c.is_ascii_alphanumeric() || ":-_.\\@".contains(c);
+            let suffix = |s: &&str| unit.len() > s.len() && unit.ends_with(*s);
+            if unit.chars().all(legal) && UNIT_SUFFIXES.iter().any(suffix) {
+                return Ok(Self::Mask(unit.to_owned()));
+            }
+            return Err(TreatError::Unit {
+                unit: unit.to_owned(),
+            });
+        }
+        for form in [KernelForm::Image, KernelForm::Uncompressed] {
+            if text.strip_prefix("kernel=") == Some(form.as_str()) {
+                return Ok(Self::Kernel(form));
+            }
+        }
+        Err(TreatError::Unknown {
+            found: text.chars().take(80).collect(),
+        })
+    }
+
+    /// One sentence: what would change in `spec`, before and after.
+    #[must_use]
+    pub fn plan(&self, spec: &BootSpec) -> String {
+        match self {
+            Self::AddWord(word) => plan_add(word, spec),
+            Self::Mask(unit) => {
+                let add = plan_add(&mask_word(unit), spec);
+                format!("systemd does not start {unit}: {add}")
+            }
+            Self::RemoveWord(word) => {
+                match spec.cmdline.words().iter().filter(|w| *w == word).count() {
+                    0 => format!("`{word}` is not on the kernel command line: this cannot be done"),
+                    1 => format!("the kernel command line loses `{word}`"),
+                    n => format!("the kernel command line loses `{word}`, {n} times"),
+                }
+            }
+            Self::Kernel(form) if *form == spec.kernel => {
+                format!(
+                    "the kernel is already booted as {}: nothing changes",
+                    form.as_str()
+                )
+            }
+            Self::Kernel(KernelForm::Uncompressed) => {
+                "the kernel is unpacked beforehand and booted as it is, \
+                 where before the image unpacked itself"
+                    .into()
+            }
+            Self::Kernel(KernelForm::Image) => {
+                "the kernel image unpacks itself, where before it was unpacked beforehand".into()
+            }
+        }
+    }
+
+    /// What `spec` becomes, and what takes that back.
+    ///
+    /// # Errors
+    /// If a word that should go is not there.
+    pub fn apply(&self, spec: &BootSpec) -> Result<(BootSpec, Undo), TreatError> {
+        let mut after = spec.clone();
+        let mut add = |word: String| match after.cmdline.add(&word) {
+            Some(at) => Inverse::Take(at, word),
+            None => Inverse::Nothing,
+        };
+        let inverse = match self {
+            Self::AddWord(word) => add(word.clone()),
+            Self::Mask(unit) => add(mask_word(unit)),
+            Self::RemoveWord(word) => {
+                let taken = after.cmdline.remove(word);
+                if taken.is_empty() {
+                    return Err(TreatError::NotThere {
+                        word: word.clone(),
+                        cmdline: spec.cmdline.to_string(),
+                    });
+                }
+                Inverse::Put(taken.into_iter().map(|at| (at, word.clone())).collect())
+            }
+            Self::Kernel(form) if *form == spec.kernel => Inverse::Nothing,
+            Self::Kernel(form) => {
+                after.kernel = *form;
+                Inverse::Form(spec.kernel, *form)
+            }
+        };
+        let treatment = self.clone();
+        Ok((after, Undo { treatment, inverse }))
+    }
+}
+
+impl fmt::Display for Treatment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AddWord(word) => write!(f, "cmdline+={word}"),
+            Self::RemoveWord(word) => write!(f, "cmdline-={word}"),
+            Self::Mask(unit) => write!(f, "mask={unit}"),
+            Self::Kernel(form) => write!(f, "kernel={}", form.as_str()),
+        }
+    }
+}
+
+impl Undo {
+    /// What `after` was before the treatment.
+    ///
+    /// # Errors
+    /// If what the treatment changed was changed again since.
+    pub fn apply(&self, after: &BootSpec) -> Result<BootSpec, TreatError> {
+        let mut before = after.clone();
+        let done = match &self.inverse {
+            Inverse::Nothing => true,
+            Inverse::Take(at, word) => before.cmdline.take(*at, word),
+            Inverse::Put(words) => words.iter().all(|(at, w)| before.cmdline.put(*at, w)),
+            Inverse::Form(was, is) => {
+                let unchanged = before.kernel == *is;
+                before.kernel = *was;
+                unchanged
+            }
+        };
+        if done {
+            Ok(before)
+        } else {
+            Err(TreatError::ChangedSince {
+                treatment: self.treatment.to_string(),
+            })
+        }
+    }
+}
+
+fn mask_word(unit: &str) -> String {
+    format!("systemd.mask={unit}")
+}
+
+fn plan_add(word: &str, spec: &BootSpec) -> String {
+    if spec.cmdline.contains(word) {
+        return format!("`{word}` is already on the kernel command line: nothing changes");
+    }
+    let key = cmdline::key(word);
+    // `systemd.mask=` and `console=` may be given many times; others too, and
+    // only the kernel knows: so it is said, not judged.
+    let same_key = |w: &&String| word.contains('=') && cmdline::key(w) == key;
+    match spec.cmdline.words().iter().find(same_key) {
+        Some(other) => format!("the kernel command line gets `{word}` behind `{other}`"),
+        None => format!("the kernel command line gets `{word}`, which it did not have"),
+    }
+}

@@ -1,0 +1,240 @@
+//! Kernels and roots that the lab makes or fetches once and keeps.
+
+mod kernel;
+mod root;
+
+pub use kernel::DebianKernel;
+
+use crate::capture::hex;
+use crate::error::{LabError, io_error};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The folder in which artifacts are kept: `FIRSTLIGHT_CACHE`, else `firstlight`
+/// in `XDG_CACHE_HOME`, else in `~/.cache`.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+}
+
+/// The artifact in the making; others wait until this goes away.
+#[derive(Debug)]
+pub(crate) struct Making {
+    /// A new folder on the cache's file system, to be renamed when it is whole.
+    pub(crate) folder: tempfile::TempDir,
+    _lock: File,
+}
+
+impl Cache {
+    /// Finds the folder, and makes it if need be.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn open() -> Result<Self, LabError> {
+        let folder = Self::place();
+        fs::create_dir_all(&folder).map_err(io_error(
+            &folder,
+            "cannot be made; FIRSTLIGHT_CACHE names another place",
+        ))?;
+        // Kernels and roots are named to other programs, wherever those run.
+        let folder = fs::canonicalize(&folder).unwrap_or(folder);
+        Ok(Self { folder })
+    }
+
+    /// Where the folder is or would be.
+    #[must_use]
+    pub fn place() -> PathBuf {
+        let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
+        if let Some(folder) = set("FIRSTLIGHT_CACHE") {
+            return folder.into();
+        }
+        let cache = set("XDG_CACHE_HOME").map(PathBuf::from);
+        let home = || PathBuf::from(set("HOME").unwrap_or_else(|| "/root".into())).join(".cache");
+        cache.unwrap_or_else(home).join("firstlight")
+    }
+
+    /// A file or folder in the cache.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Debian's own kernel package as it is: unpacked from the cache, or fetched.
+    ///
+    /// # Errors
+    /// If it has to be fetched and that fails.
+    pub fn debian_kernel(&self, say: &mut dyn FnMut(String)) -> Result<DebianKernel, LabError> {
+        kernel::get(self, say)
+    }
+
+    /// An ext4 image of a minimal Debian with systemd: from the cache, or made.
+    ///
+    /// # Errors
+    /// If it has to be made and that fails.
+    pub fn debian_minimal_root(&self, say: &mut dyn FnMut(String)) -> Result<PathBuf, LabError> {
+        let kernel = self.debian_kernel(say)?;
+        root::get(self, &kernel, say)
+    }
+
+    /// The SHA-256 of a file. It is remembered for as long as the file has the
+    /// same size, inode and time of change.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn hash_of(&self, path: &Path) -> Result<Vec<u8>, LabError> {
+        let failed = || io_error(path, "cannot be read");
+        let path = fs::canonicalize(path).map_err(failed())?;
+        let meta = fs::metadata(&path).map_err(failed())?;
+        let identity = format!(
+            "{}\n{} {} {} {}.{}",
+            path.display(),
+            meta.dev(),
+            meta.ino(),
+            meta.len(),
+            meta.mtime(),
+            meta.mtime_nsec()
+        );
+        let known = self.path(&format!("hashes/{}", hash_bytes(identity.as_bytes())));
+        if let Ok(hash) = fs::read(&known)
+            && hash.len() == 32
+        {
+            return Ok(hash);
+        }
+        let mut file = File::open(&path).map_err(failed())?;
+        let mut hash = Sha256::new();
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            match file.read(&mut buffer).map_err(failed())? {
+                0 => break,
+                n => hash.update(&buffer[..n]),
+            }
+        }
+        let hash = hash.finalize().to_vec();
+        self.write(&known, &hash)?;
+        Ok(hash)
+    }
+
+    /// Writes a file of the cache: whole or not at all.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub(crate) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), LabError> {
+        let folder = path.parent().unwrap_or(&self.folder);
+        let write = || {
+            fs::create_dir_all(folder)?;
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(bytes)?;
+            file.persist(path)?;
+            Ok(())
+        };
+        write().map_err(io_error(path, "cannot be written"))
+    }
+
+    /// Begins an artifact called `name`. Another run that makes the same one is
+    /// waited for: look again whether it is there.
+    pub(crate) fn make(&self, name: &str) -> Result<Making, LabError> {
+        let path = self.path(&format!("{name}.lock"));
+        let failed = || io_error(&path, "cannot be locked");
+        let lock = File::create(&path).map_err(failed())?;
+        lock.lock().map_err(failed())?;
+        let folder = tempfile::Builder::new()
+            .prefix(&format!("{name}.new-"))
+            .tempdir_in(&self.folder)
+            .map_err(io_error(&self.folder, "cannot hold a temporary folder"))?;
+        // Others may read what is in it, and mmdebstrap insists.
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(folder.path(), open)
+            .map_err(io_error(folder.path(), "cannot be opened for others"))?;
+        Ok(Making {
+            folder,
+            _lock: lock,
+        })
+    }
+}
+
+/// The agent's program, to be `/init`: beside the program that runs, else
+/// `FIRSTLIGHT_AGENT`.
+///
+/// # Errors
+/// If it is not there, or needs shared libraries.
+pub fn agent_program() -> Result<Vec<u8>, LabError> {
+    let (path, bytes) = find_agent()?;
+    if names_an_interpreter(&bytes) {
+        return Err(LabError::AgentNotStatic { path });
+    }
+    Ok(bytes)
+}
+
+fn find_agent() -> Result<(PathBuf, Vec<u8>), LabError> {
+    let running = std::env::current_exe().unwrap_or_default();
+    let folder = running.parent().unwrap_or(Path::new("/"));
+    let named = std::env::var_os("FIRSTLIGHT_AGENT").map(PathBuf::from);
+    let places = [Some(folder.join("firstlight-agent")), named];
+    for path in places.into_iter().flatten() {
+        if let Ok(bytes) = fs::read(&path) {
+            return Ok((path, bytes));
+        }
+    }
+    Err(LabError::NoAgent { beside: running })
+}
+
+/// Whether an ELF program asks for a dynamic linker: it has a `PT_INTERP`
+/// header, type 3.
+fn names_an_interpreter(elf: &[u8]) -> bool {
+    // 64-bit ELF: the table at e_phoff (32), entries of e_phentsize (54), their
+    // number e_phnum (56); an entry begins with its type.
+    let number = |at: usize, length: usize| {
+        let bytes = elf.get(at..at.checked_add(length)?)?;
+        let value = bytes.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b));
+        usize::try_from(value).ok()
+    };
+    let table = || Some((number(32, 8)?, number(54, 2)?, number(56, 2)?));
+    let Some((start, size, count)) = table() else {
+        return false;
+    };
+    (0..count).any(|i| {
+        let at = i.checked_mul(size).and_then(|o| start.checked_add(o));
+        at.and_then(|at| number(at, 4)) == Some(3)
+    })
+}
+
+/// Debian's kernel, if it is in the cache.
+#[must_use]
+pub fn cached_kernel() -> Option<DebianKernel> {
+    kernel::newest_in(&Cache::place().join("kernel"))
+}
+
+/// The minimal Debian for the kernel in the cache, if it is there too.
+#[must_use]
+pub fn cached_root() -> Option<PathBuf> {
+    let folder = Cache::place();
+    let root = root::place(&Cache { folder }, &cached_kernel()?);
+    root.is_file().then_some(root)
+}
+
+/// The SHA-256 of `bytes`, as hexadecimal digits.
+#[must_use]
+pub fn hash_bytes(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_an_interpreter;
+
+    #[test]
+    fn programs_with_shared_libraries_are_told_apart() {
+        let mut elf = vec![0; 64 + 2 * 56];
+        elf[..4].copy_from_slice(b"\x7fELF");
+        (elf[32], elf[54], elf[56]) = (64, 56, 2);
+        elf[64] = 1;
+        elf[120] = 2;
+        assert!(!names_an_interpreter(&elf));
+        elf[120] = 3;
+        assert!(names_an_interpreter(&elf));
+        assert!(!names_an_interpreter(b""));
+    }
+}

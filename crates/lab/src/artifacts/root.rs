@@ -1,0 +1,270 @@
+//! A minimal Debian as an ext4 image.
+//!
+//! Made so that its first boot is like every later one: nothing is generated,
+//! nothing is random, and all names and numbers are fixed.
+
+use super::{Cache, DebianKernel, hash_bytes};
+use crate::error::{LabError, io_error};
+use crate::tools::Tool;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// 2026-01-01, which the emulated clock begins with too.
+const EPOCH: &str = "1767225600";
+
+/// The Debian release.
+const SUITE: &str = "bookworm";
+
+/// What is in it beyond the essential packages.
+const PACKAGES: &str = "systemd,systemd-sysv,udev,dbus,openssh-server,cron,kmod,e2fsprogs,\
+    iproute2,procps";
+
+/// Files that no boot reads.
+const LEFT_OUT: &[&str] = &[
+    "/usr/share/doc/*",
+    "/usr/share/man/*",
+    "/usr/share/locale/*",
+    "/usr/share/info/*",
+];
+
+/// Folders of modules whose hardware the machine does not have: half of all.
+const MODULES_LEFT_OUT: &[&str] = &[
+    "sound",
+    "drivers/comedi",
+    "drivers/gpu",
+    "drivers/iio",
+    "drivers/infiniband",
+    "drivers/isdn",
+    "drivers/media",
+    "drivers/net/ethernet",
+    "drivers/net/wireless",
+    "drivers/staging",
+];
+
+const UUID: &str = "f1257119-4700-4000-8000-000000000001";
+const HASH_SEED: &str = "f1257119-4700-4000-8000-000000000002";
+
+/// Small files that a first boot would make, or that name the machine. A boot
+/// under other names takes other times.
+const FILES: &[(&str, &str)] = &[
+    ("etc/hostname", "firstlight\n"),
+    ("etc/hosts", "127.0.0.1 localhost\n127.0.1.1 firstlight\n"),
+    ("etc/machine-id", "f1257119470040008000000000000003\n"),
+    (
+        "etc/fstab",
+        "UUID=f1257119-4700-4000-8000-000000000001 / ext4 errors=remount-ro 0 1\n",
+    ),
+    ("etc/resolv.conf", ""),
+    // systemd does not look for things to update after an update of /usr.
+    ("etc/.updated", "TIMESTAMP_NSEC=1767225600000000000\n"),
+    ("var/.updated", "TIMESTAMP_NSEC=1767225600000000000\n"),
+];
+
+/// What systemd feeds to the kernel's random numbers and saves anew. The
+/// emulated machine has no entropy anyway.
+const RANDOM_SEED: (&str, [u8; 512]) = ("var/lib/systemd/random-seed", [0xf1; 512]);
+
+pub(super) fn get(
+    cache: &Cache,
+    kernel: &DebianKernel,
+    say: &mut dyn FnMut(String),
+) -> Result<PathBuf, LabError> {
+    let image = place(cache, kernel);
+    if image.is_file() {
+        return Ok(image);
+    }
+    let making = cache.make("root")?;
+    if image.is_file() {
+        return Ok(image);
+    }
+    let folder = making.folder.path();
+    // A folder in /proc is its process's: the effective user's.
+    if fs::metadata("/proc/self").map(|m| m.uid()).ok() != Some(0) {
+        return Err(LabError::ToolFailed {
+            what: "making a Debian root".into(),
+            detail: "it needs root, for the owners and devices in it; run this once with sudo, \
+                     and with FIRSTLIGHT_CACHE set to a folder that you can read"
+                .into(),
+        });
+    }
+    say(format!(
+        "making a minimal Debian root ({SUITE}), about a minute"
+    ));
+    let tree = folder.join("tree");
+    let mut words = vec![
+        "--variant=minbase".to_owned(),
+        format!("--include={PACKAGES}"),
+    ];
+    words.extend(
+        LEFT_OUT
+            .iter()
+            .map(|p| format!("--dpkgopt=path-exclude={p}")),
+    );
+    words.extend([SUITE.to_owned(), tree.display().to_string()]);
+    let why = "it makes the Debian root";
+    Tool::new("mmdebstrap", "mmdebstrap", why)
+        .env("SOURCE_DATE_EPOCH", EPOCH)
+        .args(words)
+        .run()?;
+    say("copying modules, making the ext4 image".into());
+    copy_modules(kernel, &tree)?;
+    let files = FILES.iter().map(|(name, text)| (*name, text.as_bytes()));
+    let (seed, bytes) = &RANDOM_SEED;
+    for (name, content) in files.chain([(*seed, &bytes[..])]) {
+        let path = tree.join(name);
+        // What is there may be a link to somewhere else.
+        let _ = fs::remove_file(&path);
+        fs::write(&path, content).map_err(io_error(&path, "cannot be written"))?;
+    }
+    let bytes = clamp_times(&tree, epoch())?;
+    let new = folder.join("root.img");
+    make_image(&tree, &new, bytes)?;
+    let parent = image.parent().unwrap_or(folder);
+    fs::create_dir_all(parent).map_err(io_error(parent, "cannot be made"))?;
+    fs::rename(&new, &image).map_err(io_error(&image, "cannot be put in place"))?;
+    Ok(image)
+}
+
+/// The image's place in the cache: another recipe or kernel, another image.
+pub(super) fn place(cache: &Cache, kernel: &DebianKernel) -> PathBuf {
+    let recipe = format!(
+        "{SUITE} {PACKAGES} {LEFT_OUT:?} {MODULES_LEFT_OUT:?} {FILES:?} {RANDOM_SEED:?} {EPOCH} {}",
+        kernel.release
+    );
+    let mut key = hash_bytes(recipe.as_bytes());
+    key.truncate(12);
+    cache.path(&format!("root/debian-minimal-{key}/root.img"))
+}
+
+fn epoch() -> SystemTime {
+    let seconds = EPOCH.parse().unwrap_or_default();
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+/// The kernel's modules, without those of hardware that is not there.
+fn copy_modules(kernel: &DebianKernel, tree: &Path) -> Result<(), LabError> {
+    let to = tree.join("lib/modules").join(&kernel.release);
+    copy(&kernel.modules, &to, Path::new(""))?;
+    let why = "it finds out which module needs which";
+    Tool::new("depmod", "kmod", why)
+        .args(["-b".as_ref(), tree.as_os_str(), kernel.release.as_ref()])
+        .run()?;
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path, below: &Path) -> Result<(), LabError> {
+    let (from_here, to_here) = (from.join(below), to.join(below));
+    fs::create_dir_all(&to_here).map_err(io_error(&to_here, "cannot be made"))?;
+    let failed = || io_error(&from_here, "cannot be listed");
+    for entry in fs::read_dir(&from_here).map_err(failed())? {
+        let entry = entry.map_err(failed())?;
+        let name = below.join(entry.file_name());
+        let kind = entry.file_type().map_err(failed())?;
+        let module = name.strip_prefix("kernel").unwrap_or(&name);
+        if MODULES_LEFT_OUT.iter().any(|out| module == Path::new(out)) {
+            continue;
+        }
+        if kind.is_dir() {
+            copy(from, to, &name)?;
+        } else if kind.is_file() {
+            let target = to.join(&name);
+            fs::copy(entry.path(), &target).map_err(io_error(&target, "cannot be written"))?;
+        }
+    }
+    Ok(())
+}
+
+/// No file is newer than `latest`; gives the sum of all sizes, in blocks.
+fn clamp_times(tree: &Path, latest: SystemTime) -> Result<u64, LabError> {
+    let mut bytes = 0;
+    let mut open = vec![tree.to_owned()];
+    while let Some(folder) = open.pop() {
+        let failed = || io_error(&folder, "cannot be listed");
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(&folder).map_err(failed())? {
+            let entry = entry.map_err(failed())?;
+            let meta = entry.metadata().map_err(failed())?;
+            bytes += meta.len().next_multiple_of(BLOCK) + INODE;
+            if meta.is_dir() {
+                folders.push(entry.path());
+            } else if meta.is_file() && meta.modified().is_ok_and(|t| t > latest) {
+                set_time(&entry.path(), latest)?;
+            }
+        }
+        set_time(&folder, latest)?;
+        open.extend(folders);
+    }
+    Ok(bytes)
+}
+
+fn set_time(path: &Path, time: SystemTime) -> Result<(), LabError> {
+    let times = fs::FileTimes::new().set_modified(time).set_accessed(time);
+    let set = fs::File::open(path).and_then(|f| f.set_times(times));
+    set.map_err(io_error(path, "cannot be given a fixed time"))
+}
+
+/// The file system's block and inode, in bytes.
+const BLOCK: u64 = 4096;
+const INODE: u64 = 256;
+
+fn make_image(tree: &Path, image: &Path, bytes: u64) -> Result<(), LabError> {
+    // A quarter of room to write, and what the file system needs for itself; in
+    // pieces that persistent memory likes.
+    let size = (bytes + bytes / 4 + (64 << 20)).next_multiple_of(16 << 20);
+    fs::File::create(image)
+        .and_then(|f| f.set_len(size))
+        .map_err(io_error(image, "cannot be written"))?;
+    let seed =
+        format!("hash_seed={HASH_SEED},root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0");
+    let why = "it makes the root's file system";
+    Tool::new("mke2fs", "e2fsprogs", why)
+        .env("E2FSPROGS_FAKE_TIME", EPOCH)
+        // Without -b it takes 1 KiB blocks for a small image, which no real
+        // root has.
+        .args(["-q", "-F", "-t", "ext4", "-b", "4096", "-L", "firstlight"])
+        .args(["-U", UUID, "-E", &seed, "-d"])
+        .args([tree, image])
+        .run()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{clamp_times, copy, epoch};
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn folders_of_absent_hardware_are_not_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        for name in [
+            "kernel/drivers/gpu/a.ko",
+            "kernel/drivers/ata/b.ko",
+            "kernel/sound/c.ko",
+            "modules.order",
+        ] {
+            let path = from.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, name).unwrap();
+        }
+        copy(&from, &to, Path::new("")).unwrap();
+        for (name, there) in [
+            ("kernel/drivers/gpu", false),
+            ("kernel/drivers/ata/b.ko", true),
+            ("kernel/sound", false),
+            ("modules.order", true),
+        ] {
+            assert_eq!(to.join(name).exists(), there, "{name}");
+        }
+        let bytes = clamp_times(&to, epoch()).unwrap();
+        assert!(bytes >= 2 * 4096);
+        let time = fs::metadata(to.join("modules.order"))
+            .unwrap()
+            .modified()
+            .unwrap();
+        assert_eq!(time, epoch());
+    }
+}

@@ -1,0 +1,255 @@
+//! The capture of a trial: the agent's payload, the console, and what only the
+//! host knows.
+
+use crate::error::{LabError, io_error};
+use crate::machine::Boot;
+use agent::capture::{
+    self, CaptureError, Limits, MANIFEST, Manifest, MarkInfo, Member, SourceFile,
+};
+use record::mark;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::Path;
+
+/// The console's file in a capture.
+pub const CONSOLE: &str = "console.log";
+
+/// The name of the clock that runs from reset, as the agent writes it.
+const COUNTER: &str = "counter";
+
+/// The digest of a boot: SHA-256 over console and payload, each after its length.
+#[must_use]
+pub fn digest(boot: &Boot) -> String {
+    let mut hash = Sha256::new();
+    for part in [
+        &boot.console[..],
+        boot.payload.as_deref().unwrap_or_default(),
+    ] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hex(&hash.finalize())
+}
+
+/// Bytes as hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// The members of a trial's capture, the manifest first, and the last time that
+/// the target read.
+///
+/// # Errors
+/// If the payload is no capture.
+pub fn members(
+    boot: &Boot,
+    machine: &str,
+    cmdline: &str,
+) -> Result<(Vec<Member>, Option<u64>), CaptureError> {
+    let (mut manifest, mut files) = match &boot.payload {
+        Some(tar) => {
+            let members = capture::read_tar(tar.as_slice(), Limits::default())?;
+            let manifest = capture::manifest(&members)?;
+            (manifest, members.into_iter().skip(1).collect())
+        }
+        None => (empty(cmdline), Vec::new()),
+    };
+    machine.clone_into(&mut manifest.machine);
+    let mut end = None;
+    for clock in manifest.clocks.iter_mut().filter(|c| c.name == COUNTER) {
+        "virtual".clone_into(&mut clock.kind);
+        clock.hz = 1_000_000_000;
+        end = clock.readings.iter().map(|r| r.ticks).max();
+    }
+    if end.is_some() {
+        manifest.marks.splice(0..0, host_marks(boot));
+    }
+    // The kernel's log by its own way holds all that the console has of it.
+    let logged = manifest.sources.iter().any(|s| s.file.contains("kmsg"));
+    manifest.sources.push(SourceFile {
+        name: "console".into(),
+        format: if logged { "none" } else { "kernel-log" }.into(),
+        file: CONSOLE.into(),
+        clock: String::new(),
+    });
+    files.retain(|(name, _): &Member| name != CONSOLE);
+    files.push((CONSOLE.into(), boot.console.clone()));
+    let mut text = serde_json::to_vec_pretty(&manifest)?;
+    text.push(b'\n');
+    files.insert(0, (MANIFEST.into(), text));
+    Ok((files, end))
+}
+
+/// The marks before anything runs on the target that could make them.
+fn host_marks(boot: &Boot) -> Vec<MarkInfo> {
+    let at = |name: &str, ns: u64, begins: Option<&str>| MarkInfo {
+        name: name.into(),
+        clock: COUNTER.into(),
+        at_ns: i64::try_from(ns).unwrap_or(i64::MAX),
+        begins: begins.map(str::to_owned),
+    };
+    let Some(stages) = boot.stages else {
+        // Where the firmware ends is not known, so no phase begins here.
+        return vec![at(mark::POWER_ON, 0, None)];
+    };
+    let mut marks = vec![at(mark::POWER_ON, 0, Some("firmware"))];
+    if let Some(ns) = stages.decompression_start_ns {
+        marks.push(at(mark::DECOMPRESSION_START, ns, Some("decompression")));
+    }
+    let kernel = stages.kernel_entry_ns;
+    marks.push(at(mark::KERNEL_ENTRY, kernel, Some("kernel")));
+    marks
+}
+
+/// The manifest of a boot that handed nothing out.
+fn empty(cmdline: &str) -> Manifest {
+    Manifest {
+        firstlight_capture: capture::VERSION,
+        taken_by: concat!("firstlight lab ", env!("CARGO_PKG_VERSION")).into(),
+        machine: String::new(),
+        kernel: String::new(),
+        cmdline: cmdline.to_owned(),
+        clocks: Vec::new(),
+        marks: Vec::new(),
+        sources: Vec::new(),
+    }
+}
+
+/// Writes `members` as a folder.
+///
+/// # Errors
+/// If that cannot be written.
+pub fn write(folder: &Path, members: &[Member]) -> Result<(), LabError> {
+    for (name, bytes) in members {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(io_error(parent, "cannot be made"))?;
+        }
+        fs::write(&path, bytes).map_err(io_error(&path, "cannot be written"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{digest, members};
+    use crate::machine::Boot;
+    use crate::pc::Stages;
+    use agent::capture::{ClockInfo, Manifest, Reading, SourceFile, manifest, write_tar};
+
+    fn payload() -> Vec<u8> {
+        let reading = |ticks| Reading {
+            ticks,
+            other: "monotonic".into(),
+            other_ns: 5,
+            error_ns: 1,
+        };
+        let manifest = Manifest {
+            machine: "on the target".into(),
+            clocks: vec![ClockInfo {
+                name: "counter".into(),
+                kind: "counter".into(),
+                hz: 1_000_000_000,
+                readings: vec![reading(70), reading(90)],
+            }],
+            sources: vec![SourceFile {
+                name: "kernel log".into(),
+                format: "kernel-log".into(),
+                file: "kmsg".into(),
+                clock: String::new(),
+            }],
+            ..super::empty("quiet")
+        };
+        let files = [
+            (
+                "manifest.json".into(),
+                serde_json::to_vec(&manifest).unwrap(),
+            ),
+            ("kmsg".to_owned(), b"6,0,0,-;x\n".to_vec()),
+        ];
+        let mut tar = Vec::new();
+        write_tar(&mut tar, &files).unwrap();
+        tar
+    }
+
+    fn boot() -> Boot {
+        Boot {
+            console: b"hello\n".to_vec(),
+            payload: Some(payload()),
+            stages: Some(Stages {
+                decompression_start_ns: Some(10),
+                kernel_entry_ns: 20,
+            }),
+            ..Boot::default()
+        }
+    }
+
+    #[test]
+    fn the_host_adds_its_marks_and_the_console() {
+        let (members, end) = members(&boot(), "pc", "quiet").unwrap();
+        assert_eq!(end, Some(90));
+        let names: Vec<_> = members.iter().map(|m| m.0.as_str()).collect();
+        assert_eq!(names, ["manifest.json", "kmsg", "console.log"]);
+        let manifest = manifest(&members).unwrap();
+        assert_eq!(manifest.machine, "pc");
+        assert_eq!(manifest.clocks[0].kind, "virtual");
+        let console = &manifest.sources[1];
+        assert_eq!(
+            (console.file.as_str(), console.format.as_str()),
+            ("console.log", "none")
+        );
+        let marks: Vec<_> = manifest
+            .marks
+            .iter()
+            .map(|m| (m.name.as_str(), m.at_ns, m.begins.as_deref()))
+            .collect();
+        let expected = [
+            ("power-on", 0, Some("firmware")),
+            ("decompression-start", 10, Some("decompression")),
+            ("kernel-entry", 20, Some("kernel")),
+        ];
+        assert_eq!(marks, expected);
+    }
+
+    #[test]
+    fn without_stages_no_phase_is_claimed() {
+        let boot = Boot {
+            stages: None,
+            ..boot()
+        };
+        let (members, _) = members(&boot, "pc", "").unwrap();
+        let marks = manifest(&members).unwrap().marks;
+        assert_eq!(marks.len(), 1);
+        assert_eq!(marks[0].begins, None);
+    }
+
+    #[test]
+    fn a_failed_boot_has_its_console_as_kernel_log() {
+        let boot = Boot {
+            payload: None,
+            ..boot()
+        };
+        let (members, end) = members(&boot, "pc", "quiet").unwrap();
+        let manifest = manifest(&members).unwrap();
+        assert_eq!((end, manifest.marks.len()), (None, 0));
+        assert_eq!(manifest.sources[0].format, "kernel-log");
+        assert_eq!(manifest.cmdline, "quiet");
+    }
+
+    #[test]
+    fn the_digest_knows_where_console_and_payload_part() {
+        let of = |console: &[u8], payload: Option<&[u8]>| {
+            digest(&Boot {
+                console: console.to_vec(),
+                payload: payload.map(<[u8]>::to_vec),
+                ..Boot::default()
+            })
+        };
+        assert_ne!(of(b"ab", Some(b"c")), of(b"a", Some(b"bc")));
+        assert_eq!(of(b"ab", None), of(b"ab", Some(b"")));
+        // Computed with sha256sum over the 16 + 3 bytes.
+        let expected = "43ee655579de01ca739b3f95c1c2d3f46d353b2c0df818064ea594506cdb2617";
+        assert_eq!(of(b"ab", Some(b"c")), expected);
+    }
+}

@@ -1,0 +1,153 @@
+//! What can go wrong in the lab.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why the lab could not do it. A trial that does not boot is no error: it is a
+/// result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabError {
+    /// The experiment's file cannot be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    ReadExperiment {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The experiment's file is not what it should be.
+    #[error("{name}:{line}: {why}")]
+    Experiment {
+        /// The file.
+        name: String,
+        /// Counted from 1.
+        line: usize,
+        /// A clause: what was found, what was expected.
+        why: String,
+    },
+    /// No such storage profile.
+    #[error("there is no storage profile `{name}`; there are {known}")]
+    NoProfile {
+        /// The name.
+        name: String,
+        /// The ones there are.
+        known: String,
+    },
+    /// A treatment cannot be applied.
+    #[error("the variant `{variant}`: {why}")]
+    Treatment {
+        /// The variant.
+        variant: String,
+        /// What the treatment says.
+        why: treat::TreatError,
+    },
+    /// A variant boots what another one boots.
+    #[error(
+        "the variants `{variant}` and `{other}` boot the same; \
+         take one of them out, or change its treatments"
+    )]
+    SameVariant {
+        /// The variant.
+        variant: String,
+        /// The one before it.
+        other: String,
+    },
+    /// A program that the lab runs is not installed.
+    #[error("{tool} is not installed, and {why}; `apt-get install {package}` brings it")]
+    MissingTool {
+        /// The program.
+        tool: &'static str,
+        /// The Debian package that has it.
+        package: &'static str,
+        /// What it is for.
+        why: &'static str,
+    },
+    /// A program that the lab ran failed.
+    #[error("{what} failed: {detail}")]
+    ToolFailed {
+        /// The program, and what it was to do.
+        what: String,
+        /// Its last words.
+        detail: String,
+    },
+    /// The agent's program is nowhere to be found.
+    #[error(
+        "the agent's program, firstlight-agent, is neither beside {} nor named by \
+         FIRSTLIGHT_AGENT; build it with `cargo build --release -p agent`", beside.display()
+    )]
+    NoAgent {
+        /// The program that runs.
+        beside: PathBuf,
+    },
+    /// The agent must not need libraries: there are none in an initramfs.
+    #[error(
+        "{} is linked to shared libraries, but runs where there are none; \
+         build it static with `cargo build --release -p agent`", path.display()
+    )]
+    AgentNotStatic {
+        /// The program.
+        path: PathBuf,
+    },
+    /// The kernel image is not one that the machine boots.
+    #[error("{}: {why}", path.display())]
+    Kernel {
+        /// The image.
+        path: PathBuf,
+        /// A clause: what was found, what was expected, what to do.
+        why: String,
+    },
+    /// A kernel module is not in the kernel's tree.
+    #[error(
+        "the module `{module}` is not in {}; \
+         name the module tree of exactly this kernel as `modules`", tree.display()
+    )]
+    NoModule {
+        /// Its name.
+        module: String,
+        /// The tree.
+        tree: PathBuf,
+    },
+    /// A file in the output folder is of another kind.
+    #[error("{}: {why}", path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// A clause: what was found, what to do.
+        why: String,
+    },
+    /// What is to be written into the initramfs does not fit its format.
+    #[error("the agent's configuration cannot be written: {0}")]
+    AgentConfig(#[from] agent::config::ConfigError),
+    /// The debugger connection to QEMU broke off or made no sense.
+    #[error("the debugger connection to QEMU: {0}")]
+    Debugger(String),
+    /// A file or folder could not be used.
+    #[error("{}: {what}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried, as in "cannot be written".
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Something that cannot happen did.
+    #[error("a bug, please report it: {why}")]
+    Bug {
+        /// What happened.
+        why: String,
+    },
+}
+
+/// Makes a [`LabError::Io`] of an error of the system.
+pub(crate) fn io_error<'a>(
+    path: &'a Path,
+    what: &'static str,
+) -> impl FnOnce(io::Error) -> LabError + 'a {
+    move |source| LabError::Io {
+        path: path.to_owned(),
+        what,
+        source,
+    }
+}

@@ -1,0 +1,143 @@
+//! Kernel modules: which files a module needs, in the order of loading.
+
+use crate::error::{LabError, io_error};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What depmod found out about a kernel's modules.
+#[derive(Debug)]
+pub struct Modules {
+    tree: PathBuf,
+    /// From the module's name to its file and those it needs, as `modules.dep`
+    /// names them.
+    needs: BTreeMap<String, Vec<String>>,
+    /// Names of modules that are part of the kernel image.
+    built_in: Vec<String>,
+}
+
+impl Modules {
+    /// Reads `modules.dep` and `modules.builtin` of a module tree, a folder such
+    /// as `/lib/modules/6.1.0-56-amd64`.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn read(tree: &Path) -> Result<Self, LabError> {
+        let text = |name: &str| {
+            let path = tree.join(name);
+            let why = "cannot be read; `depmod` (of kmod) writes it";
+            fs::read_to_string(&path).map_err(io_error(&path, why))
+        };
+        Ok(Self::parse(
+            tree,
+            &text("modules.dep")?,
+            &text("modules.builtin")?,
+        ))
+    }
+
+    fn parse(tree: &Path, dep: &str, builtin: &str) -> Self {
+        let mut needs = BTreeMap::new();
+        for line in dep.lines() {
+            let Some((file, others)) = line.split_once(':') else {
+                continue;
+            };
+            let files = std::iter::once(file).chain(others.split_whitespace());
+            needs.insert(name(file), files.map(str::to_owned).collect());
+        }
+        Self {
+            tree: tree.to_owned(),
+            needs,
+            built_in: builtin.lines().map(name).collect(),
+        }
+    }
+
+    /// The files to load for `wanted`, each once, what is needed first. Modules
+    /// that are built into the kernel need no file.
+    ///
+    /// # Errors
+    /// If a module is neither a file nor built in.
+    pub fn order(&self, wanted: &[&str]) -> Result<Vec<PathBuf>, LabError> {
+        let mut order: Vec<&String> = Vec::new();
+        for module in wanted {
+            let module = name(module);
+            let Some(files) = self.needs.get(&module) else {
+                if self.built_in.contains(&module) {
+                    continue;
+                }
+                return Err(LabError::NoModule {
+                    module,
+                    tree: self.tree.clone(),
+                });
+            };
+            // `modules.dep` lists, from left to right, what is needed ever more
+            // deeply: modprobe loads from the right.
+            for file in files.iter().rev() {
+                if !order.contains(&file) {
+                    order.push(file);
+                }
+            }
+        }
+        Ok(order.iter().map(|f| self.tree.join(f)).collect())
+    }
+}
+
+/// The name of a module: its file's, without `.ko` and compression; dashes are
+/// underscores.
+fn name(file: &str) -> String {
+    let base = file.rsplit('/').next().unwrap_or(file);
+    let base = base.split(".ko").next().unwrap_or(base);
+    base.replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Modules;
+    use std::path::Path;
+
+    const DEP: &str = "\
+kernel/fs/ext4/ext4.ko: kernel/lib/crc16.ko kernel/fs/mbcache.ko kernel/fs/jbd2/jbd2.ko
+kernel/fs/jbd2/jbd2.ko:
+kernel/fs/mbcache.ko:
+kernel/lib/crc16.ko:
+kernel/drivers/nvdimm/nd_pmem.ko: kernel/drivers/nvdimm/nd_btt.ko kernel/drivers/nvdimm/libnvdimm.ko
+kernel/drivers/nvdimm/nd_btt.ko: kernel/drivers/nvdimm/libnvdimm.ko
+kernel/crypto/crc32c-generic.ko.xz:
+";
+
+    fn modules() -> Modules {
+        Modules::parse(Path::new("/m"), DEP, "kernel/drivers/block/loop.ko\n")
+    }
+
+    fn order(wanted: &[&str]) -> Vec<String> {
+        let files = modules().order(wanted).unwrap();
+        let name = |f: &std::path::PathBuf| f.file_name().unwrap().to_str().unwrap().to_owned();
+        files.iter().map(name).collect()
+    }
+
+    #[test]
+    fn what_is_needed_comes_first_and_once() {
+        assert_eq!(
+            order(&["nd_pmem", "ext4", "jbd2"]),
+            [
+                "libnvdimm.ko",
+                "nd_btt.ko",
+                "nd_pmem.ko",
+                "jbd2.ko",
+                "mbcache.ko",
+                "crc16.ko",
+                "ext4.ko"
+            ]
+        );
+    }
+
+    #[test]
+    fn dashes_and_compression_do_not_matter_and_built_in_needs_no_file() {
+        assert_eq!(order(&["crc32c_generic", "loop"]), ["crc32c-generic.ko.xz"]);
+    }
+
+    #[test]
+    fn a_module_that_is_not_there_is_named() {
+        let said = modules().order(&["reiserfs"]).unwrap_err().to_string();
+        assert!(said.contains("`reiserfs`") && said.contains("/m"), "{said}");
+    }
+}

@@ -1,0 +1,157 @@
+//! The output folder: one folder a trial, and a journal of all.
+//!
+//! `trials/VARIANT/K/trial.json` is written last, by a rename: where it is, the
+//! trial is whole. `trials.jsonl` has the same objects, one a line, in the order
+//! in which trials ended. It can be cut anywhere, and is mended from the others.
+
+use crate::error::{LabError, io_error};
+use crate::trial::{self, Trial, TrialId};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// The journal's name.
+const JOURNAL: &str = "trials.jsonl";
+/// The name of a trial's own file.
+const TRIAL: &str = "trial.json";
+
+/// An output folder in use.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    journal: File,
+    lines: Vec<Trial>,
+}
+
+impl Store {
+    /// Opens or makes the folder. What is torn at the journal's end is cut off.
+    ///
+    /// # Errors
+    /// If the folder cannot be used, or another run uses it.
+    pub fn open(folder: &Path) -> Result<Self, LabError> {
+        fs::create_dir_all(folder).map_err(io_error(folder, "cannot be made"))?;
+        let path = folder.join(JOURNAL);
+        let old = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(e) => return Err(io_error(&path, "cannot be read")(e)),
+        };
+        let mut lines = Vec::new();
+        let mut good = 0;
+        for line in old.split_inclusive(|b| *b == b'\n') {
+            let whole = line.strip_suffix(b"\n");
+            let parsed = whole.and_then(|l| serde_json::from_slice::<Trial>(l).ok());
+            match parsed {
+                Some(trial) if trial.firstlight_trial == trial::VERSION => lines.push(trial),
+                Some(trial) => {
+                    return Err(LabError::Output {
+                        path,
+                        why: format!(
+                            "it holds trials of version {}, and this program writes version {}; \
+                             name another output folder",
+                            trial.firstlight_trial,
+                            trial::VERSION
+                        ),
+                    });
+                }
+                // The rest was being written when the last run ended.
+                None => break,
+            }
+            good += line.len() as u64;
+        }
+        let journal = File::options().create(true).append(true).open(&path);
+        let journal = journal.map_err(io_error(&path, "cannot be opened for writing"))?;
+        if journal.try_lock().is_err() {
+            return Err(LabError::Output {
+                path,
+                why: "another run is writing it; wait for that one, or name another folder".into(),
+            });
+        }
+        journal
+            .set_len(good)
+            .map_err(io_error(&path, "cannot be mended"))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            journal,
+            lines,
+        })
+    }
+
+    /// The output folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn folder_of(&self, id: &TrialId) -> PathBuf {
+        self.folder.join(id.folder())
+    }
+
+    /// The whole trial of the same inputs, if there is one from an earlier run.
+    #[must_use]
+    pub fn finished(&self, id: &TrialId, fingerprint: &str) -> Option<Trial> {
+        let bytes = fs::read(self.folder_of(id).join(TRIAL)).ok()?;
+        let trial: Trial = serde_json::from_slice(&bytes).ok()?;
+        let same = trial.firstlight_trial == trial::VERSION
+            && trial.id == *id
+            && trial.fingerprint == fingerprint;
+        let again = trial
+            .failure
+            .as_ref()
+            .is_some_and(|f| f.reason.depends_on_host());
+        let there = self.folder.join(&trial.capture).is_dir();
+        (same && there && !again).then_some(trial)
+    }
+
+    /// Says that a trial is whole: its own file first, then the journal.
+    ///
+    /// # Errors
+    /// If that cannot be written.
+    pub fn keep(&mut self, trial: &Trial) -> Result<(), LabError> {
+        let bug = |e: serde_json::Error| LabError::Bug { why: e.to_string() };
+        let folder = self.folder_of(&trial.id);
+        let (path, beside) = (folder.join(TRIAL), folder.join("trial.json.new"));
+        let write = || {
+            let mut file = File::create(&beside)?;
+            serde_json::to_writer_pretty(&file, trial)?;
+            file.write_all(b"\n")?;
+            file.sync_all()?;
+            fs::rename(&beside, &path)
+        };
+        write().map_err(io_error(&path, "cannot be written"))?;
+        if self.lines.contains(trial) {
+            return Ok(());
+        }
+        let mut line = serde_json::to_vec(trial).map_err(bug)?;
+        line.push(b'\n');
+        let journal = self.folder.join(JOURNAL);
+        self.journal
+            .write_all(&line)
+            .and_then(|()| self.journal.sync_all())
+            .map_err(io_error(&journal, "cannot be written"))?;
+        self.lines.push(trial.clone());
+        Ok(())
+    }
+}
+
+/// Makes a trial's folder in the output folder `out`, empty.
+///
+/// # Errors
+/// If that cannot be done.
+pub fn clear(out: &Path, id: &TrialId) -> Result<PathBuf, LabError> {
+    let folder = out.join(id.folder());
+    // First what says that the trial is whole.
+    for gone in [
+        fs::remove_file(folder.join(TRIAL)),
+        fs::remove_dir_all(&folder),
+    ] {
+        match gone {
+            Err(e) if e.kind() != ErrorKind::NotFound => {
+                return Err(io_error(&folder, "cannot be emptied")(e));
+            }
+            _ => {}
+        }
+    }
+    fs::create_dir_all(&folder).map_err(io_error(&folder, "cannot be made"))?;
+    Ok(folder)
+}

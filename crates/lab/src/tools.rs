@@ -1,0 +1,171 @@
+//! Programs that the lab runs on the host.
+
+use crate::error::LabError;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where programs lie that are not on every user's path.
+const MORE_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// The file of a program on the path.
+#[must_use]
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(MORE_FOLDERS.iter().map(PathBuf::from));
+    folders
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
+/// A call of a program: to its end, with its output.
+#[derive(Debug)]
+pub struct Tool {
+    name: &'static str,
+    package: &'static str,
+    why: &'static str,
+    command: Command,
+}
+
+impl Tool {
+    /// A call of `name`, which Debian's `package` brings; `why` completes "is
+    /// not installed, and ...".
+    #[must_use]
+    pub fn new(name: &'static str, package: &'static str, why: &'static str) -> Self {
+        let file = find(name).unwrap_or_else(|| PathBuf::from(name));
+        let mut command = Command::new(file);
+        command.stdin(Stdio::null());
+        Self {
+            name,
+            package,
+            why,
+            command,
+        }
+    }
+
+    /// More words of the call.
+    #[must_use]
+    pub fn args<S: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(words);
+        self
+    }
+
+    /// A variable of its environment.
+    #[must_use]
+    pub fn env(mut self, key: &str, value: &str) -> Self {
+        self.command.env(key, value);
+        self
+    }
+
+    /// The folder that it runs in.
+    #[must_use]
+    pub fn folder(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    /// Runs it; gives what it wrote.
+    ///
+    /// # Errors
+    /// If it is not installed, or fails.
+    pub fn run(self) -> Result<Vec<u8>, LabError> {
+        self.feed(&[])
+    }
+
+    /// Runs it with `input`; gives what it wrote.
+    ///
+    /// # Errors
+    /// If it is not installed, or fails.
+    pub fn feed(mut self, input: &[u8]) -> Result<Vec<u8>, LabError> {
+        let failed = |detail: String| LabError::ToolFailed {
+            what: self.name.to_owned(),
+            detail,
+        };
+        if !input.is_empty() {
+            self.command.stdin(Stdio::piped());
+        }
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = match self.command.spawn() {
+            Ok(child) => child,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return Err(LabError::MissingTool {
+                    tool: self.name,
+                    package: self.package,
+                    why: self.why,
+                });
+            }
+            Err(e) => return Err(failed(e.to_string())),
+        };
+        let pipe = child.stdin.take();
+        let output = std::thread::scope(|scope| {
+            // It may write before it has read all: so both at once.
+            scope.spawn(move || pipe.map(|mut pipe| pipe.write_all(input)));
+            child.wait_with_output()
+        });
+        let output = output.map_err(|e| failed(e.to_string()))?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        Err(failed(format!(
+            "{}, after it said: {}",
+            output.status,
+            last_words(&output.stderr)
+        )))
+    }
+}
+
+/// The last lines of a program's complaints, as one line.
+#[must_use]
+pub fn last_words(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<_> = text
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect();
+    match lines.len().checked_sub(3) {
+        Some(first) => lines[first..].join("; "),
+        None if lines.is_empty() => "nothing".into(),
+        None => lines.join("; "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tool, last_words};
+
+    #[test]
+    fn a_missing_program_names_its_package() {
+        let said = Tool::new("no-such-program-here", "its-package", "it is a test")
+            .run()
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            said,
+            "no-such-program-here is not installed, and it is a test; \
+             `apt-get install its-package` brings it"
+        );
+    }
+
+    #[test]
+    fn input_goes_in_and_output_comes_out() {
+        let input = vec![b'x'; 1 << 20];
+        let output = Tool::new("cat", "coreutils", "it is a test").feed(&input);
+        assert_eq!(output.unwrap(), input);
+    }
+
+    #[test]
+    fn a_failure_has_the_last_words() {
+        let said = Tool::new("sh", "dash", "it is a test")
+            .args(["-c", "echo a >&2; echo oh no >&2; exit 3"])
+            .run()
+            .unwrap_err()
+            .to_string();
+        assert!(
+            said.contains("status: 3") && said.ends_with("a; oh no"),
+            "{said}"
+        );
+        assert_eq!(last_words(b"1\n\n2\n3\n4\n"), "2; 3; 4");
+    }
+}

@@ -1,0 +1,117 @@
+//! A trial: one boot of one variant, and what came of it.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use treat::BootSpec;
+
+/// The version of `trial.json` and of the lines of `trials.jsonl`.
+pub const VERSION: u32 = 1;
+
+/// Which trial.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TrialId {
+    /// The variant's name.
+    pub variant: String,
+    /// Which innocent word was added to the command line; 0: none.
+    pub perturbation: u32,
+    /// Whether it is the second boot of the same inputs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeat: bool,
+}
+
+impl TrialId {
+    /// The trial's folder in the output folder.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        let last = match self.repeat {
+            false => self.perturbation.to_string(),
+            true => format!("{}-again", self.perturbation),
+        };
+        PathBuf::from("trials").join(&self.variant).join(last)
+    }
+}
+
+impl fmt::Display for TrialId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.variant, self.perturbation)?;
+        f.write_str(if self.repeat { " again" } else { "" })
+    }
+}
+
+/// A trial to be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Which one.
+    pub id: TrialId,
+    /// What is booted.
+    pub spec: BootSpec,
+    /// What would be booted without the perturbation.
+    pub unperturbed: BootSpec,
+}
+
+/// A finished trial: what `trial.json` holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// The format's version; always the first key.
+    pub firstlight_trial: u32,
+    /// Which one.
+    #[serde(flatten)]
+    pub id: TrialId,
+    /// SHA-256 over all inputs: the same fingerprint, the same boot.
+    pub fingerprint: String,
+    /// SHA-256 over console and payload: the same digest, the same boot seen.
+    pub digest: String,
+    /// The capture's folder, within the output folder.
+    pub capture: PathBuf,
+    /// The last time that the target read, in nanoseconds of virtual time since
+    /// reset; `None` if there is no payload.
+    pub virtual_end_ns: Option<u64>,
+    /// How long it took on the host, in seconds.
+    pub wall_s: f64,
+    /// Why it did not reach first light, if it did not.
+    pub failure: Option<Failure>,
+    /// The form of the kernel.
+    pub kernel: String,
+    /// The kernel command line.
+    pub cmdline: String,
+    /// What is doubtful about it, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Why a trial did not reach first light. That is a result too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What ended it.
+    pub reason: Reason,
+    /// One sentence.
+    pub detail: String,
+    /// The last lines of the console.
+    pub last_lines: Vec<String>,
+}
+
+/// What ended a trial that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// It took too long on the host.
+    WallLimit,
+    /// Its own clock passed the limit.
+    VirtualLimit,
+    /// The kernel panicked.
+    Panic,
+    /// The agent gave up.
+    Agent,
+    /// The machine ended without a payload, and nothing says why.
+    Ended,
+    /// The payload cannot be read.
+    Payload,
+}
+
+impl Reason {
+    /// Whether another attempt could end otherwise: the host's time is no input.
+    pub(crate) const fn depends_on_host(self) -> bool {
+        matches!(self, Self::WallLimit)
+    }
+}

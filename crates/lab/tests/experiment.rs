@@ -1,0 +1,205 @@
+//! The experiment file: what it says, and what it says when it is wrong.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use agent::config::FirstLight;
+use lab::{Experiment, Kernel, Root};
+use std::path::Path;
+
+const GOOD: &str = r#"
+firstlight_experiment = 1
+
+[base]
+machine = "pc"
+storage = "emmc"
+kernel = "debian"
+root = "debian-minimal"
+cmdline = ["console=ttyS0", "nokaslr"]
+first_light = "unit:multi-user.target"
+record = ["initcalls"]
+
+[[variant]]
+name = "quiet"
+treatments = ["cmdline+=quiet", "kernel=uncompressed"]
+
+[[variant]]
+name = "no-cron"
+treatments = ["mask=cron.service", "cmdline-=nokaslr"]
+"#;
+
+#[test]
+fn a_good_file_is_understood() {
+    let e = Experiment::parse("some/where/demo.toml", GOOD).unwrap();
+    assert_eq!(e.name, "demo");
+    assert_eq!(e.base.kernel, Kernel::Debian);
+    assert_eq!(e.base.root, Root::DebianMinimal);
+    assert_eq!(e.base.memory_mb, 1536);
+    let unit = FirstLight::Unit("multi-user.target".into());
+    assert_eq!(e.base.first_light, unit);
+    let lines: Vec<_> = e
+        .variants
+        .iter()
+        .map(|v| format!("{}: {}", v.name, v.spec.cmdline))
+        .collect();
+    let base = "console=ttyS0 nokaslr initcall_debug log_buf_len=4M";
+    assert_eq!(
+        lines,
+        [
+            format!("baseline: {base}"),
+            format!("quiet: {base} quiet"),
+            "no-cron: console=ttyS0 initcall_debug log_buf_len=4M systemd.mask=cron.service"
+                .to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn paths_are_relative_to_the_file() {
+    let text = GOOD
+        .replace("\"debian\"", "\"vmlinuz\"\nmodules = \"/lib/modules/x\"")
+        .replace("debian-minimal", "images/root.img");
+    let e = Experiment::parse("some/where/demo.toml", &text).unwrap();
+    let image = Path::new("some/where/vmlinuz").to_owned();
+    let modules = Some(Path::new("/lib/modules/x").to_owned());
+    assert_eq!(e.base.kernel, Kernel::File { image, modules });
+    let root = Path::new("some/where/images/root.img").to_owned();
+    assert_eq!(e.base.root, Root::Image(root));
+}
+
+/// What is changed in the good file, and the sentence that follows.
+const WRONG: &[(&str, &str, &str)] = &[
+    (
+        "= 1\n",
+        "= 2\n",
+        "e.toml:2: this is an experiment of version 2",
+    ),
+    (
+        "firstlight_experiment = 1",
+        "",
+        "missing field `firstlight_experiment`",
+    ),
+    (
+        "\"pc\"",
+        "\"arm\"",
+        "e.toml:5: expected the machine `pc`, found `arm`",
+    ),
+    (
+        "\"emmc\"",
+        "\"floppy\"",
+        "e.toml:6: there is no storage profile `floppy`; there are emmc",
+    ),
+    (
+        "storage =",
+        "stroage =",
+        "e.toml:6: unknown field `stroage`, expected one of",
+    ),
+    (
+        "\"emmc\"",
+        "3",
+        "e.toml:6: invalid type: integer `3`, expected a string",
+    ),
+    (
+        "\"unit:multi-user.target\"",
+        "\"login\"",
+        "e.toml:10: expected `init`, or `unit:`",
+    ),
+    (
+        "\"initcalls\"",
+        "\"probes\"",
+        "e.toml:11: expected one of `initcalls` to record",
+    ),
+    (
+        "\"nokaslr\"",
+        "\"nokaslr quiet\"",
+        "e.toml:9: `nokaslr quiet` is not one word",
+    ),
+    (
+        "\"nokaslr\"",
+        "\"console=ttyS0\"",
+        "e.toml:9: `console=ttyS0` is there twice",
+    ),
+    (
+        "\"nokaslr\"",
+        "'a=\"b'",
+        "e.toml:9: `a=\"b` opens a double quote",
+    ),
+    (
+        "\"debian-minimal\"",
+        "\"none\"",
+        "e.toml:10: expected `init`, since there is no root",
+    ),
+    (
+        "name = \"quiet\"",
+        "name = \"a/b\"",
+        "e.toml:14: `a/b` is no name for a variant",
+    ),
+    (
+        "name = \"quiet\"",
+        "name = \"baseline\"",
+        "e.toml:14: there is already a variant `baseline`",
+    ),
+    (
+        "\"mask=cron.service\"",
+        "\"mask=cron\"",
+        "e.toml:19: the treatment `mask=cron` needs",
+    ),
+    (
+        "cmdline-=nokaslr",
+        "cmdline-=splash",
+        "e.toml:19: `splash` cannot be taken",
+    ),
+    (
+        "\"cmdline+=quiet\", \"kernel=uncompressed\"",
+        "\"cmdline+=nokaslr\"",
+        "e.toml:13: the variant `quiet` boots the same as `baseline`",
+    ),
+    ("[base]", "[base", "e.toml:4:"),
+    (
+        "\"debian\"",
+        "\"debian\"\nmodules = \"m\"",
+        "e.toml:8: `modules` goes with a kernel file",
+    ),
+    (
+        "machine = \"pc\"",
+        "machine = \"pc\"\nmemory_mb = 1",
+        "e.toml:6: `memory_mb` is from",
+    ),
+    (
+        "machine = \"pc\"",
+        "machine = \"pc\"\ncpu_shift = 11",
+        "e.toml:6: `cpu_shift` is at most",
+    ),
+];
+
+#[test]
+fn what_is_wrong_gets_one_sentence_with_its_line() {
+    for (from, to, part) in WRONG {
+        assert!(GOOD.contains(from), "{from}");
+        let text = GOOD.replacen(from, to, 1);
+        let said = Experiment::parse("e.toml", &text).unwrap_err().to_string();
+        assert!(
+            said.contains(part) && said.starts_with("e.toml:"),
+            "{from} -> {to}: {said}"
+        );
+        assert!(!said.contains('\n'), "{said}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let said = Experiment::read(Path::new("no/such.toml")).unwrap_err();
+    assert!(said.to_string().starts_with("no/such.toml: cannot be read"));
+}
+
+#[test]
+fn the_experiments_that_come_with_the_program_are_good() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            Experiment::read(&path).unwrap();
+            seen += 1;
+        }
+    }
+    assert!(seen >= 2);
+}

@@ -1,0 +1,140 @@
+//! The kernel command line as words.
+
+use std::fmt;
+
+/// The words of a kernel command line, each as it is written: quotes stay.
+///
+/// The kernel splits at white space outside of double quotes
+/// (`next_arg` of `lib/cmdline.c`), and so does this.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandLine(Vec<String>);
+
+/// Why a text is not one word of a command line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WordError {
+    /// There is nothing.
+    #[error("the word is empty")]
+    Empty,
+    /// A double quote has no partner.
+    #[error("`{0}` opens a double quote that it does not close")]
+    Quote(String),
+    /// There is white space outside of quotes.
+    #[error("`{0}` is more than one word; quote its value, as in `key=\"a b\"`, or give two")]
+    Several(String),
+    /// The console and the kernel read bytes up to the first NUL.
+    #[error("`{0}` holds a control character")]
+    Control(String),
+}
+
+/// Everything behind this word is for init, not for the kernel.
+const END: &str = "--";
+
+impl CommandLine {
+    /// Splits a command line.
+    ///
+    /// # Errors
+    /// If a double quote is not closed, or a control character is in it.
+    pub fn parse(text: &str) -> Result<Self, WordError> {
+        let mut words = Vec::new();
+        let mut word = String::new();
+        let mut quoted = false;
+        for c in text.trim_end().chars() {
+            match c {
+                '"' => {
+                    quoted = !quoted;
+                    word.push(c);
+                }
+                ' ' | '\t' | '\n' if !quoted => {
+                    if !word.is_empty() {
+                        words.push(std::mem::take(&mut word));
+                    }
+                }
+                c if c.is_control() => return Err(WordError::Control(text.to_owned())),
+                c => word.push(c),
+            }
+        }
+        if quoted {
+            return Err(WordError::Quote(word));
+        }
+        if !word.is_empty() {
+            words.push(word);
+        }
+        Ok(Self(words))
+    }
+
+    /// The words, in order.
+    #[must_use]
+    pub fn words(&self) -> &[String] {
+        &self.0
+    }
+
+    /// Whether the kernel gets `word`: words behind `--` are init's.
+    #[must_use]
+    pub fn contains(&self, word: &str) -> bool {
+        self.0.iter().take(self.end()).any(|w| w == word)
+    }
+
+    /// Adds `word` behind the kernel's last; says where, or `None` if it is
+    /// already there.
+    pub fn add(&mut self, word: &str) -> Option<usize> {
+        if self.contains(word) {
+            return None;
+        }
+        let at = self.end();
+        self.0.insert(at, word.to_owned());
+        Some(at)
+    }
+
+    /// Takes all `word`s away; says where they were, first to last.
+    pub(crate) fn remove(&mut self, word: &str) -> Vec<usize> {
+        let places = self.0.iter().enumerate();
+        let places = places.filter(|(_, w)| *w == word).map(|(i, _)| i).collect();
+        self.0.retain(|w| w != word);
+        places
+    }
+
+    /// Takes `word` away from place `at`; false if it is not there.
+    pub(crate) fn take(&mut self, at: usize, word: &str) -> bool {
+        let there = self.0.get(at).is_some_and(|w| w == word);
+        if there {
+            self.0.remove(at);
+        }
+        there
+    }
+
+    /// Puts `word` at place `at`; false if there is no such place.
+    pub(crate) fn put(&mut self, at: usize, word: &str) -> bool {
+        let possible = at <= self.0.len();
+        if possible {
+            self.0.insert(at, word.to_owned());
+        }
+        possible
+    }
+
+    fn end(&self) -> usize {
+        self.0.iter().position(|w| w == END).unwrap_or(self.0.len())
+    }
+}
+
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(" "))
+    }
+}
+
+/// Checks that `text` is exactly one word.
+pub(crate) fn check_word(text: &str) -> Result<(), WordError> {
+    let line = CommandLine::parse(text)?;
+    match line.words() {
+        [] => Err(WordError::Empty),
+        [word] if word == text => Ok(()),
+        _ => Err(WordError::Several(text.to_owned())),
+    }
+}
+
+/// What stands before the first `=`; dashes and underscores are the same to
+/// the kernel.
+pub(crate) fn key(word: &str) -> String {
+    let key = word.split('=').next().unwrap_or(word);
+    key.replace('-', "_")
+}

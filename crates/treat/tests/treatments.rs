@@ -1,0 +1,156 @@
+//! Treatments: parsing, plans, apply and undo.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use treat::{BootSpec, CommandLine, KernelForm, TreatError, Treatment, WordError};
+
+fn spec(cmdline: &str) -> BootSpec {
+    BootSpec {
+        kernel: KernelForm::Image,
+        cmdline: CommandLine::parse(cmdline).unwrap(),
+    }
+}
+
+/// Command lines with all that is odd about them.
+const LINES: &[&str] = &[
+    "",
+    "quiet",
+    "console=ttyS0 quiet",
+    "quiet root=/dev/sda1 quiet",
+    "dyndbg=\"file drivers/usb/* +p\" quiet",
+    "console=ttyS0 -- quiet single",
+    "a=\"x y\"z quiet  b",
+];
+
+#[test]
+fn apply_and_undo_is_identity() {
+    for line in LINES {
+        for text in [
+            "cmdline+=quiet",
+            "cmdline+=dyndbg=\"module ext4 +p\"",
+            "cmdline-=quiet",
+            "mask=cron.service",
+            "kernel=uncompressed",
+            "kernel=image",
+        ] {
+            let before = spec(line);
+            let treatment = Treatment::parse(text).unwrap();
+            assert_eq!(treatment.to_string(), text);
+            match treatment.apply(&before) {
+                Ok((after, undo)) => {
+                    assert_eq!(undo.apply(&after).unwrap(), before, "{text} on {line}");
+                }
+                Err(TreatError::NotThere { .. }) => {
+                    assert!(text.starts_with("cmdline-=") && !line.contains("quiet"));
+                }
+                Err(other) => panic!("{text} on {line}: {other}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_command_line_is_split_as_the_kernel_splits_it() {
+    let line = CommandLine::parse(" a  b=\"c d\" \"e=f g\"\th ").unwrap();
+    assert_eq!(line.words(), ["a", "b=\"c d\"", "\"e=f g\"", "h"]);
+    assert_eq!(line.to_string(), "a b=\"c d\" \"e=f g\" h");
+}
+
+#[test]
+fn words_are_added_before_those_for_init() {
+    let (after, _) = Treatment::parse("cmdline+=quiet")
+        .unwrap()
+        .apply(&spec("a -- quiet"))
+        .unwrap();
+    assert_eq!(after.cmdline.to_string(), "a quiet -- quiet");
+}
+
+#[test]
+fn only_whole_words_are_taken_away() {
+    let (after, _) = Treatment::parse("cmdline-=quiet")
+        .unwrap()
+        .apply(&spec("quiet=1 quiet a=\"b quiet c\""))
+        .unwrap();
+    assert_eq!(after.cmdline.to_string(), "quiet=1 a=\"b quiet c\"");
+}
+
+#[test]
+fn a_mask_is_a_word_of_systemd() {
+    let mask = Treatment::parse("mask=cron.service").unwrap();
+    let (after, _) = mask.apply(&spec("a")).unwrap();
+    assert_eq!(after.cmdline.to_string(), "a systemd.mask=cron.service");
+}
+
+#[test]
+fn plans_say_before_and_after() {
+    for (text, line, plan) in [
+        (
+            "cmdline+=quiet",
+            "a",
+            "the kernel command line gets `quiet`, which it did not have",
+        ),
+        (
+            "cmdline+=quiet",
+            "a quiet",
+            "`quiet` is already on the kernel command line: nothing changes",
+        ),
+        (
+            "cmdline+=loglevel=3",
+            "loglevel=8",
+            "the kernel command line gets `loglevel=3` behind `loglevel=8`",
+        ),
+        (
+            "cmdline-=quiet",
+            "quiet a quiet",
+            "the kernel command line loses `quiet`, 2 times",
+        ),
+        (
+            "kernel=image",
+            "a",
+            "the kernel is already booted as image: nothing changes",
+        ),
+    ] {
+        let treatment = Treatment::parse(text).unwrap();
+        assert_eq!(treatment.plan(&spec(line)), plan);
+    }
+}
+
+#[test]
+fn what_is_no_treatment_gets_a_sentence() {
+    for (text, part) in [
+        ("quiet", "`quiet` is no treatment; there are"),
+        ("kernel=zstd", "is no treatment"),
+        ("cmdline+=", "the word is empty"),
+        ("cmdline+=a b", "more than one word"),
+        ("cmdline+= a", "more than one word"),
+        ("cmdline+=a=\"b", "does not close"),
+        ("cmdline+=a\u{7}", "control character"),
+        ("mask=cron", "full name, such as `cron.service`"),
+        ("mask=.service", "full name"),
+        ("mask=a b.service", "full name"),
+    ] {
+        let said = Treatment::parse(text).unwrap_err().to_string();
+        assert!(said.contains(part), "{text}: {said}");
+    }
+    assert_eq!(
+        CommandLine::parse("a \"b"),
+        Err(WordError::Quote("\"b".into()))
+    );
+}
+
+#[test]
+fn a_later_change_stops_an_undo() {
+    let (after, undo) = Treatment::parse("cmdline+=quiet")
+        .unwrap()
+        .apply(&spec("a"))
+        .unwrap();
+    let (later, _) = Treatment::parse("cmdline-=quiet")
+        .unwrap()
+        .apply(&after)
+        .unwrap();
+    let said = undo.apply(&later).unwrap_err().to_string();
+    assert!(said.contains("changed again since"), "{said}");
+}
