@@ -1,9 +1,175 @@
-//! Not there yet.
-use crate::{args::LabRun, out::Out};
-use anyhow::{Result, bail};
-pub fn run(_: &LabRun, _: &mut Out) -> Result<()> {
-    bail!("the lab is not part of this build yet")
+//! `firstlight lab`: boots that are compared.
+
+use crate::args::{LabRun, Reading};
+use crate::input;
+use crate::out::Out;
+use crate::progress;
+use analysis::{ExactPair, Options};
+use anyhow::{Context, Result, bail};
+use lab::{Event, ExactCheck, Experiment, Outcome, Trial, TrialId};
+use record::{ClockKind, Record};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The version of the file of results.
+const RESULT: &str = "result.json";
+
+/// How many boots a variant gets where nothing is said.
+const ENSEMBLE: u32 = 3;
+
+pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
+    let experiment = Experiment::read(&args.experiment)?;
+    let options = lab::Options {
+        out: args.out.clone(),
+        jobs: args.jobs,
+        ensemble: args.ensemble.map_or(ENSEMBLE, std::num::NonZeroU32::get),
+        check_exact: args.check_exact,
+    };
+    let outcome = boot(&experiment, &options)?;
+    let compared = compare(&outcome, &args.out)?;
+    let json = views::json::text(&views::json::lab(&compared));
+    super::report::write(&args.out.join(RESULT), &json)?;
+    let text = if out.json { json } else { views::terminal::lab(&compared, &out.style) };
+    out.text(&text)?;
+    out.flush()?;
+    for trial in outcome.trials.iter().filter(|t| t.failure.is_some()) {
+        anstream::eprintln!("{}", failed(trial));
+    }
+    if let Some(pair) = compared.exact.iter().find(|p| p.difference.is_some()) {
+        let difference = pair.difference.as_deref().unwrap_or_default();
+        bail!("{} is not exact: {difference}", pair.variant);
+    }
+    Ok(())
 }
-pub fn doctor(_: &mut Out) -> Result<()> {
-    bail!("the lab is not part of this build yet")
+
+/// Runs an experiment, showing how far it is.
+pub fn boot(experiment: &Experiment, options: &lab::Options) -> Result<Outcome> {
+    let mut shown = Shown::default();
+    let outcome = lab::run(experiment, options, &mut |event| shown.event(&event));
+    progress::clear();
+    Ok(outcome?)
+}
+
+/// What is going on, in one line at the bottom and a line for each trial.
+#[derive(Default)]
+struct Shown {
+    trials: usize,
+    ended: usize,
+    running: BTreeMap<TrialId, String>,
+}
+
+impl Shown {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Planned { trials, reused, jobs } => {
+                self.trials = *trials;
+                let reused = match reused {
+                    0 => String::new(),
+                    n => format!(", {n} of them done already"),
+                };
+                progress::done(&format!("{trials} boots, {jobs} at once{reused}"), true);
+            }
+            Event::PowerOn { trial } => {
+                self.running.insert(trial.clone(), "power on".to_owned());
+            }
+            Event::Console { trial, last_line, .. } => {
+                self.running.insert(trial.clone(), last_line.clone());
+            }
+            Event::Finished { trial, reused } => {
+                self.ended += 1;
+                self.running.remove(&trial.id);
+                let how = match (&trial.failure, reused) {
+                    (Some(f), _) => format!("failed: {}", f.detail),
+                    (None, true) => "done already".to_owned(),
+                    (None, false) => format!("booted in {:.0} s", trial.wall_s),
+                };
+                let digest = trial.digest.get(..12).unwrap_or_default();
+                let count = format!("[{}/{}]", self.ended, self.trials);
+                progress::done(&format!("{count:>7} {:<28} {digest}  {how}", trial.id.to_string()), true);
+            }
+            Event::Note { text } => progress::done(text, true),
+        }
+        let running: Vec<String> = self.running.iter().map(|(id, line)| format!("{id}: {line}")).collect();
+        if !running.is_empty() {
+            progress::say(format!("{}/{}  {}", self.ended, self.trials, running.join("  |  ")));
+        }
+    }
+}
+
+/// What the trials say: their captures are read and compared.
+pub fn compare(outcome: &Outcome, out: &Path) -> Result<analysis::Experiment> {
+    let mut trials = Vec::new();
+    let mut clock = ClockKind::Virtual;
+    for trial in &outcome.trials {
+        let capture = out.join(&trial.capture);
+        let first_light = match trial.failure {
+            Some(_) => None,
+            None => {
+                let record = record(&capture)?;
+                clock = record.clock().map_or(clock, |c| c.kind);
+                analysis::phases_with(&record, &Options::default()).first_light.map(|f| f.at)
+            }
+        };
+        trials.push(analysis::Trial {
+            variant: trial.id.variant.clone(),
+            perturbation: trial.id.perturbation,
+            digest: trial.digest.clone(),
+            first_light,
+            capture: capture.display().to_string(),
+        });
+    }
+    let mut compared = analysis::experiment(clock, lab::BASELINE, trials)?;
+    compared.exact = outcome.exact.iter().map(pair).collect();
+    Ok(compared)
+}
+
+/// The record of a trial's capture.
+pub fn record(capture: &Path) -> Result<Record> {
+    input::boot(&[PathBuf::from(capture)], &Reading::default())
+        .with_context(|| format!("the trial in {}", capture.display()))
+}
+
+fn pair(check: &ExactCheck) -> ExactPair {
+    let difference = check.difference.as_ref().map(|d| {
+        format!(
+            "{} differs first at byte {} (line {}): `{}` against `{}`",
+            d.file, d.byte, d.line, d.lines[0], d.lines[1]
+        )
+    });
+    ExactPair {
+        variant: check.variant.clone(),
+        digests: check.digests.clone(),
+        difference,
+    }
+}
+
+/// A failed trial, with the end of its console.
+fn failed(trial: &Trial) -> String {
+    let Some(failure) = &trial.failure else {
+        return String::new();
+    };
+    let mut text = format!("{} did not come to first light: {}", trial.id, failure.detail);
+    for line in &failure.last_lines {
+        text.push_str("\n    ");
+        text.push_str(line);
+    }
+    text
+}
+
+pub fn doctor(out: &mut Out) -> Result<()> {
+    let checks: Vec<views::Check> = lab::doctor()
+        .into_iter()
+        .map(|c| views::Check {
+            name: c.what,
+            ok: c.ok,
+            found: Some(c.detail),
+            advice: (!c.how_to_get_it.is_empty()).then_some(c.how_to_get_it),
+        })
+        .collect();
+    let text = if out.json {
+        views::json::text(&views::json::doctor(&checks))
+    } else {
+        views::terminal::doctor(&checks, &out.style)
+    };
+    out.text(&text)
 }
