@@ -1,6 +1,197 @@
-//! Not there yet.
-use crate::{args::Demo, out::Out};
-use anyhow::{Result, bail};
-pub fn run(_: &Demo, _: &mut Out) -> Result<()> {
-    bail!("the lab is not part of this build yet")
+//! `firstlight demo`: the whole loop on a real Debian.
+//!
+//! Boot it, explain it, take what the findings of that very boot recommend,
+//! boot that, and prove what it brought.
+
+use crate::args::Demo;
+use crate::out::Out;
+use crate::verbs::{lab as lab_verb, report, show};
+use analysis::{Finding, Options};
+use anyhow::{Context, Result, bail};
+use lab::{BASELINE, Experiment};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// What is booted; the variants are added when the findings are known.
+const BASE: &str = include_str!("demo.toml");
+
+/// The file in the output folder that says that the folder is the demo's.
+const EXPERIMENT: &str = "experiment.toml";
+
+/// Where the digests of the last demo stand, for the next one to compare.
+const DIGESTS: &str = "digests.txt";
+
+/// At most this many findings are tried, the largest expected saving first.
+const TRIED: usize = 3;
+
+/// Boots of each variant: one as it is, the others innocently perturbed.
+const ENSEMBLE: u32 = 2;
+
+pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
+    let dir = &args.out;
+    let last = make_room(dir)?;
+    let json = out.json;
+
+    say(
+        out,
+        "1. Boot a minimal Debian, as it is, twice: the second boot must be the same",
+    )?;
+    let file = dir.join(EXPERIMENT);
+    write(&file, BASE)?;
+    let twice = options(dir, 1, true);
+    let first = lab_verb::boot(&Experiment::read(&file)?, &twice, true)?;
+    let compared = lab_verb::compare(&first, dir)?;
+    if let Some(difference) = compared.exact.iter().find_map(|p| p.difference.as_ref()) {
+        bail!("the second boot was not the same: {difference}");
+    }
+    let baseline = lab_verb::record(&dir.join(&first.trials[0].capture))?;
+
+    say(out, "2. Explain it")?;
+    if !json {
+        show::print(&baseline, &Options::default(), out)?;
+    }
+
+    let findings = analysis::findings(&baseline);
+    let tried: Vec<&Finding> = findings
+        .iter()
+        .filter(|f| f.treatment.is_some())
+        .take(TRIED)
+        .collect();
+    say(out, "3. Change what the findings say, and prove it")?;
+    write(&file, &with_variants(&tried))?;
+    let experiment = Experiment::read(&file)?;
+    for variant in &experiment.variants {
+        for treatment in &variant.treatments {
+            say_line(out, &format!("{:<24} {treatment}", variant.name))?;
+        }
+    }
+    let outcome = lab_verb::boot(&experiment, &options(dir, ENSEMBLE, false), true)?;
+    let mut result = lab_verb::compare(&outcome, dir)?;
+    result.exact = compared.exact;
+
+    let best = result.best().map(|v| v.variant.clone());
+    let best = match &best {
+        Some(name) => {
+            let same = |t: &&lab::Trial| t.id.variant == *name && t.id.perturbation == 0;
+            let trial = outcome
+                .trials
+                .iter()
+                .find(same)
+                .context("the best variant has no trial")?;
+            Some((name.as_str(), lab_verb::record(&dir.join(&trial.capture))?))
+        }
+        None => None,
+    };
+    let page = dir.join("boot.html");
+    let beside = best.as_ref().map(|(name, record)| (*name, record));
+    let html = report::page(
+        (BASELINE, &baseline),
+        beside,
+        Some(result.clone()),
+        &Options::default(),
+    )?;
+    report::write(&page, &html)?;
+    let digests = digests(&outcome, dir)?;
+    if json {
+        return out.text(&views::json::text(&views::json::lab(&result)));
+    }
+    out.text(&views::terminal::lab(&result, &out.style))?;
+    say(out, "4. Look at it")?;
+    say_line(out, &format!("page:      {}", page.display()))?;
+    say_line(out, &format!("captures:  {}", dir.join("trials").display()))?;
+    say_line(
+        out,
+        &format!("again:     firstlight lab run {} --out DIR", file.display()),
+    )?;
+    match last {
+        Some(last) if last == digests => say_line(out, "The last demo here gave the same digests."),
+        Some(_) => say_line(
+            out,
+            "The last demo here gave other digests: something that goes in has changed.",
+        ),
+        None => Ok(()),
+    }
+}
+
+fn options(dir: &Path, ensemble: u32, check_exact: bool) -> lab::Options {
+    lab::Options {
+        out: dir.to_owned(),
+        jobs: None,
+        ensemble,
+        check_exact,
+    }
+}
+
+/// Makes the output folder, and takes away what an earlier demo left in it;
+/// gives the digests of that one. Anybody else's folder is left alone.
+fn make_room(dir: &Path) -> Result<Option<String>> {
+    let shown = dir.display();
+    let last = std::fs::read_to_string(dir.join(DIGESTS)).ok();
+    if dir.exists() {
+        let empty = std::fs::read_dir(dir)
+            .with_context(|| format!("{shown}: cannot be read"))?
+            .next()
+            .is_none();
+        if !empty && !dir.join(EXPERIMENT).is_file() {
+            bail!("{shown}: is there already and is not a demo's folder; name another with --out");
+        }
+        std::fs::remove_dir_all(dir).with_context(|| format!("{shown}: cannot be emptied"))?;
+    }
+    std::fs::create_dir_all(dir).with_context(|| format!("{shown}: cannot be made"))?;
+    Ok(last)
+}
+
+/// The experiment with a variant for each finding, and one for all together.
+fn with_variants(tried: &[&Finding]) -> String {
+    let mut text = BASE.to_owned();
+    let mut all = Vec::new();
+    let mut variant = |name: &str, why: &str, treatments: &[String]| {
+        let list: Vec<String> = treatments.iter().map(|t| format!("\"{t}\"")).collect();
+        write!(
+            text,
+            "\n# {why}.\n[[variant]]\nname = \"{name}\"\ntreatments = [{}]\n",
+            list.join(", ")
+        )
+        .ok();
+    };
+    for finding in tried {
+        let treatments: Vec<String> = finding.treatment.iter().cloned().collect();
+        all.extend(treatments.iter().cloned());
+        variant(finding.id, &finding.title, &treatments);
+    }
+    if tried.len() > 1 {
+        variant("all", "All of them together", &all);
+    }
+    text
+}
+
+/// The digests of all trials, kept for the next demo.
+fn digests(outcome: &lab::Outcome, dir: &Path) -> Result<String> {
+    let lines = outcome
+        .trials
+        .iter()
+        .map(|t| format!("{}  {}\n", t.digest, t.id));
+    let digests: String = lines.collect();
+    write(&dir.join(DIGESTS), &digests)?;
+    Ok(digests)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))
+}
+
+fn say(out: &mut Out, what: &str) -> Result<()> {
+    if out.json {
+        return Ok(());
+    }
+    out.text(&format!("\n== {what}\n\n"))?;
+    out.flush()
+}
+
+fn say_line(out: &mut Out, what: &str) -> Result<()> {
+    if out.json {
+        return Ok(());
+    }
+    out.text(&format!("  {what}\n"))?;
+    out.flush()
 }

@@ -25,11 +25,15 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
         ensemble: args.ensemble.map_or(ENSEMBLE, std::num::NonZeroU32::get),
         check_exact: args.check_exact,
     };
-    let outcome = boot(&experiment, &options)?;
+    let outcome = boot(&experiment, &options, false)?;
     let compared = compare(&outcome, &args.out)?;
     let json = views::json::text(&views::json::lab(&compared));
     super::report::write(&args.out.join(RESULT), &json)?;
-    let text = if out.json { json } else { views::terminal::lab(&compared, &out.style) };
+    let text = if out.json {
+        json
+    } else {
+        views::terminal::lab(&compared, &out.style)
+    };
     out.text(&text)?;
     out.flush()?;
     for trial in outcome.trials.iter().filter(|t| t.failure.is_some()) {
@@ -42,9 +46,13 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// Runs an experiment, showing how far it is.
-pub fn boot(experiment: &Experiment, options: &lab::Options) -> Result<Outcome> {
-    let mut shown = Shown::default();
+/// Runs an experiment, showing how far it is: on a terminal, or, if `always`,
+/// with a line a trial on any other standard error too.
+pub fn boot(experiment: &Experiment, options: &lab::Options, always: bool) -> Result<Outcome> {
+    let mut shown = Shown {
+        always,
+        ..Shown::default()
+    };
     let outcome = lab::run(experiment, options, &mut |event| shown.event(&event));
     progress::clear();
     Ok(outcome?)
@@ -53,6 +61,7 @@ pub fn boot(experiment: &Experiment, options: &lab::Options) -> Result<Outcome> 
 /// What is going on, in one line at the bottom and a line for each trial.
 #[derive(Default)]
 struct Shown {
+    always: bool,
     trials: usize,
     ended: usize,
     running: BTreeMap<TrialId, String>,
@@ -61,18 +70,27 @@ struct Shown {
 impl Shown {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Planned { trials, reused, jobs } => {
+            Event::Planned {
+                trials,
+                reused,
+                jobs,
+            } => {
                 self.trials = *trials;
                 let reused = match reused {
                     0 => String::new(),
                     n => format!(", {n} of them done already"),
                 };
-                progress::done(&format!("{trials} boots, {jobs} at once{reused}"), true);
+                progress::done(
+                    &format!("{trials} boots, {jobs} at once{reused}"),
+                    self.always,
+                );
             }
             Event::PowerOn { trial } => {
                 self.running.insert(trial.clone(), "power on".to_owned());
             }
-            Event::Console { trial, last_line, .. } => {
+            Event::Console {
+                trial, last_line, ..
+            } => {
                 self.running.insert(trial.clone(), last_line.clone());
             }
             Event::Finished { trial, reused } => {
@@ -85,13 +103,25 @@ impl Shown {
                 };
                 let digest = trial.digest.get(..12).unwrap_or_default();
                 let count = format!("[{}/{}]", self.ended, self.trials);
-                progress::done(&format!("{count:>7} {:<28} {digest}  {how}", trial.id.to_string()), true);
+                progress::done(
+                    &format!("{count:>7} {:<28} {digest}  {how}", trial.id.to_string()),
+                    self.always,
+                );
             }
-            Event::Note { text } => progress::done(text, true),
+            Event::Note { text } => progress::done(text, self.always),
         }
-        let running: Vec<String> = self.running.iter().map(|(id, line)| format!("{id}: {line}")).collect();
+        let running: Vec<String> = self
+            .running
+            .iter()
+            .map(|(id, line)| format!("{id}: {line}"))
+            .collect();
         if !running.is_empty() {
-            progress::say(format!("{}/{}  {}", self.ended, self.trials, running.join("  |  ")));
+            progress::say(format!(
+                "{}/{}  {}",
+                self.ended,
+                self.trials,
+                running.join("  |  ")
+            ));
         }
     }
 }
@@ -107,7 +137,9 @@ pub fn compare(outcome: &Outcome, out: &Path) -> Result<analysis::Experiment> {
             None => {
                 let record = record(&capture)?;
                 clock = record.clock().map_or(clock, |c| c.kind);
-                analysis::phases_with(&record, &Options::default()).first_light.map(|f| f.at)
+                analysis::phases_with(&record, &Options::default())
+                    .first_light
+                    .map(|f| f.at)
             }
         };
         trials.push(analysis::Trial {
@@ -148,7 +180,10 @@ fn failed(trial: &Trial) -> String {
     let Some(failure) = &trial.failure else {
         return String::new();
     };
-    let mut text = format!("{} did not come to first light: {}", trial.id, failure.detail);
+    let mut text = format!(
+        "{} did not come to first light: {}",
+        trial.id, failure.detail
+    );
     for line in &failure.last_lines {
         text.push_str("\n    ");
         text.push_str(line);
