@@ -156,7 +156,6 @@ fn plan(experiment: &Experiment, options: &Options) -> Vec<Plan> {
                         repeat,
                     },
                     spec,
-                    unperturbed: variant.spec.clone(),
                 });
             }
         }
