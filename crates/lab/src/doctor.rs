@@ -103,10 +103,14 @@ fn kvm() -> Check {
 
 fn cache() -> Check {
     let place = Cache::place();
-    let shown = place.display();
-    let found = match Cache::open() {
-        Ok(_) => Ok(shown.to_string()),
-        Err(e) => Err(e.to_string()),
+    // The nearest folder that is there already is the one to be written to.
+    let there = place.ancestors().find(|folder| folder.is_dir());
+    let writable =
+        there.is_some_and(|folder| fs::metadata(folder).is_ok_and(|m| !m.permissions().readonly()));
+    let found = match (there, writable) {
+        (Some(folder), true) if folder == place => Ok(place.display().to_string()),
+        (Some(_), true) => Ok(format!("{}, made when it is needed", place.display())),
+        _ => Err(format!("{} cannot be made", place.display())),
     };
     check("cache", found, "set FIRSTLIGHT_CACHE to a folder of yours")
 }
@@ -152,4 +156,21 @@ fn memory() -> Check {
         found,
         "run with fewer jobs, or smaller `memory_mb`",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::doctor;
+
+    #[test]
+    fn everything_has_a_detail_and_a_way_to_get_it() {
+        let checks = doctor();
+        assert!(checks.len() > 10);
+        for c in &checks {
+            assert!(!c.detail.is_empty() && !c.how_to_get_it.is_empty(), "{c:?}");
+        }
+        let qemu = checks.first().unwrap();
+        assert_eq!(qemu.what, "qemu-system-x86_64");
+        assert_eq!(qemu.ok, qemu.detail.contains("version"), "{qemu:?}");
+    }
 }

@@ -156,7 +156,6 @@ fn plan(experiment: &Experiment, options: &Options) -> Vec<Plan> {
                         repeat,
                     },
                     spec,
-                    unperturbed: variant.spec.clone(),
                 });
             }
         }
@@ -209,6 +208,10 @@ fn boot_all(
                         return;
                     };
                     let ended = Box::new(boot_one(machine, plan, out, &send));
+                    if ended.is_err() {
+                        // What runs may end; nothing new begins.
+                        queue().clear();
+                    }
                     if send.send(Message::Ended(i, ended)).is_err() {
                         return;
                     }
@@ -236,7 +239,6 @@ fn boot_all(
                 }),
             };
             if kept.is_err() {
-                // What runs may end; nothing new begins.
                 queue().clear();
                 done = done.and(kept);
             }

@@ -46,8 +46,6 @@ pub struct Plan {
     pub id: TrialId,
     /// What is booted.
     pub spec: BootSpec,
-    /// What would be booted without the perturbation.
-    pub unperturbed: BootSpec,
 }
 
 /// A finished trial: what `trial.json` holds.
