@@ -97,7 +97,10 @@ fn test() -> Result<()> {
 
 /// The boots that the corpus keeps, as `experiments/corpus.toml` makes them:
 /// (variant, name in the corpus).
-const CORPUS: [(&str, &str); 2] = [("baseline", "v1-baseline"), ("no-crypto-tests", "v1-no-crypto-tests")];
+const CORPUS: [(&str, &str); 2] = [
+    ("baseline", "v1-baseline"),
+    ("no-crypto-tests", "v1-no-crypto-tests"),
+];
 
 fn bless() -> Result<()> {
     step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;

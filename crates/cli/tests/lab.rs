@@ -24,7 +24,7 @@ fn two_boots_of_the_same_inputs_are_the_same_to_the_byte() {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("smoke");
     let dir = out.to_str().unwrap();
-    let run = ["lab", "run", "experiments/smoke.toml", "--check-exact", "--ensemble", "1"];
+    let run = ["lab", "run", "experiments/smoke.toml", "--check-exact"];
     let lab = json(&[&run[..], &["--out", dir, "--json"]].concat());
     assert_eq!(lab["clock"], "virtual");
     let exact = &lab["exact"][0];
@@ -35,7 +35,10 @@ fn two_boots_of_the_same_inputs_are_the_same_to_the_byte() {
     let capture = lab["trials"][0]["capture"].as_str().unwrap();
     let show = json(&["show", "--json", capture]);
     assert_eq!(show["zero"], "power-on");
-    assert_eq!(show["first_light"]["at_ns"], lab["trials"][0]["first_light_ns"]);
+    assert_eq!(
+        show["first_light"]["at_ns"],
+        lab["trials"][0]["first_light_ns"]
+    );
     let phases: Vec<&str> = show["phases"]
         .as_array()
         .unwrap()
@@ -67,10 +70,23 @@ fn the_doctor_says_of_each_thing_how_to_get_it() {
 fn an_experiment_that_is_wrong_says_where() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("bad.toml");
-    std::fs::write(&path, "firstlight_experiment = 1\n[base]\nmachine = \"pdp11\"\n").unwrap();
+    std::fs::write(
+        &path,
+        "firstlight_experiment = 1\n[base]\nmachine = \"pdp11\"\n",
+    )
+    .unwrap();
     let dir = scratch.path().join("out");
-    let out = firstlight(&["lab", "run", path.to_str().unwrap(), "--out", dir.to_str().unwrap()]);
+    let out = firstlight(&[
+        "lab",
+        "run",
+        path.to_str().unwrap(),
+        "--out",
+        dir.to_str().unwrap(),
+    ]);
     assert_eq!(out.status.code(), Some(2));
     let text = String::from_utf8(out.stderr).unwrap();
-    assert!(text.contains("bad.toml") && text.lines().count() == 1, "{text}");
+    assert!(
+        text.contains("bad.toml") && text.lines().count() == 1,
+        "{text}"
+    );
 }

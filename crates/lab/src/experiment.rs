@@ -3,6 +3,7 @@
 use crate::error::LabError;
 use agent::config::FirstLight;
 use serde::Deserialize;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use treat::{BootSpec, CommandLine, KernelForm, Treatment};
 
@@ -45,6 +46,8 @@ pub struct Base {
     pub limit_virtual_s: Option<u32>,
     /// A trial that takes longer, in seconds of the host, is ended.
     pub limit_wall_s: u32,
+    /// How many boots each variant gets, if nobody says otherwise.
+    pub ensemble: NonZeroU32,
 }
 
 /// Where the kernel comes from.
@@ -113,6 +116,8 @@ struct BaseFile {
     limit_virtual_s: Option<u32>,
     #[serde(default = "limit_wall_s")]
     limit_wall_s: u32,
+    #[serde(default = "ensemble")]
+    ensemble: NonZeroU32,
 }
 
 #[derive(Debug, Deserialize)]
@@ -132,6 +137,12 @@ fn cpu_shift() -> toml::Spanned<u8> {
 
 const fn limit_wall_s() -> u32 {
     600
+}
+
+/// One boot as it is and two perturbed ones: the least that shows a spread that
+/// is not one step of a timer.
+const fn ensemble() -> NonZeroU32 {
+    const { NonZeroU32::new(3).unwrap() }
 }
 
 /// What `record` can ask for, and the words that bring it.
@@ -270,6 +281,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             first_light,
             limit_virtual_s: file.limit_virtual_s,
             limit_wall_s: file.limit_wall_s,
+            ensemble: file.ensemble,
         };
         let baseline = Variant {
             name: BASELINE.to_owned(),

@@ -14,15 +14,12 @@ use std::path::{Path, PathBuf};
 /// The version of the file of results.
 const RESULT: &str = "result.json";
 
-/// How many boots a variant gets where nothing is said.
-const ENSEMBLE: u32 = 3;
-
 pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
     let experiment = Experiment::read(&args.experiment)?;
     let options = lab::Options {
         out: args.out.clone(),
         jobs: args.jobs,
-        ensemble: args.ensemble.map_or(ENSEMBLE, std::num::NonZeroU32::get),
+        ensemble: args.ensemble.unwrap_or(experiment.base.ensemble).get(),
         check_exact: args.check_exact,
     };
     let outcome = boot(&experiment, &options, false)?;
