@@ -115,6 +115,10 @@ pub fn phases(record: &Record) -> Phases {
 /// that saw the same moment a little later. So no length is ever negative. A
 /// phase of no length is left out. A phase that begins after first light is
 /// left out too: the boot was over.
+///
+/// The kernel begins at its first instruction where that was seen
+/// (`kernel-entry`). A mark of its log before that comes from a clock that is
+/// not known so well, and begins nothing.
 #[must_use]
 pub fn phases_with(record: &Record, options: &Options) -> Phases {
     let last = last_event(record);
@@ -126,9 +130,11 @@ pub fn phases_with(record: &Record, options: &Options) -> Phases {
         }),
     };
 
+    let entry = record.mark(mark::KERNEL_ENTRY).map(|m| m.at);
+    let too_early = |m: &Mark| m.begins == Some(Phase::Kernel) && entry.is_some_and(|e| m.at < e);
     let mut parts: Vec<Part<'_>> = Vec::new();
     for mark in record.marks() {
-        let Some(phase) = mark.begins.filter(|_| mark.at < end) else {
+        let Some(phase) = mark.begins.filter(|_| mark.at < end && !too_early(mark)) else {
             continue;
         };
         match parts.last_mut() {

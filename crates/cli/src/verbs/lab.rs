@@ -29,7 +29,11 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
     let compared = compare(&outcome, &args.out)?;
     let json = views::json::text(&views::json::lab(&compared));
     super::report::write(&args.out.join(RESULT), &json)?;
-    let text = if out.json { json } else { views::terminal::lab(&compared, &out.style) };
+    let text = if out.json {
+        json
+    } else {
+        views::terminal::lab(&compared, &out.style)
+    };
     out.text(&text)?;
     out.flush()?;
     for trial in outcome.trials.iter().filter(|t| t.failure.is_some()) {
@@ -61,7 +65,11 @@ struct Shown {
 impl Shown {
     fn event(&mut self, event: &Event) {
         match event {
-            Event::Planned { trials, reused, jobs } => {
+            Event::Planned {
+                trials,
+                reused,
+                jobs,
+            } => {
                 self.trials = *trials;
                 let reused = match reused {
                     0 => String::new(),
@@ -72,7 +80,9 @@ impl Shown {
             Event::PowerOn { trial } => {
                 self.running.insert(trial.clone(), "power on".to_owned());
             }
-            Event::Console { trial, last_line, .. } => {
+            Event::Console {
+                trial, last_line, ..
+            } => {
                 self.running.insert(trial.clone(), last_line.clone());
             }
             Event::Finished { trial, reused } => {
@@ -85,13 +95,25 @@ impl Shown {
                 };
                 let digest = trial.digest.get(..12).unwrap_or_default();
                 let count = format!("[{}/{}]", self.ended, self.trials);
-                progress::done(&format!("{count:>7} {:<28} {digest}  {how}", trial.id.to_string()), true);
+                progress::done(
+                    &format!("{count:>7} {:<28} {digest}  {how}", trial.id.to_string()),
+                    true,
+                );
             }
             Event::Note { text } => progress::done(text, true),
         }
-        let running: Vec<String> = self.running.iter().map(|(id, line)| format!("{id}: {line}")).collect();
+        let running: Vec<String> = self
+            .running
+            .iter()
+            .map(|(id, line)| format!("{id}: {line}"))
+            .collect();
         if !running.is_empty() {
-            progress::say(format!("{}/{}  {}", self.ended, self.trials, running.join("  |  ")));
+            progress::say(format!(
+                "{}/{}  {}",
+                self.ended,
+                self.trials,
+                running.join("  |  ")
+            ));
         }
     }
 }
@@ -107,7 +129,9 @@ pub fn compare(outcome: &Outcome, out: &Path) -> Result<analysis::Experiment> {
             None => {
                 let record = record(&capture)?;
                 clock = record.clock().map_or(clock, |c| c.kind);
-                analysis::phases_with(&record, &Options::default()).first_light.map(|f| f.at)
+                analysis::phases_with(&record, &Options::default())
+                    .first_light
+                    .map(|f| f.at)
             }
         };
         trials.push(analysis::Trial {
@@ -148,7 +172,10 @@ fn failed(trial: &Trial) -> String {
     let Some(failure) = &trial.failure else {
         return String::new();
     };
-    let mut text = format!("{} did not come to first light: {}", trial.id, failure.detail);
+    let mut text = format!(
+        "{} did not come to first light: {}",
+        trial.id, failure.detail
+    );
     for line in &failure.last_lines {
         text.push_str("\n    ");
         text.push_str(line);
