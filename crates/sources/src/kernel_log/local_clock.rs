@@ -228,3 +228,151 @@ fn marking_stable(text: &[u8]) -> Option<i64> {
     let value = i64::try_from(value).ok().filter(|_| rest == b")")?;
     Some(if negative { -value } else { value })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::KernelLog;
+    use super::{marking_stable, tick_ns};
+    use crate::text::lines;
+    use crate::{Input, Source};
+    use record::{ClockKind, Record, Recorder};
+
+    /// Ticks from 100 ms to 300 ms and twice as many as there should be up to
+    /// 200 ms; the last one before the switch is 2 ms old. HZ is 250.
+    const GAINED: &str = "\
+[    0.000000] Linux version 6.1.0
+[    0.050000] early
+[    0.100000] Calibrating delay loop (skipped), value calculated using timer frequency.. 1999.98 BogoMIPS (lpj=3999972)
+[    0.150000] twice
+[    0.200000] smpboot: CPU0: x
+[    0.250000] once
+[    0.302000] clocksource: Switched to clocksource tsc-early
+[    0.304000] waiting
+[    0.400000] sched_clock: Marking stable (405000000, -5000000)->(352000000, 48000000)
+[    0.500000] late
+";
+    const READING: &str =
+        "[    1.048000] firstlight: clocks counter=6000 hz=1000 monotonic_ns=1 boottime_ns=1\n";
+
+    fn read(log: &str) -> Record {
+        let mut recorder = Recorder::new();
+        let input = Input {
+            name: "kmsg",
+            bytes: log.as_bytes(),
+        };
+        KernelLog.read(input, &mut recorder);
+        recorder.finish()
+    }
+
+    /// What a line's time moved to, in microseconds after the first line's.
+    fn moved(record: &Record, stamp_us: i64) -> i64 {
+        let at = |i: usize| record.messages().get(i).and_then(|m| m.at).unwrap().get();
+        let stamp = |line: &[u8]| {
+            let text = std::str::from_utf8(line.get(5..13).unwrap()).unwrap();
+            text.replace('.', "").trim().parse::<i64>().unwrap()
+        };
+        let mut stamps = lines(GAINED.as_bytes()).map(|l| stamp(l.bytes));
+        let line = stamps.position(|s| s == stamp_us).unwrap();
+        (at(line) - at(0)) / 1_000
+    }
+
+    #[test]
+    fn with_a_counter_the_stamps_are_set_right() {
+        let record = read(&(GAINED.to_owned() + READING));
+        assert_eq!(record.clock().map(|c| c.kind), Some(ClockKind::Counter));
+        // Gained: 48 ms, and the 2 ms that the switch dropped.
+        for (stamp, raw) in [
+            (50_000, 50_000),
+            (100_000, 100_000),
+            (150_000, 125_000),
+            (200_000, 150_000),
+            (250_000, 200_000),
+            (302_000, 252_000),
+            (304_000, 255_000),
+            (400_000, 352_000),
+            (500_000, 452_000),
+        ] {
+            assert_eq!(moved(&record, stamp), raw, "{stamp}");
+        }
+        let printk = record.clocks().iter().find(|c| c.name == "printk");
+        assert_eq!(printk.and_then(|c| c.error_ns), Some(4_010_000));
+        let notes: Vec<_> = record.notes().iter().map(|n| n.kind.name).collect();
+        assert!(notes.contains(&"kernel_clock_corrected"), "{notes:?}");
+    }
+
+    #[test]
+    fn without_a_counter_the_stamps_stay_and_a_note_doubts_them() {
+        let record = read(GAINED);
+        assert_eq!(moved(&record, 500_000), 500_000);
+        let mut notes = record.notes().iter();
+        let note = notes
+            .find(|n| n.kind.name == "kernel_clock_uneven")
+            .unwrap();
+        assert_eq!(note.detail, "gained 48 ms between 0.100 s and 0.302 s");
+    }
+
+    #[test]
+    fn a_loss_is_spread_over_the_stretch() {
+        let lost = GAINED.replace("48000000)", "-3000000)");
+        let record = read(&(lost.clone() + READING));
+        // 3 ms, less the 2 ms of the switch: 1 ms over 202 ms.
+        assert_eq!(moved(&record, 100_000), 100_000);
+        assert_eq!(moved(&record, 200_000), 200_495);
+        assert_eq!(moved(&record, 302_000), 303_000);
+        assert_eq!(moved(&record, 500_000), 503_000);
+        let record = read(&lost);
+        let said = |n: &&record::Note| n.detail == "lost 3 ms between 0.100 s and 0.302 s";
+        assert!(record.notes().iter().any(|n| said(&n)));
+    }
+
+    #[test]
+    fn what_cannot_be_is_not_believed() {
+        // Each leaves the stamps as they are, at rate one.
+        let more_than_there_was = GAINED.replace("48000000)", "480000000)");
+        let no_switch = GAINED.replace("Switched to", "Switching to");
+        let no_offset = GAINED.replace("48000000)", "48000000");
+        let no_start = GAINED.replace("Calibrating", "calibrating");
+        for log in [more_than_there_was, no_switch, no_offset, no_start] {
+            let record = read(&(log + READING));
+            assert_eq!(record.clock().map(|c| c.kind), Some(ClockKind::Counter));
+            assert_eq!(moved(&record, 500_000), 500_000);
+        }
+        // A reading in the middle of the stretch says nothing of its ends.
+        let early = GAINED.replace("early", READING.trim_end().get(15..).unwrap());
+        assert_eq!(moved(&read(&early), 500_000), 500_000);
+    }
+
+    #[test]
+    fn the_tick_is_in_the_calibration_line() {
+        for (line, tick) in [
+            ("x.. 1999.98 BogoMIPS (lpj=3999972)", Some(4_000_000)),
+            ("x... 4799.99 BogoMIPS (lpj=2399998)", Some(1_000_000)),
+            ("x 5000.00 BogoMIPS (lpj=8330000)", Some(3_333_333)),
+            ("x 38.40 BogoMIPS (lpj=192000)", Some(10_000_000)),
+            ("x 38.40 BogoMIPS (lpj=0)", None),
+            ("x 38.40 BogoMIPS (lpj=1)", None),
+            ("x 38.405 BogoMIPS (lpj=192000)", None),
+            ("x 99999999999999999999.99 BogoMIPS (lpj=1)", None),
+            ("Calibrating delay loop...", None),
+        ] {
+            assert_eq!(tick_ns(line.as_bytes()), tick, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_offset_is_the_last_number() {
+        for (numbers, ahead) in [
+            (
+                "(781070980, -11510660)->(631729716, 137830604)",
+                Some(137_830_604),
+            ),
+            ("(1, 2)->(3, -4)", Some(-4)),
+            ("(1, 2)->(3, 4", None),
+            ("(1, 2)->(3, 99999999999999999999)", None),
+            ("(", None),
+        ] {
+            let line = format!("sched_clock: Marking stable {numbers}");
+            assert_eq!(marking_stable(line.as_bytes()), ahead, "{line}");
+        }
+    }
+}
