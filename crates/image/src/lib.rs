@@ -1,0 +1,8 @@
+//! What lies where in disk, flash and boot images, and what reading it costs.
+//!
+//! A hostile image is normal input: arithmetic is checked, sizes are bounded,
+//! and *corrupt* is told apart from *not supported*.
+
+pub mod read;
+
+pub use read::ReadAt;
