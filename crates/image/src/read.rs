@@ -39,6 +39,16 @@ impl ReadAt for [u8] {
     }
 }
 
+impl<T: ReadAt + ?Sized> ReadAt for &T {
+    fn length(&self) -> io::Result<u64> {
+        (**self).length()
+    }
+
+    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        (**self).read_exact_at(offset, buf)
+    }
+}
+
 impl ReadAt for File {
     fn length(&self) -> io::Result<u64> {
         let metadata = self.metadata()?;
