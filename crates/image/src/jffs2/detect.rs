@@ -1,7 +1,7 @@
 //! What an image is, from what it holds: byte order and erase size.
 
 use super::endian::Endian;
-use super::node::{Content, Node};
+use super::node::{Content, Fault, Node};
 use super::oob::is_evidence;
 use super::summary::marker;
 use super::walk::{Item, Walk, erased_prefix};
@@ -56,7 +56,7 @@ pub fn endian(image: &dyn ReadAt) -> io::Result<Option<Endian>> {
         if image.read_exact_at(at, window).is_ok() {
             let good = |endian| {
                 Walk::new(endian, window)
-                    .filter(|item| !matches!(item, Item::Garbage { .. }))
+                    .filter(is_header)
                     .take(1000)
                     .count()
             };
@@ -73,6 +73,15 @@ pub fn endian(image: &dyn ReadAt) -> io::Result<Option<Endian>> {
         at += take as u64;
     }
     Ok(None)
+}
+
+/// Whether there is a header with a right checksum.
+pub(super) fn is_header(item: &Item) -> bool {
+    match item {
+        Item::Node(..) => true,
+        Item::Damaged(_, fault) => *fault != Fault::HeaderCrc,
+        Item::Garbage { .. } => false,
+    }
 }
 
 /// What was seen of one candidate, a power of two.
@@ -185,7 +194,7 @@ pub fn erase_size(image: &dyn ReadAt, endian: Endian) -> io::Result<Option<Erase
                 seen.node(base + at as u64, node, rest, endian);
             }
             // A node that this window cuts off begins the next one.
-            if let Err(super::node::Fault::Overrun { length }) = node
+            if let Err(Fault::Overrun { length }) = node
                 && !last
                 && at > 0
                 && length as usize <= WINDOW

@@ -1,6 +1,8 @@
 //! What can go wrong.
 
 use super::detect::{EraseSize, Evidence};
+use super::endian::Endian;
+use super::oob::Oob;
 use std::io;
 
 /// Why an image cannot be worked on. Damage in an image is not an error: it is
@@ -32,6 +34,20 @@ pub enum Error {
         /// What it looks like.
         found: Option<&'static str>,
     },
+    /// The byte order contradicts the image.
+    #[error("the image was said to be {given}-endian, but its nodes are {found}-endian")]
+    WrongEndian {
+        /// What was given.
+        given: Endian,
+        /// What the image shows.
+        found: Endian,
+    },
+    /// The layout of the spare bytes cannot be one.
+    #[error(
+        "pages of {} bytes with {} spare bytes are not possible: \
+         expected 256 to 65536, and less spare bytes than that", .0.page, .0.spare
+    )]
+    ImpossibleOob(Oob),
     /// The erase size was not given, and the image does not show it.
     #[error("the image does not show its erase size: give it (it is that of the flash chip)")]
     UnknownEraseSize,
@@ -81,6 +97,26 @@ pub enum Error {
         length: u32,
         /// What was given.
         erase_size: u32,
+    },
+    /// The image is larger than JFFS2 can be.
+    #[error("{length} bytes are more than the 16 GiB that are supported; JFFS2 ends at 4 GiB")]
+    TooLong {
+        /// The image's length.
+        length: u64,
+    },
+    /// A node that was there is not there any more.
+    #[error("the node at byte {offset} changed while the image was read")]
+    Changed {
+        /// Where it was.
+        offset: u64,
+    },
+    /// What was asked for is not in the image, or of another kind.
+    #[error("inode {ino} is not {wanted}")]
+    NotThat {
+        /// The inode.
+        ino: u32,
+        /// What it was taken for.
+        wanted: &'static str,
     },
     /// A node of an unknown type must not be touched.
     #[error(

@@ -1,6 +1,8 @@
 //! NAND dumps that carry the spare bytes of each page ("OOB") with them.
 
+use super::detect::is_header;
 use super::endian::Endian;
+use super::error::Error;
 use super::node::{Content, Node, header, kind};
 use super::walk::{Item, Walk};
 use crate::ReadAt;
@@ -25,6 +27,9 @@ const SPARES: [u32; 30] = [
     512, 640, 744, 752, 1024, 1216, 1280, 1664, 1872, 2048,
 ];
 
+/// The smallest page.
+const SMALLEST_PAGE: usize = 256;
+
 /// How much of an image is looked at.
 const SAMPLE: usize = 512 * 1024;
 
@@ -42,91 +47,81 @@ impl Oob {
         if self.page <= 512 { 5 } else { 0 }
     }
 
+    /// Itself, if it is possible.
+    ///
+    /// # Errors
+    /// [`Error::ImpossibleOob`].
+    pub fn checked(self) -> Result<Self, Error> {
+        let possible = (256..=65_536).contains(&self.page) && self.spare < self.page;
+        if possible {
+            Ok(self)
+        } else {
+            Err(Error::ImpossibleOob(self))
+        }
+    }
+
     /// Finds the layout of a dump by trying all usual ones on the first bytes
     /// that hold nodes. `None` if it has no spare bytes, or nothing shows that
     /// it has: no good node is longer than a page.
-    ///
-    /// # Errors
-    /// What reading says.
-    pub fn detect(image: &dyn ReadAt, endian: Endian) -> io::Result<Option<Self>> {
-        let length = image.length()?;
-        let Some(start) = first_node(image, endian)? else {
-            return Ok(None);
-        };
+    #[must_use]
+    pub fn detect(image: &dyn ReadAt, endian: Endian) -> Option<Self> {
+        let length = image.length().ok()?;
+        let start = first_node(image, endian, length)?;
         let mut best = None;
-        let mut score = crossing(image, endian, start, None)?;
+        let mut score = crossing(image, endian, start);
         for page in PAGES {
             for spare in SPARES {
                 let oob = Self { page, spare };
                 if spare * 2 > page || !length.is_multiple_of(oob.stride()) {
                     continue;
                 }
-                let found = crossing(image, endian, start, Some(oob))?;
+                let stripped = Stripped { image, oob };
+                let start = start / oob.stride() * u64::from(page);
+                let found = crossing(&stripped, endian, start);
                 if found > score {
                     (best, score) = (Some(oob), found);
                 }
             }
         }
-        Ok(best)
+        best
     }
 }
 
-/// Where the window begins that holds the first good header.
-fn first_node(image: &dyn ReadAt, endian: Endian) -> io::Result<Option<u64>> {
-    let length = image.length()?;
+/// Where the first header is.
+fn first_node(image: &dyn ReadAt, endian: Endian, length: u64) -> Option<u64> {
     let mut buffer = vec![0; SAMPLE];
     let mut at = 0;
     while at < length {
-        let take = buffer
-            .len()
-            .min(usize::try_from(length - at).unwrap_or(usize::MAX));
+        let take = SAMPLE.min(usize::try_from(length - at).unwrap_or(SAMPLE));
         let window = &mut buffer[..take];
-        image.read_exact_at(at, window)?;
-        let found = Walk::new(endian, window).find_map(|item| match item {
-            Item::Node(offset, _) | Item::Damaged(offset, _) => Some(offset),
-            Item::Garbage { .. } => None,
-        });
-        if let Some(offset) = found {
-            return Ok(Some(at + offset as u64));
+        // A bad block of a device is no reason to give up.
+        if image.read_exact_at(at, window).is_ok() {
+            let first = Walk::new(endian, window).find(is_header);
+            if let Some(Item::Node(offset, _) | Item::Damaged(offset, _)) = first {
+                return Some(at + offset as u64);
+            }
         }
         at += take as u64;
     }
-    Ok(None)
+    None
 }
 
-/// How many good nodes lie across the end of a page in a sample from `start`
-/// on: none do under a wrong layout, because their checksums fail.
-fn crossing(image: &dyn ReadAt, endian: Endian, start: u64, oob: Option<Oob>) -> io::Result<usize> {
-    let count = |bytes: &[u8], page: usize| {
-        let items = Walk::new(endian, bytes);
-        items
-            .filter(|item| match item {
-                Item::Node(at, node) => {
-                    let data = matches!(
-                        node.content,
-                        Content::Inode(_) | Content::Dirent(_) | Content::Xattr(_)
-                    );
-                    data && at / page != (at + node.length as usize - 1) / page
-                }
-                _ => false,
-            })
-            .count()
+/// How many good nodes lie across a multiple of the smallest page, in a sample
+/// from `start` on. Under a wrong layout their checksums fail.
+fn crossing(image: &dyn ReadAt, endian: Endian, start: u64) -> usize {
+    let left = image.length().unwrap_or(0).saturating_sub(start);
+    let mut bytes = vec![0; SAMPLE.min(usize::try_from(left).unwrap_or(SAMPLE))];
+    if image.read_exact_at(start, &mut bytes).is_err() {
+        return 0;
+    }
+    let crosses = |item: &Item| match item {
+        Item::Node(at, node) => {
+            let last = at + node.length as usize - 1;
+            is_evidence(node) && at / SMALLEST_PAGE != last / SMALLEST_PAGE
+        }
+        _ => false,
     };
-    let Some(oob) = oob else {
-        let left = image.length()?.saturating_sub(start);
-        let mut bytes = vec![0; SAMPLE.min(usize::try_from(left).unwrap_or(usize::MAX))];
-        image.read_exact_at(start, &mut bytes)?;
-        // Any node longer than a small page counts.
-        return Ok(count(&bytes, 256));
-    };
-    let stripped = Stripped { image, oob };
-    let page = u64::from(oob.page);
-    let start = start / oob.stride() * page;
-    let left = stripped.length()?.saturating_sub(start);
-    let mut bytes = vec![0; SAMPLE.min(usize::try_from(left).unwrap_or(usize::MAX))];
-    stripped.read_exact_at(start, &mut bytes)?;
-    // Under the right layout, the same nodes are good as without spare bytes.
-    Ok(count(&bytes, 256))
+    Walk::new(endian, &bytes).filter(crosses).count()
 }
 
 /// A dump without its spare bytes.
