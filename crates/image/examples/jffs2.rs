@@ -2,13 +2,19 @@
 //!
 //! ```text
 //! jffs2 check IMAGE [ERASE_SIZE]
+//! jffs2 list IMAGE
+//! jffs2 extract IMAGE FOLDER
 //! jffs2 summarize IN OUT ERASE_SIZE [compatible] [none | CLEANMARKER_SIZE] [big] [pad]
 //! ```
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example")]
-use image::jffs2::{CheckOptions, Cleanmarkers, Endian, Mode, Options, check, summarize};
+use image::jffs2::{
+    CheckOptions, Cleanmarkers, Endian, Filesystem, Folder, Mode, OpenOptions, Options, Visit,
+    check, extract, summarize,
+};
 use std::error::Error;
 use std::fs::File;
+use std::path::Path;
 use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -35,6 +41,33 @@ fn main() -> Result<(), Box<dyn Error>> {
                 (report.erase_size, report.erase_size_found, report.oob)
             );
             println!("{:?}", (report.classes, report.bytes, report.mount));
+        }
+        ["list", input] => {
+            let image = File::open(input)?;
+            let filesystem = Filesystem::open(&image, &OpenOptions::default())?;
+            for visit in filesystem.tree() {
+                match visit? {
+                    Visit::Entry(e) => println!(
+                        "{:06o} {:3} {:5} {:5} {:9} {:10} {}",
+                        e.stat.mode,
+                        e.stat.links,
+                        e.stat.uid,
+                        e.stat.gid,
+                        e.stat.size,
+                        e.stat.mtime,
+                        String::from_utf8_lossy(&e.path)
+                    ),
+                    Visit::Leave(_) => {}
+                    Visit::Fault(path, name, fault) => println!("{path:?} {name:?} {fault}"),
+                }
+            }
+        }
+        ["extract", input, folder] => {
+            let image = File::open(input)?;
+            let filesystem = Filesystem::open(&image, &OpenOptions::default())?;
+            let mut folder = Folder::new(Path::new(folder), false)?;
+            println!("{:?}", extract(&filesystem, &mut folder)?);
+            println!("{:?}", filesystem.lost());
         }
         ["summarize", input, output, erase_size, rest @ ..] => {
             let mut options = Options {

@@ -230,27 +230,45 @@ pub fn check(image: &dyn ReadAt, options: &CheckOptions) -> Result<Report, Error
     Ok(survey.report(found, oob, options))
 }
 
-/// An image without a single node.
-fn check_foreign(image: &dyn ReadAt, length: u64, options: &CheckOptions) -> Result<Report, Error> {
+/// The first bytes of an image.
+fn head(image: &dyn ReadAt, length: u64) -> Result<Vec<u8>, Error> {
     let mut head = vec![0; usize::try_from(length.min(1 << 18)).unwrap_or(0)];
-    image
-        .read_exact_at(0, &mut head)
-        .map_err(|source| Error::Read {
+    match image.read_exact_at(0, &mut head) {
+        Ok(()) => Ok(head),
+        Err(source) => Err(Error::Read {
             offset: 0,
             length: head.len(),
             source,
-        })?;
-    let looks = Foreign::recognise(&head);
+        }),
+    }
+}
+
+/// What to say of an image without a single node.
+pub(super) fn not_jffs2(image: &dyn ReadAt, length: u64) -> Result<Error, Error> {
+    let looks = Foreign::recognise(&head(image, length)?);
+    Ok(Error::NotJffs2 {
+        length,
+        found: (looks != Foreign::Unknown).then_some(looks.name()),
+    })
+}
+
+/// An image without a single node.
+fn check_foreign(image: &dyn ReadAt, length: u64, options: &CheckOptions) -> Result<Report, Error> {
+    let head = head(image, length)?;
     let erased = !head.is_empty() && erased_prefix(&head) == head.len();
-    let flash = matches!(
-        looks,
-        Foreign::Ubi | Foreign::Ubifs | Foreign::Squashfs | Foreign::Cramfs | Foreign::Romfs
-    ) || matches!(looks, Foreign::UbootEnvironment | Foreign::Uimage);
-    if !erased && !flash {
-        return Err(Error::NotJffs2 {
-            length,
-            found: (looks != Foreign::Unknown).then_some(looks.name()),
-        });
+    // What shares a chip with JFFS2, and is worth a picture.
+    let on_flash = matches!(
+        Foreign::recognise(&head),
+        Foreign::Ubi
+            | Foreign::Ubifs
+            | Foreign::Squashfs
+            | Foreign::Cramfs
+            | Foreign::Romfs
+            | Foreign::UbootEnvironment
+            | Foreign::Uimage
+    );
+    if !erased && !on_flash {
+        return Err(not_jffs2(image, length)?);
     }
     let found = options.erase_size.or_else(|| ubi_erase_size(&head));
     let erase_size = found.ok_or(Error::UnknownEraseSize)?;

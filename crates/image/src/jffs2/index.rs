@@ -5,7 +5,9 @@
 
 use super::endian::Endian;
 use super::error::Error;
-use super::node::{COMPATIBILITY, COMPATIBLE_DELETE, Content, Fault, Node, crc, padded};
+use super::node::{
+    COMPATIBILITY, COMPATIBLE_DELETE, Content, Fault, HEADER, Header, Node, crc, padded,
+};
 use super::summarize::{Loss, Lost};
 use super::walk::{Item, Walk};
 use crate::ReadAt;
@@ -197,38 +199,35 @@ fn range<T>(list: &[T], key: impl Fn(&T) -> u32, wanted: u32) -> &[T] {
 }
 
 /// A window over the image: nodes that are near each other are read at once.
-pub(super) struct Window<'a> {
-    image: &'a dyn ReadAt,
-    length: u64,
+#[derive(Debug)]
+pub(super) struct Window {
     endian: Endian,
+    ahead: u64,
     start: u64,
     bytes: Vec<u8>,
 }
 
-/// How much is read at once.
-const WINDOW: u64 = 128 * 1024;
-
-impl<'a> Window<'a> {
-    pub fn new(image: &'a dyn ReadAt, endian: Endian) -> Result<Self, Error> {
-        Ok(Self {
-            image,
-            length: image.length().map_err(Error::Length)?,
+impl Window {
+    /// A window of at least `ahead` bytes.
+    pub fn new(endian: Endian, ahead: u64) -> Self {
+        Self {
             endian,
+            ahead,
             start: 0,
             bytes: Vec::new(),
-        })
+        }
     }
 
     /// `count` bytes at `at`, or fewer at the end of the image.
-    fn get(&mut self, at: u64, count: u64) -> Result<&[u8], Error> {
-        let end = at.saturating_add(count).min(self.length);
+    fn get(&mut self, image: &dyn ReadAt, at: u64, count: u64) -> Result<&[u8], Error> {
         let held = self.start + self.bytes.len() as u64;
-        if at < self.start || end > held {
-            let take = count.max(WINDOW).min(self.length.saturating_sub(at));
+        if at < self.start || at.saturating_add(count) > held {
+            let length = image.length().map_err(Error::Length)?;
+            let take = count.max(self.ahead).min(length.saturating_sub(at));
             let take = usize::try_from(take).unwrap_or(0);
             self.bytes.resize(take, 0);
             self.start = at;
-            let read = self.image.read_exact_at(at, &mut self.bytes);
+            let read = image.read_exact_at(at, &mut self.bytes);
             if let Err(source) = read {
                 self.bytes.clear();
                 return Err(Error::Read {
@@ -246,15 +245,15 @@ impl<'a> Window<'a> {
 
     /// The node at a place of the index. It was good when the index was built;
     /// an image that changes meanwhile is an error.
-    pub fn node(&mut self, place: Place) -> Result<Node<'_>, Error> {
+    pub fn node(&mut self, image: &dyn ReadAt, place: Place) -> Result<Node<'_>, Error> {
         let at = u64::from(place) * 4;
         let endian = self.endian;
-        let head = self.get(at, 12)?;
         let changed = Error::Changed { offset: at };
-        let Ok(header) = super::node::Header::parse(endian, head) else {
+        let head = self.get(image, at, HEADER as u64)?;
+        let Ok(header) = Header::parse(endian, head) else {
             return Err(changed);
         };
-        let whole = self.get(at, u64::from(header.length))?;
+        let whole = self.get(image, at, u64::from(header.length))?;
         Node::parse(endian, whole).map_err(|_| changed)
     }
 }

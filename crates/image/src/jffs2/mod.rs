@@ -2,13 +2,20 @@
 //!
 //! - [`check`](fn@check): one character per erase block, strict classes, what is
 //!   wrong, and how long a mount takes;
+//! - [`Filesystem`]: the files that the kernel would see; [`extract`](fn@extract)
+//!   hands them out;
 //! - [`summarize`](fn@summarize): an image with a summary in each block.
 
 mod check;
+pub mod decompress;
 pub mod detect;
 mod endian;
 mod error;
 mod examine;
+mod extract;
+mod filesystem;
+mod folder;
+mod index;
 pub mod mount;
 pub mod node;
 mod oob;
@@ -17,11 +24,18 @@ mod plan;
 mod problem;
 mod summarize;
 pub mod summary;
+mod tree;
 pub mod walk;
 
 pub use check::{Bytes, CheckOptions, Class, Report, Spare, check};
 pub use endian::Endian;
 pub use error::Error;
+pub use extract::{Extracted, NotExtracted, Sink, Why, extract};
+pub use filesystem::{
+    Attribute, Device, FileType, Filesystem, Name, OpenOptions, Piece, Pieces, ROOT, Stat, Write,
+};
+pub use folder::Folder;
 pub use oob::{Oob, Stripped};
 pub use problem::{Problem, What};
 pub use summarize::{Cleanmarkers, Loss, Lost, Mode, Options, Outcome, summarize};
+pub use tree::{Entry, LONGEST_PATH, NameFault, Tree, Visit};

@@ -139,7 +139,9 @@ impl Decompressor {
         }
         self.deflate.reset(false);
         let finish = FlushDecompress::Finish;
-        self.deflate.decompress(deflated, &mut self.out, finish).ok()?;
+        self.deflate
+            .decompress(deflated, &mut self.out, finish)
+            .ok()?;
         (self.deflate.total_out() == self.out.len() as u64).then_some(())
     }
 }
