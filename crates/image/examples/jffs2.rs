@@ -4,13 +4,14 @@
 //! jffs2 check IMAGE [ERASE_SIZE]
 //! jffs2 list IMAGE
 //! jffs2 extract IMAGE FOLDER
+//! jffs2 verify IMAGE
 //! jffs2 summarize IN OUT ERASE_SIZE [compatible] [none | CLEANMARKER_SIZE] [big] [pad]
 //! ```
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example")]
 use image::jffs2::{
     CheckOptions, Cleanmarkers, Endian, Filesystem, Folder, Mode, OpenOptions, Options, Visit,
-    check, extract, summarize,
+    check, extract, summarize, verify,
 };
 use std::error::Error;
 use std::fs::File;
@@ -61,6 +62,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                     Visit::Fault(path, name, fault) => println!("{path:?} {name:?} {fault}"),
                 }
             }
+        }
+        ["verify", input] => {
+            let image = File::open(input)?;
+            let filesystem = Filesystem::open(&image, &OpenOptions::default())?;
+            println!("{:#?}", verify(&filesystem)?);
+            println!("{:#?}", filesystem.lost());
         }
         ["extract", input, folder] => {
             let image = File::open(input)?;

@@ -513,6 +513,16 @@ impl<'a> Filesystem<'a> {
         found.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(found)
     }
+
+    /// Attributes that an inode refers to, and that are not there.
+    pub(super) fn missing_attributes(&self, ino: u32) -> Vec<u32> {
+        let groups = self.index.references(ino).chunk_by(|a, b| a.xid == b.xid);
+        let newest = groups.filter_map(|group| group.last());
+        newest
+            .filter(|x| x.sequence & 1 == 0 && self.index.attribute(x.xid).is_none())
+            .map(|x| x.xid)
+            .collect()
+    }
 }
 
 fn attribute(node: &Xattr) -> Attribute {

@@ -3,7 +3,7 @@
 //! - [`check`](fn@check): one character per erase block, strict classes, what is
 //!   wrong, and how long a mount takes;
 //! - [`Filesystem`]: the files that the kernel would see; [`extract`](fn@extract)
-//!   hands them out;
+//!   hands them out, [`verify`](fn@verify) reads all of them;
 //! - [`summarize`](fn@summarize): an image with a summary in each block.
 
 mod check;
@@ -25,6 +25,7 @@ mod problem;
 mod summarize;
 pub mod summary;
 mod tree;
+mod verify;
 pub mod walk;
 
 pub use check::{Bytes, CheckOptions, Class, Report, Spare, check};
@@ -39,3 +40,4 @@ pub use oob::{Oob, Stripped};
 pub use problem::{Problem, What};
 pub use summarize::{Cleanmarkers, Loss, Lost, Mode, Options, Outcome, summarize};
 pub use tree::{Entry, LONGEST_PATH, NameFault, Tree, Visit};
+pub use verify::{Compressed, Finding, MOST_FINDINGS, Verification, Wrong, verify};

@@ -27,9 +27,6 @@ const SPARES: [u32; 30] = [
     512, 640, 744, 752, 1024, 1216, 1280, 1664, 1872, 2048,
 ];
 
-/// The smallest page.
-const SMALLEST_PAGE: usize = 256;
-
 /// How much of an image is looked at.
 const SAMPLE: usize = 512 * 1024;
 
@@ -62,22 +59,26 @@ impl Oob {
 
     /// Finds the layout of a dump by trying all usual ones on the first bytes
     /// that hold nodes. `None` if it has no spare bytes, or nothing shows that
-    /// it has: no good node is longer than a page.
+    /// it has: no good node lies across the end of a page.
     #[must_use]
     pub fn detect(image: &dyn ReadAt, endian: Endian) -> Option<Self> {
         let length = image.length().ok()?;
         let start = first_node(image, endian, length)?;
         let mut best = None;
-        let mut score = crossing(image, endian, start);
+        let end = length.min(start + SAMPLE as u64);
+        let mut score = good_bytes(image, endian, start, end);
         for page in PAGES {
             for spare in SPARES {
                 let oob = Self { page, spare };
-                if spare * 2 > page || !length.is_multiple_of(oob.stride()) {
+                let stride = oob.stride();
+                if spare * 2 > page || !length.is_multiple_of(stride) {
                     continue;
                 }
+                // The same bytes of the dump, so that the counts can be compared.
                 let stripped = Stripped { image, oob };
-                let start = start / oob.stride() * u64::from(page);
-                let found = crossing(&stripped, endian, start);
+                let page = u64::from(page);
+                let (start, end) = (start / stride * page, end / stride * page);
+                let found = good_bytes(&stripped, endian, start, end);
                 if found > score {
                     (best, score) = (Some(oob), found);
                 }
@@ -106,22 +107,19 @@ fn first_node(image: &dyn ReadAt, endian: Endian, length: u64) -> Option<u64> {
     None
 }
 
-/// How many good nodes lie across a multiple of the smallest page, in a sample
-/// from `start` on. Under a wrong layout their checksums fail.
-fn crossing(image: &dyn ReadAt, endian: Endian, start: u64) -> usize {
-    let left = image.length().unwrap_or(0).saturating_sub(start);
-    let mut bytes = vec![0; SAMPLE.min(usize::try_from(left).unwrap_or(SAMPLE))];
+/// How many bytes of good nodes there are in a part of an image. Under a wrong
+/// layout, the checksums of nodes fail that lie across the end of a page.
+fn good_bytes(image: &dyn ReadAt, endian: Endian, start: u64, end: u64) -> u64 {
+    let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).unwrap_or(0)];
     if image.read_exact_at(start, &mut bytes).is_err() {
         return 0;
     }
-    let crosses = |item: &Item| match item {
-        Item::Node(at, node) => {
-            let last = at + node.length as usize - 1;
-            is_evidence(node) && at / SMALLEST_PAGE != last / SMALLEST_PAGE
-        }
-        _ => false,
-    };
-    Walk::new(endian, &bytes).filter(crosses).count()
+    Walk::new(endian, &bytes)
+        .map(|item| match item {
+            Item::Node(_, node) if is_evidence(&node) => u64::from(node.length),
+            _ => 0,
+        })
+        .sum()
 }
 
 /// A dump without its spare bytes.

@@ -170,6 +170,29 @@ mod tests {
         assert_eq!(d.run(kind::ZLIB, &data, 4), Err(Failure::Corrupt));
     }
 
+    /// Made with the kernel's own `compr_rubin.c`, version 6.1.
+    #[test]
+    fn both_rubins_are_read_under_the_numbers_that_the_kernel_gives_them() {
+        let dynamic = [
+            0xcb, 0x53, 0x01, 0x01, 0x01, 0xff, 0xff, 0x01, 0x6e, 0x75, 0xc8, 0x32, 0x40, 0x6e,
+            0x42, 0x3a, 0x60, 0xae, 0x05, 0xc9, 0x00,
+        ];
+        let text = b"aaaaabbbbbaaaaaccccccaaaaaaabababababaaaaaaaaaaaa";
+        let mips = [
+            0x00, 0x00, 0xe6, 0xc7, 0xa4, 0xb7, 0xf0, 0x07, 0x72, 0x30, 0x1e, 0x36, 0x40, 0x3e,
+            0x19, 0xa0, 0xb6, 0x5c, 0x02, 0x05, 0x62, 0x1f, 0x1c, 0x40, 0x10, 0xde, 0xf9, 0xd2,
+            0x17, 0x80, 0x8c, 0x43, 0x14, 0x0b, 0xe0, 0x00,
+        ];
+        let code = [0, 0, 0, 0, 32, 0, 0, 0, 1, 0, 64, 0].repeat(6);
+        let mut d = Decompressor::default();
+        assert_eq!(d.run(3, &dynamic, text.len() as u32), Ok(&text[..]));
+        assert_eq!(d.run(5, &mips, code.len() as u32), Ok(&code[..]));
+        assert_eq!(
+            d.run(5, &mips[..9], code.len() as u32),
+            Err(Failure::Corrupt)
+        );
+    }
+
     proptest! {
         #[test]
         fn nothing_panics(
