@@ -4,13 +4,17 @@ use super::endian::Endian;
 use super::node::{Content, Fault, Node};
 use super::oob::is_evidence;
 use super::summary::marker;
-use super::walk::{Item, Walk, erased_prefix};
+use super::walk::{Item, Walk, after, erased_prefix};
 use crate::ReadAt;
 use std::collections::BTreeMap;
 use std::io;
 
 /// How much is read at a time.
 const WINDOW: usize = 1 << 20;
+
+/// Longer nodes may be missed where two windows meet. It is well below the
+/// length of a window, so that each one brings the search on.
+const LONGEST_NODE: u32 = 1 << 17;
 
 /// The smallest erase size that the kernel mounts is 8 KiB; smaller ones are
 /// candidates so that they can be told apart.
@@ -193,17 +197,16 @@ pub fn erase_size(image: &dyn ReadAt, endian: Endian) -> io::Result<Option<Erase
             if let Ok(node) = &node {
                 seen.node(base + at as u64, node, rest, endian);
             }
-            // A node that this window cuts off begins the next one.
-            if let Err(Fault::Overrun { length }) = node
-                && !last
-                && at > 0
-                && length as usize <= WINDOW
-            {
-                break;
-            }
-            at += match node {
-                Ok(node) => super::walk::after(0, node.length),
-                Err(_) => (erased_prefix(rest) & !3).max(4),
+            at = match node {
+                Ok(node) => after(at, node.length),
+                // A node that this window cuts off begins the next one.
+                Err(Fault::Overrun { length }) if !last && length <= LONGEST_NODE => break,
+                Err(
+                    Fault::NodeCrc { length }
+                    | Fault::DataCrc { length }
+                    | Fault::NameCrc { length },
+                ) => after(at, length),
+                Err(_) => at + (erased_prefix(rest) & !3).max(4),
             };
         }
         base += at.max(4) as u64;

@@ -1,8 +1,9 @@
 //! Files out of an image, into something that takes them.
 
+use super::content::{Piece, Reader};
 use super::decompress::Failure;
 use super::error::Error;
-use super::filesystem::{Attribute, Device, FileType, Filesystem, Name, Piece, Reader};
+use super::filesystem::{Attribute, Device, FileType, Filesystem, Name};
 use super::tree::{Entry, NameFault, Visit};
 use std::collections::BTreeMap;
 use std::io;

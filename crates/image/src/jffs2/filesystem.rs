@@ -5,7 +5,8 @@
 //! leads to inode 0.
 
 use super::check::Spare;
-use super::decompress::{self, Decompressor, Failure};
+use super::content::{Pieces, Reader};
+use super::decompress::Decompressor;
 use super::detect::{self, LARGEST};
 use super::endian::{Endian, Fields};
 use super::error::Error;
@@ -164,24 +165,10 @@ pub struct Write {
     pub size: u32,
 }
 
-/// Pieces of a file, as [`Filesystem::read`] hands them out.
-pub type Pieces<'f> = dyn FnMut(u32, Piece) -> std::io::Result<()> + 'f;
-
-/// A piece of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
-    /// These bytes.
-    Data(&'a [u8]),
-    /// So many zeros.
-    Zeros(u32),
-    /// So many bytes that could not be had, and why; a mount gives an error.
-    Lost(u32, Failure),
-}
-
 /// A JFFS2 filesystem. It holds a few words for each node, and reads the rest
 /// from the image when asked.
 pub struct Filesystem<'a> {
-    image: Source<'a>,
+    pub(super) image: Source<'a>,
     endian: Endian,
     erase_size: u32,
     pub(super) index: Index,
@@ -193,16 +180,14 @@ pub struct Filesystem<'a> {
 
 /// How much is read at once where single nodes are asked for.
 const METADATA_WINDOW: u64 = 16 * 1024;
-/// How much is read at once where files are.
-const FILE_WINDOW: u64 = 128 * 1024;
-
-enum Source<'a> {
+/// An image, with or without spare bytes.
+pub(super) enum Source<'a> {
     Plain(&'a dyn ReadAt),
     Stripped(Stripped<'a>),
 }
 
 impl Source<'_> {
-    fn get(&self) -> &dyn ReadAt {
+    pub fn get(&self) -> &dyn ReadAt {
         match self {
             Self::Plain(image) => *image,
             Self::Stripped(stripped) => stripped,
@@ -565,165 +550,5 @@ pub(super) fn write_of(node: &InodeAt, inode: &Inode) -> Write {
         stored: u32::try_from(inode.data.len()).unwrap_or(u32::MAX),
         compression: inode.compression,
         size: inode.isize,
-    }
-}
-
-/// Reads files one after another, with one window and one decompressor.
-pub(super) struct Reader<'f> {
-    filesystem: &'f Filesystem<'f>,
-    window: Window,
-    decompressor: Decompressor,
-    extents: Vec<Extent>,
-}
-
-/// A part of a file, and the node that holds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Extent {
-    start: u32,
-    end: u32,
-    /// Where in the file the node's data begins.
-    origin: u32,
-    at: u32,
-}
-
-impl<'f> Reader<'f> {
-    pub fn new(filesystem: &'f Filesystem<'f>) -> Self {
-        Self {
-            filesystem,
-            window: Window::new(filesystem.endian, FILE_WINDOW),
-            decompressor: Decompressor::default(),
-            extents: Vec::new(),
-        }
-    }
-
-    /// Finds out which node holds each part of a file, and the file's length.
-    fn extents(&mut self, ino: u32) -> Result<u32, Error> {
-        self.extents.clear();
-        let mut size = 0;
-        let mut in_order = true;
-        let image = self.filesystem.image.get();
-        for node in self.filesystem.index.inode(ino) {
-            let Content::Inode(inode) = self.window.node(image, node.at)?.content else {
-                continue;
-            };
-            size = inode.isize;
-            let (start, end) = (inode.offset, inode.offset.saturating_add(inode.dsize));
-            if start == end {
-                continue;
-            }
-            in_order &= self.extents.last().is_none_or(|last| last.end <= start);
-            self.extents.push(Extent {
-                start,
-                end,
-                origin: start,
-                at: node.at,
-            });
-        }
-        if !in_order {
-            let mut map = BTreeMap::new();
-            for extent in &self.extents {
-                overlay(&mut map, *extent);
-            }
-            self.extents = map.into_values().collect();
-        }
-        Ok(size)
-    }
-
-    pub fn file(&mut self, ino: u32, pieces: &mut Pieces) -> Result<(), Error> {
-        let size = self.extents(ino)?;
-        let extents = std::mem::take(&mut self.extents);
-        let mut at = 0;
-        for extent in &extents {
-            let end = extent.end.min(size);
-            if extent.start >= size {
-                break;
-            }
-            if extent.start > at {
-                pieces(at, Piece::Zeros(extent.start - at)).map_err(Error::Write)?;
-            }
-            self.extent(*extent, end, pieces)?;
-            at = end;
-        }
-        if at < size {
-            pieces(at, Piece::Zeros(size - at)).map_err(Error::Write)?;
-        }
-        self.extents = extents;
-        Ok(())
-    }
-
-    /// Hands out one extent up to `end`.
-    fn extent(&mut self, extent: Extent, end: u32, pieces: &mut Pieces) -> Result<(), Error> {
-        let image = self.filesystem.image.get();
-        let Content::Inode(inode) = self.window.node(image, extent.at)?.content else {
-            return Ok(());
-        };
-        let length = end - extent.start;
-        let piece = if inode.compression == decompress::kind::ZERO {
-            Piece::Zeros(length)
-        } else {
-            let skip = (extent.start - extent.origin) as usize;
-            let run = self
-                .decompressor
-                .run(inode.compression, inode.data, inode.dsize);
-            match run.map(|data| data.get(skip..skip + length as usize)) {
-                Ok(Some(data)) => Piece::Data(data),
-                Ok(None) => Piece::Lost(length, Failure::Corrupt),
-                Err(why) => Piece::Lost(length, why),
-            }
-        };
-        pieces(extent.start, piece).map_err(Error::Write)
-    }
-}
-
-/// Lays an extent over those in `map`, by start, which do not overlap.
-fn overlay(map: &mut BTreeMap<u32, Extent>, new: Extent) {
-    // The one that begins before and reaches into it.
-    if let Some((_, before)) = map.range_mut(..new.start).next_back()
-        && before.end > new.start
-    {
-        let mut tail = *before;
-        before.end = new.start;
-        if tail.end > new.end {
-            tail.start = new.end;
-            map.insert(tail.start, tail);
-        }
-    }
-    // Those that begin in it.
-    while let Some((&start, _)) = map.range(new.start..new.end).next() {
-        if let Some(mut covered) = map.remove(&start)
-            && covered.end > new.end
-        {
-            covered.start = new.end;
-            map.insert(covered.start, covered);
-        }
-    }
-    map.insert(new.start, new);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn overlaying_is_painting(writes in proptest::collection::vec((0_u32..50, 1_u32..30), 0..40)) {
-            let mut painted = [None; 100];
-            let mut map = BTreeMap::new();
-            for (at, (start, length)) in writes.iter().enumerate() {
-                let (at, end) = (at as u32, start + length);
-                overlay(&mut map, Extent { start: *start, end, origin: *start, at });
-                painted[*start as usize..end as usize].fill(Some(at));
-            }
-            let mut seen = [None; 100];
-            for (start, extent) in &map {
-                prop_assert_eq!(*start, extent.start);
-                for byte in &mut seen[extent.start as usize..extent.end as usize] {
-                    prop_assert!(byte.is_none(), "extents overlap");
-                    *byte = Some(extent.at);
-                }
-            }
-            prop_assert_eq!(seen, painted);
-        }
     }
 }

@@ -7,6 +7,7 @@
 //! - [`summarize`](fn@summarize): an image with a summary in each block.
 
 mod check;
+mod content;
 pub mod decompress;
 pub mod detect;
 mod endian;
@@ -29,11 +30,12 @@ mod verify;
 pub mod walk;
 
 pub use check::{Bytes, CheckOptions, Class, Report, Spare, check};
+pub use content::{Piece, Pieces};
 pub use endian::Endian;
 pub use error::Error;
 pub use extract::{Extracted, NotExtracted, Sink, Why, extract};
 pub use filesystem::{
-    Attribute, Device, FileType, Filesystem, Name, OpenOptions, Piece, Pieces, ROOT, Stat, Write,
+    Attribute, Device, FileType, Filesystem, Name, OpenOptions, ROOT, Stat, Write,
 };
 pub use folder::Folder;
 pub use oob::{Oob, Stripped};

@@ -1,8 +1,9 @@
 //! Everything in a filesystem read once, and what is wrong with it.
 
+use super::content::{Piece, Reader};
 use super::decompress::Failure;
 use super::error::Error;
-use super::filesystem::{FileType, Filesystem, Piece, ROOT, Reader, Write};
+use super::filesystem::{FileType, Filesystem, ROOT, Write};
 use super::tree::{NameFault, Visit};
 use std::collections::BTreeSet;
 use std::fmt;

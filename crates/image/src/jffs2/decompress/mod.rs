@@ -6,9 +6,11 @@ mod rubin;
 use flate2::{Decompress, FlushDecompress};
 use std::fmt;
 
+/// Compressed data of a node with more bytes than this is refused.
+///
 /// The data of one node is at most a page of memory, and 64 KiB is the largest
-/// page there is; `mkfs.jffs2` can be told to make larger nodes.
-pub const LARGEST_DATA: u32 = 1 << 20;
+/// page that is common; `mkfs.jffs2` can be told to make larger nodes.
+pub const LARGEST_DATA: u32 = 1 << 18;
 
 /// Types of compression.
 pub mod kind {
@@ -47,7 +49,10 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Corrupt => write!(f, "the data does not decompress to the length it should"),
-            Self::TooLong => write!(f, "a node with more than {LARGEST_DATA} bytes of data"),
+            Self::TooLong => write!(
+                f,
+                "one node holds more than {LARGEST_DATA} compressed bytes"
+            ),
             Self::Unsupported(kind::LZMA) => {
                 write!(f, "compression 8 (lzma, OpenWrt only) is not supported")
             }
@@ -100,12 +105,12 @@ impl Decompressor {
         data: &'a [u8],
         length: u32,
     ) -> Result<&'a [u8], Failure> {
-        if length > LARGEST_DATA {
-            return Err(Failure::TooLong);
-        }
         let wanted = length as usize;
         if matches!(kind, kind::NONE | kind::COPY) {
             return data.get(..wanted).ok_or(Failure::Corrupt);
+        }
+        if length > LARGEST_DATA {
+            return Err(Failure::TooLong);
         }
         self.out.clear();
         self.out.resize(wanted, 0);
