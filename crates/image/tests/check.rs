@@ -326,7 +326,7 @@ fn the_picture_shows_each_kind_of_block() {
     };
     let few = [&cleanmarker(endian)[..], &xref.bytes(endian)].concat();
     image.extend(block(&few));
-    let squashfs = [b"hsqs".as_slice(), &vec![7; 100]].concat();
+    let squashfs = [b"hsqs".as_slice(), &[7; 100]].concat();
     image.extend(block(&squashfs));
     image.extend(block(&vec![9; size]));
     let report = look(&image);

@@ -159,7 +159,8 @@ pub struct Write {
     pub length: u32,
     /// Bytes on flash.
     pub stored: u32,
-    /// How they are compressed; see [`decompress::name`].
+    /// How they are compressed; see
+    /// [`decompress::name`](super::decompress::name).
     pub compression: u8,
     /// The file's length afterwards.
     pub size: u32,
@@ -399,7 +400,8 @@ impl<'a> Filesystem<'a> {
     ///
     /// # Errors
     /// The image cannot be read, or what `pieces` says, as [`Error::Write`].
-    /// Data that cannot be had is a [`Piece::Lost`].
+    /// Data that cannot be had is a
+    /// [`Piece::Lost`](super::Piece::Lost).
     pub fn read(&self, ino: u32, pieces: &mut Pieces) -> Result<(), Error> {
         let mut reader = Reader::new(self);
         reader.file(ino, pieces)

@@ -106,13 +106,25 @@ impl Tree<'_> {
         }
         if !self.started {
             self.started = true;
-            let Some(stat) = self.filesystem.stat(ROOT)? else {
+            let Some(mut stat) = self.filesystem.stat(ROOT)? else {
                 return Ok(None);
             };
+            let is_directory = stat.file_type == FileType::Directory;
+            stat.file_type = FileType::Directory;
             let path = Vec::new();
             let root = Entry { path, stat };
             self.enter(root.clone())?;
-            return Ok(Some(Visit::Entry(root)));
+            let visit = Visit::Entry(root);
+            if is_directory {
+                return Ok(Some(visit));
+            }
+            self.next = Some(visit);
+            let name = Name {
+                name: Vec::new(),
+                ino: ROOT,
+                file_type: FileType::Directory,
+            };
+            return Ok(Some(Visit::Fault(Vec::new(), name, NameFault::WrongType)));
         }
         let Some(level) = self.levels.last_mut() else {
             return Ok(None);
