@@ -1,7 +1,7 @@
 //! What the library does with a JFFS2 image, with the time that it takes:
 //!
 //! ```text
-//! jffs2 check IMAGE [ERASE_SIZE]
+//! jffs2 check IMAGE [ERASE_SIZE [BLOCKS_OF_THE_CHIP]]
 //! jffs2 list IMAGE
 //! jffs2 extract IMAGE FOLDER
 //! jffs2 verify IMAGE
@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["check", input, rest @ ..] => {
             let options = CheckOptions {
                 erase_size: rest.first().map(|size| size.parse()).transpose()?,
+                device_blocks: rest.get(1).map(|count| count.parse()).transpose()?,
                 ..CheckOptions::default()
             };
             let image = File::open(input)?;

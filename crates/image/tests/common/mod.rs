@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test")]
+use image::jffs2::Endian;
+use image::jffs2::node::{Dirent, Inode, Xattr, Xref, crc};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -212,4 +214,91 @@ pub fn obsolete(image: &mut [u8], at: usize, big: bool) {
     if let Some(i) = found {
         image[i + if big { 2 } else { 3 }] &= !0x20;
     }
+}
+
+/// A log of random nodes for one erase size, without summaries.
+pub fn log(
+    random: &mut Random,
+    endian: Endian,
+    erase_size: u32,
+    blocks: u32,
+    clean: bool,
+) -> Vec<u8> {
+    let size = erase_size as usize;
+    let mut image: Vec<u8> = Vec::new();
+    let mut version = 0;
+    for _ in 0..blocks {
+        let mut block = Vec::new();
+        if clean {
+            block.extend(cleanmarker(endian));
+        }
+        loop {
+            version += 1;
+            let longest = 3000.min(u64::from(erase_size) / 4);
+            let length = random.below(longest);
+            let data = random.bytes(length);
+            let name = random.bytes(1 + length % 200);
+            let node = match random.below(12) {
+                0..6 => Inode {
+                    ino: 2 + random.below(50) as u32,
+                    version,
+                    mode: 0o100_644,
+                    uid: 1,
+                    gid: 2,
+                    isize: 100_000,
+                    atime: 3,
+                    mtime: 4,
+                    ctime: 5,
+                    offset: random.below(100_000) as u32,
+                    dsize: data.len() as u32,
+                    compression: 0,
+                    user_compression: 0,
+                    flags: 0,
+                    data: &data,
+                }
+                .bytes(endian),
+                6..10 => Dirent {
+                    parent: 1,
+                    version,
+                    ino: 2 + random.below(50) as u32,
+                    mctime: 6,
+                    file_type: 8,
+                    name: &name,
+                }
+                .bytes(endian),
+                10 => Xattr {
+                    xid: version,
+                    version: 1,
+                    prefix: 1,
+                    name: &name,
+                    value: &data,
+                }
+                .bytes(endian),
+                _ => Xref {
+                    ino: 2,
+                    xid: version,
+                    sequence: 2,
+                }
+                .bytes(endian),
+            };
+            if block.len() + node.len() > size {
+                break;
+            }
+            block.extend(node);
+            block.resize(block.len().next_multiple_of(4), 0xff);
+        }
+        block.resize(size, 0xff);
+        image.extend(block);
+    }
+    image
+}
+
+pub fn cleanmarker(endian: Endian) -> [u8; 12] {
+    let mut bytes = [0; 12];
+    bytes[..2].copy_from_slice(&endian.put16(0x1985));
+    bytes[2..4].copy_from_slice(&endian.put16(0x2003));
+    bytes[4..8].copy_from_slice(&endian.put32(12));
+    let crc = crc(&bytes[..8]);
+    bytes[8..].copy_from_slice(&endian.put32(crc));
+    bytes
 }
