@@ -14,7 +14,14 @@
 //!    again, and D nanoseconds ahead of it for ever after.
 //!
 //! So the log itself says by how much the stamps are ahead, and between which
-//! of its lines that came about.
+//! of its lines that came about. More is known of the ticks of stretch 2:
+//!
+//! - The stamps of ticks are whole ticks after the start of the stretch.
+//! - Between two ticks the clock runs at the true rate, for one tick at most;
+//!   then it waits. It is never set back: it waits for what was dropped, too.
+//! - The first timer's ticks may come twice, or be lost. Then the processor's
+//!   own timer takes over (`smpboot: CPU0:`), which is set by the counter. It
+//!   begins anywhere between two ticks, and so part of one is lost.
 
 use super::milestone::{At, Reading};
 use super::notes::{KERNEL_CLOCK_CORRECTED, KERNEL_CLOCK_UNEVEN};
@@ -25,8 +32,8 @@ use record::{ClockId, ClockKind, Origin, Recorder};
 /// A smaller gain or loss is not worth a note.
 const WORTH_A_NOTE_NS: u64 = 1_000_000;
 
-/// The longest tick of an x86 kernel: CONFIG_HZ_100.
-const LONGEST_TICK_NS: i64 = 10_000_000;
+/// The step of the stamps.
+const STEP_NS: i64 = 1_000;
 
 /// What the log says of the clock that stamps it.
 #[derive(Debug, Default)]
@@ -37,7 +44,9 @@ pub(super) struct LocalClock {
     tick_ns: Option<i64>,
     /// From here the ticks are those of the processor's own timer.
     own_timer: Option<At>,
-    /// From here the clock follows a counter.
+    /// The call that switches the clock source.
+    switching: Option<At>,
+    /// The line that says so, when it is done.
     switch: Option<At>,
     /// Where the clock is called stable, and how far it is ahead there.
     stable: Option<(At, i64)>,
@@ -49,22 +58,28 @@ impl LocalClock {
     pub(super) fn line(&mut self, at: At, text: &[u8]) {
         match text.first() {
             Some(b'C') => self.calibration(at, text),
-            Some(b'c') => {
-                if self.switch.is_none() && text.starts_with(b"clocksource: Switched to ") {
-                    self.switch = Some(at);
-                }
+            Some(b'c') if text.starts_with(b"clocksource: Switched to ") => {
+                self.switch.get_or_insert(at);
+            }
+            Some(b's') if text.starts_with(b"smpboot: CPU0: ") => {
+                self.own_timer.get_or_insert(at);
             }
             Some(b's') => {
-                if self.own_timer.is_none() && text.starts_with(b"smpboot: CPU0: ") {
-                    self.own_timer = Some(at);
-                }
-                if self.stable.is_none()
-                    && let Some(ahead_ns) = marking_stable(text)
-                {
-                    self.stable = Some((at, ahead_ns));
+                if let Some(ahead_ns) = marking_stable(text) {
+                    self.stable.get_or_insert((at, ahead_ns));
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Looks at the line of an initcall's start.
+    #[inline]
+    pub(super) fn calling(&mut self, at: At, function: &[u8]) {
+        // The switch is the first thing it does. The line that tells of it
+        // comes when all is done: milliseconds later on a slow processor.
+        if function == b"clocksource_done_booting" {
+            self.switching.get_or_insert(at);
         }
     }
 
@@ -109,45 +124,63 @@ impl LocalClock {
     /// Stamps and the raw clock side by side; `None` if lines are missing, or
     /// what they say cannot be.
     fn course(&self) -> Option<Course> {
-        let (ticks, switch, (stable, ahead)) = (self.ticks?, self.switch?, self.stable?);
-        let clock = ticks.clock;
-        if [switch, stable].iter().any(|at| at.clock != clock) {
+        let (start, tick) = (self.ticks?, self.tick_ns?);
+        let (switch, (stable, ahead)) = (self.switching.or(self.switch)?, self.stable?);
+        if [switch, stable].iter().any(|at| at.clock != start.clock) {
             return None;
         }
-        let counted = switch.ns.checked_sub(ticks.ns).filter(|c| *c > 0)?;
-        // Ticks are counted from the handover on, so what the switch drops is
-        // what goes beyond whole ticks.
-        let dropped = self.tick_ns.map_or(0, |tick| counted % tick);
+        // Stamp and how far it is ahead of the raw clock.
+        let mut gains = vec![(start.ns, 0)];
+        let counted = switch.ns.checked_sub(start.ns).filter(|c| *c > 0)?;
+        let dropped = counted.checked_rem(tick)?;
         let gained = ahead.checked_add(dropped)?;
-        let mut points = vec![(ticks.ns, ticks.ns)];
-        // The processor's own timer is set by the raw clock: what was gained,
-        // an earlier timer gave that ticked too often. Losses may be anywhere.
-        if gained > 0
-            && let Some(at) = self.own_timer
-            && at.clock == clock
-        {
-            points.push((at.ns, at.ns.checked_sub(gained)?));
+        let mut error_ns = tick.unsigned_abs();
+        match self.own_timer.filter(|at| at.clock == start.clock) {
+            Some(own_timer) => {
+                // Whole ticks, of which the change of timers takes back a part.
+                let by_first = round_up(gained, tick)?;
+                let lasted = own_timer.ns.checked_sub(start.ns)?;
+                // Ticks that come twice double the rate. Where they did not,
+                // it is not known when they did.
+                let slack = (lasted / 2).checked_sub(by_first)?.unsigned_abs();
+                error_ns = error_ns.saturating_add(slack.min(by_first.unsigned_abs()));
+                gains.push((own_timer.ns, by_first));
+                let waits = start.ns.checked_add(round_up(lasted, tick)?)?;
+                gains.push((waits, by_first));
+                gains.push((waits.checked_add(STEP_NS)?, gained));
+            }
+            None => error_ns = error_ns.saturating_add(gained.unsigned_abs()),
         }
-        points.push((switch.ns, switch.ns.checked_sub(gained)?));
-        if let Some(tick) = self.tick_ns {
-            // No stamp is older than the one before, so the clock waits until
-            // what was dropped has passed.
-            let after = switch.ns.checked_add(tick)?;
-            points.push((after, after.checked_sub(ahead)?));
-        }
+        let waits = switch.ns.checked_sub(dropped)?.checked_add(tick)?;
+        gains.push((waits, gained));
+        gains.push((waits.checked_add(STEP_NS)?, ahead));
+        gains.dedup();
+        let points = gains
+            .iter()
+            .map(|(stamp, gain)| Some((*stamp, stamp.checked_sub(*gain)?)));
+        let points: Vec<_> = points.collect::<Option<_>>()?;
         let later = points.iter().skip(1);
         let rises = |(a, b): (&(i64, i64), &(i64, i64))| a.0 < b.0 && a.1 < b.1;
         if !points.iter().zip(later).all(rises) {
             return None;
         }
         Some(Course {
-            clock,
+            clock: start.clock,
             points,
             ahead,
-            error_ns: self.tick_ns.unwrap_or(LONGEST_TICK_NS).unsigned_abs(),
+            error_ns,
             origin: stable.origin,
         })
     }
+}
+
+/// The least multiple of `tick` that is not below `ns`.
+fn round_up(ns: i64, tick: i64) -> Option<i64> {
+    let over = ns.checked_rem_euclid(tick)?;
+    if over == 0 {
+        return Some(ns);
+    }
+    ns.checked_sub(over)?.checked_add(tick)
 }
 
 /// The stamps' clock against the raw one.
@@ -159,7 +192,7 @@ struct Course {
     points: Vec<(i64, i64)>,
     /// How far a stamp is ahead from the last point on.
     ahead: i64,
-    /// Between the points: a tick may be late, or lost.
+    /// The bound between the points.
     error_ns: u64,
     /// The line that says so.
     origin: Origin,
@@ -237,22 +270,26 @@ mod tests {
     use crate::{Input, Source};
     use record::{ClockKind, Record, Recorder};
 
-    /// Ticks from 100 ms to 300 ms and twice as many as there should be up to
-    /// 200 ms; the last one before the switch is 2 ms old. HZ is 250.
+    /// A machine with ticks of 4 ms from 100 ms on, each of them twice up to
+    /// 200 ms, which gains 48 ms. The first tick of the processor's own timer
+    /// comes 1 ms late, and at the switch the last one is 2 ms old.
     const GAINED: &str = "\
 [    0.000000] Linux version 6.1.0
 [    0.050000] early
 [    0.100000] Calibrating delay loop (skipped), value calculated using timer frequency.. 1999.98 BogoMIPS (lpj=3999972)
-[    0.150000] twice
-[    0.200000] smpboot: CPU0: x
+[    0.149000] twice
+[    0.198000] smpboot: CPU0: x
+[    0.200000] waiting for a tick
+[    0.200001] after the tick
 [    0.250000] once
 [    0.302000] clocksource: Switched to clocksource tsc-early
 [    0.304000] waiting
-[    0.400000] sched_clock: Marking stable (405000000, -5000000)->(352000000, 48000000)
+[    0.304001] after the wait
+[    0.400000] sched_clock: Marking stable (405000000, -5000000)->(355000000, 45000000)
 [    0.500000] late
 ";
     const READING: &str =
-        "[    1.048000] firstlight: clocks counter=6000 hz=1000 monotonic_ns=1 boottime_ns=1\n";
+        "[    1.045000] firstlight: clocks counter=6000 hz=1000 monotonic_ns=1 boottime_ns=1\n";
 
     fn read(log: &str) -> Record {
         let mut recorder = Recorder::new();
@@ -280,22 +317,24 @@ mod tests {
     fn with_a_counter_the_stamps_are_set_right() {
         let record = read(&(GAINED.to_owned() + READING));
         assert_eq!(record.clock().map(|c| c.kind), Some(ClockKind::Counter));
-        // Gained: 48 ms, and the 2 ms that the switch dropped.
         for (stamp, raw) in [
             (50_000, 50_000),
             (100_000, 100_000),
-            (150_000, 125_000),
-            (200_000, 150_000),
-            (250_000, 200_000),
-            (302_000, 252_000),
-            (304_000, 255_000),
-            (400_000, 352_000),
-            (500_000, 452_000),
+            (149_000, 125_000),
+            (198_000, 150_000),
+            (200_000, 152_000),
+            (200_001, 153_001),
+            (250_000, 203_000),
+            (302_000, 255_000),
+            (304_000, 257_000),
+            (304_001, 259_001),
+            (400_000, 355_000),
+            (500_000, 455_000),
         ] {
             assert_eq!(moved(&record, stamp), raw, "{stamp}");
         }
         let printk = record.clocks().iter().find(|c| c.name == "printk");
-        assert_eq!(printk.and_then(|c| c.error_ns), Some(4_010_000));
+        assert_eq!(printk.and_then(|c| c.error_ns), Some(5_010_000));
         let notes: Vec<_> = record.notes().iter().map(|n| n.kind.name).collect();
         assert!(notes.contains(&"kernel_clock_corrected"), "{notes:?}");
     }
@@ -308,29 +347,55 @@ mod tests {
         let note = notes
             .find(|n| n.kind.name == "kernel_clock_uneven")
             .unwrap();
-        assert_eq!(note.detail, "gained 48 ms between 0.100 s and 0.302 s");
+        assert_eq!(note.detail, "gained 45 ms between 0.100 s and 0.302 s");
     }
 
     #[test]
-    fn a_loss_is_spread_over_the_stretch() {
-        let lost = GAINED.replace("48000000)", "-3000000)");
+    fn a_loss_is_laid_to_the_change_of_timers() {
+        // 3 ms, 2 of them at the switch.
+        let lost = GAINED.replace("45000000)", "-3000000)");
         let record = read(&(lost.clone() + READING));
-        // 3 ms, less the 2 ms of the switch: 1 ms over 202 ms.
-        assert_eq!(moved(&record, 100_000), 100_000);
-        assert_eq!(moved(&record, 200_000), 200_495);
-        assert_eq!(moved(&record, 302_000), 303_000);
-        assert_eq!(moved(&record, 500_000), 503_000);
+        for (stamp, raw) in [
+            (100_000, 100_000),
+            (200_000, 200_000),
+            (200_001, 201_001),
+            (304_000, 305_000),
+            (304_001, 307_001),
+            (500_000, 503_000),
+        ] {
+            assert_eq!(moved(&record, stamp), raw, "{stamp}");
+        }
         let record = read(&lost);
         let said = |n: &&record::Note| n.detail == "lost 3 ms between 0.100 s and 0.302 s";
         assert!(record.notes().iter().any(|n| said(&n)));
     }
 
     #[test]
+    fn the_call_of_the_switch_is_nearer_to_it_than_its_line() {
+        let call = "[    0.301000] calling  clocksource_done_booting+0x0/0x46 @ 1\n";
+        let with_call = GAINED.replace("[    0.302000]", &format!("{call}[    0.303500]"));
+        let record = read(&(with_call + READING));
+        // 1 ms was dropped, not 3.5.
+        assert_eq!(moved(&record, 250_000), 204_000);
+    }
+
+    #[test]
+    fn without_a_timer_of_its_own_the_gain_is_spread_evenly() {
+        let one = GAINED.replace("smpboot: CPU0:", "CPU0:");
+        let record = read(&(one + READING));
+        // 47 ms over the 204 ms up to the tick after the switch.
+        assert_eq!(moved(&record, 149_000), 137_710);
+        assert_eq!(moved(&record, 304_000), 257_000);
+        let printk = record.clocks().iter().find(|c| c.name == "printk");
+        assert_eq!(printk.and_then(|c| c.error_ns), Some(51_010_000));
+    }
+
+    #[test]
     fn what_cannot_be_is_not_believed() {
         // Each leaves the stamps as they are, at rate one.
-        let more_than_there_was = GAINED.replace("48000000)", "480000000)");
+        let more_than_there_was = GAINED.replace("45000000)", "450000000)");
         let no_switch = GAINED.replace("Switched to", "Switching to");
-        let no_offset = GAINED.replace("48000000)", "48000000");
+        let no_offset = GAINED.replace("45000000)", "48000000");
         let no_start = GAINED.replace("Calibrating", "calibrating");
         for log in [more_than_there_was, no_switch, no_offset, no_start] {
             let record = read(&(log + READING));

@@ -136,7 +136,7 @@ pub(super) const KERNEL_CLOCK_CORRECTED: NoteKind = kind(
     Severity::Info,
     "the kernel's clock counted timer ticks up to its clock source switch, and there it gained or \
      lost time against the processor's counter; its stamps were moved onto the counter, which \
-     leaves an error of a tick (1 to 10 ms) in that stretch",
+     leaves an error of up to a tick or two (of 1 to 10 ms) in that stretch",
 );
 pub(super) const BAD_CLOCKS_LINE: NoteKind = kind(
     "bad_clocks_line",

@@ -407,10 +407,14 @@ impl Reader {
         text: &[u8],
         own_stamp: bool,
     ) -> bool {
+        let by_kernel_clock = matches!(shaped.stamp, Stamp::Printk(_) | Stamp::Monotonic(_));
         match call::call(text) {
             Some(Call::Torn) if own_stamp => self.spans.torn(at.origin, text),
             Some(Call::Torn) | None => {}
             Some(call) => {
+                if by_kernel_clock && let Call::Begin { function, .. } = call {
+                    self.local_clock.calling(at, function.symbol);
+                }
                 let moment = Moment {
                     at,
                     resolution_ns: time.resolution_ns,
@@ -422,7 +426,7 @@ impl Reader {
                 return true;
             }
         }
-        if matches!(shaped.stamp, Stamp::Printk(_) | Stamp::Monotonic(_)) {
+        if by_kernel_clock {
             self.local_clock.line(at, text);
         }
         let known = own_stamp || shaped.level.is_some();
