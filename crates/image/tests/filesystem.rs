@@ -357,6 +357,50 @@ mod by_hand {
         assert_eq!((findings[0].ino, &findings[0].what), (5, &Wrong::Orphan));
     }
 
+    /// Both as seen on images that Linux 6.1 wrote, against what it mounts.
+    #[test]
+    fn links_and_attributes_are_counted_as_the_kernel_does() {
+        use image::jffs2::node::{Xattr, Xref};
+        let mut log = Log::default();
+        log.name(1, 1, b"kept", 5, 8);
+        log.write(5, 1, FILE, 0, b"5", 1);
+        // A directory that was removed still holds a name of the file.
+        log.name(1, 2, b"dir", 6, 4);
+        log.write(6, 1, DIR, 0, b"", 0);
+        log.name(6, 1, b"other", 5, 8);
+        log.name(1, 3, b"dir", 0, 4);
+        // Three values of one attribute, and a deleted one: each value is an
+        // attribute of its own.
+        let values: [(u32, &[u8], u32); 4] =
+            [(7, b"a", 2), (9, b"a", 8), (8, b"a", 4), (3, b"b", 6)];
+        for (xid, name, sequence) in values {
+            let value = format!("value {xid}");
+            let xattr = Xattr {
+                xid,
+                version: 1,
+                prefix: 1,
+                name,
+                value: value.as_bytes(),
+            };
+            log.push(&xattr.bytes(Endian::Big));
+            let ino = 5;
+            let xref = Xref { ino, xid, sequence };
+            log.push(&xref.bytes(Endian::Big));
+        }
+        let gone = Xref {
+            ino: 5,
+            xid: 3,
+            sequence: 11,
+        };
+        log.push(&gone.bytes(Endian::Big));
+        let bytes = log.bytes.as_slice();
+        let filesystem = open(&bytes);
+        assert_eq!(filesystem.stat(5).unwrap().unwrap().links, 1);
+        let found = filesystem.attributes(5).unwrap();
+        let found: Vec<_> = found.iter().map(|a| (&a.name[..], &a.value[..])).collect();
+        assert_eq!(found, [(&b"user.a"[..], &b"value 9"[..])]);
+    }
+
     #[test]
     fn nothing_is_written_outside_the_folder() {
         let mut log = Log::default();

@@ -113,7 +113,7 @@ impl Default for CheckOptions {
 pub struct Bytes {
     /// Nodes that are not marked as obsolete, with their padding to four bytes.
     pub nodes: u64,
-    /// Nodes that are marked as obsolete.
+    /// Nodes that are marked as obsolete, which happens on NOR only.
     pub obsolete: u64,
     /// Nodes with wrong checksums.
     pub damaged: u64,

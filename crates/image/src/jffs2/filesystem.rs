@@ -16,7 +16,7 @@ use super::oob::{Oob, Stripped};
 use super::summarize::Lost;
 use crate::ReadAt;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The inode of the root directory.
 pub const ROOT: u32 = 1;
@@ -318,10 +318,27 @@ impl<'a> Filesystem<'a> {
         }
         kept.retain(|d| d.ino != 0);
         self.index.dirents = kept;
-        let index = &self.index;
-        self.links = index.dirents.iter().map(|d| d.ino).collect();
-        self.links.sort_unstable();
+        self.links = self.reachable_links();
         Ok(())
+    }
+
+    /// The inode of each name that can be reached from the root, sorted. The
+    /// kernel removes directories without a name, and the names in them.
+    fn reachable_links(&self) -> Vec<u32> {
+        let mut links = Vec::new();
+        let mut reached = BTreeSet::from([ROOT]);
+        let mut to_do = vec![ROOT];
+        while let Some(directory) = to_do.pop() {
+            for dirent in self.index.directory(directory) {
+                links.push(dirent.ino);
+                let is_directory = !self.index.directory(dirent.ino).is_empty();
+                if is_directory && reached.insert(dirent.ino) {
+                    to_do.push(dirent.ino);
+                }
+            }
+        }
+        links.sort_unstable();
+        links
     }
 
     /// The names in a directory that lead somewhere, sorted.
@@ -345,7 +362,7 @@ impl<'a> Filesystem<'a> {
         Ok(names)
     }
 
-    /// How many names lead to an inode.
+    /// How many names lead to an inode, counted from the root on.
     #[must_use]
     pub fn links(&self, ino: u32) -> u32 {
         let start = self.links.partition_point(|i| *i < ino);
@@ -483,7 +500,9 @@ impl<'a> Filesystem<'a> {
         if references.is_empty() {
             return Ok(Vec::new());
         }
-        let mut found = Vec::new();
+        // By name: a new value is a new attribute, and what it replaces is not
+        // taken away on flash.
+        let mut found: BTreeMap<Vec<u8>, (u32, Vec<u8>)> = BTreeMap::new();
         for group in references.chunk_by(|a, b| a.xid == b.xid) {
             // An odd sequence number takes the attribute away.
             let Some(newest) = group.last().filter(|x| x.sequence & 1 == 0) else {
@@ -492,13 +511,24 @@ impl<'a> Filesystem<'a> {
             let Some(datum) = self.index.attribute(newest.xid) else {
                 continue;
             };
-            found.extend(self.at(datum.at, |content| match content {
+            let attribute = self.at(datum.at, |content| match content {
                 Content::Xattr(node) => Some(attribute(&node)),
                 _ => None,
-            })?);
+            })?;
+            let Some(Attribute { name, value }) = attribute else {
+                continue;
+            };
+            match found.get(&name) {
+                Some((sequence, _)) if *sequence > newest.sequence => {}
+                _ => {
+                    found.insert(name, (newest.sequence, value));
+                }
+            }
         }
-        found.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(found)
+        let found = found.into_iter();
+        Ok(found
+            .map(|(name, (_, value))| Attribute { name, value })
+            .collect())
     }
 
     /// Attributes that an inode refers to, and that are not there.
