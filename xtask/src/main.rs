@@ -98,8 +98,8 @@ fn test() -> Result<()> {
 /// The boots that the corpus keeps, as `experiments/corpus.toml` makes them:
 /// (variant, name in the corpus).
 const CORPUS: [(&str, &str); 2] = [
-    ("baseline", "v1-baseline"),
-    ("no-crypto-tests", "v1-no-crypto-tests"),
+    ("baseline", "v1-debian"),
+    ("all", "v1-debian-all"),
 ];
 
 fn bless() -> Result<()> {

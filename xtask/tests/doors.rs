@@ -9,6 +9,7 @@ use std::process::Command;
 const DOORS: &[(&str, &[&str])] = &[
     ("record", &[]),
     ("agent", &[]),
+    ("image", &[]),
     ("sources", &["record", "agent"]),
     ("analysis", &["record"]),
     ("views", &["analysis", "record"]),

@@ -115,6 +115,10 @@ pub fn phases(record: &Record) -> Phases {
 /// that saw the same moment a little later. So no length is ever negative. A
 /// phase of no length is left out. A phase that begins after first light is
 /// left out too: the boot was over.
+///
+/// The kernel begins at its first instruction where that was seen
+/// (`kernel-entry`). A mark of its log at or before that instant comes from a
+/// clock that is not known so well, and begins nothing.
 #[must_use]
 pub fn phases_with(record: &Record, options: &Options) -> Phases {
     let last = last_event(record);
@@ -126,9 +130,15 @@ pub fn phases_with(record: &Record, options: &Options) -> Phases {
         }),
     };
 
+    let begins_kernel = |m: &&Mark| m.begins == Some(Phase::Kernel);
+    let is_entry = |m: &&Mark| record.name(m.name) == mark::KERNEL_ENTRY;
+    let mut of_kernel = record.marks().iter().filter(begins_kernel);
+    let entry = of_kernel.find(is_entry).map(|m| m.at);
+    let before_entry =
+        |m: &Mark| begins_kernel(&m) && !is_entry(&m) && entry.is_some_and(|e| m.at <= e);
     let mut parts: Vec<Part<'_>> = Vec::new();
     for mark in record.marks() {
-        let Some(phase) = mark.begins.filter(|_| mark.at < end) else {
+        let Some(phase) = mark.begins.filter(|_| mark.at < end && !before_entry(mark)) else {
             continue;
         };
         match parts.last_mut() {

@@ -71,8 +71,27 @@ fn several_views_of_one_moment_are_one_phase() {
     assert_eq!(
         rows(&p),
         [
-            "kernel 0 s..2.000 s kernel-clock-start..userspace-start",
+            "kernel 0 s..2.000 s kernel-entry..userspace-start",
             "userspace 2.000 s..4.000 s userspace-start..first-light",
+        ]
+    );
+}
+
+#[test]
+fn the_kernel_never_begins_before_its_first_instruction() {
+    let p = phases(&record(
+        "mark 0s power-on firmware
+         mark 1s decompression-start decompression
+         mark 4s kernel-clock-start kernel
+         mark 4.1s kernel-entry kernel
+         mark 6s first-light -",
+    ));
+    assert_eq!(
+        rows(&p),
+        [
+            "firmware 0 s..1.000 s power-on..decompression-start",
+            "decompression 1.000 s..4.100 s decompression-start..kernel-entry",
+            "kernel 4.100 s..6.000 s kernel-entry..first-light",
         ]
     );
 }

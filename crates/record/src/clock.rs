@@ -144,6 +144,11 @@ impl Mapping {
         Nanos(steps.iter().fold(t, |t, step| step.apply(t)))
     }
 
+    /// The clocks that anything relates to the reference, and itself.
+    pub(crate) fn related(&self) -> impl Iterator<Item = ClockId> {
+        self.paths.keys().copied()
+    }
+
     /// The error bound of [`Self::apply`]; `None` if nothing relates the two.
     pub(crate) fn error_ns(&self, clock: ClockId) -> Option<u64> {
         self.paths.get(&clock).map(|p| p.error_ns)

@@ -482,7 +482,7 @@ impl Recorder {
     }
 
     /// The clock that reaches furthest back, of those that carry events or are
-    /// related to one that does.
+    /// related to one that does; a counter also over other clocks.
     fn reference(&self, used: &[ClockId]) -> ClockId {
         let mut candidates: Vec<ClockId> = used.to_vec();
         for p in &self.sync {
@@ -491,6 +491,14 @@ impl Recorder {
                     candidates.push(b);
                 }
             }
+        }
+        let is_counter = |c: &ClockId| {
+            let clock = self.clocks.get(usize::from(c.0));
+            clock.is_some_and(|k| matches!(k.kind, ClockKind::Virtual | ClockKind::Counter))
+        };
+        for &clock in used {
+            let related = Mapping::new(clock, self.clocks.len(), &self.sync);
+            candidates.extend(related.related().filter(is_counter));
         }
         candidates
             .into_iter()

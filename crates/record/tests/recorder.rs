@@ -107,6 +107,23 @@ fn two_clocks_that_nothing_relates_are_told_apart_in_a_note() {
 }
 
 #[test]
+fn a_counter_is_the_reference_also_over_another_clock() {
+    let mut rec = Recorder::new();
+    let source = rec.source("kmsg", "kernel-log");
+    let origin = Origin { source, offset: 0 };
+    let printk = rec.clock("printk", ClockKind::Printk, 1_000);
+    let raw = rec.clock("sched-clock", ClockKind::Printk, 1);
+    let counter = rec.clock("counter", ClockKind::Counter, 1);
+    rec.mark(printk, "kernel-start", 100, Some(Phase::Kernel), origin);
+    rec.relate((printk, 100), (raw, 90), 4, None);
+    rec.relate((raw, 90), (counter, 1_000), 3, None);
+    let r = rec.finish();
+    assert_eq!(r.clock().map(|c| c.name.as_str()), Some("counter"));
+    let errors: Vec<_> = r.clocks().iter().map(|c| c.error_ns).collect();
+    assert_eq!(errors, [Some(7), Some(3), Some(0)]);
+}
+
+#[test]
 fn power_on_is_zero_even_where_something_is_stamped_earlier() {
     let mut rec = Recorder::new();
     let source = rec.source("log", "test");

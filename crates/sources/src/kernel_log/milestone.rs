@@ -25,6 +25,19 @@ impl At {
     }
 }
 
+/// The stamp of a line that says what a counter read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    /// The stamp and its clock.
+    pub stamp: (ClockId, i64),
+    /// The counter, in nanoseconds.
+    pub counter: (ClockId, i64),
+    /// The two were read within this time.
+    pub error_ns: u64,
+    /// The line.
+    pub origin: Origin,
+}
+
 /// Which programs have run so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
@@ -48,6 +61,9 @@ pub(super) struct Milestones {
     /// systemd's first line, while it is open whether it ran in an initramfs.
     systemd: Option<At>,
     initrd_systemd: bool,
+    /// What relates the kernel's stamps to a counter; the end of the log
+    /// decides how.
+    readings: Vec<Reading>,
 }
 
 impl Milestones {
@@ -97,19 +113,21 @@ impl Milestones {
             Some(b'F') => self.freed(recorder, at, text),
             Some(b'R') => self.run(recorder, at, text),
             Some(b's') => self.systemd_line(recorder, at, text),
-            Some(b'f') => firstlight(recorder, at, text),
+            Some(b'f') => self.firstlight(recorder, at, text),
             _ => false,
         };
         first || milestone
     }
 
-    /// Decides what only the end of the log decides.
-    pub(super) fn finish(self, recorder: &mut Recorder) {
+    /// Decides what only the end of the log decides. Gives back what relates
+    /// the stamps to a counter.
+    pub(super) fn finish(self, recorder: &mut Recorder) -> Vec<Reading> {
         if let Some(at) = self.systemd
             && self.stage != Stage::Userspace
         {
             at.mark(recorder, mark::USERSPACE_START, Some(Phase::Userspace));
         }
+        self.readings
     }
 
     fn start(&mut self, recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
@@ -282,6 +300,31 @@ impl Milestones {
         }
         self.userspace_line
     }
+
+    /// What the agent writes into the kernel log:
+    /// `firstlight: clocks counter=TICKS hz=HZ monotonic_ns=N boottime_ns=N` and
+    /// `firstlight: mark NAME`.
+    fn firstlight(&mut self, recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
+        let Some(words) = text.strip_prefix(b"firstlight: ") else {
+            return false;
+        };
+        if let Some(name) = words.strip_prefix(b"mark ") {
+            let name = lossy(name.trim_ascii());
+            if name.is_empty() {
+                return false;
+            }
+            at.mark(recorder, &name, None);
+            return true;
+        }
+        let Some(readings) = words.strip_prefix(b"clocks ") else {
+            return false;
+        };
+        match relate_clocks(recorder, at, readings) {
+            Some(reading) => self.readings.extend(reading),
+            None => recorder.note(at.origin, &BAD_CLOCKS_LINE, || lossy(readings).into_owned()),
+        }
+        true
+    }
 }
 
 /// `name[123]: `, as syslog writes the author of a line.
@@ -307,31 +350,9 @@ fn entering_level(recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
     true
 }
 
-/// What the agent writes into the kernel log:
-/// `firstlight: clocks counter=TICKS hz=HZ monotonic_ns=N boottime_ns=N` and
-/// `firstlight: mark NAME`.
-fn firstlight(recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
-    let Some(words) = text.strip_prefix(b"firstlight: ") else {
-        return false;
-    };
-    if let Some(name) = words.strip_prefix(b"mark ") {
-        let name = lossy(name.trim_ascii());
-        if name.is_empty() {
-            return false;
-        }
-        at.mark(recorder, &name, None);
-        return true;
-    }
-    let Some(readings) = words.strip_prefix(b"clocks ") else {
-        return false;
-    };
-    if relate_clocks(recorder, at, readings).is_none() {
-        recorder.note(at.origin, &BAD_CLOCKS_LINE, || lossy(readings).into_owned());
-    }
-    true
-}
-
-fn relate_clocks(recorder: &mut Recorder, at: At, readings: &[u8]) -> Option<()> {
+/// Relates the clocks that a line names, but for its own stamp and the counter:
+/// these two are handed back. `None` if the line is not whole.
+fn relate_clocks(recorder: &mut Recorder, at: At, readings: &[u8]) -> Option<Option<Reading>> {
     let value = |key: &[u8]| {
         let mut words = readings.split(|b| *b == b' ');
         match number(words.find_map(|w| w.strip_prefix(key)?.strip_prefix(b"="))?) {
@@ -347,19 +368,22 @@ fn relate_clocks(recorder: &mut Recorder, at: At, readings: &[u8]) -> Option<()>
     // wall or a host that stamped it is too coarse to say so.
     let printk = recorder.clock("printk", ClockKind::Printk, 1_000);
     let printk = (at.clock == printk).then_some((printk, at.ns));
-    let origin = Some(at.origin);
+    let origin = at.origin;
     let Some(resolution_ns) = 1_000_000_000_u64.checked_div(hz) else {
         // No counter on this machine; the rest still holds.
         if let Some(printk) = printk {
-            recorder.relate(printk, monotonic, CLOCKS_ERROR_NS, origin);
+            recorder.relate(printk, monotonic, CLOCKS_ERROR_NS, Some(origin));
         }
-        return Some(());
+        return Some(None);
     };
     let ns = i128::from(ticks).checked_mul(1_000_000_000)? / i128::from(hz);
     let counter = recorder.clock("counter", ClockKind::Counter, resolution_ns.max(1));
     let counter = (counter, i64::try_from(ns).ok()?);
-    for other in printk.into_iter().chain([monotonic]) {
-        recorder.relate(counter, other, CLOCKS_ERROR_NS, origin);
-    }
-    Some(())
+    recorder.relate(counter, monotonic, CLOCKS_ERROR_NS, Some(origin));
+    Some(printk.map(|stamp| Reading {
+        stamp,
+        counter,
+        error_ns: CLOCKS_ERROR_NS,
+        origin,
+    }))
 }

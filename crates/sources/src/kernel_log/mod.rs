@@ -27,6 +27,7 @@
 
 mod call;
 mod journal;
+mod local_clock;
 mod milestone;
 mod notes;
 mod pairs;

@@ -124,6 +124,20 @@ pub(super) const NO_YEAR: NoteKind = kind(
     "stamps without a year: times within this log hold, but it cannot be laid beside logs that \
      name the year; journalctl -o short-iso does",
 );
+pub(super) const KERNEL_CLOCK_UNEVEN: NoteKind = kind(
+    "kernel_clock_uneven",
+    Severity::Doubt,
+    "the kernel's clock counted timer ticks up to its clock source switch, and there it gained or \
+     lost time against the processor's counter: what lasted in that stretch is shown too long or \
+     too short by it; a capture by the agent, which reads the counter, sets it right",
+);
+pub(super) const KERNEL_CLOCK_CORRECTED: NoteKind = kind(
+    "kernel_clock_corrected",
+    Severity::Info,
+    "the kernel's clock counted timer ticks up to its clock source switch, and there it gained or \
+     lost time against the processor's counter; its stamps were moved onto the counter, which \
+     leaves an error of up to a tick or two (of 1 to 10 ms) in that stretch",
+);
 pub(super) const BAD_CLOCKS_LINE: NoteKind = kind(
     "bad_clocks_line",
     Severity::Doubt,

@@ -3,6 +3,7 @@
 use super::LONGEST_LINE;
 use super::call::{self, Call};
 use super::journal;
+use super::local_clock::LocalClock;
 use super::milestone::{At, Milestones};
 use super::notes::{self, Tally};
 use super::shape::{self, Shaped, Stamp};
@@ -62,6 +63,7 @@ pub(crate) struct Reader {
     in_kmsg: bool,
     later_boot: bool,
     milestones: Milestones,
+    local_clock: LocalClock,
     spans: Spans,
     /// For texts that are unescaped.
     unescaped: Vec<u8>,
@@ -97,6 +99,7 @@ impl Reader {
             in_kmsg: false,
             later_boot: false,
             milestones: Milestones::default(),
+            local_clock: LocalClock::default(),
             spans: Spans::default(),
             unescaped: Vec::new(),
             tallies: Tallies::default(),
@@ -404,10 +407,14 @@ impl Reader {
         text: &[u8],
         own_stamp: bool,
     ) -> bool {
+        let by_kernel_clock = matches!(shaped.stamp, Stamp::Printk(_) | Stamp::Monotonic(_));
         match call::call(text) {
             Some(Call::Torn) if own_stamp => self.spans.torn(at.origin, text),
             Some(Call::Torn) | None => {}
             Some(call) => {
+                if by_kernel_clock && let Call::Begin { function, .. } = call {
+                    self.local_clock.calling(at, function.symbol);
+                }
                 let moment = Moment {
                     at,
                     resolution_ns: time.resolution_ns,
@@ -418,6 +425,9 @@ impl Reader {
                 self.spans.call(recorder, moment, call);
                 return true;
             }
+        }
+        if by_kernel_clock {
+            self.local_clock.line(at, text);
         }
         let known = own_stamp || shaped.level.is_some();
         let milestone = (known || self.milestones.may_be_kernel(text))
@@ -486,7 +496,8 @@ impl Reader {
         }
         let switched = self.milestones.clock_switched();
         self.spans.finish(recorder, switched);
-        self.milestones.finish(recorder);
+        let readings = self.milestones.finish(recorder);
+        self.local_clock.finish(recorder, &readings);
         // One line at zero is where the clock begins, not a stretch.
         if self.tallies.zero.count() == 1 {
             self.tallies.zero = Tally::default();

@@ -1,0 +1,213 @@
+//! An image with a summary in each block: what `sumtool` of mtd-utils does.
+//!
+//! The nodes are packed anew, in their order, and behind those of each block
+//! stands its summary. [`Mode::Compatible`] makes the same bytes as `sumtool`.
+//! [`Mode::Safe`] differs where that tool does harm: it brings obsolete nodes
+//! back to life, takes any erase size, says nothing about what it drops, and
+//! counts each node twice when it looks for room.
+
+use super::detect::{self, LARGEST};
+use super::endian::Endian;
+use super::error::Error;
+use super::node::Fault;
+use super::pack::Packer;
+use super::plan::Plan;
+use crate::ReadAt;
+use std::io::Write;
+use std::sync::mpsc;
+
+/// Which rules to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing comes back to life, nothing is dropped in silence, and a wrong
+    /// erase size is refused.
+    Safe,
+    /// Byte for byte what `sumtool` 2.1.5 to 2.3.1 writes.
+    Compatible,
+}
+
+/// What stands at the front of each block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cleanmarkers {
+    /// A clean marker of the size of the first one in the image, if it has any.
+    AsFound,
+    /// A clean marker of this size, in bytes.
+    Sized(u32),
+    /// Nothing: on NAND the marker is in the spare bytes.
+    None,
+}
+
+/// How to do it.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Size of an erase block, bytes.
+    pub erase_size: u32,
+    /// Byte order of the image.
+    pub endian: Endian,
+    /// What stands at the front of each block.
+    pub cleanmarkers: Cleanmarkers,
+    /// Whether the last block is filled up with 0xff.
+    pub pad: bool,
+    /// Which rules to follow.
+    pub mode: Mode,
+}
+
+/// Why something of the input is not in the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Loss {
+    /// Bytes without a magic number.
+    Garbage,
+    /// A header with a wrong checksum.
+    HeaderCrc,
+    /// A node longer than the rest of its block, or of the image.
+    CutOff,
+    /// A node with a wrong or impossible length inside.
+    Length,
+    /// A node with a wrong checksum of the fixed part.
+    NodeCrc,
+    /// A node with a wrong checksum of data or name.
+    DataCrc,
+    /// A node that was marked as obsolete.
+    Obsolete,
+    /// A node of an unknown type that may be dropped.
+    Unknown,
+}
+
+impl Loss {
+    pub(super) fn of(fault: Fault) -> Self {
+        match fault {
+            Fault::Magic => Self::Garbage,
+            Fault::HeaderCrc => Self::HeaderCrc,
+            Fault::Overrun { .. } => Self::CutOff,
+            Fault::Length { .. } => Self::Length,
+            Fault::NodeCrc { .. } => Self::NodeCrc,
+            Fault::DataCrc { .. } | Fault::NameCrc { .. } => Self::DataCrc,
+        }
+    }
+}
+
+/// How often something was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Why.
+    pub why: Loss,
+    /// How many nodes, or runs of garbage.
+    pub count: u64,
+    /// How many bytes of the input.
+    pub bytes: u64,
+    /// Where in the input the first one is.
+    pub first: u64,
+}
+
+impl Lost {
+    /// Adds to a list in which each reason is there once.
+    pub(super) fn add(list: &mut Vec<Self>, more: Self) {
+        match list.iter_mut().find(|l| l.why == more.why) {
+            Some(lost) => {
+                lost.count += more.count;
+                lost.bytes = lost.bytes.saturating_add(more.bytes);
+            }
+            None => list.push(more),
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Length of the input.
+    pub bytes_in: u64,
+    /// Length of the output.
+    pub bytes_out: u64,
+    /// Nodes that were copied.
+    pub nodes: u64,
+    /// Summaries that were written.
+    pub summaries: u64,
+    /// Obsolete nodes that came back to life ([`Mode::Compatible`] only).
+    pub resurrected: u64,
+    /// What was not copied, by reason. Clean markers, padding and old summaries
+    /// are not lost: they are made anew.
+    pub lost: Vec<Lost>,
+}
+
+impl Outcome {
+    fn add(&mut self, more: Lost) {
+        Lost::add(&mut self.lost, more);
+    }
+}
+
+/// Writes `input` with summaries to `output`. Memory is a few erase blocks,
+/// whatever the length of the image.
+///
+/// # Errors
+/// An option that is not possible, an erase size or a node that forbids the
+/// work, or what reading and writing say. The output is then incomplete.
+pub fn summarize(
+    input: &(dyn ReadAt + Sync),
+    output: &mut dyn Write,
+    options: &Options,
+) -> Result<Outcome, Error> {
+    let given = options.erase_size;
+    if !(8192..=LARGEST).contains(&given) || !given.is_multiple_of(4) {
+        return Err(Error::ImpossibleEraseSize { given });
+    }
+    if let Cleanmarkers::Sized(size) = options.cleanmarkers
+        && !(12..=given / 2).contains(&size)
+    {
+        return Err(Error::ImpossibleCleanmarker(size));
+    }
+    let length = input.length().map_err(Error::Length)?;
+    if options.mode == Mode::Safe {
+        let read = |source| Error::Read {
+            offset: 0,
+            length: 0,
+            source,
+        };
+        match detect::erase_size(input, options.endian).map_err(read)? {
+            Some(found) if found.bytes != given => {
+                return Err(Error::WrongEraseSize { given, found });
+            }
+            _ => {}
+        }
+    }
+    let mut packer = Packer::new(output, options);
+    let mut outcome = Outcome {
+        bytes_in: length,
+        ..Outcome::default()
+    };
+    let block = u64::from(given);
+    // Reading and checking overlap with copying and writing. Each side holds
+    // one block, and one waits between them.
+    std::thread::scope(|scope| {
+        let (full, to_pack) = mpsc::sync_channel::<Result<Plan, Error>>(1);
+        let (done, empty) = mpsc::channel::<Plan>();
+        scope.spawn(move || {
+            for number in 0..length.div_ceil(block) {
+                let mut plan = empty.try_recv().unwrap_or_default();
+                let at = number * block;
+                let take = usize::try_from(block.min(length - at)).unwrap_or(0);
+                let result = plan.make(input, at, take, options);
+                let failed = result.is_err();
+                if full.send(result.map(|()| plan)).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        for plan in to_pack {
+            let plan = plan?;
+            for lost in &plan.lost {
+                outcome.add(*lost);
+            }
+            outcome.resurrected += plan.resurrected;
+            outcome.nodes += packer.block(&plan)?;
+            // The other side may have ended; then nobody needs the buffer.
+            done.send(plan).ok();
+        }
+        Ok(())
+    })?;
+    packer.finish()?;
+    outcome.bytes_out = packer.written();
+    outcome.summaries = packer.summaries();
+    outcome.lost.sort_by_key(|l| l.why);
+    Ok(outcome)
+}
