@@ -34,25 +34,6 @@ pub enum LabError {
         /// The ones there are.
         known: String,
     },
-    /// A treatment cannot be applied.
-    #[error("the variant `{variant}`: {why}")]
-    Treatment {
-        /// The variant.
-        variant: String,
-        /// What the treatment says.
-        why: treat::TreatError,
-    },
-    /// A variant boots what another one boots.
-    #[error(
-        "the variants `{variant}` and `{other}` boot the same; \
-         take one of them out, or change its treatments"
-    )]
-    SameVariant {
-        /// The variant.
-        variant: String,
-        /// The one before it.
-        other: String,
-    },
     /// A program that the lab runs is not installed.
     #[error("{tool} is not installed, and {why}; `apt-get install {package}` brings it")]
     MissingTool {
