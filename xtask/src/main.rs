@@ -97,10 +97,7 @@ fn test() -> Result<()> {
 
 /// The boots that the corpus keeps, as `experiments/corpus.toml` makes them:
 /// (variant, name in the corpus).
-const CORPUS: [(&str, &str); 2] = [
-    ("baseline", "v1-debian"),
-    ("all", "v1-debian-all"),
-];
+const CORPUS: [(&str, &str); 2] = [("baseline", "v1-debian"), ("all", "v1-debian-all")];
 
 fn bless() -> Result<()> {
     step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;

@@ -34,11 +34,18 @@ fn remade(text: &str) -> String {
         });
         let words: Vec<&str> = words.split_whitespace().collect();
         let out = firstlight(&words);
-        assert!(out.status.success(), "{command}: {}", String::from_utf8_lossy(&out.stderr));
+        assert!(
+            out.status.success(),
+            "{command}: {}",
+            String::from_utf8_lossy(&out.stderr)
+        );
         for line in String::from_utf8(out.stdout).unwrap().lines() {
             writeln!(new, "{}", line.trim_end()).unwrap();
         }
-        assert!(lines.any(|l| l == FENCE), "{command}: the block does not end");
+        assert!(
+            lines.any(|l| l == FENCE),
+            "{command}: the block does not end"
+        );
         writeln!(new, "{FENCE}").unwrap();
     }
     new
@@ -52,14 +59,22 @@ fn every_example_prints_what_the_document_says() {
     pages.push(root.join("README.md"));
     pages.sort();
     let mut examples = 0;
-    for page in pages.iter().filter(|p| p.extension().is_some_and(|e| e == "md")) {
+    for page in pages
+        .iter()
+        .filter(|p| p.extension().is_some_and(|e| e == "md"))
+    {
         let text = std::fs::read_to_string(page).unwrap();
         examples += text.matches("```console\n").count();
         let new = remade(&text);
         if std::env::var_os("FIRSTLIGHT_BLESS").is_some() {
             std::fs::write(page, new).unwrap();
         } else {
-            assert_eq!(text, new, "{} is not what is printed; ./x bless", page.display());
+            assert_eq!(
+                text,
+                new,
+                "{} is not what is printed; ./x bless",
+                page.display()
+            );
         }
     }
     assert!(examples > 0, "no examples were found");

@@ -1,5 +1,6 @@
 //! Kernels and roots that the lab makes or fetches once and keeps.
 
+mod ext4;
 mod kernel;
 mod root;
 

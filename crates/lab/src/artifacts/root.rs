@@ -3,16 +3,15 @@
 //! Made so that its first boot is like every later one: nothing is generated,
 //! nothing is random, and all names and numbers are fixed.
 
-use super::{Cache, DebianKernel, hash_bytes};
+use super::{Cache, DebianKernel, ext4, hash_bytes};
 use crate::error::{LabError, io_error};
 use crate::tools::Tool;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 /// 2026-01-01, which the emulated clock begins with too.
-const EPOCH: &str = "1767225600";
+const EPOCH_S: u32 = 1_767_225_600;
 
 /// The Debian release.
 const SUITE: &str = "bookworm";
@@ -43,9 +42,6 @@ const MODULES_LEFT_OUT: &[&str] = &[
     "drivers/staging",
 ];
 
-const UUID: &str = "f1257119-4700-4000-8000-000000000001";
-const HASH_SEED: &str = "f1257119-4700-4000-8000-000000000002";
-
 /// Small files that a first boot would make, or that name the machine. A boot
 /// under other names takes other times.
 const FILES: &[(&str, &str)] = &[
@@ -60,6 +56,27 @@ const FILES: &[(&str, &str)] = &[
     // systemd does not look for things to update after an update of /usr.
     ("etc/.updated", "TIMESTAMP_NSEC=1767225600000000000\n"),
     ("var/.updated", "TIMESTAMP_NSEC=1767225600000000000\n"),
+];
+
+/// The ssh server's keys: the package makes random ones, and a boot with other
+/// keys is another boot. Nothing is secret about these: the machine that has
+/// them has no network.
+const SSH_KEYS: &[(&str, &str)] = &[
+    ("etc/ssh/ssh_host_ed25519_key", include_str!("lab_host_key")),
+    (
+        "etc/ssh/ssh_host_ed25519_key.pub",
+        include_str!("lab_host_key.pub"),
+    ),
+];
+
+/// Files that name inodes and times of the machine that made the tree, and keys
+/// that are not fixed.
+const REMOVED: &[&str] = &[
+    "var/cache/ldconfig/aux-cache",
+    "etc/ssh/ssh_host_rsa_key",
+    "etc/ssh/ssh_host_rsa_key.pub",
+    "etc/ssh/ssh_host_ecdsa_key",
+    "etc/ssh/ssh_host_ecdsa_key.pub",
 ];
 
 /// What systemd feeds to the kernel's random numbers and saves anew. The
@@ -105,22 +122,32 @@ pub(super) fn get(
     words.extend([SUITE.to_owned(), tree.display().to_string()]);
     let why = "it makes the Debian root";
     Tool::new("mmdebstrap", "mmdebstrap", why)
-        .env("SOURCE_DATE_EPOCH", EPOCH)
+        .env("SOURCE_DATE_EPOCH", &EPOCH_S.to_string())
         .args(words)
         .run()?;
     say("copying modules, making the ext4 image".into());
     copy_modules(kernel, &tree)?;
-    let files = FILES.iter().map(|(name, text)| (*name, text.as_bytes()));
+    for name in REMOVED {
+        let path = tree.join(name);
+        if path.symlink_metadata().is_ok() {
+            fs::remove_file(&path).map_err(io_error(&path, "cannot be removed"))?;
+        }
+    }
+    let files = FILES.iter().chain(SSH_KEYS);
+    let files = files.map(|(name, text)| (*name, text.as_bytes()));
     let (seed, bytes) = &RANDOM_SEED;
     for (name, content) in files.chain([(*seed, &bytes[..])]) {
         let path = tree.join(name);
         // What is there may be a link to somewhere else.
         let _ = fs::remove_file(&path);
         fs::write(&path, content).map_err(io_error(&path, "cannot be written"))?;
+        if name.ends_with("_key") {
+            let mode = fs::Permissions::from_mode(0o600);
+            fs::set_permissions(&path, mode).map_err(io_error(&path, "cannot be protected"))?;
+        }
     }
-    let bytes = clamp_times(&tree, epoch())?;
     let new = folder.join("root.img");
-    make_image(&tree, &new, bytes)?;
+    ext4::make(&tree, &new, EPOCH_S)?;
     let parent = image.parent().unwrap_or(folder);
     fs::create_dir_all(parent).map_err(io_error(parent, "cannot be made"))?;
     fs::rename(&new, &image).map_err(io_error(&image, "cannot be put in place"))?;
@@ -130,17 +157,13 @@ pub(super) fn get(
 /// The image's place in the cache: another recipe or kernel, another image.
 pub(super) fn place(cache: &Cache, kernel: &DebianKernel) -> PathBuf {
     let recipe = format!(
-        "{SUITE} {PACKAGES} {LEFT_OUT:?} {MODULES_LEFT_OUT:?} {FILES:?} {RANDOM_SEED:?} {EPOCH} {}",
+        "{SUITE} {PACKAGES} {LEFT_OUT:?} {MODULES_LEFT_OUT:?} {FILES:?} {SSH_KEYS:?} \
+         {REMOVED:?} {RANDOM_SEED:?} {EPOCH_S} {}",
         kernel.release
     );
     let mut key = hash_bytes(recipe.as_bytes());
     key.truncate(12);
     cache.path(&format!("root/debian-minimal-{key}/root.img"))
-}
-
-fn epoch() -> SystemTime {
-    let seconds = EPOCH.parse().unwrap_or_default();
-    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
 /// The kernel's modules, without those of hardware that is not there.
@@ -176,63 +199,9 @@ fn copy(from: &Path, to: &Path, below: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// No file is newer than `latest`; gives the sum of all sizes, in blocks.
-fn clamp_times(tree: &Path, latest: SystemTime) -> Result<u64, LabError> {
-    let mut bytes = 0;
-    let mut open = vec![tree.to_owned()];
-    while let Some(folder) = open.pop() {
-        let failed = || io_error(&folder, "cannot be listed");
-        let mut folders = Vec::new();
-        for entry in fs::read_dir(&folder).map_err(failed())? {
-            let entry = entry.map_err(failed())?;
-            let meta = entry.metadata().map_err(failed())?;
-            bytes += meta.len().next_multiple_of(BLOCK) + INODE;
-            if meta.is_dir() {
-                folders.push(entry.path());
-            } else if meta.is_file() && meta.modified().is_ok_and(|t| t > latest) {
-                set_time(&entry.path(), latest)?;
-            }
-        }
-        set_time(&folder, latest)?;
-        open.extend(folders);
-    }
-    Ok(bytes)
-}
-
-fn set_time(path: &Path, time: SystemTime) -> Result<(), LabError> {
-    let times = fs::FileTimes::new().set_modified(time).set_accessed(time);
-    let set = fs::File::open(path).and_then(|f| f.set_times(times));
-    set.map_err(io_error(path, "cannot be given a fixed time"))
-}
-
-/// The file system's block and inode, in bytes.
-const BLOCK: u64 = 4096;
-const INODE: u64 = 256;
-
-fn make_image(tree: &Path, image: &Path, bytes: u64) -> Result<(), LabError> {
-    // A quarter of room to write, and what the file system needs for itself; in
-    // pieces that persistent memory likes.
-    let size = (bytes + bytes / 4 + (64 << 20)).next_multiple_of(16 << 20);
-    fs::File::create(image)
-        .and_then(|f| f.set_len(size))
-        .map_err(io_error(image, "cannot be written"))?;
-    let seed =
-        format!("hash_seed={HASH_SEED},root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0");
-    let why = "it makes the root's file system";
-    Tool::new("mke2fs", "e2fsprogs", why)
-        .env("E2FSPROGS_FAKE_TIME", EPOCH)
-        // Without -b it takes 1 KiB blocks for a small image, which no real
-        // root has.
-        .args(["-q", "-F", "-t", "ext4", "-b", "4096", "-L", "firstlight"])
-        .args(["-U", UUID, "-E", &seed, "-d"])
-        .args([tree, image])
-        .run()?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{clamp_times, copy, epoch};
+    use super::copy;
     use std::fs;
     use std::path::Path;
 
@@ -259,12 +228,5 @@ mod tests {
         ] {
             assert_eq!(to.join(name).exists(), there, "{name}");
         }
-        let bytes = clamp_times(&to, epoch()).unwrap();
-        assert!(bytes >= 2 * 4096);
-        let time = fs::metadata(to.join("modules.order"))
-            .unwrap()
-            .modified()
-            .unwrap();
-        assert_eq!(time, epoch());
     }
 }
