@@ -1,6 +1,6 @@
 //! Boots variants in a machine whose time is a pure function of its input.
 //!
-//! An [`Experiment`] names a boot and variants of it. [`run`] boots each in
+//! An [`Experiment`] names a boot and variants of it. [`run()`] boots each in
 //! QEMU, under a clock that counts instructions, and leaves one capture a trial.
 //! Storage takes its time inside the guest: the agent serves the root as the
 //! device of a [storage profile](storage) would. So the same inputs give the

@@ -3,7 +3,7 @@
 //! # Line by line
 //!
 //! Another source that meets kernel lines among its own (a stamped serial log)
-//! strips its own stamp and hands each line to a [`Reader`]:
+//! strips its own stamp and hands each line to a `Reader`:
 //!
 //! ```text
 //! let mut reader = Reader::new(source);                    // the caller's own SourceId
@@ -20,7 +20,7 @@
 //! reader.finish(recorder);                                 // lost ends, counted notes
 //! ```
 //!
-//! The reader never counts units: each call of [`Reader::line`] is one unit of
+//! The reader never counts units: each call of `Reader::line` is one unit of
 //! the caller's. `printk_ns` is the kernel's own stamp of the line, so that the
 //! caller can relate its clock to `printk`. A kernel without stamps is read by
 //! the host's: `host` then times initcalls, probes and milestones.
