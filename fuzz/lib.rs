@@ -7,7 +7,13 @@ use sources::{Input, Source};
 pub fn read(source: &dyn Source, bytes: &[u8]) {
     source.sniff(bytes);
     let mut recorder = Recorder::new();
-    source.read(Input { name: "fuzz", bytes }, &mut recorder);
+    source.read(
+        Input {
+            name: "fuzz",
+            bytes,
+        },
+        &mut recorder,
+    );
     for s in recorder.finish().sources() {
         assert_eq!(s.units, s.events + s.noted, "{}", s.format);
     }

@@ -11,7 +11,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     read_tar(bytes, limits).ok();
     if let Ok(manifest) = sources::capture::manifest(bytes) {
         let mut recorder = record::Recorder::new();
-        sources::capture::apply(&manifest, bytes, &mut recorder);
+        let source = recorder.source("manifest.json", sources::capture::FORMAT);
+        sources::capture::apply(&manifest, source, &mut recorder);
         recorder.finish();
     }
 });

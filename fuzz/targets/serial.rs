@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::read(&sources::serial::Serial::default(), bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::read(&sources::serial::Serial, bytes));

@@ -15,6 +15,17 @@ const RUSTFLAGS: &str = "--cfg fuzzing -C passes=sancov-module \
     -C llvm-args=-sanitizer-coverage-trace-compares \
     -C codegen-units=1 -C debug-assertions=on -C overflow-checks=on";
 
+/// The folder of the corpus that a target begins with, if there is one.
+fn seeds(target: &str) -> Option<&'static str> {
+    match target {
+        "kernel_log" => Some("corpus/kernel-log"),
+        "serial" => Some("corpus/serial"),
+        "capture" => Some("corpus/captures"),
+        systemd if systemd.starts_with("systemd_") => Some("corpus/systemd"),
+        _ => None,
+    }
+}
+
 pub fn run(args: &[String]) -> Result<()> {
     let seconds = args.first().map_or("60", String::as_str);
     if seconds.parse::<u32>().is_err() {
@@ -41,7 +52,7 @@ pub fn run(args: &[String]) -> Result<()> {
         let program = fuzz.join("target").join(target).join("release").join(name);
         let status = Command::new(&program)
             .arg(&corpus)
-            .arg(root().join("fuzz/seeds").join(name))
+            .args(seeds(name).map(|folder| root().join(folder)))
             .arg(format!("-max_total_time={seconds}"))
             .arg(format!("-artifact_prefix={}/", artifacts.display()))
             .args([
