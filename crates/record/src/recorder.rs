@@ -8,7 +8,13 @@ use crate::event::{
 use crate::mark;
 use crate::name::{NameId, Names};
 use crate::note::{Note, NoteKind, Severity};
+use crate::record::Record;
 use crate::time::Nanos;
+use std::cmp::Ordering;
+
+/// How far back a span is put in its place as it comes. Sources see spans end,
+/// so most come nearly in the order of their starts.
+const LOOK_BACK: usize = 16;
 
 /// Kernel messages and `CLOCK_MONOTONIC` count from nearly, not exactly, the
 /// same instant. Without a reading of both, they are taken as equal, within
@@ -35,10 +41,14 @@ pub struct Recorder {
     names: Names,
     sources: Vec<SourceInfo>,
     clocks: Vec<Clock>,
+    /// Which clocks carry a time of an event.
+    used: Vec<bool>,
     sync: Vec<SyncPoint>,
     marks: Vec<(ClockId, Mark)>,
-    spans: Vec<(ClockId, Span)>,
-    messages: Vec<(ClockId, Message)>,
+    spans: Vec<Span>,
+    /// Whether a span came too late to be put in its place.
+    spans_unsorted: bool,
+    messages: Vec<Message>,
     text: String,
     dependencies: Vec<Dependency>,
     facts: Vec<Fact>,
@@ -49,12 +59,12 @@ pub struct Recorder {
 /// rest is filled in by name.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanBuilder {
-    clock: ClockId,
     span: Span,
 }
 
 impl SpanBuilder {
     /// Where it ran.
+    #[inline]
     #[must_use]
     pub fn track(mut self, track: Option<NameId>) -> Self {
         self.span.track = track;
@@ -62,6 +72,7 @@ impl SpanBuilder {
     }
 
     /// When it began, in nanoseconds on its clock.
+    #[inline]
     #[must_use]
     pub fn start(mut self, ns: Option<i64>) -> Self {
         self.span.start = ns.map(Nanos);
@@ -69,6 +80,7 @@ impl SpanBuilder {
     }
 
     /// When it ended, in nanoseconds on its clock.
+    #[inline]
     #[must_use]
     pub fn end(mut self, ns: Option<i64>) -> Self {
         self.span.end = ns.map(Nanos);
@@ -76,6 +88,7 @@ impl SpanBuilder {
     }
 
     /// The duration that the source states.
+    #[inline]
     #[must_use]
     pub fn reported(mut self, ns: Option<i64>) -> Self {
         self.span.reported = ns.map(Nanos);
@@ -83,6 +96,7 @@ impl SpanBuilder {
     }
 
     /// What it returned.
+    #[inline]
     #[must_use]
     pub fn outcome(mut self, outcome: Option<i32>) -> Self {
         self.span.outcome = outcome;
@@ -90,6 +104,7 @@ impl SpanBuilder {
     }
 
     /// Why its numbers should not be taken at face value.
+    #[inline]
     #[must_use]
     pub fn doubt(mut self, doubt: Option<Doubt>) -> Self {
         self.span.doubt = doubt;
@@ -131,12 +146,15 @@ impl Recorder {
             Some(c) if c.resolution_ns == 0 => c.resolution_ns = resolution_ns,
             Some(c) if resolution_ns > 0 => c.resolution_ns = c.resolution_ns.min(resolution_ns),
             Some(_) => {}
-            None => self.clocks.push(Clock {
-                name: name.to_owned(),
-                kind,
-                resolution_ns,
-                error_ns: None,
-            }),
+            None => {
+                self.clocks.push(Clock {
+                    name: name.to_owned(),
+                    kind,
+                    resolution_ns,
+                    error_ns: None,
+                });
+                self.used.push(false);
+            }
         }
         ClockId(u16::try_from(index).unwrap_or(u16::MAX))
     }
@@ -161,6 +179,7 @@ impl Recorder {
     }
 
     /// Counts one line or packet of `source` that became one or more events.
+    #[inline]
     pub fn took(&mut self, source: SourceId) {
         if let Some(s) = self.sources.get_mut(usize::from(source.0)) {
             s.units += 1;
@@ -238,6 +257,7 @@ impl Recorder {
     ) {
         let name = self.names.intern(name);
         let at = Nanos(at);
+        self.uses(clock);
         self.marks.push((
             clock,
             Mark {
@@ -250,6 +270,7 @@ impl Recorder {
     }
 
     /// Begins a span; [`Self::span`] records it.
+    #[inline]
     #[must_use]
     pub fn span_of(
         &self,
@@ -259,7 +280,6 @@ impl Recorder {
         origin: Origin,
     ) -> SpanBuilder {
         SpanBuilder {
-            clock,
             span: Span {
                 kind,
                 name,
@@ -270,13 +290,36 @@ impl Recorder {
                 outcome: None,
                 doubt: None,
                 origin,
+                clock,
             },
         }
     }
 
     /// Records an interval.
+    #[inline]
     pub fn span(&mut self, span: SpanBuilder) {
-        self.spans.push((span.clock, span.span));
+        let span = span.span;
+        self.uses(span.clock);
+        let names = &self.names;
+        let before = self.spans.iter().rev().take(LOOK_BACK);
+        let later = before
+            .take_while(|s| order(names, s, &span) == Ordering::Greater)
+            .count();
+        match later {
+            0 => self.spans.push(span),
+            LOOK_BACK => {
+                self.spans_unsorted = true;
+                self.spans.push(span);
+            }
+            _ => self.spans.insert(self.spans.len() - later, span),
+        }
+    }
+
+    /// Remembers that a time of an event is on `clock`.
+    fn uses(&mut self, clock: ClockId) {
+        if let Some(used) = self.used.get_mut(usize::from(clock.0)) {
+            *used = true;
+        }
     }
 
     /// Records a line of a log, in words.
@@ -297,16 +340,17 @@ impl Recorder {
             }
             _ => (0, 0),
         };
-        self.messages.push((
+        if at.is_some() {
+            self.uses(clock);
+        }
+        self.messages.push(Message {
+            at: at.map(Nanos),
+            level,
+            origin,
             clock,
-            Message {
-                at: at.map(Nanos),
-                level,
-                origin,
-                start,
-                len,
-            },
-        ));
+            start,
+            len,
+        });
     }
 
     /// Records that one unit depends on another.
@@ -369,37 +413,25 @@ impl Recorder {
             m.at = m.at - zero;
         }
 
-        let to_zero = |clock, t: Nanos| mapping.apply(clock, t.0) - zero;
-        let mut spans: Vec<Span> = self
-            .spans
-            .into_iter()
-            .map(|(clock, mut s)| {
-                s.start = s.start.map(|t| to_zero(clock, t));
-                s.end = s.end.map(|t| to_zero(clock, t));
-                s
-            })
-            .collect();
-        // In place: spans are what a record has most of, and a stable sort
-        // would need half their memory again.
-        spans.sort_unstable_by(|a, b| {
-            let first = |s: &Span| s.start.or(s.end);
-            let rest = |s: &Span| (s.origin, s.kind, s.end, s.reported, s.outcome);
-            first(a)
-                .cmp(&first(b))
-                .then_with(|| rest(a).cmp(&rest(b)))
-                .then_with(|| names.get(a.name).cmp(names.get(b.name)))
-        });
-        let mut messages: Vec<Message> = self
-            .messages
-            .into_iter()
-            .map(|(clock, mut m)| {
-                m.at = m.at.map(|t| to_zero(clock, t));
-                m
-            })
-            .collect();
+        let same = zero == Nanos::ZERO && used.iter().all(|&c| mapping.is_identity(c));
+        if !same {
+            let to_zero = |clock, t: Nanos| mapping.apply(clock, t.0) - zero;
+            for s in &mut self.spans {
+                s.start = s.start.map(|t| to_zero(s.clock, t));
+                s.end = s.end.map(|t| to_zero(s.clock, t));
+            }
+            for m in &mut self.messages {
+                m.at = m.at.map(|t| to_zero(m.clock, t));
+            }
+        }
+        if !same || self.spans_unsorted {
+            // In place: spans are what a record has most of, and a stable sort
+            // would need half their memory again.
+            self.spans.sort_unstable_by(|a, b| order(names, a, b));
+        }
         // By evidence, not by time: stamps step backwards, and lines without
         // a stamp belong where they stand.
-        messages.sort_by_key(|m| m.origin);
+        self.messages.sort_by_key(|m| m.origin);
         self.dependencies.sort_by(|a, b| {
             let key = |d: &Dependency| (d.origin, d.kind);
             key(a)
@@ -428,8 +460,8 @@ impl Recorder {
             clocks: self.clocks,
             zero: zero_name,
             marks,
-            spans,
-            messages,
+            spans: self.spans,
+            messages: self.messages,
             text: self.text,
             dependencies: self.dependencies,
             facts: self.facts,
@@ -444,18 +476,9 @@ impl Recorder {
     }
 
     fn clocks_in_use(&self) -> Vec<ClockId> {
-        let mut used = vec![false; self.clocks.len()];
-        let of_marks = self.marks.iter().map(|(c, _)| c);
-        let of_spans = self.spans.iter().map(|(c, _)| c);
-        let of_messages = self.messages.iter().filter(|(_, m)| m.at.is_some());
-        for clock in of_marks.chain(of_spans).chain(of_messages.map(|(c, _)| c)) {
-            if let Some(u) = used.get_mut(usize::from(clock.0)) {
-                *u = true;
-            }
-        }
         let ids = (0..=u16::MAX).map(ClockId);
-        ids.zip(used)
-            .filter(|(_, used)| *used)
+        ids.zip(&self.used)
+            .filter(|(_, used)| **used)
             .map(|(id, _)| id)
             .collect()
     }
@@ -502,114 +525,13 @@ impl Recorder {
     }
 }
 
-/// One boot: sorted, on one clock, immutable.
-#[derive(Debug)]
-pub struct Record {
-    names: Names,
-    sources: Vec<SourceInfo>,
-    clock: ClockId,
-    clocks: Vec<Clock>,
-    zero: String,
-    marks: Vec<Mark>,
-    spans: Vec<Span>,
-    messages: Vec<Message>,
-    text: String,
-    dependencies: Vec<Dependency>,
-    facts: Vec<Fact>,
-    notes: Vec<Note>,
-}
-
-impl Record {
-    /// The name behind an id of this record; empty for an id of another one.
-    #[must_use]
-    pub fn name(&self, id: NameId) -> &str {
-        self.names.get(id)
-    }
-
-    /// The sources, in the order they were read.
-    #[must_use]
-    pub fn sources(&self) -> &[SourceInfo] {
-        &self.sources
-    }
-
-    /// The source behind an id of this record.
-    #[must_use]
-    pub fn source(&self, id: SourceId) -> Option<&SourceInfo> {
-        self.sources.get(usize::from(id.0))
-    }
-
-    /// The clock that all times are on; `None` if nothing carries a time.
-    #[must_use]
-    pub fn clock(&self) -> Option<&Clock> {
-        self.clocks.get(usize::from(self.clock.0))
-    }
-
-    /// Every clock that a source announced.
-    #[must_use]
-    pub fn clocks(&self) -> &[Clock] {
-        &self.clocks
-    }
-
-    /// The name of the mark at time zero.
-    #[must_use]
-    pub fn zero(&self) -> &str {
-        &self.zero
-    }
-
-    /// Instants, by time.
-    #[must_use]
-    pub fn marks(&self) -> &[Mark] {
-        &self.marks
-    }
-
-    /// The earliest mark of this name.
-    #[must_use]
-    pub fn mark(&self, name: &str) -> Option<&Mark> {
-        self.marks.iter().find(|m| self.name(m.name) == name)
-    }
-
-    /// Intervals, by start (or by end, if the start was lost).
-    #[must_use]
-    pub fn spans(&self) -> &[Span] {
-        &self.spans
-    }
-
-    /// Log lines, in the order of their evidence.
-    #[must_use]
-    pub fn messages(&self) -> &[Message] {
-        &self.messages
-    }
-
-    /// What a log line says.
-    #[must_use]
-    pub fn text(&self, message: &Message) -> &str {
-        let start = message.start as usize;
-        let end = start.saturating_add(message.len as usize);
-        self.text.get(start..end).unwrap_or("")
-    }
-
-    /// Which unit depends on which.
-    #[must_use]
-    pub fn dependencies(&self) -> &[Dependency] {
-        &self.dependencies
-    }
-
-    /// What holds for the whole boot.
-    #[must_use]
-    pub fn facts(&self) -> &[Fact] {
-        &self.facts
-    }
-
-    /// The value of the first fact of this key.
-    #[must_use]
-    pub fn fact(&self, key: &str) -> Option<&str> {
-        let fact = self.facts.iter().find(|f| self.name(f.key) == key)?;
-        Some(self.name(fact.value))
-    }
-
-    /// The ledger, losses first.
-    #[must_use]
-    pub fn notes(&self) -> &[Note] {
-        &self.notes
-    }
+/// The order of spans: by start (or by end, if the start was lost), and then
+/// by all that tells two of them apart.
+fn order(names: &Names, a: &Span, b: &Span) -> Ordering {
+    let first = |s: &Span| s.start.or(s.end);
+    let rest = |s: &Span| (s.origin, s.kind, s.end, s.reported, s.outcome);
+    first(a)
+        .cmp(&first(b))
+        .then_with(|| rest(a).cmp(&rest(b)))
+        .then_with(|| names.get(a.name).cmp(names.get(b.name)))
 }

@@ -26,7 +26,9 @@ pub fn print(record: &Record, options: &Options, out: &mut Out) -> Result<()> {
     out.text(&text)?;
     if let (Some(wanted), None) = (&options.first_light, &boot.phases.first_light) {
         out.flush()?;
-        anstream::eprintln!("firstlight: no mark, unit or line of the log is or contains `{wanted}`");
+        anstream::eprintln!(
+            "firstlight: no mark, unit or line of the log is or contains `{wanted}`"
+        );
     }
     Ok(())
 }
