@@ -22,9 +22,8 @@ impl Names {
     /// The arena holds 4 GiB; past that, every new name is the empty one. The
     /// inputs that could reach it are refused long before.
     pub(crate) fn intern(&mut self, name: &str) -> NameId {
-        let hash = self.hasher.hash_one(name);
-        if let Some(&id) = self.ids.find(hash, |&id| self.text(id) == name) {
-            return NameId(id);
+        if let Some(known) = self.find(name.as_bytes()) {
+            return known;
         }
         let (Ok(start), Ok(id)) = (
             u32::try_from(self.arena.len()),
@@ -41,9 +40,16 @@ impl Names {
         self.arena.push_str(name);
         self.ranges.push((start, end));
         let (arena, ranges, hasher) = (&self.arena, &self.ranges, &self.hasher);
-        self.ids
-            .insert_unique(hash, id, |&id| hasher.hash_one(slice(arena, ranges, id)));
+        let hash = |id: &u32| hasher.hash_one(slice(arena, ranges, *id).as_bytes());
+        self.ids.insert_unique(hash(&id), id, hash);
         NameId(id)
+    }
+
+    /// The id of `name`, if it is known.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<NameId> {
+        let hash = self.hasher.hash_one(name);
+        let id = self.ids.find(hash, |&id| self.text(id).as_bytes() == name);
+        id.map(|&id| NameId(id))
     }
 
     pub(crate) fn get(&self, id: NameId) -> &str {

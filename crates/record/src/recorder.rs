@@ -137,6 +137,13 @@ impl Recorder {
         self.names.intern(name)
     }
 
+    /// The id of a name in bytes; what is no UTF-8 becomes U+FFFD.
+    pub fn name_lossy(&mut self, name: &[u8]) -> NameId {
+        // A known name is text, so most bytes need no check.
+        let known = self.names.find(name);
+        known.unwrap_or_else(|| self.names.intern(&String::from_utf8_lossy(name)))
+    }
+
     /// The clock called `name`, new or known. Sources that read the same clock
     /// of the same boot share it by its name; the finest resolution is kept.
     pub fn clock(&mut self, name: &str, kind: ClockKind, resolution_ns: u64) -> ClockId {

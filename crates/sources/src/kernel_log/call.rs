@@ -15,21 +15,39 @@ use memchr::{memchr, memmem};
 /// A function, as `%pS` prints it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Function<'a> {
-    /// Its symbol, or its address where the kernel has no symbols.
-    pub symbol: &'a [u8],
-    /// Offset and size, which tell functions of one name apart; `None` if the
-    /// line does not say them whole, and then the module may be missing too.
-    pub place: Option<(u64, u64)>,
-    /// Its module.
-    pub module: Option<&'a [u8]>,
+    /// All that the line says of it: `fuse_init+0x0/0x1b0 [fuse]`.
+    pub words: &'a [u8],
+    /// Whether the line may be cut within the size, or before the module: then
+    /// the symbol alone can be trusted.
+    pub cut: bool,
 }
 
-impl Function<'_> {
-    /// A line that ends at `rest` may be cut within the size, or before the
-    /// module: then the symbol alone can be trusted.
+impl<'a> Function<'a> {
+    /// A line that ends at `rest` may be cut within the function.
     fn unless_cut(self, rest: &[u8]) -> Self {
-        let place = self.place.filter(|_| rest.len() > 1);
-        Self { place, ..self }
+        let cut = self.cut || rest.len() <= 1;
+        Self { cut, ..self }
+    }
+
+    /// Its symbol, or its address where the kernel has no symbols.
+    pub(super) fn symbol(self) -> &'a [u8] {
+        let (word, _) = word(self.words);
+        let plus = memchr::memrchr(b'+', word);
+        plus.and_then(|at| word.get(..at)).unwrap_or(word)
+    }
+
+    /// Offset and size, which tell functions of one name apart; `None` if the
+    /// line does not say them whole.
+    pub(super) fn place(self) -> Option<(u64, u64)> {
+        let (word, _) = word(self.words);
+        let (_, offset, size) = place(word)?;
+        (!self.cut).then_some((offset, size))
+    }
+
+    /// Its module; may be missing from a line that is cut.
+    pub(super) fn module(self) -> Option<&'a [u8]> {
+        let (_, rest) = word(self.words);
+        rest.strip_prefix(b" [")?.strip_suffix(b"]")
     }
 }
 
@@ -202,70 +220,84 @@ fn after(text: &[u8]) -> Option<i64> {
 /// `fuse_init+0x0/0x1b0 [fuse]` or a bare address, and what follows.
 #[inline]
 fn function(text: &[u8]) -> Option<(Function<'_>, &[u8])> {
-    let end = memchr(b' ', text).unwrap_or(text.len());
-    let (word, rest) = text.split_at(end);
-    let (symbol, place) = match memchr::memrchr(b'+', word) {
-        Some(plus) => {
-            let place = word.get(plus + 1..).and_then(place);
-            if place.is_none() && !rest.is_empty() {
+    let (word, rest) = word(text);
+    let mut cut = false;
+    match place(word) {
+        Some((symbol, _, _)) if symbol.is_empty() => return None,
+        Some(_) => {}
+        // The line may end within the place, but not before it.
+        None if rest.is_empty() => {
+            let plus = memchr::memrchr(b'+', word)?;
+            if plus == 0 {
                 return None;
             }
-            (word.get(..plus)?, place)
+            cut = true;
         }
-        None if rest.is_empty() || !word.starts_with(b"0x") => return None,
-        None => (word, None),
-    };
-    if symbol.is_empty() {
-        return None;
+        None if !word.starts_with(b"0x") || word.contains(&b'+') => return None,
+        None => {}
     }
-    let (module, rest) = match rest.strip_prefix(b" [") {
-        Some(inner) => match memchr(b']', inner) {
-            Some(end) => (inner.get(..end), inner.get(end + 1..)?),
-            None => (None, &[][..]),
-        },
-        None => (None, rest),
-    };
-    Some((
-        Function {
-            symbol,
-            place,
-            module,
-        },
-        rest,
-    ))
+    let mut words = word;
+    let mut after = rest;
+    if let Some(module) = rest.strip_prefix(b" [") {
+        match memchr(b']', module) {
+            Some(end) => (words, after) = text.split_at_checked(word.len() + end + 3)?,
+            None => {
+                cut = true;
+                after = &[];
+            }
+        }
+    }
+    Some((Function { words, cut }, after))
 }
 
-/// `0x0/0x1b0`
-fn place(text: &[u8]) -> Option<(u64, u64)> {
-    let slash = memchr(b'/', text)?;
-    let (offset, size) = text.split_at(slash);
-    Some((hex(offset)?, hex(size.get(1..)?)?))
+/// What stands before the first blank, and what follows.
+fn word(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(memchr(b' ', text).unwrap_or(text.len()))
 }
 
-fn hex(text: &[u8]) -> Option<u64> {
-    let digits = text.strip_prefix(b"0x")?;
-    if digits.is_empty() || digits.len() > 16 {
+/// `fuse_init+0x0/0x1b0`: the symbol, the offset and the size.
+fn place(word: &[u8]) -> Option<(&[u8], u64, u64)> {
+    let (rest, size) = hex_at_end(word)?;
+    let (rest, offset) = hex_at_end(rest.strip_suffix(b"/")?)?;
+    Some((rest.strip_suffix(b"+")?, offset, size))
+}
+
+/// `...0x1b0`: what stands before the number, and the number.
+fn hex_at_end(text: &[u8]) -> Option<(&[u8], u64)> {
+    let mut rest = text;
+    let mut value = 0_u64;
+    let mut shift = 0;
+    while let [head @ .., digit] = rest
+        && let Some(digit) = char::from(*digit).to_digit(16)
+    {
+        if shift > 60 {
+            return None;
+        }
+        value |= u64::from(digit) << shift;
+        shift += 4;
+        rest = head;
+    }
+    if shift == 0 {
         return None;
     }
-    digits.iter().try_fold(0_u64, |value, digit| {
-        let digit = char::from(*digit).to_digit(16)?;
-        Some((value << 4) | u64::from(digit))
-    })
+    Some((rest.strip_suffix(b"0x")?, value))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Call, Function, Returned, TORN, call};
 
-    const fn function(
-        symbol: &'static str,
-        place: Option<(u64, u64)>,
-        module: Option<&'static [u8]>,
-    ) -> Function<'static> {
+    const fn function(words: &'static str) -> Function<'static> {
         Function {
-            symbol: symbol.as_bytes(),
-            place,
-            module,
+            words: words.as_bytes(),
+            cut: false,
+        }
+    }
+
+    const fn cut(words: &'static str) -> Function<'static> {
+        Function {
+            cut: true,
+            ..function(words)
         }
     }
 
@@ -279,8 +311,8 @@ mod tests {
 
     #[test]
     fn whole_lines() {
-        let fuse = function("fuse_init", Some((0, 0x1b0)), Some(b"fuse"));
-        let dotted = function("foo.cfi_jt", Some((0, 8)), None);
+        let fuse = function("fuse_init+0x0/0x1b0 [fuse]");
+        let dotted = function("foo.cfi_jt+0x0/0x8");
         let rows = [
             (
                 "calling  fuse_init+0x0/0x1b0 [fuse] @ 260",
@@ -299,7 +331,7 @@ mod tests {
             (
                 "calling  0xc0008abc @ 1",
                 Call::Begin {
-                    function: function("0xc0008abc", None, None),
+                    function: function("0xc0008abc"),
                     task: Some(1),
                 },
             ),
@@ -345,9 +377,27 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_functions() {
+        let whole = function("a+b.cfi_jt+0x4/0x1B0 [fuse]");
+        assert_eq!(whole.symbol(), b"a+b.cfi_jt");
+        assert_eq!(whole.place(), Some((4, 0x1b0)));
+        assert_eq!(whole.module(), Some(&b"fuse"[..]));
+        let cut = cut("foo+0x0/0x1");
+        assert_eq!(cut.symbol(), b"foo");
+        assert_eq!(cut.place(), None);
+        assert_eq!(cut.module(), None);
+        let address = function("0xc0008abc");
+        assert_eq!(address.symbol(), b"0xc0008abc");
+        assert_eq!(address.place(), None);
+        let most = function("foo+0x0/0xffffffffffffffff");
+        assert_eq!(most.place(), Some((0, u64::MAX)));
+        let too_long = function("foo+0x0/0x10000000000000000");
+        assert_eq!(too_long.place(), None);
+    }
+
+    #[test]
     fn torn_lines() {
-        let foo = function("foo", Some((0, 0x10)), None);
-        let bare = function("foo", None, None);
+        let foo = function("foo+0x0/0x10");
         let end = |returned| Call::End {
             function: foo,
             returned,
@@ -361,7 +411,7 @@ mod tests {
             (
                 "calling  foo+0x0/0x1",
                 Call::Begin {
-                    function: bare,
+                    function: cut("foo+0x0/0x1"),
                     task: None,
                 },
             ),
@@ -375,14 +425,14 @@ mod tests {
             (
                 "calling  foo+0x",
                 Call::Begin {
-                    function: bare,
+                    function: cut("foo+0x"),
                     task: None,
                 },
             ),
             (
                 "initcall foo+0x0/0x10 ",
                 Call::End {
-                    function: bare,
+                    function: cut("foo+0x0/0x10"),
                     returned: TORN,
                 },
             ),

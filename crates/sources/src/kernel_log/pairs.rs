@@ -9,8 +9,7 @@ use std::hash::BuildHasher;
 /// kept. Kernels have a handful; only a damaged log has more.
 const MOST_NAMESAKES: usize = 256;
 
-/// A function, small enough to keep: of its words the hashes, since a line that
-/// ends a call need not look its name up then.
+/// A function, small enough to keep: of its words the hashes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     symbol: u64,
@@ -29,6 +28,49 @@ impl Key {
     /// Whether only the symbol was left of the line.
     pub(super) const fn is_cut(&self) -> bool {
         self.place.is_none()
+    }
+}
+
+/// What is known of a function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// What it is found by.
+    pub key: Key,
+    /// Symbol and module, as it is shown.
+    pub name: NameId,
+}
+
+/// The functions that were met. A log names each of them twice at least, so
+/// its words are taken apart the first time only.
+#[derive(Debug, Default)]
+pub(super) struct Functions {
+    /// By the hash of all words. That of 64 bits stands for them.
+    known: HashTable<(u64, Known)>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Functions {
+    /// What is known of a function; `name` is asked for its name at first.
+    #[inline]
+    pub(super) fn get(
+        &mut self,
+        function: Function<'_>,
+        name: impl FnOnce(Function<'_>) -> NameId,
+    ) -> Known {
+        let hash = self.hasher.hash_one((function.words, function.cut));
+        if let Some((_, known)) = self.known.find(hash, |k| k.0 == hash) {
+            return *known;
+        }
+        let known = Known {
+            key: Key {
+                symbol: self.hasher.hash_one(function.symbol()),
+                module: function.module().map_or(0, |m| self.hasher.hash_one(m)),
+                place: function.place(),
+            },
+            name: name(function),
+        };
+        self.known.insert_unique(hash, (hash, known), |k| k.0);
+        known
     }
 }
 
@@ -80,20 +122,9 @@ impl End {
 pub(super) struct Pairs {
     oldest: HashTable<Open>,
     namesakes: Vec<Open>,
-    hasher: DefaultHashBuilder,
 }
 
 impl Pairs {
-    /// What a function is found by.
-    #[inline]
-    pub(super) fn key(&self, function: Function<'_>) -> Key {
-        Key {
-            symbol: self.hasher.hash_one(function.symbol),
-            module: function.module.map_or(0, |m| self.hasher.hash_one(m)),
-            place: function.place,
-        }
-    }
-
     /// A call begins. Gives back a call that can have no end any more: an
     /// older one of the same function in the same task, whose end was lost.
     pub(super) fn begin(&mut self, open: Open) -> Option<Open> {

@@ -3,7 +3,7 @@
 use super::call::{Call, Function, Returned};
 use super::milestone::At;
 use super::notes::{self, Tally};
-use super::pairs::{End, Open, Pairs};
+use super::pairs::{End, Functions, Known, Open, Pairs};
 use crate::text::lossy;
 use record::{Doubt, NameId, Origin, Recorder, SpanKind};
 use std::collections::HashSet;
@@ -36,6 +36,7 @@ pub(super) struct Moment {
 /// Pairs starts with ends, and records what comes of it.
 #[derive(Debug)]
 pub(super) struct Spans {
+    functions: Functions,
     open: Pairs,
     /// How many initcalls began.
     begun: u64,
@@ -61,6 +62,7 @@ pub(super) struct Spans {
 impl Default for Spans {
     fn default() -> Self {
         Self {
+            functions: Functions::default(),
             open: Pairs::default(),
             begun: 0,
             ticks_only: true,
@@ -96,18 +98,10 @@ impl Spans {
         self.torn.add(origin, || excerpt(text));
     }
 
-    /// Symbol and module, as a name.
-    fn name_of(&mut self, recorder: &mut Recorder, function: Function<'_>) -> NameId {
-        let symbol = lossy(function.symbol);
-        let Some(module) = function.module else {
-            return recorder.name(&symbol);
-        };
-        self.name.clear();
-        self.name.push_str(&symbol);
-        self.name.push_str(" [");
-        self.name.push_str(&lossy(module));
-        self.name.push(']');
-        recorder.name(&self.name)
+    fn known(&mut self, recorder: &mut Recorder, function: Function<'_>) -> Known {
+        let text = &mut self.name;
+        self.functions
+            .get(function, |function| name_of(recorder, function, text))
     }
 
     fn track(&mut self, recorder: &mut Recorder, task: Option<u64>) -> Option<NameId> {
@@ -131,13 +125,13 @@ impl Spans {
         task: Option<u64>,
     ) {
         if task.is_none() {
-            self.torn(at.origin, function.symbol);
+            self.torn(at.origin, function.symbol());
         }
         self.begun = self.begun.saturating_add(1);
-        let name = self.name_of(recorder, function);
+        let Known { key, name } = self.known(recorder, function);
         let track = self.track(recorder, task);
         let lost = self.open.begin(Open {
-            key: self.open.key(function),
+            key,
             name,
             task,
             track,
@@ -168,12 +162,11 @@ impl Spans {
     ) {
         let Moment { at, caller, .. } = moment;
         if returned.torn {
-            self.torn(at.origin, function.symbol);
+            self.torn(at.origin, function.symbol());
         }
         let quantum = self.is_quantised(moment, returned.after_ns);
-        let key = self.open.key(function);
+        let Known { key, name } = self.known(recorder, function);
         let Some(open) = self.open.end(End { key, caller }) else {
-            let name = self.name_of(recorder, function);
             self.lost_start.add(at.origin, String::new);
             let track = self.track(recorder, caller);
             let span = recorder.span_of(at.clock, SpanKind::Initcall, name, at.origin);
@@ -193,7 +186,7 @@ impl Spans {
         };
         // A cut line does not say the module.
         let name = match open.key.is_cut() && !key.is_cut() {
-            true => self.name_of(recorder, function),
+            true => name,
             false => open.name,
         };
         let track = match open.track {
@@ -279,7 +272,7 @@ impl Spans {
     ) {
         let Moment { at, caller, .. } = moment;
         self.is_quantised(moment, returned.after_ns);
-        let name = recorder.name(&lossy(device));
+        let name = recorder.name_lossy(device);
         if returned
             .value
             .is_some_and(|v| v.unsigned_abs() == EPROBE_DEFER)
@@ -324,6 +317,19 @@ impl Spans {
             tally.note(recorder, kind);
         }
     }
+}
+
+/// Symbol and module, as a name. `text` is where it is put together.
+fn name_of(recorder: &mut Recorder, function: Function<'_>, text: &mut String) -> NameId {
+    let Some(module) = function.module() else {
+        return recorder.name_lossy(function.symbol());
+    };
+    text.clear();
+    text.push_str(&lossy(function.symbol()));
+    text.push_str(" [");
+    text.push_str(&lossy(module));
+    text.push(']');
+    recorder.name(text)
 }
 
 /// The beginning of a text, for a note.
