@@ -34,6 +34,13 @@ pub(crate) fn lines_from(part: &[u8], offset: u64) -> Lines<'_> {
     Lines { rest: part, offset }
 }
 
+/// Where the first line ends, its LF included, that ends at or after `least`.
+pub(crate) fn line_end(bytes: &[u8], least: usize) -> usize {
+    let from = least.saturating_sub(1);
+    let end = bytes.get(from..).and_then(|rest| memchr(b'\n', rest));
+    end.map_or(bytes.len(), |at| from + at + 1)
+}
+
 impl<'a> Iterator for Lines<'a> {
     type Item = Line<'a>;
 

@@ -16,38 +16,38 @@ use memchr::{memchr, memmem};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Function<'a> {
     /// All that the line says of it: `fuse_init+0x0/0x1b0 [fuse]`.
-    pub words: &'a [u8],
-    /// Whether the line may be cut within the size, or before the module: then
-    /// the symbol alone can be trusted.
-    pub cut: bool,
+    words: &'a [u8],
+    /// How many bytes of them are the symbol.
+    symbol: u32,
+    /// Whether the rest of them is whole: offset, size and module. Else the
+    /// symbol alone can be trusted, or there is none but an address.
+    pub whole: bool,
 }
 
 impl<'a> Function<'a> {
-    /// A line that ends at `rest` may be cut within the function.
+    /// A line that ends at `rest` may be cut within the size, or before the
+    /// module.
     fn unless_cut(self, rest: &[u8]) -> Self {
-        let cut = self.cut || rest.len() <= 1;
-        Self { cut, ..self }
+        let whole = self.whole && rest.len() > 1;
+        Self { whole, ..self }
     }
 
-    /// Its symbol, or its address where the kernel has no symbols.
+    /// Its symbol, or its address where the kernel has no symbols; and the
+    /// rest, which tells functions of one symbol apart.
+    pub(super) fn parts(self) -> (&'a [u8], &'a [u8]) {
+        let split = self.words.split_at_checked(self.symbol as usize);
+        split.unwrap_or((self.words, &[]))
+    }
+
+    /// Its symbol, or its address.
     pub(super) fn symbol(self) -> &'a [u8] {
-        let (word, _) = word(self.words);
-        let plus = memchr::memrchr(b'+', word);
-        plus.and_then(|at| word.get(..at)).unwrap_or(word)
-    }
-
-    /// Offset and size, which tell functions of one name apart; `None` if the
-    /// line does not say them whole.
-    pub(super) fn place(self) -> Option<(u64, u64)> {
-        let (word, _) = word(self.words);
-        let (_, offset, size) = place(word)?;
-        (!self.cut).then_some((offset, size))
+        self.parts().0
     }
 
     /// Its module; may be missing from a line that is cut.
     pub(super) fn module(self) -> Option<&'a [u8]> {
-        let (_, rest) = word(self.words);
-        rest.strip_prefix(b" [")?.strip_suffix(b"]")
+        let (_, after) = word(self.words);
+        after.strip_prefix(b" [")?.strip_suffix(b"]")
     }
 }
 
@@ -221,33 +221,30 @@ fn after(text: &[u8]) -> Option<i64> {
 #[inline]
 fn function(text: &[u8]) -> Option<(Function<'_>, &[u8])> {
     let (word, rest) = word(text);
-    let mut cut = false;
-    match place(word) {
-        Some((symbol, _, _)) if symbol.is_empty() => return None,
-        Some(_) => {}
+    let (symbol, mut whole) = match before_place(word) {
+        Some(symbol) => (symbol, true),
         // The line may end within the place, but not before it.
-        None if rest.is_empty() => {
-            let plus = memchr::memrchr(b'+', word)?;
-            if plus == 0 {
-                return None;
-            }
-            cut = true;
-        }
-        None if !word.starts_with(b"0x") || word.contains(&b'+') => return None,
-        None => {}
+        None if rest.is_empty() => (word.get(..memchr::memrchr(b'+', word)?)?, false),
+        None if word.starts_with(b"0x") && !word.contains(&b'+') => (word, false),
+        None => return None,
+    };
+    if symbol.is_empty() {
+        return None;
     }
     let mut words = word;
     let mut after = rest;
     if let Some(module) = rest.strip_prefix(b" [") {
         match memchr(b']', module) {
             Some(end) => (words, after) = text.split_at_checked(word.len() + end + 3)?,
-            None => {
-                cut = true;
-                after = &[];
-            }
+            None => (whole, after) = (false, &[]),
         }
     }
-    Some((Function { words, cut }, after))
+    let function = Function {
+        words,
+        symbol: u32::try_from(symbol.len()).ok()?,
+        whole,
+    };
+    Some((function, after))
 }
 
 /// What stands before the first blank, and what follows.
@@ -255,49 +252,40 @@ fn word(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(memchr(b' ', text).unwrap_or(text.len()))
 }
 
-/// `fuse_init+0x0/0x1b0`: the symbol, the offset and the size.
-fn place(word: &[u8]) -> Option<(&[u8], u64, u64)> {
-    let (rest, size) = hex_at_end(word)?;
-    let (rest, offset) = hex_at_end(rest.strip_suffix(b"/")?)?;
-    Some((rest.strip_suffix(b"+")?, offset, size))
+/// The symbol of `fuse_init+0x0/0x1b0`, if offset and size are whole.
+fn before_place(word: &[u8]) -> Option<&[u8]> {
+    let rest = before_hex(word)?.strip_suffix(b"/")?;
+    before_hex(rest)?.strip_suffix(b"+")
 }
 
-/// `...0x1b0`: what stands before the number, and the number.
-fn hex_at_end(text: &[u8]) -> Option<(&[u8], u64)> {
-    let mut rest = text;
-    let mut value = 0_u64;
-    let mut shift = 0;
-    while let [head @ .., digit] = rest
-        && let Some(digit) = char::from(*digit).to_digit(16)
-    {
-        if shift > 60 {
-            return None;
-        }
-        value |= u64::from(digit) << shift;
-        shift += 4;
-        rest = head;
-    }
-    if shift == 0 {
-        return None;
-    }
-    Some((rest.strip_suffix(b"0x")?, value))
+/// What stands before a number such as `0x1b0` at the end.
+fn before_hex(text: &[u8]) -> Option<&[u8]> {
+    let digits = text.iter().rev().take_while(|b| b.is_ascii_hexdigit());
+    // An address has no more than 64 bits.
+    let count = digits.take(17).count();
+    let rest = text.get(..text.len() - count)?;
+    (1..=16)
+        .contains(&count)
+        .then_some(rest)?
+        .strip_suffix(b"0x")
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Call, Function, Returned, TORN, call};
 
-    const fn function(words: &'static str) -> Function<'static> {
+    const fn function(words: &'static str, symbol: u32) -> Function<'static> {
         Function {
             words: words.as_bytes(),
-            cut: false,
+            symbol,
+            whole: true,
         }
     }
 
-    const fn cut(words: &'static str) -> Function<'static> {
+    const fn cut(words: &'static str, symbol: u32) -> Function<'static> {
         Function {
-            cut: true,
-            ..function(words)
+            whole: false,
+            ..function(words, symbol)
         }
     }
 
@@ -311,8 +299,8 @@ mod tests {
 
     #[test]
     fn whole_lines() {
-        let fuse = function("fuse_init+0x0/0x1b0 [fuse]");
-        let dotted = function("foo.cfi_jt+0x0/0x8");
+        let fuse = function("fuse_init+0x0/0x1b0 [fuse]", 9);
+        let dotted = function("foo.cfi_jt+0x0/0x8", 10);
         let rows = [
             (
                 "calling  fuse_init+0x0/0x1b0 [fuse] @ 260",
@@ -331,7 +319,7 @@ mod tests {
             (
                 "calling  0xc0008abc @ 1",
                 Call::Begin {
-                    function: function("0xc0008abc"),
+                    function: cut("0xc0008abc", 10),
                     task: Some(1),
                 },
             ),
@@ -378,26 +366,56 @@ mod tests {
 
     #[test]
     fn parts_of_functions() {
-        let whole = function("a+b.cfi_jt+0x4/0x1B0 [fuse]");
-        assert_eq!(whole.symbol(), b"a+b.cfi_jt");
-        assert_eq!(whole.place(), Some((4, 0x1b0)));
-        assert_eq!(whole.module(), Some(&b"fuse"[..]));
-        let cut = cut("foo+0x0/0x1");
-        assert_eq!(cut.symbol(), b"foo");
-        assert_eq!(cut.place(), None);
-        assert_eq!(cut.module(), None);
-        let address = function("0xc0008abc");
-        assert_eq!(address.symbol(), b"0xc0008abc");
-        assert_eq!(address.place(), None);
-        let most = function("foo+0x0/0xffffffffffffffff");
-        assert_eq!(most.place(), Some((0, u64::MAX)));
-        let too_long = function("foo+0x0/0x10000000000000000");
-        assert_eq!(too_long.place(), None);
+        let parts = |line: &str| match call(line.as_bytes()) {
+            Some(Call::Begin { function, .. }) => {
+                let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+                let (symbol, rest) = function.parts();
+                let module = function.module().map(text);
+                Some((text(symbol), text(rest), module, function.whole))
+            }
+            _ => None,
+        };
+        let rows = [
+            (
+                "a+b+0x4/0x1B0 [fuse]",
+                "a+b",
+                "+0x4/0x1B0 [fuse]",
+                Some("fuse"),
+                true,
+            ),
+            (
+                "a+0x0/0xffffffffffffffff",
+                "a",
+                "+0x0/0xffffffffffffffff",
+                None,
+                true,
+            ),
+            (
+                "0xc0008abc [fuse]",
+                "0xc0008abc",
+                " [fuse]",
+                Some("fuse"),
+                false,
+            ),
+        ];
+        for (words, symbol, rest, module, whole) in rows {
+            let wanted = (symbol.into(), rest.into(), module.map(str::to_owned), whole);
+            assert_eq!(parts(&format!("calling  {words} @ 1")), Some(wanted));
+        }
+        for words in [
+            "a+0x0/0x10000000000000000",
+            "+0x0/0x10",
+            "a+0x0/10",
+            "a+0x0",
+            "a+1",
+        ] {
+            assert_eq!(parts(&format!("calling  {words} @ 1")), None, "{words}");
+        }
     }
 
     #[test]
     fn torn_lines() {
-        let foo = function("foo+0x0/0x10");
+        let foo = function("foo+0x0/0x10", 3);
         let end = |returned| Call::End {
             function: foo,
             returned,
@@ -411,7 +429,7 @@ mod tests {
             (
                 "calling  foo+0x0/0x1",
                 Call::Begin {
-                    function: cut("foo+0x0/0x1"),
+                    function: cut("foo+0x0/0x1", 3),
                     task: None,
                 },
             ),
@@ -425,14 +443,14 @@ mod tests {
             (
                 "calling  foo+0x",
                 Call::Begin {
-                    function: cut("foo+0x"),
+                    function: cut("foo+0x", 3),
                     task: None,
                 },
             ),
             (
                 "initcall foo+0x0/0x10 ",
                 Call::End {
-                    function: cut("foo+0x0/0x10"),
+                    function: cut("foo+0x0/0x10", 3),
                     returned: TORN,
                 },
             ),

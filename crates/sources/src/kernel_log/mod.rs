@@ -30,6 +30,7 @@ mod journal;
 mod milestone;
 mod notes;
 mod pairs;
+mod plain;
 mod reader;
 mod shape;
 mod spans;
@@ -39,6 +40,7 @@ mod walltime;
 
 pub(crate) use reader::{Outcome, Reader};
 
+use crate::blocks::in_order;
 use crate::text::{lines, without_controls};
 use crate::{Input, Sniff, Source};
 use call::Call;
@@ -111,16 +113,21 @@ impl Source for KernelLog {
                 }
             }
         } else {
-            for line in lines(input.bytes) {
-                match reader.line(recorder, line.bytes, line.offset, None) {
-                    Outcome::Kernel { .. } => recorder.took(source),
-                    Outcome::Noted(kind) => recorder.skipped(origin(line.offset), kind),
-                    Outcome::Other => {
-                        reader.unstamped(recorder, line.bytes, origin(line.offset), None);
-                        recorder.took(source);
+            let hasher = reader.hasher();
+            let parse = |block, list: &mut _| plain::parse(block, &hasher, list);
+            in_order(input.bytes, parse, |list| {
+                for parsed in list {
+                    let line = parsed.line;
+                    match reader.parsed(recorder, parsed) {
+                        Outcome::Kernel { .. } => recorder.took(source),
+                        Outcome::Noted(kind) => recorder.skipped(origin(line.offset), kind),
+                        Outcome::Other => {
+                            reader.unstamped(recorder, line.bytes, origin(line.offset), None);
+                            recorder.took(source);
+                        }
                     }
                 }
-            }
+            });
         }
         reader.finish(recorder);
     }

@@ -1,7 +1,7 @@
 //! Initcalls that have begun and not yet ended.
 
 use super::call::Function;
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::HashTable;
 use record::{ClockId, NameId, Origin};
 use std::hash::BuildHasher;
 
@@ -9,68 +9,44 @@ use std::hash::BuildHasher;
 /// kept. Kernels have a handful; only a damaged log has more.
 const MOST_NAMESAKES: usize = 256;
 
-/// A function, small enough to keep: of its words the hashes.
-#[derive(Clone, Copy, Debug)]
+/// What a call is of, small enough to keep: hashes of 64 bits stand for the
+/// words. Keys of one log need one hasher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     symbol: u64,
-    module: u64,
-    /// Offset and size; `None` if the line was cut.
-    place: Option<(u64, u64)>,
+    rest: u64,
+    /// Whether the line says all of it.
+    pub whole: bool,
 }
 
 impl Key {
-    fn is(&self, other: &Self) -> bool {
-        let same = (self.place, self.module) == (other.place, other.module);
-        // A cut line may lack the module, too.
-        self.symbol == other.symbol && (same || self.is_cut() || other.is_cut())
-    }
-
-    /// Whether only the symbol was left of the line.
-    pub(super) const fn is_cut(&self) -> bool {
-        self.place.is_none()
-    }
-}
-
-/// What is known of a function.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
-    /// What it is found by.
-    pub key: Key,
-    /// Symbol and module, as it is shown.
-    pub name: NameId,
-}
-
-/// The functions that were met. A log names each of them twice at least, so
-/// its words are taken apart the first time only.
-#[derive(Debug, Default)]
-pub(super) struct Functions {
-    /// By the hash of all words. That of 64 bits stands for them.
-    known: HashTable<(u64, Known)>,
-    hasher: DefaultHashBuilder,
-}
-
-impl Functions {
-    /// What is known of a function; `name` is asked for its name at first.
-    #[inline]
-    pub(super) fn get(
-        &mut self,
-        function: Function<'_>,
-        name: impl FnOnce(Function<'_>) -> NameId,
-    ) -> Known {
-        let hash = self.hasher.hash_one((function.words, function.cut));
-        if let Some((_, known)) = self.known.find(hash, |k| k.0 == hash) {
-            return *known;
+    /// The key of a function.
+    pub(super) fn of(function: Function<'_>, hasher: &impl BuildHasher) -> Self {
+        let (symbol, rest) = function.parts();
+        Self {
+            symbol: hasher.hash_one(symbol),
+            rest: hasher.hash_one(rest),
+            whole: function.whole,
         }
-        let known = Known {
-            key: Key {
-                symbol: self.hasher.hash_one(function.symbol()),
-                module: function.module().map_or(0, |m| self.hasher.hash_one(m)),
-                place: function.place(),
-            },
-            name: name(function),
-        };
-        self.known.insert_unique(hash, (hash, known), |k| k.0);
-        known
+    }
+
+    /// The key of a device.
+    pub(super) fn of_device(device: &[u8], hasher: &impl BuildHasher) -> Self {
+        Self {
+            symbol: hasher.hash_one(device),
+            rest: 0,
+            whole: true,
+        }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        // A line that is cut may lack the module, too.
+        self.symbol == other.symbol && (self.rest == other.rest || !self.whole || !other.whole)
+    }
+
+    /// One hash for all the words.
+    pub(super) const fn words(&self) -> u64 {
+        self.symbol.rotate_left(32) ^ self.rest
     }
 }
 

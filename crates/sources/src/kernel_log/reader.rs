@@ -1,13 +1,14 @@
 //! The state between two lines of a kernel log.
 
 use super::LONGEST_LINE;
-use super::call::{self, Call};
 use super::journal;
 use super::milestone::{At, Milestones};
 use super::notes::{self, Tally};
+use super::plain::{Parsed, Plain, Said};
 use super::shape::{self, Shaped, Stamp};
 use super::spans::{Moment, Spans};
 use crate::text::{lossy, number, without_controls, without_cr};
+use hashbrown::DefaultHashBuilder;
 use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, SourceId, mark};
 use std::borrow::Cow;
 
@@ -65,6 +66,7 @@ pub(crate) struct Reader {
     spans: Spans,
     /// For texts that are unescaped.
     unescaped: Vec<u8>,
+    hasher: DefaultHashBuilder,
     tallies: Tallies,
 }
 
@@ -99,7 +101,48 @@ impl Reader {
             milestones: Milestones::default(),
             spans: Spans::default(),
             unescaped: Vec::new(),
+            hasher: DefaultHashBuilder::default(),
             tallies: Tallies::default(),
+        }
+    }
+
+    /// What makes the keys of calls.
+    pub(super) fn hasher(&self) -> DefaultHashBuilder {
+        self.hasher.clone()
+    }
+
+    /// Reads a line that was parsed ahead, with this reader's hasher.
+    pub(super) fn parsed(&mut self, recorder: &mut Recorder, parsed: &Parsed<'_>) -> Outcome {
+        let line = parsed.line;
+        match &parsed.plain {
+            // The name of a journal's host may still stand in it.
+            Some(plain) if self.host.is_none() && self.stamped >= HOST_LINES => {
+                self.plain(recorder, plain, self.origin(line.offset, 0))
+            }
+            _ => self.line(recorder, line.bytes, line.offset, None),
+        }
+    }
+
+    /// What [`Self::line`] does with a line that is plain.
+    fn plain(&mut self, recorder: &mut Recorder, plain: &Plain<'_>, origin: Origin) -> Outcome {
+        self.in_kmsg = false;
+        let time = Time {
+            clock: self.printk_clock(recorder),
+            ns: plain.ns,
+            resolution_ns: 1_000,
+            printk: true,
+        };
+        let text = match plain.said {
+            Said::Text(text) => text,
+            Said::Call(..) => &[],
+        };
+        if self.later_boot || self.begins_again(time, text) {
+            return Outcome::Noted(&notes::LATER_BOOT);
+        }
+        self.stamp(recorder, time, origin);
+        self.words(recorder, time, origin, plain, true);
+        Outcome::Kernel {
+            printk_ns: Some(time.ns),
         }
     }
 
@@ -357,12 +400,7 @@ impl Reader {
         };
         let own_stamp = shaped.stamp != Stamp::None;
         if own_stamp {
-            let back = self
-                .last
-                .is_some_and(|(c, ns)| c == time.clock && time.ns < ns);
-            let again = back || !time.printk;
-            if again && self.milestones.begins_again(shaped.text) {
-                self.later_boot = true;
+            if self.begins_again(time, shaped.text) {
                 return Outcome::Noted(&notes::LATER_BOOT);
             }
             self.stamp(recorder, time, origin);
@@ -370,11 +408,6 @@ impl Reader {
         if let Some(sequence) = shaped.sequence {
             self.sequence(sequence, origin);
         }
-        let at = At {
-            clock: time.clock,
-            ns: time.ns,
-            origin,
-        };
         let mut buffer = std::mem::take(&mut self.unescaped);
         let escaped = shaped.sequence.is_some() && shaped.text.contains(&b'\\');
         let text = if escaped {
@@ -383,9 +416,22 @@ impl Reader {
         } else {
             shaped.text
         };
-        let said = self.words(recorder, at, time, shaped, text, own_stamp);
+        let said = Said::of(text, &self.hasher).unwrap_or_else(|| {
+            if own_stamp {
+                self.spans.torn(origin, text);
+            }
+            Said::Text(text)
+        });
+        let plain = Plain {
+            ns: time.ns,
+            caller: shaped.caller,
+            level: shaped.level,
+            by_program: shaped.by_program,
+            said,
+        };
+        let recorded = self.words(recorder, time, origin, &plain, own_stamp);
         self.unescaped = buffer;
-        if said {
+        if recorded {
             Outcome::Kernel {
                 printk_ns: time.printk.then_some(time.ns),
             }
@@ -394,36 +440,50 @@ impl Reader {
         }
     }
 
-    /// Records what the text says; whether anything was recorded.
+    /// Whether another boot begins in this log; all after it is not read.
+    fn begins_again(&mut self, time: Time, text: &[u8]) -> bool {
+        let back = self
+            .last
+            .is_some_and(|(c, ns)| c == time.clock && time.ns < ns);
+        if (back || !time.printk) && self.milestones.begins_again(text) {
+            self.later_boot = true;
+        }
+        self.later_boot
+    }
+
+    /// Records what the words say; whether anything was recorded.
     fn words(
         &mut self,
         recorder: &mut Recorder,
-        at: At,
         time: Time,
-        shaped: Shaped<'_>,
-        text: &[u8],
+        origin: Origin,
+        line: &Plain<'_>,
         own_stamp: bool,
     ) -> bool {
-        match call::call(text) {
-            Some(Call::Torn) if own_stamp => self.spans.torn(at.origin, text),
-            Some(Call::Torn) | None => {}
-            Some(call) => {
+        let at = At {
+            clock: time.clock,
+            ns: time.ns,
+            origin,
+        };
+        let text = match line.said {
+            Said::Text(text) => text,
+            Said::Call(call, key) => {
                 let moment = Moment {
                     at,
                     resolution_ns: time.resolution_ns,
                     printk: time.printk,
-                    caller: shaped.caller,
+                    caller: line.caller,
                     clock_switched: self.milestones.clock_switched(),
                 };
-                self.spans.call(recorder, moment, call);
+                self.spans.call(recorder, moment, call, key);
                 return true;
             }
-        }
-        let known = own_stamp || shaped.level.is_some();
+        };
+        let known = own_stamp || line.level.is_some();
         let milestone = (known || self.milestones.may_be_kernel(text))
-            && self.milestones.line(recorder, at, text, shaped.by_program);
+            && self.milestones.line(recorder, at, text, line.by_program);
         if milestone || known {
-            recorder.message(at.clock, Some(at.ns), shaped.level, &lossy(text), at.origin);
+            recorder.message(at.clock, Some(at.ns), line.level, &lossy(text), origin);
             return true;
         }
         false
@@ -508,7 +568,7 @@ impl Reader {
 
 /// How many messages a line says were lost: the kernel's console says `** 7
 /// printk messages dropped **`, the journal `Missed 7 kernel messages`.
-fn dropped(text: &[u8]) -> Option<u64> {
+pub(super) fn dropped(text: &[u8]) -> Option<u64> {
     let (start, end) = match text.first()? {
         b'*' => (text.strip_prefix(b"** ")?, &b" printk messages dropped"[..]),
         b's' => {

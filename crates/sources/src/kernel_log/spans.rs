@@ -3,13 +3,17 @@
 use super::call::{Call, Function, Returned};
 use super::milestone::At;
 use super::notes::{self, Tally};
-use super::pairs::{End, Functions, Known, Open, Pairs};
+use super::pairs::{End, Key, Open, Pairs};
 use crate::text::lossy;
+use hashbrown::HashTable;
 use record::{Doubt, NameId, Origin, Recorder, SpanKind};
 use std::collections::HashSet;
 
 /// The kernel's number and the stamps may differ by so much without a doubt.
 const AGREEMENT_NS: u64 = 1_000_000;
+
+/// How many names of functions and devices are kept at hand.
+const RECENT_NAMES: usize = 8_192;
 
 /// How many names of tasks are kept at hand.
 const RECENT_TASKS: usize = 64;
@@ -33,10 +37,32 @@ pub(super) struct Moment {
     pub clock_switched: bool,
 }
 
+/// Names that were met not long ago, by the hashes of their words. The words
+/// themselves may long have left the processor's caches, or be in another's.
+#[derive(Debug, Default)]
+struct RecentNames {
+    known: HashTable<(u64, NameId)>,
+}
+
+impl RecentNames {
+    /// The name of this hash; if it is not known, `name` gives it.
+    #[inline]
+    fn get(&mut self, hash: u64, name: impl FnOnce() -> NameId) -> NameId {
+        if let Some(&(_, name)) = self.known.find(hash, |k| k.0 == hash) {
+            return name;
+        }
+        let name = name();
+        if self.known.len() >= RECENT_NAMES {
+            self.known.clear();
+        }
+        self.known.insert_unique(hash, (hash, name), |k| k.0);
+        name
+    }
+}
+
 /// Pairs starts with ends, and records what comes of it.
 #[derive(Debug)]
 pub(super) struct Spans {
-    functions: Functions,
     open: Pairs,
     /// How many initcalls began.
     begun: u64,
@@ -49,7 +75,8 @@ pub(super) struct Spans {
     /// The devices whose probes were deferred.
     deferred_devices: HashSet<NameId>,
     /// For names that are put together.
-    name: String,
+    name: Vec<u8>,
+    recent: RecentNames,
     torn: Tally,
     lost_start: Tally,
     lost_end: Tally,
@@ -62,14 +89,14 @@ pub(super) struct Spans {
 impl Default for Spans {
     fn default() -> Self {
         Self {
-            functions: Functions::default(),
             open: Pairs::default(),
             begun: 0,
             ticks_only: true,
             jiffy_doubt: false,
             tasks: [None; RECENT_TASKS],
             deferred_devices: HashSet::new(),
-            name: String::new(),
+            name: Vec::new(),
+            recent: RecentNames::default(),
             torn: Tally::default(),
             lost_start: Tally::default(),
             lost_end: Tally::default(),
@@ -84,11 +111,21 @@ impl Default for Spans {
 impl Spans {
     /// Takes a line.
     #[inline]
-    pub(super) fn call(&mut self, recorder: &mut Recorder, moment: Moment, call: Call<'_>) {
+    pub(super) fn call(
+        &mut self,
+        recorder: &mut Recorder,
+        moment: Moment,
+        call: Call<'_>,
+        key: Key,
+    ) {
         match call {
-            Call::Begin { function, task } => self.begin(recorder, moment.at, function, task),
-            Call::End { function, returned } => self.end(recorder, moment, function, returned),
-            Call::Probe { device, returned } => self.probe(recorder, moment, device, returned),
+            Call::Begin { function, task } => self.begin(recorder, moment.at, function, key, task),
+            Call::End { function, returned } => {
+                self.end(recorder, moment, function, key, returned);
+            }
+            Call::Probe { device, returned } => {
+                self.probe(recorder, moment, device, key, returned);
+            }
             Call::Torn => {}
         }
     }
@@ -98,10 +135,20 @@ impl Spans {
         self.torn.add(origin, || excerpt(text));
     }
 
-    fn known(&mut self, recorder: &mut Recorder, function: Function<'_>) -> Known {
-        let text = &mut self.name;
-        self.functions
-            .get(function, |function| name_of(recorder, function, text))
+    /// Symbol and module, as a name.
+    fn name_of(&mut self, recorder: &mut Recorder, function: Function<'_>, key: Key) -> NameId {
+        let name = &mut self.name;
+        self.recent.get(key.words(), || {
+            let Some(module) = function.module() else {
+                return recorder.name_lossy(function.symbol());
+            };
+            name.clear();
+            name.extend_from_slice(function.symbol());
+            name.extend_from_slice(b" [");
+            name.extend_from_slice(module);
+            name.push(b']');
+            recorder.name_lossy(name)
+        })
     }
 
     fn track(&mut self, recorder: &mut Recorder, task: Option<u64>) -> Option<NameId> {
@@ -122,13 +169,14 @@ impl Spans {
         recorder: &mut Recorder,
         at: At,
         function: Function<'_>,
+        key: Key,
         task: Option<u64>,
     ) {
         if task.is_none() {
             self.torn(at.origin, function.symbol());
         }
         self.begun = self.begun.saturating_add(1);
-        let Known { key, name } = self.known(recorder, function);
+        let name = self.name_of(recorder, function, key);
         let track = self.track(recorder, task);
         let lost = self.open.begin(Open {
             key,
@@ -158,6 +206,7 @@ impl Spans {
         recorder: &mut Recorder,
         moment: Moment,
         function: Function<'_>,
+        key: Key,
         returned: Returned,
     ) {
         let Moment { at, caller, .. } = moment;
@@ -165,8 +214,8 @@ impl Spans {
             self.torn(at.origin, function.symbol());
         }
         let quantum = self.is_quantised(moment, returned.after_ns);
-        let Known { key, name } = self.known(recorder, function);
         let Some(open) = self.open.end(End { key, caller }) else {
+            let name = self.name_of(recorder, function, key);
             self.lost_start.add(at.origin, String::new);
             let track = self.track(recorder, caller);
             let span = recorder.span_of(at.clock, SpanKind::Initcall, name, at.origin);
@@ -175,7 +224,7 @@ impl Spans {
             recorder.span(span.reported(returned.after_ns).outcome(returned.value));
             return;
         };
-        let torn = returned.torn || open.key.is_cut() && !key.is_cut();
+        let torn = returned.torn || !open.key.whole && key.whole;
         let doubt = if open.ambiguous {
             self.ambiguous.add(at.origin, String::new);
             Some(Doubt::Ambiguous)
@@ -185,8 +234,8 @@ impl Spans {
             self.doubt(moment, &open, returned.after_ns, quantum)
         };
         // A cut line does not say the module.
-        let name = match open.key.is_cut() && !key.is_cut() {
-            true => name,
+        let name = match !open.key.whole && key.whole {
+            true => self.name_of(recorder, function, key),
             false => open.name,
         };
         let track = match open.track {
@@ -268,11 +317,12 @@ impl Spans {
         recorder: &mut Recorder,
         moment: Moment,
         device: &[u8],
+        key: Key,
         returned: Returned,
     ) {
         let Moment { at, caller, .. } = moment;
         self.is_quantised(moment, returned.after_ns);
-        let name = recorder.name_lossy(device);
+        let name = self.recent.get(key.words(), || recorder.name_lossy(device));
         if returned
             .value
             .is_some_and(|v| v.unsigned_abs() == EPROBE_DEFER)
@@ -317,19 +367,6 @@ impl Spans {
             tally.note(recorder, kind);
         }
     }
-}
-
-/// Symbol and module, as a name. `text` is where it is put together.
-fn name_of(recorder: &mut Recorder, function: Function<'_>, text: &mut String) -> NameId {
-    let Some(module) = function.module() else {
-        return recorder.name_lossy(function.symbol());
-    };
-    text.clear();
-    text.push_str(&lossy(function.symbol()));
-    text.push_str(" [");
-    text.push_str(&lossy(module));
-    text.push(']');
-    recorder.name(text)
 }
 
 /// The beginning of a text, for a note.

@@ -1,0 +1,95 @@
+//! What a line says by itself, whatever the lines before it said. This part of
+//! the reading can be done on any thread, ahead of the rest.
+
+use super::LONGEST_LINE;
+use super::call::{Call, call};
+use super::pairs::Key;
+use super::reader::dropped;
+use super::shape::{self, Stamp};
+use crate::blocks::Block;
+use crate::text::{Line, first_control, lines_from};
+use std::hash::BuildHasher;
+
+/// A line, as far as it can be read by itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parsed<'a> {
+    /// The line.
+    pub line: Line<'a>,
+    /// What it says, if that is plain. Else only the reader can say, with what
+    /// it knows of the lines before.
+    pub plain: Option<Plain<'a>>,
+}
+
+/// One whole kernel line with the kernel's own stamp, which nearly all are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plain<'a> {
+    /// The stamp, in nanoseconds.
+    pub ns: i64,
+    /// The task that printed it.
+    pub caller: Option<u64>,
+    /// The syslog level.
+    pub level: Option<u8>,
+    /// Whether a program wrote it, not the kernel.
+    pub by_program: bool,
+    /// Its words.
+    pub said: Said<'a>,
+}
+
+/// The words of a line.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Said<'a> {
+    /// They are of an initcall or a probe.
+    Call(Call<'a>, Key),
+    /// All else.
+    Text(&'a [u8]),
+}
+
+impl<'a> Said<'a> {
+    /// What `text` says; `None` if it is a call's, and torn.
+    #[inline]
+    pub(super) fn of(text: &'a [u8], hasher: &impl BuildHasher) -> Option<Self> {
+        let Some(call) = call(text) else {
+            return Some(Self::Text(text));
+        };
+        let key = match call {
+            Call::Begin { function, .. } | Call::End { function, .. } => Key::of(function, hasher),
+            Call::Probe { device, .. } => Key::of_device(device, hasher),
+            Call::Torn => return None,
+        };
+        Some(Self::Call(call, key))
+    }
+}
+
+/// Adds the lines of a part of the log to `parsed`.
+pub(super) fn parse<'a>(block: Block<'a>, hasher: &impl BuildHasher, parsed: &mut Vec<Parsed<'a>>) {
+    // One look at all of them is cheaper than one at each.
+    let clean = first_control(block.bytes).is_none();
+    parsed.extend(lines_from(block.bytes, block.offset).map(|line| Parsed {
+        line,
+        plain: plain(line.bytes, clean, hasher),
+    }));
+}
+
+/// What a line says; `clean` if it is known to hold no controls.
+fn plain<'a>(bytes: &'a [u8], clean: bool, hasher: &impl BuildHasher) -> Option<Plain<'a>> {
+    let json = bytes.first() == Some(&b'{');
+    if json || bytes.len() > LONGEST_LINE || !clean && first_control(bytes).is_some() {
+        return None;
+    }
+    let shaped = shape::shape(bytes);
+    let text = shaped.text;
+    let Stamp::Printk(ns) = shaped.stamp else {
+        return None;
+    };
+    // Records of /dev/kmsg are numbered and escaped.
+    if shaped.sequence.is_some() || shape::glued(text).is_some() || dropped(text).is_some() {
+        return None;
+    }
+    Some(Plain {
+        ns,
+        caller: shaped.caller,
+        level: shaped.level,
+        by_program: shaped.by_program,
+        said: Said::of(text, hasher)?,
+    })
+}
