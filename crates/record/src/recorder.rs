@@ -307,18 +307,22 @@ impl Recorder {
     pub fn span(&mut self, span: SpanBuilder) {
         let span = span.span;
         self.uses(span.clock);
-        let names = &self.names;
-        let before = self.spans.iter().rev().take(LOOK_BACK);
-        let later = before
-            .take_while(|s| order(names, s, &span) == Ordering::Greater)
-            .count();
-        match later {
-            0 => self.spans.push(span),
+        match self.spans.last() {
+            Some(last) if order(&self.names, last, &span).is_gt() => self.span_before_others(span),
+            _ => self.spans.push(span),
+        }
+    }
+
+    /// Records a span that began before the last one.
+    fn span_before_others(&mut self, span: Span) {
+        let last = self.spans.iter().rev().take(LOOK_BACK);
+        let later = last.take_while(|s| order(&self.names, s, &span).is_gt());
+        match later.count() {
             LOOK_BACK => {
                 self.spans_unsorted = true;
                 self.spans.push(span);
             }
-            _ => self.spans.insert(self.spans.len() - later, span),
+            later => self.spans.insert(self.spans.len() - later, span),
         }
     }
 
@@ -534,6 +538,7 @@ impl Recorder {
 
 /// The order of spans: by start (or by end, if the start was lost), and then
 /// by all that tells two of them apart.
+#[inline]
 fn order(names: &Names, a: &Span, b: &Span) -> Ordering {
     let first = |s: &Span| s.start.or(s.end);
     let rest = |s: &Span| (s.origin, s.kind, s.end, s.reported, s.outcome);

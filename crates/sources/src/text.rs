@@ -150,12 +150,14 @@ pub(crate) fn without_indent(mut bytes: &[u8]) -> &[u8] {
 
 /// A decimal number at the start of `bytes`, and what follows it. `None`
 /// without a digit, or past 64 bits.
+#[inline]
 pub(crate) fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0_u64;
     let mut rest = bytes;
-    while let [digit @ b'0'..=b'9', tail @ ..] = rest {
-        let digit = u64::from(digit.wrapping_sub(b'0'));
-        value = value.checked_mul(10)?.checked_add(digit)?;
+    while let [digit, tail @ ..] = rest
+        && digit.is_ascii_digit()
+    {
+        value = value.checked_mul(10)?.checked_add((digit - b'0').into())?;
         rest = tail;
     }
     (rest.len() < bytes.len()).then_some((value, rest))

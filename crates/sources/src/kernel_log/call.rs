@@ -88,13 +88,28 @@ pub(super) struct Returned {
     pub after_ns: Option<i64>,
     /// Whether the line ends before it should.
     pub torn: bool,
+    /// Whether the line ends where it should.
+    pub whole: bool,
 }
 
 const TORN: Returned = Returned {
     value: None,
     after_ns: None,
     torn: true,
+    whole: false,
 };
+
+impl Call<'_> {
+    /// Whether the line is an initcall's, and ends where it should: then no
+    /// other line begins in it.
+    pub(super) const fn is_whole_initcall(&self) -> bool {
+        match self {
+            Self::Begin { task, .. } => task.is_some(),
+            Self::End { returned, .. } => returned.whole,
+            Self::Probe { .. } | Self::Torn => false,
+        }
+    }
+}
 
 /// What `text` says, if it is one of these lines.
 #[inline]
@@ -176,7 +191,7 @@ fn probe(text: &[u8]) -> Option<Call<'_>> {
 }
 
 /// `0 after 980 usecs`, cut anywhere.
-#[inline]
+#[inline(always)]
 fn returned(text: &[u8]) -> Option<Returned> {
     let (negative, digits) = match text.strip_prefix(b"-") {
         Some(digits) => (true, digits),
@@ -195,30 +210,34 @@ fn returned(text: &[u8]) -> Option<Returned> {
     } else {
         value
     });
-    let after_ns = rest.strip_prefix(b" after ").and_then(after);
-    if after_ns.is_none() && !rest.starts_with(b" ") {
+    let after = rest.strip_prefix(b" after ").and_then(after);
+    if after.is_none() && !rest.starts_with(b" ") {
         return None;
     }
     Some(Returned {
         value,
-        after_ns,
-        torn: after_ns.is_none(),
+        after_ns: after.map(|a| a.0),
+        torn: after.is_none(),
+        whole: after.is_some_and(|a| a.1.is_empty()),
     })
 }
 
 /// `980 usecs`, or `msecs` in kernels before 2.6.30.
-fn after(text: &[u8]) -> Option<i64> {
-    let (count, unit) = number(text)?;
-    let factor = match unit.get(..6)? {
+/// And what follows.
+fn after(text: &[u8]) -> Option<(i64, &[u8])> {
+    let (count, rest) = number(text)?;
+    let (unit, rest) = rest.split_first_chunk()?;
+    let factor = match unit {
         b" usecs" => 1_000,
         b" msecs" => 1_000_000,
         _ => return None,
     };
-    i64::try_from(count).ok()?.checked_mul(factor)
+    let ns = i64::try_from(count).ok()?.checked_mul(factor)?;
+    Some((ns, rest))
 }
 
 /// `fuse_init+0x0/0x1b0 [fuse]` or a bare address, and what follows.
-#[inline]
+#[inline(always)]
 fn function(text: &[u8]) -> Option<(Function<'_>, &[u8])> {
     let (word, rest) = word(text);
     let (symbol, mut whole) = match before_place(word) {
@@ -253,21 +272,27 @@ fn word(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// The symbol of `fuse_init+0x0/0x1b0`, if offset and size are whole.
+#[inline]
 fn before_place(word: &[u8]) -> Option<&[u8]> {
-    let rest = before_hex(word)?.strip_suffix(b"/")?;
-    before_hex(rest)?.strip_suffix(b"+")
+    let rest = before_hex(word)?;
+    // Initcalls are called at their first byte.
+    let usual = rest.strip_suffix(b"+0x0/0x");
+    usual.or_else(|| before_hex(rest.strip_suffix(b"/0x")?)?.strip_suffix(b"+0x"))
 }
 
-/// What stands before a number such as `0x1b0` at the end.
+/// What stands before the hexadecimal digits at the end.
+#[inline]
 fn before_hex(text: &[u8]) -> Option<&[u8]> {
-    let digits = text.iter().rev().take_while(|b| b.is_ascii_hexdigit());
+    let mut rest = text;
+    while let [head @ .., digit] = rest
+        && digit.is_ascii_hexdigit()
+    {
+        rest = head;
+    }
     // An address has no more than 64 bits.
-    let count = digits.take(17).count();
-    let rest = text.get(..text.len() - count)?;
     (1..=16)
-        .contains(&count)
-        .then_some(rest)?
-        .strip_suffix(b"0x")
+        .contains(&(text.len() - rest.len()))
+        .then_some(rest)
 }
 
 #[cfg(test)]
@@ -294,6 +319,7 @@ mod tests {
             value: Some(value),
             after_ns: Some(ns),
             torn: false,
+            whole: true,
         }
     }
 
@@ -341,7 +367,10 @@ mod tests {
                 "initcall foo.cfi_jt+0x0/0x8 returned 0 after 2 usecs with errors",
                 Call::End {
                     function: dotted,
-                    returned: done(0, 2_000),
+                    returned: Returned {
+                        whole: false,
+                        ..done(0, 2_000)
+                    },
                 },
             ),
             (
@@ -424,6 +453,7 @@ mod tests {
             value: Some(0),
             after_ns: None,
             torn: true,
+            whole: false,
         };
         let rows = [
             (

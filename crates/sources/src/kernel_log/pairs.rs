@@ -96,6 +96,9 @@ impl End {
 /// ones, which are rare.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
+    /// The only open call, as long as there is only one; then it is not among
+    /// the others.
+    only: Option<Open>,
     oldest: HashTable<Open>,
     namesakes: Vec<Open>,
 }
@@ -103,7 +106,19 @@ pub(super) struct Pairs {
 impl Pairs {
     /// A call begins. Gives back a call that can have no end any more: an
     /// older one of the same function in the same task, whose end was lost.
+    #[inline]
     pub(super) fn begin(&mut self, open: Open) -> Option<Open> {
+        if self.only.is_none() && self.oldest.is_empty() {
+            self.only = Some(open);
+            return None;
+        }
+        self.begin_among_others(open)
+    }
+
+    fn begin_among_others(&mut self, open: Open) -> Option<Open> {
+        if let Some(only) = self.only.take() {
+            self.insert(only);
+        }
         let symbol = open.key.symbol;
         let Some(first) = self.oldest.find(symbol, |o| o.key.symbol == symbol) else {
             self.insert(open);
@@ -133,7 +148,15 @@ impl Pairs {
 
     /// A call ended: the oldest that fits. The others that fit as well are
     /// ambiguous from now on, as is the one given back.
+    #[inline]
     pub(super) fn end(&mut self, end: End) -> Option<Open> {
+        if self.only.is_some() {
+            return self.only.take_if(|open| end.fits(open));
+        }
+        self.end_among_others(end)
+    }
+
+    fn end_among_others(&mut self, end: End) -> Option<Open> {
         let symbol = end.key.symbol;
         let first = self.oldest.find(symbol, |o| o.key.symbol == symbol)?;
         let mut found = if end.fits(first) {
@@ -177,6 +200,7 @@ impl Pairs {
     /// What never ended, in the order of the log.
     pub(super) fn never_ended(self) -> Vec<Open> {
         let mut open: Vec<Open> = self.oldest.into_iter().collect();
+        open.extend(self.only);
         open.extend(self.namesakes);
         open.sort_unstable_by_key(|o| o.origin);
         open

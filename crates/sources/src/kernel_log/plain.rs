@@ -64,10 +64,10 @@ impl<'a> Said<'a> {
 pub(super) fn parse<'a>(block: Block<'a>, hasher: &impl BuildHasher, parsed: &mut Vec<Parsed<'a>>) {
     // One look at all of them is cheaper than one at each.
     let clean = first_control(block.bytes).is_none();
-    parsed.extend(lines_from(block.bytes, block.offset).map(|line| Parsed {
-        line,
-        plain: plain(line.bytes, clean, hasher),
-    }));
+    for line in lines_from(block.bytes, block.offset) {
+        let plain = plain(line.bytes, clean, hasher);
+        parsed.push(Parsed { line, plain });
+    }
 }
 
 /// What a line says; `clean` if it is known to hold no controls.
@@ -82,7 +82,12 @@ fn plain<'a>(bytes: &'a [u8], clean: bool, hasher: &impl BuildHasher) -> Option<
         return None;
     };
     // Records of /dev/kmsg are numbered and escaped.
-    if shaped.sequence.is_some() || shape::glued(text).is_some() || dropped(text).is_some() {
+    if shaped.sequence.is_some() {
+        return None;
+    }
+    let said = Said::of(text, hasher)?;
+    let alone = matches!(said, Said::Call(call, _) if call.is_whole_initcall());
+    if !alone && (shape::glued(text).is_some() || dropped(text).is_some()) {
         return None;
     }
     Some(Plain {
@@ -90,6 +95,6 @@ fn plain<'a>(bytes: &'a [u8], clean: bool, hasher: &impl BuildHasher) -> Option<
         caller: shaped.caller,
         level: shaped.level,
         by_program: shaped.by_program,
-        said: Said::of(text, hasher)?,
+        said,
     })
 }

@@ -1,6 +1,7 @@
 //! The state between two lines of a kernel log.
 
 use super::LONGEST_LINE;
+use super::call::call;
 use super::journal;
 use super::milestone::{At, Milestones};
 use super::notes::{self, Tally};
@@ -195,9 +196,10 @@ impl Reader {
         let mut outcome = Outcome::Other;
         let mut at = 0;
         loop {
+            let alone = call(shaped.text).is_some_and(|c| c.is_whole_initcall());
             let glued = match shaped.sequence {
-                None => shape::glued(shaped.text),
-                Some(_) => None,
+                None if !alone => shape::glued(shaped.text),
+                _ => None,
             };
             let origin = self.origin(offset, if exact { at } else { 0 });
             let rest = glued.and_then(|cut| {

@@ -72,6 +72,10 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
 
 /// `[...] text`: printk's stamp, `dmesg -T`, or a host's stamp before either.
 fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
+    if let Some((ns, text)) = usual_printk(line) {
+        let inner = text.strip_prefix(b" ").unwrap_or(text);
+        return Some(nested(inner).unwrap_or_else(|| after_stamp(Stamp::Printk(ns), text)));
+    }
     let body = without_indent(line.get(1..)?);
     let Some((ns, digits, rest)) = seconds(body) else {
         let (ns, rest) = walltime::ctime(line.get(1..)?)?;
@@ -100,6 +104,37 @@ fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
         }
         _ => None,
     }
+}
+
+/// A stamp as printk writes it below 100,000 s, `[    0.123456]`, and what
+/// follows. Nearly every line has one, so this is [`printk`] in fewer steps.
+fn usual_printk(line: &[u8]) -> Option<(i64, &[u8])> {
+    let (stamp, rest) = line.split_first_chunk::<14>()?;
+    if (stamp[0], stamp[6], stamp[13]) != (b'[', b'.', b']') || stamp[5] == b' ' {
+        return None;
+    }
+    let seconds = digits(without_blanks(&stamp[1..6]))?;
+    let micros = digits(&stamp[7..13])?;
+    Some((seconds * 1_000_000_000 + micros * 1_000, rest))
+}
+
+fn without_blanks(mut bytes: &[u8]) -> &[u8] {
+    while let [b' ', tail @ ..] = bytes {
+        bytes = tail;
+    }
+    bytes
+}
+
+/// The value of a few digits, if they are nothing else.
+fn digits(bytes: &[u8]) -> Option<i64> {
+    let mut value = 0;
+    let mut good = true;
+    for byte in bytes {
+        let digit = byte.wrapping_sub(b'0');
+        good &= digit <= 9;
+        value = value * 10 + i64::from(digit);
+    }
+    good.then_some(value)
 }
 
 /// A kernel line after a host's stamp: `[    0.123456] text`, with its level or
@@ -285,7 +320,8 @@ pub(super) fn glued(text: &[u8]) -> Option<usize> {
     loop {
         let at = from + memchr(b'[', text.get(from..)?)?;
         let bracket = text.get(at..)?;
-        if is_printk_stamp(bracket) {
+        let number = matches!(bracket.get(1), Some(b' ' | b'0'..=b'9'));
+        if number && is_printk_stamp(bracket) {
             return Some(level_before(text, at));
         }
         from = at + 1;
