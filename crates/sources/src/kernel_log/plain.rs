@@ -71,30 +71,38 @@ pub(super) fn parse<'a>(block: Block<'a>, hasher: &impl BuildHasher, parsed: &mu
 }
 
 /// What a line says; `clean` if it is known to hold no controls.
+#[inline]
 fn plain<'a>(bytes: &'a [u8], clean: bool, hasher: &impl BuildHasher) -> Option<Plain<'a>> {
-    let json = bytes.first() == Some(&b'{');
-    if json || bytes.len() > LONGEST_LINE || !clean && first_control(bytes).is_some() {
+    if bytes.len() > LONGEST_LINE || !clean && first_control(bytes).is_some() {
         return None;
+    }
+    if let Some((ns, text)) = shape::usual(bytes) {
+        return Some(Plain {
+            ns,
+            caller: None,
+            level: None,
+            by_program: false,
+            said: one(text, hasher)?,
+        });
     }
     let shaped = shape::shape(bytes);
-    let text = shaped.text;
-    let Stamp::Printk(ns) = shaped.stamp else {
-        return None;
-    };
-    // Records of /dev/kmsg are numbered and escaped.
-    if shaped.sequence.is_some() {
-        return None;
+    match shaped.stamp {
+        // Records of /dev/kmsg are numbered and escaped.
+        Stamp::Printk(ns) if shaped.sequence.is_none() => Some(Plain {
+            ns,
+            caller: shaped.caller,
+            level: shaped.level,
+            by_program: shaped.by_program,
+            said: one(shaped.text, hasher)?,
+        }),
+        _ => None,
     }
+}
+
+/// What `text` says, if it is one message, and not of lost ones.
+#[inline]
+fn one<'a>(text: &'a [u8], hasher: &impl BuildHasher) -> Option<Said<'a>> {
     let said = Said::of(text, hasher)?;
-    let alone = matches!(said, Said::Call(call, _) if call.is_whole_initcall());
-    if !alone && (shape::glued(text).is_some() || dropped(text).is_some()) {
-        return None;
-    }
-    Some(Plain {
-        ns,
-        caller: shaped.caller,
-        level: shaped.level,
-        by_program: shaped.by_program,
-        said,
-    })
+    let whole = matches!(said, Said::Call(call, _) if call.is_whole_initcall());
+    (whole || shape::glued(text).is_none() && dropped(text).is_none()).then_some(said)
 }

@@ -59,6 +59,13 @@ impl<'a> Shaped<'a> {
 
 /// Cuts a line. What fits no shape is all text, without a stamp.
 pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
+    if let Some((ns, text)) = usual(line) {
+        let stamp = Stamp::Printk(ns);
+        return Shaped {
+            stamp,
+            ..Shaped::plain(text)
+        };
+    }
     let shaped = match line.first() {
         Some(b'[') => bracket(line),
         Some(b'<') => raw(line),
@@ -70,12 +77,42 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
     shaped.unwrap_or(Shaped::plain(line))
 }
 
+/// The stamp, in nanoseconds, and the words of `[    0.123456] words`, with
+/// nothing between: nearly every line below 100,000 s is like that.
+#[inline]
+pub(super) fn usual(line: &[u8]) -> Option<(i64, &[u8])> {
+    let (stamp, rest) = line.split_first_chunk::<15>()?;
+    let frame = (stamp[0], stamp[6], stamp[13], stamp[14]);
+    // A bracket may be a caller's or a second stamp's, an angle a level's.
+    if frame != (b'[', b'.', b']', b' ') || matches!(rest.first(), Some(b'[' | b'<')) {
+        return None;
+    }
+    let mut seconds = &stamp[1..6];
+    while let [b' ', digits @ ..] = seconds {
+        seconds = digits;
+    }
+    if seconds.is_empty() {
+        return None;
+    }
+    let (seconds, micros) = (digits(seconds)?, digits(&stamp[7..13])?);
+    Some((seconds * 1_000_000_000 + micros * 1_000, rest))
+}
+
+/// The value of a few digits, if they are nothing else.
+#[inline]
+fn digits(bytes: &[u8]) -> Option<i64> {
+    let mut value = 0;
+    let mut good = true;
+    for byte in bytes {
+        let digit = byte.wrapping_sub(b'0');
+        good &= digit <= 9;
+        value = value * 10 + i64::from(digit);
+    }
+    good.then_some(value)
+}
+
 /// `[...] text`: printk's stamp, `dmesg -T`, or a host's stamp before either.
 fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
-    if let Some((ns, text)) = usual_printk(line) {
-        let inner = text.strip_prefix(b" ").unwrap_or(text);
-        return Some(nested(inner).unwrap_or_else(|| after_stamp(Stamp::Printk(ns), text)));
-    }
     let body = without_indent(line.get(1..)?);
     let Some((ns, digits, rest)) = seconds(body) else {
         let (ns, rest) = walltime::ctime(line.get(1..)?)?;
@@ -104,37 +141,6 @@ fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
         }
         _ => None,
     }
-}
-
-/// A stamp as printk writes it below 100,000 s, `[    0.123456]`, and what
-/// follows. Nearly every line has one, so this is [`printk`] in fewer steps.
-fn usual_printk(line: &[u8]) -> Option<(i64, &[u8])> {
-    let (stamp, rest) = line.split_first_chunk::<14>()?;
-    if (stamp[0], stamp[6], stamp[13]) != (b'[', b'.', b']') || stamp[5] == b' ' {
-        return None;
-    }
-    let seconds = digits(without_blanks(&stamp[1..6]))?;
-    let micros = digits(&stamp[7..13])?;
-    Some((seconds * 1_000_000_000 + micros * 1_000, rest))
-}
-
-fn without_blanks(mut bytes: &[u8]) -> &[u8] {
-    while let [b' ', tail @ ..] = bytes {
-        bytes = tail;
-    }
-    bytes
-}
-
-/// The value of a few digits, if they are nothing else.
-fn digits(bytes: &[u8]) -> Option<i64> {
-    let mut value = 0;
-    let mut good = true;
-    for byte in bytes {
-        let digit = byte.wrapping_sub(b'0');
-        good &= digit <= 9;
-        value = value * 10 + i64::from(digit);
-    }
-    good.then_some(value)
 }
 
 /// A kernel line after a host's stamp: `[    0.123456] text`, with its level or
