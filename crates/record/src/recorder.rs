@@ -132,6 +132,15 @@ impl Recorder {
         id
     }
 
+    /// Makes room for what a source of a large input expects to record, where
+    /// it can be had. Lists that grow are copied; room that stays unused costs
+    /// nothing, since memory is handed out when it is first written to.
+    pub fn reserve(&mut self, spans: usize, messages: usize, text_bytes: usize) {
+        self.spans.try_reserve(spans).ok();
+        self.messages.try_reserve(messages).ok();
+        self.text.try_reserve(text_bytes).ok();
+    }
+
     /// The id of a name, new or known.
     pub fn name(&mut self, name: &str) -> NameId {
         self.names.intern(name)

@@ -51,6 +51,12 @@ use shape::Stamp;
 /// journal's JSON of one is some tens of KiB at most.
 const LONGEST_LINE: usize = 1 << 20;
 
+/// A span takes two lines of the log, of about this length together.
+const SPAN_BYTES: usize = 120;
+
+/// About the length of a line that is recorded as a message.
+const MESSAGE_BYTES: usize = 60;
+
 /// The kernel log: `dmesg` (also `-r`, `-x`, `-T`, `--json`), `/dev/kmsg`, a
 /// console's capture, `journalctl -k` (short, short-iso, short-monotonic, json)
 /// and syslog files.
@@ -113,6 +119,8 @@ impl Source for KernelLog {
                 }
             }
         } else {
+            let bytes = input.bytes.len();
+            recorder.reserve(bytes / SPAN_BYTES, bytes / MESSAGE_BYTES, bytes);
             let hasher = reader.hasher();
             let parse = |block, list: &mut _| plain::parse(block, &hasher, list);
             in_order(input.bytes, parse, |list| {
