@@ -317,7 +317,11 @@ impl Recorder {
         let span = span.span;
         self.uses(span.clock);
         match self.spans.last() {
-            Some(last) if order(&self.names, last, &span).is_gt() => self.span_before_others(span),
+            Some(last)
+                if first(last) >= first(&span) && order(&self.names, last, &span).is_gt() =>
+            {
+                self.span_before_others(span);
+            }
             _ => self.spans.push(span),
         }
     }
@@ -336,6 +340,7 @@ impl Recorder {
     }
 
     /// Remembers that a time of an event is on `clock`.
+    #[inline]
     fn uses(&mut self, clock: ClockId) {
         if let Some(used) = self.used.get_mut(usize::from(clock.0)) {
             *used = true;
@@ -547,12 +552,16 @@ impl Recorder {
 
 /// The order of spans: by start (or by end, if the start was lost), and then
 /// by all that tells two of them apart.
-#[inline]
 fn order(names: &Names, a: &Span, b: &Span) -> Ordering {
-    let first = |s: &Span| s.start.or(s.end);
     let rest = |s: &Span| (s.origin, s.kind, s.end, s.reported, s.outcome);
     first(a)
         .cmp(&first(b))
         .then_with(|| rest(a).cmp(&rest(b)))
         .then_with(|| names.get(a.name).cmp(names.get(b.name)))
+}
+
+/// The earliest time that is known of a span.
+#[inline]
+fn first(span: &Span) -> Option<Nanos> {
+    span.start.or(span.end)
 }

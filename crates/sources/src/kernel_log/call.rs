@@ -112,7 +112,7 @@ impl Call<'_> {
 }
 
 /// What `text` says, if it is one of these lines.
-#[inline]
+#[inline(always)]
 pub(super) fn call(text: &[u8]) -> Option<Call<'_>> {
     match text.first()? {
         b'c' => begin(text.strip_prefix(b"calling  ")?),
@@ -124,6 +124,7 @@ pub(super) fn call(text: &[u8]) -> Option<Call<'_>> {
 
 /// `fuse_init+0x0/0x1b0 [fuse] @ 260`, and nothing after it: device callbacks
 /// of suspend and resume go on with `, parent: ...`.
+#[inline(always)]
 fn begin(text: &[u8]) -> Option<Call<'_>> {
     let Some((function, rest)) = function(text) else {
         return cut(text);
@@ -150,6 +151,7 @@ fn begin(text: &[u8]) -> Option<Call<'_>> {
 }
 
 /// `fuse_init+0x0/0x1b0 [fuse] returned 0 after 980 usecs`
+#[inline(always)]
 fn end(text: &[u8]) -> Option<Call<'_>> {
     let Some((function, rest)) = function(text) else {
         return cut(text);
@@ -224,6 +226,7 @@ fn returned(text: &[u8]) -> Option<Returned> {
 
 /// `980 usecs`, or `msecs` in kernels before 2.6.30.
 /// And what follows.
+#[inline]
 fn after(text: &[u8]) -> Option<(i64, &[u8])> {
     let (count, rest) = number(text)?;
     let (unit, rest) = rest.split_first_chunk()?;

@@ -46,7 +46,7 @@ pub(super) enum Said<'a> {
 
 impl<'a> Said<'a> {
     /// What `text` says; `None` if it is a call's, and torn.
-    #[inline]
+    #[inline(always)]
     pub(super) fn of(text: &'a [u8], hasher: &impl BuildHasher) -> Option<Self> {
         let Some(call) = call(text) else {
             return Some(Self::Text(text));
@@ -71,7 +71,7 @@ pub(super) fn parse<'a>(block: Block<'a>, hasher: &impl BuildHasher, parsed: &mu
 }
 
 /// What a line says; `clean` if it is known to hold no controls.
-#[inline]
+#[inline(always)]
 fn plain<'a>(bytes: &'a [u8], clean: bool, hasher: &impl BuildHasher) -> Option<Plain<'a>> {
     if bytes.len() > LONGEST_LINE || !clean && first_control(bytes).is_some() {
         return None;
@@ -100,7 +100,7 @@ fn plain<'a>(bytes: &'a [u8], clean: bool, hasher: &impl BuildHasher) -> Option<
 }
 
 /// What `text` says, if it is one message, and not of lost ones.
-#[inline]
+#[inline(always)]
 fn one<'a>(text: &'a [u8], hasher: &impl BuildHasher) -> Option<Said<'a>> {
     let said = Said::of(text, hasher)?;
     let whole = matches!(said, Said::Call(call, _) if call.is_whole_initcall());

@@ -113,6 +113,7 @@ impl Reader {
     }
 
     /// Reads a line that was parsed ahead, with this reader's hasher.
+    #[inline]
     pub(super) fn parsed(&mut self, recorder: &mut Recorder, parsed: &Parsed<'_>) -> Outcome {
         let line = parsed.line;
         match &parsed.plain {
@@ -125,6 +126,7 @@ impl Reader {
     }
 
     /// What [`Self::line`] does with a line that is plain.
+    #[inline]
     fn plain(&mut self, recorder: &mut Recorder, plain: &Plain<'_>, origin: Origin) -> Outcome {
         self.in_kmsg = false;
         let time = Time {
@@ -443,6 +445,7 @@ impl Reader {
     }
 
     /// Whether another boot begins in this log; all after it is not read.
+    #[inline]
     fn begins_again(&mut self, time: Time, text: &[u8]) -> bool {
         let back = self
             .last
@@ -454,6 +457,7 @@ impl Reader {
     }
 
     /// Records what the words say; whether anything was recorded.
+    #[inline]
     fn words(
         &mut self,
         recorder: &mut Recorder,
@@ -492,22 +496,12 @@ impl Reader {
     }
 
     /// Keeps the books on stamps: the first, steps, zeros.
+    #[inline]
     fn stamp(&mut self, recorder: &mut Recorder, time: Time, origin: Origin) {
         self.stamped = self.stamped.saturating_add(1);
-        if self.first_stamp.is_none() {
-            self.first_stamp = Some((origin, time.ns, time.printk));
-        }
-        if time.printk && !self.clock_start {
-            self.clock_start = true;
-            let name = mark::KERNEL_CLOCK_START;
-            recorder.mark(time.clock, name, 0, Some(Phase::Kernel), origin);
-        }
-        if time.printk && self.zero_stretch {
-            if time.ns == 0 {
-                self.tallies.zero.add(origin, String::new);
-            } else {
-                self.zero_stretch = false;
-            }
+        // After a stamp above zero there is no more to see than steps.
+        if self.zero_stretch {
+            self.early_stamp(recorder, time, origin);
         }
         if let Some((clock, ns)) = self.last
             && clock == time.clock
@@ -519,6 +513,26 @@ impl Reader {
                 .add(origin, || format!("first by {} us", back / 1_000));
         }
         self.last = Some((time.clock, time.ns));
+    }
+
+    /// The first stamp, and those of zero that may follow it.
+    fn early_stamp(&mut self, recorder: &mut Recorder, time: Time, origin: Origin) {
+        if self.first_stamp.is_none() {
+            self.first_stamp = Some((origin, time.ns, time.printk));
+        }
+        if !time.printk {
+            return;
+        }
+        if !self.clock_start {
+            self.clock_start = true;
+            let name = mark::KERNEL_CLOCK_START;
+            recorder.mark(time.clock, name, 0, Some(Phase::Kernel), origin);
+        }
+        if time.ns == 0 {
+            self.tallies.zero.add(origin, String::new);
+        } else {
+            self.zero_stretch = false;
+        }
     }
 
     /// Records of `/dev/kmsg` are numbered one by one.

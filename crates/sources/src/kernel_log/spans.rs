@@ -136,6 +136,7 @@ impl Spans {
     }
 
     /// Symbol and module, as a name.
+    #[inline]
     fn name_of(&mut self, recorder: &mut Recorder, function: Function<'_>, key: Key) -> NameId {
         let name = &mut self.name;
         self.recent.get(key.words(), || {
@@ -151,6 +152,7 @@ impl Spans {
         })
     }
 
+    #[inline]
     fn track(&mut self, recorder: &mut Recorder, task: Option<u64>) -> Option<NameId> {
         let task = task?;
         let slot = self.tasks.get_mut((task % RECENT_TASKS as u64) as usize)?;
@@ -164,6 +166,7 @@ impl Spans {
         }
     }
 
+    #[inline]
     fn begin(
         &mut self,
         recorder: &mut Recorder,
@@ -201,6 +204,7 @@ impl Spans {
         recorder.span(span.track(open.track).start(Some(open.start)).doubt(doubt));
     }
 
+    #[inline]
     fn end(
         &mut self,
         recorder: &mut Recorder,
@@ -298,12 +302,13 @@ impl Spans {
     /// Whether the kernel's clock may still move in ticks: it has not said that
     /// it changed its clock source, and each number so far is a whole number of
     /// ticks (1, 3 1/3, 4 or 10 ms).
+    #[inline]
     fn is_quantised(&mut self, moment: Moment, after_ns: Option<i64>) -> bool {
-        let Some(micros) = after_ns.map(|ns| ns / 1_000) else {
+        let Some(micros) = after_ns.map(|ns| ns / 1_000).filter(|_| self.ticks_only) else {
             return false;
         };
         let of_300_hz = matches!(micros.saturating_mul(3) % 10_000, 0 | 9_997..);
-        self.ticks_only &= micros % 1_000 == 0 || of_300_hz;
+        self.ticks_only = micros % 1_000 == 0 || of_300_hz;
         let quantised = self.ticks_only && !moment.clock_switched;
         if quantised {
             self.jiffy.add(moment.at.origin, String::new);
