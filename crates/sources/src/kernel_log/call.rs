@@ -112,7 +112,7 @@ impl Call<'_> {
 }
 
 /// What `text` says, if it is one of these lines.
-#[inline(always)]
+#[inline]
 pub(super) fn call(text: &[u8]) -> Option<Call<'_>> {
     match text.first()? {
         b'c' => begin(text.strip_prefix(b"calling  ")?),
@@ -122,9 +122,26 @@ pub(super) fn call(text: &[u8]) -> Option<Call<'_>> {
     }
 }
 
+/// `calling  fuse_init+0x0/0x1b0 [fuse] @ 260`, whole: the function and the task.
+#[inline(always)]
+pub(super) fn whole_begin(text: &[u8]) -> Option<(Function<'_>, u64)> {
+    let (function, rest) = function(text.strip_prefix(b"calling  ")?)?;
+    let (task, rest) = number(rest.strip_prefix(b" @ ")?)?;
+    rest.is_empty().then_some((function, task))
+}
+
+/// `initcall fuse_init+0x0/0x1b0 [fuse] returned 0 after 980 usecs`, whole: the
+/// function, what it returned, and after how many nanoseconds.
+#[inline(always)]
+pub(super) fn whole_end(text: &[u8]) -> Option<(Function<'_>, i32, i64)> {
+    let (function, rest) = function(text.strip_prefix(b"initcall ")?)?;
+    let (value, rest) = signed(rest.strip_prefix(b" returned ")?)?;
+    let (after_ns, rest) = duration(rest.strip_prefix(b" after ")?)?;
+    rest.is_empty().then_some((function, value, after_ns))
+}
+
 /// `fuse_init+0x0/0x1b0 [fuse] @ 260`, and nothing after it: device callbacks
 /// of suspend and resume go on with `, parent: ...`.
-#[inline(always)]
 fn begin(text: &[u8]) -> Option<Call<'_>> {
     let Some((function, rest)) = function(text) else {
         return cut(text);
@@ -151,7 +168,6 @@ fn begin(text: &[u8]) -> Option<Call<'_>> {
 }
 
 /// `fuse_init+0x0/0x1b0 [fuse] returned 0 after 980 usecs`
-#[inline(always)]
 fn end(text: &[u8]) -> Option<Call<'_>> {
     let Some((function, rest)) = function(text) else {
         return cut(text);
@@ -193,41 +209,39 @@ fn probe(text: &[u8]) -> Option<Call<'_>> {
 }
 
 /// `0 after 980 usecs`, cut anywhere.
-#[inline(always)]
 fn returned(text: &[u8]) -> Option<Returned> {
-    let (negative, digits) = match text.strip_prefix(b"-") {
-        Some(digits) => (true, digits),
-        None => (false, text),
-    };
-    let Some((value, rest)) = number(digits) else {
+    let Some((value, rest)) = signed(text) else {
         // "returned with preemption imbalance" is another line.
-        return digits.is_empty().then_some(TORN);
+        return (text.is_empty() || text == b"-").then_some(TORN);
     };
     if rest.is_empty() {
         return Some(TORN);
     }
-    let value = i32::try_from(value).ok()?;
-    let value = Some(if negative {
-        value.saturating_neg()
-    } else {
-        value
-    });
-    let after = rest.strip_prefix(b" after ").and_then(after);
+    let after = rest.strip_prefix(b" after ").and_then(duration);
     if after.is_none() && !rest.starts_with(b" ") {
         return None;
     }
     Some(Returned {
-        value,
+        value: Some(value),
         after_ns: after.map(|a| a.0),
         torn: after.is_none(),
         whole: after.is_some_and(|a| a.1.is_empty()),
     })
 }
 
-/// `980 usecs`, or `msecs` in kernels before 2.6.30.
-/// And what follows.
-#[inline]
-fn after(text: &[u8]) -> Option<(i64, &[u8])> {
+/// `-19`, and what follows.
+#[inline(always)]
+fn signed(text: &[u8]) -> Option<(i32, &[u8])> {
+    let digits = text.strip_prefix(b"-");
+    let (value, rest) = number(digits.unwrap_or(text))?;
+    let value = i32::try_from(value).ok()?;
+    Some((if digits.is_some() { -value } else { value }, rest))
+}
+
+/// `980 usecs`, or `msecs` in kernels before 2.6.30, in nanoseconds; and what
+/// follows.
+#[inline(always)]
+fn duration(text: &[u8]) -> Option<(i64, &[u8])> {
     let (count, rest) = number(text)?;
     let (unit, rest) = rest.split_first_chunk()?;
     let factor = match unit {

@@ -2,7 +2,7 @@
 //! the reading can be done on any thread, ahead of the rest.
 
 use super::LONGEST_LINE;
-use super::call::{Call, call};
+use super::call::{Call, Returned, call, whole_begin, whole_end};
 use super::pairs::Key;
 use super::reader::dropped;
 use super::shape::{self, Stamp};
@@ -46,7 +46,7 @@ pub(super) enum Said<'a> {
 
 impl<'a> Said<'a> {
     /// What `text` says; `None` if it is a call's, and torn.
-    #[inline(always)]
+    #[inline]
     pub(super) fn of(text: &'a [u8], hasher: &impl BuildHasher) -> Option<Self> {
         let Some(call) = call(text) else {
             return Some(Self::Text(text));
@@ -65,13 +65,45 @@ pub(super) fn parse<'a>(block: Block<'a>, hasher: &impl BuildHasher, parsed: &mu
     // One look at all of them is cheaper than one at each.
     let clean = first_control(block.bytes).is_none();
     for line in lines_from(block.bytes, block.offset) {
+        if clean && let Some((ns, text)) = shape::usual(line.bytes) {
+            // Most lines of most logs with calls. Each is put in its place
+            // here, since it is the moving of it that takes time.
+            let plain = |call, key| Plain {
+                ns,
+                caller: None,
+                level: None,
+                by_program: false,
+                said: Said::Call(call, key),
+            };
+            if let Some((function, task)) = whole_begin(text) {
+                let call = Call::Begin {
+                    function,
+                    task: Some(task),
+                };
+                let plain = Some(plain(call, Key::of(function, hasher)));
+                parsed.push(Parsed { line, plain });
+                continue;
+            }
+            if let Some((function, value, after_ns)) = whole_end(text) {
+                let returned = Returned {
+                    value: Some(value),
+                    after_ns: Some(after_ns),
+                    torn: false,
+                    whole: true,
+                };
+                let call = Call::End { function, returned };
+                let plain = Some(plain(call, Key::of(function, hasher)));
+                parsed.push(Parsed { line, plain });
+                continue;
+            }
+        }
         let plain = plain(line.bytes, clean, hasher);
         parsed.push(Parsed { line, plain });
     }
 }
 
 /// What a line says; `clean` if it is known to hold no controls.
-#[inline(always)]
+#[inline]
 fn plain<'a>(bytes: &'a [u8], clean: bool, hasher: &impl BuildHasher) -> Option<Plain<'a>> {
     if bytes.len() > LONGEST_LINE || !clean && first_control(bytes).is_some() {
         return None;
@@ -100,7 +132,7 @@ fn plain<'a>(bytes: &'a [u8], clean: bool, hasher: &impl BuildHasher) -> Option<
 }
 
 /// What `text` says, if it is one message, and not of lost ones.
-#[inline(always)]
+#[inline]
 fn one<'a>(text: &'a [u8], hasher: &impl BuildHasher) -> Option<Said<'a>> {
     let said = Said::of(text, hasher)?;
     let whole = matches!(said, Said::Call(call, _) if call.is_whole_initcall());

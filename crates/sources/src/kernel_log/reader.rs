@@ -471,7 +471,7 @@ impl Reader {
             ns: time.ns,
             origin,
         };
-        let text = match line.said {
+        let text = match &line.said {
             Said::Text(text) => text,
             Said::Call(call, key) => {
                 let moment = Moment {

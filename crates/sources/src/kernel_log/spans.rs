@@ -115,10 +115,11 @@ impl Spans {
         &mut self,
         recorder: &mut Recorder,
         moment: Moment,
-        call: Call<'_>,
-        key: Key,
+        call: &Call<'_>,
+        key: &Key,
     ) {
-        match call {
+        let key = *key;
+        match *call {
             Call::Begin { function, task } => self.begin(recorder, moment.at, function, key, task),
             Call::End { function, returned } => {
                 self.end(recorder, moment, function, key, returned);
