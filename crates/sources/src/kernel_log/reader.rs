@@ -1,11 +1,11 @@
 //! The state between two lines of a kernel log.
 
 use super::LONGEST_LINE;
-use super::call::call;
+use super::call::{Returned, call};
 use super::journal;
 use super::milestone::{At, Milestones};
 use super::notes::{self, Tally};
-use super::plain::{Parsed, Plain, Said};
+use super::plain::{Kind, Parsed, Plain, Said};
 use super::shape::{self, Shaped, Stamp};
 use super::spans::{Moment, Spans};
 use crate::text::{lossy, number, without_controls, without_cr};
@@ -42,6 +42,16 @@ struct Time {
     /// The step of the clock's stamps.
     resolution_ns: u64,
     printk: bool,
+}
+
+impl Time {
+    const fn at(self, origin: Origin) -> At {
+        At {
+            clock: self.clock,
+            ns: self.ns,
+            origin,
+        }
+    }
 }
 
 /// Reads kernel lines, one at a time.
@@ -116,36 +126,51 @@ impl Reader {
     #[inline]
     pub(super) fn parsed(&mut self, recorder: &mut Recorder, parsed: &Parsed<'_>) -> Outcome {
         let line = parsed.line;
-        match &parsed.plain {
-            // The name of a journal's host may still stand in it.
-            Some(plain) if self.host.is_none() && self.stamped >= HOST_LINES => {
-                self.plain(recorder, plain, self.origin(line.offset, 0))
-            }
-            _ => self.line(recorder, line.bytes, line.offset, None),
+        let origin = self.origin(line.offset, 0);
+        // The name of a journal's host may still stand in it.
+        if self.host.is_some() || self.stamped < HOST_LINES {
+            return self.line(recorder, line.bytes, line.offset, None);
         }
-    }
-
-    /// What [`Self::line`] does with a line that is plain.
-    #[inline]
-    fn plain(&mut self, recorder: &mut Recorder, plain: &Plain<'_>, origin: Origin) -> Outcome {
+        let (ns, text) = match &parsed.kind {
+            Kind::Begin(initcall, _) | Kind::End(initcall, ..) => (initcall.ns, &[][..]),
+            Kind::Plain(plain) => (plain.ns, plain.text()),
+            Kind::Odd => return self.line(recorder, line.bytes, line.offset, None),
+        };
         self.in_kmsg = false;
         let time = Time {
             clock: self.printk_clock(recorder),
-            ns: plain.ns,
+            ns,
             resolution_ns: 1_000,
             printk: true,
-        };
-        let text = match plain.said {
-            Said::Text(text) => text,
-            Said::Call(..) => &[],
         };
         if self.later_boot || self.begins_again(time, text) {
             return Outcome::Noted(&notes::LATER_BOOT);
         }
         self.stamp(recorder, time, origin);
-        self.words(recorder, time, origin, plain, true);
+        match &parsed.kind {
+            Kind::Begin(i, task) => {
+                let at = time.at(origin);
+                self.spans
+                    .begin(recorder, at, i.function, i.key, Some(*task));
+            }
+            Kind::End(i, value, after_ns) => {
+                let moment = self.moment(time, origin, None);
+                let returned = Returned {
+                    value: Some(*value),
+                    after_ns: Some(*after_ns),
+                    torn: false,
+                    whole: true,
+                };
+                self.spans
+                    .end(recorder, moment, i.function, i.key, returned);
+            }
+            Kind::Plain(plain) => {
+                self.words(recorder, time, origin, plain, true);
+            }
+            Kind::Odd => {}
+        }
         Outcome::Kernel {
-            printk_ns: Some(time.ns),
+            printk_ns: Some(ns),
         }
     }
 
@@ -456,6 +481,18 @@ impl Reader {
         self.later_boot
     }
 
+    /// What is known of a call's line besides its words.
+    #[inline]
+    const fn moment(&self, time: Time, origin: Origin, caller: Option<u64>) -> Moment {
+        Moment {
+            at: time.at(origin),
+            resolution_ns: time.resolution_ns,
+            printk: time.printk,
+            caller,
+            clock_switched: self.milestones.clock_switched(),
+        }
+    }
+
     /// Records what the words say; whether anything was recorded.
     #[inline]
     fn words(
@@ -466,21 +503,11 @@ impl Reader {
         line: &Plain<'_>,
         own_stamp: bool,
     ) -> bool {
-        let at = At {
-            clock: time.clock,
-            ns: time.ns,
-            origin,
-        };
+        let at = time.at(origin);
         let text = match &line.said {
             Said::Text(text) => text,
             Said::Call(call, key) => {
-                let moment = Moment {
-                    at,
-                    resolution_ns: time.resolution_ns,
-                    printk: time.printk,
-                    caller: line.caller,
-                    clock_switched: self.milestones.clock_switched(),
-                };
+                let moment = self.moment(time, origin, line.caller);
                 self.spans.call(recorder, moment, call, key);
                 return true;
             }

@@ -168,7 +168,7 @@ impl Spans {
     }
 
     #[inline]
-    fn begin(
+    pub(super) fn begin(
         &mut self,
         recorder: &mut Recorder,
         at: At,
@@ -206,7 +206,7 @@ impl Spans {
     }
 
     #[inline]
-    fn end(
+    pub(super) fn end(
         &mut self,
         recorder: &mut Recorder,
         moment: Moment,
