@@ -16,7 +16,7 @@ const AGREEMENT_NS: u64 = 1_000_000;
 const RECENT_NAMES: usize = 8_192;
 
 /// How many names of tasks are kept at hand.
-const RECENT_TASKS: usize = 64;
+const RECENT_TASKS: usize = 512;
 
 /// The kernel's error number for "try this probe again later". The kernel has
 /// printed it with either sign.
