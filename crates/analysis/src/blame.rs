@@ -3,7 +3,8 @@
 use crate::phases::{Phases, phases};
 use crate::place::Place;
 use crate::spans;
-use record::{Doubt, Nanos, Record, SpanKind};
+use record::{Doubt, Nanos, Record, Span, SpanKind};
+use std::cmp::Ordering;
 
 /// What kind of thing a row of [`Blame`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,19 +120,15 @@ pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top
     if kind == Some(BlameKind::Phase) {
         return of_phases(phases, top);
     }
-    let mut found = spans::distinct(record);
-    found.retain(|s| kind.is_none_or(|k| k == BlameKind::from(s.kind)));
-    let total_rows = found.len();
-    found.sort_by(|a, b| {
+    let spans = spans::distinct(record);
+    let of_kind = |s: &&Span| kind.is_none_or(|k| k == BlameKind::from(s.kind));
+    let (longest, total_rows) = first(spans.iter().filter(of_kind), top, |a, b| {
         b.duration()
             .cmp(&a.duration())
             .then_with(|| a.start.or(a.end).cmp(&b.start.or(b.end)))
             .then_with(|| record.name(a.name).cmp(record.name(b.name)))
     });
-    if top > 0 {
-        found.truncate(top);
-    }
-    let row = |s: record::Span| BlameRow {
+    let row = |s: &Span| BlameRow {
         kind: s.kind.into(),
         name: record.name(s.name).to_owned(),
         start: s.start,
@@ -143,9 +140,40 @@ pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top
         origin: Place::of(record, s.origin),
     };
     Blame {
-        rows: found.into_iter().map(row).collect(),
+        rows: longest.into_iter().map(row).collect(),
         total_rows,
     }
+}
+
+/// The first `top` of `items` in this order (all, if `top` is 0), sorted, equal
+/// ones as they come; and how many items there are. Holds no more than twice
+/// `top` of them at a time.
+fn first<'a, T>(
+    items: impl Iterator<Item = &'a T>,
+    top: usize,
+    order: impl Fn(&T, &T) -> Ordering,
+) -> (Vec<&'a T>, usize) {
+    let mut kept: Vec<&T> = Vec::new();
+    // The last of the first `top`, once there are so many.
+    let mut last: Option<&T> = None;
+    let mut count = 0;
+    for item in items {
+        count += 1;
+        if last.is_some_and(|l| order(item, l).is_ge()) {
+            continue;
+        }
+        kept.push(item);
+        if top > 0 && kept.len() >= top.saturating_mul(2) {
+            kept.sort_by(|a, b| order(a, b));
+            kept.truncate(top);
+            last = kept.last().copied();
+        }
+    }
+    kept.sort_by(|a, b| order(a, b));
+    if top > 0 {
+        kept.truncate(top);
+    }
+    (kept, count)
 }
 
 fn of_phases(phases: &Phases, top: usize) -> Blame {
@@ -167,4 +195,23 @@ fn of_phases(phases: &Phases, top: usize) -> Blame {
         rows.truncate(top);
     }
     Blame { rows, total_rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first;
+
+    #[test]
+    fn the_first_few_are_those_of_a_full_stable_sort() {
+        // Multiplication spreads them; the second number tells equals apart.
+        let items: Vec<(u32, usize)> = (0..200).map(|i| (i * 37 % 40, i as usize)).collect();
+        let order = |a: &(u32, usize), b: &(u32, usize)| a.0.cmp(&b.0);
+        let mut sorted: Vec<_> = items.iter().collect();
+        sorted.sort_by(|a, b| order(a, b));
+        for top in [1, 2, 3, 7, 40, 199, 200, 201, usize::MAX] {
+            let wanted = &sorted[..top.min(items.len())];
+            assert_eq!(first(items.iter(), top, order), (wanted.to_vec(), 200));
+        }
+        assert_eq!(first(items.iter(), 0, order), (sorted, 200));
+    }
 }

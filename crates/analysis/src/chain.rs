@@ -34,7 +34,7 @@ pub struct ChainLink {
 #[must_use]
 pub fn critical_chain(record: &Record, phases: &Phases) -> Vec<ChainLink> {
     let mut units: BTreeMap<NameId, Span> = BTreeMap::new();
-    for span in spans::distinct(record) {
+    for &span in spans::distinct(record).iter() {
         if span.kind == SpanKind::Unit && span.end.is_some() {
             units.entry(span.name).or_insert(span);
         }

@@ -177,7 +177,7 @@ type Key = (BlameKind, String, usize);
 fn durations(record: &Record) -> BTreeMap<Key, Nanos> {
     let mut seen: BTreeMap<(BlameKind, record::NameId), usize> = BTreeMap::new();
     let mut durations = BTreeMap::new();
-    for span in spans::distinct(record) {
+    for span in spans::distinct(record).iter() {
         let kind = BlameKind::from(span.kind);
         let nth = seen.entry((kind, span.name)).or_default();
         *nth += 1;

@@ -1,13 +1,17 @@
 //! The spans of a record, each thing once.
 
 use record::{NameId, Record, SourceId, Span, SpanKind};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The spans of `record` in its order, with a unit that several sources saw
 /// (`systemctl show`, `systemd-analyze blame`, a plot) only once: as the source
 /// saw it that has both its start and its end, with the reported duration of
 /// another one if it has none itself.
-pub(crate) fn distinct(record: &Record) -> Vec<Span> {
+pub(crate) fn distinct(record: &Record) -> Cow<'_, [Span]> {
+    if record.sources().len() < 2 {
+        return Cow::Borrowed(record.spans());
+    }
     let mut views: BTreeMap<NameId, Vec<Span>> = BTreeMap::new();
     for span in record.spans().iter().filter(|s| s.kind == SpanKind::Unit) {
         views.entry(span.name).or_default().push(*span);
@@ -17,6 +21,9 @@ pub(crate) fn distinct(record: &Record) -> Vec<Span> {
         let first = sources.next();
         sources.any(|s| Some(s) != first)
     });
+    if views.is_empty() {
+        return Cow::Borrowed(record.spans());
+    }
     let best: BTreeMap<NameId, SourceId> = views
         .iter()
         .filter_map(|(&name, spans)| {
@@ -47,5 +54,5 @@ pub(crate) fn distinct(record: &Record) -> Vec<Span> {
         }
         kept.push(span);
     }
-    kept
+    Cow::Owned(kept)
 }

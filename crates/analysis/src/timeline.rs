@@ -41,8 +41,8 @@ pub struct Timeline {
 #[must_use]
 pub fn timeline(record: &Record, limit: usize) -> Timeline {
     let mut spans: Vec<(Nanos, Nanos, Span)> = spans::distinct(record)
-        .into_iter()
-        .filter_map(|s| Some((s.start?, s.end?, s)))
+        .iter()
+        .filter_map(|s| Some((s.start?, s.end?, *s)))
         .filter(|(start, end, _)| start <= end)
         .collect();
     let left_out = spans.len().saturating_sub(limit);

@@ -149,6 +149,11 @@ impl Mapping {
         self.paths.keys().copied()
     }
 
+    /// Whether [`Self::apply`] leaves every time of `clock` as it is.
+    pub(crate) fn is_identity(&self, clock: ClockId) -> bool {
+        self.paths.get(&clock).is_none_or(|p| p.steps.is_empty())
+    }
+
     /// The error bound of [`Self::apply`]; `None` if nothing relates the two.
     pub(crate) fn error_ns(&self, clock: ClockId) -> Option<u64> {
         self.paths.get(&clock).map(|p| p.error_ns)

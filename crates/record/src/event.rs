@@ -1,5 +1,6 @@
 //! What happens in a boot.
 
+use crate::clock::ClockId;
 use crate::name::NameId;
 use crate::time::Nanos;
 
@@ -201,16 +202,20 @@ pub struct Span {
     pub doubt: Option<Doubt>,
     /// The evidence: where it starts, or where it ends if the start was lost.
     pub origin: Origin,
+    /// The clock that its times came from.
+    pub(crate) clock: ClockId,
 }
 
 impl Span {
     /// End minus start, if both were seen.
+    #[inline]
     #[must_use]
     pub fn wall(&self) -> Option<Nanos> {
         Some(self.end? - self.start?)
     }
 
     /// The best duration there is: the stamps', else the reported one.
+    #[inline]
     #[must_use]
     pub fn duration(&self) -> Option<Nanos> {
         self.wall().or(self.reported)
@@ -226,6 +231,8 @@ pub struct Message {
     pub level: Option<u8>,
     /// The evidence.
     pub origin: Origin,
+    /// The clock that its time came from.
+    pub(crate) clock: ClockId,
     pub(crate) start: u32,
     pub(crate) len: u32,
 }

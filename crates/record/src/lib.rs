@@ -11,6 +11,7 @@ mod clock;
 mod event;
 mod name;
 mod note;
+mod record;
 mod recorder;
 mod time;
 
@@ -23,5 +24,6 @@ pub use event::{
 };
 pub use name::NameId;
 pub use note::{Note, NoteKind, Severity};
-pub use recorder::{Record, Recorder, SpanBuilder};
+pub use record::Record;
+pub use recorder::{Recorder, SpanBuilder};
 pub use time::Nanos;

@@ -8,7 +8,14 @@ use crate::event::{
 use crate::mark;
 use crate::name::{NameId, Names};
 use crate::note::{Note, NoteKind, Severity};
+use crate::record::Record;
 use crate::time::Nanos;
+use std::cmp::Ordering;
+
+/// How many others a span may pass, on average, when it is put in its place as
+/// it comes. Sources see spans end, so most come nearly in the order of their
+/// starts: in a real log of 2,139 calls a span passed 1.4 others.
+const MOST_PASSED: usize = 8;
 
 /// Kernel messages and `CLOCK_MONOTONIC` count from nearly, not exactly, the
 /// same instant. Without a reading of both, they are taken as equal, within
@@ -35,10 +42,16 @@ pub struct Recorder {
     names: Names,
     sources: Vec<SourceInfo>,
     clocks: Vec<Clock>,
+    /// Which clocks carry a time of an event.
+    used: Vec<bool>,
     sync: Vec<SyncPoint>,
     marks: Vec<(ClockId, Mark)>,
-    spans: Vec<(ClockId, Span)>,
-    messages: Vec<(ClockId, Message)>,
+    spans: Vec<Span>,
+    /// How many spans were passed by others that came later.
+    passed: usize,
+    /// Whether that were too many, so that the spans are not in their order.
+    spans_unsorted: bool,
+    messages: Vec<Message>,
     text: String,
     dependencies: Vec<Dependency>,
     facts: Vec<Fact>,
@@ -49,12 +62,12 @@ pub struct Recorder {
 /// rest is filled in by name.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanBuilder {
-    clock: ClockId,
     span: Span,
 }
 
 impl SpanBuilder {
     /// Where it ran.
+    #[inline]
     #[must_use]
     pub fn track(mut self, track: Option<NameId>) -> Self {
         self.span.track = track;
@@ -62,6 +75,7 @@ impl SpanBuilder {
     }
 
     /// When it began, in nanoseconds on its clock.
+    #[inline]
     #[must_use]
     pub fn start(mut self, ns: Option<i64>) -> Self {
         self.span.start = ns.map(Nanos);
@@ -69,6 +83,7 @@ impl SpanBuilder {
     }
 
     /// When it ended, in nanoseconds on its clock.
+    #[inline]
     #[must_use]
     pub fn end(mut self, ns: Option<i64>) -> Self {
         self.span.end = ns.map(Nanos);
@@ -76,6 +91,7 @@ impl SpanBuilder {
     }
 
     /// The duration that the source states.
+    #[inline]
     #[must_use]
     pub fn reported(mut self, ns: Option<i64>) -> Self {
         self.span.reported = ns.map(Nanos);
@@ -83,6 +99,7 @@ impl SpanBuilder {
     }
 
     /// What it returned.
+    #[inline]
     #[must_use]
     pub fn outcome(mut self, outcome: Option<i32>) -> Self {
         self.span.outcome = outcome;
@@ -90,6 +107,7 @@ impl SpanBuilder {
     }
 
     /// Why its numbers should not be taken at face value.
+    #[inline]
     #[must_use]
     pub fn doubt(mut self, doubt: Option<Doubt>) -> Self {
         self.span.doubt = doubt;
@@ -117,9 +135,23 @@ impl Recorder {
         id
     }
 
+    /// Makes room for what a source of a large input expects to record, where
+    /// it can be had. Lists that grow are copied; room that stays unused costs
+    /// nothing, since memory is handed out when it is first written to.
+    pub fn reserve(&mut self, spans: usize, messages: usize, text_bytes: usize) {
+        self.spans.try_reserve(spans).ok();
+        self.messages.try_reserve(messages).ok();
+        self.text.try_reserve(text_bytes).ok();
+    }
+
     /// The id of a name, new or known.
     pub fn name(&mut self, name: &str) -> NameId {
         self.names.intern(name)
+    }
+
+    /// The id of a name in bytes; what is no UTF-8 becomes U+FFFD.
+    pub fn name_lossy(&mut self, name: &[u8]) -> NameId {
+        self.names.intern_lossy(name)
     }
 
     /// The clock called `name`, new or known. Sources that read the same clock
@@ -131,12 +163,15 @@ impl Recorder {
             Some(c) if c.resolution_ns == 0 => c.resolution_ns = resolution_ns,
             Some(c) if resolution_ns > 0 => c.resolution_ns = c.resolution_ns.min(resolution_ns),
             Some(_) => {}
-            None => self.clocks.push(Clock {
-                name: name.to_owned(),
-                kind,
-                resolution_ns,
-                error_ns: None,
-            }),
+            None => {
+                self.clocks.push(Clock {
+                    name: name.to_owned(),
+                    kind,
+                    resolution_ns,
+                    error_ns: None,
+                });
+                self.used.push(false);
+            }
         }
         ClockId(u16::try_from(index).unwrap_or(u16::MAX))
     }
@@ -161,6 +196,7 @@ impl Recorder {
     }
 
     /// Counts one line or packet of `source` that became one or more events.
+    #[inline]
     pub fn took(&mut self, source: SourceId) {
         if let Some(s) = self.sources.get_mut(usize::from(source.0)) {
             s.units += 1;
@@ -238,6 +274,7 @@ impl Recorder {
     ) {
         let name = self.names.intern(name);
         let at = Nanos(at);
+        self.uses(clock);
         self.marks.push((
             clock,
             Mark {
@@ -250,6 +287,7 @@ impl Recorder {
     }
 
     /// Begins a span; [`Self::span`] records it.
+    #[inline]
     #[must_use]
     pub fn span_of(
         &self,
@@ -259,7 +297,6 @@ impl Recorder {
         origin: Origin,
     ) -> SpanBuilder {
         SpanBuilder {
-            clock,
             span: Span {
                 kind,
                 name,
@@ -270,13 +307,47 @@ impl Recorder {
                 outcome: None,
                 doubt: None,
                 origin,
+                clock,
             },
         }
     }
 
     /// Records an interval.
+    #[inline]
     pub fn span(&mut self, span: SpanBuilder) {
-        self.spans.push((span.clock, span.span));
+        let span = span.span;
+        self.uses(span.clock);
+        match self.spans.last() {
+            Some(last)
+                if first(last) >= first(&span) && order(&self.names, last, &span).is_gt() =>
+            {
+                self.span_before_others(span);
+            }
+            _ => self.spans.push(span),
+        }
+    }
+
+    /// Records a span that began before the last one.
+    fn span_before_others(&mut self, span: Span) {
+        if self.spans_unsorted {
+            self.spans.push(span);
+            return;
+        }
+        let most = (self.spans.len() + 1) * MOST_PASSED - self.passed;
+        let last = self.spans.iter().rev().take(most);
+        let later = last.take_while(|s| order(&self.names, s, &span).is_gt());
+        let later = later.count();
+        self.spans_unsorted = later == most;
+        self.passed += later;
+        self.spans.insert(self.spans.len() - later, span);
+    }
+
+    /// Remembers that a time of an event is on `clock`.
+    #[inline]
+    fn uses(&mut self, clock: ClockId) {
+        if let Some(used) = self.used.get_mut(usize::from(clock.0)) {
+            *used = true;
+        }
     }
 
     /// Records a line of a log, in words.
@@ -297,16 +368,17 @@ impl Recorder {
             }
             _ => (0, 0),
         };
-        self.messages.push((
+        if at.is_some() {
+            self.uses(clock);
+        }
+        self.messages.push(Message {
+            at: at.map(Nanos),
+            level,
+            origin,
             clock,
-            Message {
-                at: at.map(Nanos),
-                level,
-                origin,
-                start,
-                len,
-            },
-        ));
+            start,
+            len,
+        });
     }
 
     /// Records that one unit depends on another.
@@ -369,37 +441,25 @@ impl Recorder {
             m.at = m.at - zero;
         }
 
-        let to_zero = |clock, t: Nanos| mapping.apply(clock, t.0) - zero;
-        let mut spans: Vec<Span> = self
-            .spans
-            .into_iter()
-            .map(|(clock, mut s)| {
-                s.start = s.start.map(|t| to_zero(clock, t));
-                s.end = s.end.map(|t| to_zero(clock, t));
-                s
-            })
-            .collect();
-        // In place: spans are what a record has most of, and a stable sort
-        // would need half their memory again.
-        spans.sort_unstable_by(|a, b| {
-            let first = |s: &Span| s.start.or(s.end);
-            let rest = |s: &Span| (s.origin, s.kind, s.end, s.reported, s.outcome);
-            first(a)
-                .cmp(&first(b))
-                .then_with(|| rest(a).cmp(&rest(b)))
-                .then_with(|| names.get(a.name).cmp(names.get(b.name)))
-        });
-        let mut messages: Vec<Message> = self
-            .messages
-            .into_iter()
-            .map(|(clock, mut m)| {
-                m.at = m.at.map(|t| to_zero(clock, t));
-                m
-            })
-            .collect();
+        let same = zero == Nanos::ZERO && used.iter().all(|&c| mapping.is_identity(c));
+        if !same {
+            let to_zero = |clock, t: Nanos| mapping.apply(clock, t.0) - zero;
+            for s in &mut self.spans {
+                s.start = s.start.map(|t| to_zero(s.clock, t));
+                s.end = s.end.map(|t| to_zero(s.clock, t));
+            }
+            for m in &mut self.messages {
+                m.at = m.at.map(|t| to_zero(m.clock, t));
+            }
+        }
+        if !same || self.spans_unsorted {
+            // In place: spans are what a record has most of, and a stable sort
+            // would need half their memory again.
+            self.spans.sort_unstable_by(|a, b| order(names, a, b));
+        }
         // By evidence, not by time: stamps step backwards, and lines without
         // a stamp belong where they stand.
-        messages.sort_by_key(|m| m.origin);
+        self.messages.sort_by_key(|m| m.origin);
         self.dependencies.sort_by(|a, b| {
             let key = |d: &Dependency| (d.origin, d.kind);
             key(a)
@@ -428,8 +488,8 @@ impl Recorder {
             clocks: self.clocks,
             zero: zero_name,
             marks,
-            spans,
-            messages,
+            spans: self.spans,
+            messages: self.messages,
             text: self.text,
             dependencies: self.dependencies,
             facts: self.facts,
@@ -444,18 +504,9 @@ impl Recorder {
     }
 
     fn clocks_in_use(&self) -> Vec<ClockId> {
-        let mut used = vec![false; self.clocks.len()];
-        let of_marks = self.marks.iter().map(|(c, _)| c);
-        let of_spans = self.spans.iter().map(|(c, _)| c);
-        let of_messages = self.messages.iter().filter(|(_, m)| m.at.is_some());
-        for clock in of_marks.chain(of_spans).chain(of_messages.map(|(c, _)| c)) {
-            if let Some(u) = used.get_mut(usize::from(clock.0)) {
-                *u = true;
-            }
-        }
         let ids = (0..=u16::MAX).map(ClockId);
-        ids.zip(used)
-            .filter(|(_, used)| *used)
+        ids.zip(&self.used)
+            .filter(|(_, used)| **used)
             .map(|(id, _)| id)
             .collect()
     }
@@ -510,114 +561,18 @@ impl Recorder {
     }
 }
 
-/// One boot: sorted, on one clock, immutable.
-#[derive(Debug)]
-pub struct Record {
-    names: Names,
-    sources: Vec<SourceInfo>,
-    clock: ClockId,
-    clocks: Vec<Clock>,
-    zero: String,
-    marks: Vec<Mark>,
-    spans: Vec<Span>,
-    messages: Vec<Message>,
-    text: String,
-    dependencies: Vec<Dependency>,
-    facts: Vec<Fact>,
-    notes: Vec<Note>,
+/// The order of spans: by start (or by end, if the start was lost), and then
+/// by all that tells two of them apart.
+fn order(names: &Names, a: &Span, b: &Span) -> Ordering {
+    let rest = |s: &Span| (s.origin, s.kind, s.end, s.reported, s.outcome);
+    first(a)
+        .cmp(&first(b))
+        .then_with(|| rest(a).cmp(&rest(b)))
+        .then_with(|| names.get(a.name).cmp(names.get(b.name)))
 }
 
-impl Record {
-    /// The name behind an id of this record; empty for an id of another one.
-    #[must_use]
-    pub fn name(&self, id: NameId) -> &str {
-        self.names.get(id)
-    }
-
-    /// The sources, in the order they were read.
-    #[must_use]
-    pub fn sources(&self) -> &[SourceInfo] {
-        &self.sources
-    }
-
-    /// The source behind an id of this record.
-    #[must_use]
-    pub fn source(&self, id: SourceId) -> Option<&SourceInfo> {
-        self.sources.get(usize::from(id.0))
-    }
-
-    /// The clock that all times are on; `None` if nothing carries a time.
-    #[must_use]
-    pub fn clock(&self) -> Option<&Clock> {
-        self.clocks.get(usize::from(self.clock.0))
-    }
-
-    /// Every clock that a source announced.
-    #[must_use]
-    pub fn clocks(&self) -> &[Clock] {
-        &self.clocks
-    }
-
-    /// The name of the mark at time zero.
-    #[must_use]
-    pub fn zero(&self) -> &str {
-        &self.zero
-    }
-
-    /// Instants, by time.
-    #[must_use]
-    pub fn marks(&self) -> &[Mark] {
-        &self.marks
-    }
-
-    /// The earliest mark of this name.
-    #[must_use]
-    pub fn mark(&self, name: &str) -> Option<&Mark> {
-        self.marks.iter().find(|m| self.name(m.name) == name)
-    }
-
-    /// Intervals, by start (or by end, if the start was lost).
-    #[must_use]
-    pub fn spans(&self) -> &[Span] {
-        &self.spans
-    }
-
-    /// Log lines, in the order of their evidence.
-    #[must_use]
-    pub fn messages(&self) -> &[Message] {
-        &self.messages
-    }
-
-    /// What a log line says.
-    #[must_use]
-    pub fn text(&self, message: &Message) -> &str {
-        let start = message.start as usize;
-        let end = start.saturating_add(message.len as usize);
-        self.text.get(start..end).unwrap_or("")
-    }
-
-    /// Which unit depends on which.
-    #[must_use]
-    pub fn dependencies(&self) -> &[Dependency] {
-        &self.dependencies
-    }
-
-    /// What holds for the whole boot.
-    #[must_use]
-    pub fn facts(&self) -> &[Fact] {
-        &self.facts
-    }
-
-    /// The value of the first fact of this key.
-    #[must_use]
-    pub fn fact(&self, key: &str) -> Option<&str> {
-        let fact = self.facts.iter().find(|f| self.name(f.key) == key)?;
-        Some(self.name(fact.value))
-    }
-
-    /// The ledger, losses first.
-    #[must_use]
-    pub fn notes(&self) -> &[Note] {
-        &self.notes
-    }
+/// The earliest time that is known of a span.
+#[inline]
+fn first(span: &Span) -> Option<Nanos> {
+    span.start.or(span.end)
 }

@@ -26,10 +26,19 @@ pub(crate) struct Lines<'a> {
 
 /// Cuts `bytes` into lines at each LF.
 pub(crate) fn lines(bytes: &[u8]) -> Lines<'_> {
-    Lines {
-        rest: bytes,
-        offset: 0,
-    }
+    lines_from(bytes, 0)
+}
+
+/// Cuts a part of an input that begins at `offset` into lines at each LF.
+pub(crate) fn lines_from(part: &[u8], offset: u64) -> Lines<'_> {
+    Lines { rest: part, offset }
+}
+
+/// Where the first line ends, its LF included, that ends at or after `least`.
+pub(crate) fn line_end(bytes: &[u8], least: usize) -> usize {
+    let from = least.saturating_sub(1);
+    let end = bytes.get(from..).and_then(|rest| memchr(b'\n', rest));
+    end.map_or(bytes.len(), |at| from + at + 1)
 }
 
 impl<'a> Iterator for Lines<'a> {
@@ -70,7 +79,7 @@ pub(crate) fn without_cr(mut bytes: &[u8]) -> &[u8] {
 /// `ESC [ 0 m`, OSC up to BEL or ST, two-byte escapes), NUL and backspace.
 /// Borrowed if there are none, which is the usual case.
 pub(crate) fn without_controls(bytes: &[u8]) -> Cow<'_, [u8]> {
-    let Some(first) = memchr3(0x1b, 0, 8, bytes) else {
+    let Some(first) = first_control(bytes) else {
         return Cow::Borrowed(bytes);
     };
     let (head, mut rest) = bytes.split_at(first);
@@ -83,7 +92,7 @@ pub(crate) fn without_controls(bytes: &[u8]) -> Cow<'_, [u8]> {
             [0x1b, 0x40..=0x7e, tail @ ..] => tail,
             [0x1b | 0 | 8, tail @ ..] => tail,
             _ => {
-                let end = memchr3(0x1b, 0, 8, rest).unwrap_or(rest.len());
+                let end = first_control(rest).unwrap_or(rest.len());
                 let (plain, tail) = rest.split_at(end);
                 kept.extend_from_slice(plain);
                 tail
@@ -91,6 +100,11 @@ pub(crate) fn without_controls(bytes: &[u8]) -> Cow<'_, [u8]> {
         };
     }
     Cow::Owned(kept)
+}
+
+/// Where the first byte stands that [`without_controls`] would remove.
+pub(crate) fn first_control(bytes: &[u8]) -> Option<usize> {
+    memchr3(0x1b, 0, 8, bytes)
 }
 
 /// What follows a control sequence: parameters 0x30 to 0x3f, intermediates
@@ -136,12 +150,14 @@ pub(crate) fn without_indent(mut bytes: &[u8]) -> &[u8] {
 
 /// A decimal number at the start of `bytes`, and what follows it. `None`
 /// without a digit, or past 64 bits.
+#[inline]
 pub(crate) fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0_u64;
     let mut rest = bytes;
-    while let [digit @ b'0'..=b'9', tail @ ..] = rest {
-        let digit = u64::from(digit.wrapping_sub(b'0'));
-        value = value.checked_mul(10)?.checked_add(digit)?;
+    while let [digit, tail @ ..] = rest
+        && digit.is_ascii_digit()
+    {
+        value = value.checked_mul(10)?.checked_add((digit - b'0').into())?;
         rest = tail;
     }
     (rest.len() < bytes.len()).then_some((value, rest))
@@ -155,13 +171,13 @@ pub(crate) fn seconds(bytes: &[u8]) -> Option<(i64, u8, &[u8])> {
     let [b'.', fraction @ ..] = rest else {
         return None;
     };
+    // Nine digits cannot overflow.
     let mut ns = 0_i64;
     let mut digits = 0_u8;
     let mut rest = fraction;
     while let [digit @ b'0'..=b'9', tail @ ..] = rest {
         if digits < 9 {
-            ns = ns.saturating_mul(10);
-            ns = ns.saturating_add(i64::from(digit.wrapping_sub(b'0')));
+            ns = ns * 10 + i64::from(digit - b'0');
         }
         digits = digits.saturating_add(1);
         rest = tail;
@@ -170,7 +186,7 @@ pub(crate) fn seconds(bytes: &[u8]) -> Option<(i64, u8, &[u8])> {
         return None;
     }
     for _ in digits..9 {
-        ns = ns.saturating_mul(10);
+        ns *= 10;
     }
     let whole = i64::try_from(whole).ok()?.checked_mul(1_000_000_000)?;
     Some((whole.checked_add(ns)?, digits, rest))

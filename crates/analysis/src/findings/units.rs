@@ -97,7 +97,7 @@ pub(super) fn on_the_chain(view: &View<'_>) -> Vec<Finding> {
 fn spare(view: &View<'_>, chain: &[ChainLink]) -> Vec<Finding> {
     let end = view.phases.end();
     let mut found = Vec::new();
-    for span in spans::distinct(view.record) {
+    for span in spans::distinct(view.record).iter() {
         let name = view.record.name(span.name);
         let Some(lost) = what_is_lost(name).filter(|_| span.kind == SpanKind::Unit) else {
             continue;

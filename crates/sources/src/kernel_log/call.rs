@@ -15,21 +15,39 @@ use memchr::{memchr, memmem};
 /// A function, as `%pS` prints it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Function<'a> {
-    /// Its symbol, or its address where the kernel has no symbols.
-    pub symbol: &'a [u8],
-    /// Offset and size, which tell functions of one name apart; `None` if the
-    /// line does not say them whole, and then the module may be missing too.
-    pub place: Option<(u64, u64)>,
-    /// Its module.
-    pub module: Option<&'a [u8]>,
+    /// All that the line says of it: `fuse_init+0x0/0x1b0 [fuse]`.
+    words: &'a [u8],
+    /// How many bytes of them are the symbol.
+    symbol: u32,
+    /// Whether the rest of them is whole: offset, size and module. Else the
+    /// symbol alone can be trusted, or there is none but an address.
+    pub whole: bool,
 }
 
-impl Function<'_> {
+impl<'a> Function<'a> {
     /// A line that ends at `rest` may be cut within the size, or before the
-    /// module: then the symbol alone can be trusted.
+    /// module.
     fn unless_cut(self, rest: &[u8]) -> Self {
-        let place = self.place.filter(|_| rest.len() > 1);
-        Self { place, ..self }
+        let whole = self.whole && rest.len() > 1;
+        Self { whole, ..self }
+    }
+
+    /// Its symbol, or its address where the kernel has no symbols; and the
+    /// rest, which tells functions of one symbol apart.
+    pub(super) fn parts(self) -> (&'a [u8], &'a [u8]) {
+        let split = self.words.split_at_checked(self.symbol as usize);
+        split.unwrap_or((self.words, &[]))
+    }
+
+    /// Its symbol, or its address.
+    pub(super) fn symbol(self) -> &'a [u8] {
+        self.parts().0
+    }
+
+    /// Its module; may be missing from a line that is cut.
+    pub(super) fn module(self) -> Option<&'a [u8]> {
+        let (_, after) = word(self.words);
+        after.strip_prefix(b" [")?.strip_suffix(b"]")
     }
 }
 
@@ -70,13 +88,28 @@ pub(super) struct Returned {
     pub after_ns: Option<i64>,
     /// Whether the line ends before it should.
     pub torn: bool,
+    /// Whether the line ends where it should.
+    pub whole: bool,
 }
 
 const TORN: Returned = Returned {
     value: None,
     after_ns: None,
     torn: true,
+    whole: false,
 };
+
+impl Call<'_> {
+    /// Whether the line is an initcall's, and ends where it should: then no
+    /// other line begins in it.
+    pub(super) const fn is_whole_initcall(&self) -> bool {
+        match self {
+            Self::Begin { task, .. } => task.is_some(),
+            Self::End { returned, .. } => returned.whole,
+            Self::Probe { .. } | Self::Torn => false,
+        }
+    }
+}
 
 /// What `text` says, if it is one of these lines.
 #[inline]
@@ -87,6 +120,24 @@ pub(super) fn call(text: &[u8]) -> Option<Call<'_>> {
         b'p' => probe(text.strip_prefix(b"probe ")?),
         _ => None,
     }
+}
+
+/// `calling  fuse_init+0x0/0x1b0 [fuse] @ 260`, whole: the function and the task.
+#[inline(always)]
+pub(super) fn whole_begin(text: &[u8]) -> Option<(Function<'_>, u64)> {
+    let (function, rest) = function(text.strip_prefix(b"calling  ")?)?;
+    let (task, rest) = number(rest.strip_prefix(b" @ ")?)?;
+    rest.is_empty().then_some((function, task))
+}
+
+/// `initcall fuse_init+0x0/0x1b0 [fuse] returned 0 after 980 usecs`, whole: the
+/// function, what it returned, and after how many nanoseconds.
+#[inline(always)]
+pub(super) fn whole_end(text: &[u8]) -> Option<(Function<'_>, i32, i64)> {
+    let (function, rest) = function(text.strip_prefix(b"initcall ")?)?;
+    let (value, rest) = signed(rest.strip_prefix(b" returned ")?)?;
+    let (after_ns, rest) = duration(rest.strip_prefix(b" after ")?)?;
+    rest.is_empty().then_some((function, value, after_ns))
 }
 
 /// `fuse_init+0x0/0x1b0 [fuse] @ 260`, and nothing after it: device callbacks
@@ -158,114 +209,125 @@ fn probe(text: &[u8]) -> Option<Call<'_>> {
 }
 
 /// `0 after 980 usecs`, cut anywhere.
-#[inline]
 fn returned(text: &[u8]) -> Option<Returned> {
-    let (negative, digits) = match text.strip_prefix(b"-") {
-        Some(digits) => (true, digits),
-        None => (false, text),
-    };
-    let Some((value, rest)) = number(digits) else {
+    let Some((value, rest)) = signed(text) else {
         // "returned with preemption imbalance" is another line.
-        return digits.is_empty().then_some(TORN);
+        return (text.is_empty() || text == b"-").then_some(TORN);
     };
     if rest.is_empty() {
         return Some(TORN);
     }
-    let value = i32::try_from(value).ok()?;
-    let value = Some(if negative {
-        value.saturating_neg()
-    } else {
-        value
-    });
-    let after_ns = rest.strip_prefix(b" after ").and_then(after);
-    if after_ns.is_none() && !rest.starts_with(b" ") {
+    let after = rest.strip_prefix(b" after ").and_then(duration);
+    if after.is_none() && !rest.starts_with(b" ") {
         return None;
     }
     Some(Returned {
-        value,
-        after_ns,
-        torn: after_ns.is_none(),
+        value: Some(value),
+        after_ns: after.map(|a| a.0),
+        torn: after.is_none(),
+        whole: after.is_some_and(|a| a.1.is_empty()),
     })
 }
 
-/// `980 usecs`, or `msecs` in kernels before 2.6.30.
-fn after(text: &[u8]) -> Option<i64> {
-    let (count, unit) = number(text)?;
-    let factor = match unit.get(..6)? {
+/// `-19`, and what follows.
+#[inline(always)]
+fn signed(text: &[u8]) -> Option<(i32, &[u8])> {
+    let digits = text.strip_prefix(b"-");
+    let (value, rest) = number(digits.unwrap_or(text))?;
+    let value = i32::try_from(value).ok()?;
+    Some((if digits.is_some() { -value } else { value }, rest))
+}
+
+/// `980 usecs`, or `msecs` in kernels before 2.6.30, in nanoseconds; and what
+/// follows.
+#[inline(always)]
+fn duration(text: &[u8]) -> Option<(i64, &[u8])> {
+    let (count, rest) = number(text)?;
+    let (unit, rest) = rest.split_first_chunk()?;
+    let factor = match unit {
         b" usecs" => 1_000,
         b" msecs" => 1_000_000,
         _ => return None,
     };
-    i64::try_from(count).ok()?.checked_mul(factor)
+    let ns = i64::try_from(count).ok()?.checked_mul(factor)?;
+    Some((ns, rest))
 }
 
 /// `fuse_init+0x0/0x1b0 [fuse]` or a bare address, and what follows.
-#[inline]
+#[inline(always)]
 fn function(text: &[u8]) -> Option<(Function<'_>, &[u8])> {
-    let end = memchr(b' ', text).unwrap_or(text.len());
-    let (word, rest) = text.split_at(end);
-    let (symbol, place) = match memchr::memrchr(b'+', word) {
-        Some(plus) => {
-            let place = word.get(plus + 1..).and_then(place);
-            if place.is_none() && !rest.is_empty() {
-                return None;
-            }
-            (word.get(..plus)?, place)
-        }
-        None if rest.is_empty() || !word.starts_with(b"0x") => return None,
-        None => (word, None),
+    let (word, rest) = word(text);
+    let (symbol, mut whole) = match before_place(word) {
+        Some(symbol) => (symbol, true),
+        // The line may end within the place, but not before it.
+        None if rest.is_empty() => (word.get(..memchr::memrchr(b'+', word)?)?, false),
+        None if word.starts_with(b"0x") && !word.contains(&b'+') => (word, false),
+        None => return None,
     };
     if symbol.is_empty() {
         return None;
     }
-    let (module, rest) = match rest.strip_prefix(b" [") {
-        Some(inner) => match memchr(b']', inner) {
-            Some(end) => (inner.get(..end), inner.get(end + 1..)?),
-            None => (None, &[][..]),
-        },
-        None => (None, rest),
-    };
-    Some((
-        Function {
-            symbol,
-            place,
-            module,
-        },
-        rest,
-    ))
-}
-
-/// `0x0/0x1b0`
-fn place(text: &[u8]) -> Option<(u64, u64)> {
-    let slash = memchr(b'/', text)?;
-    let (offset, size) = text.split_at(slash);
-    Some((hex(offset)?, hex(size.get(1..)?)?))
-}
-
-fn hex(text: &[u8]) -> Option<u64> {
-    let digits = text.strip_prefix(b"0x")?;
-    if digits.is_empty() || digits.len() > 16 {
-        return None;
+    let mut words = word;
+    let mut after = rest;
+    if let Some(module) = rest.strip_prefix(b" [") {
+        match memchr(b']', module) {
+            Some(end) => (words, after) = text.split_at_checked(word.len() + end + 3)?,
+            None => (whole, after) = (false, &[]),
+        }
     }
-    digits.iter().try_fold(0_u64, |value, digit| {
-        let digit = char::from(*digit).to_digit(16)?;
-        Some((value << 4) | u64::from(digit))
-    })
+    let function = Function {
+        words,
+        symbol: u32::try_from(symbol.len()).ok()?,
+        whole,
+    };
+    Some((function, after))
+}
+
+/// What stands before the first blank, and what follows.
+fn word(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(memchr(b' ', text).unwrap_or(text.len()))
+}
+
+/// The symbol of `fuse_init+0x0/0x1b0`, if offset and size are whole.
+#[inline]
+fn before_place(word: &[u8]) -> Option<&[u8]> {
+    let rest = before_hex(word)?;
+    // Initcalls are called at their first byte.
+    let usual = rest.strip_suffix(b"+0x0/0x");
+    usual.or_else(|| before_hex(rest.strip_suffix(b"/0x")?)?.strip_suffix(b"+0x"))
+}
+
+/// What stands before the hexadecimal digits at the end.
+#[inline]
+fn before_hex(text: &[u8]) -> Option<&[u8]> {
+    let mut rest = text;
+    while let [head @ .., digit] = rest
+        && digit.is_ascii_hexdigit()
+    {
+        rest = head;
+    }
+    // An address has no more than 64 bits.
+    (1..=16)
+        .contains(&(text.len() - rest.len()))
+        .then_some(rest)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Call, Function, Returned, TORN, call};
 
-    const fn function(
-        symbol: &'static str,
-        place: Option<(u64, u64)>,
-        module: Option<&'static [u8]>,
-    ) -> Function<'static> {
+    const fn function(words: &'static str, symbol: u32) -> Function<'static> {
         Function {
-            symbol: symbol.as_bytes(),
-            place,
-            module,
+            words: words.as_bytes(),
+            symbol,
+            whole: true,
+        }
+    }
+
+    const fn cut(words: &'static str, symbol: u32) -> Function<'static> {
+        Function {
+            whole: false,
+            ..function(words, symbol)
         }
     }
 
@@ -274,13 +336,14 @@ mod tests {
             value: Some(value),
             after_ns: Some(ns),
             torn: false,
+            whole: true,
         }
     }
 
     #[test]
     fn whole_lines() {
-        let fuse = function("fuse_init", Some((0, 0x1b0)), Some(b"fuse"));
-        let dotted = function("foo.cfi_jt", Some((0, 8)), None);
+        let fuse = function("fuse_init+0x0/0x1b0 [fuse]", 9);
+        let dotted = function("foo.cfi_jt+0x0/0x8", 10);
         let rows = [
             (
                 "calling  fuse_init+0x0/0x1b0 [fuse] @ 260",
@@ -299,7 +362,7 @@ mod tests {
             (
                 "calling  0xc0008abc @ 1",
                 Call::Begin {
-                    function: function("0xc0008abc", None, None),
+                    function: cut("0xc0008abc", 10),
                     task: Some(1),
                 },
             ),
@@ -321,7 +384,10 @@ mod tests {
                 "initcall foo.cfi_jt+0x0/0x8 returned 0 after 2 usecs with errors",
                 Call::End {
                     function: dotted,
-                    returned: done(0, 2_000),
+                    returned: Returned {
+                        whole: false,
+                        ..done(0, 2_000)
+                    },
                 },
             ),
             (
@@ -345,9 +411,57 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_functions() {
+        let parts = |line: &str| match call(line.as_bytes()) {
+            Some(Call::Begin { function, .. }) => {
+                let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+                let (symbol, rest) = function.parts();
+                let module = function.module().map(text);
+                Some((text(symbol), text(rest), module, function.whole))
+            }
+            _ => None,
+        };
+        let rows = [
+            (
+                "a+b+0x4/0x1B0 [fuse]",
+                "a+b",
+                "+0x4/0x1B0 [fuse]",
+                Some("fuse"),
+                true,
+            ),
+            (
+                "a+0x0/0xffffffffffffffff",
+                "a",
+                "+0x0/0xffffffffffffffff",
+                None,
+                true,
+            ),
+            (
+                "0xc0008abc [fuse]",
+                "0xc0008abc",
+                " [fuse]",
+                Some("fuse"),
+                false,
+            ),
+        ];
+        for (words, symbol, rest, module, whole) in rows {
+            let wanted = (symbol.into(), rest.into(), module.map(str::to_owned), whole);
+            assert_eq!(parts(&format!("calling  {words} @ 1")), Some(wanted));
+        }
+        for words in [
+            "a+0x0/0x10000000000000000",
+            "+0x0/0x10",
+            "a+0x0/10",
+            "a+0x0",
+            "a+1",
+        ] {
+            assert_eq!(parts(&format!("calling  {words} @ 1")), None, "{words}");
+        }
+    }
+
+    #[test]
     fn torn_lines() {
-        let foo = function("foo", Some((0, 0x10)), None);
-        let bare = function("foo", None, None);
+        let foo = function("foo+0x0/0x10", 3);
         let end = |returned| Call::End {
             function: foo,
             returned,
@@ -356,12 +470,13 @@ mod tests {
             value: Some(0),
             after_ns: None,
             torn: true,
+            whole: false,
         };
         let rows = [
             (
                 "calling  foo+0x0/0x1",
                 Call::Begin {
-                    function: bare,
+                    function: cut("foo+0x0/0x1", 3),
                     task: None,
                 },
             ),
@@ -375,14 +490,14 @@ mod tests {
             (
                 "calling  foo+0x",
                 Call::Begin {
-                    function: bare,
+                    function: cut("foo+0x", 3),
                     task: None,
                 },
             ),
             (
                 "initcall foo+0x0/0x10 ",
                 Call::End {
-                    function: bare,
+                    function: cut("foo+0x0/0x10", 3),
                     returned: TORN,
                 },
             ),

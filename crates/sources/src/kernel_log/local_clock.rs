@@ -23,6 +23,7 @@
 //!   own timer takes over (`smpboot: CPU0:`), which is set by the counter. It
 //!   begins anywhere between two ticks, and so part of one is lost.
 
+use super::call::Function;
 use super::milestone::{At, Reading};
 use super::notes::{KERNEL_CLOCK_CORRECTED, KERNEL_CLOCK_UNEVEN};
 use crate::text::number;
@@ -75,11 +76,11 @@ impl LocalClock {
 
     /// Looks at the line of an initcall's start.
     #[inline]
-    pub(super) fn calling(&mut self, at: At, function: &[u8]) {
+    pub(super) fn calling(&mut self, at: At, function: Function<'_>) {
         // The switch is the first thing it does. The line that tells of it
         // comes when all is done: milliseconds later on a slow processor.
-        if function == b"clocksource_done_booting" {
-            self.switching.get_or_insert(at);
+        if self.switching.is_none() && function.symbol() == b"clocksource_done_booting" {
+            self.switching = Some(at);
         }
     }
 

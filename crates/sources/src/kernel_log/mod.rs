@@ -31,6 +31,7 @@ mod local_clock;
 mod milestone;
 mod notes;
 mod pairs;
+mod plain;
 mod reader;
 mod shape;
 mod spans;
@@ -40,6 +41,7 @@ mod walltime;
 
 pub(crate) use reader::{Outcome, Reader};
 
+use crate::blocks::in_order;
 use crate::text::{lines, without_controls};
 use crate::{Input, Sniff, Source};
 use call::Call;
@@ -49,6 +51,12 @@ use shape::Stamp;
 /// Longer lines are not read: the kernel's records end at 8 KiB, and the
 /// journal's JSON of one is some tens of KiB at most.
 const LONGEST_LINE: usize = 1 << 20;
+
+/// A span takes two lines of the log, of about this length together.
+const SPAN_BYTES: usize = 120;
+
+/// About the length of a line that is recorded as a message.
+const MESSAGE_BYTES: usize = 60;
 
 /// The kernel log: `dmesg` (also `-r`, `-x`, `-T`, `--json`), `/dev/kmsg`, a
 /// console's capture, `journalctl -k` (short, short-iso, short-monotonic, json)
@@ -112,16 +120,23 @@ impl Source for KernelLog {
                 }
             }
         } else {
-            for line in lines(input.bytes) {
-                match reader.line(recorder, line.bytes, line.offset, None) {
-                    Outcome::Kernel { .. } => recorder.took(source),
-                    Outcome::Noted(kind) => recorder.skipped(origin(line.offset), kind),
-                    Outcome::Other => {
-                        reader.unstamped(recorder, line.bytes, origin(line.offset), None);
-                        recorder.took(source);
+            let bytes = input.bytes.len();
+            recorder.reserve(bytes / SPAN_BYTES, bytes / MESSAGE_BYTES, bytes);
+            let hasher = reader.hasher();
+            let parse = |block, list: &mut _| plain::parse(block, &hasher, list);
+            in_order(input.bytes, parse, |list| {
+                for parsed in list {
+                    let line = parsed.line;
+                    match reader.parsed(recorder, parsed) {
+                        Outcome::Kernel { .. } => recorder.took(source),
+                        Outcome::Noted(kind) => recorder.skipped(origin(line.offset), kind),
+                        Outcome::Other => {
+                            reader.unstamped(recorder, line.bytes, origin(line.offset), None);
+                            recorder.took(source);
+                        }
                     }
                 }
-            }
+            });
         }
         reader.finish(recorder);
     }

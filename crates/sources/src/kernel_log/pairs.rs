@@ -1,7 +1,7 @@
 //! Initcalls that have begun and not yet ended.
 
 use super::call::Function;
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::HashTable;
 use record::{ClockId, NameId, Origin};
 use std::hash::BuildHasher;
 
@@ -9,26 +9,44 @@ use std::hash::BuildHasher;
 /// kept. Kernels have a handful; only a damaged log has more.
 const MOST_NAMESAKES: usize = 256;
 
-/// A function, small enough to keep: of its words the hashes, since a line that
-/// ends a call need not look its name up then.
-#[derive(Clone, Copy, Debug)]
+/// What a call is of, small enough to keep: hashes of 64 bits stand for the
+/// words. Keys of one log need one hasher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     symbol: u64,
-    module: u64,
-    /// Offset and size; `None` if the line was cut.
-    place: Option<(u64, u64)>,
+    rest: u64,
+    /// Whether the line says all of it.
+    pub whole: bool,
 }
 
 impl Key {
-    fn is(&self, other: &Self) -> bool {
-        let same = (self.place, self.module) == (other.place, other.module);
-        // A cut line may lack the module, too.
-        self.symbol == other.symbol && (same || self.is_cut() || other.is_cut())
+    /// The key of a function.
+    pub(super) fn of(function: Function<'_>, hasher: &impl BuildHasher) -> Self {
+        let (symbol, rest) = function.parts();
+        Self {
+            symbol: hasher.hash_one(symbol),
+            rest: hasher.hash_one(rest),
+            whole: function.whole,
+        }
     }
 
-    /// Whether only the symbol was left of the line.
-    pub(super) const fn is_cut(&self) -> bool {
-        self.place.is_none()
+    /// The key of a device.
+    pub(super) fn of_device(device: &[u8], hasher: &impl BuildHasher) -> Self {
+        Self {
+            symbol: hasher.hash_one(device),
+            rest: 0,
+            whole: true,
+        }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        // A line that is cut may lack the module, too.
+        self.symbol == other.symbol && (self.rest == other.rest || !self.whole || !other.whole)
+    }
+
+    /// One hash for all the words.
+    pub(super) const fn words(&self) -> u64 {
+        self.symbol.rotate_left(32) ^ self.rest
     }
 }
 
@@ -78,25 +96,29 @@ impl End {
 /// ones, which are rare.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
+    /// The only open call, as long as there is only one; then it is not among
+    /// the others.
+    only: Option<Open>,
     oldest: HashTable<Open>,
     namesakes: Vec<Open>,
-    hasher: DefaultHashBuilder,
 }
 
 impl Pairs {
-    /// What a function is found by.
-    #[inline]
-    pub(super) fn key(&self, function: Function<'_>) -> Key {
-        Key {
-            symbol: self.hasher.hash_one(function.symbol),
-            module: function.module.map_or(0, |m| self.hasher.hash_one(m)),
-            place: function.place,
-        }
-    }
-
     /// A call begins. Gives back a call that can have no end any more: an
     /// older one of the same function in the same task, whose end was lost.
+    #[inline]
     pub(super) fn begin(&mut self, open: Open) -> Option<Open> {
+        if self.only.is_none() && self.oldest.is_empty() {
+            self.only = Some(open);
+            return None;
+        }
+        self.begin_among_others(open)
+    }
+
+    fn begin_among_others(&mut self, open: Open) -> Option<Open> {
+        if let Some(only) = self.only.take() {
+            self.insert(only);
+        }
         let symbol = open.key.symbol;
         let Some(first) = self.oldest.find(symbol, |o| o.key.symbol == symbol) else {
             self.insert(open);
@@ -126,7 +148,15 @@ impl Pairs {
 
     /// A call ended: the oldest that fits. The others that fit as well are
     /// ambiguous from now on, as is the one given back.
+    #[inline]
     pub(super) fn end(&mut self, end: End) -> Option<Open> {
+        if self.only.is_some() {
+            return self.only.take_if(|open| end.fits(open));
+        }
+        self.end_among_others(end)
+    }
+
+    fn end_among_others(&mut self, end: End) -> Option<Open> {
         let symbol = end.key.symbol;
         let first = self.oldest.find(symbol, |o| o.key.symbol == symbol)?;
         let mut found = if end.fits(first) {
@@ -170,6 +200,7 @@ impl Pairs {
     /// What never ended, in the order of the log.
     pub(super) fn never_ended(self) -> Vec<Open> {
         let mut open: Vec<Open> = self.oldest.into_iter().collect();
+        open.extend(self.only);
         open.extend(self.namesakes);
         open.sort_unstable_by_key(|o| o.origin);
         open

@@ -1,14 +1,16 @@
 //! The state between two lines of a kernel log.
 
 use super::LONGEST_LINE;
-use super::call::{self, Call};
+use super::call::{Call, Returned, call};
 use super::journal;
 use super::local_clock::LocalClock;
 use super::milestone::{At, Milestones};
 use super::notes::{self, Tally};
+use super::plain::{Kind, Parsed, Plain, Said};
 use super::shape::{self, Shaped, Stamp};
 use super::spans::{Moment, Spans};
 use crate::text::{lossy, number, without_controls, without_cr};
+use hashbrown::DefaultHashBuilder;
 use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, SourceId, mark};
 use std::borrow::Cow;
 
@@ -43,6 +45,16 @@ struct Time {
     printk: bool,
 }
 
+impl Time {
+    const fn at(self, origin: Origin) -> At {
+        At {
+            clock: self.clock,
+            ns: self.ns,
+            origin,
+        }
+    }
+}
+
 /// Reads kernel lines, one at a time.
 #[derive(Debug)]
 pub(crate) struct Reader {
@@ -67,6 +79,7 @@ pub(crate) struct Reader {
     spans: Spans,
     /// For texts that are unescaped.
     unescaped: Vec<u8>,
+    hasher: DefaultHashBuilder,
     tallies: Tallies,
 }
 
@@ -102,7 +115,66 @@ impl Reader {
             local_clock: LocalClock::default(),
             spans: Spans::default(),
             unescaped: Vec::new(),
+            hasher: DefaultHashBuilder::default(),
             tallies: Tallies::default(),
+        }
+    }
+
+    /// What makes the keys of calls.
+    pub(super) fn hasher(&self) -> DefaultHashBuilder {
+        self.hasher.clone()
+    }
+
+    /// Reads a line that was parsed ahead, with this reader's hasher.
+    #[inline]
+    pub(super) fn parsed(&mut self, recorder: &mut Recorder, parsed: &Parsed<'_>) -> Outcome {
+        let line = parsed.line;
+        let origin = self.origin(line.offset, 0);
+        // The name of a journal's host may still stand in it.
+        if self.host.is_some() || self.stamped < HOST_LINES {
+            return self.line(recorder, line.bytes, line.offset, None);
+        }
+        let (ns, text) = match &parsed.kind {
+            Kind::Begin(initcall, _) | Kind::End(initcall, ..) => (initcall.ns, &[][..]),
+            Kind::Plain(plain) => (plain.ns, plain.text()),
+            Kind::Odd => return self.line(recorder, line.bytes, line.offset, None),
+        };
+        self.in_kmsg = false;
+        let time = Time {
+            clock: self.printk_clock(recorder),
+            ns,
+            resolution_ns: 1_000,
+            printk: true,
+        };
+        if self.later_boot || self.begins_again(time, text) {
+            return Outcome::Noted(&notes::LATER_BOOT);
+        }
+        self.stamp(recorder, time, origin);
+        match &parsed.kind {
+            Kind::Begin(i, task) => {
+                let at = time.at(origin);
+                self.local_clock.calling(at, i.function);
+                self.spans
+                    .begin(recorder, at, i.function, i.key, Some(*task));
+            }
+            Kind::End(i, value, after_ns) => {
+                let moment = self.moment(time, origin, None);
+                let returned = Returned {
+                    value: Some(*value),
+                    after_ns: Some(*after_ns),
+                    torn: false,
+                    whole: true,
+                };
+                self.spans
+                    .end(recorder, moment, i.function, i.key, returned);
+            }
+            Kind::Plain(plain) => {
+                self.words(recorder, time, origin, plain, true);
+            }
+            Kind::Odd => {}
+        }
+        Outcome::Kernel {
+            printk_ns: Some(ns),
         }
     }
 
@@ -155,9 +227,10 @@ impl Reader {
         let mut outcome = Outcome::Other;
         let mut at = 0;
         loop {
+            let alone = call(shaped.text).is_some_and(|c| c.is_whole_initcall());
             let glued = match shaped.sequence {
-                None => shape::glued(shaped.text),
-                Some(_) => None,
+                None if !alone => shape::glued(shaped.text),
+                _ => None,
             };
             let origin = self.origin(offset, if exact { at } else { 0 });
             let rest = glued.and_then(|cut| {
@@ -360,12 +433,7 @@ impl Reader {
         };
         let own_stamp = shaped.stamp != Stamp::None;
         if own_stamp {
-            let back = self
-                .last
-                .is_some_and(|(c, ns)| c == time.clock && time.ns < ns);
-            let again = back || !time.printk;
-            if again && self.milestones.begins_again(shaped.text) {
-                self.later_boot = true;
+            if self.begins_again(time, shaped.text) {
                 return Outcome::Noted(&notes::LATER_BOOT);
             }
             self.stamp(recorder, time, origin);
@@ -373,11 +441,6 @@ impl Reader {
         if let Some(sequence) = shaped.sequence {
             self.sequence(sequence, origin);
         }
-        let at = At {
-            clock: time.clock,
-            ns: time.ns,
-            origin,
-        };
         let mut buffer = std::mem::take(&mut self.unescaped);
         let escaped = shaped.sequence.is_some() && shaped.text.contains(&b'\\');
         let text = if escaped {
@@ -386,9 +449,22 @@ impl Reader {
         } else {
             shaped.text
         };
-        let said = self.words(recorder, at, time, shaped, text, own_stamp);
+        let said = Said::of(text, &self.hasher).unwrap_or_else(|| {
+            if own_stamp {
+                self.spans.torn(origin, text);
+            }
+            Said::Text(text)
+        });
+        let plain = Plain {
+            ns: time.ns,
+            caller: shaped.caller,
+            level: shaped.level,
+            by_program: shaped.by_program,
+            said,
+        };
+        let recorded = self.words(recorder, time, origin, &plain, own_stamp);
         self.unescaped = buffer;
-        if said {
+        if recorded {
             Outcome::Kernel {
                 printk_ns: time.printk.then_some(time.ns),
             }
@@ -397,65 +473,73 @@ impl Reader {
         }
     }
 
-    /// Records what the text says; whether anything was recorded.
+    /// Whether another boot begins in this log; all after it is not read.
+    #[inline]
+    fn begins_again(&mut self, time: Time, text: &[u8]) -> bool {
+        let back = self
+            .last
+            .is_some_and(|(c, ns)| c == time.clock && time.ns < ns);
+        if (back || !time.printk) && self.milestones.begins_again(text) {
+            self.later_boot = true;
+        }
+        self.later_boot
+    }
+
+    /// What is known of a call's line besides its words.
+    #[inline]
+    const fn moment(&self, time: Time, origin: Origin, caller: Option<u64>) -> Moment {
+        Moment {
+            at: time.at(origin),
+            resolution_ns: time.resolution_ns,
+            printk: time.printk,
+            caller,
+            clock_switched: self.milestones.clock_switched(),
+        }
+    }
+
+    /// Records what the words say; whether anything was recorded.
+    #[inline]
     fn words(
         &mut self,
         recorder: &mut Recorder,
-        at: At,
         time: Time,
-        shaped: Shaped<'_>,
-        text: &[u8],
+        origin: Origin,
+        line: &Plain<'_>,
         own_stamp: bool,
     ) -> bool {
-        let by_kernel_clock = matches!(shaped.stamp, Stamp::Printk(_) | Stamp::Monotonic(_));
-        match call::call(text) {
-            Some(Call::Torn) if own_stamp => self.spans.torn(at.origin, text),
-            Some(Call::Torn) | None => {}
-            Some(call) => {
+        let at = time.at(origin);
+        let by_kernel_clock = time.printk || Some(time.clock) == self.monotonic;
+        let text = match &line.said {
+            Said::Text(text) => text,
+            Said::Call(call, key) => {
                 if by_kernel_clock && let Call::Begin { function, .. } = call {
-                    self.local_clock.calling(at, function.symbol);
+                    self.local_clock.calling(at, *function);
                 }
-                let moment = Moment {
-                    at,
-                    resolution_ns: time.resolution_ns,
-                    printk: time.printk,
-                    caller: shaped.caller,
-                    clock_switched: self.milestones.clock_switched(),
-                };
-                self.spans.call(recorder, moment, call);
+                let moment = self.moment(time, origin, line.caller);
+                self.spans.call(recorder, moment, call, key);
                 return true;
             }
-        }
+        };
         if by_kernel_clock {
             self.local_clock.line(at, text);
         }
-        let known = own_stamp || shaped.level.is_some();
+        let known = own_stamp || line.level.is_some();
         let milestone = (known || self.milestones.may_be_kernel(text))
-            && self.milestones.line(recorder, at, text, shaped.by_program);
+            && self.milestones.line(recorder, at, text, line.by_program);
         if milestone || known {
-            recorder.message(at.clock, Some(at.ns), shaped.level, &lossy(text), at.origin);
+            recorder.message(at.clock, Some(at.ns), line.level, &lossy(text), origin);
             return true;
         }
         false
     }
 
     /// Keeps the books on stamps: the first, steps, zeros.
+    #[inline]
     fn stamp(&mut self, recorder: &mut Recorder, time: Time, origin: Origin) {
         self.stamped = self.stamped.saturating_add(1);
-        if self.first_stamp.is_none() {
-            self.first_stamp = Some((origin, time.ns, time.printk));
-        }
-        if time.printk && !self.clock_start {
-            self.clock_start = true;
-            let name = mark::KERNEL_CLOCK_START;
-            recorder.mark(time.clock, name, 0, Some(Phase::Kernel), origin);
-        }
-        if time.printk && self.zero_stretch {
-            if time.ns == 0 {
-                self.tallies.zero.add(origin, String::new);
-            } else {
-                self.zero_stretch = false;
-            }
+        // After a stamp above zero there is no more to see than steps.
+        if self.zero_stretch {
+            self.early_stamp(recorder, time, origin);
         }
         if let Some((clock, ns)) = self.last
             && clock == time.clock
@@ -467,6 +551,26 @@ impl Reader {
                 .add(origin, || format!("first by {} us", back / 1_000));
         }
         self.last = Some((time.clock, time.ns));
+    }
+
+    /// The first stamp, and those of zero that may follow it.
+    fn early_stamp(&mut self, recorder: &mut Recorder, time: Time, origin: Origin) {
+        if self.first_stamp.is_none() {
+            self.first_stamp = Some((origin, time.ns, time.printk));
+        }
+        if !time.printk {
+            return;
+        }
+        if !self.clock_start {
+            self.clock_start = true;
+            let name = mark::KERNEL_CLOCK_START;
+            recorder.mark(time.clock, name, 0, Some(Phase::Kernel), origin);
+        }
+        if time.ns == 0 {
+            self.tallies.zero.add(origin, String::new);
+        } else {
+            self.zero_stretch = false;
+        }
     }
 
     /// Records of `/dev/kmsg` are numbered one by one.
@@ -519,7 +623,7 @@ impl Reader {
 
 /// How many messages a line says were lost: the kernel's console says `** 7
 /// printk messages dropped **`, the journal `Missed 7 kernel messages`.
-fn dropped(text: &[u8]) -> Option<u64> {
+pub(super) fn dropped(text: &[u8]) -> Option<u64> {
     let (start, end) = match text.first()? {
         b'*' => (text.strip_prefix(b"** ")?, &b" printk messages dropped"[..]),
         b's' => {

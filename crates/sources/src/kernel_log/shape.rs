@@ -59,6 +59,13 @@ impl<'a> Shaped<'a> {
 
 /// Cuts a line. What fits no shape is all text, without a stamp.
 pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
+    if let Some((ns, text)) = usual(line) {
+        let stamp = Stamp::Printk(ns);
+        return Shaped {
+            stamp,
+            ..Shaped::plain(text)
+        };
+    }
     let shaped = match line.first() {
         Some(b'[') => bracket(line),
         Some(b'<') => raw(line),
@@ -68,6 +75,40 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
         _ => None,
     };
     shaped.unwrap_or(Shaped::plain(line))
+}
+
+/// The stamp, in nanoseconds, and the words of `[    0.123456] words`, with
+/// nothing between: nearly every line below 100,000 s is like that.
+#[inline]
+pub(super) fn usual(line: &[u8]) -> Option<(i64, &[u8])> {
+    let (stamp, rest) = line.split_first_chunk::<15>()?;
+    let frame = (stamp[0], stamp[6], stamp[13], stamp[14]);
+    // A bracket may be a caller's or a second stamp's, an angle a level's.
+    if frame != (b'[', b'.', b']', b' ') || matches!(rest.first(), Some(b'[' | b'<')) {
+        return None;
+    }
+    let mut seconds = &stamp[1..6];
+    while let [b' ', digits @ ..] = seconds {
+        seconds = digits;
+    }
+    if seconds.is_empty() {
+        return None;
+    }
+    let (seconds, micros) = (digits(seconds)?, digits(&stamp[7..13])?);
+    Some((seconds * 1_000_000_000 + micros * 1_000, rest))
+}
+
+/// The value of a few digits, if they are nothing else.
+#[inline]
+fn digits(bytes: &[u8]) -> Option<i64> {
+    let mut value = 0;
+    let mut good = true;
+    for byte in bytes {
+        let digit = byte.wrapping_sub(b'0');
+        good &= digit <= 9;
+        value = value * 10 + i64::from(digit);
+    }
+    good.then_some(value)
 }
 
 /// `[...] text`: printk's stamp, `dmesg -T`, or a host's stamp before either.
@@ -285,7 +326,8 @@ pub(super) fn glued(text: &[u8]) -> Option<usize> {
     loop {
         let at = from + memchr(b'[', text.get(from..)?)?;
         let bracket = text.get(at..)?;
-        if is_printk_stamp(bracket) {
+        let number = matches!(bracket.get(1), Some(b' ' | b'0'..=b'9'));
+        if number && is_printk_stamp(bracket) {
             return Some(level_before(text, at));
         }
         from = at + 1;

@@ -3,16 +3,20 @@
 use super::call::{Call, Function, Returned};
 use super::milestone::At;
 use super::notes::{self, Tally};
-use super::pairs::{End, Open, Pairs};
+use super::pairs::{End, Key, Open, Pairs};
 use crate::text::lossy;
+use hashbrown::HashTable;
 use record::{Doubt, NameId, Origin, Recorder, SpanKind};
 use std::collections::HashSet;
 
 /// The kernel's number and the stamps may differ by so much without a doubt.
 const AGREEMENT_NS: u64 = 1_000_000;
 
+/// How many names of functions and devices are kept at hand.
+const RECENT_NAMES: usize = 8_192;
+
 /// How many names of tasks are kept at hand.
-const RECENT_TASKS: usize = 64;
+const RECENT_TASKS: usize = 512;
 
 /// The kernel's error number for "try this probe again later". The kernel has
 /// printed it with either sign.
@@ -33,6 +37,29 @@ pub(super) struct Moment {
     pub clock_switched: bool,
 }
 
+/// Names that were met not long ago, by the hashes of their words. The words
+/// themselves may long have left the processor's caches, or be in another's.
+#[derive(Debug, Default)]
+struct RecentNames {
+    known: HashTable<(u64, NameId)>,
+}
+
+impl RecentNames {
+    /// The name of this hash; if it is not known, `name` gives it.
+    #[inline]
+    fn get(&mut self, hash: u64, name: impl FnOnce() -> NameId) -> NameId {
+        if let Some(&(_, name)) = self.known.find(hash, |k| k.0 == hash) {
+            return name;
+        }
+        let name = name();
+        if self.known.len() >= RECENT_NAMES {
+            self.known.clear();
+        }
+        self.known.insert_unique(hash, (hash, name), |k| k.0);
+        name
+    }
+}
+
 /// Pairs starts with ends, and records what comes of it.
 #[derive(Debug)]
 pub(super) struct Spans {
@@ -48,7 +75,8 @@ pub(super) struct Spans {
     /// The devices whose probes were deferred.
     deferred_devices: HashSet<NameId>,
     /// For names that are put together.
-    name: String,
+    name: Vec<u8>,
+    recent: RecentNames,
     torn: Tally,
     lost_start: Tally,
     lost_end: Tally,
@@ -67,7 +95,8 @@ impl Default for Spans {
             jiffy_doubt: false,
             tasks: [None; RECENT_TASKS],
             deferred_devices: HashSet::new(),
-            name: String::new(),
+            name: Vec::new(),
+            recent: RecentNames::default(),
             torn: Tally::default(),
             lost_start: Tally::default(),
             lost_end: Tally::default(),
@@ -82,11 +111,22 @@ impl Default for Spans {
 impl Spans {
     /// Takes a line.
     #[inline]
-    pub(super) fn call(&mut self, recorder: &mut Recorder, moment: Moment, call: Call<'_>) {
-        match call {
-            Call::Begin { function, task } => self.begin(recorder, moment.at, function, task),
-            Call::End { function, returned } => self.end(recorder, moment, function, returned),
-            Call::Probe { device, returned } => self.probe(recorder, moment, device, returned),
+    pub(super) fn call(
+        &mut self,
+        recorder: &mut Recorder,
+        moment: Moment,
+        call: &Call<'_>,
+        key: &Key,
+    ) {
+        let key = *key;
+        match *call {
+            Call::Begin { function, task } => self.begin(recorder, moment.at, function, key, task),
+            Call::End { function, returned } => {
+                self.end(recorder, moment, function, key, returned);
+            }
+            Call::Probe { device, returned } => {
+                self.probe(recorder, moment, device, key, returned);
+            }
             Call::Torn => {}
         }
     }
@@ -97,19 +137,23 @@ impl Spans {
     }
 
     /// Symbol and module, as a name.
-    fn name_of(&mut self, recorder: &mut Recorder, function: Function<'_>) -> NameId {
-        let symbol = lossy(function.symbol);
-        let Some(module) = function.module else {
-            return recorder.name(&symbol);
-        };
-        self.name.clear();
-        self.name.push_str(&symbol);
-        self.name.push_str(" [");
-        self.name.push_str(&lossy(module));
-        self.name.push(']');
-        recorder.name(&self.name)
+    #[inline]
+    fn name_of(&mut self, recorder: &mut Recorder, function: Function<'_>, key: Key) -> NameId {
+        let name = &mut self.name;
+        self.recent.get(key.words(), || {
+            let Some(module) = function.module() else {
+                return recorder.name_lossy(function.symbol());
+            };
+            name.clear();
+            name.extend_from_slice(function.symbol());
+            name.extend_from_slice(b" [");
+            name.extend_from_slice(module);
+            name.push(b']');
+            recorder.name_lossy(name)
+        })
     }
 
+    #[inline]
     fn track(&mut self, recorder: &mut Recorder, task: Option<u64>) -> Option<NameId> {
         let task = task?;
         let slot = self.tasks.get_mut((task % RECENT_TASKS as u64) as usize)?;
@@ -123,21 +167,23 @@ impl Spans {
         }
     }
 
-    fn begin(
+    #[inline]
+    pub(super) fn begin(
         &mut self,
         recorder: &mut Recorder,
         at: At,
         function: Function<'_>,
+        key: Key,
         task: Option<u64>,
     ) {
         if task.is_none() {
-            self.torn(at.origin, function.symbol);
+            self.torn(at.origin, function.symbol());
         }
         self.begun = self.begun.saturating_add(1);
-        let name = self.name_of(recorder, function);
+        let name = self.name_of(recorder, function, key);
         let track = self.track(recorder, task);
         let lost = self.open.begin(Open {
-            key: self.open.key(function),
+            key,
             name,
             task,
             track,
@@ -159,21 +205,22 @@ impl Spans {
         recorder.span(span.track(open.track).start(Some(open.start)).doubt(doubt));
     }
 
-    fn end(
+    #[inline]
+    pub(super) fn end(
         &mut self,
         recorder: &mut Recorder,
         moment: Moment,
         function: Function<'_>,
+        key: Key,
         returned: Returned,
     ) {
         let Moment { at, caller, .. } = moment;
         if returned.torn {
-            self.torn(at.origin, function.symbol);
+            self.torn(at.origin, function.symbol());
         }
         let quantum = self.is_quantised(moment, returned.after_ns);
-        let key = self.open.key(function);
         let Some(open) = self.open.end(End { key, caller }) else {
-            let name = self.name_of(recorder, function);
+            let name = self.name_of(recorder, function, key);
             self.lost_start.add(at.origin, String::new);
             let track = self.track(recorder, caller);
             let span = recorder.span_of(at.clock, SpanKind::Initcall, name, at.origin);
@@ -182,7 +229,7 @@ impl Spans {
             recorder.span(span.reported(returned.after_ns).outcome(returned.value));
             return;
         };
-        let torn = returned.torn || open.key.is_cut() && !key.is_cut();
+        let torn = returned.torn || !open.key.whole && key.whole;
         let doubt = if open.ambiguous {
             self.ambiguous.add(at.origin, String::new);
             Some(Doubt::Ambiguous)
@@ -192,8 +239,8 @@ impl Spans {
             self.doubt(moment, &open, returned.after_ns, quantum)
         };
         // A cut line does not say the module.
-        let name = match open.key.is_cut() && !key.is_cut() {
-            true => self.name_of(recorder, function),
+        let name = match !open.key.whole && key.whole {
+            true => self.name_of(recorder, function, key),
             false => open.name,
         };
         let track = match open.track {
@@ -256,12 +303,13 @@ impl Spans {
     /// Whether the kernel's clock may still move in ticks: it has not said that
     /// it changed its clock source, and each number so far is a whole number of
     /// ticks (1, 3 1/3, 4 or 10 ms).
+    #[inline]
     fn is_quantised(&mut self, moment: Moment, after_ns: Option<i64>) -> bool {
-        let Some(micros) = after_ns.map(|ns| ns / 1_000) else {
+        let Some(micros) = after_ns.map(|ns| ns / 1_000).filter(|_| self.ticks_only) else {
             return false;
         };
         let of_300_hz = matches!(micros.saturating_mul(3) % 10_000, 0 | 9_997..);
-        self.ticks_only &= micros % 1_000 == 0 || of_300_hz;
+        self.ticks_only = micros % 1_000 == 0 || of_300_hz;
         let quantised = self.ticks_only && !moment.clock_switched;
         if quantised {
             self.jiffy.add(moment.at.origin, String::new);
@@ -275,11 +323,12 @@ impl Spans {
         recorder: &mut Recorder,
         moment: Moment,
         device: &[u8],
+        key: Key,
         returned: Returned,
     ) {
         let Moment { at, caller, .. } = moment;
         self.is_quantised(moment, returned.after_ns);
-        let name = recorder.name(&lossy(device));
+        let name = self.recent.get(key.words(), || recorder.name_lossy(device));
         if returned
             .value
             .is_some_and(|v| v.unsigned_abs() == EPROBE_DEFER)
