@@ -99,29 +99,31 @@ pub(super) fn parse<'a>(block: Block<'a>, hasher: &impl BuildHasher, parsed: &mu
     // One look at all of them is cheaper than one at each.
     let clean = first_control(block.bytes).is_none();
     for line in lines_from(block.bytes, block.offset) {
-        let kind = kind(line.bytes, clean, hasher);
+        let usual = match clean && line.bytes.len() <= LONGEST_LINE {
+            true => shape::usual(line.bytes),
+            false => None,
+        };
+        // Each kind is made where it is put: moving it costs as much as
+        // finding out what it is.
+        if let Some((ns, text)) = usual {
+            if let Some((function, task)) = whole_begin(text) {
+                let key = Key::of(function, hasher);
+                let initcall = Initcall { ns, function, key };
+                let kind = Kind::Begin(initcall, task);
+                parsed.push(Parsed { line, kind });
+                continue;
+            }
+            if let Some((function, value, after_ns)) = whole_end(text) {
+                let key = Key::of(function, hasher);
+                let initcall = Initcall { ns, function, key };
+                let kind = Kind::End(initcall, value, after_ns);
+                parsed.push(Parsed { line, kind });
+                continue;
+            }
+        }
+        let kind = plain(line.bytes, clean, hasher).map_or(Kind::Odd, Kind::Plain);
         parsed.push(Parsed { line, kind });
     }
-}
-
-/// What a line says; `clean` if it is known to hold no controls.
-#[inline(always)]
-fn kind<'a>(line: &'a [u8], clean: bool, hasher: &impl BuildHasher) -> Kind<'a> {
-    let readable = clean && line.len() <= LONGEST_LINE;
-    if let Some((ns, text)) = shape::usual(line).filter(|_| readable) {
-        let initcall = |function| Initcall {
-            ns,
-            function,
-            key: Key::of(function, hasher),
-        };
-        if let Some((function, task)) = whole_begin(text) {
-            return Kind::Begin(initcall(function), task);
-        }
-        if let Some((function, value, after_ns)) = whole_end(text) {
-            return Kind::End(initcall(function), value, after_ns);
-        }
-    }
-    plain(line, clean, hasher).map_or(Kind::Odd, Kind::Plain)
 }
 
 /// What a plain line says.
