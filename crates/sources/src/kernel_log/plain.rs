@@ -98,22 +98,23 @@ impl<'a> Said<'a> {
 pub(super) fn parse<'a>(block: Block<'a>, hasher: &impl BuildHasher, parsed: &mut Vec<Parsed<'a>>) {
     // One look at all of them is cheaper than one at each.
     let clean = first_control(block.bytes).is_none();
-    for line in lines_from(block.bytes, block.offset) {
-        let usual = match clean && line.bytes.len() <= LONGEST_LINE {
-            true => shape::usual(line.bytes),
-            false => None,
-        };
-        // Each kind is made where it is put: moving it costs as much as
-        // finding out what it is.
-        if let Some((ns, text)) = usual {
-            if let Some((function, task)) = whole_begin(text) {
+    let mut lines = lines_from(block.bytes, block.offset);
+    loop {
+        // Whole lines of initcalls say themselves where they end. Each is made
+        // where it is put: moving it costs as much as finding out what it is.
+        if clean && let Some((ns, text)) = shape::usual(lines.rest()) {
+            if let Some((function, task, after)) = whole_begin(text)
+                && let Some(line) = lines.next_before(after, LONGEST_LINE)
+            {
                 let key = Key::of(function, hasher);
                 let initcall = Initcall { ns, function, key };
                 let kind = Kind::Begin(initcall, task);
                 parsed.push(Parsed { line, kind });
                 continue;
             }
-            if let Some((function, value, after_ns)) = whole_end(text) {
+            if let Some((function, value, after_ns, after)) = whole_end(text)
+                && let Some(line) = lines.next_before(after, LONGEST_LINE)
+            {
                 let key = Key::of(function, hasher);
                 let initcall = Initcall { ns, function, key };
                 let kind = Kind::End(initcall, value, after_ns);
@@ -121,6 +122,7 @@ pub(super) fn parse<'a>(block: Block<'a>, hasher: &impl BuildHasher, parsed: &mu
                 continue;
             }
         }
+        let Some(line) = lines.next() else { break };
         let kind = plain(line.bytes, clean, hasher).map_or(Kind::Odd, Kind::Plain);
         parsed.push(Parsed { line, kind });
     }
