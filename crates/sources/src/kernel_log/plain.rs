@@ -4,10 +4,9 @@
 use super::LONGEST_LINE;
 use super::call::{Call, Function, call, whole_begin, whole_end};
 use super::pairs::Key;
-use super::reader::dropped;
 use super::shape::{self, Stamp};
 use crate::blocks::Block;
-use crate::text::{Line, first_control, lines_from};
+use crate::text::{Line, first_control, lines_from, number};
 use std::hash::BuildHasher;
 
 /// A line, as far as it can be read by itself.
@@ -152,4 +151,20 @@ fn one<'a>(text: &'a [u8], hasher: &impl BuildHasher) -> Option<Said<'a>> {
     let said = Said::of(text, hasher)?;
     let whole = matches!(said, Said::Call(call, _) if call.is_whole_initcall());
     (whole || shape::glued(text).is_none() && dropped(text).is_none()).then_some(said)
+}
+
+/// How many messages a line says were lost: the kernel's console says `** 7
+/// printk messages dropped **`, the journal `Missed 7 kernel messages`.
+pub(super) fn dropped(text: &[u8]) -> Option<u64> {
+    let (start, end) = match text.first()? {
+        b'*' => (text.strip_prefix(b"** ")?, &b" printk messages dropped"[..]),
+        b's' => {
+            let rest = text.strip_prefix(b"systemd-journald[")?;
+            let (_, rest) = number(rest)?;
+            (rest.strip_prefix(b"]: Missed ")?, &b" kernel messages"[..])
+        }
+        _ => return None,
+    };
+    let (count, rest) = number(start)?;
+    rest.starts_with(end).then_some(count)
 }
