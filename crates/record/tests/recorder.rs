@@ -135,3 +135,29 @@ fn power_on_is_zero_even_where_something_is_stamped_earlier() {
     assert_eq!(r.zero(), mark::POWER_ON);
     assert_eq!(r.mark("early").map(|m| m.at.get()), Some(-5));
 }
+
+#[test]
+fn spans_are_sorted_however_late_they_come() {
+    let nearly = |i: i64| i + [0, 3, -5, 1][i as usize % 4];
+    let far = |i: i64| i * 7_919 % 10_007;
+    for start_of in [|i: i64| i, nearly, far, |i: i64| -i, |i: i64| i / 100] {
+        let mut rec = Recorder::new();
+        let source = rec.source("log", "test");
+        let clock = rec.clock("printk", ClockKind::Printk, 1);
+        let name = rec.name("call");
+        let mut starts: Vec<(i64, u64)> = Vec::new();
+        for i in 0..2_000 {
+            let offset = i as u64 ^ 1;
+            let start = start_of(i);
+            let origin = Origin { source, offset };
+            let span = rec.span_of(clock, SpanKind::Initcall, name, origin);
+            rec.span(span.start(Some(start)));
+            starts.push((start, offset));
+        }
+        starts.sort_unstable();
+        let record = rec.finish();
+        let found = record.spans().iter();
+        let found = found.map(|s| (s.start.map_or(0, |t| t.get()), s.origin.offset));
+        assert!(found.eq(starts));
+    }
+}

@@ -34,6 +34,34 @@ pub(crate) fn lines_from(part: &[u8], offset: u64) -> Lines<'_> {
     Lines { rest: part, offset }
 }
 
+impl<'a> Lines<'a> {
+    /// All that is left.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// The next line, if `after` is what follows its text, line end and all,
+    /// and if it has at most `longest` bytes. To one who has read the text this
+    /// is quicker than [`Self::next`].
+    #[inline]
+    pub(crate) fn next_before(&mut self, after: &'a [u8], longest: usize) -> Option<Line<'a>> {
+        let rest = match after {
+            [b'\n', rest @ ..] | [b'\r', b'\n', rest @ ..] => rest,
+            [] => after,
+            _ => return None,
+        };
+        let length = self.rest.len().checked_sub(after.len())?;
+        let line = Line {
+            offset: self.offset,
+            bytes: self.rest.get(..length).filter(|_| length <= longest)?,
+        };
+        let taken = self.rest.len().saturating_sub(rest.len());
+        self.offset = self.offset.saturating_add(taken as u64);
+        self.rest = rest;
+        Some(line)
+    }
+}
+
 /// Where the first line ends, its LF included, that ends at or after `least`.
 pub(crate) fn line_end(bytes: &[u8], least: usize) -> usize {
     let from = least.saturating_sub(1);

@@ -10,7 +10,7 @@
 //! ```
 
 use crate::text::number;
-use memchr::{memchr, memmem};
+use memchr::{memchr, memchr2, memmem};
 
 /// A function, as `%pS` prints it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,22 +122,23 @@ pub(super) fn call(text: &[u8]) -> Option<Call<'_>> {
     }
 }
 
-/// `calling  fuse_init+0x0/0x1b0 [fuse] @ 260`, whole: the function and the task.
+/// `calling  fuse_init+0x0/0x1b0 [fuse] @ 260`, whole: the function, the task,
+/// and what follows, which may be more lines.
 #[inline(always)]
-pub(super) fn whole_begin(text: &[u8]) -> Option<(Function<'_>, u64)> {
+pub(super) fn whole_begin(text: &[u8]) -> Option<(Function<'_>, u64, &[u8])> {
     let (function, rest) = function(text.strip_prefix(b"calling  ")?)?;
     let (task, rest) = number(rest.strip_prefix(b" @ ")?)?;
-    rest.is_empty().then_some((function, task))
+    Some((function, task, rest))
 }
 
 /// `initcall fuse_init+0x0/0x1b0 [fuse] returned 0 after 980 usecs`, whole: the
-/// function, what it returned, and after how many nanoseconds.
+/// function, what it returned, after how many nanoseconds, and what follows.
 #[inline(always)]
-pub(super) fn whole_end(text: &[u8]) -> Option<(Function<'_>, i32, i64)> {
+pub(super) fn whole_end(text: &[u8]) -> Option<(Function<'_>, i32, i64, &[u8])> {
     let (function, rest) = function(text.strip_prefix(b"initcall ")?)?;
     let (value, rest) = signed(rest.strip_prefix(b" returned ")?)?;
     let (after_ns, rest) = duration(rest.strip_prefix(b" after ")?)?;
-    rest.is_empty().then_some((function, value, after_ns))
+    Some((function, value, after_ns, rest))
 }
 
 /// `fuse_init+0x0/0x1b0 [fuse] @ 260`, and nothing after it: device callbacks
@@ -270,7 +271,7 @@ fn function(text: &[u8]) -> Option<(Function<'_>, &[u8])> {
     let mut words = word;
     let mut after = rest;
     if let Some(module) = rest.strip_prefix(b" [") {
-        match memchr(b']', module) {
+        match memchr2(b']', b'\n', module).filter(|end| module[*end] == b']') {
             Some(end) => (words, after) = text.split_at_checked(word.len() + end + 3)?,
             None => (whole, after) = (false, &[]),
         }
@@ -283,9 +284,10 @@ fn function(text: &[u8]) -> Option<(Function<'_>, &[u8])> {
     Some((function, after))
 }
 
-/// What stands before the first blank, and what follows.
+/// What stands before the first blank or line end, and what follows.
+#[inline]
 fn word(text: &[u8]) -> (&[u8], &[u8]) {
-    text.split_at(memchr(b' ', text).unwrap_or(text.len()))
+    text.split_at(memchr2(b' ', b'\n', text).unwrap_or(text.len()))
 }
 
 /// The symbol of `fuse_init+0x0/0x1b0`, if offset and size are whole.

@@ -21,6 +21,7 @@ pub(super) struct Key {
 
 impl Key {
     /// The key of a function.
+    #[inline(always)]
     pub(super) fn of(function: Function<'_>, hasher: &impl BuildHasher) -> Self {
         let (symbol, rest) = function.parts();
         Self {

@@ -4,10 +4,9 @@
 use super::LONGEST_LINE;
 use super::call::{Call, Function, call, whole_begin, whole_end};
 use super::pairs::Key;
-use super::reader::dropped;
 use super::shape::{self, Stamp};
 use crate::blocks::Block;
-use crate::text::{Line, first_control, lines_from};
+use crate::text::{Line, first_control, lines_from, number};
 use std::hash::BuildHasher;
 
 /// A line, as far as it can be read by itself.
@@ -98,30 +97,34 @@ impl<'a> Said<'a> {
 pub(super) fn parse<'a>(block: Block<'a>, hasher: &impl BuildHasher, parsed: &mut Vec<Parsed<'a>>) {
     // One look at all of them is cheaper than one at each.
     let clean = first_control(block.bytes).is_none();
-    for line in lines_from(block.bytes, block.offset) {
-        let kind = kind(line.bytes, clean, hasher);
+    let mut lines = lines_from(block.bytes, block.offset);
+    loop {
+        // Whole lines of initcalls say themselves where they end. Each is made
+        // where it is put: moving it costs as much as finding out what it is.
+        if clean && let Some((ns, text)) = shape::usual(lines.rest()) {
+            if let Some((function, task, after)) = whole_begin(text)
+                && let Some(line) = lines.next_before(after, LONGEST_LINE)
+            {
+                let key = Key::of(function, hasher);
+                let initcall = Initcall { ns, function, key };
+                let kind = Kind::Begin(initcall, task);
+                parsed.push(Parsed { line, kind });
+                continue;
+            }
+            if let Some((function, value, after_ns, after)) = whole_end(text)
+                && let Some(line) = lines.next_before(after, LONGEST_LINE)
+            {
+                let key = Key::of(function, hasher);
+                let initcall = Initcall { ns, function, key };
+                let kind = Kind::End(initcall, value, after_ns);
+                parsed.push(Parsed { line, kind });
+                continue;
+            }
+        }
+        let Some(line) = lines.next() else { break };
+        let kind = plain(line.bytes, clean, hasher).map_or(Kind::Odd, Kind::Plain);
         parsed.push(Parsed { line, kind });
     }
-}
-
-/// What a line says; `clean` if it is known to hold no controls.
-#[inline(always)]
-fn kind<'a>(line: &'a [u8], clean: bool, hasher: &impl BuildHasher) -> Kind<'a> {
-    let readable = clean && line.len() <= LONGEST_LINE;
-    if let Some((ns, text)) = shape::usual(line).filter(|_| readable) {
-        let initcall = |function| Initcall {
-            ns,
-            function,
-            key: Key::of(function, hasher),
-        };
-        if let Some((function, task)) = whole_begin(text) {
-            return Kind::Begin(initcall(function), task);
-        }
-        if let Some((function, value, after_ns)) = whole_end(text) {
-            return Kind::End(initcall(function), value, after_ns);
-        }
-    }
-    plain(line, clean, hasher).map_or(Kind::Odd, Kind::Plain)
 }
 
 /// What a plain line says.
@@ -148,4 +151,20 @@ fn one<'a>(text: &'a [u8], hasher: &impl BuildHasher) -> Option<Said<'a>> {
     let said = Said::of(text, hasher)?;
     let whole = matches!(said, Said::Call(call, _) if call.is_whole_initcall());
     (whole || shape::glued(text).is_none() && dropped(text).is_none()).then_some(said)
+}
+
+/// How many messages a line says were lost: the kernel's console says `** 7
+/// printk messages dropped **`, the journal `Missed 7 kernel messages`.
+pub(super) fn dropped(text: &[u8]) -> Option<u64> {
+    let (start, end) = match text.first()? {
+        b'*' => (text.strip_prefix(b"** ")?, &b" printk messages dropped"[..]),
+        b's' => {
+            let rest = text.strip_prefix(b"systemd-journald[")?;
+            let (_, rest) = number(rest)?;
+            (rest.strip_prefix(b"]: Missed ")?, &b" kernel messages"[..])
+        }
+        _ => return None,
+    };
+    let (count, rest) = number(start)?;
+    rest.starts_with(end).then_some(count)
 }

@@ -6,10 +6,10 @@ use super::journal;
 use super::local_clock::LocalClock;
 use super::milestone::{At, Milestones};
 use super::notes::{self, Tally};
-use super::plain::{Kind, Parsed, Plain, Said};
+use super::plain::{Kind, Parsed, Plain, Said, dropped};
 use super::shape::{self, Shaped, Stamp};
 use super::spans::{Moment, Spans};
-use crate::text::{lossy, number, without_controls, without_cr};
+use crate::text::{lossy, without_controls, without_cr};
 use hashbrown::DefaultHashBuilder;
 use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, SourceId, mark};
 use std::borrow::Cow;
@@ -619,20 +619,4 @@ impl Reader {
             tally.note(recorder, kind);
         }
     }
-}
-
-/// How many messages a line says were lost: the kernel's console says `** 7
-/// printk messages dropped **`, the journal `Missed 7 kernel messages`.
-pub(super) fn dropped(text: &[u8]) -> Option<u64> {
-    let (start, end) = match text.first()? {
-        b'*' => (text.strip_prefix(b"** ")?, &b" printk messages dropped"[..]),
-        b's' => {
-            let rest = text.strip_prefix(b"systemd-journald[")?;
-            let (_, rest) = number(rest)?;
-            (rest.strip_prefix(b"]: Missed ")?, &b" kernel messages"[..])
-        }
-        _ => return None,
-    };
-    let (count, rest) = number(start)?;
-    rest.starts_with(end).then_some(count)
 }

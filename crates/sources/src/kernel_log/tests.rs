@@ -3,7 +3,8 @@
 use super::{KernelLog, Outcome, Reader};
 use crate::text::lines;
 use crate::{Input, Sniff, Source};
-use record::{ClockKind, Record, Recorder, mark};
+use proptest::prelude::*;
+use record::{ClockKind, Origin, Record, Recorder, mark};
 
 /// Reads lines that a host stamped 1 s, 2 s, ... and gives each line's outcome.
 fn serial(log: &str) -> (Vec<Outcome>, Record) {
@@ -149,4 +150,118 @@ fn a_log_of_starts_alone_is_all_lost_ends() {
     let record = recorder.finish();
     assert_eq!(record.spans().len(), 20_000);
     assert!(record.spans().iter().all(|s| s.end.is_none()));
+}
+
+/// Pieces that lines are put together from: stamps, levels, callers, words
+/// whole and cut, and what wires add.
+const BEFORE: [&str; 10] = [
+    "[    0.{us}] ",
+    "[    0.{us}] ",
+    "[    0.{us}] ",
+    "[    0.{us}] ",
+    "[12345.{us}] ",
+    "[123456.{us}] ",
+    "<6>[    0.{us}] ",
+    "[    0.{us}][    T1] ",
+    "6,{n},{us},-;",
+    "",
+];
+const WORDS: [&str; 20] = [
+    "calling  f{n}_init+0x0/0x{n} @ 1",
+    "calling  f{n}_init+0x0/0x{n} [m{n}] @ {n}",
+    "calling  f{n}_init+0x0/0x{n} @ ",
+    "calling  f{n}_init+0x0/0x",
+    "rest+0x0/0x{n} @ 1",
+    "calling  f{n}_init+0x0/0x{n}, parent: none",
+    "calling  0xc00{n} @ 1",
+    "initcall f{n}_init+0x0/0x{n} returned 0 after {us} usecs",
+    "initcall f{n}_init+0x0/0x{n} [m{n}] returned -19 after {us} usecs",
+    "initcall f{n}_init+0x0/0x{n} returned 0 after {us} usecs with errors",
+    "initcall f{n}_init+0x0/0x{n} returned 0 aft",
+    "initcall f{n}_init+0x0/0x{n} [    0.{us}] calling  g{n}_init+0x0/0x8 @ 1",
+    "initcall f{n}_init+0x0/0x{n} returned 0 after 9 usecs[    0.{us}] usb 1-1: new",
+    "initcall 0xc00{n} returned 0 after {us} usecs",
+    "probe of dev{n} returned -517 after {us} usecs",
+    "probe of dev{n} returned 0 after {us} usecs[    0.{us}] usb 1-1: new",
+    "** {n} printk messages dropped **",
+    "clocksource: Switched to clocksource tsc",
+    "usb 1-1: new device \u{fffd}",
+    "",
+];
+
+/// What changes how all lines after it are read, and so must be rare.
+const TURNS: [&str; 3] = [
+    "[    0.{us}] calling  \u{1b}[1mf{n}_init+0x0/0x{n} @ 1",
+    "[    0.{us}] pc kernel: usb 1-1: new device",
+    "[    0.{us}] Linux version 6.{n}",
+];
+
+/// A line of random pieces; few different numbers, so that lines pair up.
+fn any_line() -> impl Strategy<Value = String> {
+    let usual = (0..BEFORE.len(), 0..WORDS.len()).prop_map(|(b, w)| [BEFORE[b], WORDS[w]].concat());
+    let turn = (0..TURNS.len()).prop_map(|t| TURNS[t].to_owned());
+    let line = prop_oneof![600 => usual, 1 => turn];
+    let end = prop_oneof![9 => Just("\n"), 1 => Just("\r\n"), 1 => Just(" \n")];
+    (line, end, 0..6_u32, 0..900_000_u32).prop_map(|(line, end, n, us)| {
+        line.replace("{n}", &n.to_string())
+            .replace("{us}", &format!("{us:06}"))
+            + end
+    })
+}
+
+/// All that is in a record, an entry to each thing.
+fn contents(record: &Record) -> Vec<String> {
+    let named = |id| record.name(id);
+    let spans = record.spans().iter().map(|s| {
+        let times = (s.start, s.end, s.reported);
+        let names = (s.kind, named(s.name), s.track.map(named));
+        format!(
+            "{names:?} {times:?} {:?} {:?} {:?}",
+            s.outcome, s.doubt, s.origin
+        )
+    });
+    let marks = record.marks().iter();
+    let marks = marks.map(|m| format!("{} {m:?}", named(m.name)));
+    let messages = record.messages().iter();
+    let messages = messages.map(|m| format!("{:?} {m:?}", record.text(m)));
+    let notes = record.notes().iter().map(|n| format!("{n:?}"));
+    let sources = record.sources().iter().map(|s| format!("{s:?}"));
+    let all = spans.chain(marks).chain(messages);
+    all.chain(notes).chain(sources).collect()
+}
+
+proptest! {
+    /// What is read ahead, line by line on any thread, is what the reader would
+    /// have read.
+    #[test]
+    fn reading_ahead_changes_nothing(lines in prop::collection::vec(any_line(), 100..400)) {
+        let log = lines.concat();
+        let ahead = {
+            let mut recorder = Recorder::new();
+            KernelLog.read(Input { name: "log", bytes: log.as_bytes() }, &mut recorder);
+            recorder.finish()
+        };
+        let in_turn = {
+            let mut recorder = Recorder::new();
+            let source = recorder.source("log", "kernel-log");
+            let mut reader = Reader::new(source);
+            for line in crate::text::lines(log.as_bytes()) {
+                let origin = Origin { source, offset: line.offset };
+                match reader.line(&mut recorder, line.bytes, line.offset, None) {
+                    Outcome::Kernel { .. } => recorder.took(source),
+                    Outcome::Noted(kind) => recorder.skipped(origin, kind),
+                    Outcome::Other => {
+                        reader.unstamped(&mut recorder, line.bytes, origin, None);
+                        recorder.took(source);
+                    }
+                }
+            }
+            reader.finish(&mut recorder);
+            recorder.finish()
+        };
+        let (ahead, in_turn) = (contents(&ahead), contents(&in_turn));
+        let different = ahead.iter().zip(&in_turn).find(|(a, b)| a != b);
+        prop_assert_eq!(different, None);
+        prop_assert_eq!(ahead.len(), in_turn.len());
+    }
 }
