@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How often each command runs; the fastest run counts, for both sides alike.
@@ -75,42 +75,41 @@ fn mb(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// Runs a command `runs` times, its output thrown away, and keeps the fastest.
+/// Runs a command `runs` times, its output thrown away, and keeps the fastest;
+/// then once more to see its memory, because looking takes time too.
 fn measure(program: &Path, args: &[&str], stdin: Option<&Path>, runs: usize) -> Result<Cost> {
-    let mut best: Option<Cost> = None;
-    for _ in 0..runs {
+    let start = || -> Result<Child> {
         let input = match stdin {
             Some(path) => Stdio::from(File::open(path)?),
             None => Stdio::null(),
         };
-        let begun = Instant::now();
-        let mut child = Command::new(program)
+        Command::new(program)
             .args(args)
             .stdin(input)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .with_context(|| format!("{} could not be started", program.display()))?;
-        let status = format!("/proc/{}/status", child.id());
-        let mut memory = 0;
-        let ended = loop {
-            // The kernel keeps the high-water mark; the last look before the
-            // end is at most a millisecond old.
-            memory = memory.max(peak_memory(&status));
-            if let Some(ended) = child.try_wait()? {
-                break ended;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        };
-        let wall = begun.elapsed();
+            .with_context(|| format!("{} could not be started", program.display()))
+    };
+    let mut wall = Duration::MAX;
+    for _ in 0..runs {
+        let begun = Instant::now();
+        let ended = start()?.wait()?;
+        wall = wall.min(begun.elapsed());
         if !ended.success() {
             bail!("{} {}: {ended}", program.display(), args.join(" "));
         }
-        if best.is_none_or(|b| wall < b.wall) {
-            best = Some(Cost { wall, memory });
-        }
     }
-    best.context("nothing was run")
+    let mut child = start()?;
+    let status = format!("/proc/{}/status", child.id());
+    let mut memory = 0;
+    // The kernel keeps the high-water mark; the last look before the end is at
+    // most a millisecond old.
+    while child.try_wait()?.is_none() {
+        memory = memory.max(peak_memory(&status));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(Cost { wall, memory })
 }
 
 fn peak_memory(status: &str) -> u64 {
