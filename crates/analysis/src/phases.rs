@@ -121,7 +121,7 @@ pub fn phases(record: &Record) -> Phases {
 /// clock that is not known so well, and begins nothing.
 #[must_use]
 pub fn phases_with(record: &Record, options: &Options) -> Phases {
-    let last = last_event(record);
+    let last = record.last().unwrap_or_default();
     let first_light = first_light(record, options);
     let (end, end_mark) = match &first_light {
         Some(f) => (f.at, f.mark.clone()),
@@ -281,12 +281,4 @@ fn milestones(record: &Record) -> Vec<Milestone> {
         }
     }
     milestones
-}
-
-fn last_event(record: &Record) -> Nanos {
-    let marks = record.marks().iter().map(|m| m.at);
-    let spans = record.spans().iter().filter_map(|s| s.end.max(s.start));
-    let messages = record.messages().iter().filter_map(|m| m.at);
-    let last = marks.chain(spans).chain(messages).max();
-    last.unwrap_or(Nanos::ZERO)
 }

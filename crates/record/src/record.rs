@@ -4,6 +4,7 @@ use crate::clock::{Clock, ClockId};
 use crate::event::{Dependency, Fact, Mark, Message, SourceId, SourceInfo, Span};
 use crate::name::{NameId, Names};
 use crate::note::Note;
+use crate::time::Nanos;
 
 /// One boot: sorted, on one clock, immutable.
 #[derive(Debug)]
@@ -13,6 +14,7 @@ pub struct Record {
     pub(crate) clock: ClockId,
     pub(crate) clocks: Vec<Clock>,
     pub(crate) zero: String,
+    pub(crate) last: Option<Nanos>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) spans: Vec<Span>,
     pub(crate) messages: Vec<Message>,
@@ -57,6 +59,12 @@ impl Record {
     #[must_use]
     pub fn zero(&self) -> &str {
         &self.zero
+    }
+
+    /// The last time of any event; `None` if nothing carries a time.
+    #[must_use]
+    pub fn last(&self) -> Option<Nanos> {
+        self.last
     }
 
     /// Instants, by time.

@@ -42,8 +42,10 @@ pub struct Recorder {
     names: Names,
     sources: Vec<SourceInfo>,
     clocks: Vec<Clock>,
-    /// Which clocks carry a time of an event.
+    /// Which clocks an event is on; a message without a time is on none.
     used: Vec<bool>,
+    /// The last time of an event, on whichever clock.
+    last: Option<Nanos>,
     sync: Vec<SyncPoint>,
     marks: Vec<(ClockId, Mark)>,
     spans: Vec<Span>,
@@ -274,7 +276,7 @@ impl Recorder {
     ) {
         let name = self.names.intern(name);
         let at = Nanos(at);
-        self.uses(clock);
+        self.uses(clock, Some(at));
         self.marks.push((
             clock,
             Mark {
@@ -316,7 +318,7 @@ impl Recorder {
     #[inline]
     pub fn span(&mut self, span: SpanBuilder) {
         let span = span.span;
-        self.uses(span.clock);
+        self.uses(span.clock, span.end.max(span.start));
         match self.spans.last() {
             Some(last)
                 if first(last) >= first(&span) && order(&self.names, last, &span).is_gt() =>
@@ -342,12 +344,13 @@ impl Recorder {
         self.spans.insert(self.spans.len() - later, span);
     }
 
-    /// Remembers that a time of an event is on `clock`.
+    /// Remembers that an event is on `clock`, and its last time, if it has one.
     #[inline]
-    fn uses(&mut self, clock: ClockId) {
+    fn uses(&mut self, clock: ClockId, last: Option<Nanos>) {
         if let Some(used) = self.used.get_mut(usize::from(clock.0)) {
             *used = true;
         }
+        self.last = self.last.max(last);
     }
 
     /// Records a line of a log, in words.
@@ -368,11 +371,12 @@ impl Recorder {
             }
             _ => (0, 0),
         };
+        let at = at.map(Nanos);
         if at.is_some() {
-            self.uses(clock);
+            self.uses(clock, at);
         }
         self.messages.push(Message {
-            at: at.map(Nanos),
+            at,
             level,
             origin,
             clock,
@@ -451,6 +455,10 @@ impl Recorder {
             for m in &mut self.messages {
                 m.at = m.at.map(|t| to_zero(m.clock, t));
             }
+            let of_spans = self.spans.iter().filter_map(|s| s.end.max(s.start));
+            let of_messages = self.messages.iter().filter_map(|m| m.at);
+            let of_marks = marks.iter().map(|m| m.at);
+            self.last = of_marks.chain(of_spans).chain(of_messages).max();
         }
         if !same || self.spans_unsorted {
             // In place: spans are what a record has most of, and a stable sort
@@ -487,6 +495,7 @@ impl Recorder {
             clock: reference,
             clocks: self.clocks,
             zero: zero_name,
+            last: self.last,
             marks,
             spans: self.spans,
             messages: self.messages,

@@ -1,4 +1,4 @@
-//! Work on the lines of a large input, done ahead on other threads.
+//! Work on the lines of a large input, done ahead on another thread.
 
 use crate::text::line_end;
 use std::collections::BTreeMap;
@@ -10,11 +10,12 @@ use std::thread;
 /// them stays in a processor's cache until it is used.
 const BLOCK: usize = 64 * 1024;
 
-/// How many blocks may be done and not yet taken.
+/// How many blocks of each thread may be done and not yet taken: what is made
+/// of a block takes several times its memory.
 const MOST_AHEAD: usize = 8;
 
-/// More threads than this wait for the one that takes the blocks.
-const MOST_THREADS: usize = 4;
+/// Smaller inputs are not worth a thread.
+const SMALL: usize = 8 * BLOCK;
 
 /// Some whole lines of an input.
 #[derive(Clone, Copy, Debug)]
@@ -53,11 +54,13 @@ impl<'a> Iterator for Blocks<'a> {
     }
 }
 
-/// Has `work` done on each block of `bytes`, on several threads, and gives
-/// what it made to `take` on this thread, in the order of the input: what
-/// comes of it is the same as without threads.
+/// Has `work` done on each block of `bytes`, on this thread and another one,
+/// and gives what it made to `take` on this thread, in the order of the input:
+/// what comes of it is the same as without the other.
 ///
-/// `work` adds to a list, which is empty at first; lists are used again.
+/// `work` adds to a list, which is empty at first; lists are used again. One
+/// other thread is enough where taking is about as much as working: a third
+/// one would wait.
 pub(crate) fn in_order<'a, T: Send>(
     bytes: &'a [u8],
     work: impl Fn(Block<'a>, &mut Vec<T>) + Sync,
@@ -75,17 +78,18 @@ pub(crate) fn in_order<'a, T: Send>(
         work(block, &mut list);
         Some((number, list))
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let others = threads.min(MOST_THREADS).min(bytes.len() / (8 * BLOCK) + 1) - 1;
+    let parallel =
+        bytes.len() > SMALL && thread::available_parallelism().is_ok_and(|n| n.get() > 1);
     thread::scope(|scope| {
-        let (done, others_work) = sync_channel(MOST_AHEAD);
-        for _ in 0..others {
-            let done = done.clone();
-            let work_ahead = move || while do_one().is_some_and(|list| done.send(list).is_ok()) {};
-            // Without another thread this one does it all.
+        let (done, others) = sync_channel(MOST_AHEAD);
+        let work_ahead = move || while do_one().is_some_and(|list| done.send(list).is_ok()) {};
+        // Without the other thread, or if there can be none, the channel is
+        // closed from now on, and this one does it all.
+        if parallel {
             thread::Builder::new().spawn_scoped(scope, work_ahead).ok();
+        } else {
+            drop(work_ahead);
         }
-        drop(done);
         // Blocks that were done before their turn.
         let mut early = BTreeMap::new();
         for number in 0.. {
@@ -93,11 +97,11 @@ pub(crate) fn in_order<'a, T: Send>(
                 if let Some(list) = early.remove(&number) {
                     break list;
                 }
-                // Nothing to take: this thread works on a block, too, and
-                // waits only when all are done or in work.
-                let other = others_work.try_recv().ok();
-                let Some((n, list)) = other.or_else(do_one).or_else(|| others_work.recv().ok())
-                else {
+                // Nothing to take: this thread works on a block, too, unless
+                // there are none left, or many that wait for the other thread.
+                let mine = || (early.len() < MOST_AHEAD).then(do_one).flatten();
+                let other = others.try_recv().ok();
+                let Some((n, list)) = other.or_else(mine).or_else(|| others.recv().ok()) else {
                     return;
                 };
                 early.insert(n, list);
