@@ -5,7 +5,7 @@
 //! What a line says by itself is found out ahead, on any thread, by `plain`:
 //! `shape` takes off what stands before the words, `call` reads the words of
 //! initcalls and probes. What it means beside the lines before it is decided by
-//! the one [`Reader`], in the order of the log: it keeps the books on stamps,
+//! the one `Reader`, in the order of the log: it keeps the books on stamps,
 //! and asks `spans` (with `pairs`) to bring starts and ends together and
 //! `milestone` to know the lines that a boot's phases begin with. Lines that are
 //! not plain (torn, glued, coloured, JSON) the reader takes apart itself; it
