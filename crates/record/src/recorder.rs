@@ -9,6 +9,7 @@ use crate::mark;
 use crate::name::{NameId, Names};
 use crate::note::{Note, NoteKind, Severity};
 use crate::record::Record;
+use crate::tables::Tables;
 use crate::time::Nanos;
 use std::cmp::Ordering;
 
@@ -58,6 +59,7 @@ pub struct Recorder {
     dependencies: Vec<Dependency>,
     facts: Vec<Fact>,
     notes: Vec<Note>,
+    pub(crate) tables: Tables,
 }
 
 /// A span about to be recorded: its clock, kind and evidence are known, the
@@ -346,7 +348,7 @@ impl Recorder {
 
     /// Remembers that an event is on `clock`, and its last time, if it has one.
     #[inline]
-    fn uses(&mut self, clock: ClockId, last: Option<Nanos>) {
+    pub(crate) fn uses(&mut self, clock: ClockId, last: Option<Nanos>) {
         if let Some(used) = self.used.get_mut(usize::from(clock.0)) {
             *used = true;
         }
@@ -406,6 +408,7 @@ impl Recorder {
     #[must_use]
     pub fn finish(mut self) -> Record {
         self.sort_sync();
+        self.note_full_tables();
         let used = self.clocks_in_use();
         self.assume_printk_is_monotonic(&used);
         let reference = self.reference(&used);
@@ -458,8 +461,12 @@ impl Recorder {
             let of_spans = self.spans.iter().filter_map(|s| s.end.max(s.start));
             let of_messages = self.messages.iter().filter_map(|m| m.at);
             let of_marks = marks.iter().map(|m| m.at);
-            self.last = of_marks.chain(of_spans).chain(of_messages).max();
+            self.tables.map_times(&to_zero);
+            let of_tables = self.tables.last();
+            let of_events = of_marks.chain(of_spans).chain(of_messages);
+            self.last = of_events.chain(of_tables).max();
         }
+        self.tables.sort();
         if !same || self.spans_unsorted {
             // In place: spans are what a record has most of, and a stable sort
             // would need half their memory again.
@@ -503,6 +510,7 @@ impl Recorder {
             dependencies: self.dependencies,
             facts: self.facts,
             notes: self.notes,
+            tables: self.tables,
         }
     }
 

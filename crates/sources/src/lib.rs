@@ -47,6 +47,20 @@ pub trait Source: Sync {
     /// Reads all of `input`. Afterwards every line or packet of it was either
     /// [taken](Recorder::took) or [skipped](Recorder::skipped).
     fn read(&self, input: Input<'_>, recorder: &mut Recorder);
+
+    /// Reads all inputs of this format that one boot left. A format whose files
+    /// are parts of one stream, such as one file a processor, joins them here.
+    fn read_all(&self, inputs: &[Input<'_>], recorder: &mut Recorder) {
+        for &input in inputs {
+            self.read(input, recorder);
+        }
+    }
+
+    /// Whether memory stays bounded however large an input is. Logs are kept
+    /// as evidence, whole; traces are not.
+    fn is_bounded(&self) -> bool {
+        false
+    }
 }
 
 /// Every format, most particular first: the whole plug-in system.
