@@ -23,7 +23,7 @@ mod time;
 
 pub mod mark;
 
-pub use calls::{Call, CallId, CallTree};
+pub use calls::{Call, CallId, CallTree, FunctionSum};
 pub use clock::{Clock, ClockId, ClockKind};
 pub use event::{
     Dependency, DependencyKind, Doubt, Fact, Mark, Message, Origin, Phase, SourceId, SourceInfo,
