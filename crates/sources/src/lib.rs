@@ -3,6 +3,7 @@
 //! A source never opens a file, never prints, and never fails on content:
 //! every line or packet becomes an event, or is counted in a note.
 
+mod block;
 mod blocks;
 mod calendar;
 pub mod capture;
