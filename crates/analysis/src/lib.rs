@@ -18,6 +18,7 @@ mod place;
 mod spans;
 mod summary;
 mod timeline;
+mod tracks;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
@@ -36,3 +37,4 @@ pub use phases::{
 pub use place::Place;
 pub use summary::{KindSummary, Summary, summary};
 pub use timeline::{Bar, Timeline, timeline};
+pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};
