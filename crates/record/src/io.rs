@@ -8,7 +8,7 @@ use crate::time::Nanos;
 use std::fmt;
 
 /// A block device, or the device of a filesystem: as `stat` numbers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Device {
     /// The major number.
     pub major: u32,

@@ -208,6 +208,30 @@ impl Recorder {
         }
     }
 
+    /// Counts `count` lines or packets of `source` that became events.
+    pub fn took_many(&mut self, source: SourceId, count: u64) {
+        if let Some(s) = self.sources.get_mut(usize::from(source.0)) {
+            s.units = s.units.saturating_add(count);
+            s.events = s.events.saturating_add(count);
+        }
+    }
+
+    /// Counts `count` lines or packets that became no event, the first of them
+    /// at `origin`, and says why.
+    pub fn skipped_many(
+        &mut self,
+        origin: Origin,
+        kind: &NoteKind,
+        count: u64,
+        detail: impl FnOnce() -> String,
+    ) {
+        if let Some(s) = self.sources.get_mut(usize::from(origin.source.0)) {
+            s.units = s.units.saturating_add(count);
+            s.noted = s.noted.saturating_add(count);
+        }
+        self.note_many(origin, kind, count, detail);
+    }
+
     /// Counts one line or packet that became no event, and says why.
     pub fn skipped(&mut self, origin: Origin, kind: &NoteKind) {
         if let Some(s) = self.sources.get_mut(usize::from(origin.source.0)) {

@@ -233,6 +233,15 @@ impl Assembler {
     }
 
     fn split(&mut self, event: &Event, at: u64, recorder: &mut Recorder) {
+        // The kernel passes the sector on as 32 bits; it is the next one that
+        // ends in these.
+        let at = if at <= event.sector && at <= u64::from(u32::MAX) {
+            event
+                .sector
+                .saturating_add(u64::from((at as u32).wrapping_sub(event.sector as u32)))
+        } else {
+            at
+        };
         let operation = event.asks.operation(event.bytes);
         if let Some(slot) = self.waiting_at(event.device, event.sector, operation) {
             self.cut(slot, at, recorder);
