@@ -29,7 +29,7 @@ pub use event::{
     Dependency, DependencyKind, Doubt, Fact, Mark, Message, Origin, Phase, SourceId, SourceInfo,
     Span, SpanKind,
 };
-pub use io::{Access, AccessKind, Device, Operation, Request, RequestTotals};
+pub use io::{Access, AccessKind, Device, Operation, Request, RequestEvents, RequestTotals, Tally};
 pub use name::NameId;
 pub use note::{Note, NoteKind, Severity};
 pub use process::{Process, Slice, TaskState, Wake};

@@ -3,6 +3,9 @@
 //! A source never opens a file, never prints, and never fails on content:
 //! every line or packet becomes an event, or is counted in a note.
 
+mod balance;
+pub mod blktrace;
+mod block;
 mod blocks;
 mod calendar;
 pub mod capture;
@@ -65,6 +68,7 @@ pub trait Source: Sync {
 
 /// Every format, most particular first: the whole plug-in system.
 pub static SOURCES: &[&dyn Source] = &[
+    &blktrace::Blktrace,
     &systemd::Show,
     &systemd::Plot,
     &systemd::Analyze,
