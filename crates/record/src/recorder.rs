@@ -12,6 +12,7 @@ use crate::record::Record;
 use crate::tables::Tables;
 use crate::time::Nanos;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// How many others a span may pass, on average, when it is put in its place as
 /// it comes. Sources see spans end, so most come nearly in the order of their
@@ -48,6 +49,8 @@ pub struct Recorder {
     /// The last time of an event, on whichever clock.
     last: Option<Nanos>,
     sync: Vec<SyncPoint>,
+    /// Ticks per second of counters.
+    rates: BTreeMap<String, u64>,
     marks: Vec<(ClockId, Mark)>,
     spans: Vec<Span>,
     /// How many spans were passed by others that came later.
@@ -178,6 +181,19 @@ impl Recorder {
             }
         }
         ClockId(u16::try_from(index).unwrap_or(u16::MAX))
+    }
+
+    /// Says how many ticks a counter makes in a second, for sources that have
+    /// its ticks and nothing else.
+    pub fn set_rate(&mut self, clock: &str, hz: u64) {
+        self.rates.insert(clock.to_owned(), hz);
+    }
+
+    /// How many ticks the counter of this name makes in a second, if a source
+    /// said it.
+    #[must_use]
+    pub fn rate(&self, clock: &str) -> Option<u64> {
+        self.rates.get(clock).copied()
     }
 
     /// Says that clock `a` read `at_a` when clock `b` read `at_b`, both in

@@ -9,6 +9,7 @@ mod block;
 mod blocks;
 mod calendar;
 pub mod capture;
+pub mod ftrace;
 pub mod kernel_log;
 pub mod serial;
 pub mod systemd;
@@ -69,6 +70,8 @@ pub trait Source: Sync {
 /// Every format, most particular first: the whole plug-in system.
 pub static SOURCES: &[&dyn Source] = &[
     &blktrace::Blktrace,
+    &ftrace::TraceDat,
+    &ftrace::Ftrace,
     &systemd::Show,
     &systemd::Plot,
     &systemd::Analyze,

@@ -29,7 +29,6 @@ impl Compression {
             _ => Self::Unknown,
         }
     }
-
 }
 
 /// Unpacks parts of one file.

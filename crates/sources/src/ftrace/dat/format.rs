@@ -116,7 +116,9 @@ impl<'a> Field<'a> {
         }
         let bracket = memchr(b'[', declared);
         // `char[] filename` has its brackets in the type, `char comm[16]` not.
-        let space = declared.iter().rposition(|b| matches!(b, b' ' | b'\t' | b'*'));
+        let space = declared
+            .iter()
+            .rposition(|b| matches!(b, b' ' | b'\t' | b'*'));
         let name = declared.get(space.map_or(0, |s| s + 1)..)?;
         let name = name.split(|b| *b == b'[').next()?;
         let kind = declared.get(..space.unwrap_or(0))?;

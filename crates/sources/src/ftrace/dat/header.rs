@@ -293,7 +293,8 @@ impl<'a> Header<'a> {
                 expected: "where an instance's buffer is",
             };
             let at = start.order.u64(data, 0).ok_or(here)?;
-            let mut cursor = Cursor::new(file, usize::try_from(at).unwrap_or(usize::MAX), start.order);
+            let mut cursor =
+                Cursor::new(file, usize::try_from(at).unwrap_or(usize::MAX), start.order);
             match buffer_6(&mut cursor, cpus, start) {
                 Ok(content) => self.buffers.push(Buffer {
                     name: string(data.get(8..).unwrap_or_default()),
@@ -308,13 +309,14 @@ impl<'a> Header<'a> {
 
     fn read_7(&mut self, file: &'a [u8], start: Start, sections: &'a Sections<'a>) {
         let order = start.order;
-        let mut read = |section: &'a Option<Section<'a>>,
-                        what: &mut dyn FnMut(&mut Self, Cursor<'a>) -> Result<(), Damage>| {
-            let cursor = section.as_ref().map(|s| s.cursor(order));
-            if let Some(Err(damage)) = cursor.map(|c| what(self, c)) {
-                self.damage.push(damage);
-            }
-        };
+        let mut read =
+            |section: &'a Option<Section<'a>>,
+             what: &mut dyn FnMut(&mut Self, Cursor<'a>) -> Result<(), Damage>| {
+                let cursor = section.as_ref().map(|s| s.cursor(order));
+                if let Some(Err(damage)) = cursor.map(|c| what(self, c)) {
+                    self.damage.push(damage);
+                }
+            };
         read(&sections.header, &mut |h, mut c| h.page_header(&mut c));
         read(&sections.ftrace, &mut |h, mut c| h.ftrace_formats(&mut c));
         read(&sections.events, &mut |h, mut c| h.event_formats(&mut c));
@@ -494,7 +496,12 @@ fn buffer_7(file: &[u8], entry: &Entry<'_>, order: Order) -> Result<Buffer, Dama
 }
 
 /// The text that `packed` holds, if it is; all of it in memory.
-pub(super) fn text_of(file: &[u8], offset: u64, packed: bool, start: Start) -> Option<Cow<'_, [u8]>> {
+pub(super) fn text_of(
+    file: &[u8],
+    offset: u64,
+    packed: bool,
+    start: Start,
+) -> Option<Cow<'_, [u8]>> {
     let mut cursor = Cursor::new(file, usize::try_from(offset).ok()?, start.order);
     if !packed {
         return Some(Cow::Borrowed(cursor.rest()));

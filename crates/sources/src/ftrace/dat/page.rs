@@ -278,9 +278,19 @@ mod tests {
 
     #[test]
     fn what_leaves_the_page_is_broken() {
-        for words in [[4_u32, 0], [0, 3], [0, 100], [29 | 1 << 5, 100], [29 | 1 << 5, 0]] {
+        for words in [
+            [4_u32, 0],
+            [0, 3],
+            [0, 100],
+            [29 | 1 << 5, 100],
+            [29 | 1 << 5, 0],
+        ] {
             let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-            assert_eq!(step(&bytes, 0, 8, Order::Little, &mut 0), Step::Broken, "{words:?}");
+            assert_eq!(
+                step(&bytes, 0, 8, Order::Little, &mut 0),
+                Step::Broken,
+                "{words:?}"
+            );
         }
         assert_eq!(step(&[0; 8], 8, 8, Order::Little, &mut 0), Step::End);
         assert_eq!(step(&[29, 0, 0, 0], 0, 4, Order::Little, &mut 0), Step::End);

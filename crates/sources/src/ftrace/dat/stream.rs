@@ -6,8 +6,8 @@ use super::cursor::Order;
 use super::header::CpuData;
 use super::page::{Page, PageLayout, Step, step};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
 use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// How much memory the unpacked chunks of all processors may take together.
 /// trace-cmd packs ten pages together, 40 KB.
@@ -154,9 +154,7 @@ impl Pages<'_> {
             }
         }
         let start = self.in_chunk;
-        let stop = start
-            .saturating_add(shape.page_bytes)
-            .min(self.chunk.len());
+        let stop = start.saturating_add(shape.page_bytes).min(self.chunk.len());
         self.in_chunk = stop;
         Ok(Some((start, stop)))
     }
@@ -191,7 +189,11 @@ impl Pages<'_> {
             return Err(Trouble::Cut);
         };
         let stop = self.next.saturating_add(packed as usize);
-        let Some(bytes) = self.file.get(..self.end).and_then(|f| f.get(self.next..stop)) else {
+        let Some(bytes) = self
+            .file
+            .get(..self.end)
+            .and_then(|f| f.get(self.next..stop))
+        else {
             self.chunks = Some(0);
             return Err(Trouble::Cut);
         };
@@ -323,7 +325,11 @@ impl<'a> Merge<'a> {
         for data in cpus.iter().filter(|c| c.length > 0) {
             let start = usize::try_from(data.offset).unwrap_or(usize::MAX);
             let length = usize::try_from(data.length).unwrap_or(usize::MAX);
-            let end = start.saturating_add(length);
+            // The length of packed events is that of nothing in the file.
+            let end = match shape.packed {
+                true => file.len(),
+                false => start.saturating_add(length),
+            };
             if end > file.len() {
                 troubles.add(data.cpu, Trouble::Cut, file.len() as u64);
             }
