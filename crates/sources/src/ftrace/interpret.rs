@@ -396,16 +396,16 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Says the name of a task before its first event.
+    /// Says the name of a task that events may not name.
     pub(super) fn introduce(
         &mut self,
         pid: u32,
         comm: &[u8],
-        m: &Moment<'_>,
+        origin: Origin,
         recorder: &mut Recorder,
     ) {
-        self.tasks
-            .introduce(pid, comm, m, &mut self.names, recorder);
+        let name = self.names.get(comm, origin, recorder);
+        self.tasks.introduce(pid, name);
     }
 
     fn message(&mut self, m: &Moment<'_>, text: &[u8], recorder: &mut Recorder) {

@@ -72,6 +72,8 @@ struct Task {
 pub(super) struct Tasks {
     clock: ClockId,
     tasks: HashMap<u32, Task>,
+    /// Names of tasks that events may not name.
+    introduced: HashMap<u32, NameId>,
     /// The letters of the bits of a state, as the trace's own format says.
     letters: Vec<(u64, u8)>,
     /// The first program ran, or was running when the trace began.
@@ -97,6 +99,7 @@ impl Tasks {
         Self {
             clock,
             tasks: HashMap::new(),
+            introduced: HashMap::new(),
             letters: vec![
                 (1, b'S'),
                 (2, b'D'),
@@ -120,7 +123,8 @@ impl Tasks {
 
     /// The name of a task, if it is known.
     pub(super) fn name(&self, pid: u32) -> Option<NameId> {
-        self.tasks.get(&pid).map(|t| t.name)
+        let task = self.tasks.get(&pid).map(|t| t.name);
+        task.or_else(|| self.introduced.get(&pid).copied())
     }
 
     /// The task of `pid`, new or known, under this name, if one is given.
@@ -159,17 +163,10 @@ impl Tasks {
         Some(task)
     }
 
-    /// What a trace says of a task before its first event.
-    pub(super) fn introduce(
-        &mut self,
-        pid: u32,
-        comm: &[u8],
-        m: &Moment<'_>,
-        names: &mut Names,
-        recorder: &mut Recorder,
-    ) {
-        if pid != 0 && !self.tasks.contains_key(&pid) {
-            self.task(pid, Some(comm), m, names, recorder);
+    /// The name of a task that no event names.
+    pub(super) fn introduce(&mut self, pid: u32, name: NameId) {
+        if self.introduced.len() < MOST_TASKS {
+            self.introduced.insert(pid, name);
         }
     }
 

@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
                     let shape = Shape {
                         order: self.start.order,
                         layout: self.header.layout,
-                        page_bytes: *page_bytes as usize,
+                        page_bytes: self.header.layout.page_bytes(*page_bytes),
                         compression: self.start.compression,
                         packed: *packed,
                     };
@@ -153,6 +153,7 @@ impl<'a> Reader<'a> {
         let mut interpreter = Interpreter::new(clock.id, page_bytes, symbols);
         let mut events = Events::of(&self.header.formats, self.start.order, recorder);
         interpreter.tasks.set_letters(events.state_letters());
+        self.introduce(&mut interpreter, recorder);
         let mut first = true;
         let mut before = i64::MIN;
         let mut taken: u64 = 0;
@@ -165,7 +166,6 @@ impl<'a> Reader<'a> {
                 .saturating_add(self.header.offset_ns);
             if first {
                 first = false;
-                self.introduce(at, origin, &mut interpreter, recorder);
                 self.relate_date(clock, at, origin, recorder);
             }
             if at < before {
@@ -207,26 +207,13 @@ impl<'a> Reader<'a> {
     }
 
     /// What saved_cmdlines says of the tasks: `PID NAME` in each line.
-    fn introduce(
-        &self,
-        at: i64,
-        origin: Origin,
-        interpreter: &mut Interpreter<'_>,
-        recorder: &mut Recorder,
-    ) {
+    fn introduce(&self, interpreter: &mut Interpreter<'_>, recorder: &mut Recorder) {
         for line in lines(self.header.names) {
             let Some((pid, [b' ', comm @ ..])) = number(line.bytes.trim_ascii_start()) else {
                 continue;
             };
-            let moment = Moment {
-                at,
-                cpu: 0,
-                pid: 0,
-                comm: None,
-                origin,
-            };
             if let Ok(pid) = u32::try_from(pid) {
-                interpreter.introduce(pid, comm, &moment, recorder);
+                interpreter.introduce(pid, comm, self.origin(0), recorder);
             }
         }
     }

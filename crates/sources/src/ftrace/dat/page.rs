@@ -24,6 +24,9 @@ const MISSED_EVENTS: u64 = 1 << 31;
 /// How many, stands behind the page's last event.
 const MISSED_STORED: u64 = 1 << 30;
 
+/// The largest page of a ring buffer that is believed.
+const LARGEST: usize = 16 << 20;
+
 /// How a page begins, as `events/header_page` says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageLayout {
@@ -31,6 +34,8 @@ pub(super) struct PageLayout {
     commit: usize,
     commit_size: usize,
     data: usize,
+    /// How long a page is, as this says it.
+    bytes: usize,
 }
 
 impl Default for PageLayout {
@@ -41,6 +46,7 @@ impl Default for PageLayout {
             commit: 8,
             commit_size: 8,
             data: 16,
+            bytes: 4096,
         }
     }
 }
@@ -55,12 +61,24 @@ impl PageLayout {
         let field = |name: &[u8]| format.fields().find(|f| f.name == name);
         let commit = field(b"commit")?;
         matches!(commit.size, 4 | 8).then_some(())?;
+        let data = field(b"data")?;
         Some(Self {
             timestamp: field(b"timestamp")?.offset,
             commit: commit.offset,
             commit_size: commit.size,
-            data: field(b"data")?.offset,
+            data: data.offset,
+            bytes: data.offset.checked_add(data.size)?,
         })
+    }
+
+    /// How long a page is. A file says the size of the machine's pages, and the
+    /// kernel may join several of them to one of the ring buffer.
+    pub(super) fn page_bytes(&self, said: u32) -> usize {
+        let said = said as usize;
+        match self.bytes.checked_rem(said) {
+            Some(0) if self.bytes > said && self.bytes <= LARGEST => self.bytes,
+            _ => said,
+        }
     }
 }
 
