@@ -12,6 +12,7 @@ mod compare;
 mod effect;
 mod experiment;
 mod findings;
+mod functions;
 mod ledger;
 mod phases;
 mod place;
@@ -30,6 +31,7 @@ pub use compare::{
 pub use effect::{Effect, Verdict, effect, median, range};
 pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
 pub use findings::{Evidence, Finding, findings, findings_for};
+pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,

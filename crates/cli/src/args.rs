@@ -132,6 +132,32 @@ pub struct Blame {
     /// Print CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
+    /// The functions of a kernel function trace (function_graph, KFT, kd)
+    #[arg(long, conflicts_with = "kind")]
+    pub functions: bool,
+    /// What the functions are sorted by [default: time]
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        requires = "functions",
+        conflicts_with = "tree"
+    )]
+    pub sort: Option<FunctionColumn>,
+    /// Functions below the ones that called them
+    #[arg(long, requires = "functions")]
+    pub tree: bool,
+}
+
+/// A column of the table of functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FunctionColumn {
+    Function,
+    Count,
+    Time,
+    Average,
+    Local,
+    MaxSub,
+    MsCount,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -11,6 +11,7 @@ mod calendar;
 pub mod capture;
 pub mod ftrace;
 pub mod kernel_log;
+pub mod kft;
 pub mod serial;
 pub mod systemd;
 mod text;
@@ -72,6 +73,7 @@ pub static SOURCES: &[&dyn Source] = &[
     &blktrace::Blktrace,
     &ftrace::TraceDat,
     &ftrace::Ftrace,
+    &kft::Kft,
     &systemd::Show,
     &systemd::Plot,
     &systemd::Analyze,

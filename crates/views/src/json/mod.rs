@@ -5,12 +5,14 @@
 mod blame;
 mod diff;
 mod doctor;
+mod functions;
 mod lab;
 mod show;
 
 pub use blame::{Blame, BlameRow, blame};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
+pub use functions::{CallRow, Calls, FunctionRow, Functions, calls, functions};
 pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
 pub use show::{
     Show, ShowEvidence, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote, ShowPhase,
