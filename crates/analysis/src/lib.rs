@@ -13,6 +13,7 @@ mod effect;
 mod experiment;
 mod findings;
 mod ledger;
+mod path;
 mod phases;
 mod place;
 mod spans;
@@ -31,6 +32,7 @@ pub use effect::{Effect, Verdict, effect, median, range};
 pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
 pub use findings::{Evidence, Finding, findings, findings_for};
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
+pub use path::{CriticalPath, PathItem, PathKind, critical_path};
 pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,
 };

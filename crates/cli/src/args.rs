@@ -52,6 +52,9 @@ pub enum Verb {
     /// What took longest
     #[command(after_help = "Example:\n  $ firstlight blame --kind initcall --top 20 dmesg.txt")]
     Blame(Blame),
+    /// The critical path: what first light waited for, and what shortening it brings
+    #[command(after_help = "Example:\n  $ firstlight path boot.tar.zst")]
+    Path(Path),
     /// What changed between two boots, item by item
     #[command(after_help = "Example:\n  $ firstlight diff before.tar.zst after.tar.zst")]
     Diff(Diff),
@@ -132,6 +135,15 @@ pub struct Blame {
     /// Print CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Path {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Print short items one by one, too
+    #[arg(long)]
+    pub all: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

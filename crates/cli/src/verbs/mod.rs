@@ -7,5 +7,6 @@ pub mod export;
 pub mod here;
 pub mod lab;
 pub mod man;
+pub mod path;
 pub mod report;
 pub mod show;
