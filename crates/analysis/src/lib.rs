@@ -9,6 +9,7 @@ mod blame;
 mod boot;
 mod chain;
 mod compare;
+mod deferrals;
 mod effect;
 mod experiment;
 mod findings;
@@ -17,6 +18,7 @@ mod path;
 mod phases;
 mod place;
 mod spans;
+mod stable_name;
 mod summary;
 mod timeline;
 mod tracks;
@@ -25,9 +27,10 @@ pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
 pub use chain::{ChainLink, critical_chain};
 pub use compare::{
-    CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, compare,
-    compare_with,
+    Change, CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, Usual,
+    compare, compare_with, compare_with_history,
 };
+pub use deferrals::{Deferral, deferrals};
 pub use effect::{Effect, Verdict, effect, median, range};
 pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
 pub use findings::{Evidence, Finding, findings, findings_for};

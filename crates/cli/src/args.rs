@@ -135,6 +135,9 @@ pub struct Blame {
     /// Print CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
+    /// Probes that were put off, device by device
+    #[arg(long, conflicts_with_all = ["kind", "csv"])]
+    pub deferrals: bool,
 }
 
 #[derive(Debug, Args)]
@@ -164,6 +167,9 @@ pub struct Diff {
     /// The boot after
     #[arg(value_hint = ValueHint::AnyPath)]
     pub b: PathBuf,
+    /// An older boot, to know what an item takes as a rule; may be repeated
+    #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    pub history: Vec<PathBuf>,
     #[command(flatten)]
     pub reading: Reading,
 }

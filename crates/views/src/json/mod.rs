@@ -3,6 +3,7 @@
 //! nanoseconds on the record's clock, in keys that end in `_ns`.
 
 mod blame;
+mod deferrals;
 mod diff;
 mod doctor;
 mod lab;
@@ -10,7 +11,8 @@ mod path;
 mod show;
 
 pub use blame::{Blame, BlameRow, blame};
-pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, diff};
+pub use deferrals::{Deferrals, DeferredDevice, deferrals};
+pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
 pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
 pub use path::{Path, PathItem, path};

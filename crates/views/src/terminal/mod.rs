@@ -6,6 +6,7 @@
 
 mod bar;
 mod blame;
+mod deferrals;
 mod diff;
 mod doctor;
 mod lab;
@@ -14,6 +15,7 @@ mod path;
 mod show;
 
 pub use blame::blame;
+pub use deferrals::deferrals;
 pub use diff::diff;
 pub use doctor::doctor;
 pub use lab::lab;
