@@ -41,6 +41,7 @@ fn main() -> ExitCode {
             LabVerb::Run(a) => verbs::lab::run(a, &mut out),
             LabVerb::Doctor => verbs::lab::doctor(&mut out),
         },
+        Some(Verb::Flash(a)) => verbs::flash::run(a, &mut out),
         Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),
         Some(Verb::Completions { shell }) => {
             let mut text = Vec::new();

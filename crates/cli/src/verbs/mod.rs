@@ -3,6 +3,7 @@
 pub mod blame;
 pub mod demo;
 pub mod diff;
+pub mod flash;
 pub mod here;
 pub mod lab;
 pub mod man;

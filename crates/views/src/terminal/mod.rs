@@ -9,7 +9,7 @@ mod blame;
 mod diff;
 mod doctor;
 mod lab;
-mod layout;
+pub mod layout;
 mod show;
 
 pub use blame::blame;
