@@ -67,20 +67,31 @@ impl Misfit {
         }
     }
 
-    /// What to do about it, one sentence.
+    /// What to do about it, one or two sentences.
     #[must_use]
-    pub fn advice(self) -> String {
+    pub fn advice(self, device: &Device) -> String {
         match self {
             Self::EraseSize { expected, .. } => {
                 format!("Make the image with `ubinize -p {expected}`.")
             }
-            Self::VidOffset { found, expected } => format!(
-                "Make the image with `ubinize -s {expected}`, or attach it with the offset \
-                 {found} (`ubiattach -O {found}`, `ubi.mtd=NAME,{found}`)."
-            ),
+            Self::VidOffset { found, .. } => {
+                let make = format!(
+                    "Make the image with `ubinize -m {} -s {}`",
+                    device.min_io, device.subpage
+                );
+                let told = Device {
+                    vid_offset: Some(found),
+                    ..*device
+                };
+                let how = format!("(`ubiattach -O {found}`, `ubi.mtd=NAME,{found}`)");
+                if told.is_read_only() {
+                    format!("{make}. With the offset {found} {how} the kernel attaches read-only.")
+                } else {
+                    format!("{make}, or attach it with the offset {found} {how}.")
+                }
+            }
             Self::DataOffset { .. } => {
-                "Make the image with the `-m` of ubinize that is the chip's smallest write."
-                    .to_owned()
+                format!("Make the image with `ubinize -m {}`.", device.min_io)
             }
             Self::Length { .. } => "Make the volumes smaller, or the partition larger.".to_owned(),
         }

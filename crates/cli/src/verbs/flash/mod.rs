@@ -7,6 +7,7 @@ mod list;
 mod lost;
 mod open;
 mod summarize;
+mod ubi;
 mod verify;
 
 use crate::out::Out;
@@ -20,6 +21,7 @@ pub fn run(args: &Flash, out: &mut Out) -> Result<()> {
         FlashVerb::List(a) => list::run(a, out),
         FlashVerb::Extract(a) => extract::run(a, out),
         FlashVerb::Verify(a) => verify::run(a, out),
+        FlashVerb::Ubi(a) => ubi::run(a, out),
     }
 }
 
