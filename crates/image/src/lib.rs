@@ -8,6 +8,7 @@ pub mod foreign;
 pub mod jffs2;
 pub mod read;
 pub mod ubi;
+pub mod ubifs;
 
 pub use endian::Endian;
 pub use read::ReadAt;

@@ -1,19 +1,20 @@
 //! What the kernel would do with an image.
 
-use super::blocks::{Blocks, State, data};
+use super::MOST_VOLUMES;
+use super::blocks::{Blocks, State};
 use super::cost::{self, Estimate, NANDSIM, NOR, Profile, Reads};
 use super::device::{Device, Misfit};
 use super::error::Error;
 use super::fastmap::{self, Fastmap};
 use super::header::VolumeType;
+use super::image::Image;
 use super::layout::Layout;
 use super::problem::{Problem, What};
-use super::table::{self, Copy, Limits, Record};
-use super::volume::{StaticCheck, Volume};
-use super::{LAYOUT_VOLUME, MOST_VOLUMES};
+use super::table::{self, Record};
+use super::volume::StaticCheck;
 use crate::ReadAt;
 use crate::foreign::Foreign;
-use crate::jffs2::{Oob, Spare, Stripped};
+use crate::jffs2::Spare;
 use std::collections::BTreeSet;
 
 /// What is known about the image, and what is asked.
@@ -163,158 +164,6 @@ impl Report {
     }
 }
 
-/// The blocks of an image, and its volume table.
-pub(super) struct Attached<'a> {
-    stripped: Option<Stripped<'a>>,
-    image: &'a dyn ReadAt,
-    pub blocks: Blocks,
-    /// The records of the copy that counts.
-    pub records: Vec<(u32, Record)>,
-    pub copies: [Copy; 2],
-}
-
-impl<'a> Attached<'a> {
-    /// Reads all headers and the volume table.
-    pub fn open(image: &'a dyn ReadAt, options: &Options) -> Result<Self, Error> {
-        let layout = Layout::find(image, options.erase_size, options.spare)?;
-        let stripped = layout.oob.map(|oob| Stripped { image, oob });
-        let mut bad = options.bad_blocks.clone();
-        if let Some(stripped) = &stripped {
-            bad.extend(marked(stripped, &layout)?);
-        }
-        let bytes: &dyn ReadAt = match &stripped {
-            Some(stripped) => stripped,
-            None => image,
-        };
-        let blocks = Blocks::scan(bytes, layout, &bad)?;
-        let mut attached = Self {
-            stripped,
-            image,
-            blocks,
-            records: Vec::new(),
-            copies: [Copy::Missing, Copy::Missing],
-        };
-        attached.tables(options);
-        Ok(attached)
-    }
-
-    /// The image without spare bytes.
-    pub fn bytes(&self) -> &dyn ReadAt {
-        match &self.stripped {
-            Some(stripped) => stripped,
-            None => self.image,
-        }
-    }
-
-    fn problem(&mut self, what: What) {
-        Problem::add(&mut self.blocks.problems, None, what);
-    }
-
-    /// Reads both copies of the volume table and takes the one that the kernel
-    /// takes (`process_lvol`).
-    fn tables(&mut self, options: &Options) {
-        let layout = self.blocks.layout;
-        let bad = self.blocks.count(State::Bad);
-        let limits = Limits {
-            leb_size: layout.leb_size(),
-            min_io: options.device.map(|d| d.min_io),
-            blocks: options.chip_blocks.map(|n| n.saturating_sub(bad)),
-        };
-        let length = table::slots(layout.leb_size()) * table::RECORD as u32;
-        let lebs = self.blocks.of_volume(LAYOUT_VOLUME).to_vec();
-        if lebs.is_empty() {
-            self.problem(What::NoTable);
-            return;
-        }
-        let mut raw = [Vec::new(), Vec::new()];
-        for (number, bytes) in (0..).zip(&mut raw) {
-            let Some(leb) = lebs.iter().find(|l| l.leb == number) else {
-                continue;
-            };
-            let block = u64::from(leb.block);
-            let read = data(self.bytes(), &layout, block, 0, length, &mut |piece| {
-                bytes.extend_from_slice(piece);
-            });
-            if read.is_err() {
-                bytes.clear();
-            }
-        }
-        let [first, second] = &raw;
-        let copies = [Copy::parse(first, &limits), Copy::parse(second, &limits)];
-        let same = first == second;
-        self.blocks.data_reads += u64::from(length) * lebs.len().min(2) as u64;
-        match (&copies[0], &copies[1]) {
-            (Copy::Impossible { record, fault }, _) => {
-                let (record, fault) = (*record, *fault);
-                let copy = 0;
-                self.problem(What::Record {
-                    copy,
-                    record,
-                    fault,
-                });
-            }
-            (Copy::SameName { volume, other }, _) => {
-                let (volume, other) = (*volume, *other);
-                self.problem(What::SameName { volume, other });
-            }
-            (Copy::Good(records), other) => {
-                self.records.clone_from(records);
-                if matches!(other, Copy::Missing | Copy::Broken { .. }) {
-                    self.problem(What::TableCopy { copy: 1 });
-                } else if !same {
-                    self.problem(What::TablesDiffer);
-                }
-            }
-            (_, Copy::Impossible { record, fault }) => {
-                let (record, fault) = (*record, *fault);
-                let copy = 1;
-                self.problem(What::Record {
-                    copy,
-                    record,
-                    fault,
-                });
-            }
-            (_, Copy::SameName { volume, other }) => {
-                let (volume, other) = (*volume, *other);
-                self.problem(What::SameName { volume, other });
-            }
-            (_, Copy::Good(records)) => {
-                self.records.clone_from(records);
-                self.problem(What::TableCopy { copy: 0 });
-            }
-            _ => self.problem(What::BothTablesBroken),
-        }
-        self.copies = copies;
-    }
-
-    /// The volume with this number and record.
-    pub fn volume<'v>(&'v self, id: u32, record: &'v Record) -> Volume<'v> {
-        Volume::new(self.bytes(), &self.blocks, id, record)
-    }
-}
-
-/// The blocks that are marked as bad in their spare bytes.
-fn marked(stripped: &Stripped, layout: &Layout) -> Result<BTreeSet<u64>, Error> {
-    let Oob { page, .. } = stripped.oob;
-    let pages = u64::from(layout.erase_size / page.max(1)).max(1);
-    let length = stripped.length().map_err(Error::Length)?;
-    let count = length / u64::from(layout.erase_size.max(1));
-    let marker = stripped.oob.bad_marker() as usize;
-    let is_marked = |number: u64| {
-        [0, 1].into_iter().any(|page| {
-            let spare = stripped.spare(number * pages + page).ok().flatten();
-            spare.is_some_and(|s| s.get(marker).is_some_and(|b| *b != 0xff))
-        })
-    };
-    let bad: BTreeSet<u64> = (0..count).filter(|n| is_marked(*n)).collect();
-    // No chip ships with more than a few percent of bad blocks: the marks are
-    // elsewhere, and what stands here is error correction.
-    if bad.len() as u64 * 4 > count.max(4) {
-        return Ok(BTreeSet::new());
-    }
-    Ok(bad)
-}
-
 /// Checks an image or a device.
 ///
 /// # Errors
@@ -324,10 +173,16 @@ pub fn check(image: &dyn ReadAt, options: &Options) -> Result<Report, Error> {
     if let Some(device) = options.device {
         device.checked()?;
     }
-    let mut attached = Attached::open(image, options)?;
-    volumes_fit(&mut attached, options);
-    let layout = attached.blocks.layout;
-    let there = attached.blocks.states.len() as u64;
+    Ok(report(&Image::open(image, options)?, options))
+}
+
+/// As [`check`], of an image that is open.
+#[must_use]
+pub fn report(image: &Image, options: &Options) -> Report {
+    let mut problems = image.blocks.problems.clone();
+    volumes_fit(image, options, &mut problems);
+    let layout = image.blocks.layout;
+    let there = image.blocks.states.len() as u64;
     let chip_blocks = options.chip_blocks.unwrap_or(there);
     let profile = options.profile.unwrap_or({
         // NOR can write single bytes: there is nothing between the headers.
@@ -337,13 +192,13 @@ pub fn check(image: &dyn ReadAt, options: &Options) -> Result<Report, Error> {
             NANDSIM
         }
     });
-    let volumes = volumes(&mut attached, options, &profile);
-    let fastmap = fastmap::check(attached.bytes(), &attached.blocks, chip_blocks);
+    let volumes = volumes(image, options, &profile, &mut problems);
+    let fastmap = fastmap::check(image.bytes(), &image.blocks, chip_blocks);
     if fastmap.disagrees > 0 {
         let blocks = fastmap.disagrees;
-        attached.problem(What::FastmapDisagrees { blocks });
+        Problem::add(&mut problems, None, What::FastmapDisagrees { blocks });
     }
-    let blocks = &attached.blocks;
+    let blocks = &image.blocks;
     let device = options.device;
     let offsets = (layout.vid_offset, layout.data_offset);
     let mut states: Vec<(&'static str, u64)> = STATES.map(|name| (name, 0)).to_vec();
@@ -352,9 +207,8 @@ pub fn check(image: &dyn ReadAt, options: &Options) -> Result<Report, Error> {
             *count += 1;
         }
     }
-    let mut problems = blocks.problems.clone();
     problems.sort_by_key(|p| p.block);
-    Ok(Report {
+    Report {
         layout,
         blocks: there,
         chip_blocks,
@@ -363,14 +217,14 @@ pub fn check(image: &dyn ReadAt, options: &Options) -> Result<Report, Error> {
         image_sequence: blocks.image_sequence,
         last_sequence: blocks.last_sequence,
         erases: EraseCounters::of(blocks),
-        tables: [attached.copies[0].state(), attached.copies[1].state()],
+        tables: [image.copies[0].state(), image.copies[1].state()],
         volumes,
         misfit: device.and_then(|d| d.misfit(layout.erase_size, offsets, there)),
         is_read_only: device.is_some_and(|d| d.is_read_only()),
         problems,
         attach: attach(blocks, chip_blocks, &fastmap, profile),
         fastmap,
-    })
+    }
 }
 
 /// The names of all states, in the order of a report.
@@ -412,24 +266,25 @@ fn attach(blocks: &Blocks, chip: u64, fastmap: &Fastmap, profile: Profile) -> Es
 
 /// What the kernel checks of volumes against their records (`init_volumes` and
 /// `check_attaching_info`).
-fn volumes_fit(attached: &mut Attached, options: &Options) {
-    let records = attached.records.clone();
+fn volumes_fit(image: &Image, options: &Options, problems: &mut Vec<Problem>) {
+    let mut problem = |what| Problem::add(problems, None, what);
+    let records = &image.records;
     let mut autoresize = None;
-    for (id, record) in &records {
+    for (id, record) in records {
         let volume = *id;
         if record.flags & table::AUTORESIZE != 0 {
             match autoresize.replace(volume) {
-                Some(other) => attached.problem(What::TwoAutoresize { volume, other }),
-                None => attached.problem(What::Autoresize { volume }),
+                Some(other) => problem(What::TwoAutoresize { volume, other }),
+                None => problem(What::Autoresize { volume }),
             }
         }
         if record.updating == 1 {
-            attached.problem(What::Updating { volume });
+            problem(What::Updating { volume });
         }
-        let Some(seen) = attached.blocks.seen.get(id).copied() else {
+        let Some(seen) = image.blocks.seen.get(id).copied() else {
             continue;
         };
-        let lebs = attached.blocks.of_volume(volume);
+        let lebs = image.blocks.of_volume(volume);
         let highest = lebs.last().map_or(0, |l| l.leb);
         let there = lebs.len() as u64;
         let fault = if highest >= record.reserved {
@@ -444,42 +299,46 @@ fn volumes_fit(attached: &mut Attached, options: &Options) {
             None
         };
         if let Some(fault) = fault {
-            attached.problem(What::VolumeContradicts { volume, fault });
+            problem(What::VolumeContradicts { volume, fault });
         }
         let missing = u64::from(seen.used_blocks).saturating_sub(there);
         if let (VolumeType::Static, 1.., Ok(missing)) =
             (seen.volume_type, missing, u32::try_from(missing))
         {
-            attached.problem(What::MissingBlocks { volume, missing });
+            problem(What::MissingBlocks { volume, missing });
         }
     }
-    if !attached.records.is_empty() {
-        let orphans: Vec<u32> = (attached.blocks.seen.keys().copied())
+    if !records.is_empty() {
+        let orphans: Vec<u32> = (image.blocks.seen.keys().copied())
             .filter(|id| *id < MOST_VOLUMES && !records.iter().any(|(known, _)| known == id))
             .collect();
         for volume in orphans {
-            let blocks = attached.blocks.of_volume(volume).len() as u64;
-            attached.problem(What::NoRecord { volume, blocks });
+            let blocks = image.blocks.of_volume(volume).len() as u64;
+            problem(What::NoRecord { volume, blocks });
         }
     }
     if let Some(chip) = options.chip_blocks {
-        let lost = attached.blocks.count(State::Bad) + attached.blocks.count(State::Corrupted);
+        let lost = image.blocks.count(State::Bad) + image.blocks.count(State::Corrupted);
         let there = chip.saturating_sub(lost);
         // The layout volume has two; wear-levelling and changing a logical
         // block in place keep one each.
         let reserved: u64 = records.iter().map(|(_, r)| u64::from(r.reserved)).sum();
         let needed = reserved + 4;
         if needed > there {
-            attached.problem(What::NotEnoughBlocks { needed, there });
+            problem(What::NotEnoughBlocks { needed, there });
         }
     }
 }
 
-fn volumes(attached: &mut Attached, options: &Options, profile: &Profile) -> Vec<VolumeReport> {
-    let records = attached.records.clone();
+fn volumes(
+    image: &Image,
+    options: &Options,
+    profile: &Profile,
+    problems: &mut Vec<Problem>,
+) -> Vec<VolumeReport> {
     let mut reports = Vec::new();
-    for (id, record) in records {
-        let volume = attached.volume(id, &record);
+    for (id, record) in &image.records {
+        let volume = image.volume(*id, record);
         let bytes = volume.length().unwrap_or(0);
         let mut head = vec![0; usize::try_from(bytes.min(1 << 18)).unwrap_or(0)];
         let read = volume.read_exact_at(0, &mut head);
@@ -498,7 +357,7 @@ fn volumes(attached: &mut Attached, options: &Options, profile: &Profile) -> Vec
             }
         }
         let report = VolumeReport {
-            id,
+            id: *id,
             leb_size: volume.leb_size,
             mapped: volume.lebs().len() as u64,
             bytes,
@@ -508,14 +367,14 @@ fn volumes(attached: &mut Attached, options: &Options, profile: &Profile) -> Vec
             record: record.clone(),
         };
         for &leb in report.check.iter().flat_map(|c| &c.wrong) {
-            let lebs = attached.blocks.of_volume(id);
+            let lebs = image.blocks.of_volume(*id);
             let block = lebs
                 .iter()
                 .find(|l| l.leb == leb)
                 .map(|l| u64::from(l.block));
-            let volume = id;
+            let volume = *id;
             let what = What::DataCrc { volume, leb };
-            Problem::add(&mut attached.blocks.problems, block, what);
+            Problem::add(problems, block, what);
         }
         reports.push(report);
     }

@@ -1,10 +1,11 @@
 //! Sparing the check of a static volume.
 
 use super::blocks::Leb;
-use super::check::{Attached, Options};
+use super::check::Options;
 use super::error::Error;
 use super::header::VolumeType;
-use super::table::{Copy, FLAGS, RECORD, RECORD_CRC, Record, SKIP_CHECK};
+use super::image::Image;
+use super::table::{Copy, FLAGS, RECORD, RECORD_CRC, SKIP_CHECK};
 use super::{LAYOUT_VOLUME, crc};
 use crate::ReadAt;
 use std::io::Write;
@@ -45,11 +46,11 @@ pub fn skip_check(
     options: &Options,
     output: &mut dyn Write,
 ) -> Result<Skipped, Error> {
-    let attached = Attached::open(image, options)?;
+    let attached = Image::open(image, options)?;
     if attached.blocks.layout.oob.is_some() {
         return Err(Error::SpareBytes);
     }
-    let (id, record) = find(&attached, volume)?;
+    let (id, record) = attached.find(volume)?;
     let shown = || String::from_utf8_lossy(record.name()).into_owned();
     if record.kind() != Some(VolumeType::Static) {
         return Err(Error::NotStatic(shown()));
@@ -65,7 +66,7 @@ pub fn skip_check(
     let skipped = Skipped {
         id,
         name: record.name().to_vec(),
-        was_so: changed == record,
+        was_so: changed == *record,
         bytes: lebs.iter().map(|l| u64::from(l.data_size)).sum(),
         places,
     };
@@ -73,36 +74,9 @@ pub fn skip_check(
     Ok(skipped)
 }
 
-fn find(attached: &Attached, volume: &str) -> Result<(u32, Record), Error> {
-    let records = &attached.records;
-    if records.is_empty() {
-        let why = match &attached.copies {
-            [Copy::Good(_), _] | [_, Copy::Good(_)] => "there are no volumes in it".to_owned(),
-            copies => format!(
-                "its copies are {} and {}",
-                copies[0].state(),
-                copies[1].state()
-            ),
-        };
-        return Err(Error::NoTable(why));
-    }
-    let number = volume.parse().ok();
-    let by_name = records.iter().find(|(_, r)| r.name() == volume.as_bytes());
-    let found = by_name.or_else(|| records.iter().find(|(id, _)| Some(*id) == number));
-    found.cloned().ok_or_else(|| {
-        let names = records
-            .iter()
-            .map(|(_, r)| String::from_utf8_lossy(r.name()));
-        Error::NoSuchVolume {
-            wanted: volume.to_owned(),
-            there: names.collect::<Vec<_>>().join(", "),
-        }
-    })
-}
-
 /// Where the record of a volume is in each copy of the table. A copy that is
 /// not good is left as it is: the kernel writes it anew from the other one.
-fn places(attached: &Attached, id: u32) -> Result<Vec<u64>, Error> {
+fn places(attached: &Image, id: u32) -> Result<Vec<u64>, Error> {
     if let [Copy::Good(first), Copy::Good(second)] = &attached.copies
         && first != second
     {

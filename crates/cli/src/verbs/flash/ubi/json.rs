@@ -1,7 +1,7 @@
 //! `firstlight.flash.ubi/1`.
 
 use super::super::text;
-use super::Seen;
+use super::{Seen, ubifs};
 use image::ubi::fastmap::Rule;
 use image::ubi::{EraseCounters, VolumeReport};
 use serde::Serialize;
@@ -76,6 +76,9 @@ struct Volume {
     content: Option<&'static str>,
     check: Option<Check>,
     open_ns: u64,
+    ubifs: Option<ubifs::Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ubifs_error: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -181,7 +184,7 @@ impl<'a> Json<'a> {
             last_sequence: report.last_sequence,
             erase_counters: Erases::of(&report.erases),
             tables: report.tables,
-            volumes: report.volumes.iter().map(Volume::of).collect(),
+            volumes: report.volumes.iter().map(|v| Volume::of(v, seen)).collect(),
             device: seen.device.map(|device| device_of(&device, seen)),
             fits: fits
                 .into_iter()
@@ -232,7 +235,7 @@ impl Erases {
 }
 
 impl Volume {
-    fn of(volume: &VolumeReport) -> Self {
+    fn of(volume: &VolumeReport, seen: &Seen) -> Self {
         use image::ubi::table::{AUTORESIZE, SKIP_CHECK};
         let record = &volume.record;
         let (name, name_hex) = text(record.name());
@@ -259,6 +262,14 @@ impl Volume {
                 wrong: c.wrong.clone(),
             }),
             open_ns: volume.open_ns,
+            ubifs: match seen.ubifs.get(&volume.id) {
+                Some(Ok(report)) => Some(ubifs::Json::of(report)),
+                _ => None,
+            },
+            ubifs_error: match seen.ubifs.get(&volume.id) {
+                Some(Err(why)) => Some(why.clone()),
+                _ => None,
+            },
         }
     }
 }

@@ -3,14 +3,20 @@
 mod json;
 mod screen;
 mod skip_check;
+mod ubifs;
 
 use super::args::{Chip, Ubi};
 use super::open::{self, Mtd};
 use crate::out::Out;
 use anyhow::{Context, Result, bail};
+use image::ReadAt;
+use image::foreign::Foreign;
 use image::jffs2::Spare;
 use image::read::From;
-use image::ubi::{Device, Layout, Options, Report, check};
+use image::ubi::cost::NANDSIM;
+use image::ubi::{Device, Image, Layout, Options, Report, report};
+use image::ubifs::Home;
+use std::collections::BTreeMap;
 
 pub fn run(args: &Ubi, out: &mut Out) -> Result<()> {
     match (&args.skip_check, &args.check) {
@@ -31,12 +37,18 @@ pub fn run(args: &Ubi, out: &mut Out) -> Result<()> {
         image: &file,
         start,
     };
+    let mut head = [0; 4096];
+    if part.read_exact_at(0, &mut head).is_ok() && Foreign::recognise(&head) == Foreign::Ubifs {
+        let profile = options.profile.unwrap_or(NANDSIM);
+        return ubifs::run(&shown, &file, &profile, out);
+    }
     if let Some(size) = args.chip.chip_size {
         let layout = Layout::find(&part, options.erase_size, options.spare);
         let layout = layout.with_context(|| shown.clone())?;
         options.chip_blocks = Some(size / u64::from(layout.erase_size.max(1)));
     }
-    let report = check(&part, &options).with_context(|| shown.clone())?;
+    let opened = Image::open(&part, &options).with_context(|| shown.clone())?;
+    let report = report(&opened, &options);
     if report.chip_blocks < report.blocks {
         bail!(
             "{shown}: the image has {} erase blocks, and does not fit a chip of {}",
@@ -44,10 +56,12 @@ pub fn run(args: &Ubi, out: &mut Out) -> Result<()> {
             report.chip_blocks
         );
     }
+    let ubifs = inspect(&opened, &report, options.device);
     let seen = Seen {
         image: shown,
         device: options.device,
         report,
+        ubifs,
     };
     let text = if out.json {
         views::json::text(&json::Json::of(&seen))
@@ -62,6 +76,30 @@ pub struct Seen {
     pub image: String,
     pub device: Option<Device>,
     pub report: Report,
+    /// By number of the volume; or why it cannot be looked at.
+    pub ubifs: BTreeMap<u32, Result<image::ubifs::Report, String>>,
+}
+
+/// Looks at the volumes that hold UBIFS.
+fn inspect(opened: &Image, report: &Report) -> BTreeMap<u32, Result<image::ubifs::Report, String>> {
+    let profile = &report.attach.profile;
+    let with_ubifs = report
+        .volumes
+        .iter()
+        .filter(|v| v.content == Some(Foreign::Ubifs));
+    with_ubifs
+        .map(|seen| {
+            let volume = opened.volume(seen.id, &seen.record);
+            let home = Home {
+                leb_size: volume.leb_size,
+                // How far it will grow is not known yet.
+                lebs: (!volume.is_autoresize()).then_some(seen.record.reserved),
+                min_io: device.map(|d| d.min_io),
+            };
+            let found = image::ubifs::inspect(&volume, Some(home), profile);
+            (seen.id, found.map_err(|e| e.to_string()))
+        })
+        .collect()
 }
 
 impl Chip {

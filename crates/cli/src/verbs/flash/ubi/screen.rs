@@ -1,7 +1,7 @@
 //! The screen of `firstlight flash ubi`.
 
 use super::super::text;
-use super::Seen;
+use super::{Seen, ubifs};
 use crate::size;
 use image::foreign::Foreign;
 use image::ubi::fastmap::Rule;
@@ -40,7 +40,7 @@ pub fn screen(seen: &Seen, style: &Style) -> String {
     picture(&mut screen, &report.map);
     verdict(&mut screen, seen);
     blocks(&mut screen, report);
-    volumes(&mut screen, report);
+    volumes(&mut screen, seen);
     chip(&mut screen, seen);
     fastmap(&mut screen, report);
     times(&mut screen, report);
@@ -153,7 +153,8 @@ fn histogram(screen: &mut Screen, buckets: &[u64; 6]) {
     }
 }
 
-fn volumes(screen: &mut Screen, report: &Report) {
+fn volumes(screen: &mut Screen, seen: &Seen) {
+    let report = &seen.report;
     let [first, second] = report.tables;
     let tables = match (first, second) {
         ("good", "good") => "both copies of the table are good".to_owned(),
@@ -162,6 +163,11 @@ fn volumes(screen: &mut Screen, report: &Report) {
     screen.heading("Volumes", &tables);
     for volume in &report.volumes {
         self::volume(screen, volume);
+        match seen.ubifs.get(&volume.id) {
+            Some(Ok(report)) => ubifs::section(screen, report, 7),
+            Some(Err(why)) => screen.wrapped("", 7, BAD, why),
+            None => {}
+        }
     }
 }
 
@@ -300,13 +306,8 @@ fn times(screen: &mut Screen, report: &Report) {
         screen.line(&line);
     };
     row(attach.scan_ns, PLAIN, "by reading all headers");
-    match attach.fastmap_ns {
-        Some(ns) => row(ns, PLAIN, "by a valid fastmap"),
-        None => row(
-            attach.scan_ns,
-            DIM,
-            "fastmap or not: UBI makes none for so few blocks",
-        ),
+    if let Some(ns) = attach.fastmap_ns {
+        row(ns, PLAIN, "by a valid fastmap");
     }
     for volume in report.volumes.iter().filter(|v| v.open_ns > 0) {
         let name = text(volume.record.name()).0;
