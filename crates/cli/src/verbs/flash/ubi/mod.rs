@@ -81,7 +81,11 @@ pub struct Seen {
 }
 
 /// Looks at the volumes that hold UBIFS.
-fn inspect(opened: &Image, report: &Report) -> BTreeMap<u32, Result<image::ubifs::Report, String>> {
+fn inspect(
+    opened: &Image,
+    report: &Report,
+    device: Option<Device>,
+) -> BTreeMap<u32, Result<image::ubifs::Report, String>> {
     let profile = &report.attach.profile;
     let with_ubifs = report
         .volumes
