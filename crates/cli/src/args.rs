@@ -74,6 +74,8 @@ pub enum Verb {
     Capture(Capture),
     /// Boots in the lab: exact, repeatable, compared
     Lab(Lab),
+    /// Flash images: check, summarise, list, extract, verify
+    Flash(crate::verbs::flash::args::Flash),
     /// The whole loop on a real Debian: boot, explain, change, prove
     #[command(after_help = "Example:\n  $ firstlight demo --out demo-boot")]
     Demo(Demo),

@@ -1,10 +1,11 @@
 //! The `firstlight` command: arguments, the user's files, the terminal.
 
 mod args;
-mod file;
+mod beside;
 mod input;
 mod out;
 mod progress;
+mod size;
 mod verbs;
 
 use args::{CaptureFrom, Cli, LabVerb, Verb};
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
             LabVerb::Run(a) => verbs::lab::run(a, &mut out),
             LabVerb::Doctor => verbs::lab::doctor(&mut out),
         },
+        Some(Verb::Flash(a)) => verbs::flash::run(a, &mut out),
         Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),
         Some(Verb::Completions { shell }) => {
             let mut text = Vec::new();
@@ -53,7 +55,7 @@ fn main() -> ExitCode {
         Some(Verb::Man) => verbs::man::run(&mut out),
     };
     match done.and_then(|()| out.finish()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(e) if out::is_closed_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
             progress::clear();

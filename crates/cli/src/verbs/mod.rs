@@ -4,6 +4,7 @@ pub mod blame;
 pub mod demo;
 pub mod diff;
 pub mod export;
+pub mod flash;
 pub mod here;
 pub mod lab;
 pub mod man;

@@ -10,7 +10,7 @@ mod deferrals;
 mod diff;
 mod doctor;
 mod lab;
-mod layout;
+pub mod layout;
 mod path;
 mod show;
 
