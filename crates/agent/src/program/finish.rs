@@ -2,16 +2,17 @@
 //! capture, hands it out, and ends the trial.
 
 use crate::kmsg;
-use crate::trial::{self, State, memory_of};
+use crate::trial::{self, Memory, State, memory_of};
 use agent::capture::write_tar;
 use agent::clocks::{Stamp, clocks};
 use agent::config::{AgentConfig, FirstLight};
 use agent::here;
 use agent::payload::write_payload;
+use agent::sys::Mapped;
 use std::convert::Infallible;
 use std::error::Error;
 use std::fs::{self, File};
-use std::path::Path;
+use std::io::Cursor;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -115,12 +116,23 @@ pub fn end_of(
     write_tar(&mut tar, &gathered.with_manifest()?)?;
     let memory = memory_of(config.out_size)?;
     hand_out(&memory, config.out_size, &tar)
-        .map_err(|e| format!("the payload on {}: {e}", memory.display()))?;
+        .map_err(|e| format!("the payload on {}: {e}", memory.path().display()))?;
     rustix::system::reboot(rustix::system::RebootCommand::Restart)?;
     Err("the machine went on after its restart".into())
 }
 
-fn hand_out(memory: &Path, room: u64, tar: &[u8]) -> Result<(), Box<dyn Error>> {
-    let mut file = File::options().write(true).open(memory)?;
-    Ok(write_payload(&mut file, room, tar, |f| f.sync_all())?)
+fn hand_out(memory: &Memory, room: u64, tar: &[u8]) -> Result<(), Box<dyn Error>> {
+    match memory {
+        Memory::Block(path) => {
+            let mut file = File::options().write(true).open(path)?;
+            write_payload(&mut file, room, tar, |f| f.sync_all())?;
+        }
+        Memory::Mapped(path) => {
+            let file = File::options().read(true).write(true).open(path)?;
+            let mut mapped = Mapped::new(&file, usize::try_from(room)?)?;
+            // What is written is in the host's file at once.
+            write_payload(&mut Cursor::new(mapped.bytes()), room, tar, |_| Ok(()))?;
+        }
+    }
+    Ok(())
 }

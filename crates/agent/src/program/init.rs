@@ -1,6 +1,6 @@
 //! The agent as `/init`: from the kernel to the root's own init.
 
-use crate::trial::{self, FOLDER, State};
+use crate::trial::{self, FOLDER, Memory, State};
 use crate::{finish, kmsg, serve};
 use agent::clocks::Stamp;
 use agent::config::{AgentConfig, FirstLight, MODULES, Model, Root};
@@ -44,12 +44,15 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
         return finish::end_of(&config, &state, start);
     };
     let memory = trial::memory_of(root.size)?;
-    let device = if config.storage.model == Model::None {
-        memory
-    } else {
-        let (device, server) = serve::start(&memory, &config.storage)?;
-        state.storage_server = Some(server);
-        device
+    let device = match memory {
+        Memory::Block(path) if config.storage.model == Model::None => path,
+        // Mapped memory is no block device unless somebody serves it, if only
+        // without delay.
+        memory => {
+            let (device, server) = serve::start(&memory, &config.storage)?;
+            state.storage_server = Some(server);
+            device
+        }
     };
     fs::create_dir_all(ROOT)?;
     mount_root(&device, root).map_err(|e| {
