@@ -52,11 +52,12 @@ pub fn counter_hz() -> Option<u64> {
 /// # Errors
 /// If the caller may not do so.
 pub fn run_in_real_time(priority: i32) -> io::Result<()> {
-    let param = libc::sched_param {
-        sched_priority: priority,
-    };
-    // SAFETY: `param` outlives the call, which only reads it.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) } {
+    // By its number: musl's own function only says that it is not there. The
+    // kernel's `struct sched_param` is one int.
+    let priority: libc::c_int = priority;
+    let (call, this) = (libc::SYS_sched_setscheduler, 0);
+    // SAFETY: `priority` outlives the call, which only reads it.
+    match unsafe { libc::syscall(call, this, libc::SCHED_FIFO, &raw const priority) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
