@@ -12,3 +12,5 @@ pub mod payload;
 pub mod storage;
 #[cfg(target_os = "linux")]
 pub mod sys;
+#[cfg(target_os = "linux")]
+pub mod trace;
