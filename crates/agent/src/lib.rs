@@ -6,6 +6,7 @@ pub mod capture;
 #[cfg(target_os = "linux")]
 pub mod clocks;
 pub mod config;
+pub mod frame;
 #[cfg(target_os = "linux")]
 pub mod here;
 pub mod payload;
