@@ -6,9 +6,12 @@ pub mod capture;
 #[cfg(target_os = "linux")]
 pub mod clocks;
 pub mod config;
+pub mod frame;
 #[cfg(target_os = "linux")]
 pub mod here;
 pub mod payload;
 pub mod storage;
 #[cfg(target_os = "linux")]
 pub mod sys;
+#[cfg(target_os = "linux")]
+pub mod trace;

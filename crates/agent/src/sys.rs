@@ -1,8 +1,32 @@
 //! The few calls that need `unsafe`, each with its reason.
 #![allow(unsafe_code)]
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
+
+/// All of a file that the kernel makes up as it is read.
+///
+/// Not [`std::fs::read`], whose first read asks for 32 bytes: some of these files
+/// (tracefs' `header_page`) end after the first read, however short it was, and
+/// of others each read begins anew.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read_kernel_file(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut all = Vec::new();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(all),
+            Ok(n) => all.extend_from_slice(piece.get(..n).unwrap_or_default()),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
 
 /// The processor's counter, if this kind of processor has one that programs may
 /// read: the TSC on x86-64, CNTVCT on arm64, and on 32-bit ARM where the kernel
@@ -92,12 +116,12 @@ pub fn counter_hz() -> Option<u64> {
 /// # Errors
 /// If the caller may not do so.
 pub fn run_in_real_time(priority: i32) -> io::Result<()> {
-    // SAFETY: plain numbers, of which some C libraries have more than one; zero
-    // is a value of each.
-    let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
-    param.sched_priority = priority;
-    // SAFETY: `param` outlives the call, which only reads it.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) } {
+    // By its number: musl's own function only says that it is not there. The
+    // kernel's `struct sched_param` is one int.
+    let priority: libc::c_int = priority;
+    let (call, this) = (libc::SYS_sched_setscheduler, 0);
+    // SAFETY: `priority` outlives the call, which only reads it.
+    match unsafe { libc::syscall(call, this, libc::SCHED_FIFO, &raw const priority) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

@@ -92,6 +92,15 @@ pub enum CaptureError {
         /// The limit, in bytes, or members.
         limit: u64,
     },
+    /// A member's size stands in a pax extension.
+    #[error(
+        "the capture's member `{member}` has its size in a pax extension, which captures do not \
+         need; pack it again with `tar --format=gnu`"
+    )]
+    PaxSize {
+        /// Its name.
+        member: String,
+    },
     /// The manifest is not the first member.
     #[error("a capture begins with `manifest.json`, but this one begins with {found}")]
     NoManifest {
@@ -180,7 +189,17 @@ pub fn read_tar(from: impl Read, limits: Limits) -> Result<Vec<Member>, CaptureE
                     long_name = Some(bytes.strip_suffix(b"\0").unwrap_or(&bytes).to_vec());
                 }
                 EntryType::XHeader => {
-                    long_name = pax_path(&bytes).map_err(not_tar(members.len()))?;
+                    let pax = pax(&bytes).map_err(not_tar(members.len()))?;
+                    let named = pax.path.as_deref().map(String::from_utf8_lossy);
+                    let named = named.as_deref().unwrap_or(&shown);
+                    if let Some(size) = pax.size {
+                        // Only a member over 8 GiB needs its size there.
+                        within("size of one member is", named, size, limits.member_bytes)?;
+                        return Err(CaptureError::PaxSize {
+                            member: short_of(named),
+                        });
+                    }
+                    long_name = pax.path;
                 }
                 _ => {}
             }
@@ -239,10 +258,15 @@ fn within(what: &'static str, member: &str, found: u64, limit: u64) -> Result<()
     }
     Err(CaptureError::TooLarge {
         what,
-        member: member.chars().take(200).collect(),
+        member: short_of(member),
         found,
         limit,
     })
+}
+
+/// A member's name as it is shown: bounded.
+fn short_of(member: &str) -> String {
+    member.chars().take(200).collect()
 }
 
 fn take(entry: &mut impl Read, size: u64, member: &str) -> Result<Vec<u8>, CaptureError> {
@@ -258,20 +282,28 @@ fn take(entry: &mut impl Read, size: u64, member: &str) -> Result<Vec<u8>, Captu
     Ok(bytes)
 }
 
-/// The `path` of a pax extension. A `size` there would contradict the header.
-fn pax_path(bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
-    let mut path = None;
+/// What a pax extension says about the member behind it.
+#[derive(Default)]
+struct Pax {
+    path: Option<Vec<u8>>,
+    size: Option<u64>,
+}
+
+fn pax(bytes: &[u8]) -> io::Result<Pax> {
+    let mut pax = Pax::default();
     for extension in tar::PaxExtensions::new(bytes) {
         let extension = extension?;
+        let value = extension.value_bytes();
         match extension.key_bytes() {
-            b"path" => path = Some(extension.value_bytes().to_vec()),
-            b"size" | b"GNU.sparse.major" => {
-                return Err(io::Error::other("it uses sizes of the pax format"));
+            b"path" => pax.path = Some(value.to_vec()),
+            b"size" | b"GNU.sparse.realsize" => {
+                let number = std::str::from_utf8(value).ok().and_then(|v| v.parse().ok());
+                pax.size = Some(number.unwrap_or(u64::MAX));
             }
             _ => {}
         }
     }
-    Ok(path)
+    Ok(pax)
 }
 
 /// `name` without `./`, if it stays inside the capture.
