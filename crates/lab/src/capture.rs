@@ -4,7 +4,7 @@
 use crate::error::{LabError, io_error};
 use crate::machine::{Boot, HostMark};
 use agent::capture::{
-    self, CaptureError, Limits, MANIFEST, Manifest, MarkInfo, Member, SourceFile,
+    self, CaptureError, ClockInfo, Limits, MANIFEST, Manifest, MarkInfo, Member, SourceFile,
 };
 use record::mark;
 use sha2::{Digest, Sha256};
@@ -20,15 +20,39 @@ const COUNTER: &str = "counter";
 /// The digest of a boot: SHA-256 over console and payload, each after its length.
 #[must_use]
 pub fn digest(boot: &Boot) -> String {
+    let payload = boot.payload.as_deref().unwrap_or_default();
+    digest_of(&[&boot.console, payload])
+}
+
+/// The digest of a stored capture: over the names and contents of its members.
+#[must_use]
+pub fn digest_of_stored(members: &[Member]) -> String {
+    let parts = members.iter().flat_map(|(n, b)| [n.as_bytes(), b]);
+    digest_of(&parts.collect::<Vec<_>>())
+}
+
+fn digest_of(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
-    for part in [
-        &boot.console[..],
-        boot.payload.as_deref().unwrap_or_default(),
-    ] {
+    for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
     hex(&hash.finalize())
+}
+
+/// The last time that the target read, in nanoseconds of virtual time since reset.
+#[must_use]
+pub fn end_of_stored(members: &[Member]) -> Option<u64> {
+    let manifest = capture::manifest(members).ok()?;
+    manifest.clocks.iter().find_map(end_of)
+}
+
+/// The last reading of the clock that runs from reset.
+fn end_of(clock: &ClockInfo) -> Option<u64> {
+    let last = clock.readings.iter().map(|r| r.ticks).max();
+    (clock.name == COUNTER)
+        .then(|| nanoseconds(last?, clock.hz))
+        .flatten()
 }
 
 /// Bytes as hexadecimal digits.
@@ -59,8 +83,7 @@ pub fn members(
     let mut end = None;
     for clock in manifest.clocks.iter_mut().filter(|c| c.name == COUNTER) {
         "virtual".clone_into(&mut clock.kind);
-        let last = clock.readings.iter().map(|r| r.ticks).max();
-        end = last.and_then(|ticks| nanoseconds(ticks, clock.hz));
+        end = end_of(clock);
     }
     if end.is_some() {
         manifest.marks.splice(0..0, host_marks(boot));

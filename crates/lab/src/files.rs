@@ -60,3 +60,24 @@ impl HashedFile {
 pub fn read(path: &Path) -> Result<Vec<u8>, LabError> {
     fs::read(path).map_err(io_error(path, "cannot be read"))
 }
+
+/// The files in a folder and its folders, by their names from there.
+///
+/// # Errors
+/// If a folder cannot be listed.
+pub fn below(folder: &Path) -> Result<Vec<String>, LabError> {
+    let mut names = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        let failed = || io_error(&next, "cannot be listed");
+        for entry in fs::read_dir(&next).map_err(failed())? {
+            let path = entry.map_err(failed())?.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if let Ok(name) = path.strip_prefix(folder) {
+                names.push(name.to_string_lossy().into_owned());
+            }
+        }
+    }
+    Ok(names)
+}

@@ -2,18 +2,18 @@
 
 use crate::error::LabError;
 use crate::trial::{Failure, Plan};
+use agent::capture::Member;
 use record::Phase;
 use std::path::Path;
-use treat::BootSpec;
 
 /// Boots trials.
 pub trait Machine: Sync {
     /// The machine in words, for captures.
     fn description(&self) -> String;
 
-    /// Everything that decides how `spec` boots, as `key = value` lines. The
+    /// Everything that decides how `plan` boots, as `key = value` lines. The
     /// same lines, the same boot.
-    fn inputs(&self, spec: &BootSpec) -> String;
+    fn inputs(&self, plan: &Plan) -> String;
 
     /// Boots `plan` to its end. `work` is an empty folder for its files; `seen`
     /// is told how the console grows: bytes so far, last line.
@@ -35,6 +35,8 @@ pub struct Boot {
     pub console: Vec<u8>,
     /// The tar that the agent handed out.
     pub payload: Option<Vec<u8>>,
+    /// All members of a capture from an earlier run, in place of a payload.
+    pub stored: Option<Vec<Member>>,
     /// When firmware, loader and decompression began and ended, in order; empty
     /// if that is not known.
     pub marks: Vec<HostMark>,

@@ -37,6 +37,16 @@ impl Words {
         self.pair("-device", format!("{device},memdev={id},id=dev-{id}"));
     }
 
+    /// The second bank of a board's flash memory is the file at `path`, which is
+    /// not written to.
+    pub fn flash(&mut self, path: &Path) {
+        let file = option(path);
+        self.pair(
+            "-drive",
+            format!("if=pflash,unit=1,format=raw,file={file},readonly=on"),
+        );
+    }
+
     /// The first serial port writes into the file at `path`.
     pub fn console_file(&mut self, path: &Path) {
         self.pair("-chardev", format!("file,id=console,path={}", option(path)));

@@ -159,6 +159,7 @@ impl Pc {
         let measured = BootSpec {
             kernel: spec.kernel,
             cmdline: self.base.cmdline.clone(),
+            ..BootSpec::default()
         };
         for cmdline in [&spec.cmdline, &measured.cmdline] {
             if !cmdline.contains("nokaslr") && spec.kernel == KernelForm::Image {
@@ -218,11 +219,11 @@ impl Machine for Pc {
         self.description.clone()
     }
 
-    fn inputs(&self, spec: &BootSpec) -> String {
+    fn inputs(&self, plan: &Plan) -> String {
         let root = self.root.as_ref().map_or("none", |r| &r.sha256);
         format!(
             "{}initramfs = {}\nroot = {root}\nlimit_virtual_s = {:?}\n",
-            self.early_inputs(spec),
+            self.early_inputs(&plan.spec),
             self.initramfs.sha256,
             self.base.limit_virtual_s
         )
