@@ -2,8 +2,8 @@
 //!
 //! Offsets are those of Linux' `Documentation/arch/x86/boot.rst`.
 
+use crate::compression;
 use crate::error::LabError;
-use crate::tools::Tool;
 use std::path::Path;
 
 /// What the lab needs to know of a bzImage.
@@ -30,18 +30,6 @@ const LEAST_VERSION: u16 = 0x020a;
 /// The note of an ELF kernel that names its entry for a hypervisor:
 /// `XEN_ELFNOTE_PHYS32_ENTRY`.
 const PVH_NOTE: u32 = 18;
-
-/// The first bytes of a compressed kernel, the tool that unpacks it, and the
-/// package that has the tool.
-const COMPRESSIONS: &[(&[u8], &str, &str)] = &[
-    (&[0xfd, b'7', b'z', b'X', b'Z'], "xz", "xz-utils"),
-    (&[0x1f, 0x8b], "gzip", "gzip"),
-    (&[0x28, 0xb5, 0x2f, 0xfd], "zstd", "zstd"),
-    (&[0x02, 0x21, 0x4c, 0x18], "lz4", "lz4"),
-    (&[0x5d, 0x00, 0x00], "lzma", "xz-utils"),
-    (b"BZh", "bzip2", "bzip2"),
-    (&[0x89, b'L', b'Z', b'O'], "lzop", "lzop"),
-];
 
 impl BzImage {
     /// Reads the header of an image.
@@ -90,35 +78,19 @@ impl BzImage {
     /// If the compression is unknown, its tool is missing or fails, or the
     /// result is not what the image says.
     pub fn unpack(&self, path: &Path, image: &[u8]) -> Result<Vec<u8>, LabError> {
-        let wrong = |why: String| LabError::Kernel {
-            path: path.to_owned(),
-            why,
-        };
         let (start, length) = self.payload;
         let payload = image.get(start..start + length).unwrap_or_default();
-        // The last four bytes are the unpacked length, behind the stream;
-        // gzip's own end is the same four bytes, and lz4 and zstd stop before.
-        let (stream, size) = payload.split_at(payload.len().saturating_sub(4));
-        let known = COMPRESSIONS.iter().find(|c| stream.starts_with(c.0));
-        let Some((_, tool, package)) = known else {
-            let head = stream.get(..6).unwrap_or(stream);
-            return Err(wrong(format!(
-                "the kernel is compressed in an unknown way: its payload begins with {head:02x?}"
-            )));
-        };
-        let stream = if *tool == "gzip" { payload } else { stream };
-        let why = "the kernel is to be booted uncompressed";
-        let unpacked = Tool::new(tool, package, why)
-            .args(["-d", "-c"])
-            .feed(stream)?;
-        let expected = u32_at(size, 0).unwrap_or(0);
-        if u32::try_from(unpacked.len()) != Ok(expected) || !unpacked.starts_with(b"\x7fELF") {
-            return Err(wrong(format!(
-                "{tool} unpacked {} bytes, but the image says {expected} bytes of an ELF file",
-                unpacked.len()
-            )));
+        let unpacked = compression::unpack(path, payload)?;
+        if unpacked.starts_with(b"\x7fELF") {
+            return Ok(unpacked);
         }
-        Ok(unpacked)
+        Err(LabError::Kernel {
+            path: path.to_owned(),
+            why: format!(
+                "expected an ELF file in the image, found {} bytes of something else",
+                unpacked.len()
+            ),
+        })
     }
 }
 
