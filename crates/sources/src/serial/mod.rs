@@ -377,9 +377,10 @@ fn plain_blanks(line: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(plain)
 }
 
-/// A line as a terminal shows it when it is done: a backspace or a carriage
-/// return lets later characters overwrite earlier ones.
-fn screen(bytes: &[u8]) -> Cow<'_, str> {
+/// A line as a terminal shows it when it is done: without controls, and with
+/// what a backspace or a carriage return lets later characters overwrite.
+#[must_use]
+pub fn screen(bytes: &[u8]) -> Cow<'_, str> {
     if memchr::memchr2(8, b'\r', bytes).is_none() {
         return match text::without_controls(bytes) {
             Cow::Borrowed(plain) => text::lossy(plain),

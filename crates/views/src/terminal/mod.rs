@@ -10,12 +10,14 @@ mod diff;
 mod doctor;
 mod lab;
 mod layout;
+mod serial;
 mod show;
 
 pub use blame::blame;
 pub use diff::diff;
 pub use doctor::doctor;
 pub use lab::lab;
+pub use serial::serial_line;
 pub use show::show;
 
 /// The narrowest screen that is laid out; a narrower terminal wraps lines.
