@@ -180,7 +180,7 @@ pub enum CaptureFrom {
             $ firstlight capture serial /dev/ttyUSB0 --power-cycle 'uhubctl -a cycle' --end-on 'login: $'\n  \
             $ firstlight capture serial --exec 'qemu-system-arm ... -serial stdio' --end-on 'login: $' --end-after 60\n\n\
             Exit code 2: the end pattern was not seen.")]
-    Serial(CaptureSerial),
+    Serial(Box<CaptureSerial>),
 }
 
 #[derive(Debug, Args)]

@@ -210,12 +210,6 @@ impl<'a> Screen<'a> {
             .ok_or_else(|| io::Error::other("the log has not begun"))
     }
 
-    /// Times count from here.
-    fn zero(&mut self, at_ns: u64) {
-        self.zero_ns = at_ns;
-        self.before_ns = None;
-    }
-
     fn line_text(&self, first_ns: u64, last_ns: Option<u64>, raw: &[u8]) -> String {
         let since = |ns: u64| Nanos(signed(ns) - signed(self.zero_ns));
         let before = self.before_ns.unwrap_or(self.zero_ns);
@@ -279,7 +273,7 @@ impl Listener for Screen<'_> {
                     text: text.clone(),
                 });
                 if *action == Action::Reset {
-                    self.zero(*at_ns);
+                    self.zero_ns = *at_ns;
                     self.reset = true;
                 }
             }
@@ -305,7 +299,7 @@ impl Listener for Screen<'_> {
             text: String::new(),
         });
         if !self.reset {
-            self.zero(ended_ns);
+            self.zero_ns = ended_ns;
         }
         Ok(())
     }
