@@ -13,11 +13,13 @@ mod effect;
 mod experiment;
 mod findings;
 mod ledger;
+mod path;
 mod phases;
 mod place;
 mod spans;
 mod summary;
 mod timeline;
+mod tracks;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
@@ -30,9 +32,11 @@ pub use effect::{Effect, Verdict, effect, median, range};
 pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
 pub use findings::{Evidence, Finding, findings, findings_for};
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
+pub use path::{CriticalPath, PathItem, PathKind, critical_path};
 pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,
 };
 pub use place::Place;
 pub use summary::{KindSummary, Summary, summary};
 pub use timeline::{Bar, Timeline, timeline};
+pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};

@@ -54,6 +54,9 @@ pub enum Verb {
     /// What took longest
     #[command(after_help = "Example:\n  $ firstlight blame --kind initcall --top 20 dmesg.txt")]
     Blame(Blame),
+    /// The critical path: what first light waited for, and what shortening it brings
+    #[command(after_help = "Example:\n  $ firstlight path boot.tar.zst")]
+    Path(Path),
     /// What changed between two boots, item by item
     #[command(after_help = "Example:\n  $ firstlight diff before.tar.zst after.tar.zst")]
     Diff(Diff),
@@ -62,6 +65,13 @@ pub enum Verb {
         after_help = "Example:\n  $ firstlight report before.tar.zst after.tar.zst -o boot.html"
     )]
     Report(Report),
+    /// A boot for other viewers and for data tools
+    #[command(
+        after_help = "Example:\n  $ firstlight export boot.tar.zst --to perfetto -o boot.pftrace\n\n\
+            perfetto opens in ui.perfetto.dev and in trace_processor; chrome in chrome://tracing;\n\
+            parquet in DuckDB, pandas and the like; folded in flame graph tools."
+    )]
+    Export(Export),
     /// Take a capture
     Capture(Capture),
     /// Boots in the lab: exact, repeatable, compared
@@ -129,6 +139,15 @@ pub struct Blame {
     pub csv: bool,
 }
 
+#[derive(Debug, Args)]
+pub struct Path {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Print short items one by one, too
+    #[arg(long)]
+    pub all: bool,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Kind {
     Initcall,
@@ -158,6 +177,48 @@ pub struct Report {
     /// The page to write
     #[arg(short, long, value_name = "FILE", default_value = "boot.html", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Export {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// The format
+    #[arg(long, value_name = "FORMAT")]
+    pub to: ExportFormat,
+    /// The file to write [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Perfetto's protocol buffers
+    Perfetto,
+    /// The JSON of Chrome's tracing page
+    Chrome,
+    /// Every event, a line each
+    Csv,
+    /// Every event, in columns
+    Parquet,
+    /// One picture: load, processes, calls
+    Svg,
+    /// Stacks and their weights, a line each
+    Folded,
+}
+
+impl ExportFormat {
+    /// The word of the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Perfetto => "perfetto",
+            Self::Chrome => "chrome",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Svg => "svg",
+            Self::Folded => "folded",
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -6,12 +6,14 @@ mod blame;
 mod diff;
 mod doctor;
 mod lab;
+mod path;
 mod show;
 
 pub use blame::{Blame, BlameRow, blame};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
 pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
+pub use path::{Path, PathItem, path};
 pub use show::{
     Show, ShowEvidence, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote, ShowPhase,
     ShowSaving, ShowSource, ShowStage, ShowSummary, show,

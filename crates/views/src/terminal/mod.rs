@@ -10,6 +10,7 @@ mod diff;
 mod doctor;
 mod lab;
 mod layout;
+mod path;
 mod serial;
 mod show;
 
@@ -17,6 +18,7 @@ pub use blame::blame;
 pub use diff::diff;
 pub use doctor::doctor;
 pub use lab::lab;
+pub use path::path;
 pub use serial::serial_line;
 pub use show::show;
 
