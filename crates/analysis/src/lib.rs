@@ -9,6 +9,7 @@ mod blame;
 mod boot;
 mod chain;
 mod compare;
+mod console;
 mod effect;
 mod experiment;
 mod findings;
@@ -28,6 +29,7 @@ pub use compare::{
     CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, compare,
     compare_with,
 };
+pub use console::{Console, Delay, Flush, LateLine, Rate, RateSource, Written, console};
 pub use effect::{Effect, Verdict, effect, median, range};
 pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
 pub use findings::{Evidence, Finding, findings, findings_for};

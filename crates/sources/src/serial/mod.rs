@@ -128,6 +128,7 @@ fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
         seen: vec![false; stages.len()],
         clock: None,
         last: None,
+        quiet_since: None,
         time: Unroller::default(),
         kernel: KernelReader::new(source),
         relation: Relation::default(),
@@ -143,6 +144,9 @@ fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
     }
     reader.finish(recorder);
 }
+
+/// A console ends its lines with CR LF, of which logs keep one or the other.
+const LINE_END: usize = 2;
 
 /// A power command that runs longer leaves zero in doubt by more than a stamp.
 const UNCERTAIN_NS: i64 = 10_000_000;
@@ -211,6 +215,8 @@ struct Reader<'a> {
     clock: Option<ClockId>,
     /// The last stamped line.
     last: Option<(ClockId, i64)>,
+    /// When the last character arrived.
+    quiet_since: Option<i64>,
     time: Unroller,
     kernel: KernelReader,
     relation: Relation,
@@ -348,10 +354,12 @@ impl Reader<'_> {
         }
         let clock = self.clock(stamp.digits, recorder);
         let (at, step) = self.time.next(form, &stamp);
+        let silence = at.saturating_sub(self.quiet_since.unwrap_or(i64::MIN));
         self.last = Some((clock, at));
         step_notes(step, clock, origin, recorder);
         let took = stamp.last.map(|last| last.saturating_sub(stamp.first));
         let ended = took.map(|took| at.saturating_add(took));
+        self.quiet_since = Some(ended.unwrap_or(at));
         if took.is_some_and(|took| took < 0) {
             recorder.note(origin, &note::LAST_BEFORE_FIRST, String::new);
         }
@@ -366,6 +374,7 @@ impl Reader<'_> {
             Cow::Owned(_) => 0,
         };
         let offset = line.offset.saturating_add(within as u64);
+        let bytes = text.len().saturating_add(LINE_END);
         match self.kernel.line(recorder, text, offset, Some((clock, at))) {
             Outcome::Kernel { printk_ns } => {
                 // Behind other output, the line's first character was not the kernel's.
@@ -374,13 +383,19 @@ impl Reader<'_> {
                 if !whole && printk_ns.is_some() {
                     self.stage(&screen(text), clock, at, None, origin, recorder);
                 }
+                let mut stamped = None;
                 if let (Some(host), Some(printk)) = (began, printk_ns) {
-                    self.relation.add(host, printk, origin);
+                    self.relation.add(host, printk, silence, origin);
+                    let kernel = recorder.clock("printk", ClockKind::Printk, 1_000);
+                    stamped = Some((kernel, printk));
                 }
+                let arrived = (began.unwrap_or(at), ended);
+                recorder.arrival(clock, arrived, stamped, bytes, origin);
                 recorder.took(self.source);
             }
             Outcome::Noted(kind) => recorder.skipped(origin, kind),
             Outcome::Other => {
+                recorder.arrival(clock, (at, ended), None, bytes, origin);
                 let text = screen(text);
                 self.stage(&text, clock, at, took, origin, recorder);
                 recorder.message(clock, Some(at), None, &text, origin);

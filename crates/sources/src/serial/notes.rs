@@ -143,6 +143,14 @@ pub(super) const FEW_KERNEL_STAMPS: NoteKind = kind(
      relate is known only roughly; boot without `quiet`",
 );
 
+pub(super) const CLOCKS_PART: NoteKind = kind(
+    "clocks_part",
+    Severity::Doubt,
+    "later lines say that the host's clock and the kernel's have parted: the kernel's lost time \
+     (interrupts off for long, ticks missed), or one of them was set or runs unevenly; times \
+     between are moved evenly from the one line to the other",
+);
+
 pub(super) const LOADER_CLOCK_JOINED: NoteKind = kind(
     "loader_clock_joined",
     Severity::Doubt,

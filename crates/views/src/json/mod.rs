@@ -3,6 +3,7 @@
 //! nanoseconds on the record's clock, in keys that end in `_ns`.
 
 mod blame;
+mod console;
 mod diff;
 mod doctor;
 mod lab;
@@ -10,6 +11,7 @@ mod path;
 mod show;
 
 pub use blame::{Blame, BlameRow, blame};
+pub use console::{ShowConsole, ShowDelay, ShowFlush, ShowLateLine, ShowRate, ShowWritten};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
 pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};

@@ -6,6 +6,7 @@
 
 mod bar;
 mod blame;
+mod console;
 mod diff;
 mod doctor;
 mod lab;
