@@ -10,6 +10,7 @@ mod boot;
 mod chain;
 mod compare;
 mod console;
+mod deferrals;
 mod effect;
 mod experiment;
 mod findings;
@@ -18,6 +19,7 @@ mod path;
 mod phases;
 mod place;
 mod spans;
+mod stable_name;
 mod summary;
 mod timeline;
 mod tracks;
@@ -26,10 +28,11 @@ pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
 pub use chain::{ChainLink, critical_chain};
 pub use compare::{
-    CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, compare,
-    compare_with,
+    Change, CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, Usual,
+    compare, compare_with, compare_with_history,
 };
 pub use console::{Console, Delay, Flush, LateLine, Rate, RateSource, Written, console};
+pub use deferrals::{Deferral, deferrals};
 pub use effect::{Effect, Verdict, effect, median, range};
 pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
 pub use findings::{Evidence, Finding, findings, findings_for};

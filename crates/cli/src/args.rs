@@ -76,6 +76,8 @@ pub enum Verb {
     Capture(Capture),
     /// Boots in the lab: exact, repeatable, compared
     Lab(Lab),
+    /// Flash images: check, summarise, list, extract, verify
+    Flash(crate::verbs::flash::args::Flash),
     /// The whole loop on a real Debian: boot, explain, change, prove
     #[command(after_help = "Example:\n  $ firstlight demo --out demo-boot")]
     Demo(Demo),
@@ -137,6 +139,9 @@ pub struct Blame {
     /// Print CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
+    /// Probes that were put off, device by device
+    #[arg(long, conflicts_with_all = ["kind", "csv"])]
+    pub deferrals: bool,
 }
 
 #[derive(Debug, Args)]
@@ -166,6 +171,9 @@ pub struct Diff {
     /// The boot after
     #[arg(value_hint = ValueHint::AnyPath)]
     pub b: PathBuf,
+    /// An older boot, to know what an item takes as a rule; may be repeated
+    #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    pub history: Vec<PathBuf>,
     #[command(flatten)]
     pub reading: Reading,
 }

@@ -5,6 +5,7 @@ pub mod capture;
 pub mod demo;
 pub mod diff;
 pub mod export;
+pub mod flash;
 pub mod here;
 pub mod lab;
 pub mod man;

@@ -4,6 +4,7 @@
 
 mod blame;
 mod console;
+mod deferrals;
 mod diff;
 mod doctor;
 mod lab;
@@ -12,7 +13,8 @@ mod show;
 
 pub use blame::{Blame, BlameRow, blame};
 pub use console::{ShowConsole, ShowDelay, ShowFlush, ShowLateLine, ShowRate, ShowWritten};
-pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, diff};
+pub use deferrals::{Deferrals, DeferredDevice, deferrals};
+pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
 pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
 pub use path::{Path, PathItem, path};

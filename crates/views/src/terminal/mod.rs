@@ -7,15 +7,17 @@
 mod bar;
 mod blame;
 mod console;
+mod deferrals;
 mod diff;
 mod doctor;
 mod lab;
-mod layout;
+pub mod layout;
 mod path;
 mod serial;
 mod show;
 
 pub use blame::blame;
+pub use deferrals::deferrals;
 pub use diff::diff;
 pub use doctor::doctor;
 pub use lab::lab;

@@ -3,6 +3,7 @@
 //! Until it is packed, the folder is a capture of its own: whatever ends this
 //! program leaves what was heard until then.
 
+use crate::beside;
 use agent::capture::{MANIFEST, Manifest, Member, write_tar};
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
@@ -103,27 +104,18 @@ pub fn check(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a capture: beside, and then renamed.
+/// Writes a capture.
 pub fn pack(out: &Path, members: &[Member]) -> Result<()> {
-    let beside = out.with_extension("new");
-    let write = || -> Result<()> {
-        let file = File::create(&beside)?;
+    beside::write(out, |file| {
         if zstd(out) {
-            let mut encoder = zstd::Encoder::new(&file, 0)?;
+            let mut encoder = zstd::Encoder::new(&mut *file, 0)?;
             write_tar(&mut encoder, members)?;
             encoder.finish()?;
         } else {
-            write_tar(&file, members)?;
+            write_tar(file, members)?;
         }
-        file.sync_all()?;
-        Ok(fs::rename(&beside, out)?)
-    };
-    let written = write();
-    if written.is_err() {
-        // The first error is the one to tell.
-        fs::remove_file(&beside).ok();
-    }
-    written.with_context(|| format!("{}: cannot be written", out.display()))
+        Ok(())
+    })
 }
 
 fn zstd(out: &Path) -> bool {
