@@ -12,12 +12,13 @@ const LATE: Nanos = Nanos(10_000_000);
 
 pub(super) fn section(screen: &mut Screen, boot: &Boot) {
     let Some(console) = &boot.console else { return };
-    // A console that nothing is known of but its name needs no section.
+    // In virtual time a line takes none; a console that only has a name cost nothing.
     let silent = console.kernel.lines == 0 && console.others.is_none_or(|o| o.lines == 0);
-    if silent && console.flush.is_none() {
+    let nothing = silent && console.flush.is_none();
+    if nothing || boot.phases.clock == Some(ClockKind::Virtual) {
         return;
     }
-    screen.heading("Console", &about(console, boot.phases.clock));
+    screen.heading("Console", &about(console));
     row(screen, "kernel", &written(&console.kernel));
     if let Some(others) = console.others.filter(|o| o.lines > 0) {
         row(screen, "others", &written(&others));
@@ -30,7 +31,7 @@ pub(super) fn section(screen: &mut Screen, boot: &Boot) {
     }
 }
 
-fn about(console: &Console, clock: Option<ClockKind>) -> String {
+fn about(console: &Console) -> String {
     let name = console.name.as_deref().unwrap_or("a serial line");
     match console.rate {
         Some(rate) => {
@@ -46,9 +47,6 @@ fn about(console: &Console, clock: Option<ClockKind>) -> String {
             };
             let baud = thousands(rate.baud.unsigned_abs());
             format!("{name}, {baud} baud {from}{faster}")
-        }
-        None if clock == Some(ClockKind::Virtual) => {
-            format!("{name}; in virtual time its line takes none")
         }
         None => format!("{name}, rate unknown"),
     }
