@@ -1,6 +1,6 @@
 //! What the lab needs, and what of it is there.
 
-use crate::artifacts::{self, Cache};
+use crate::artifacts::{self, Arch, Cache};
 use crate::pc;
 use crate::tools::{Tool, find};
 use std::fs;
@@ -36,7 +36,8 @@ const TOOLS: &[(&str, &str, &str)] = &[
 /// Less memory than this, in MiB, and two machines do not fit beside the rest.
 const MEMORY_MB: u64 = 3 * 1024;
 
-/// Looks for everything that the lab needs. Nothing is changed or fetched.
+/// Looks for everything that the lab needs. Nothing is changed or fetched; but in
+/// a checkout the agent is built.
 #[must_use]
 pub fn doctor() -> Vec<Check> {
     let mut checks = vec![qemu()];
@@ -81,13 +82,17 @@ fn qemu() -> Check {
 }
 
 fn agent() -> Check {
-    let found = artifacts::agent_program();
+    let mut remarks = Vec::new();
+    let found = artifacts::agent_program(Arch::X86_64, &mut |remark| remarks.push(remark));
     check(
         "firstlight-agent",
         found
-            .map(|bytes| format!("{} KiB, static", bytes.len() / 1024))
+            .map(|bytes| {
+                let size = format!("{} KiB, static", bytes.len() / 1024);
+                [vec![size], remarks].concat().join("; ")
+            })
             .map_err(|e| e.to_string()),
-        "cargo build --release -p agent, or set FIRSTLIGHT_AGENT",
+        "run from a checkout, or set FIRSTLIGHT_AGENT",
     )
 }
 

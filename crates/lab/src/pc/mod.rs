@@ -9,7 +9,7 @@ mod stages;
 pub use qemu::{PACKAGE as QEMU_PACKAGE, PROGRAM as QEMU_PROGRAM};
 pub use stages::Stages;
 
-use crate::artifacts::{Cache, hash_bytes};
+use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
 use crate::capture::hex;
 use crate::cpio::Archive;
 use crate::error::{LabError, io_error};
@@ -83,7 +83,7 @@ impl Pc {
     ) -> Result<Self, LabError> {
         let base = experiment.base.clone();
         let qemu = Qemu::find()?;
-        let agent = crate::artifacts::agent_program()?;
+        let agent = agent_program(Arch::X86_64, say)?;
         let profile = storage::named(&base.storage)?;
         let (vmlinuz, modules) = match &base.kernel {
             Kernel::Debian => {

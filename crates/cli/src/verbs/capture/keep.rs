@@ -7,6 +7,7 @@ use crate::beside;
 use agent::capture::{MANIFEST, Manifest, Member, write_tar};
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A capture that is being taken.
@@ -66,7 +67,7 @@ impl Growing {
             let bytes = bytes.with_context(|| format!("{}: cannot be read", path.display()))?;
             members.push((name.to_owned(), bytes));
         }
-        pack(&self.out, &members)
+        pack(&self.out, |to| Ok(write_tar(to, &members)?))
             .with_context(|| format!("what was captured is in {}", self.folder.display()))?;
         fs::remove_dir_all(&self.folder)
             .with_context(|| format!("{}: cannot be removed", self.folder.display()))
@@ -86,7 +87,7 @@ pub struct Part {
 
 impl Part {
     fn write(mut self, bytes: &[u8]) -> Result<()> {
-        let written = std::io::Write::write_all(&mut self.file, bytes);
+        let written = self.file.write_all(bytes);
         written.with_context(|| format!("{}: cannot be written", self.path.display()))
     }
 }
@@ -104,17 +105,17 @@ pub fn check(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a capture.
-pub fn pack(out: &Path, members: &[Member]) -> Result<()> {
+/// Lets `fill` write a capture's tar to `out`.
+pub fn pack(out: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     beside::write(out, |file| {
         if zstd(out) {
             let mut encoder = zstd::Encoder::new(&mut *file, 0)?;
-            write_tar(&mut encoder, members)?;
+            fill(&mut encoder)?;
             encoder.finish()?;
+            Ok(())
         } else {
-            write_tar(file, members)?;
+            fill(file)
         }
-        Ok(())
     })
 }
 
