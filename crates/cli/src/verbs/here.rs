@@ -2,10 +2,10 @@
 
 use crate::input;
 use crate::out::Out;
+use crate::verbs::capture::keep;
 use crate::verbs::show;
 use agent::here::Gathered;
-use anyhow::{Context, Result, bail};
-use std::fs::File;
+use anyhow::{Result, bail};
 use std::path::Path;
 
 /// `firstlight` without a verb.
@@ -28,38 +28,11 @@ pub fn run(out: &mut Out) -> Result<()> {
 
 /// `firstlight capture here`.
 pub fn capture(path: &Path, out: &mut Out) -> Result<()> {
-    let shown = path.display();
-    if path.exists() {
-        bail!("{shown}: is there already; name a file that is not");
-    }
+    keep::check(path)?;
     let mut gathered = agent::here::gather(None);
     gathered.more(path.parent().filter(|folder| folder.is_dir()));
-    let name = path.to_string_lossy();
-    let zstd = name.ends_with(".tar.zst");
-    if !zstd && !name.ends_with(".tar") {
-        bail!("{shown}: a capture is a .tar or a .tar.zst; name it so");
-    }
-    let beside = path.with_extension("new");
-    let written =
-        write(&beside, &gathered, zstd).and_then(|()| Ok(std::fs::rename(&beside, path)?));
-    if written.is_err() {
-        // The first error is the one to tell.
-        std::fs::remove_file(&beside).ok();
-    }
-    written.with_context(|| format!("{shown}: cannot be written"))?;
+    keep::pack(path, |to| Ok(gathered.write(to)?))?;
     print(path, &gathered, out)
-}
-
-fn write(path: &Path, gathered: &Gathered, zstd: bool) -> Result<()> {
-    let file = File::create(path)?;
-    if zstd {
-        let mut encoder = zstd::Encoder::new(&file, 0)?;
-        gathered.write(&mut encoder)?;
-        encoder.finish()?;
-    } else {
-        gathered.write(&file)?;
-    }
-    Ok(file.sync_all()?)
 }
 
 fn print(path: &Path, gathered: &Gathered, out: &mut Out) -> Result<()> {

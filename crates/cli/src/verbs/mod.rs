@@ -1,6 +1,7 @@
 //! One file per verb.
 
 pub mod blame;
+pub mod capture;
 pub mod demo;
 pub mod diff;
 pub mod export;
