@@ -3,9 +3,13 @@
 //! A source never opens a file, never prints, and never fails on content:
 //! every line or packet becomes an event, or is counted in a note.
 
+mod balance;
+pub mod blktrace;
+mod block;
 mod blocks;
 mod calendar;
 pub mod capture;
+pub mod ftrace;
 pub mod kernel_log;
 pub mod serial;
 pub mod systemd;
@@ -65,6 +69,9 @@ pub trait Source: Sync {
 
 /// Every format, most particular first: the whole plug-in system.
 pub static SOURCES: &[&dyn Source] = &[
+    &blktrace::Blktrace,
+    &ftrace::TraceDat,
+    &ftrace::Ftrace,
     &systemd::Show,
     &systemd::Plot,
     &systemd::Analyze,
