@@ -1,9 +1,11 @@
 //! Everything that one screen, or one page, says about a boot.
 
 use crate::blame::{Blame, BlameKind, blame_with};
+use crate::facts::{FactRow, facts};
 use crate::findings::{Finding, findings_for};
 use crate::ledger::{Ledger, ledger};
 use crate::phases::{Options, Phases, phases_with};
+use crate::readings::{Readings, readings};
 use crate::summary::{Summary, summary};
 use record::Record;
 
@@ -20,6 +22,10 @@ pub struct Boot {
     pub findings: Vec<Finding>,
     /// What was lost, doubtful or ignored.
     pub ledger: Ledger,
+    /// Periodic readings.
+    pub readings: Vec<Readings>,
+    /// What holds for the whole boot.
+    pub facts: Vec<FactRow>,
     /// The kernel command line, if a source holds it.
     pub cmdline: Option<String>,
     /// The kernel's version, if a source holds it.
@@ -42,6 +48,8 @@ pub fn boot(record: &Record, options: &Options, top: usize) -> Boot {
         longest: longest.collect(),
         findings: findings_for(record, &phases),
         ledger: ledger(record),
+        readings: readings(record),
+        facts: facts(record),
         cmdline: fact("kernel.cmdline"),
         kernel: fact("kernel.version"),
         machine: fact("machine"),

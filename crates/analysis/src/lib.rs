@@ -11,10 +11,13 @@ mod chain;
 mod compare;
 mod effect;
 mod experiment;
+mod facts;
 mod findings;
 mod ledger;
 mod phases;
 mod place;
+mod processes;
+mod readings;
 mod spans;
 mod summary;
 mod timeline;
@@ -28,11 +31,13 @@ pub use compare::{
 };
 pub use effect::{Effect, Verdict, effect, median, range};
 pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
+pub use facts::{FactRow, facts};
 pub use findings::{Evidence, Finding, findings, findings_for};
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,
 };
 pub use place::Place;
+pub use readings::{Readings, readings};
 pub use summary::{KindSummary, Summary, summary};
 pub use timeline::{Bar, Timeline, timeline};

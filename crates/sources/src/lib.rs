@@ -4,12 +4,14 @@
 //! every line or packet becomes an event, or is counted in a note.
 
 mod blocks;
+pub mod bootchart;
 mod calendar;
 pub mod capture;
 pub mod kernel_log;
 pub mod serial;
 pub mod systemd;
 mod text;
+mod unpack;
 
 use record::Recorder;
 
@@ -65,6 +67,7 @@ pub trait Source: Sync {
 
 /// Every format, most particular first: the whole plug-in system.
 pub static SOURCES: &[&dyn Source] = &[
+    &bootchart::Bootchart,
     &systemd::Show,
     &systemd::Plot,
     &systemd::Analyze,

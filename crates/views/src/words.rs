@@ -24,6 +24,15 @@ pub(crate) fn plural(n: usize, word: &str) -> String {
     }
 }
 
+/// What the ledger of a format counts, where its sources are listed.
+pub(crate) fn units(format: &str) -> &'static str {
+    match format {
+        // Samples, entries and records.
+        "bootchart" | "systemd-bootchart" => "units",
+        _ => "lines",
+    }
+}
+
 /// `1,332`.
 pub(crate) fn thousands(n: u64) -> String {
     let digits = n.to_string();

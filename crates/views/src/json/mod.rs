@@ -13,8 +13,8 @@ pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
 pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
 pub use show::{
-    Show, ShowEvidence, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote, ShowPhase,
-    ShowSaving, ShowSource, ShowStage, ShowSummary, show,
+    Show, ShowEvidence, ShowFact, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote,
+    ShowPhase, ShowReadings, ShowSaving, ShowSource, ShowStage, ShowSummary, show,
 };
 
 use serde::Serialize;

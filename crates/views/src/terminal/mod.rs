@@ -10,6 +10,7 @@ mod diff;
 mod doctor;
 mod lab;
 mod layout;
+mod readings;
 mod show;
 
 pub use blame::blame;
