@@ -10,6 +10,7 @@ pub mod capture;
 pub mod kernel_log;
 pub mod serial;
 pub mod systemd;
+pub mod systemd_bootchart;
 mod text;
 mod unpack;
 
@@ -70,6 +71,7 @@ pub static SOURCES: &[&dyn Source] = &[
     &bootchart::Bootchart,
     &systemd::Show,
     &systemd::Plot,
+    &systemd_bootchart::SystemdBootchart,
     &systemd::Analyze,
     &systemd::Dump,
     &serial::Serial,

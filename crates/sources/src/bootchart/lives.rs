@@ -190,10 +190,10 @@ impl Lives {
 }
 
 fn set_cpu(process: &mut Process, cpu: Cpu) {
-    if let Cpu::Split(user, system) = cpu {
-        process.user = Some(Nanos(user));
-        process.system = Some(Nanos(system));
-    }
+    (process.user, process.system) = match cpu {
+        Cpu::Split(user, system) => (Some(Nanos(user)), Some(Nanos(system))),
+        Cpu::Total(total) => (Some(Nanos(total)), None),
+    };
 }
 
 impl Life {

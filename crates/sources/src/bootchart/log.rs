@@ -2,7 +2,7 @@
 
 use super::blocks::{Block, Piece, pieces};
 use super::notes as note;
-use record::{ClockId, Origin, Recorder, SourceId};
+use record::{ClockId, NoteKind, Origin, Recorder, SourceId};
 
 /// A log of one boot, as it is read.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,8 @@ pub(super) struct Log<'a> {
     pub clock: ClockId,
     /// How its facts are called: `proc_stat`.
     pub name: &'static str,
+    /// What a sample without any lines means.
+    pub empty: &'static NoteKind,
 }
 
 /// What one sample gave.
@@ -53,7 +55,7 @@ impl Log<'_> {
                         recorder.note(origin, &note::STAMP_NOT_LATER, String::new);
                     }
                     if block.is_empty() {
-                        recorder.skipped(origin, &note::EMPTY_SAMPLE);
+                        recorder.skipped(origin, self.empty);
                     } else if read(&block, recorder) == Found::Events {
                         recorder.took(self.source);
                     } else {

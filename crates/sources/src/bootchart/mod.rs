@@ -276,6 +276,10 @@ fn boot(parts: &[Part<'_>], recorder: &mut Recorder) {
             source,
             clock,
             name,
+            empty: match part.kind {
+                Kind::Tasks => &note::QUIET_SAMPLE,
+                _ => &note::EMPTY_SAMPLE,
+            },
         };
         match part.kind {
             Kind::Header => header::read(part.bytes, announce(part, recorder), recorder),

@@ -34,6 +34,12 @@ pub(super) const EMPTY_SAMPLE: NoteKind = kind(
     "these samples hold a time and nothing else: the file could not be read at that moment",
 );
 
+pub(super) const QUIET_SAMPLE: NoteKind = kind(
+    "quiet_sample",
+    Severity::Info,
+    "between these samples and the ones before no process used anything",
+);
+
 pub(super) const SAMPLE_NOT_UNDERSTOOD: NoteKind = kind(
     "sample_not_understood",
     Severity::DataLoss,
