@@ -52,6 +52,9 @@ pub enum Verb {
     /// What took longest
     #[command(after_help = "Example:\n  $ firstlight blame --kind initcall --top 20 dmesg.txt")]
     Blame(Blame),
+    /// The critical path: what first light waited for, and what shortening it brings
+    #[command(after_help = "Example:\n  $ firstlight path boot.tar.zst")]
+    Path(Path),
     /// What changed between two boots, item by item
     #[command(after_help = "Example:\n  $ firstlight diff before.tar.zst after.tar.zst")]
     Diff(Diff),
@@ -60,6 +63,13 @@ pub enum Verb {
         after_help = "Example:\n  $ firstlight report before.tar.zst after.tar.zst -o boot.html"
     )]
     Report(Report),
+    /// A boot for other viewers and for data tools
+    #[command(
+        after_help = "Example:\n  $ firstlight export boot.tar.zst --to perfetto -o boot.pftrace\n\n\
+            perfetto opens in ui.perfetto.dev and in trace_processor; chrome in chrome://tracing;\n\
+            parquet in DuckDB, pandas and the like; folded in flame graph tools."
+    )]
+    Export(Export),
     /// Take a capture
     Capture(Capture),
     /// Boots in the lab: exact, repeatable, compared
@@ -125,6 +135,18 @@ pub struct Blame {
     /// Print CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
+    /// Probes that were put off, device by device
+    #[arg(long, conflicts_with_all = ["kind", "csv"])]
+    pub deferrals: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Path {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Print short items one by one, too
+    #[arg(long)]
+    pub all: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -145,6 +167,9 @@ pub struct Diff {
     /// The boot after
     #[arg(value_hint = ValueHint::AnyPath)]
     pub b: PathBuf,
+    /// An older boot, to know what an item takes as a rule; may be repeated
+    #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    pub history: Vec<PathBuf>,
     #[command(flatten)]
     pub reading: Reading,
 }
@@ -156,6 +181,48 @@ pub struct Report {
     /// The page to write
     #[arg(short, long, value_name = "FILE", default_value = "boot.html", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Export {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// The format
+    #[arg(long, value_name = "FORMAT")]
+    pub to: ExportFormat,
+    /// The file to write [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Perfetto's protocol buffers
+    Perfetto,
+    /// The JSON of Chrome's tracing page
+    Chrome,
+    /// Every event, a line each
+    Csv,
+    /// Every event, in columns
+    Parquet,
+    /// One picture: load, processes, calls
+    Svg,
+    /// Stacks and their weights, a line each
+    Folded,
+}
+
+impl ExportFormat {
+    /// The word of the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Perfetto => "perfetto",
+            Self::Chrome => "chrome",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Svg => "svg",
+            Self::Folded => "folded",
+        }
+    }
 }
 
 #[derive(Debug, Args)]

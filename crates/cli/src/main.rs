@@ -1,6 +1,7 @@
 //! The `firstlight` command: arguments, the user's files, the terminal.
 
 mod args;
+mod file;
 mod input;
 mod out;
 mod progress;
@@ -33,6 +34,8 @@ fn main() -> ExitCode {
         Some(Verb::Show(a)) => verbs::show::run(a, &mut out),
         Some(Verb::Blame(a)) => verbs::blame::run(a, &mut out),
         Some(Verb::Diff(a)) => verbs::diff::run(a, &mut out),
+        Some(Verb::Path(a)) => verbs::path::run(a, &mut out),
+        Some(Verb::Export(a)) => verbs::export::run(a, &mut out),
         Some(Verb::Report(a)) => verbs::report::run(a, &mut out),
         Some(Verb::Capture(a)) => match &a.from {
             CaptureFrom::Here { out: path } => verbs::here::capture(path, &mut out),

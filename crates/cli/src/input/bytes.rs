@@ -16,9 +16,6 @@ use std::time::Duration;
 /// to understand it.
 const MAPPED_FROM_BYTES: u64 = 8 << 20;
 
-/// A mapping up to this size is made whole at once: no page faults follow.
-const WHOLE_UP_TO_BYTES: u64 = 1 << 30;
-
 /// How much of larger mappings may stay in memory, in bytes.
 const RESIDENT_BYTES: u64 = 192 << 20;
 
@@ -48,7 +45,7 @@ impl Bytes {
     /// bytes, `head`, were read from it already.
     pub fn of(file: File, head: Vec<u8>, length: u64, path: &Path) -> io::Result<Self> {
         if length >= MAPPED_FROM_BYTES && file.metadata()?.is_file() {
-            return Self::map(&file, length, path);
+            return Self::map(&file, path);
         }
         let mut bytes = head;
         let known = usize::try_from(length).unwrap_or(0);
@@ -62,15 +59,11 @@ impl Bytes {
         reason = "a mapped file may be cut by somebody else while it is read; \
                   the handler of the signal that follows ends the program with a sentence"
     )]
-    fn map(file: &File, length: u64, path: &Path) -> io::Result<Self> {
+    fn map(file: &File, path: &Path) -> io::Result<Self> {
         end_in_a_sentence_if_cut(path);
-        let mut options = memmap2::MmapOptions::new();
-        if length <= WHOLE_UP_TO_BYTES {
-            options.populate();
-        }
         // SAFETY: the mapping is read-only and private; when the file gets
         // shorter, reads past its end raise SIGBUS, which is handled above.
-        let map = unsafe { options.map(file)? };
+        let map = unsafe { Mmap::map(file)? };
         map.advise(Advice::Sequential).ok();
         Ok(Self::Mapped(map))
     }

@@ -3,8 +3,10 @@
 pub mod blame;
 pub mod demo;
 pub mod diff;
+pub mod export;
 pub mod here;
 pub mod lab;
 pub mod man;
+pub mod path;
 pub mod report;
 pub mod show;

@@ -6,17 +6,21 @@
 
 mod bar;
 mod blame;
+mod deferrals;
 mod diff;
 mod doctor;
 mod lab;
 mod layout;
+mod path;
 mod readings;
 mod show;
 
 pub use blame::blame;
+pub use deferrals::deferrals;
 pub use diff::diff;
 pub use doctor::doctor;
 pub use lab::lab;
+pub use path::path;
 pub use show::show;
 
 /// The narrowest screen that is laid out; a narrower terminal wraps lines.
