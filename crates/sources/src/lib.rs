@@ -7,13 +7,16 @@ mod balance;
 pub mod blktrace;
 mod block;
 mod blocks;
+pub mod bootchart;
 mod calendar;
 pub mod capture;
 pub mod ftrace;
 pub mod kernel_log;
 pub mod serial;
 pub mod systemd;
+pub mod systemd_bootchart;
 mod text;
+mod unpack;
 
 use record::Recorder;
 
@@ -72,8 +75,10 @@ pub static SOURCES: &[&dyn Source] = &[
     &blktrace::Blktrace,
     &ftrace::TraceDat,
     &ftrace::Ftrace,
+    &bootchart::Bootchart,
     &systemd::Show,
     &systemd::Plot,
+    &systemd_bootchart::SystemdBootchart,
     &systemd::Analyze,
     &systemd::Dump,
     &serial::Serial,
