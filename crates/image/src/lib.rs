@@ -4,6 +4,7 @@
 //! and *corrupt* is told apart from *not supported*.
 
 mod endian;
+pub mod files;
 pub mod foreign;
 pub mod jffs2;
 pub mod read;
