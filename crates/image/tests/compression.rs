@@ -8,8 +8,8 @@
     reason = "a test"
 )]
 
-use image::boot::compression::{Compression, Decoder, Failure, LIMIT, encode, measure};
 use image::boot::Part;
+use image::boot::compression::{Compression, Decoder, Failure, LIMIT, encode, measure};
 use proptest::prelude::*;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -63,7 +63,11 @@ fn filter(tool: &[&str], input: &[u8]) -> Option<Vec<u8>> {
 
 /// The tools, with the arguments to pack and to unpack.
 const TOOLS: [(Compression, &[&str], &[&str]); 8] = [
-    (Compression::Gzip, &["gzip", "-9", "-c"], &["gzip", "-d", "-c"]),
+    (
+        Compression::Gzip,
+        &["gzip", "-9", "-c"],
+        &["gzip", "-d", "-c"],
+    ),
     (Compression::Bzip2, &["bzip2", "-c"], &["bzip2", "-d", "-c"]),
     (Compression::Lzma, &["lzma", "-c"], &["lzma", "-d", "-c"]),
     (
@@ -71,10 +75,22 @@ const TOOLS: [(Compression, &[&str], &[&str]); 8] = [
         &["xz", "--check=crc32", "--x86", "--lzma2=dict=32MiB"],
         &["xz", "-d", "-c"],
     ),
-    (Compression::Lzo, &["lzop", "-9", "-c"], &["lzop", "-d", "-c"]),
-    (Compression::Lz4, &["lz4", "-l", "-9", "-c"], &["lz4", "-d", "-c"]),
+    (
+        Compression::Lzo,
+        &["lzop", "-9", "-c"],
+        &["lzop", "-d", "-c"],
+    ),
+    (
+        Compression::Lz4,
+        &["lz4", "-l", "-9", "-c"],
+        &["lz4", "-d", "-c"],
+    ),
     (Compression::Lz4Frame, &["lz4", "-c"], &["lz4", "-d", "-c"]),
-    (Compression::Zstd, &["zstd", "-19", "-c"], &["zstd", "-d", "-c"]),
+    (
+        Compression::Zstd,
+        &["zstd", "-19", "-c"],
+        &["zstd", "-d", "-c"],
+    ),
 ];
 
 #[test]
@@ -163,7 +179,13 @@ fn bombs_are_refused() {
 
 #[test]
 fn what_is_no_stream_is_not_taken_for_one() {
-    for bytes in [&b""[..], b"BZhx", b"070701", &[0x5d, 0, 0, 0, 1, 2], &[0x1f, 0x8b]] {
+    for bytes in [
+        &b""[..],
+        b"BZhx",
+        b"070701",
+        &[0x5d, 0, 0, 0, 1, 2],
+        &[0x1f, 0x8b],
+    ] {
         assert_eq!(Compression::detect(bytes), None, "{bytes:?}");
     }
 }

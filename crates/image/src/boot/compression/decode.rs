@@ -216,10 +216,6 @@ pub struct Unpacked {
 ///
 /// # Errors
 /// What unpacking says.
-pub fn measure(
-    compression: Compression,
-    part: &Part<'_>,
-    limit: u64,
-) -> Result<Unpacked, Failure> {
+pub fn measure(compression: Compression, part: &Part<'_>, limit: u64) -> Result<Unpacked, Failure> {
     Decoder::new(compression, part, limit)?.finish()
 }
