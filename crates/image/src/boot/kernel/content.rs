@@ -104,6 +104,13 @@ fn look(bytes: &[u8], last: bool, content: &mut Content) {
     }
 }
 
+/// Whether a banner says how often the kernel was built: ` #1 `.
+fn has_number(banner: &str) -> bool {
+    let numbers = banner.match_indices(" #");
+    let mut behind = numbers.filter_map(|(at, _)| banner.as_bytes().get(at + 2));
+    behind.any(u8::is_ascii_digit)
+}
+
 fn banner(bytes: &[u8], last: bool) -> Option<String> {
     // The kernel has format strings that begin alike.
     if !bytes.get(BANNER.len()).is_some_and(u8::is_ascii_digit) {
