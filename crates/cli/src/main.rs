@@ -1,9 +1,11 @@
 //! The `firstlight` command: arguments, the user's files, the terminal.
 
 mod args;
+mod beside;
 mod input;
 mod out;
 mod progress;
+mod size;
 mod verbs;
 
 use args::{CaptureFrom, Cli, LabVerb, Verb};
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
         Some(Verb::Man) => verbs::man::run(&mut out),
     };
     match done.and_then(|()| out.finish()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(e) if out::is_closed_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
             progress::clear();

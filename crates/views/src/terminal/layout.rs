@@ -2,7 +2,8 @@
 //! command's own verbs too.
 
 use super::{MIN_WIDTH, Style};
-use anstyle::{AnsiColor, Style as Ansi};
+use anstyle::AnsiColor;
+pub use anstyle::Style as Ansi;
 use record::{Nanos, Phase, Severity};
 
 /// Headings.
@@ -15,6 +16,8 @@ pub const PLAIN: Ansi = Ansi::new();
 pub const GOOD: Ansi = AnsiColor::Green.on_default().bold();
 /// Wrong.
 pub const BAD: Ansi = AnsiColor::Red.on_default().bold();
+/// Of another kind.
+pub const OTHER: Ansi = AnsiColor::Magenta.on_default().bold();
 /// In doubt.
 pub const WARN: Ansi = AnsiColor::Yellow.on_default().bold();
 
