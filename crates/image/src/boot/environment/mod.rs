@@ -11,12 +11,15 @@ mod data;
 mod error;
 mod find;
 mod patch;
+mod proposal;
+mod script;
 
 pub use crate::jffs2::Endian;
 pub use data::{Change, Data, Difference, Variable, diff};
 pub use error::Error;
 pub use find::LARGEST;
 pub use patch::patch;
+pub use proposal::{Proposal, Proposals, proposals, verifies};
 
 use super::bytes::{Part, be32, le32};
 use find::Place;
@@ -157,6 +160,28 @@ pub struct Options {
     pub redundant: Option<u64>,
     /// How its flags are read.
     pub scheme: Option<Scheme>,
+}
+
+/// Refuses changes that turn off the check of signatures of a FIT image: where
+/// U-Boot is told not to verify, it passes over them as well
+/// (`boot/image-fit.c`). `fit` names the image, for the message.
+///
+/// # Errors
+/// [`Error::SignedFit`].
+pub fn refuse_unsafe(changes: &[Change], fit: &super::fit::Fit, name: &str) -> Result<(), Error> {
+    for change in changes {
+        if let Change::Set(variable, value) = change
+            && variable == b"verify"
+            && !verifies(Some(value))
+            && fit.is_signed()
+        {
+            return Err(Error::SignedFit {
+                value: String::from_utf8_lossy(value).into_owned(),
+                fit: name.to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The environments of an image.

@@ -81,9 +81,14 @@ pub fn scan(reader: &mut dyn Read) -> io::Result<Content> {
 }
 
 fn look(bytes: &[u8], last: bool, content: &mut Content) {
-    if content.banner.is_none() {
-        content.banner =
-            memchr::memmem::find_iter(bytes, BANNER).find_map(|at| banner(bytes.get(at..)?, last));
+    // A kernel may hold its banner twice, once without the number of its build.
+    if !content.banner.as_deref().is_some_and(has_number) {
+        let found = memchr::memmem::find_iter(bytes, BANNER);
+        let found = found.filter_map(|at| banner(bytes.get(at..)?, last));
+        let found: Vec<String> = found.take(16).collect();
+        let better = found.iter().find(|b| has_number(b)).cloned();
+        let first = content.banner.take().or(found.into_iter().next());
+        content.banner = better.or(first);
     }
     if content.config.is_some() {
         return;

@@ -49,6 +49,17 @@ pub fn is_zimage(head: &[u8]) -> bool {
     le32(head, MAGIC_AT) == Some(MAGIC) || be32(head, MAGIC_AT) == Some(MAGIC)
 }
 
+/// The length that the header says, bytes; `None` if it is no zImage.
+#[must_use]
+pub fn stated_size(head: &[u8]) -> Option<u64> {
+    let number = |at: usize| match be32(head, MAGIC_AT) {
+        Some(MAGIC) => be32(head, at),
+        _ => le32(head, at),
+    };
+    let size = number(0x2c)?.wrapping_sub(number(0x28)?);
+    is_zimage(head).then_some(u64::from(size))
+}
+
 /// Reads the image that `part` begins with; `None` if it is none.
 ///
 /// # Errors
