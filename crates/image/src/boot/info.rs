@@ -21,6 +21,8 @@ use std::io;
 
 /// Images in images in images: no deeper.
 const DEEPEST: usize = 4;
+/// Hashing less than this takes no time to speak of: 256 KiB.
+const WORTH_SAYING: u64 = 256 << 10;
 /// What is in the middle of a large image is looked for in so much of it.
 const SEARCHED: u64 = 64 << 20;
 
@@ -365,7 +367,7 @@ fn hash_notes(image: &fit::Image, size: u64) -> Vec<String> {
     let cost = |algorithm: &str| fit::instructions_per_byte(algorithm).unwrap_or(0.0);
     let total: f64 = used().map(|h| cost(&h.algorithm)).sum();
     let least = fit::instructions_per_byte("crc32").unwrap_or(0.0);
-    if total > least && size > 0 {
+    if total > least && size >= WORTH_SAYING {
         let names: Vec<&str> = used().map(|h| h.algorithm.as_str()).collect();
         let millions = |per_byte: f64| per_byte * size as f64 / 1e6;
         notes.push(format!(

@@ -10,9 +10,9 @@ use image::boot::initramfs::{self, Repacked, Segment};
 use image::boot::{Compression, Part};
 use serde::Serialize;
 use std::io::{BufWriter, Write};
-use views::plural;
 use views::terminal::Style;
 use views::terminal::layout::{PLAIN, Screen};
+use views::thousands;
 
 pub fn run(args: &Repack, out: &mut Out) -> Result<()> {
     let shown = args.image.display().to_string();
@@ -98,7 +98,10 @@ fn screen(args: &Repack, done: &Repacked, style: &Style) -> String {
         Compression::None => "not packed".to_owned(),
         other => format!("packed with {other}"),
     };
-    let entries = usize::try_from(done.before.count()).unwrap_or(usize::MAX);
+    let entries = match done.before.count() {
+        1 => "1 entry".to_owned(),
+        n => format!("{} entries", thousands(n)),
+    };
     screen.heading(
         &args.out.display().to_string(),
         &format!(
@@ -107,10 +110,7 @@ fn screen(args: &Repack, done: &Repacked, style: &Style) -> String {
             size::show(done.before.end)
         ),
     );
-    let text = format!(
-        "{entries} {}, the same to the byte, read back",
-        plural(entries, "entry")
-    );
+    let text = format!("{entries}, the same to the byte, read back");
     screen.wrapped("", 2, PLAIN, &text);
     if done.kept > 0 {
         let text = "The first part is read before anything is unpacked: it stays as it was.";

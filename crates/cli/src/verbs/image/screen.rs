@@ -12,7 +12,7 @@ use image::boot::kernel::{Inner, Payload};
 use image::boot::uimage::Uimage;
 use views::terminal::Style;
 use views::terminal::layout::{BAD, DIM, GOOD, PLAIN, Screen, WARN, clean, left, right};
-use views::{plural, thousands};
+use views::thousands;
 
 /// The width of what a value is called.
 const LABEL: usize = 14;
@@ -400,11 +400,7 @@ fn initramfs(rows: &mut Rows<'_>, i: &Initramfs) {
 }
 
 fn listing(screen: &mut Screen, entries: &[(usize, Entry)]) {
-    let about = format!(
-        "{} {}",
-        thousands(entries.len() as u64),
-        plural(entries.len(), "entry")
-    );
+    let about = thousands(entries.len() as u64);
     screen.heading("Entries", &about);
     for (segment, entry) in entries {
         let line = format!(
