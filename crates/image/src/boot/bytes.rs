@@ -100,6 +100,9 @@ impl<'a> Part<'a> {
     pub fn read(&self, start: u64, most: usize) -> io::Result<Vec<u8>> {
         let there = self.length.saturating_sub(start);
         let take = usize::try_from(there).unwrap_or(most).min(most);
+        if take == 0 {
+            return Ok(Vec::new());
+        }
         let mut bytes = vec![0; take];
         self.image
             .read_exact_at(self.start.saturating_add(start), &mut bytes)?;

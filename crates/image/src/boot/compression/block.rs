@@ -49,6 +49,8 @@ pub(super) struct Blocks<'a> {
     block: Vec<u8>,
     used: usize,
     packed: Vec<u8>,
+    /// The last block of LZ4 was not full.
+    short: bool,
     ended: bool,
 }
 
@@ -107,6 +109,7 @@ impl<'a> Blocks<'a> {
             block: Vec::new(),
             used: 0,
             packed: Vec::new(),
+            short: false,
             ended: false,
         }
     }
@@ -125,9 +128,11 @@ impl<'a> Blocks<'a> {
     }
 
     /// The stream has no end mark: it ends where the input does, at a length of
-    /// zero, or at one that no block has. The last is where another stream
-    /// follows, or the unpacked size behind a kernel.
+    /// zero, or at one that no block has; and a block that is not full is the
+    /// last. What follows may be another stream, or the unpacked size behind a
+    /// kernel.
     fn next_lz4(&mut self) -> io::Result<()> {
+        let short = std::mem::take(&mut self.short);
         loop {
             let Some(length) = self.input.peek::<4>()? else {
                 self.ended = true;
@@ -138,7 +143,8 @@ impl<'a> Blocks<'a> {
                 continue;
             }
             let length = u32::from_le_bytes(length) as usize;
-            if length == 0 || length > lz4_flex::block::get_maximum_output_size(LZ4_BLOCK) {
+            if short || length == 0 || length > lz4_flex::block::get_maximum_output_size(LZ4_BLOCK)
+            {
                 self.ended = true;
                 return Ok(());
             }
@@ -148,6 +154,7 @@ impl<'a> Blocks<'a> {
             let there = lz4_flex::block::decompress_into(&self.packed, &mut self.block)
                 .map_err(|_| corrupt("a block of LZ4 is damaged"))?;
             self.block.truncate(there);
+            self.short = there < LZ4_BLOCK;
             return Ok(());
         }
     }
