@@ -220,7 +220,11 @@ impl Fdt {
             return Err(damaged(32, "the block of names is impossibly long"));
         }
         let names = part.read(u64::from(strings), names as usize)?;
+        // Since version 17 the header says how long the structure is.
+        let length = field(9).filter(|_| version >= 17);
+        let end = length.map_or(u64::from(size), |l| u64::from(structure) + u64::from(l));
         let mut reader = Reader {
+            end: end.min(u64::from(size)),
             part,
             window: Vec::new(),
             window_at: 0,
@@ -296,6 +300,8 @@ mod token {
 
 struct Reader<'a> {
     part: Part<'a>,
+    /// Where the structure ends.
+    end: u64,
     window: Vec<u8>,
     window_at: u64,
     names: Vec<u8>,
@@ -323,7 +329,11 @@ impl Reader<'_> {
     }
 
     fn number(&mut self, at: u64) -> Result<u32, Error> {
-        be32(self.bytes(at, 4)?, 0).ok_or(damaged(at, "the structure ends without its end mark"))
+        let number = match at.saturating_add(4) <= self.end {
+            true => be32(self.bytes(at, 4)?, 0),
+            false => None,
+        };
+        number.ok_or(damaged(at, "the structure ends without its end mark"))
     }
 
     fn nodes(&mut self, mut at: u64) -> Result<Vec<Stored>, Error> {
@@ -388,8 +398,8 @@ impl Reader<'_> {
         let (length, name) = (self.number(at)?, self.number(at + 4)?);
         let offset = at + 8;
         let end = offset + u64::from(length);
-        if end > self.part.len() {
-            return Err(damaged(at, "a value ends behind the tree"));
+        if end > self.end {
+            return Err(damaged(at, "a value ends behind the structure"));
         }
         let name = self.names.get(name as usize..).unwrap_or_default();
         let ends = name.iter().take(LONGEST_NAME).position(|b| *b == 0);
