@@ -43,12 +43,12 @@ const CLOCK_UNRELATED: NoteKind = NoteKind {
 pub struct Recorder {
     names: Names,
     sources: Vec<SourceInfo>,
-    clocks: Vec<Clock>,
+    pub(crate) clocks: Vec<Clock>,
     /// Which clocks an event is on; a message without a time is on none.
     used: Vec<bool>,
     /// The last time of an event, on whichever clock.
     last: Option<Nanos>,
-    sync: Vec<SyncPoint>,
+    pub(crate) sync: Vec<SyncPoint>,
     /// Ticks per second of counters.
     rates: BTreeMap<String, u64>,
     marks: Vec<(ClockId, Mark)>,
@@ -57,7 +57,7 @@ pub struct Recorder {
     passed: usize,
     /// Whether that were too many, so that the spans are not in their order.
     spans_unsorted: bool,
-    messages: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
     text: String,
     dependencies: Vec<Dependency>,
     facts: Vec<Fact>,
@@ -427,6 +427,13 @@ impl Recorder {
         });
     }
 
+    /// What a line of a log says.
+    pub(crate) fn text_of(&self, message: &Message) -> &str {
+        let start = message.start as usize;
+        let end = start.saturating_add(message.len as usize);
+        self.text.get(start..end).unwrap_or("")
+    }
+
     /// Records that one unit depends on another.
     pub fn dependency(&mut self, from: &str, to: &str, kind: DependencyKind, origin: Origin) {
         let (from, to) = (self.names.intern(from), self.names.intern(to));
@@ -451,6 +458,7 @@ impl Recorder {
         self.note_full_tables();
         let used = self.clocks_in_use();
         self.assume_printk_is_monotonic(&used);
+        self.relate_by_lines();
         let reference = self.reference(&used);
         let mapping = Mapping::new(reference, self.clocks.len(), &self.sync);
         for (i, clock) in self.clocks.iter_mut().enumerate() {

@@ -7,6 +7,7 @@ mod balance;
 pub mod blktrace;
 mod block;
 mod blocks;
+pub mod bootchart;
 mod calendar;
 pub mod capture;
 pub mod ftrace;
@@ -14,7 +15,9 @@ pub mod kernel_log;
 pub mod kft;
 pub mod serial;
 pub mod systemd;
+pub mod systemd_bootchart;
 mod text;
+mod unpack;
 
 use record::Recorder;
 
@@ -74,8 +77,10 @@ pub static SOURCES: &[&dyn Source] = &[
     &ftrace::TraceDat,
     &ftrace::Ftrace,
     &kft::Kft,
+    &bootchart::Bootchart,
     &systemd::Show,
     &systemd::Plot,
+    &systemd_bootchart::SystemdBootchart,
     &systemd::Analyze,
     &systemd::Dump,
     &serial::Serial,

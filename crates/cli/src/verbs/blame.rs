@@ -15,6 +15,13 @@ pub fn run(args: &Blame, out: &mut Out) -> Result<()> {
     if args.functions {
         return functions(args, &record, out);
     }
+    if args.deferrals {
+        let all = analysis::deferrals(&record);
+        return out.text(&match out.json {
+            true => views::json::text(&views::json::deferrals(&all, args.top)),
+            false => views::terminal::deferrals(&all, args.top, &out.style),
+        });
+    }
     let phases = analysis::phases_with(&record, &args.inputs.reading.options());
     let blame = analysis::blame_with(&record, &phases, args.kind.map(kind), args.top);
     let text = if out.json {
