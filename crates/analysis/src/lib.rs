@@ -12,6 +12,7 @@ mod compare;
 mod effect;
 mod experiment;
 mod findings;
+mod io;
 mod ledger;
 mod phases;
 mod place;
@@ -30,6 +31,10 @@ pub use compare::{
 pub use effect::{Effect, Verdict, effect, median, range};
 pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
 pub use findings::{Evidence, Finding, findings, findings_for};
+pub use io::{
+    Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, ProcessOf,
+    Sequence, io, io_requests,
+};
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,

@@ -52,6 +52,11 @@ pub enum Verb {
     /// What took longest
     #[command(after_help = "Example:\n  $ firstlight blame --kind initcall --top 20 dmesg.txt")]
     Blame(Blame),
+    /// What was asked of block devices, by whom, and how long it took
+    #[command(
+        after_help = "Example:\n  $ blktrace -d /dev/sda -w 30\n  $ firstlight io sda.blktrace.*"
+    )]
+    Io(Io),
     /// What changed between two boots, item by item
     #[command(after_help = "Example:\n  $ firstlight diff before.tar.zst after.tar.zst")]
     Diff(Diff),
@@ -130,6 +135,23 @@ pub struct Blame {
     )]
     pub top: usize,
     /// Print CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Io {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// How many processes and files the screen shows; 0 for all [default: 10]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10,
+        hide_default_value = true
+    )]
+    pub top: usize,
+    /// Print every request as CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
 }

@@ -179,9 +179,11 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, other: Self) {
-        self.count = self.count.saturating_add(other.count);
-        self.bytes = self.bytes.saturating_add(other.bytes);
+    fn and(self, other: Self) -> Self {
+        Self {
+            count: self.count.saturating_add(other.count),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
     }
 }
 
@@ -202,12 +204,16 @@ pub struct RequestEvents {
 }
 
 impl RequestEvents {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.queued.add(other.queued);
-        self.merged.add(other.merged);
-        self.issued.add(other.issued);
-        self.requeued.add(other.requeued);
-        self.completed.add(other.completed);
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: &Self) -> Self {
+        Self {
+            queued: self.queued.and(other.queued),
+            merged: self.merged.and(other.merged),
+            issued: self.issued.and(other.issued),
+            requeued: self.requeued.and(other.requeued),
+            completed: self.completed.and(other.completed),
+        }
     }
 }
 

@@ -114,7 +114,8 @@ impl Recorder {
     pub fn request_events(&mut self, device: Device, operation: Operation, events: &RequestEvents) {
         if *events != RequestEvents::default() {
             let all = &mut self.tables.request_events;
-            all.entry((device, operation)).or_default().add(events);
+            let sums = all.entry((device, operation)).or_default();
+            *sums = sums.and(events);
         }
     }
 

@@ -5,12 +5,17 @@
 mod blame;
 mod diff;
 mod doctor;
+mod io;
 mod lab;
 mod show;
 
 pub use blame::{Blame, BlameRow, blame};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
+pub use io::{
+    Io, IoDepth, IoDevice, IoEvents, IoFile, IoLatency, IoOperation, IoProcess, IoSequence,
+    IoStretch, io,
+};
 pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
 pub use show::{
     Show, ShowEvidence, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote, ShowPhase,

@@ -1,0 +1,100 @@
+//! Requests over time.
+
+use super::depth::steps;
+use super::rounded;
+use record::{Nanos, Operation, Request};
+
+/// A part of the time from the first request to the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IoStretch {
+    /// When it begins.
+    pub start: Nanos,
+    /// When it ends.
+    pub end: Nanos,
+    /// How many requests ended in it (or, if that was not seen, began).
+    pub requests: u64,
+    /// What they moved to memory, in bytes.
+    pub read_bytes: u64,
+    /// What they moved to the device, in bytes.
+    pub write_bytes: u64,
+    /// From the first issue to completion, their mean.
+    pub service_mean: Option<Nanos>,
+    /// The longest.
+    pub service_max: Option<Nanos>,
+    /// How many requests the devices had, on average over all of it.
+    pub depth: f64,
+    /// How long they had at least one.
+    pub busy: Nanos,
+}
+
+/// The time from the first request to the last in `count` parts.
+pub(super) fn stretches(requests: &[Request], count: usize) -> Vec<IoStretch> {
+    let first = requests.iter().filter_map(Request::first).min();
+    let last_of = |r: &Request| r.completed.or(r.reissued).max(r.first());
+    let last = requests.iter().filter_map(last_of).max();
+    let (Some(first), Some(last), true) = (first, last, count > 0) else {
+        return Vec::new();
+    };
+    let length = i128::from((last - first).get());
+    let into = |i: usize| length * i128::try_from(i).unwrap_or(0) / count as i128;
+    let edges: Vec<Nanos> = (0..=count)
+        .map(|i| first + Nanos(i64::try_from(into(i)).unwrap_or(i64::MAX)))
+        .collect();
+    let starts = edges.get(1..count).unwrap_or_default();
+    let part = |at: Nanos| starts.partition_point(|s| *s <= at);
+    let mut all: Vec<IoStretch> = edges
+        .iter()
+        .zip(edges.iter().skip(1))
+        .map(|(&start, &end)| IoStretch {
+            start,
+            end,
+            ..IoStretch::default()
+        })
+        .collect();
+    let mut sums = vec![(0_i64, 0_i64); count];
+    for r in requests {
+        let Some(at) = r.completed.or(r.first()) else {
+            continue;
+        };
+        let place = part(at);
+        let (Some(s), Some(sum)) = (all.get_mut(place), sums.get_mut(place)) else {
+            continue;
+        };
+        s.requests += 1;
+        match r.operation {
+            Operation::Read => s.read_bytes = s.read_bytes.saturating_add(r.bytes),
+            Operation::Write => s.write_bytes = s.write_bytes.saturating_add(r.bytes),
+            Operation::Discard | Operation::Flush | Operation::Other => {}
+        }
+        if let Some(service) = r.service() {
+            sum.0 = sum.0.saturating_add(service.get());
+            sum.1 += 1;
+            s.service_max = s.service_max.max(Some(service));
+        }
+    }
+    for (s, (sum, count)) in all.iter_mut().zip(sums) {
+        s.service_mean = (count > 0).then(|| Nanos(rounded(sum, count)));
+    }
+    for step in steps(requests) {
+        let mut place = part(step.from);
+        let mut from = step.from;
+        while from < step.to {
+            let Some(s) = all.get_mut(place) else { break };
+            let to = if place + 1 == count {
+                step.to
+            } else {
+                s.end.min(step.to)
+            };
+            if step.depth > 0 {
+                s.busy = s.busy + (to - from);
+                s.depth += (to - from).get() as f64 * step.depth as f64;
+            }
+            from = to;
+            place += 1;
+        }
+    }
+    for s in &mut all {
+        s.depth /= ((s.end - s.start).get() as f64).max(1.0);
+    }
+    all
+}
