@@ -115,6 +115,9 @@ impl Request {
 }
 
 impl Row for Request {
+    /// They are large: so many take 150 MB.
+    const MOST: usize = 1_000_000;
+
     fn map_times(&mut self, to: &dyn Fn(ClockId, Nanos) -> Nanos) {
         for t in [
             &mut self.queued,

@@ -1,6 +1,6 @@
-//! How many requests a device had at a time.
+//! How many requests devices had at a time.
 
-use record::{Nanos, Request};
+use record::Nanos;
 
 /// How many requests were with their devices at a time: issued, not completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,16 +14,14 @@ pub struct Depth {
 }
 
 impl Depth {
-    pub(super) fn of(requests: &[Request]) -> Self {
+    pub(super) fn of(changes: &Changes) -> Self {
         let mut depth = Self::default();
         let mut weighted = 0_i128;
-        for step in steps(requests) {
+        for step in changes.steps() {
             let length = step.to - step.from;
             depth.max = depth.max.max(step.depth);
-            if step.depth > 0 {
-                depth.busy = depth.busy + length;
-                weighted += i128::from(length.get()) * i128::from(step.depth);
-            }
+            depth.busy = depth.busy + length;
+            weighted += i128::from(length.get()) * i128::from(step.depth);
         }
         if depth.busy > Nanos::ZERO {
             depth.mean = weighted as f64 / depth.busy.get() as f64;
@@ -32,7 +30,16 @@ impl Depth {
     }
 }
 
-/// A stretch of time in which the depth did not change.
+/// When requests came to their devices, and when they left, in order.
+///
+/// Requests that were not seen to end do not count: there is no telling how
+/// long they lasted.
+pub(super) struct Changes {
+    came: Vec<i64>,
+    left: Vec<i64>,
+}
+
+/// A stretch of time in which so many requests, at least one, were there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) from: Nanos,
@@ -40,33 +47,40 @@ pub(super) struct Step {
     pub(super) depth: u64,
 }
 
-/// The depth over time. Requests that were not seen to end do not count: there
-/// is no telling how long they lasted.
-pub(super) fn steps(requests: &[Request]) -> Vec<Step> {
-    let mut changes: Vec<(Nanos, i32)> = Vec::with_capacity(requests.len() * 2);
-    for r in requests {
-        if let (Some(issued), Some(completed)) = (r.issued, r.completed)
-            && issued < completed
-        {
-            changes.extend([(issued, 1), (completed, -1)]);
-        }
+impl Changes {
+    pub(super) fn of(mut came: Vec<i64>, mut left: Vec<i64>) -> Self {
+        came.sort_unstable();
+        left.sort_unstable();
+        Self { came, left }
     }
-    changes.sort_unstable();
-    let mut steps = Vec::new();
-    let mut depth = 0_i64;
-    let mut from: Option<Nanos> = None;
-    for (at, change) in changes {
-        if let Some(from) = from
-            && from < at
-        {
-            steps.push(Step {
-                from,
-                to: at,
-                depth: u64::try_from(depth).unwrap_or(0),
-            });
-        }
-        depth += i64::from(change);
-        from = Some(at);
+
+    /// The stretches in order.
+    pub(super) fn steps(&self) -> impl Iterator<Item = Step> + '_ {
+        let (mut came, mut left) = (0, 0);
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            loop {
+                // Nobody leaves before he came: all have left when none is left.
+                let next_left = *self.left.get(left)?;
+                let at = self.came.get(came).map_or(next_left, |c| next_left.min(*c));
+                let depth = came.saturating_sub(left) as u64;
+                let step = Step {
+                    from: Nanos(from),
+                    to: Nanos(at),
+                    depth,
+                };
+                while self.left.get(left).is_some_and(|l| *l == at) {
+                    left += 1;
+                }
+                while self.came.get(came).is_some_and(|c| *c == at) {
+                    came += 1;
+                }
+                let is_stretch = depth > 0 && from < at;
+                from = at;
+                if is_stretch {
+                    return Some(step);
+                }
+            }
+        })
     }
-    steps
 }

@@ -2,6 +2,7 @@
 
 mod depth;
 mod files;
+mod gathered;
 mod latency;
 mod places;
 mod processes;
@@ -16,6 +17,8 @@ pub use timeline::IoStretch;
 
 use crate::ledger::{Ledger, ledger};
 use crate::place::Place;
+use depth::Changes;
+use gathered::Gathered;
 use record::{Clock, Device, Nanos, Operation, Record, Request, RequestEvents, RequestTotals};
 use std::collections::BTreeMap;
 
@@ -130,34 +133,41 @@ pub(crate) const fn carries_data(operation: Operation) -> bool {
 /// timeline.
 #[must_use]
 pub fn io(record: &Record, stretches: usize) -> Io {
-    let requests = record.requests();
-    let of_data = || requests.iter().filter(|r| carries_data(r.operation));
-    let (mut served, mut service, mut from_last) = (0_i64, Nanos::ZERO, Nanos::ZERO);
+    let mut all = Gathered::of(record.requests());
+    let (mut served, mut sum, mut sum_from_last) = (0_i64, Nanos::ZERO, Nanos::ZERO);
     for (operation, t) in record.request_totals() {
         if carries_data(operation) {
             served = served.saturating_add(i64::try_from(t.served).unwrap_or(i64::MAX));
-            service = service + t.service;
-            from_last = from_last + t.service_from_last;
+            sum = sum + t.service;
+            sum_from_last = sum_from_last + t.service_from_last;
         }
     }
     let mean = |sum: Nanos| (served > 0).then(|| Nanos(rounded(sum.get(), served)));
+    let operations = operations(record, &all);
+    let devices = devices(record, &all);
+    let mut service = all.service(|_, operation| carries_data(operation));
+    let requests = record.requests();
+    let changes = Changes::of(all.came, all.left);
+    let timeline = all.span.map_or_else(Vec::new, |span| {
+        timeline::stretches(span, requests, &changes, stretches)
+    });
     Io {
         clock: record.clock().cloned(),
         zero: record.zero().to_owned(),
         requests: record.request_totals().map(|t| t.1.requests).sum(),
         kept: requests.len() as u64,
-        operations: operations(record),
-        devices: devices(record),
-        service: Latency::of(of_data().filter_map(Request::service)),
-        wait: Latency::of(of_data().filter_map(|r| Some(r.issued? - r.queued?))),
-        whole: Latency::of(of_data().filter_map(|r| Some(r.completed? - r.queued?))),
-        service_mean: mean(service),
-        service_mean_from_last: mean(from_last),
-        depth: Depth::of(requests),
+        operations,
+        devices,
+        service: Latency::of(&mut service),
+        wait: Latency::of(&mut all.wait),
+        whole: Latency::of(&mut all.whole),
+        service_mean: mean(sum),
+        service_mean_from_last: mean(sum_from_last),
+        depth: Depth::of(&changes),
         sequence: Sequence::of(requests),
-        timeline: timeline::stretches(requests, stretches),
-        process_of: ProcessOf::of(requests),
-        processes: processes::processes(record),
+        timeline,
+        process_of: all.processes.of(),
+        processes: all.processes.rows(record),
         files: files::files(record),
         ledger: ledger(record),
     }
@@ -181,53 +191,44 @@ pub(crate) fn rounded(sum: i64, count: i64) -> i64 {
     i64::try_from(quotient).unwrap_or(i64::MAX)
 }
 
-fn operations(record: &Record) -> Vec<IoOperation> {
+fn operations(record: &Record, all: &Gathered) -> Vec<IoOperation> {
     let totals: BTreeMap<Operation, RequestTotals> = record.request_totals().collect();
     let mut events: BTreeMap<Operation, RequestEvents> = BTreeMap::new();
     for (_, operation, e) in record.request_events() {
-        let all = events.entry(operation).or_default();
-        *all = all.and(e);
+        let sum = events.entry(operation).or_default();
+        *sum = sum.and(e);
     }
-    let one = |operation| {
-        let of = record.requests().iter();
-        let of = of.filter(|r| r.operation == operation);
-        IoOperation {
-            operation,
-            totals: totals.get(&operation).copied().unwrap_or_default(),
-            events: events.get(&operation).copied().unwrap_or_default(),
-            service: Latency::of(of.filter_map(Request::service)),
-        }
+    let one = |operation| IoOperation {
+        operation,
+        totals: totals.get(&operation).copied().unwrap_or_default(),
+        events: events.get(&operation).copied().unwrap_or_default(),
+        service: Latency::of(&mut all.service(|_, o| o == operation)),
     };
     let occurs = |o: &Operation| totals.contains_key(o) || events.contains_key(o);
-    let all = Operation::ALL.into_iter();
-    all.filter(occurs).map(one).collect()
+    let operations = Operation::ALL.into_iter();
+    operations.filter(occurs).map(one).collect()
 }
 
-fn devices(record: &Record) -> Vec<IoDevice> {
-    let mut requests: BTreeMap<Device, Vec<&Request>> = BTreeMap::new();
+fn devices(record: &Record, all: &Gathered) -> Vec<IoDevice> {
     let mut events: BTreeMap<Device, RequestEvents> = BTreeMap::new();
-    for request in record.requests() {
-        requests.entry(request.device).or_default().push(request);
-    }
     for (device, _, e) in record.request_events() {
-        let all = events.entry(device).or_default();
-        *all = all.and(e);
-        requests.entry(device).or_default();
+        let sum = events.entry(device).or_default();
+        *sum = sum.and(e);
     }
-    let bytes = |of: &[&Request], operation| {
-        let of = of.iter().filter(|r| r.operation == operation);
-        of.fold(0_u64, |sum, r| sum.saturating_add(r.bytes))
-    };
-    let one = |(device, of): (Device, Vec<&Request>)| IoDevice {
+    for (device, _) in all.kinds.keys() {
+        events.entry(*device).or_default();
+    }
+    let bytes = |device, operation| all.kinds.get(&(device, operation)).map_or(0, |k| k.bytes);
+    let one = |(device, events)| IoDevice {
         device,
-        requests: of.len() as u64,
-        read_bytes: bytes(&of, Operation::Read),
-        write_bytes: bytes(&of, Operation::Write),
-        service: {
-            let data = of.iter().filter(|r| carries_data(r.operation));
-            Latency::of(data.filter_map(|r| r.service()))
+        requests: {
+            let of = all.kinds.iter().filter(|((d, _), _)| *d == device);
+            of.map(|(_, k)| k.requests).sum()
         },
-        events: events.get(&device).copied().unwrap_or_default(),
+        read_bytes: bytes(device, Operation::Read),
+        write_bytes: bytes(device, Operation::Write),
+        service: Latency::of(&mut all.service(|d, o| d == device && carries_data(o))),
+        events,
     };
-    requests.into_iter().map(one).collect()
+    events.into_iter().map(one).collect()
 }

@@ -24,13 +24,14 @@ pub struct Sequence {
 
 impl Sequence {
     pub(super) fn of(requests: &[Request]) -> Self {
-        let time = |r: &Request| r.issued.or(r.queued).or(r.completed);
+        let time = |r: &Request| r.issued.or(r.first());
+        let with_data = |r: &&Request| carries_data(r.operation) && r.bytes > 0;
         let mut ordered: Vec<(Nanos, &Request)> = requests
             .iter()
-            .filter(|r| carries_data(r.operation) && r.bytes > 0)
+            .filter(with_data)
             .filter_map(|r| Some((time(r)?, r)))
             .collect();
-        ordered.sort_by_key(|(at, r)| (*at, r.origin));
+        ordered.sort_unstable_by_key(|(at, r)| (*at, r.origin, r.sector));
         let mut sequence = Self::default();
         let mut distances = Vec::new();
         let mut ends: BTreeMap<Device, u64> = BTreeMap::new();

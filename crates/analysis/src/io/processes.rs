@@ -26,15 +26,6 @@ impl ProcessOf {
             Self::Both => "both",
         }
     }
-
-    pub(super) fn of(requests: &[Request]) -> Self {
-        let queued = requests.iter().filter(|r| r.queued.is_some()).count();
-        match queued {
-            0 => Self::Issue,
-            n if n == requests.len() => Self::Queue,
-            _ => Self::Both,
-        }
-    }
 }
 
 /// What one process asked for.
@@ -63,39 +54,47 @@ pub struct IoProcess {
     pub first: Option<Nanos>,
 }
 
-/// Who asked, most bytes first.
-pub(super) fn processes(record: &Record) -> Vec<IoProcess> {
-    #[derive(Default)]
-    struct Sums {
-        served: i64,
-        row: Option<IoProcess>,
-    }
-    let mut all: BTreeMap<(Option<u32>, Option<NameId>), Sums> = BTreeMap::new();
-    for r in record.requests() {
-        let sums = all.entry((r.pid, r.task)).or_default();
-        let row = sums.row.get_or_insert_with(|| IoProcess {
-            name: r
-                .task
-                .map_or_else(String::new, |t| record.name(t).to_owned()),
-            pid: r.pid,
-            requests: 0,
-            reads: 0,
-            writes: 0,
-            read_bytes: 0,
-            write_bytes: 0,
-            service_mean: None,
-            service_sum: Nanos::ZERO,
-            first: r.first(),
-        });
-        row.requests += 1;
+/// Sums by process.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    all: BTreeMap<(Option<u32>, Option<NameId>), Sums>,
+    /// How many requests were seen to be queued, and how many were not.
+    queued: u64,
+    not_queued: u64,
+}
+
+#[derive(Debug, Default)]
+struct Sums {
+    requests: u64,
+    reads: u64,
+    writes: u64,
+    read_bytes: u64,
+    write_bytes: u64,
+    served: i64,
+    service: Nanos,
+    first: Option<Nanos>,
+}
+
+impl Processes {
+    pub(super) fn add(&mut self, r: &Request) {
+        match r.queued {
+            Some(_) => self.queued += 1,
+            None => self.not_queued += 1,
+        }
+        let sums = self.all.entry((r.pid, r.task)).or_default();
+        if sums.requests == 0 {
+            // Requests come in the order of their first times.
+            sums.first = r.first();
+        }
+        sums.requests += 1;
         match r.operation {
             Operation::Read => {
-                row.reads += 1;
-                row.read_bytes = row.read_bytes.saturating_add(r.bytes);
+                sums.reads += 1;
+                sums.read_bytes = sums.read_bytes.saturating_add(r.bytes);
             }
             Operation::Write => {
-                row.writes += 1;
-                row.write_bytes = row.write_bytes.saturating_add(r.bytes);
+                sums.writes += 1;
+                sums.write_bytes = sums.write_bytes.saturating_add(r.bytes);
             }
             Operation::Discard | Operation::Flush | Operation::Other => {}
         }
@@ -103,23 +102,39 @@ pub(super) fn processes(record: &Record) -> Vec<IoProcess> {
             && carries_data(r.operation)
         {
             sums.served += 1;
-            row.service_sum = row.service_sum + service;
+            sums.service = sums.service + service;
         }
     }
-    let mut rows: Vec<IoProcess> = all
-        .into_values()
-        .filter_map(|s| {
-            let mut row = s.row?;
-            let sum = row.service_sum.get();
-            row.service_mean = (s.served > 0).then(|| Nanos(rounded(sum, s.served)));
-            Some(row)
-        })
-        .collect();
-    let bytes = |p: &IoProcess| p.read_bytes.saturating_add(p.write_bytes);
-    rows.sort_by(|a, b| {
-        (bytes(b), b.requests)
-            .cmp(&(bytes(a), a.requests))
-            .then_with(|| (&a.name, a.pid).cmp(&(&b.name, b.pid)))
-    });
-    rows
+
+    pub(super) fn of(&self) -> ProcessOf {
+        match (self.queued, self.not_queued) {
+            (0, _) => ProcessOf::Issue,
+            (_, 0) => ProcessOf::Queue,
+            _ => ProcessOf::Both,
+        }
+    }
+
+    /// Who asked, most bytes first.
+    pub(super) fn rows(self, record: &Record) -> Vec<IoProcess> {
+        let row = |((pid, task), s): ((Option<u32>, Option<NameId>), Sums)| IoProcess {
+            name: task.map_or_else(String::new, |t| record.name(t).to_owned()),
+            pid,
+            requests: s.requests,
+            reads: s.reads,
+            writes: s.writes,
+            read_bytes: s.read_bytes,
+            write_bytes: s.write_bytes,
+            service_mean: (s.served > 0).then(|| Nanos(rounded(s.service.get(), s.served))),
+            service_sum: s.service,
+            first: s.first,
+        };
+        let mut rows: Vec<IoProcess> = self.all.into_iter().map(row).collect();
+        let bytes = |p: &IoProcess| p.read_bytes.saturating_add(p.write_bytes);
+        rows.sort_by(|a, b| {
+            (bytes(b), b.requests)
+                .cmp(&(bytes(a), a.requests))
+                .then_with(|| (&a.name, a.pid).cmp(&(&b.name, b.pid)))
+        });
+        rows
+    }
 }

@@ -1,6 +1,6 @@
 //! Requests over time.
 
-use super::depth::steps;
+use super::depth::Changes;
 use super::rounded;
 use record::{Nanos, Operation, Request};
 
@@ -28,20 +28,27 @@ pub struct IoStretch {
 }
 
 /// The time from the first request to the last in `count` parts.
-pub(super) fn stretches(requests: &[Request], count: usize) -> Vec<IoStretch> {
-    let first = requests.iter().filter_map(Request::first).min();
-    let last_of = |r: &Request| r.completed.or(r.reissued).max(r.first());
-    let last = requests.iter().filter_map(last_of).max();
-    let (Some(first), Some(last), true) = (first, last, count > 0) else {
+pub(super) fn stretches(
+    (first, last): (Nanos, Nanos),
+    requests: &[Request],
+    changes: &Changes,
+    count: usize,
+) -> Vec<IoStretch> {
+    if count == 0 {
         return Vec::new();
-    };
+    }
     let length = i128::from((last - first).get());
     let into = |i: usize| length * i128::try_from(i).unwrap_or(0) / count as i128;
     let edges: Vec<Nanos> = (0..=count)
         .map(|i| first + Nanos(i64::try_from(into(i)).unwrap_or(i64::MAX)))
         .collect();
-    let starts = edges.get(1..count).unwrap_or_default();
-    let part = |at: Nanos| starts.partition_point(|s| *s <= at);
+    // The last edge at or before a time: edge i is length * i / count, rounded
+    // down, so i is less than count * (time + 1) / length.
+    let part = |at: Nanos| {
+        let into = i128::from((at - first).get()).saturating_add(1);
+        let above = (into * count as i128 + length - 1) / length.max(1);
+        usize::try_from(above - 1).map_or(0, |i| i.min(count - 1))
+    };
     let mut all: Vec<IoStretch> = edges
         .iter()
         .zip(edges.iter().skip(1))
@@ -75,7 +82,7 @@ pub(super) fn stretches(requests: &[Request], count: usize) -> Vec<IoStretch> {
     for (s, (sum, count)) in all.iter_mut().zip(sums) {
         s.service_mean = (count > 0).then(|| Nanos(rounded(sum, count)));
     }
-    for step in steps(requests) {
+    for step in changes.steps() {
         let mut place = part(step.from);
         let mut from = step.from;
         while from < step.to {
@@ -85,10 +92,8 @@ pub(super) fn stretches(requests: &[Request], count: usize) -> Vec<IoStretch> {
             } else {
                 s.end.min(step.to)
             };
-            if step.depth > 0 {
-                s.busy = s.busy + (to - from);
-                s.depth += (to - from).get() as f64 * step.depth as f64;
-            }
+            s.busy = s.busy + (to - from);
+            s.depth += (to - from).get() as f64 * step.depth as f64;
             from = to;
             place += 1;
         }

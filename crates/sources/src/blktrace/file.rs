@@ -19,6 +19,9 @@ pub(super) struct Records<'a> {
     at: usize,
     /// The byte order of the first record: a file is of one machine.
     order: Option<Order>,
+    /// How the last record began. The next one does so, too, in all files but
+    /// damaged ones.
+    same: Option<([u8; 4], Order, Version)>,
 }
 
 impl<'a> Records<'a> {
@@ -27,6 +30,7 @@ impl<'a> Records<'a> {
             bytes,
             at: 0,
             order: None,
+            same: None,
         }
     }
 
@@ -38,7 +42,13 @@ impl<'a> Records<'a> {
     /// What begins at `at`, in the byte order of the file.
     #[inline]
     fn begins(&self, at: usize) -> Begins {
-        match header::begins(self.from(at)) {
+        let bytes = self.from(at);
+        if let Some((magic, order, version)) = self.same
+            && header::magic(bytes) == Some(magic)
+        {
+            return Begins::Record(order, version);
+        }
+        match header::begins(bytes) {
             Begins::Record(order, _) if self.order.is_some_and(|o| o != order) => Begins::Nothing,
             begins => begins,
         }
@@ -77,6 +87,7 @@ impl<'a> Records<'a> {
     ) -> Option<Placed<'a>> {
         self.order = Some(order);
         let at = self.at;
+        self.same = header::magic(self.from(at)).map(|m| (m, order, version));
         let offset = at as u64;
         let (header, next) = match header::read(self.from(at), order, version) {
             Ok((header, length)) => (header, at + length),

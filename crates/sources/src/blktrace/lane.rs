@@ -24,18 +24,27 @@ const MOST_PROCESSORS: usize = 1 << 16;
 /// Past this, a number is damaged, and does not say how many are missing.
 const LARGEST_GAP: u32 = 1 << 24;
 
+/// How many events are read ahead at a time: few enough to stay in a cache.
+const READ_AHEAD: usize = 128;
+
 /// A file of a trace as a stream of events.
 #[derive(Debug)]
 pub(super) struct Lane<'a> {
     pub source: SourceId,
     pub balance: Balance,
     records: Records<'a>,
-    steps: Steps<'a>,
+    /// The time of the event before the last one that was read.
+    in_step: u64,
+    /// The last event that was read, which waits for the next one.
+    behind: Option<Placed<'a>>,
     numbers: Numbers,
     /// Of a file that mixes processors: events to be sorted.
     held: Option<BinaryHeap<Reverse<Held<'a>>>>,
     /// All of the file is read.
     ended: bool,
+    /// The events that come next, from `next` on.
+    ahead: Vec<Placed<'a>>,
+    next: usize,
 }
 
 /// An event in the order of time, and of reading where times are equal.
@@ -71,42 +80,107 @@ impl<'a> Lane<'a> {
             source,
             balance: Balance::new(source),
             records: Records::new(bytes),
-            steps: Steps::default(),
+            in_step: 0,
+            behind: None,
             numbers: Numbers::default(),
             held: mixes_processors(bytes, source).then(BinaryHeap::new),
             ended: false,
+            ahead: Vec::with_capacity(READ_AHEAD + 1),
+            next: 0,
         }
     }
 
-    /// The next event. Notices on the way go to `notices`.
+    /// The time of the next event.
     #[inline]
-    pub(super) fn next(
+    pub(super) fn time(&self) -> Option<u64> {
+        self.ahead.get(self.next).map(|e| e.header.time())
+    }
+
+    /// The next event. It is not read yet at the beginning, and after
+    /// [`Self::advance`] gave `None`.
+    #[inline]
+    pub(super) fn event(&self) -> Option<&Placed<'a>> {
+        self.ahead.get(self.next)
+    }
+
+    /// Goes on to the event behind the next one, and gives its time.
+    #[inline]
+    pub(super) fn advance(
         &mut self,
         notices: &mut Notices,
         recorder: &mut Recorder,
-    ) -> Option<Placed<'a>> {
-        if self.held.is_none() {
-            return self.next_in_file(notices, recorder);
+    ) -> Option<u64> {
+        self.next += 1;
+        if self.next >= self.ahead.len() {
+            self.fill(notices, recorder);
         }
+        self.time()
+    }
+
+    /// Reads ahead. Notices on the way are taken.
+    pub(super) fn fill(&mut self, notices: &mut Notices, recorder: &mut Recorder) {
+        self.next = 0;
+        self.ahead.clear();
+        if self.held.is_some() {
+            self.fill_sorted(notices, recorder);
+            return;
+        }
+        self.ahead.extend(self.behind.take());
+        while self.ahead.len() <= READ_AHEAD {
+            let Some(event) = self.read(notices, recorder) else {
+                return;
+            };
+            self.drop_out_of_step(event.header.time());
+            self.ahead.push(event);
+        }
+        // Whether the last one is in step, the next one will tell.
+        self.behind = self.ahead.pop();
+    }
+
+    /// Drops the last event if its time does not lie between its neighbours':
+    /// a processor's clock never steps back, so it is damaged. Where the next
+    /// one steps back behind both, the whole trace does.
+    #[inline]
+    fn drop_out_of_step(&mut self, next: u64) {
+        let Some(last) = self.ahead.last() else {
+            return;
+        };
+        let (at, offset) = (last.header.time(), last.offset);
+        let fits = at >= self.in_step && at <= next;
+        if fits || next < self.in_step {
+            self.in_step = at;
+            return;
+        }
+        self.ahead.pop();
+        self.balance
+            .skipped(offset, &OUT_OF_STEP, || format!("at {at} ns"));
+    }
+
+    /// Reads ahead in a file that mixes processors.
+    fn fill_sorted(&mut self, notices: &mut Notices, recorder: &mut Recorder) {
+        while self.ahead.len() < READ_AHEAD {
+            self.hold_back(notices, recorder);
+            let first = self.held.as_mut().and_then(BinaryHeap::pop);
+            let Some(Reverse(first)) = first else { break };
+            self.ahead.push(first.event);
+        }
+    }
+
+    /// Holds back as many events as may be.
+    fn hold_back(&mut self, notices: &mut Notices, recorder: &mut Recorder) {
         while !self.ended && self.held.as_ref().is_some_and(|h| h.len() < HELD_BACK) {
-            match self.next_in_file(notices, recorder) {
-                Some(event) => {
-                    let key = (event.header.time, event.offset);
-                    if let Some(held) = &mut self.held {
-                        held.push(Reverse(Held { key, event }));
-                    }
-                }
-                None => self.ended = true,
+            let event = self.read(notices, recorder);
+            self.ended = event.is_none();
+            if let (Some(event), Some(held)) = (event, &mut self.held) {
+                let key = (event.header.time(), event.offset);
+                held.push(Reverse(Held { key, event }));
             }
         }
-        self.held.as_mut()?.pop().map(|h| h.0.event)
     }
 
-    fn next_in_file(
-        &mut self,
-        notices: &mut Notices,
-        recorder: &mut Recorder,
-    ) -> Option<Placed<'a>> {
+    /// The next event as the file has them.
+    #[inline]
+    fn read(&mut self, notices: &mut Notices, recorder: &mut Recorder) -> Option<Placed<'a>> {
         while let Some(placed) = self.records.next(&mut self.balance) {
             if placed.header.is_notice() {
                 notices.take(&placed, self.source, &mut self.balance, recorder);
@@ -117,14 +191,9 @@ impl<'a> Lane<'a> {
                 offset: placed.offset,
             };
             self.numbers.follow(&placed, origin, recorder);
-            if self.held.is_some() {
-                return Some(placed);
-            }
-            if let Some(event) = self.steps.step(placed, &mut self.balance) {
-                return Some(event);
-            }
+            return Some(placed);
         }
-        self.steps.held.take()
+        None
     }
 }
 
@@ -138,37 +207,12 @@ fn mixes_processors(bytes: &[u8], source: SourceId) -> bool {
             return false;
         };
         if !placed.header.is_notice()
-            && *first.get_or_insert(placed.header.cpu) != placed.header.cpu
+            && *first.get_or_insert(placed.header.cpu()) != placed.header.cpu()
         {
             return true;
         }
     }
     false
-}
-
-/// Follows the times of a processor, which never step back, one event behind:
-/// an event whose time does not lie between its neighbours' is damaged.
-#[derive(Debug, Default)]
-struct Steps<'a> {
-    before: u64,
-    held: Option<Placed<'a>>,
-}
-
-impl<'a> Steps<'a> {
-    /// Takes an event, and gives the one before it.
-    #[inline]
-    fn step(&mut self, event: Placed<'a>, balance: &mut Balance) -> Option<Placed<'a>> {
-        let held = self.held.replace(event)?;
-        let (at, next) = (held.header.time, event.header.time);
-        let fits = at >= self.before && at <= next;
-        // Where the next one steps back behind both, the whole trace does.
-        if !fits && next >= self.before {
-            balance.skipped(held.offset, &OUT_OF_STEP, || format!("at {at} ns"));
-            return None;
-        }
-        self.before = at;
-        Some(held)
-    }
 }
 
 /// Follows the numbers of each processor's events.
@@ -190,26 +234,30 @@ impl Numbers {
     #[inline]
     fn follow(&mut self, event: &Placed<'_>, origin: Origin, recorder: &mut Recorder) {
         let header = &event.header;
-        let processor = (header.device(), header.cpu);
+        let processor = (header.device(), header.cpu());
         if processor != self.current {
             self.change_to(processor);
         }
         let last = replace(
             &mut self.last,
             Last {
-                number: header.sequence,
-                time: header.time,
+                number: header.sequence(),
+                time: header.time(),
             },
         );
         let expected = last.number.wrapping_add(1);
-        if header.sequence != expected {
-            let missing = header.sequence.wrapping_sub(expected);
+        if header.sequence() != expected {
+            let missing = header.sequence().wrapping_sub(expected);
             self.gap(last.number, missing, origin, recorder);
         }
-        if header.time < last.time {
+        if header.time() < last.time {
             recorder.note(origin, &STEPS_BACK, || {
-                let cpu = header.cpu;
-                format!("processor {cpu}, from {} to {} ns", last.time, header.time)
+                let cpu = header.cpu();
+                format!(
+                    "processor {cpu}, from {} to {} ns",
+                    last.time,
+                    header.time()
+                )
             });
         }
     }

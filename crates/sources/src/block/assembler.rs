@@ -79,13 +79,17 @@ impl Assembler {
             Action::Unknown => return Some(&UNKNOWN),
             _ => {}
         }
-        let mut event = *event;
         let operation = event.asks.operation(event.bytes);
-        if operation == Operation::Flush {
-            // A flush is of the whole device. Events give it the sector 0, or
-            // the largest one.
-            event.sector = 0;
-        }
+        // A flush is of the whole device. Events give it the sector 0, or the
+        // largest one.
+        let flush = Event {
+            sector: 0,
+            ..*event
+        };
+        let event = match operation {
+            Operation::Flush => &flush,
+            _ => event,
+        };
         let Some(of_device) = self.of_device(event.device) else {
             return Some(&TOO_MANY_DEVICES);
         };
@@ -112,16 +116,16 @@ impl Assembler {
             _ => {}
         }
         match event.action {
-            Action::Queue => self.queue(&event, recorder),
-            Action::BackMerge => self.back_merge(&event, recorder),
-            Action::FrontMerge => self.front_merge(&event, recorder),
-            Action::Split { at } => self.split(&event, at, recorder),
+            Action::Queue => self.queue(event, recorder),
+            Action::BackMerge => self.back_merge(event, recorder),
+            Action::FrontMerge => self.front_merge(event, recorder),
+            Action::Split { at } => self.split(event, at, recorder),
             Action::Insert => {
-                self.request(&event, operation, recorder);
+                self.request(event, operation, recorder);
             }
-            Action::Issue => self.issue(&event, operation, recorder),
-            Action::Requeue => self.requeue(&event, operation, recorder),
-            Action::Complete => return self.complete(&event, operation, recorder),
+            Action::Issue => self.issue(event, operation, recorder),
+            Action::Requeue => self.requeue(event, operation, recorder),
+            Action::Complete => return self.complete(event, operation, recorder),
             _ => {}
         }
         None
