@@ -45,8 +45,14 @@ pub(super) fn stretches(
     // The last edge at or before a time: edge i is length * i / count, rounded
     // down, so i is less than count * (time + 1) / length.
     let part = |at: Nanos| {
-        let into = i128::from((at - first).get()).saturating_add(1);
-        let above = (into * count as i128 + length - 1) / length.max(1);
+        let into = (at - first).get().saturating_add(1);
+        let scaled = u64::try_from(into)
+            .ok()
+            .and_then(|t| t.checked_mul(count as u64));
+        let above = match (scaled, u64::try_from(length)) {
+            (Some(scaled), Ok(length)) => i128::from(scaled.div_ceil(length.max(1))),
+            _ => (i128::from(into) * count as i128 + length - 1) / length.max(1),
+        };
         usize::try_from(above - 1).map_or(0, |i| i.min(count - 1))
     };
     let mut all: Vec<IoStretch> = edges
@@ -82,20 +88,21 @@ pub(super) fn stretches(
     for (s, (sum, count)) in all.iter_mut().zip(sums) {
         s.service_mean = (count > 0).then(|| Nanos(rounded(sum, count)));
     }
+    // Steps are in order: the place moves on with them.
+    let mut place = 0;
     for step in changes.steps() {
-        let mut place = part(step.from);
         let mut from = step.from;
         while from < step.to {
             let Some(s) = all.get_mut(place) else { break };
-            let to = if place + 1 == count {
-                step.to
-            } else {
-                s.end.min(step.to)
-            };
+            let is_last = place + 1 == count;
+            if s.end <= from && !is_last {
+                place += 1;
+                continue;
+            }
+            let to = if is_last { step.to } else { s.end.min(step.to) };
             s.busy = s.busy + (to - from);
             s.depth += (to - from).get() as f64 * step.depth as f64;
             from = to;
-            place += 1;
         }
     }
     for s in &mut all {

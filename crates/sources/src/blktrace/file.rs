@@ -40,15 +40,8 @@ impl<'a> Records<'a> {
     }
 
     /// What begins at `at`, in the byte order of the file.
-    #[inline]
     fn begins(&self, at: usize) -> Begins {
-        let bytes = self.from(at);
-        if let Some((magic, order, version)) = self.same
-            && header::magic(bytes) == Some(magic)
-        {
-            return Begins::Record(order, version);
-        }
-        match header::begins(bytes) {
+        match header::begins(self.from(at)) {
             Begins::Record(order, _) if self.order.is_some_and(|o| o != order) => Begins::Nothing,
             begins => begins,
         }
@@ -57,6 +50,24 @@ impl<'a> Records<'a> {
     /// The next record; what is passed over on the way is counted.
     #[inline]
     pub(super) fn next(&mut self, balance: &mut Balance) -> Option<Placed<'a>> {
+        // In a file that is whole, each record begins as the one before.
+        let bytes = self.from(self.at);
+        if let Some((magic, order, version)) = self.same
+            && header::magic(bytes) == Some(magic)
+            && let Ok((header, length)) = header::read(bytes, order, version)
+        {
+            let offset = self.at as u64;
+            let next = self.at + length;
+            if next == self.bytes.len() || header::magic(self.from(next)) == Some(magic) {
+                self.at = next;
+                return Some(Placed { header, offset });
+            }
+        }
+        self.next_slowly(balance)
+    }
+
+    #[cold]
+    fn next_slowly(&mut self, balance: &mut Balance) -> Option<Placed<'a>> {
         while self.at < self.bytes.len() {
             match self.begins(self.at) {
                 Begins::Record(order, version) => {
@@ -78,7 +89,6 @@ impl<'a> Records<'a> {
 
     /// Reads the record that begins here, and goes on behind it; `None` if it
     /// is torn or damaged.
-    #[inline]
     fn record(
         &mut self,
         order: Order,

@@ -251,6 +251,18 @@ impl<'a> Header<'a> {
         }
     }
 
+    /// The device and the processor, as they lie in the file.
+    #[inline]
+    pub(super) fn stream(&self) -> [u8; 8] {
+        let from = match self.version {
+            Version::V7 => self.head.get(36..),
+            Version::V8 => self.head.get(40..),
+        };
+        from.and_then(|b| b.first_chunk())
+            .copied()
+            .unwrap_or_default()
+    }
+
     /// The error as a negative number.
     #[inline]
     pub(super) fn error(&self) -> i32 {

@@ -1,11 +1,12 @@
 //! A stream of events in the order of their times: one file of a trace.
 
 use super::file::{Placed, Records};
+use super::header::Header;
 use super::notes::{EVENTS_MISSING, NUMBERS_RESTART, OUT_OF_STEP, STEPS_BACK};
 use super::notices::Notices;
 use crate::balance::Balance;
 use hashbrown::HashMap;
-use record::{Device, Origin, Recorder, SourceId};
+use record::{Origin, Recorder, SourceId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::mem::replace;
@@ -18,8 +19,8 @@ const LOOKED_AT: usize = 100_000;
 /// one: half a megabyte each unless it is told otherwise.
 const HELD_BACK: usize = 1 << 19;
 
-/// Of how many processors (of each device) the event numbers are followed.
-const MOST_PROCESSORS: usize = 1 << 16;
+/// Of how many processors, for each device, the event numbers are followed.
+const MOST_STREAMS: usize = 1 << 16;
 
 /// Past this, a number is damaged, and does not say how many are missing.
 const LARGEST_GAP: u32 = 1 << 24;
@@ -190,7 +191,7 @@ impl<'a> Lane<'a> {
                 source: self.source,
                 offset: placed.offset,
             };
-            self.numbers.follow(&placed, origin, recorder);
+            self.numbers.follow(&placed.header, origin, recorder);
             return Some(placed);
         }
         None
@@ -218,8 +219,9 @@ fn mixes_processors(bytes: &[u8], source: SourceId) -> bool {
 /// Follows the numbers of each processor's events.
 #[derive(Debug, Default)]
 struct Numbers {
-    processors: HashMap<(Device, u32), Last>,
-    current: (Device, u32),
+    /// By device and processor, as they lie in the file.
+    streams: HashMap<[u8; 8], Last>,
+    current: [u8; 8],
     last: Last,
 }
 
@@ -232,43 +234,36 @@ struct Last {
 
 impl Numbers {
     #[inline]
-    fn follow(&mut self, event: &Placed<'_>, origin: Origin, recorder: &mut Recorder) {
-        let header = &event.header;
-        let processor = (header.device(), header.cpu());
-        if processor != self.current {
-            self.change_to(processor);
+    fn follow(&mut self, header: &Header<'_>, origin: Origin, recorder: &mut Recorder) {
+        let stream = header.stream();
+        if stream != self.current {
+            self.change_to(stream);
         }
-        let last = replace(
-            &mut self.last,
-            Last {
-                number: header.sequence(),
-                time: header.time(),
-            },
-        );
+        let next = Last {
+            number: header.sequence(),
+            time: header.time(),
+        };
+        let last = replace(&mut self.last, next);
         let expected = last.number.wrapping_add(1);
-        if header.sequence() != expected {
-            let missing = header.sequence().wrapping_sub(expected);
+        if next.number != expected {
+            let missing = next.number.wrapping_sub(expected);
             self.gap(last.number, missing, origin, recorder);
         }
-        if header.time() < last.time {
+        if next.time < last.time {
             recorder.note(origin, &STEPS_BACK, || {
                 let cpu = header.cpu();
-                format!(
-                    "processor {cpu}, from {} to {} ns",
-                    last.time,
-                    header.time()
-                )
+                format!("processor {cpu}, from {} to {} ns", last.time, next.time)
             });
         }
     }
 
     #[cold]
-    fn change_to(&mut self, processor: (Device, u32)) {
-        if self.processors.len() < MOST_PROCESSORS {
-            self.processors.insert(self.current, self.last);
+    fn change_to(&mut self, stream: [u8; 8]) {
+        if self.streams.len() < MOST_STREAMS {
+            self.streams.insert(self.current, self.last);
         }
-        self.last = self.processors.get(&processor).copied().unwrap_or_default();
-        self.current = processor;
+        self.last = self.streams.get(&stream).copied().unwrap_or_default();
+        self.current = stream;
     }
 
     #[cold]

@@ -134,16 +134,29 @@ fn take(
         return;
     };
     let header = &placed.header;
+    let action = header.action();
+    if let Some(kind) = action.passed_over() {
+        lane.balance.skipped(placed.offset, kind, || match action {
+            Action::Remap { from } => format!("{from} to {}", header.device()),
+            Action::Unknown => format!("action 0x{:x}", header.code()),
+            _ => String::new(),
+        });
+        return;
+    }
     let event = Event {
         at: nanoseconds(header.time()),
-        action: header.action(),
+        action,
         device: header.device(),
         sector: header.sector(),
         bytes: header.bytes().into(),
         asks: header.asks(),
         error: header.error(),
         pid: Some(header.pid()),
-        task: notices.name(header.pid()),
+        task: match action {
+            // Whoever was interrupted did not ask.
+            Action::Complete => None,
+            _ => notices.name(header.pid()),
+        },
         origin: Origin {
             source: lane.source,
             offset: placed.offset,
@@ -151,13 +164,7 @@ fn take(
     };
     match assembler.event(&event, recorder) {
         None => lane.balance.took(),
-        Some(kind) => lane
-            .balance
-            .skipped(placed.offset, kind, || match event.action {
-                Action::Remap { from } => format!("{from} to {}", event.device),
-                Action::Unknown => format!("action 0x{:x}", header.code()),
-                _ => String::new(),
-            }),
+        Some(kind) => lane.balance.skipped(placed.offset, kind, String::new),
     }
 }
 

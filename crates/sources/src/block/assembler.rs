@@ -1,8 +1,8 @@
 //! From events to requests.
 
 use super::notes::{
-    BOUNCE, COMPLETED_ONLY, DRIVER, FLUSH_ENDED, GET_REQUEST, ISSUED_AGAIN, NEVER_COMPLETED, PLUG,
-    REMAP, REQUEUED, TIME_DISORDER, TOO_MANY_DEVICES, TOO_MANY_OPEN, UNKNOWN,
+    COMPLETED_ONLY, FLUSH_ENDED, ISSUED_AGAIN, NEVER_COMPLETED, REQUEUED, TIME_DISORDER,
+    TOO_MANY_DEVICES, TOO_MANY_OPEN,
 };
 use super::open::{Open, OpenRequests, SECTOR_BYTES, Slot};
 use super::{Action, Event};
@@ -70,14 +70,8 @@ impl Assembler {
             recorder.note(event.origin, &TIME_DISORDER, String::new);
         }
         self.last_at = self.last_at.max(event.at);
-        match event.action {
-            Action::Plug => return Some(&PLUG),
-            Action::GetRequest => return Some(&GET_REQUEST),
-            Action::Bounce => return Some(&BOUNCE),
-            Action::Remap { .. } => return Some(&REMAP),
-            Action::Driver => return Some(&DRIVER),
-            Action::Unknown => return Some(&UNKNOWN),
-            _ => {}
+        if let Some(kind) = event.action.passed_over() {
+            return Some(kind);
         }
         let operation = event.asks.operation(event.bytes);
         // A flush is of the whole device. Events give it the sector 0, or the
