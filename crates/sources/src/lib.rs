@@ -4,6 +4,7 @@
 //! every line or packet becomes an event, or is counted in a note.
 
 mod balance;
+pub mod blkparse;
 pub mod blktrace;
 mod block;
 mod blocks;
@@ -69,6 +70,7 @@ pub trait Source: Sync {
 /// Every format, most particular first: the whole plug-in system.
 pub static SOURCES: &[&dyn Source] = &[
     &blktrace::Blktrace,
+    &blkparse::Blkparse,
     &systemd::Show,
     &systemd::Plot,
     &systemd::Analyze,
