@@ -33,7 +33,7 @@ pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResul
 pub use findings::{Evidence, Finding, findings, findings_for};
 pub use io::{
     Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, ProcessOf,
-    Sequence, io, io_requests,
+    Seek, SeekDevice, SeekPoint, Sequence, io, io_requests, seek,
 };
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use phases::{

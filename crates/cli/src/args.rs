@@ -154,6 +154,9 @@ pub struct Io {
     /// Print every request as CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
+    /// Write a picture, too: where on the device, when, and how long it took
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub svg: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -48,6 +48,12 @@ pub trait Source: Sync {
     /// Whether the first bytes (at most [`SNIFF_BYTES`]) look like this format.
     fn sniff(&self, head: &[u8]) -> Sniff;
 
+    /// Whether an empty file of this name is a part of this format: of
+    /// parts, some may hold nothing.
+    fn may_be_empty(&self, _name: &str) -> bool {
+        false
+    }
+
     /// Reads all of `input`. Afterwards every line or packet of it was either
     /// [taken](Recorder::took) or [skipped](Recorder::skipped).
     fn read(&self, input: Input<'_>, recorder: &mut Recorder);

@@ -6,6 +6,7 @@ mod gathered;
 mod latency;
 mod places;
 mod processes;
+mod seek;
 mod timeline;
 
 pub use depth::Depth;
@@ -13,6 +14,7 @@ pub use files::IoFile;
 pub use latency::Latency;
 pub use places::Sequence;
 pub use processes::{IoProcess, ProcessOf};
+pub use seek::{Seek, SeekDevice, SeekPoint, seek};
 pub use timeline::IoStretch;
 
 use crate::ledger::{Ledger, ledger};

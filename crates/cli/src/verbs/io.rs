@@ -1,16 +1,30 @@
 //! `firstlight io`: what was asked of block devices.
 
 use crate::args::Io;
+use crate::file;
 use crate::input;
 use crate::out::Out;
 use anyhow::Result;
+use std::io::Write;
 
-/// How many parts the timeline of `--json` has.
+/// How many parts the timeline has in `--json`, and on the screen.
 const STRETCHES: usize = 100;
+const ROWS: usize = 20;
 
 pub fn run(args: &Io, out: &mut Out) -> Result<()> {
     let record = input::boot(&args.inputs.inputs, &args.inputs.reading)?;
-    let io = analysis::io(&record, STRETCHES);
-    let text = views::json::text(&views::json::io(&io));
+    if let Some(path) = &args.svg {
+        let titles = args.inputs.inputs.iter().map(|p| p.display().to_string());
+        let title = titles.collect::<Vec<_>>().join(", ");
+        let picture = views::export::seek(analysis::seek(&record).as_ref(), &title);
+        file::write_whole(path, |f| Ok(f.write_all(picture.as_bytes())?))?;
+    }
+    let text = if args.csv {
+        views::csv::requests(analysis::io_requests(&record))
+    } else if out.json {
+        views::json::text(&views::json::io(&analysis::io(&record, STRETCHES)))
+    } else {
+        views::terminal::io(&analysis::io(&record, ROWS), args.top, &out.style)
+    };
     out.text(&text)
 }

@@ -49,6 +49,11 @@ impl Source for Blktrace {
         }
     }
 
+    /// A processor on which nothing happened has an empty file.
+    fn may_be_empty(&self, name: &str) -> bool {
+        trace_and_processor(name).is_some()
+    }
+
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
         self.read_all(&[input], recorder);
     }
@@ -173,14 +178,18 @@ fn nanoseconds(time: u64) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
 }
 
+/// What trace, and what processor, a file is of by its name.
+fn trace_and_processor(name: &str) -> Option<(&str, u32)> {
+    let (trace, processor) = name.rsplit_once(INFIX)?;
+    Some((trace, processor.parse().ok()?))
+}
+
 /// Notes processors of which others of the same trace have files, but they
 /// have none.
 fn note_missing_files(inputs: &[Input<'_>], recorder: &mut Recorder) {
     let mut traces: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for input in inputs {
-        if let Some((trace, processor)) = input.name.rsplit_once(INFIX)
-            && let Ok(processor) = processor.parse()
-        {
+        if let Some((trace, processor)) = trace_and_processor(input.name) {
             traces.entry(trace).or_default().insert(processor);
         }
     }

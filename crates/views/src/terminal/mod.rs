@@ -8,6 +8,7 @@ mod bar;
 mod blame;
 mod diff;
 mod doctor;
+mod io;
 mod lab;
 mod layout;
 mod show;
@@ -15,6 +16,7 @@ mod show;
 pub use blame::blame;
 pub use diff::diff;
 pub use doctor::doctor;
+pub use io::io;
 pub use lab::lab;
 pub use show::show;
 
