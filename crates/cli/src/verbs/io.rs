@@ -11,12 +11,24 @@ use std::io::Write;
 const STRETCHES: usize = 100;
 const ROWS: usize = 20;
 
+/// What the picture is of: traces have a file for each processor.
+fn title(args: &Io) -> String {
+    let inputs = &args.inputs.inputs;
+    let first = inputs.first().map(|p| p.display().to_string());
+    match (first, inputs.len()) {
+        (Some(first), 1) => first,
+        (first, n) => format!(
+            "{} and {} more",
+            first.unwrap_or_default(),
+            n.saturating_sub(1)
+        ),
+    }
+}
+
 pub fn run(args: &Io, out: &mut Out) -> Result<()> {
     let record = input::boot(&args.inputs.inputs, &args.inputs.reading)?;
     if let Some(path) = &args.svg {
-        let titles = args.inputs.inputs.iter().map(|p| p.display().to_string());
-        let title = titles.collect::<Vec<_>>().join(", ");
-        let picture = views::export::seek(analysis::seek(&record).as_ref(), &title);
+        let picture = views::export::seek(analysis::seek(&record).as_ref(), &title(args));
         file::write_whole(path, |f| Ok(f.write_all(picture.as_bytes())?))?;
     }
     let text = if args.csv {

@@ -1,7 +1,7 @@
 //! A stream of events in the order of their times: one file of a trace.
 
 use super::file::{Placed, Records};
-use super::header::Header;
+use super::header::{Header, Notice};
 use super::notes::{EVENTS_MISSING, NUMBERS_RESTART, OUT_OF_STEP, STEPS_BACK};
 use super::notices::Notices;
 use crate::balance::Balance;
@@ -33,6 +33,8 @@ const READ_AHEAD: usize = 128;
 pub(super) struct Lane<'a> {
     pub source: SourceId,
     pub balance: Balance,
+    /// Its times count from its first event.
+    pub from_zero: bool,
     records: Records<'a>,
     /// The time of the event before the last one that was read.
     in_step: u64,
@@ -77,14 +79,16 @@ impl Ord for Held<'_> {
 
 impl<'a> Lane<'a> {
     pub(super) fn new(bytes: &'a [u8], source: SourceId) -> Self {
+        let look = look(bytes, source);
         Self {
             source,
+            from_zero: look.from_zero,
             balance: Balance::new(source),
             records: Records::new(bytes),
             in_step: 0,
             behind: None,
             numbers: Numbers::default(),
-            held: mixes_processors(bytes, source).then(BinaryHeap::new),
+            held: look.mixes_processors.then(BinaryHeap::new),
             ended: false,
             ahead: Vec::with_capacity(READ_AHEAD + 1),
             next: 0,
@@ -198,22 +202,52 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// Whether the events of a file come from more than one processor.
-fn mixes_processors(bytes: &[u8], source: SourceId) -> bool {
+/// What kind of file it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Look {
+    /// Its events come from more than one processor.
+    mixes_processors: bool,
+    /// Its times are not the kernel's, but count from its first event.
+    from_zero: bool,
+}
+
+/// Looks at the first records of a file.
+fn look(bytes: &[u8], source: SourceId) -> Look {
     let mut records = Records::new(bytes);
     let mut unused = Balance::new(source);
-    let mut first = None;
+    let mut look = Look::default();
+    let mut first_cpu = None;
+    // The kernel names a process and then stamps its first event on the same
+    // processor. `blkparse -d` moves the times of events, but not of names.
+    let mut named: HashMap<u32, u64> = HashMap::new();
+    let (mut in_order, mut out_of_order) = (0_u32, 0_u32);
     for _ in 0..LOOKED_AT {
         let Some(placed) = records.next(&mut unused) else {
-            return false;
+            break;
         };
-        if !placed.header.is_notice()
-            && *first.get_or_insert(placed.header.cpu()) != placed.header.cpu()
-        {
-            return true;
+        let header = &placed.header;
+        if header.is_notice() {
+            match header.notice() {
+                Notice::Process(_) => {
+                    named.insert(header.cpu(), header.time());
+                }
+                // Messages are moved as events are.
+                Notice::Message(_) => look.from_zero |= header.time() == 0,
+                Notice::TimeOfDay(_) | Notice::Unknown => {}
+            }
+            continue;
+        }
+        look.mixes_processors |= *first_cpu.get_or_insert(header.cpu()) != header.cpu();
+        look.from_zero |= header.time() == 0;
+        if let Some(named) = named.remove(&header.cpu()) {
+            match header.time() < named {
+                true => out_of_order += 1,
+                false => in_order += 1,
+            }
         }
     }
-    false
+    look.from_zero |= out_of_order > in_order;
+    look
 }
 
 /// Follows the numbers of each processor's events.

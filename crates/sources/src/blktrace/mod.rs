@@ -69,7 +69,7 @@ impl Source for Blktrace {
             lane.fill(&mut notices, recorder);
             // `blkparse -d` gives times from zero; such a file is a trace of
             // its own, on a clock of its own.
-            if lane.time() == Some(0) {
+            if lane.from_zero {
                 let origin = Origin { source, offset: 0 };
                 recorder.note(origin, &TIMES_FROM_ZERO, String::new);
                 let clock = recorder.clock(input.name, ClockKind::Monotonic, 1);

@@ -193,6 +193,7 @@ impl Picture {
         ));
         let rows = PLACES / CELL;
         let mut grids = DRAWN.map(|_| Grid::new(PLACES));
+        let fat = fat(device.points.len());
         for p in &device.points {
             let up = |offset: u64| {
                 let row = place(
@@ -204,8 +205,8 @@ impl Picture {
             };
             let last = p.offset.saturating_add(p.bytes.saturating_sub(1));
             if let Some(grid) = of(&mut grids, p.operation) {
-                let columns = (self.column(p.start), self.column(p.end));
-                grid.mark(columns, (up(last), up(p.offset)));
+                let columns = (self.column(p.start), self.column(p.end) + fat);
+                grid.mark(columns, (up(last), up(p.offset) + fat / 2));
             }
         }
         let values: Vec<(u32, String)> = (0..=4)
@@ -246,11 +247,12 @@ impl Picture {
             row.min(rows - 1)
         };
         let mut grids = DRAWN.map(|_| Grid::new(LATENCY));
+        let fat = fat(points().count());
         for (p, service) in served() {
             if let Some(grid) = of(&mut grids, p.operation) {
                 let column = self.column(p.end);
                 let row = rows - 1 - height(service);
-                grid.mark((column, column + 1), (row, row));
+                grid.mark((column, column + fat.max(1)), (row, row + fat / 2));
             }
         }
         let values: Vec<(u32, String)> = (0..=decades)
@@ -333,10 +335,12 @@ impl Picture {
             }
             if t >= self.span.0 {
                 let x = LEFT + self.column(t);
+                // The last one may stand at the edge.
+                let text = x.min(WIDTH - RIGHT - 14);
                 writeln!(
                     axis,
                     "<line x1=\"{x}\" y1=\"{bottom}\" x2=\"{x}\" y2=\"{}\" class=\"m\"/>\
-                     <text x=\"{x}\" y=\"{}\" class=\"t\">{t}</text>",
+                     <text x=\"{text}\" y=\"{}\" class=\"t\">{t}</text>",
                     bottom + 4,
                     bottom + 18
                 )
@@ -372,6 +376,15 @@ impl Picture {
             escaped(zero),
             self.body,
         )
+    }
+}
+
+/// How much larger than one cell a point is drawn: few points would be lost in
+/// the picture, and many would hide each other.
+const fn fat(points: usize) -> u32 {
+    match points {
+        0..=5_000 => 2,
+        _ => 0,
     }
 }
 
