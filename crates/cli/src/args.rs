@@ -57,6 +57,11 @@ pub enum Verb {
     /// The critical path: what first light waited for, and what shortening it brings
     #[command(after_help = "Example:\n  $ firstlight path boot.tar.zst")]
     Path(Path),
+    /// What was asked of block devices, by whom, and how long it took
+    #[command(
+        after_help = "Example:\n  $ blktrace -d /dev/sda -w 30\n  $ firstlight io sda.blktrace.*"
+    )]
+    Io(Io),
     /// What changed between two boots, item by item
     #[command(after_help = "Example:\n  $ firstlight diff before.tar.zst after.tar.zst")]
     Diff(Diff),
@@ -179,6 +184,26 @@ pub struct Path {
     /// Print short items one by one, too
     #[arg(long)]
     pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Io {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// How many processes and files the screen shows; 0 for all [default: 10]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10,
+        hide_default_value = true
+    )]
+    pub top: usize,
+    /// Print every request as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Write a picture, too: where on the device, when, and how long it took
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub svg: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -51,6 +51,15 @@ pub fn read(path: &Path) -> Result<Input> {
         .read_to_end(&mut head)
         .with_context(|| format!("{shown}: cannot be read"))?;
     if head.is_empty() {
+        let name = shown.to_string();
+        if let Some(source) = sources::SOURCES.iter().find(|s| s.may_be_empty(&name)) {
+            let (source, bytes) = (*source, Bytes::Read(head));
+            return Ok(Input::Raw(Raw {
+                name,
+                source,
+                bytes,
+            }));
+        }
         bail!("{shown}: the file is empty; expected a capture or a log of one boot");
     }
     // A bootchart is an archive too, but none of ours.

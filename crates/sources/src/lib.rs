@@ -4,6 +4,7 @@
 //! every line or packet becomes an event, or is counted in a note.
 
 mod balance;
+pub mod blkparse;
 pub mod blktrace;
 mod block;
 mod blocks;
@@ -52,6 +53,12 @@ pub trait Source: Sync {
     /// Whether the first bytes (at most [`SNIFF_BYTES`]) look like this format.
     fn sniff(&self, head: &[u8]) -> Sniff;
 
+    /// Whether an empty file of this name is a part of this format: of
+    /// parts, some may hold nothing.
+    fn may_be_empty(&self, _name: &str) -> bool {
+        false
+    }
+
     /// Reads all of `input`. Afterwards every line or packet of it was either
     /// [taken](Recorder::took) or [skipped](Recorder::skipped).
     fn read(&self, input: Input<'_>, recorder: &mut Recorder);
@@ -78,6 +85,7 @@ pub static SOURCES: &[&dyn Source] = &[
     &ftrace::Ftrace,
     &kft::Kft,
     &bootchart::Bootchart,
+    &blkparse::Blkparse,
     &systemd::Show,
     &systemd::Plot,
     &systemd_bootchart::SystemdBootchart,

@@ -8,6 +8,7 @@ mod deferrals;
 mod diff;
 mod doctor;
 mod functions;
+mod io;
 mod lab;
 mod path;
 mod show;
@@ -18,6 +19,10 @@ pub use deferrals::{Deferrals, DeferredDevice, deferrals};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
 pub use functions::{CallRow, Calls, FunctionRow, Functions, calls, functions};
+pub use io::{
+    Io, IoDepth, IoDevice, IoEvents, IoFile, IoLatency, IoOperation, IoProcess, IoSequence,
+    IoStretch, io,
+};
 pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
 pub use path::{Path, PathItem, path};
 pub use show::{
