@@ -10,7 +10,11 @@ libfuzzer_sys::fuzz_target!(|input: (u8, u16, Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>)|
     let begin = if how & 1 == 0 { 4 } else { 5 };
     if let Some(data) = bytes.get(begin..size) {
         let crc = crc(data);
-        let crc = if how & 2 == 0 { crc.to_le_bytes() } else { crc.to_be_bytes() };
+        let crc = if how & 2 == 0 {
+            crc.to_le_bytes()
+        } else {
+            crc.to_be_bytes()
+        };
         bytes[..4].copy_from_slice(&crc);
     }
     let image = bytes.as_slice();
@@ -55,7 +59,10 @@ libfuzzer_sys::fuzz_target!(|input: (u8, u16, Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>)|
         };
         let again = find(&written, &options).unwrap();
         let wanted = data.with(&changes).unwrap();
-        assert_eq!(again.environments[0].data().unwrap().bytes(), wanted.bytes());
+        assert_eq!(
+            again.environments[0].data().unwrap().bytes(),
+            wanted.bytes()
+        );
         patch.inverse().apply(&mut after).unwrap();
         assert_eq!(after, bytes);
     }

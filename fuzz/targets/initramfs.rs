@@ -10,7 +10,12 @@ libfuzzer_sys::fuzz_target!(|input: (u8, &[u8])| {
     let found = read(&part, limit).unwrap();
     assert!(found.end <= part.len());
     // What is written unpacks to the same entries, whatever was read.
-    let quick = [Compression::None, Compression::Lz4, Compression::Lzo, Compression::Gzip];
+    let quick = [
+        Compression::None,
+        Compression::Lz4,
+        Compression::Lzo,
+        Compression::Gzip,
+    ];
     let compression = quick[usize::from(which) % quick.len()];
     let mut out = Vec::new();
     if repack(&part, compression, limit, &mut out).is_ok() {
