@@ -4,8 +4,13 @@
 //! and *corrupt* is told apart from *not supported*.
 
 pub mod boot;
+mod endian;
+pub mod files;
 pub mod foreign;
 pub mod jffs2;
 pub mod read;
+pub mod ubi;
+pub mod ubifs;
 
+pub use endian::Endian;
 pub use read::ReadAt;

@@ -4,6 +4,7 @@ use crate::size;
 use clap::{Args, Subcommand, ValueHint};
 use image::jffs2::mount::{PROFILES, Profile};
 use image::jffs2::{Endian, Oob, Spare};
+use image::ubi::cost;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -33,6 +34,12 @@ pub enum FlashVerb {
     #[command(after_help = "Example:\n  $ firstlight flash verify rootfs.jffs2\n\n\
                       Exit codes: 0 all is well, 1 something is wrong, 2 could not do it.")]
     Verify(Verify),
+    /// What the kernel would do with a UBI image, and what attaching it costs
+    #[command(
+        after_help = "Examples:\n  $ firstlight flash ubi rootfs.ubi --min-io 2048 --subpage 512\n  \
+                      $ firstlight flash ubi rootfs.ubi --skip-check rootfs -o fast.ubi"
+    )]
+    Ubi(Ubi),
     /// The environment of U-Boot: read, compare, change
     #[command(after_help = "Example:\n  $ firstlight flash env flash.bin\n  \
                       $ firstlight flash env flash.bin --set bootdelay=0 -o faster.bin\n\n\
@@ -98,6 +105,21 @@ fn profile(name: &str) -> Result<Profile, String> {
         let names: Vec<&str> = PROFILES.iter().map(|p| p.name).collect();
         format!("expected one of {}", names.join(", "))
     })
+}
+
+/// Finds a profile of what attaching costs by its name.
+fn attach_profile(name: &str) -> Result<cost::Profile, String> {
+    let found = cost::PROFILES.into_iter().find(|p| p.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = cost::PROFILES.iter().map(|p| p.name).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+/// A size that is at most 4 GiB.
+fn small_size(text: &str) -> Result<u32, String> {
+    let size = size::parse(text)?;
+    u32::try_from(size).map_err(|_| "expected a size of less than 4GiB".to_owned())
 }
 
 #[derive(Debug, Args)]
@@ -179,6 +201,61 @@ pub struct Verify {
     pub image: PathBuf,
     #[command(flatten)]
     pub layout: Layout,
+}
+
+#[derive(Debug, Args)]
+pub struct Ubi {
+    /// A UBI image, a dump of a chip, or an MTD device
+    #[arg(value_name = "IMAGE|/dev/mtdN", value_hint = ValueHint::FilePath)]
+    pub image: PathBuf,
+    #[command(flatten)]
+    pub chip: Chip,
+    /// Do not read and check the data of static volumes
+    #[arg(long)]
+    pub headers_only: bool,
+    /// Let the kernel open this static volume without checking it first (name or number)
+    #[arg(
+        long,
+        value_name = "VOLUME",
+        requires = "out",
+        conflicts_with = "check"
+    )]
+    pub skip_check: Option<String>,
+    /// Let the kernel check this static volume again
+    #[arg(long, value_name = "VOLUME", requires = "out")]
+    pub check: Option<String>,
+    /// The image to write, with --skip-check or --check
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+/// The chip that a UBI image is for.
+#[derive(Debug, Args)]
+pub struct Chip {
+    /// Size of an erase block: 128KiB, 0x20000 or 131072 [default: found]
+    #[arg(short, long, value_name = "SIZE", value_parser = size::erase_size)]
+    pub erase_size: Option<u32>,
+    /// A dump with spare bytes (OOB): PAGE+SPARE, such as 2048+64, or none [default: found]
+    #[arg(long, value_name = "PAGE+SPARE", value_parser = oob)]
+    pub oob: Option<Spare>,
+    /// Where the UBI partition begins in the image [default: 0]
+    #[arg(long, value_name = "BYTES", value_parser = size::parse)]
+    pub offset: Option<u64>,
+    /// The chip's smallest write: 2048 on NAND with such pages, 1 on NOR
+    #[arg(short, long, value_name = "BYTES", value_parser = small_size)]
+    pub min_io: Option<u32>,
+    /// The chip's smallest write of a header [default: as --min-io]
+    #[arg(short, long, value_name = "BYTES", value_parser = small_size, requires = "min_io")]
+    pub subpage: Option<u32>,
+    /// Where the kernel is told to look for VID headers [default: the first subpage behind 64 bytes]
+    #[arg(short = 'O', long, value_name = "BYTES", value_parser = small_size, requires = "min_io")]
+    pub vid_offset: Option<u32>,
+    /// Size of the partition, if it is larger than the image; the rest is taken as erased
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub chip_size: Option<u64>,
+    /// The chip to estimate times for: nandsim-128m or nor-s29gl [default: as the image looks]
+    #[arg(long, value_name = "PROFILE", value_parser = attach_profile)]
+    pub storage: Option<cost::Profile>,
 }
 
 #[derive(Debug, Args)]

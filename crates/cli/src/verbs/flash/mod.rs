@@ -8,6 +8,7 @@ mod list;
 mod lost;
 pub mod open;
 mod summarize;
+mod ubi;
 mod verify;
 
 use crate::out::Out;
@@ -21,6 +22,7 @@ pub fn run(args: &Flash, out: &mut Out) -> Result<()> {
         FlashVerb::List(a) => list::run(a, out),
         FlashVerb::Extract(a) => extract::run(a, out),
         FlashVerb::Verify(a) => verify::run(a, out),
+        FlashVerb::Ubi(a) => ubi::run(a, out),
         FlashVerb::Env(a) => env::run(a, out),
     }
 }

@@ -32,6 +32,12 @@ pub fn image(path: &Path) -> Result<File> {
 pub struct Mtd {
     /// Size of an erase block, bytes.
     pub erase_size: u32,
+    /// How many erase blocks there are.
+    pub blocks: u64,
+    /// The smallest write, bytes; a page on NAND.
+    pub write_size: u32,
+    /// The smallest write of a header, bytes.
+    pub subpage_size: u32,
     /// Numbers of the blocks that are marked as bad.
     pub bad_blocks: BTreeSet<u64>,
 }
@@ -60,12 +66,15 @@ impl Mtd {
             value.with_context(|| format!("{shown}: {path} is `{}`, no number", text.trim()))
         };
         let erase_size = property("erasesize")?;
+        let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         let mut mtd = Self {
-            erase_size: u32::try_from(erase_size).unwrap_or(u32::MAX),
+            erase_size: small(erase_size),
+            blocks: property("size")?.checked_div(erase_size).unwrap_or(0),
+            write_size: small(property("writesize")?),
+            subpage_size: small(property("subpagesize")?),
             bad_blocks: BTreeSet::new(),
         };
-        let size = property("size")?;
-        for number in 0..size.checked_div(erase_size).unwrap_or(0) {
+        for number in 0..mtd.blocks {
             let offset = i64::try_from(number * erase_size).unwrap_or(i64::MAX);
             if is_bad_block(file, offset)
                 .with_context(|| format!("{shown}: the state of block {number} is not known"))?
