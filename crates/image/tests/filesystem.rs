@@ -3,75 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test")]
 mod common;
 
+use common::seen::{look, require_same};
 use common::{Making, Random, cases, has, tree};
 use image::files::{Folder, extract};
 use image::jffs2::{
     Cleanmarkers, Endian, Filesystem, Mode, OpenOptions, Options, Wrong, summarize, verify,
 };
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
-
-/// What can be seen of a file: mode, size, links, time, content or target,
-/// attributes.
-type Seen = (u32, u64, u64, i64, Vec<u8>, Vec<(String, Vec<u8>)>);
-
-fn look(root: &Path) -> BTreeMap<PathBuf, Seen> {
-    let mut seen = BTreeMap::new();
-    let mut dirs = vec![root.to_owned()];
-    while let Some(dir) = dirs.pop() {
-        for entry in fs::read_dir(&dir).unwrap() {
-            let path = entry.unwrap().path();
-            let meta = fs::symlink_metadata(&path).unwrap();
-            let content = if meta.is_symlink() {
-                let target = fs::read_link(&path).unwrap();
-                target.into_os_string().into_encoded_bytes()
-            } else if meta.is_file() {
-                fs::read(&path).unwrap()
-            } else {
-                Vec::new()
-            };
-            if meta.is_dir() {
-                dirs.push(path.clone());
-            }
-            let attributes = if meta.is_file() {
-                attributes(&path)
-            } else {
-                Vec::new()
-            };
-            let size = if meta.is_dir() { 0 } else { meta.size() };
-            let links = if meta.is_dir() { 0 } else { meta.nlink() };
-            let relative = path.strip_prefix(root).unwrap().to_owned();
-            let mode = if meta.is_symlink() { 0 } else { meta.mode() };
-            seen.insert(
-                relative,
-                (mode, size, links, meta.mtime(), content, attributes),
-            );
-        }
-    }
-    seen
-}
-
-fn attributes(path: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut names = vec![0; 4096];
-    let Ok(count) = rustix::fs::listxattr(path, &mut names[..]) else {
-        return Vec::new();
-    };
-    let names = String::from_utf8_lossy(&names[..count]).into_owned();
-    let names = names
-        .split_terminator('\0')
-        .filter(|n| n.starts_with("user."));
-    let mut found: Vec<_> = names
-        .map(|name| {
-            let mut value = vec![0; 4096];
-            let count = rustix::fs::getxattr(path, name, &mut value[..]).unwrap();
-            (name.to_owned(), value[..count].to_vec())
-        })
-        .collect();
-    found.sort();
-    found
-}
+use std::path::PathBuf;
 
 fn open(image: &dyn image::ReadAt) -> Filesystem<'_> {
     Filesystem::open(image, &OpenOptions::default()).unwrap()
@@ -126,7 +66,7 @@ fn trees_come_back_as_they_were() {
             let mut folder = Folder::new(&out, false).unwrap();
             let done = extract(&filesystem, &mut folder).unwrap();
             assert_eq!(done.not, [], "seed {seed} {what} {making:?}");
-            assert_eq!(look(&out), expected, "seed {seed} {what} {making:?}");
+            require_same(&out, &root, &format!("seed {seed} {what} {making:?}"));
             let verified = verify(&filesystem).unwrap();
             assert_eq!(verified.findings, [], "seed {seed} {what}");
             assert_eq!(verified.names, expected.len() as u64);
