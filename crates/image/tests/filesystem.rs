@@ -5,9 +5,9 @@ mod common;
 
 use common::seen::{look, require_same};
 use common::{Making, Random, cases, has, tree};
-use image::files::{Folder, extract};
+use image::files::{Folder, Wrong, extract};
 use image::jffs2::{
-    Cleanmarkers, Endian, Filesystem, Mode, OpenOptions, Options, Wrong, summarize, verify,
+    Cleanmarkers, Endian, Filesystem, Mode, OpenOptions, Options, summarize, verify,
 };
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -68,7 +68,7 @@ fn trees_come_back_as_they_were() {
             assert_eq!(done.not, [], "seed {seed} {what} {making:?}");
             require_same(&out, &root, &format!("seed {seed} {what} {making:?}"));
             let verified = verify(&filesystem).unwrap();
-            assert_eq!(verified.findings, [], "seed {seed} {what}");
+            assert_eq!(verified.findings.list, [], "seed {seed} {what}");
             assert_eq!(verified.names, expected.len() as u64);
         }
     }
@@ -132,7 +132,7 @@ fn devices_pipes_and_owners_are_read() {
             assert_eq!(found, (*name, *mode, *uid, *gid, *device));
         }
         assert_eq!(told.len(), expected.len());
-        assert_eq!(verify(&filesystem).unwrap().findings, []);
+        assert_eq!(verify(&filesystem).unwrap().findings.list, []);
     }
 }
 
@@ -267,7 +267,7 @@ mod by_hand {
         assert_eq!(log.content(5), b"front0000___back____");
         let bytes = log.bytes.as_slice();
         let verified = verify(&open(&bytes)).unwrap();
-        let told: Vec<_> = verified.findings.iter().map(|f| &f.what).collect();
+        let told: Vec<_> = verified.findings.list.iter().map(|f| &f.what).collect();
         let gap = |offset, length| Wrong::Gap { offset, length };
         assert_eq!(told, [&gap(9, 3), &gap(16, 4)]);
     }
@@ -283,6 +283,7 @@ mod by_hand {
         let verified = verify(&open(&bytes)).unwrap();
         let told: Vec<_> = verified
             .findings
+            .list
             .iter()
             .map(|f| f.what.to_string())
             .collect();
@@ -308,7 +309,7 @@ mod by_hand {
         let names = filesystem.directory(1).unwrap();
         assert_eq!(names.len(), 1);
         assert_eq!((names[0].name.as_slice(), names[0].ino), (&b"kept"[..], 6));
-        let findings = verify(&filesystem).unwrap().findings;
+        let findings = verify(&filesystem).unwrap().findings.list;
         assert_eq!(findings.len(), 1);
         assert_eq!((findings[0].ino, &findings[0].what), (5, &Wrong::Orphan));
     }

@@ -13,7 +13,7 @@ use common::{Random, cases, has, run, tree};
 use image::files::{Entry, Files, Folder, Visit, extract};
 use image::ubi::cost::NANDSIM;
 use image::ubifs::node::{self, kind};
-use image::ubifs::{Error, Filesystem, Home, Refusal, inspect, master};
+use image::ubifs::{Error, Filesystem, Home, Refusal, inspect, master, verify};
 use std::fs;
 use std::path::Path;
 
@@ -62,6 +62,8 @@ fn trees_come_back_as_they_were() {
         assert!(!report.needs_replay() && !report.needs_recovery);
         let filesystem = Filesystem::open(&bytes).unwrap();
         assert_eq!(filesystem.damage(), []);
+        let verified = verify(&filesystem).unwrap();
+        assert_eq!(verified.findings.list, [], "seed {seed} {options}");
         let out = dir.path().join("out");
         let mut folder = Folder::new(&out, false).unwrap();
         let done = extract(&filesystem, &mut folder).unwrap();
@@ -530,6 +532,7 @@ mod by_hand {
             if let Ok(filesystem) = Filesystem::open(&image) {
                 let mut sink = Null;
                 extract(&filesystem, &mut sink).unwrap();
+                verify(&filesystem).unwrap();
             }
         }
     }

@@ -16,6 +16,8 @@ use std::cell::RefCell;
 
 /// The inode of the root directory.
 pub const ROOT: u32 = 1;
+/// The flag of an inode that is the value of an extended attribute.
+const ATTRIBUTE: u32 = 0x20;
 /// The flag of an inode that is encrypted.
 const ENCRYPTED: u32 = 0x40;
 /// Length of an inode before its data.
@@ -116,6 +118,11 @@ impl<'a> Filesystem<'a> {
     /// All inodes, ascending. Extended attributes have inodes, too.
     pub fn inodes(&self) -> impl Iterator<Item = u32> {
         self.index.inodes()
+    }
+
+    /// Whether an inode is the value of an extended attribute.
+    pub(super) fn is_attribute(&self, ino: u32) -> Result<bool, Error> {
+        Ok(self.inode(ino)?.is_some_and(|i| i.flags & ATTRIBUTE != 0))
     }
 
     fn inode(&self, ino: u32) -> Result<Option<Inode>, Error> {

@@ -14,6 +14,7 @@ mod lebs;
 pub mod master;
 pub mod node;
 pub mod superblock;
+mod verify;
 
 pub use filesystem::{Filesystem, ROOT};
 pub use index::{Damage, MOST_NODES};
@@ -21,6 +22,7 @@ pub use inspect::{Home, Mount, Refusal, Report, inspect};
 pub use journal::Journal;
 pub use lebs::Lebs;
 pub use superblock::Superblock;
+pub use verify::verify;
 
 /// The name of a type of compression.
 #[must_use]
