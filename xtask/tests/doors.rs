@@ -18,7 +18,7 @@ const DOORS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "record", "sources", "analysis", "views", "treat", "agent", "lab",
+            "record", "sources", "analysis", "views", "treat", "agent", "lab", "image",
         ],
     ),
     ("xtask", &[]),

@@ -159,6 +159,38 @@ pub fn nbd(device: impl AsFd, ask: Nbd, value: u64) -> io::Result<()> {
     }
 }
 
+/// Whether the erase block at this byte of an MTD device is marked as bad.
+///
+/// # Errors
+/// If the kernel cannot say: it is no MTD device, or the byte is past its end.
+pub fn is_bad_block(device: impl AsFd, offset: i64) -> io::Result<bool> {
+    // `MEMGETBADBLOCK` of `mtd/mtd-abi.h`: _IOW('M', 11, __kernel_loff_t). Some
+    // architectures write "from the program" as 4 in three bits, not 1 in two.
+    const MEMGETBADBLOCK: u32 = if cfg!(any(
+        target_arch = "mips",
+        target_arch = "mips64",
+        target_arch = "powerpc",
+        target_arch = "powerpc64",
+        target_arch = "sparc64"
+    )) {
+        0x8008_4d0b
+    } else {
+        0x4008_4d0b
+    };
+    let device = device.as_fd().as_raw_fd();
+    // SAFETY: the call reads eight bytes at the pointer, and `offset` has them
+    // and outlives it.
+    match unsafe { libc::ioctl(device, MEMGETBADBLOCK as _, &raw const offset) } {
+        0 => Ok(false),
+        1.. => Ok(true),
+        // NOR has no bad blocks.
+        _ => match io::Error::last_os_error() {
+            e if e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(false),
+            e => Err(e),
+        },
+    }
+}
+
 /// Memory of a device, mapped into this process.
 #[derive(Debug)]
 pub struct Mapped {

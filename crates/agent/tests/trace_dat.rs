@@ -3,7 +3,8 @@
 // A test that cannot go on should stop, and says what it skips.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use agent::trace::{Recording, Tracefs, write_dat};
+use agent::config::Recording;
+use agent::trace::{Tracefs, write_dat};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;

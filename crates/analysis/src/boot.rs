@@ -1,6 +1,7 @@
 //! Everything that one screen, or one page, says about a boot.
 
 use crate::blame::{Blame, BlameKind, blame_with};
+use crate::console::{Console, console};
 use crate::findings::{Finding, findings_for};
 use crate::ledger::{Ledger, ledger};
 use crate::phases::{Options, Phases, phases_with};
@@ -18,6 +19,8 @@ pub struct Boot {
     pub longest: Vec<(BlameKind, Blame)>,
     /// What could be better.
     pub findings: Vec<Finding>,
+    /// What the console cost; `None` if there was none, as far as the record knows.
+    pub console: Option<Console>,
     /// What was lost, doubtful or ignored.
     pub ledger: Ledger,
     /// The kernel command line, if a source holds it.
@@ -41,6 +44,7 @@ pub fn boot(record: &Record, options: &Options, top: usize) -> Boot {
     Boot {
         longest: longest.collect(),
         findings: findings_for(record, &phases),
+        console: console(record, &phases, top),
         ledger: ledger(record),
         cmdline: fact("kernel.cmdline"),
         kernel: fact("kernel.version"),

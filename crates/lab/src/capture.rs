@@ -149,6 +149,7 @@ fn empty(cmdline: &str) -> Manifest {
         clocks: Vec::new(),
         marks: Vec::new(),
         sources: Vec::new(),
+        notes: Vec::new(),
     }
 }
 

@@ -71,7 +71,7 @@ fn the_agent_is_one_small_program_that_runs() {
             }
             None => Command::new(&program),
         };
-        let output = command.args(["here", "-o", "boot.tar"]);
+        let output = command.args(["collect", "-o", "boot.tar"]);
         let output = output.current_dir(&folder).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arch}: {said}");

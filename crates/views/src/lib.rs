@@ -4,11 +4,14 @@
 //! of [`analysis`] and gives the text. Nothing here prints or opens a file.
 
 pub mod csv;
+pub mod export;
 pub mod html;
 pub mod json;
 pub mod terminal;
 
 mod words;
+
+pub use words::{plural, thousands};
 
 /// Something that the lab needs on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -123,24 +123,85 @@ pub enum CaptureError {
 /// A file of a capture: its name and its bytes.
 pub type Member = (String, Vec<u8>);
 
-/// Writes `members` as a tar: the same bytes for the same members.
-///
-/// # Errors
-/// If `out` cannot be written, or a name is one that [`read_tar`] refuses.
-pub fn write_tar(out: impl Write, members: &[Member]) -> io::Result<()> {
-    let mut tar = tar::Builder::new(out);
-    for (name, bytes) in members {
+/// Writes a capture as a tar, member by member: the same bytes for the same
+/// members.
+pub struct Writer<W: Write>(tar::Builder<W>);
+
+impl<W: Write> Writer<W> {
+    /// Writes into `out`.
+    #[must_use]
+    pub fn new(out: W) -> Self {
+        Self(tar::Builder::new(out))
+    }
+
+    /// Writes a member.
+    ///
+    /// # Errors
+    /// If it cannot be written, or the name is one that [`read_tar`] refuses.
+    pub fn member(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.copy(name, bytes, bytes.len() as u64)
+    }
+
+    /// Writes a member of `length` bytes, which are read from `from`.
+    ///
+    /// # Errors
+    /// As [`Self::member`], and if `from` has fewer bytes.
+    pub fn copy(&mut self, name: &str, from: impl Read, length: u64) -> io::Result<()> {
         if plain(name.as_bytes()).as_deref() != Some(name) {
             let why = format!("`{name}` is no name for a member of a capture");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let mut header = tar::Header::new_gnu();
-        header.set_size(bytes.len() as u64);
+        header.set_size(length);
         header.set_mode(0o644);
         header.set_mtime(0);
-        tar.append_data(&mut header, name, bytes.as_slice())?;
+        let mut from = Counted {
+            from: from.take(length),
+            bytes: 0,
+        };
+        self.0.append_data(&mut header, name, &mut from)?;
+        match from.bytes == length {
+            true => Ok(()),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
     }
-    tar.into_inner()?.flush()
+
+    /// Writes the end.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(self) -> io::Result<W> {
+        let mut out = self.0.into_inner()?;
+        out.flush()?;
+        Ok(out)
+    }
+}
+
+/// Counts what is read.
+struct Counted<R> {
+    from: R,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let n = self.from.read(to)?;
+        self.bytes += n as u64;
+        Ok(n)
+    }
+}
+
+/// Writes `members` as a tar: the same bytes for the same members.
+///
+/// # Errors
+/// If `out` cannot be written, or a name is one that [`read_tar`] refuses.
+pub fn write_tar(out: impl Write, members: &[Member]) -> io::Result<()> {
+    let mut tar = Writer::new(out);
+    for (name, bytes) in members {
+        tar.member(name, bytes)?;
+    }
+    tar.finish()?;
+    Ok(())
 }
 
 /// Reads all members of a tar, in their order.

@@ -1,53 +1,17 @@
-//! What the roles of one trial tell each other, and where things are.
+//! A trial's configuration and memory.
 
-use agent::clocks::Stamp;
 use agent::config::{self, AgentConfig};
-use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Where the agent keeps its things from the initramfs to first light.
-pub const FOLDER: &str = "/run/firstlight";
-
-/// What `init` leaves for `finish`.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct State {
-    /// When the agent started in the initramfs.
-    pub initrd_start: Stamp,
-    /// When the root's init was about to be started.
-    pub userspace_start: Option<Stamp>,
-    /// The process that serves the root.
-    pub storage_server: Option<u32>,
-}
-
-impl State {
-    /// Keeps it in [`FOLDER`].
-    pub fn keep(&self) -> Result<(), Box<dyn Error>> {
-        let path = Path::new(FOLDER).join("state.json");
-        Ok(fs::write(path, serde_json::to_vec(self)?)?)
-    }
-
-    /// Finds it again.
-    pub fn find() -> Result<Self, Box<dyn Error>> {
-        let path = format!("{FOLDER}/state.json");
-        let bytes = fs::read(&path).map_err(|e| {
-            format!("{path} cannot be read ({e}); `finish` runs only in a trial of the lab")
-        })?;
-        Ok(serde_json::from_slice(&bytes)?)
-    }
-}
-
-/// The trial's configuration: from the initramfs, or where `init` put it.
+/// The trial's configuration.
 pub fn config(path: &str) -> Result<AgentConfig, Box<dyn Error>> {
     let text = fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
     Ok(AgentConfig::parse(&text)?)
 }
-
-/// The name of the copied configuration in [`FOLDER`].
-pub const CONFIG: &str = "/run/firstlight/agent.conf";
 
 /// Where a trial's memory is: the host keeps it in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ mod dat;
 
 pub use dat::{Taken, write_dat};
 
+use crate::config::Recording;
 use crate::sys::read_kernel_file;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::fs::{self, File};
@@ -16,19 +17,6 @@ use std::path::{Path, PathBuf};
 
 /// Where tracefs lies on most systems, and where on old ones.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-
-/// What is to be recorded into the trace rings.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recording {
-    /// Events, as the file `set_event` takes them: `sched:sched_switch`,
-    /// `block:*`, `initcall`.
-    pub events: Vec<String>,
-    /// The ring of each processor, in KiB; `None`: as it is.
-    pub buffer_kb: Option<u32>,
-    /// The clock of the stamps: `local`, `global`, `boot`, `mono`, ...;
-    /// `None`: as it is.
-    pub clock: Option<String>,
-}
 
 /// The files of tracefs, or of one of its instances.
 #[derive(Debug)]

@@ -17,6 +17,9 @@ pub enum Piece<'a> {
     Data(&'a [u8]),
     /// So many zeros.
     Zeros(u32),
+    /// So many bytes that no node holds; a mount gives zeros. The kernel and
+    /// `mkfs.jffs2` write a node for each hole, so that something is missing.
+    Gap(u32),
     /// So many bytes that could not be had, and why; a mount gives an error.
     Lost(u32, Failure),
 }
@@ -102,13 +105,13 @@ impl<'f> Reader<'f> {
                 break;
             }
             if extent.start > at {
-                pieces(at, Piece::Zeros(extent.start - at)).map_err(Error::Write)?;
+                pieces(at, Piece::Gap(extent.start - at)).map_err(Error::Write)?;
             }
             self.extent(*extent, end, pieces)?;
             at = end;
         }
         if at < size {
-            pieces(at, Piece::Zeros(size - at)).map_err(Error::Write)?;
+            pieces(at, Piece::Gap(size - at)).map_err(Error::Write)?;
         }
         self.extents = extents;
         Ok(())

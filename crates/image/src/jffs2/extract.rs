@@ -75,6 +75,8 @@ pub enum Why {
     Name(Name, NameFault),
     /// So many bytes of the file could not be had, and are zero.
     Data(u64, Failure),
+    /// So many bytes of the file are in no node, and are zero.
+    Gap(u64),
     /// The link or device is damaged, or of no known type.
     Damaged,
     /// The sink could not make it.
@@ -161,6 +163,7 @@ fn one(
             sink.file(entry).map_err(Error::Write)?;
             let mut bytes = 0;
             let mut lost = None;
+            let mut gap = 0;
             reader.file(ino, &mut |offset, piece| {
                 match piece {
                     Piece::Data(data) => {
@@ -168,6 +171,7 @@ fn one(
                         sink.write(offset, data)?;
                     }
                     Piece::Zeros(_) => {}
+                    Piece::Gap(count) => gap += u64::from(count),
                     Piece::Lost(count, why) => {
                         let (all, _) = lost.get_or_insert((0, why));
                         *all += u64::from(count);
@@ -177,6 +181,9 @@ fn one(
             })?;
             if let Some((bytes, why)) = lost {
                 not(done, Why::Data(bytes, why));
+            }
+            if gap > 0 {
+                not(done, Why::Gap(gap));
             }
             done.files += 1;
             done.bytes += bytes;

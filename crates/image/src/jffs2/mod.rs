@@ -6,11 +6,12 @@
 //!   hands them out, [`verify`](fn@verify) reads all of them;
 //! - [`summarize`](fn@summarize): an image with a summary in each block.
 
+use crate::endian;
+
 mod check;
 mod content;
 pub mod decompress;
 pub mod detect;
-mod endian;
 mod error;
 mod examine;
 mod extract;
@@ -19,7 +20,7 @@ mod folder;
 mod index;
 pub mod mount;
 pub mod node;
-mod oob;
+pub(crate) mod oob;
 mod pack;
 mod plan;
 mod problem;
@@ -29,9 +30,9 @@ mod tree;
 mod verify;
 pub mod walk;
 
+pub use crate::endian::Endian;
 pub use check::{Bytes, CheckOptions, Class, Report, Spare, check};
 pub use content::{Piece, Pieces};
-pub use endian::Endian;
 pub use error::Error;
 pub use extract::{Extracted, NotExtracted, Sink, Why, extract};
 pub use filesystem::{

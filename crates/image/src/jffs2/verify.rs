@@ -37,6 +37,13 @@ pub enum Wrong {
         /// Why.
         why: Failure,
     },
+    /// No node holds a piece of its data; a mount gives zeros.
+    Gap {
+        /// Where in the file.
+        offset: u32,
+        /// How many bytes.
+        length: u32,
+    },
     /// A link without a target, or a device without numbers.
     Damaged,
     /// Two nodes of one version that are not the same; which one counts is
@@ -61,6 +68,10 @@ impl fmt::Display for Wrong {
                 length,
                 why,
             } => write!(f, "{length} bytes at byte {offset} cannot be read: {why}"),
+            Self::Gap { offset, length } => write!(
+                f,
+                "{length} bytes at byte {offset} are in no node; a mount gives zeros"
+            ),
             Self::Damaged => write!(f, "its target or its device numbers are damaged"),
             Self::SameVersion(version) => {
                 write!(f, "two different nodes have the version {version}")
@@ -163,6 +174,9 @@ pub fn verify(filesystem: &Filesystem) -> Result<Verification, Error> {
                         match piece {
                             Piece::Data(data) => done.bytes += data.len() as u64,
                             Piece::Zeros(count) => done.bytes += u64::from(count),
+                            Piece::Gap(length) => {
+                                done.find(ino, Some(path), Wrong::Gap { offset, length });
+                            }
                             Piece::Lost(length, why) => {
                                 let what = Wrong::Data {
                                     offset,

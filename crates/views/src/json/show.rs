@@ -1,6 +1,7 @@
 //! `firstlight.show/1`.
 
 use super::Place;
+use super::console::ShowConsole;
 use analysis::Boot;
 use serde::Serialize;
 
@@ -29,6 +30,8 @@ pub struct Show {
     pub milestones: Vec<ShowMilestone>,
     /// Counts and sums.
     pub summary: ShowSummary,
+    /// What the console cost; null if there was none, as far as is known.
+    pub console: Option<ShowConsole>,
     /// What could be better, the largest saving first.
     pub findings: Vec<ShowFinding>,
     /// The balance of every source.
@@ -207,6 +210,7 @@ pub fn show(boot: &Boot) -> Show {
         last_ns: phases.last.get(),
         milestones: phases.milestones.iter().map(milestone).collect(),
         summary: summary(&boot.summary),
+        console: boot.console.as_ref().map(super::console::console),
         findings: boot.findings.iter().map(finding).collect(),
         sources: boot.ledger.sources.iter().map(source).collect(),
         notes: boot.ledger.notes.iter().map(note).collect(),

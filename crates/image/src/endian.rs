@@ -93,6 +93,14 @@ impl<'a> Fields<'a> {
         })
     }
 
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        let bytes = self.array()?;
+        Some(match self.endian {
+            Endian::Little => u64::from_le_bytes(bytes),
+            Endian::Big => u64::from_be_bytes(bytes),
+        })
+    }
+
     pub(crate) fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (head, rest) = self.rest.split_at_checked(count)?;
         self.rest = rest;

@@ -1,9 +1,18 @@
-//! What the lab tells the agent in the initramfs.
+//! What the agent is told: by the lab in the initramfs, and by anyone on the
+//! kernel's [command line](Words).
 //!
 //! `/firstlight/agent.conf` is text, one `key = value` a line. Its first line is
 //! `firstlight_agent_config = 1`. Empty lines and lines that start with `#` say
 //! nothing. A key that is not known, or is given twice, is an error: a trial
 //! must not run on other figures than the ones that were asked for.
+
+mod first_light;
+mod out;
+mod words;
+
+pub use first_light::{Endpoint, FirstLight};
+pub use out::Out;
+pub use words::{KEYS, Recording, Sampling, Words};
 
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
@@ -54,15 +63,6 @@ pub struct Root {
     pub options: String,
     /// The program to start: an absolute path in the root.
     pub init: String,
-}
-
-/// What ends the boot.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FirstLight {
-    /// The first program has started.
-    Init,
-    /// A systemd unit is active.
-    Unit(String),
 }
 
 /// How long storage takes.
@@ -226,13 +226,7 @@ impl AgentConfig {
                 ("init", root.init.clone()),
             ]),
         }
-        lines.push((
-            "first_light",
-            match &self.first_light {
-                FirstLight::Init => "init".into(),
-                FirstLight::Unit(unit) => format!("unit:{unit}"),
-            },
-        ));
+        lines.push(("first_light", self.first_light.to_string()));
         lines.push(("counter_hz", self.counter_hz.to_string()));
         lines.extend(self.storage.lines());
         let mut text = format!("{VERSION_KEY} = {VERSION}\n");
@@ -275,7 +269,7 @@ impl AgentConfig {
             machine: lines.text("machine")?,
             out_size,
             root,
-            first_light: lines.need("first_light", "`init` or `unit:NAME`", first_light)?,
+            first_light: lines.need("first_light", FirstLight::EXPECTED, FirstLight::parse)?,
             counter_hz: lines.need("counter_hz", "a whole number", number)?,
             storage: Storage::read(&mut lines)?,
         };
@@ -475,12 +469,4 @@ fn word(v: &str) -> Option<String> {
 
 fn absolute(v: &str) -> Option<String> {
     v.starts_with('/').then(|| v.to_owned())
-}
-
-fn first_light(v: &str) -> Option<FirstLight> {
-    match v.split_once(':') {
-        None if v == "init" => Some(FirstLight::Init),
-        Some(("unit", unit)) => word(unit).map(FirstLight::Unit),
-        _ => None,
-    }
 }
