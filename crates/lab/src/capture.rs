@@ -4,7 +4,7 @@
 use crate::error::{LabError, io_error};
 use crate::machine::Boot;
 use agent::capture::{
-    self, CaptureError, Limits, MANIFEST, Manifest, MarkInfo, Member, SourceFile,
+    self, CaptureError, Limits, MANIFEST, Manifest, MarkInfo, Member, SourceFile, note,
 };
 use record::mark;
 use sha2::{Digest, Sha256};
@@ -81,6 +81,17 @@ pub fn members(
     Ok((files, end))
 }
 
+/// Why the agent handed out a capture without first light, if it did.
+#[must_use]
+pub fn gave_up(members: &[Member]) -> Option<String> {
+    let manifest = capture::manifest(members).ok()?;
+    if manifest.marks.iter().any(|m| m.name == mark::FIRST_LIGHT) {
+        return None;
+    }
+    let mut notes = manifest.notes.into_iter();
+    notes.find(|n| n.kind == note::GAVE_UP).map(|n| n.text)
+}
+
 /// The marks before anything runs on the target that could make them.
 fn host_marks(boot: &Boot) -> Vec<MarkInfo> {
     let at = |name: &str, ns: u64, begins: Option<&str>| MarkInfo {
@@ -137,7 +148,9 @@ mod tests {
     use super::{digest, members};
     use crate::machine::Boot;
     use crate::pc::Stages;
-    use agent::capture::{ClockInfo, Manifest, Reading, SourceFile, manifest, write_tar};
+    use agent::capture::{
+        ClockInfo, Manifest, MarkInfo, NoteInfo, Reading, SourceFile, manifest, write_tar,
+    };
 
     fn payload() -> Vec<u8> {
         let reading = |ticks| Reading {
@@ -184,6 +197,30 @@ mod tests {
             }),
             ..Boot::default()
         }
+    }
+
+    #[test]
+    fn a_capture_without_first_light_says_why() {
+        let say = |first_light: bool| {
+            let mut manifest = super::empty("quiet");
+            manifest.notes.push(NoteInfo {
+                kind: "gave-up".into(),
+                text: "first light, file:/x, did not come".into(),
+            });
+            if first_light {
+                manifest.marks.push(MarkInfo {
+                    name: "first-light".into(),
+                    clock: "counter".into(),
+                    at_ns: 5,
+                    begins: None,
+                });
+            }
+            let bytes = serde_json::to_vec(&manifest).unwrap();
+            super::gave_up(&[("manifest.json".into(), bytes)])
+        };
+        assert_eq!(say(false).unwrap(), "first light, file:/x, did not come");
+        // Only what came after it was given up.
+        assert_eq!(say(true), None);
     }
 
     #[test]

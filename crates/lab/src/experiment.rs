@@ -146,11 +146,15 @@ const fn ensemble() -> NonZeroU32 {
 }
 
 /// What `record` can ask for, and the words that bring it.
-const RECORDINGS: &[(&str, &[&str])] = &[(
-    "initcalls",
+const RECORDINGS: &[(&str, &[&str])] = &[
     // Without a large buffer the start of the log is lost.
-    &["initcall_debug", "log_buf_len=4M"],
-)];
+    ("initcalls", &["initcall_debug", "log_buf_len=4M"]),
+    // The agent reads /proc while the machine boots.
+    ("samples", &["firstlight.sample_ms=100"]),
+];
+
+/// `record` can also ask for events of the kernel's trace, by this and a list.
+const EVENTS: &str = "events:";
 
 impl Experiment {
     /// Reads an experiment's file. Paths in it are relative to its folder.
@@ -237,15 +241,8 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         }
         crate::storage::named(file.storage.get_ref())
             .map_err(|e| at(&file.storage.span(), e.to_string()))?;
-        let first_light = match file.first_light.get_ref().split_once(':') {
-            None if file.first_light.get_ref() == "init" => FirstLight::Init,
-            Some(("unit", unit)) if !unit.is_empty() && !unit.contains([' ', '/']) => {
-                FirstLight::Unit(unit.to_owned())
-            }
-            _ => {
-                let expected = "`init`, or `unit:` and a unit, as in `unit:multi-user.target`";
-                return Err(wrong(&file.first_light, expected));
-            }
+        let Some(first_light) = FirstLight::parse(file.first_light.get_ref()) else {
+            return Err(wrong(&file.first_light, FirstLight::EXPECTED));
         };
         let root = match file.root.get_ref().as_str() {
             "none" => Root::None,
@@ -317,11 +314,22 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             }
         }
         for asked in record {
-            let known = RECORDINGS.iter().find(|r| r.0 == asked.get_ref());
+            let found = asked.get_ref();
+            if let Some(events) = found.strip_prefix(EVENTS) {
+                let word = format!("firstlight.events={events}");
+                if events.is_empty() || events.contains([' ', '"']) {
+                    let why = format!("expected events as in `events:block:*`, found `{found}`");
+                    return Err(at(&asked.span(), why));
+                }
+                cmdline.add(&word);
+                continue;
+            }
+            let known = RECORDINGS.iter().find(|r| r.0 == found);
             let Some((_, words)) = known else {
                 let names: Vec<_> = RECORDINGS.iter().map(|r| r.0).collect();
-                let (names, found) = (names.join("`, `"), asked.get_ref());
-                let why = format!("expected one of `{names}` to record, found `{found}`");
+                let names = names.join("`, `");
+                let why =
+                    format!("expected one of `{names}`, `{EVENTS}LIST` to record, found `{found}`");
                 return Err(at(&asked.span(), why));
             };
             for word in *words {

@@ -286,6 +286,15 @@ fn boot_one(
             let without = capture::members(&boot, &description, &cmdline);
             without.map_err(|e| LabError::Bug { why: e.to_string() })
         })?;
+    if boot.failure.is_none()
+        && let Some(detail) = capture::gave_up(&members)
+    {
+        boot.failure = Some(Failure {
+            reason: Reason::Agent,
+            detail,
+            last_lines: console::last_lines(&boot.console),
+        });
+    }
     capture::write(&folder.join("capture"), &members)?;
     fs::remove_dir_all(&work).map_err(io_error(&work, "cannot be removed"))?;
     Ok(Trial {

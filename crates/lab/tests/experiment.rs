@@ -100,12 +100,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"unit:multi-user.target\"",
         "\"login\"",
-        "e.toml:10: expected `init`, or `unit:`",
+        "e.toml:10: expected `init`, `unit:NAME`, `kmsg:TEXT`, ",
     ),
     (
         "\"initcalls\"",
         "\"probes\"",
-        "e.toml:11: expected one of `initcalls` to record",
+        "e.toml:11: expected one of `initcalls`, `samples`, `events:LIST` to record, found `",
     ),
     (
         "\"nokaslr\"",
