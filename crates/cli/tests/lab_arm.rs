@@ -93,7 +93,13 @@ fn u_boot_is_a_phase_from_power_on() {
         assert_eq!(loader["start_ns"], 0);
         let stages = loader["stages"].as_array().unwrap();
         let names: Vec<&str> = stages.iter().map(|s| s["name"].as_str().unwrap()).collect();
-        for name in ["power-on", "U-Boot", "environment", "kernel copy", "handover"] {
+        for name in [
+            "power-on",
+            "U-Boot",
+            "environment",
+            "kernel copy",
+            "handover",
+        ] {
             assert!(names.contains(&name), "{name} in {names:?}");
         }
         // `verify=no` was obeyed: the environment is the lab's.

@@ -4,7 +4,7 @@
 use crate::error::{LabError, io_error};
 use crate::machine::{Boot, HostMark};
 use agent::capture::{
-    self, CaptureError, ClockInfo, Limits, MANIFEST, Manifest, MarkInfo, Member, SourceFile,
+    self, CaptureError, ClockInfo, Limits, MANIFEST, Manifest, MarkInfo, Member, SourceFile, note,
 };
 use record::mark;
 use sha2::{Digest, Sha256};
@@ -119,6 +119,17 @@ fn nanoseconds(ticks: u64, hz: u64) -> Option<u64> {
     u64::try_from(ns.checked_div(u128::from(hz))?).ok()
 }
 
+/// Why the agent handed out a capture without first light, if it did.
+#[must_use]
+pub fn gave_up(members: &[Member]) -> Option<String> {
+    let manifest = capture::manifest(members).ok()?;
+    if manifest.marks.iter().any(|m| m.name == mark::FIRST_LIGHT) {
+        return None;
+    }
+    let mut notes = manifest.notes.into_iter();
+    notes.find(|n| n.kind == note::GAVE_UP).map(|n| n.text)
+}
+
 /// The marks before anything runs on the target that could make them.
 fn host_marks(boot: &Boot) -> Vec<MarkInfo> {
     let info = |mark: &HostMark| MarkInfo {
@@ -172,7 +183,9 @@ pub fn write(folder: &Path, members: &[Member]) -> Result<(), LabError> {
 mod tests {
     use super::{digest, members};
     use crate::machine::{Boot, Evidence, HostMark};
-    use agent::capture::{ClockInfo, Manifest, Reading, SourceFile, manifest, write_tar};
+    use agent::capture::{
+        ClockInfo, Manifest, MarkInfo, NoteInfo, Reading, SourceFile, manifest, write_tar,
+    };
     use record::Phase;
 
     fn payload() -> Vec<u8> {
@@ -226,6 +239,30 @@ mod tests {
             }],
             ..Boot::default()
         }
+    }
+
+    #[test]
+    fn a_capture_without_first_light_says_why() {
+        let say = |first_light: bool| {
+            let mut manifest = super::empty("quiet");
+            manifest.notes.push(NoteInfo {
+                kind: "gave-up".into(),
+                text: "first light, file:/x, did not come".into(),
+            });
+            if first_light {
+                manifest.marks.push(MarkInfo {
+                    name: "first-light".into(),
+                    clock: "counter".into(),
+                    at_ns: 5,
+                    begins: None,
+                });
+            }
+            let bytes = serde_json::to_vec(&manifest).unwrap();
+            super::gave_up(&[("manifest.json".into(), bytes)])
+        };
+        assert_eq!(say(false).unwrap(), "first light, file:/x, did not come");
+        // Only what came after it was given up.
+        assert_eq!(say(true), None);
     }
 
     #[test]

@@ -293,6 +293,15 @@ fn boot_one(
     })?;
     let wall_s = begin.elapsed().as_secs_f64();
     let (digest, members, virtual_end_ns) = taken(machine, plan, &mut boot)?;
+    if boot.failure.is_none()
+        && let Some(detail) = capture::gave_up(&members)
+    {
+        boot.failure = Some(Failure {
+            reason: Reason::Agent,
+            detail,
+            last_lines: console::last_lines(&boot.console),
+        });
+    }
     capture::write(&folder.join("capture"), &members)?;
     fs::remove_dir_all(&work).map_err(io_error(&work, "cannot be removed"))?;
     Ok(Trial {

@@ -1,6 +1,6 @@
 //! The manifest of a capture: clocks, marks and facts that no file of it holds.
 
-use agent::capture::{ClockInfo, Manifest, MarkInfo, VERSION, note};
+use agent::capture::{ClockInfo, Manifest, MarkInfo, SourceFile, VERSION, note};
 use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId};
 
 /// The format that a manifest counts as among a record's sources.
@@ -158,6 +158,22 @@ const OTHER_NOTE: NoteKind = NoteKind {
     severity: Severity::Doubt,
     advice: "a later version of the agent wrote this note; a later version of firstlight knows it",
 };
+
+const UNREAD_FORMAT: NoteKind = NoteKind {
+    name: "unread_format",
+    severity: Severity::DataLoss,
+    advice: "this version does not read the format of a file of the capture; use a later version \
+             of firstlight",
+};
+
+/// Notes that a file of the capture is in a format that nobody here reads.
+/// `source` is the manifest.
+pub fn unread(file: &SourceFile, source: SourceId, recorder: &mut Recorder) {
+    let origin = Origin { source, offset: 0 };
+    recorder.note(origin, &UNREAD_FORMAT, || {
+        format!("{} is in the format `{}`", file.file, file.format)
+    });
+}
 
 /// Records what a manifest says: clocks and how they relate, marks, facts.
 ///

@@ -93,7 +93,13 @@ fn boot() -> Vec<Event> {
         event(0, at(300), 1, INITCALL_FINISH, values![0xc000_1000, 0]),
         event(0, at(310), 1, INITCALL_START, values![0xc000_2000]),
         // More than 27 bits of nanoseconds later.
-        event(0, at(900_310), 1, INITCALL_FINISH, values![0xc000_2000, -19]),
+        event(
+            0,
+            at(900_310),
+            1,
+            INITCALL_FINISH,
+            values![0xc000_2000, -19],
+        ),
         event(
             0,
             at(900_320),
@@ -119,7 +125,13 @@ fn boot() -> Vec<Event> {
             SWITCH,
             values!["init", 1, 120, 1, "init", 80, 120],
         ),
-        event(0, at(900_700), 80, EXEC, values!["/usr/bin/a-program", 80, 80]),
+        event(
+            0,
+            at(900_700),
+            80,
+            EXEC,
+            values!["/usr/bin/a-program", 80, 80],
+        ),
         event(
             0,
             at(900_800),
@@ -134,7 +146,13 @@ fn boot() -> Vec<Event> {
             RQ_ISSUE,
             values![disk, 2048, 8, 4096, "RA", "a-program"],
         ),
-        event(1, at(900_990), 0, RQ_COMPLETE, values![disk, 2048, 8, -5, "RA"]),
+        event(
+            1,
+            at(900_990),
+            0,
+            RQ_COMPLETE,
+            values![disk, 2048, 8, -5, "RA"],
+        ),
         event(
             0,
             at(901_000),
@@ -150,14 +168,26 @@ fn boot() -> Vec<Event> {
             at(901_014),
             80,
             GRAPH_EXIT,
-            values![0xc000_5000, 1, 0, at(901_011).cast_signed(), at(901_014).cast_signed()],
+            values![
+                0xc000_5000,
+                1,
+                0,
+                at(901_011).cast_signed(),
+                at(901_014).cast_signed()
+            ],
         ),
         event(
             0,
             at(901_020),
             80,
             GRAPH_EXIT,
-            values![0xc000_4000, 0, 0, at(901_010).cast_signed(), at(901_020).cast_signed()],
+            values![
+                0xc000_4000,
+                0,
+                0,
+                at(901_010).cast_signed(),
+                at(901_020).cast_signed()
+            ],
         ),
         event(0, at(902_000), 80, EXIT, values!["a-program", 80, 120]),
         event(
@@ -235,7 +265,12 @@ fn options_that_lead_back_end() {
         changed[end - 8..].copy_from_slice(&next.to_le_bytes());
         let record = read(&TraceDat, &changed);
         assert_conserved(&record);
-        assert!(record.notes().iter().any(|n| n.kind.name == "damaged_trace"));
+        assert!(
+            record
+                .notes()
+                .iter()
+                .any(|n| n.kind.name == "damaged_trace")
+        );
     }
 }
 
@@ -257,7 +292,10 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
                 ),
                 1 => (WAKING, values!["a", small, 120, 1].to_vec()),
                 2 => (FORK, values!["a", small, "child", n % 50].to_vec()),
-                3 => (EXEC, values![&*"/x".repeat(small as usize * 30), small, n % 5].to_vec()),
+                3 => (
+                    EXEC,
+                    values![&*"/x".repeat(small as usize * 30), small, n % 5].to_vec(),
+                ),
                 4 => (EXIT, values!["a", small, 120].to_vec()),
                 5 => (CACHE_ADD, values![n, n % 7, n, n % 3, n % 40].to_vec()),
                 6 => (RQ_ISSUE, values![n % 3, n, 8, 4096, "RA", "a"].to_vec()),
@@ -337,7 +375,10 @@ fn tables(record: &Record) -> String {
     for s in record.slices() {
         let (start, end) = (s.start.get(), s.end.get());
         let state = s.state.as_str();
-        add(format!("slice {} {state} {start}..{end} cpu {:?}", s.pid, s.cpu));
+        add(format!(
+            "slice {} {state} {start}..{end} cpu {:?}",
+            s.pid, s.cpu
+        ));
     }
     for w in record.wakes() {
         add(format!("wake {} {} by {}", w.at.get(), w.pid, w.by));

@@ -81,7 +81,10 @@ pub const FORMATS: &[Format] = &[
         id: FUNCTION,
         system: "ftrace",
         name: "function",
-        fields: &[("unsigned long", "ip", LONG), ("unsigned long", "parent_ip", LONG)],
+        fields: &[
+            ("unsigned long", "ip", LONG),
+            ("unsigned long", "parent_ip", LONG),
+        ],
         print: "\" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip",
     },
     Format {
@@ -502,7 +505,10 @@ impl Writer {
             \tpadding     : type == 29\n\ttime_extend : type == 30\n\
             \ttime_stamp : type == 31\n\tdata max type_len  == 28\n";
         let mut out = Vec::new();
-        for (name, text) in [("header_page", &*self.header_page()), ("header_event", event)] {
+        for (name, text) in [
+            ("header_page", &*self.header_page()),
+            ("header_event", event),
+        ] {
             out.extend(name.as_bytes());
             out.push(0);
             self.sized(&mut out, text.as_bytes(), 8);
