@@ -34,7 +34,10 @@ pub use compare::{
 pub use console::{Console, Delay, Flush, LateLine, Rate, RateSource, Written, console};
 pub use deferrals::{Deferral, deferrals};
 pub use effect::{Effect, Verdict, effect, median, range};
-pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
+pub use experiment::{
+    ExactPair, Experiment, ExperimentError, RecordingCost, Trial, TrialFailure, VariantResult,
+    experiment,
+};
 pub use findings::{Evidence, Finding, findings, findings_for};
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use path::{CriticalPath, PathItem, PathKind, critical_path};

@@ -4,11 +4,13 @@
 use crate::error::{LabError, io_error};
 use crate::machine::{Boot, HostMark};
 use agent::capture::{
-    self, CaptureError, ClockInfo, Limits, MANIFEST, Manifest, MarkInfo, Member, SourceFile, note,
+    self, CaptureError, ClockInfo, Limits, MANIFEST, Manifest, MarkInfo, Member, NoteInfo,
+    SourceFile, note,
 };
-use record::mark;
+use record::{Nanos, mark};
 use sha2::{Digest, Sha256};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 
 /// The console's file in a capture.
@@ -130,6 +132,45 @@ pub fn gave_up(members: &[Member]) -> Option<String> {
     notes.find(|n| n.kind == note::GAVE_UP).map(|n| n.text)
 }
 
+/// When first light came after reset, as the capture in `folder` says it.
+#[must_use]
+pub fn first_light(folder: &Path) -> Option<Nanos> {
+    let bytes = fs::read(folder.join(MANIFEST)).ok()?;
+    let manifest: Manifest = serde_json::from_slice(&bytes).ok()?;
+    let mut marks = manifest.marks.iter();
+    let mark = marks.find(|m| m.name == mark::FIRST_LIGHT && m.clock == COUNTER)?;
+    Some(Nanos(mark.at_ns))
+}
+
+/// Puts what recording costs into the manifest of the capture in `folder`, in
+/// place of what was said before.
+///
+/// # Errors
+/// If the manifest cannot be read or written.
+pub fn state_recording(folder: &Path, text: &str) -> Result<(), LabError> {
+    let path = folder.join(MANIFEST);
+    let bytes = fs::read(&path).map_err(io_error(&path, "cannot be read"))?;
+    let damaged = |e: serde_json::Error| LabError::Output {
+        path: path.clone(),
+        why: format!("expected the manifest of a capture: {e}; remove the trial to boot it again"),
+    };
+    let mut manifest: Manifest = serde_json::from_slice(&bytes).map_err(damaged)?;
+    manifest.notes.retain(|n| n.kind != note::RECORDING);
+    manifest.notes.push(NoteInfo {
+        kind: note::RECORDING.to_owned(),
+        text: text.to_owned(),
+    });
+    let mut text = serde_json::to_vec_pretty(&manifest).map_err(damaged)?;
+    text.push(b'\n');
+    if text == bytes {
+        return Ok(());
+    }
+    let beside = folder.join("manifest.json.new");
+    fs::write(&beside, &text)
+        .and_then(|()| fs::rename(&beside, &path))
+        .map_err(io_error(&path, "cannot be written"))
+}
+
 /// The marks before anything runs on the target that could make them.
 fn host_marks(boot: &Boot) -> Vec<MarkInfo> {
     let info = |mark: &HostMark| MarkInfo {
@@ -174,7 +215,13 @@ pub fn write(folder: &Path, members: &[Member]) -> Result<(), LabError> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(io_error(parent, "cannot be made"))?;
         }
-        fs::write(&path, bytes).map_err(io_error(&path, "cannot be written"))?;
+        // On the disk before anything says that the trial is whole.
+        File::create(&path)
+            .and_then(|mut file| {
+                file.write_all(bytes)?;
+                file.sync_data()
+            })
+            .map_err(io_error(&path, "cannot be written"))?;
     }
     Ok(())
 }

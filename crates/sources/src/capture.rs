@@ -109,7 +109,7 @@ const UNKNOWN_PHASE: NoteKind = NoteKind {
 
 /// What the taker had to say about the capture, by the kinds of
 /// [`agent::capture::note`].
-const TAKERS_NOTES: [(&str, NoteKind); 5] = [
+const TAKERS_NOTES: [(&str, NoteKind); 6] = [
     (
         note::MISSING,
         NoteKind {
@@ -141,6 +141,15 @@ const TAKERS_NOTES: [(&str, NoteKind); 5] = [
             name: "not_recorded",
             severity: Severity::Doubt,
             advice: "the target could not do what it was asked to; it booted all the same",
+        },
+    ),
+    (
+        note::RECORDING,
+        NoteKind {
+            name: "recording_cost",
+            severity: Severity::Info,
+            advice: "what was recorded took time that the boot without it does not take; a treatment \
+                     that changes what there is to record seems better or worse by that",
         },
     ),
     (

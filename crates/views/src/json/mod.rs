@@ -8,6 +8,7 @@ mod deferrals;
 mod diff;
 mod doctor;
 mod lab;
+mod lab_plan;
 mod path;
 mod show;
 
@@ -16,7 +17,8 @@ pub use console::{ShowConsole, ShowDelay, ShowFlush, ShowLateLine, ShowRate, Sho
 pub use deferrals::{Deferrals, DeferredDevice, deferrals};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
-pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
+pub use lab::{Lab, LabComparison, LabFailure, LabRecording, LabTrial, LabVariant, lab};
+pub use lab_plan::{Plan, PlanBoot, PlanVariant, lab_plan};
 pub use path::{Path, PathItem, path};
 pub use show::{
     Show, ShowEvidence, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote, ShowPhase,
