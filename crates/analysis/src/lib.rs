@@ -39,7 +39,10 @@ pub use compare::{
 pub use console::{Console, Delay, Flush, LateLine, Rate, RateSource, Written, console};
 pub use deferrals::{Deferral, deferrals};
 pub use effect::{Effect, Verdict, effect, median, range};
-pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
+pub use experiment::{
+    ExactPair, Experiment, ExperimentError, RecordingCost, Trial, TrialFailure, VariantResult,
+    experiment,
+};
 pub use facts::{FactRow, facts};
 pub use findings::{Evidence, Finding, findings, findings_for};
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};

@@ -406,7 +406,7 @@ pub struct Lab {
 pub enum LabVerb {
     /// Run an experiment: boot its variants and compare them
     #[command(
-        after_help = "Example:\n  $ firstlight lab run experiments/smoke.toml --check-exact --out smoke"
+        after_help = "Examples:\n  $ firstlight lab run experiments/smoke.toml --check-exact --out smoke\n  $ firstlight lab run experiments/u-boot.toml --dry-run --out u-boot"
     )]
     Run(LabRun),
     /// What this host can run, and what is missing
@@ -431,6 +431,18 @@ pub struct LabRun {
     /// Boots at once [default: as many as there are cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
+    /// Print what would be booted and how long it would take; boot nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not boot each variant once more without what the experiment records
+    #[arg(long)]
+    pub no_recording_cost: bool,
+    /// Print the table as CSV
+    #[arg(long, conflicts_with_all = ["json", "dry_run"])]
+    pub csv: bool,
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with_all = ["json", "csv", "dry_run"])]
+    pub markdown: bool,
 }
 
 #[derive(Debug, Args)]

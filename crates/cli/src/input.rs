@@ -239,19 +239,19 @@ fn read_capture(
                 file.file
             );
         };
-        let source = match file.format.as_str() {
+        let reader = match file.format.as_str() {
             "none" => None,
             "" => sources::sniff(bytes),
-            format => Some(sources::named(format).with_context(|| {
-                format!(
-                    "{}: {name} is in the format `{format}`, which this version does not read; \
-                     take a newer firstlight",
-                    capture.path.display()
-                )
-            })?),
+            format => {
+                let known = sources::named(format);
+                if known.is_none() {
+                    sources::capture::unread(file, source, recorder);
+                }
+                known
+            }
         };
-        if let Some(source) = source {
-            files.push((source, name.as_str(), bytes.as_slice()));
+        if let Some(reader) = reader {
+            files.push((reader, name.as_str(), bytes.as_slice()));
         }
     }
     read_by_source(files, serial, recorder);

@@ -10,6 +10,7 @@ mod doctor;
 mod functions;
 mod io;
 mod lab;
+mod lab_plan;
 mod path;
 mod show;
 
@@ -23,7 +24,8 @@ pub use io::{
     Io, IoDepth, IoDevice, IoEvents, IoFile, IoLatency, IoOperation, IoProcess, IoSequence,
     IoStretch, io,
 };
-pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
+pub use lab::{Lab, LabComparison, LabFailure, LabRecording, LabTrial, LabVariant, lab};
+pub use lab_plan::{Plan, PlanBoot, PlanVariant, lab_plan};
 pub use path::{Path, PathItem, path};
 pub use show::{
     Show, ShowEvidence, ShowFact, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote,
