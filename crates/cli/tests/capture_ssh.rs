@@ -3,6 +3,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stderr,
     reason = "a test fails by panicking, and says what it skips"
 )]
@@ -55,6 +56,8 @@ case "$3" in
 *) exec cp "$FAKE/made.tar" "$3" ;;
 esac
 "#;
+
+const NOTHING: [PathBuf; 0] = [];
 
 struct Host {
     folder: tempfile::TempDir,
@@ -228,7 +231,7 @@ fn the_last_boot_is_taken_and_nothing_is_left() {
     assert_eq!(done["files"][0], "kmsg");
     assert_eq!(done["missing"][0], "the counter was not read");
     assert_eq!(done["ssh"]["done"], true);
-    assert_eq!(host.left(), [PathBuf::new(); 0]);
+    assert_eq!(host.left(), NOTHING);
     assert!(!host.asked("reboot"));
     let show = common::json(&["show", "--json", host.at("boot.tar.zst").to_str().unwrap()]);
     assert_eq!(show["sources"][1]["format"], "kernel-log");
@@ -253,7 +256,7 @@ fn the_real_agent_is_understood() {
     let done: Value = serde_json::from_slice(&out.stdout).unwrap();
     let files = done["files"].as_array().unwrap();
     assert!(files.iter().any(|f| f == "proc/cmdline"), "{files:?}");
-    assert_eq!(host.left(), [PathBuf::new(); 0]);
+    assert_eq!(host.left(), NOTHING);
 }
 
 #[test]
@@ -282,7 +285,7 @@ fn the_next_boot_takes_itself() {
         fs::read_to_string(host.at("boot_id")).unwrap(),
         "boot-first\n"
     );
-    assert_eq!(host.left(), [PathBuf::new(); 0]);
+    assert_eq!(host.left(), NOTHING);
     assert!(host.at("boot.tar.zst").exists());
 }
 
@@ -294,7 +297,7 @@ fn a_failure_leaves_nothing_behind() {
         let out = host.capture(args).output().unwrap();
         assert_eq!(out.status.code(), Some(2), "{}", said(&out));
         assert!(said(&out).contains("the agent cannot"), "{}", said(&out));
-        assert_eq!(host.left(), [PathBuf::new(); 0], "{args:?}");
+        assert_eq!(host.left(), NOTHING, "{args:?}");
         assert!(!host.at("boot.tar.zst").exists());
     }
     // Nor does an agent that sends something else.
@@ -306,7 +309,7 @@ fn a_failure_leaves_nothing_behind() {
         "{}",
         said(&out)
     );
-    assert_eq!(host.left(), [PathBuf::new(); 0]);
+    assert_eq!(host.left(), NOTHING);
 }
 
 #[test]
@@ -323,7 +326,7 @@ fn ctrl_c_leaves_nothing_behind() {
         let out = child.wait_with_output().unwrap();
         assert_eq!(out.status.code(), Some(2), "{}", said(&out));
         assert!(said(&out).contains("ended by hand"), "{}", said(&out));
-        assert_eq!(host.left(), [PathBuf::new(); 0], "{args:?}");
+        assert_eq!(host.left(), NOTHING, "{args:?}");
         fs::remove_file(host.at("sleeps")).unwrap();
     }
 }
@@ -343,7 +346,7 @@ fn what_was_left_is_not_touched_and_can_be_cleaned() {
     assert_eq!(host.left().len(), 2);
     let out = host.capture(&["--clean"]).output().unwrap();
     assert!(out.status.success(), "{}", said(&out));
-    assert_eq!(host.left(), [PathBuf::new(); 0]);
+    assert_eq!(host.left(), NOTHING);
 }
 
 #[test]
