@@ -13,11 +13,14 @@ mod console;
 mod deferrals;
 mod effect;
 mod experiment;
+mod facts;
 mod findings;
 mod ledger;
 mod path;
 mod phases;
 mod place;
+mod processes;
+mod readings;
 mod spans;
 mod stable_name;
 mod summary;
@@ -35,6 +38,7 @@ pub use console::{Console, Delay, Flush, LateLine, Rate, RateSource, Written, co
 pub use deferrals::{Deferral, deferrals};
 pub use effect::{Effect, Verdict, effect, median, range};
 pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
+pub use facts::{FactRow, facts};
 pub use findings::{Evidence, Finding, findings, findings_for};
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use path::{CriticalPath, PathItem, PathKind, critical_path};
@@ -42,6 +46,7 @@ pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,
 };
 pub use place::Place;
+pub use readings::{Readings, readings};
 pub use summary::{KindSummary, Summary, summary};
 pub use timeline::{Bar, Timeline, timeline};
 pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};

@@ -78,6 +78,8 @@ pub enum Verb {
     Lab(Lab),
     /// Flash images: check, summarise, list, extract, verify
     Flash(crate::verbs::flash::args::Flash),
+    /// Kernels, initramfs archives, device trees: what they are, and packed anew
+    Image(crate::verbs::image::args::Image),
     /// The whole loop on a real Debian: boot, explain, change, prove
     #[command(after_help = "Example:\n  $ firstlight demo --out demo-boot")]
     Demo(Demo),

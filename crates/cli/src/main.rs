@@ -51,6 +51,7 @@ fn main() -> ExitCode {
             LabVerb::Doctor => verbs::lab::doctor(&mut out),
         },
         Some(Verb::Flash(a)) => verbs::flash::run(a, &mut out),
+        Some(Verb::Image(a)) => verbs::image::run(a, &mut out),
         Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),
         Some(Verb::Completions { shell }) => {
             let mut text = Vec::new();

@@ -4,9 +4,9 @@
 mod common;
 
 use common::{Making, Random, cases, has, tree};
+use image::files::{Folder, extract};
 use image::jffs2::{
-    Cleanmarkers, Endian, Filesystem, Folder, Mode, OpenOptions, Options, Wrong, extract,
-    summarize, verify,
+    Cleanmarkers, Endian, Filesystem, Mode, OpenOptions, Options, Wrong, summarize, verify,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -275,7 +275,7 @@ mod by_hand {
             let mut content = Vec::new();
             filesystem
                 .read(ino, &mut |offset, piece| {
-                    use image::jffs2::Piece;
+                    use image::files::Piece;
                     assert_eq!(content.len(), offset as usize);
                     match piece {
                         Piece::Data(data) => content.extend(data),

@@ -25,11 +25,6 @@ const TOOLS: &[(&str, &str, &str)] = &[
     ("apt-get", "apt", "fetches Debian's kernel"),
     ("dpkg-deb", "dpkg", "unpacks Debian's kernel"),
     ("depmod", "kmod", "finds out which module needs which"),
-    (
-        "xz",
-        "xz-utils",
-        "unpacks the kernel for kernel=uncompressed",
-    ),
     ("setpriv", "util-linux", "ends QEMU when the lab is killed"),
 ];
 
@@ -67,7 +62,7 @@ fn check(what: &str, found: Result<String, String>, how_to_get_it: &str) -> Chec
 }
 
 fn qemu() -> Check {
-    let said = Tool::new(pc::QEMU_PROGRAM, pc::QEMU_PACKAGE, "boots run in it")
+    let said = Tool::new(pc::QEMU.name, pc::QEMU.package, "boots run in it")
         .args(["--version"])
         .run();
     let found = match said {
@@ -77,8 +72,8 @@ fn qemu() -> Check {
         }
         Err(e) => Err(e.to_string()),
     };
-    let how = format!("apt-get install {}", pc::QEMU_PACKAGE);
-    check(pc::QEMU_PROGRAM, found, &how)
+    let how = format!("apt-get install {}", pc::QEMU.package);
+    check(pc::QEMU.name, found, &how)
 }
 
 fn agent() -> Check {
@@ -121,7 +116,7 @@ fn cache() -> Check {
 }
 
 fn kernel() -> Check {
-    let kernel = artifacts::cached_kernel();
+    let kernel = artifacts::cached_kernel(Arch::X86_64);
     let found = kernel.map(|k| format!("{}, {}", k.release, k.image.display()));
     check(
         "Debian's kernel",

@@ -4,7 +4,7 @@ use crate::calls::CallTree;
 use crate::clock::ClockId;
 use crate::console::Arrival;
 use crate::event::Origin;
-use crate::io::{Access, Operation, Request, RequestTotals};
+use crate::io::{Access, Device, Operation, Request, RequestEvents, RequestTotals};
 use crate::name::NameId;
 use crate::process::{Process, Slice, Wake};
 use crate::record::Record;
@@ -20,6 +20,7 @@ pub(crate) struct Tables {
     pub(crate) arrivals: Table<Arrival>,
     requests: Table<Request>,
     totals: BTreeMap<Operation, RequestTotals>,
+    request_events: BTreeMap<(Device, Operation), RequestEvents>,
     accesses: Table<Access>,
     processes: Table<Process>,
     slices: Table<Slice>,
@@ -117,6 +118,14 @@ impl Recorder {
         totals.entry(request.operation).or_default().add(&request);
         self.uses(request.clock, request.last());
         self.tables.requests.push(request);
+    }
+
+    /// Adds to what a trace says was done with requests, event by event.
+    pub fn request_events(&mut self, device: Device, operation: Operation, events: &RequestEvents) {
+        if *events != RequestEvents::default() {
+            let all = &mut self.tables.request_events;
+            all.entry((device, operation)).or_default().add(events);
+        }
     }
 
     /// Records a piece of a file that was needed.
@@ -217,6 +226,15 @@ impl Record {
     /// Sums over all requests, kept or not, by operation.
     pub fn request_totals(&self) -> impl Iterator<Item = (Operation, RequestTotals)> {
         self.tables.totals.iter().map(|(o, t)| (*o, *t))
+    }
+
+    /// What traces say was done with requests, event by event: by device and
+    /// operation.
+    pub fn request_events(&self) -> impl Iterator<Item = (Device, Operation, &RequestEvents)> {
+        self.tables
+            .request_events
+            .iter()
+            .map(|((d, o), e)| (*d, *o, e))
     }
 
     /// Pieces of files that were needed, by time.

@@ -245,6 +245,7 @@ fn clock(info: &ClockInfo, recorder: &mut Recorder) -> Option<ClockId> {
     };
     // A tick is the step; ticks shorter than a nanosecond are one.
     let step = 1_000_000_000_u64.checked_div(info.hz)?.max(1);
+    recorder.set_rate(&info.name, info.hz);
     Some(recorder.clock(&info.name, kind, step))
 }
 

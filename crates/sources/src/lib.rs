@@ -3,13 +3,20 @@
 //! A source never opens a file, never prints, and never fails on content:
 //! every line or packet becomes an event, or is counted in a note.
 
+mod balance;
+pub mod blktrace;
+mod block;
 mod blocks;
+pub mod bootchart;
 mod calendar;
 pub mod capture;
+pub mod ftrace;
 pub mod kernel_log;
 pub mod serial;
 pub mod systemd;
+pub mod systemd_bootchart;
 mod text;
+mod unpack;
 
 use record::Recorder;
 
@@ -65,8 +72,13 @@ pub trait Source: Sync {
 
 /// Every format, most particular first: the whole plug-in system.
 pub static SOURCES: &[&dyn Source] = &[
+    &blktrace::Blktrace,
+    &ftrace::TraceDat,
+    &ftrace::Ftrace,
+    &bootchart::Bootchart,
     &systemd::Show,
     &systemd::Plot,
+    &systemd_bootchart::SystemdBootchart,
     &systemd::Analyze,
     &systemd::Dump,
     &serial::Serial,

@@ -1,6 +1,7 @@
 //! Kernels and roots that the lab makes or fetches once and keeps.
 
 mod agent;
+mod apt;
 mod ext4;
 mod kernel;
 mod root;
@@ -65,12 +66,17 @@ impl Cache {
         self.folder.join(name)
     }
 
-    /// Debian's own kernel package as it is: unpacked from the cache, or fetched.
+    /// Debian's own kernel package for `arch` as it is: unpacked from the cache,
+    /// or fetched.
     ///
     /// # Errors
     /// If it has to be fetched and that fails.
-    pub fn debian_kernel(&self, say: &mut dyn FnMut(String)) -> Result<DebianKernel, LabError> {
-        kernel::get(self, say)
+    pub fn debian_kernel(
+        &self,
+        arch: Arch,
+        say: &mut dyn FnMut(String),
+    ) -> Result<DebianKernel, LabError> {
+        kernel::get(self, arch, say)
     }
 
     /// An ext4 image of a minimal Debian with systemd: from the cache, or made.
@@ -78,7 +84,7 @@ impl Cache {
     /// # Errors
     /// If it has to be made and that fails.
     pub fn debian_minimal_root(&self, say: &mut dyn FnMut(String)) -> Result<PathBuf, LabError> {
-        let kernel = self.debian_kernel(say)?;
+        let kernel = self.debian_kernel(Arch::X86_64, say)?;
         root::get(self, &kernel, say)
     }
 
@@ -158,17 +164,17 @@ impl Cache {
     }
 }
 
-/// Debian's kernel, if it is in the cache.
+/// Debian's kernel for `arch`, if it is in the cache.
 #[must_use]
-pub fn cached_kernel() -> Option<DebianKernel> {
-    kernel::newest_in(&Cache::place().join("kernel"))
+pub fn cached_kernel(arch: Arch) -> Option<DebianKernel> {
+    kernel::newest_in(&Cache::place().join(kernel::folder(arch)))
 }
 
 /// The minimal Debian for the kernel in the cache, if it is there too.
 #[must_use]
 pub fn cached_root() -> Option<PathBuf> {
     let folder = Cache::place();
-    let root = root::place(&Cache { folder }, &cached_kernel()?);
+    let root = root::place(&Cache { folder }, &cached_kernel(Arch::X86_64)?);
     root.is_file().then_some(root)
 }
 

@@ -19,8 +19,8 @@ pub use doctor::{Doctor, DoctorCheck, doctor};
 pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
 pub use path::{Path, PathItem, path};
 pub use show::{
-    Show, ShowEvidence, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote, ShowPhase,
-    ShowSaving, ShowSource, ShowStage, ShowSummary, show,
+    Show, ShowEvidence, ShowFact, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote,
+    ShowPhase, ShowReadings, ShowSaving, ShowSource, ShowStage, ShowSummary, show,
 };
 
 use serde::Serialize;

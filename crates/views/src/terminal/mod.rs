@@ -13,6 +13,7 @@ mod doctor;
 mod lab;
 pub mod layout;
 mod path;
+mod readings;
 mod serial;
 mod show;
 

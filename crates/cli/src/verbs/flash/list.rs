@@ -5,7 +5,8 @@ use super::{text, utc};
 use crate::out::Out;
 use crate::size;
 use anyhow::{Result, bail};
-use image::jffs2::{Entry, FileType, Filesystem, Visit, Write, decompress};
+use image::files::{Entry, FileType, Files, Visit};
+use image::jffs2::{Filesystem, Write, decompress};
 use serde::Serialize;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -47,10 +48,10 @@ struct Row {
     #[serde(rename = "type")]
     kind: &'static str,
     mode: u32,
-    uid: u16,
-    gid: u16,
-    size: u32,
-    mtime: u32,
+    uid: u32,
+    gid: u32,
+    size: u64,
+    mtime: i64,
     ino: u32,
     links: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -244,8 +245,8 @@ fn screen(rows: &Rows, out: &Out) -> String {
             mode(row.mode),
             right(&row.links.to_string(), 3),
             right(&format!("{}/{}", row.uid, row.gid), 9),
-            right(&thousands(row.size.into()), 12),
-            screen.paint(DIM, &utc(row.mtime.into())),
+            right(&thousands(row.size), 12),
+            screen.paint(DIM, &utc(row.mtime)),
             screen.paint(bold, &clean(&row.path)),
             screen.paint(DIM, &what)
         );
