@@ -303,6 +303,39 @@ pub enum CaptureFrom {
             $ firstlight capture serial --exec 'qemu-system-arm ... -serial stdio' --end-on 'login: $' --end-after 60\n\n\
             Exit code 2: the end pattern was not seen.")]
     Serial(Box<CaptureSerial>),
+    /// Capture another machine's boot by ssh; nothing is left there
+    #[command(after_help = "Examples:\n  \
+            $ firstlight capture ssh root@board -o last-boot.tar.zst\n  \
+            $ firstlight capture ssh board --reboot --dry-run")]
+    Ssh(CaptureSsh),
+}
+
+#[derive(Debug, Args)]
+pub struct CaptureSsh {
+    /// The host, as ssh takes it: root, or a user with sudo without a password
+    #[arg(value_name = "HOST", value_hint = ValueHint::Hostname)]
+    pub host: String,
+    /// Restart the host, and capture that boot
+    #[arg(long)]
+    pub reboot: bool,
+    /// Only print what would be done on the host
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Remove what a capture left that did not end, and do nothing else
+    #[arg(long, conflicts_with = "reboot")]
+    pub clean: bool,
+    /// The capture to write; .tar or .tar.zst
+    #[arg(short, long, value_name = "FILE", default_value = "boot.tar.zst", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+    /// How long the host may take to come back, and then to finish its boot
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "5min")]
+    pub wait: Duration,
+    /// The ssh program with options of your own
+    #[arg(long, value_name = "CMD", default_value = "ssh", value_hint = ValueHint::CommandString)]
+    pub ssh: String,
+    /// The agent for the host's processor [default: the one that came with this program]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub agent: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
