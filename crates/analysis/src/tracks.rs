@@ -26,6 +26,8 @@ pub enum TrackKind {
     File,
     /// Requests to a block device.
     Request,
+    /// Parts of firmware or a loader that they timed themselves.
+    Stage,
 }
 
 impl TrackKind {
@@ -40,6 +42,7 @@ impl TrackKind {
             Self::Process => "process",
             Self::File => "file",
             Self::Request => "request",
+            Self::Stage => "stage",
         }
     }
 }
@@ -156,6 +159,7 @@ pub struct Tracks<'r> {
 pub fn tracks<'r>(record: &'r Record, phases: &Phases) -> Tracks<'r> {
     let mut groups = vec![of_phases(phases)];
     for (kind, of, name) in [
+        (TrackKind::Stage, SpanKind::Stage, "stages"),
         (TrackKind::Initcall, SpanKind::Initcall, "initcalls"),
         (TrackKind::Probe, SpanKind::Probe, "probes"),
         (TrackKind::Unit, SpanKind::Unit, "units"),

@@ -156,6 +156,7 @@ pub enum Kind {
     Unit,
     Process,
     File,
+    Stage,
     Phase,
 }
 

@@ -5,8 +5,11 @@
 
 mod blocks;
 pub mod bootchart;
+pub mod bootstage;
 mod calendar;
 pub mod capture;
+pub mod cbmem;
+mod fdt;
 pub mod kernel_log;
 pub mod serial;
 pub mod systemd;
@@ -69,6 +72,8 @@ pub trait Source: Sync {
 /// Every format, most particular first: the whole plug-in system.
 pub static SOURCES: &[&dyn Source] = &[
     &bootchart::Bootchart,
+    &bootstage::Bootstage,
+    &cbmem::Cbmem,
     &systemd::Show,
     &systemd::Plot,
     &systemd_bootchart::SystemdBootchart,
@@ -96,4 +101,12 @@ pub fn sniff(head: &[u8]) -> Option<&'static dyn Source> {
         }
     }
     best.map(|b| b.1)
+}
+
+/// Whether `head` begins an archive that is no capture, and that a source
+/// reads: a bootchart, or a folder of a device tree.
+#[must_use]
+pub fn is_archive_of_others(head: &[u8]) -> bool {
+    let readers: [&dyn Source; 2] = [&bootchart::Bootchart, &bootstage::Bootstage];
+    unpack::is_tar(head) && readers.iter().any(|r| r.sniff(head) == Sniff::Yes)
 }
