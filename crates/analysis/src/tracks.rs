@@ -317,7 +317,7 @@ fn without_overlap<'r>(slices: impl Iterator<Item = Slice<'r>>) -> impl Iterator
 fn of_files(record: &Record) -> Vec<Slice<'_>> {
     let mut files: BTreeMap<FileKey, Slice<'_>> = BTreeMap::new();
     for a in record.accesses() {
-        if a.kind == AccessKind::Write {
+        if matches!(a.kind, AccessKind::Write | AccessKind::Miss) {
             continue;
         }
         let key = (a.path, a.device, a.inode);

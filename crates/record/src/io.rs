@@ -174,6 +174,8 @@ impl RequestTotals {
 pub enum AccessKind {
     /// The file was opened.
     Open,
+    /// The file was looked for, and was not there.
+    Miss,
     /// The piece came into the page cache.
     Fill,
     /// The piece was read or touched: it was needed.
@@ -188,6 +190,7 @@ impl AccessKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
+            Self::Miss => "miss",
             Self::Fill => "fill",
             Self::Touch => "touch",
             Self::Write => "write",

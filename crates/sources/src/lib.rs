@@ -12,6 +12,7 @@ pub mod cbmem;
 mod fdt;
 pub mod kernel_log;
 pub mod serial;
+pub mod strace;
 pub mod systemd;
 pub mod systemd_bootchart;
 mod text;
@@ -79,6 +80,7 @@ pub static SOURCES: &[&dyn Source] = &[
     &systemd_bootchart::SystemdBootchart,
     &systemd::Analyze,
     &systemd::Dump,
+    &strace::Strace,
     &serial::Serial,
     &kernel_log::KernelLog,
 ];

@@ -150,7 +150,7 @@ pub(super) fn read(bytes: &[u8], source: SourceId, recorder: &mut Recorder) -> T
             name.push_str(" failed");
         }
         let time = match (time, start) {
-            (Some(us), Some(0)) if us > 0 || number == 0 => Time::Mark(us),
+            (Some(us), Some(0)) if !name.is_empty() => Time::Mark(us),
             (Some(us), Some(1..)) => Time::Accumulated(us),
             _ => {
                 recorder.skipped(origin, &note::EMPTY_RECORD);
