@@ -213,6 +213,7 @@ pub enum Kind {
     Unit,
     Process,
     File,
+    Stage,
     Phase,
 }
 
