@@ -1,11 +1,11 @@
-//! `firstlight.blame-functions/1` and `firstlight.blame-calls/1`.
+//! `firstlight.blame.functions/1` and `firstlight.blame.calls/1`.
 
 use serde::Serialize;
 
 /// Functions and their sums.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Functions {
-    /// `firstlight.blame-functions/1`.
+    /// `firstlight.blame.functions/1`.
     pub schema: &'static str,
     /// The rows asked for, in the order asked for.
     pub rows: Vec<FunctionRow>,
@@ -34,7 +34,7 @@ pub struct FunctionRow {
     pub open: u64,
 }
 
-/// Functions in the shape of `schemas/blame-functions.json`.
+/// Functions in the shape of `schemas/blame.functions.json`.
 #[must_use]
 pub fn functions(functions: &analysis::Functions) -> Functions {
     let row = |r: &analysis::FunctionRow| FunctionRow {
@@ -48,7 +48,7 @@ pub fn functions(functions: &analysis::Functions) -> Functions {
         open: r.open,
     };
     Functions {
-        schema: "firstlight.blame-functions/1",
+        schema: "firstlight.blame.functions/1",
         rows: functions.rows.iter().map(row).collect(),
         total_rows: functions.total_rows,
     }
@@ -57,7 +57,7 @@ pub fn functions(functions: &analysis::Functions) -> Functions {
 /// The tree of calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Calls {
-    /// `firstlight.blame-calls/1`.
+    /// `firstlight.blame.calls/1`.
     pub schema: &'static str,
     /// The rows asked for: each stands below the one that called it.
     pub rows: Vec<CallRow>,
@@ -82,7 +82,7 @@ pub struct CallRow {
     pub open: u64,
 }
 
-/// The tree of calls in the shape of `schemas/blame-calls.json`.
+/// The tree of calls in the shape of `schemas/blame.calls.json`.
 #[must_use]
 pub fn calls(calls: &analysis::Calls) -> Calls {
     let row = |r: &analysis::CallRow| CallRow {
@@ -94,7 +94,7 @@ pub fn calls(calls: &analysis::Calls) -> Calls {
         open: r.open,
     };
     Calls {
-        schema: "firstlight.blame-calls/1",
+        schema: "firstlight.blame.calls/1",
         rows: calls.rows.iter().map(row).collect(),
         total_rows: calls.total_rows,
     }

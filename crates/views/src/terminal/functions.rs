@@ -1,7 +1,7 @@
 //! The table of functions, and the tree of calls.
 
 use super::Style;
-use super::layout::{BOLD, DIM, Screen, TIME, WARN, fit, left, right, time};
+use super::layout::{BOLD, DIM, PLAIN, Screen, TIME, WARN, fit, left, right, time};
 use crate::words::{plural, thousands};
 use analysis::{CallRow, Calls, FunctionRow, Functions};
 
@@ -13,7 +13,10 @@ const NAME: usize = 16;
 
 fn nothing(screen: &mut Screen) {
     screen.line("No functions are in these sources.");
-    screen.line(
+    screen.wrapped(
+        "",
+        0,
+        PLAIN,
         "Give a trace of the tracer function_graph (trace.dat, or the text of `trace`), a KFT log, \
          or the table of `kd`.",
     );
