@@ -7,6 +7,7 @@
 
 mod bench;
 mod fuzz;
+mod oracles;
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -79,6 +80,7 @@ fn lint() -> Result<()> {
 
 fn test() -> Result<()> {
     lint()?;
+    oracles::fetch();
     // The binaries first: the tests of the command run them as a user would.
     step(
         "cargo",

@@ -55,8 +55,8 @@ fn target(path: &Path) -> Result<(PathBuf, Option<Permissions>)> {
         }
         Ok(old) if old.is_dir() => bail!("{shown}: is a folder; expected the name of a file"),
         Ok(_) => bail!(
-            "{shown}: is a device, and not a file; write a file, and that to the chip \
-             with flashcp or nandwrite"
+            "{shown}: is a device, and not a file; write a file, and that to the device with \
+             its own tool (flashcp or nandwrite for flash)"
         ),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok((path.to_owned(), None)),
         Err(e) => Err(e).with_context(|| format!("{shown}: cannot be written")),

@@ -1,23 +1,20 @@
 //! From what the user named to the record of one boot.
 
+mod bytes;
+
 use crate::args::Reading;
 use agent::capture::{self, Limits, Manifest};
 use anyhow::{Context, Result, bail};
+use bytes::Bytes;
 use record::{Record, Recorder};
-use sources::{SNIFF_BYTES, Source, serial};
+use sources::{SNIFF_BYTES, Sniff, Source, serial};
 use std::fs::File;
-use std::io::{self, Read, Seek};
-use std::os::unix::fs::FileExt;
+use std::io::{Read, Seek};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Mutex;
-use std::thread;
 
 /// The largest raw file that is read, in bytes. Logs are far smaller; what is
 /// larger is not a log, or not of one boot.
 const MAX_RAW_BYTES: u64 = 1 << 30;
-
-/// How much of a large file a thread reads at a time, in bytes.
-const READ_BYTES: usize = 4 << 20;
 
 /// What one path turned out to be.
 pub enum Input {
@@ -36,7 +33,7 @@ pub struct Capture {
 pub struct Raw {
     name: String,
     source: &'static dyn Source,
-    bytes: Vec<u8>,
+    bytes: Bytes,
 }
 
 /// Reads a path: a capture in a tar (plain or zstd) or a directory, or a raw
@@ -56,7 +53,9 @@ pub fn read(path: &Path) -> Result<Input> {
     if head.is_empty() {
         bail!("{shown}: the file is empty; expected a capture or a log of one boot");
     }
-    if let Some(stream) = tar_stream(&head, &mut file)? {
+    // A bootchart is an archive too, but none of ours.
+    let bootchart = sources::bootchart::Bootchart.sniff(&head) == Sniff::Yes;
+    if !bootchart && let Some(stream) = tar_stream(&head, &mut file)? {
         let members = capture::read_tar(stream, Limits::default())
             .with_context(|| format!("{shown}: not a capture that can be read"))?;
         return whole_capture(path, members);
@@ -64,52 +63,19 @@ pub fn read(path: &Path) -> Result<Input> {
     let Some(source) = sources::sniff(&head) else {
         bail!("{shown}: {}", unknown_format(&head));
     };
-    if length > MAX_RAW_BYTES {
+    if length > MAX_RAW_BYTES && !source.is_bounded() {
         bail!(
             "{shown}: {length} bytes are more than a log of one boot has; expected at most \
              {MAX_RAW_BYTES}; cut it to the boot that you want to see"
         );
     }
     let bytes =
-        read_whole(file, head, length).with_context(|| format!("{shown}: cannot be read"))?;
+        Bytes::of(file, head, length, path).with_context(|| format!("{shown}: cannot be read"))?;
     Ok(Input::Raw(Raw {
         name: shown.to_string(),
         source,
         bytes,
     }))
-}
-
-/// All of a file that is said to hold `length` bytes, the first of which are
-/// `head`. A large one is read by two threads: for one it is a fifth of the work
-/// to copy it out of the kernel's cache.
-fn read_whole(mut file: File, head: Vec<u8>, length: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = head;
-    let known = usize::try_from(length).unwrap_or(0);
-    if known >= 4 * READ_BYTES && file.metadata()?.is_file() {
-        bytes = vec![0; known];
-        let parts = Mutex::new(
-            (0_u64..)
-                .step_by(READ_BYTES)
-                .zip(bytes.chunks_mut(READ_BYTES)),
-        );
-        let read = || {
-            while let Some((offset, part)) = parts.lock().ok().and_then(|mut p| p.next()) {
-                file.read_exact_at(part, offset)?;
-            }
-            Ok::<_, io::Error>(())
-        };
-        thread::scope(|scope| {
-            let other = thread::Builder::new().spawn_scoped(scope, read);
-            let mine = read();
-            // Without another thread this one has read all.
-            let other = other.ok().and_then(|o| o.join().ok()).unwrap_or(Ok(()));
-            mine.and(other)
-        })?;
-        file.seek(io::SeekFrom::Start(length))?;
-    }
-    bytes.reserve_exact(known.saturating_sub(bytes.len()));
-    file.take(MAX_RAW_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Everything in `file` from its start, decompressed, if `head` begins a tar.
@@ -233,14 +199,18 @@ pub fn record_of(inputs: Vec<Input>, reading: &Reading) -> Result<Record> {
         .transpose()?;
     let serial = serial.as_ref().map(|s| s as &dyn Source);
     let mut recorder = Recorder::new();
+    let mut raw = Vec::new();
     for input in inputs {
         match input {
-            Input::Raw(raw) => {
-                read_source(raw.source, serial, &raw.name, &raw.bytes, &mut recorder)
-            }
+            Input::Raw(file) => raw.push(file),
             Input::Capture(capture) => read_capture(&capture, serial, &mut recorder)?,
         }
     }
+    let files = raw.iter().map(|r| (r.source, &*r.name, &*r.bytes));
+    let maps: Vec<&Bytes> = raw.iter().map(|r| &r.bytes).collect();
+    Bytes::bounded(&maps, || {
+        read_by_source(files.collect(), serial, &mut recorder);
+    });
     Ok(recorder.finish())
 }
 
@@ -251,6 +221,7 @@ fn read_capture(
 ) -> Result<()> {
     let source = recorder.source(capture::MANIFEST, sources::capture::FORMAT);
     sources::capture::apply(&capture.manifest, source, recorder);
+    let mut files = Vec::new();
     for file in &capture.manifest.sources {
         let Some((name, bytes)) = capture.members.iter().find(|(n, _)| *n == file.file) else {
             bail!(
@@ -271,24 +242,32 @@ fn read_capture(
             })?),
         };
         if let Some(source) = source {
-            read_source(source, serial, name, bytes, recorder);
+            files.push((source, name.as_str(), bytes.as_slice()));
         }
     }
+    read_by_source(files, serial, recorder);
     Ok(())
 }
 
-/// Reads with `source`; a serial log with the user's own stages, if there are
-/// any.
-fn read_source(
-    source: &dyn Source,
+/// Reads files, those of one format together: they may be parts of one stream.
+/// A serial log is read with the user's own stages, if there are any.
+fn read_by_source(
+    files: Vec<(&'static dyn Source, &str, &[u8])>,
     serial: Option<&dyn Source>,
-    name: &str,
-    bytes: &[u8],
     recorder: &mut Recorder,
 ) {
-    let own = serial.filter(|s| s.name() == source.name());
-    own.unwrap_or(source)
-        .read(sources::Input { name, bytes }, recorder);
+    let mut formats: Vec<(&'static dyn Source, Vec<sources::Input<'_>>)> = Vec::new();
+    for (source, name, bytes) in files {
+        let input = sources::Input { name, bytes };
+        match formats.iter_mut().find(|f| f.0.name() == source.name()) {
+            Some((_, inputs)) => inputs.push(input),
+            None => formats.push((source, vec![input])),
+        }
+    }
+    for (source, inputs) in formats {
+        let own = serial.filter(|s| s.name() == source.name());
+        own.unwrap_or(source).read_all(&inputs, recorder);
+    }
 }
 
 fn serial_with_stages(path: &Path) -> Result<serial::SerialWithStages> {

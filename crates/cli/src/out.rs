@@ -61,6 +61,17 @@ impl Out {
     }
 }
 
+/// For what is printed as it happens.
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.stdout.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.stdout.flush()
+    }
+}
+
 fn terminal_width() -> Option<usize> {
     let (_, columns) = rustix::termios::tcgetwinsize(std::io::stdout())
         .map(|w| (w.ws_row, w.ws_col))

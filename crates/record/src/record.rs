@@ -4,6 +4,7 @@ use crate::clock::{Clock, ClockId};
 use crate::event::{Dependency, Fact, Mark, Message, SourceId, SourceInfo, Span};
 use crate::name::{NameId, Names};
 use crate::note::Note;
+use crate::tables::Tables;
 use crate::time::Nanos;
 
 /// One boot: sorted, on one clock, immutable.
@@ -22,6 +23,7 @@ pub struct Record {
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) facts: Vec<Fact>,
     pub(crate) notes: Vec<Note>,
+    pub(crate) tables: Tables,
 }
 
 impl Record {

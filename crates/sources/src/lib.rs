@@ -3,13 +3,20 @@
 //! A source never opens a file, never prints, and never fails on content:
 //! every line or packet becomes an event, or is counted in a note.
 
+mod balance;
+pub mod blktrace;
+mod block;
 mod blocks;
+pub mod bootchart;
 mod calendar;
 pub mod capture;
+pub mod ftrace;
 pub mod kernel_log;
 pub mod serial;
 pub mod systemd;
+pub mod systemd_bootchart;
 mod text;
+mod unpack;
 
 use record::Recorder;
 
@@ -47,12 +54,31 @@ pub trait Source: Sync {
     /// Reads all of `input`. Afterwards every line or packet of it was either
     /// [taken](Recorder::took) or [skipped](Recorder::skipped).
     fn read(&self, input: Input<'_>, recorder: &mut Recorder);
+
+    /// Reads all inputs of this format that one boot left. A format whose files
+    /// are parts of one stream, such as one file a processor, joins them here.
+    fn read_all(&self, inputs: &[Input<'_>], recorder: &mut Recorder) {
+        for &input in inputs {
+            self.read(input, recorder);
+        }
+    }
+
+    /// Whether memory stays bounded however large an input is. Logs are kept
+    /// as evidence, whole; traces are not.
+    fn is_bounded(&self) -> bool {
+        false
+    }
 }
 
 /// Every format, most particular first: the whole plug-in system.
 pub static SOURCES: &[&dyn Source] = &[
+    &blktrace::Blktrace,
+    &ftrace::TraceDat,
+    &ftrace::Ftrace,
+    &bootchart::Bootchart,
     &systemd::Show,
     &systemd::Plot,
+    &systemd_bootchart::SystemdBootchart,
     &systemd::Analyze,
     &systemd::Dump,
     &serial::Serial,

@@ -4,6 +4,7 @@
 //! of [`analysis`] and gives the text. Nothing here prints or opens a file.
 
 pub mod csv;
+pub mod export;
 pub mod html;
 pub mod json;
 pub mod terminal;

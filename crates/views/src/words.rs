@@ -25,6 +25,15 @@ pub fn plural(n: usize, word: &str) -> String {
     }
 }
 
+/// What the ledger of a format counts, where its sources are listed.
+pub(crate) fn units(format: &str) -> &'static str {
+    match format {
+        // Samples, entries and records.
+        "bootchart" | "systemd-bootchart" => "units",
+        _ => "lines",
+    }
+}
+
 /// `1,332`.
 #[must_use]
 pub fn thousands(n: u64) -> String {

@@ -4,12 +4,14 @@
 //! boot that, and prove what it brought.
 
 use crate::args::Demo;
+use crate::beside;
 use crate::out::Out;
 use crate::verbs::{lab as lab_verb, report, show};
 use analysis::{Finding, Options};
 use anyhow::{Context, Result, bail};
 use lab::{BASELINE, Experiment};
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 
 /// What is booted; the variants are added when the findings are known.
@@ -90,7 +92,7 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
         Some(result.clone()),
         &Options::default(),
     )?;
-    report::write(&page, &html)?;
+    beside::write(&page, |f| Ok(f.write_all(html.as_bytes())?))?;
     let digests = digests(&outcome, dir)?;
     if json {
         return out.text(&views::json::text(&views::json::lab(&result)));

@@ -1,6 +1,7 @@
 //! `firstlight lab`: boots that are compared.
 
 use crate::args::{LabRun, Reading};
+use crate::beside;
 use crate::input;
 use crate::out::Out;
 use crate::progress;
@@ -9,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use lab::{Event, ExactCheck, Experiment, Outcome, Trial, TrialId};
 use record::{ClockKind, Record};
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The version of the file of results.
@@ -25,7 +27,10 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
     let outcome = boot(&experiment, &options, false)?;
     let compared = compare(&outcome, &args.out)?;
     let json = views::json::text(&views::json::lab(&compared));
-    super::report::write(&args.out.join(RESULT), &json)?;
+    beside::write(
+        &args.out.join(RESULT),
+        |f| Ok(f.write_all(json.as_bytes())?),
+    )?;
     let text = if out.json {
         json
     } else {

@@ -1,13 +1,13 @@
 //! `firstlight report`: one page to look at.
 
 use crate::args::Report;
+use crate::beside;
 use crate::input::{self, Input};
 use crate::out::Out;
 use analysis::{Experiment, Options};
 use anyhow::{Context, Result, bail};
 use record::Record;
 use std::io::Write;
-use std::path::Path;
 use views::html::{MAX_BARS, MAX_ROWS, Page, Side};
 
 pub fn run(args: &Report, out: &mut Out) -> Result<()> {
@@ -40,7 +40,7 @@ pub fn run(args: &Report, out: &mut Out) -> Result<()> {
         None,
         &reading.options(),
     )?;
-    write(&args.out, &page)?;
+    beside::write(&args.out, |f| Ok(f.write_all(page.as_bytes())?))?;
     if out.json {
         let done = serde_json::json!({"schema": "firstlight.report/1", "page": args.out});
         return out.text(&views::json::text(&done));
@@ -78,17 +78,4 @@ fn side(title: &str, record: &Record, options: &Options) -> Side {
         timeline: analysis::timeline(record, MAX_BARS),
         boot,
     }
-}
-
-/// Writes a file beside and renames it: a crash leaves the old one or the new.
-pub fn write(path: &Path, text: &str) -> Result<()> {
-    let shown = path.display();
-    let beside = path.with_extension("html.new");
-    let written = std::fs::File::create(&beside).and_then(|mut f| {
-        f.write_all(text.as_bytes())?;
-        f.sync_all()
-    });
-    written
-        .and_then(|()| std::fs::rename(&beside, path))
-        .with_context(|| format!("{shown}: cannot be written"))
 }

@@ -40,6 +40,11 @@ pub enum FlashVerb {
                       $ firstlight flash ubi rootfs.ubi --skip-check rootfs -o fast.ubi"
     )]
     Ubi(Ubi),
+    /// The environment of U-Boot: read, compare, change
+    #[command(after_help = "Example:\n  $ firstlight flash env flash.bin\n  \
+                      $ firstlight flash env flash.bin --set bootdelay=0 -o faster.bin\n\n\
+                      Without -o, changes are shown and not made.")]
+    Env(Box<Env>),
 }
 
 /// What is known about a JFFS2 image; what is not given is found.
@@ -264,4 +269,47 @@ pub struct Chip {
     /// The chip to estimate times for: nandsim-128m or nor-s29gl [default: as the image looks]
     #[arg(long, value_name = "PROFILE", value_parser = attach_profile)]
     pub storage: Option<cost::Profile>,
+}
+
+#[derive(Debug, Args)]
+pub struct Env {
+    /// An environment, or an image of a chip or a disk that holds one
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    pub image: PathBuf,
+    /// Give a variable a value; may be given again
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+    /// Take a variable away; may be given again
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub unset: Vec<String>,
+    /// The image to write, with the changes; it may be the one that is read
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+    /// Compare with the environment in this image
+    #[arg(long, value_name = "IMAGE", value_hint = ValueHint::FilePath, conflicts_with_all = ["set", "unset", "out"])]
+    pub diff: Option<PathBuf>,
+    /// Where the environment begins [default: found]
+    #[arg(long, value_name = "BYTES", value_parser = size::parse)]
+    pub offset: Option<u64>,
+    /// Its size with its checksum, CONFIG_ENV_SIZE [default: found]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub size: Option<u64>,
+    /// Where its second copy begins, whatever is there now [default: found]
+    #[arg(long, value_name = "BYTES", value_parser = size::parse)]
+    pub redundant: Option<u64>,
+    /// How two copies say which is active [default: as their flags look]
+    #[arg(long, value_name = "HOW")]
+    pub flags: Option<Flags>,
+    /// The FIT image that is booted, if it is not in IMAGE: its signatures forbid verify=no
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub fit: Option<PathBuf>,
+}
+
+/// How two copies say which is active.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Flags {
+    /// 1 is active, 0 is obsolete: parallel NOR flash
+    Boolean,
+    /// A number that grows: everything else
+    Serial,
 }

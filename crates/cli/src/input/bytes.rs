@@ -1,0 +1,149 @@
+//! The bytes of a raw file: read, or mapped if it is large.
+
+use memmap2::{Advice, Mmap};
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Deref;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// From this size on a file is mapped. To copy a log of 70 MB out of the
+/// kernel's cache, into memory that must be cleared first, takes longer than
+/// to understand it.
+const MAPPED_FROM_BYTES: u64 = 8 << 20;
+
+/// How much of larger mappings may stay in memory, in bytes.
+const RESIDENT_BYTES: u64 = 192 << 20;
+
+/// How often that is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The bytes of a file.
+pub enum Bytes {
+    /// In our own memory.
+    Read(Vec<u8>),
+    /// In the kernel's cache.
+    Mapped(Mmap),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Read(bytes) => bytes,
+            Self::Mapped(map) => map,
+        }
+    }
+}
+
+impl Bytes {
+    /// All of `file`, which is said to hold `length` bytes and whose first
+    /// bytes, `head`, were read from it already.
+    pub fn of(file: File, head: Vec<u8>, length: u64, path: &Path) -> io::Result<Self> {
+        if length >= MAPPED_FROM_BYTES && file.metadata()?.is_file() {
+            return Self::map(&file, path);
+        }
+        let mut bytes = head;
+        let known = usize::try_from(length).unwrap_or(0);
+        bytes.reserve_exact(known.saturating_sub(bytes.len()));
+        file.take(super::MAX_RAW_BYTES).read_to_end(&mut bytes)?;
+        Ok(Self::Read(bytes))
+    }
+
+    #[expect(
+        unsafe_code,
+        reason = "a mapped file may be cut by somebody else while it is read; \
+                  the handler of the signal that follows ends the program with a sentence"
+    )]
+    fn map(file: &File, path: &Path) -> io::Result<Self> {
+        end_in_a_sentence_if_cut(path);
+        // SAFETY: the mapping is read-only and private; when the file gets
+        // shorter, reads past its end raise SIGBUS, which is handled above.
+        let map = unsafe { Mmap::map(file)? };
+        map.advise(Advice::Sequential).ok();
+        Ok(Self::Mapped(map))
+    }
+
+    /// Runs `read` over mapped files with a bound on how much of them stays in
+    /// memory. The kernel brings dropped pages back when they are needed.
+    pub fn bounded<T>(files: &[&Self], read: impl FnOnce() -> T) -> T {
+        let maps: Vec<&Mmap> = files
+            .iter()
+            .filter_map(|f| match f {
+                Self::Mapped(map) if map.len() as u64 > RESIDENT_BYTES => Some(map),
+                _ => None,
+            })
+            .collect();
+        if maps.is_empty() {
+            return read();
+        }
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    if resident_file_bytes() > RESIDENT_BYTES {
+                        for map in &maps {
+                            drop_pages(map);
+                        }
+                    }
+                    thread::sleep(LOOK_EVERY);
+                }
+            });
+            let result = read();
+            done.store(true, Ordering::Relaxed);
+            result
+        })
+    }
+}
+
+#[expect(
+    unsafe_code,
+    reason = "memmap2 calls this advice unchecked because it empties writable private memory"
+)]
+fn drop_pages(map: &Mmap) {
+    // SAFETY: nothing was ever written to this read-only mapping of a file, so
+    // dropped pages come back with the same bytes.
+    unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) }.ok();
+}
+
+/// How much of mapped files is in this process' memory, in bytes
+/// (`proc_pid_statm(5)`, third field).
+fn resident_file_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').nth(2).and_then(|s| s.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
+}
+
+/// What the handler writes: a signal handler can build no text.
+static SENTENCE: OnceLock<Vec<u8>> = OnceLock::new();
+
+#[expect(
+    unsafe_code,
+    reason = "there is no safe way to handle a signal of the machine's"
+)]
+fn end_in_a_sentence_if_cut(path: &Path) {
+    extern "C" fn cut(_signal: libc::c_int) {
+        let sentence = SENTENCE.get().map_or(&[][..], Vec::as_slice);
+        // SAFETY: both calls are async-signal-safe, and the text is immutable.
+        unsafe {
+            libc::write(2, sentence.as_ptr().cast(), sentence.len());
+            libc::_exit(2);
+        }
+    }
+    let mut sentence = b"firstlight: ".to_vec();
+    sentence.extend_from_slice(path.as_os_str().as_bytes());
+    sentence.extend_from_slice(
+        b" (or another large input): got shorter while it was read; take a copy, and read that\n",
+    );
+    if SENTENCE.set(sentence).is_ok() {
+        // SAFETY: the handler only makes async-signal-safe calls and ends.
+        unsafe {
+            let handler: extern "C" fn(libc::c_int) = cut;
+            libc::signal(libc::SIGBUS, handler as libc::sighandler_t);
+        }
+    }
+}

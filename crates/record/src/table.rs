@@ -1,0 +1,75 @@
+//! Tables of events that come by the million, each with a bound.
+
+use crate::clock::ClockId;
+use crate::event::Origin;
+use crate::note::{NoteKind, Severity};
+use crate::time::Nanos;
+
+/// The rows that a table holds, so that a trace of any size fits in memory.
+pub(crate) const MOST_ROWS: usize = 2_000_000;
+
+pub(crate) const TABLE_FULL: NoteKind = NoteKind {
+    name: "table_full",
+    severity: Severity::DataLoss,
+    advice: "more events of one kind than a record holds: the first were kept, the rest are in \
+             the totals only; record a shorter stretch, or fewer events",
+};
+
+/// A row that carries times of its clock.
+pub(crate) trait Row {
+    /// Moves every time of the row.
+    fn map_times(&mut self, to: &dyn Fn(ClockId, Nanos) -> Nanos);
+    /// The last time of the row.
+    fn last(&self) -> Option<Nanos>;
+    /// Where it stands among the others: by time, then by evidence.
+    fn key(&self) -> (Option<Nanos>, Origin);
+}
+
+/// Rows in the order they came, until [`Self::sort`].
+#[derive(Debug)]
+pub(crate) struct Table<T> {
+    pub(crate) rows: Vec<T>,
+    /// How many rows found no room.
+    pub(crate) refused: u64,
+    /// The evidence of the first of them.
+    pub(crate) first_refused: Option<Origin>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self {
+            rows: Vec::new(),
+            refused: 0,
+            first_refused: None,
+        }
+    }
+}
+
+impl<T: Row> Table<T> {
+    /// Adds a row, or counts it where there is no room.
+    pub(crate) fn push(&mut self, row: T) {
+        if self.rows.len() < MOST_ROWS {
+            self.rows.push(row);
+        } else {
+            self.refused += 1;
+            self.first_refused.get_or_insert(row.key().1);
+        }
+    }
+
+    pub(crate) fn map_times(&mut self, to: &dyn Fn(ClockId, Nanos) -> Nanos) {
+        for row in &mut self.rows {
+            row.map_times(to);
+        }
+    }
+
+    pub(crate) fn sort(&mut self) {
+        let key = |a: &T, b: &T| a.key().cmp(&b.key());
+        if !self.rows.is_sorted_by(|a, b| key(a, b).is_le()) {
+            self.rows.sort_by(key);
+        }
+    }
+
+    pub(crate) fn last(&self) -> Option<Nanos> {
+        self.rows.iter().filter_map(Row::last).max()
+    }
+}

@@ -1,0 +1,124 @@
+//! What a record promises of its tables.
+
+use record::{
+    Access, AccessKind, ClockKind, Device, Nanos, Operation, Origin, Process, Recorder, Request,
+    SourceId, Unit, mark,
+};
+
+const DEVICE: Device = Device {
+    major: 8,
+    minor: 52,
+};
+
+fn request(clock: record::ClockId, source: SourceId, offset: u64, issued: i64) -> Request {
+    Request {
+        device: DEVICE,
+        operation: Operation::Read,
+        sector: 8,
+        bytes: 4_096,
+        queued: None,
+        issued: Some(Nanos(issued)),
+        reissued: None,
+        completed: Some(Nanos(issued + 100)),
+        merged: 0,
+        read_ahead: false,
+        metadata: false,
+        sync: true,
+        error: 0,
+        pid: None,
+        task: None,
+        origin: Origin { source, offset },
+        clock,
+    }
+}
+
+#[test]
+fn tables_move_with_zero_and_are_sorted_by_time() {
+    let mut rec = Recorder::new();
+    let source = rec.source("trace", "test");
+    let origin = Origin { source, offset: 0 };
+    let clock = rec.clock("trace", ClockKind::Monotonic, 1);
+    rec.mark(clock, mark::KERNEL_START, 1_000, None, origin);
+    rec.request(request(clock, source, 2, 5_000));
+    rec.request(request(clock, source, 1, 3_000));
+    let name = rec.name("init");
+    rec.process(Process {
+        pid: 1,
+        parent: None,
+        name,
+        command: None,
+        start: Some(Nanos(2_000)),
+        end: None,
+        first_seen: Nanos(2_000),
+        last_seen: Nanos(9_000),
+        user: None,
+        system: None,
+        kernel_thread: false,
+        exit: None,
+        origin,
+        clock,
+    });
+    rec.access(Access {
+        kind: AccessKind::Fill,
+        device: Some(DEVICE),
+        inode: Some(12),
+        path: None,
+        offset: 0,
+        bytes: 4_096,
+        at: Nanos(4_000),
+        took: None,
+        pid: Some(1),
+        task: Some(name),
+        origin,
+        clock,
+    });
+    let series = rec.series(clock, (name, None), Unit::Permille, origin);
+    rec.sample(series, 2_500, 7);
+    let record = rec.finish();
+
+    let issued: Vec<_> = record.requests().iter().map(|r| r.issued).collect();
+    assert_eq!(issued, [Some(Nanos(2_000)), Some(Nanos(4_000))]);
+    assert_eq!(record.processes()[0].start, Some(Nanos(1_000)));
+    assert_eq!(record.accesses()[0].at, Nanos(3_000));
+    assert_eq!(record.series()[0].samples[0].at, Nanos(1_500));
+    assert_eq!(record.last(), Some(Nanos(8_000)));
+    let totals: Vec<_> = record.request_totals().collect();
+    assert_eq!(totals.len(), 1);
+    assert_eq!(totals[0].1.bytes, 8_192);
+    assert_eq!(totals[0].1.service, Nanos(200));
+}
+
+#[test]
+fn a_full_table_keeps_the_totals_and_says_what_is_missing() {
+    let mut rec = Recorder::new();
+    let source = rec.source("trace", "test");
+    let clock = rec.clock("trace", ClockKind::Monotonic, 1);
+    for i in 0..2_000_010_i64 {
+        rec.request(request(clock, source, i.unsigned_abs(), i));
+    }
+    let record = rec.finish();
+    assert_eq!(record.requests().len(), 2_000_000);
+    let totals: Vec<_> = record.request_totals().collect();
+    assert_eq!(totals[0].1.requests, 2_000_010);
+    let note = &record.notes()[0];
+    assert_eq!((note.kind.name, note.count), ("table_full", 10));
+}
+
+#[test]
+fn calls_on_equal_stacks_are_added_up() {
+    let mut rec = Recorder::new();
+    let (task, open, read) = (rec.name("init"), rec.name("open"), rec.name("read"));
+    let calls = rec.functions();
+    let bottom = calls.node(None, task);
+    let id = calls.node(Some(bottom), open);
+    calls.add(id, 1, Nanos(10));
+    let again = calls.node(Some(bottom), open);
+    calls.add(again, 2, Nanos(5));
+    let below = calls.node(Some(id), read);
+    calls.add_open(below);
+    let record = rec.finish();
+    let calls: Vec<_> = record.functions().iter().map(|(_, c)| *c).collect();
+    assert_eq!(calls.len(), 3);
+    assert_eq!((calls[1].count, calls[1].time), (3, Nanos(15)));
+    assert_eq!((calls[2].count, calls[2].open), (1, 1));
+}

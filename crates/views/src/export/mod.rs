@@ -1,0 +1,20 @@
+//! A boot in the formats of other viewers and of data tools.
+//!
+//! Each function writes to the end of a buffer. Times are those of the record,
+//! in nanoseconds from its zero mark; a format whose times cannot be negative
+//! has them moved, and says by how much.
+
+mod bootchart;
+mod chrome;
+mod folded;
+mod parquet;
+mod perfetto;
+mod proto;
+mod rows;
+
+pub use bootchart::svg;
+pub use chrome::chrome;
+pub use folded::folded;
+pub use parquet::{ParquetError, parquet};
+pub use perfetto::perfetto;
+pub use rows::csv;
