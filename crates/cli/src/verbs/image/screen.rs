@@ -10,6 +10,7 @@ use image::boot::info::{Item, Kind};
 use image::boot::initramfs::Initramfs;
 use image::boot::kernel::{Inner, Payload};
 use image::boot::uimage::Uimage;
+use image::foreign::Foreign;
 use views::terminal::Style;
 use views::terminal::layout::{self, BAD, DIM, GOOD, PLAIN, Screen, WARN, clean, left, right};
 use views::thousands;
@@ -240,6 +241,9 @@ fn details(rows: &mut Rows<'_>, kind: &Kind) {
         Kind::Jffs2 { erase_size, .. } => {
             rows.some("erase size", erase_size.map(|n| size::show(n.into())));
             rows.row("more", "`firstlight flash check` looks at each block");
+        }
+        Kind::Foreign(Foreign::Ubi) => {
+            rows.row("more", "`firstlight flash ubi` looks at its volumes");
         }
         _ => {}
     }
