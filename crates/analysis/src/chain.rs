@@ -90,7 +90,12 @@ pub fn critical_chain(record: &Record, phases: &Phases) -> Vec<ChainLink> {
     chain
 }
 
-fn last_unit(record: &Record, phases: &Phases, units: &BTreeMap<NameId, Span>) -> Option<NameId> {
+/// The unit that first light is, or that it waited for.
+pub(crate) fn last_unit(
+    record: &Record,
+    phases: &Phases,
+    units: &BTreeMap<NameId, Span>,
+) -> Option<NameId> {
     let named = |wanted: &str| units.keys().copied().find(|n| record.name(*n) == wanted);
     let first_light = phases.first_light.as_ref();
     let end = phases.end();

@@ -3,6 +3,7 @@
 use crate::blame::BlameKind;
 use crate::phases::{FirstLight, Options, Phases, phases_with};
 use crate::spans;
+use crate::stable_name::stable;
 use record::{ClockKind, Nanos, Record};
 use std::collections::BTreeMap;
 
@@ -92,6 +93,66 @@ pub struct ItemDelta {
     pub delta: Nanos,
     /// Where it occurs.
     pub presence: Presence,
+    /// How long it takes as a rule, if older boots are known.
+    pub usual: Option<Usual>,
+}
+
+/// How long an item took in the first boot and in those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usual {
+    /// In how many boots it occurs.
+    pub boots: usize,
+    /// The least that it took.
+    pub least: Nanos,
+    /// The most.
+    pub most: Nanos,
+}
+
+/// What happened to an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Change {
+    /// It is in the second boot only.
+    New,
+    /// It is in the first boot only.
+    Gone,
+    /// It takes longer: than it ever did, where older boots are known.
+    Slower,
+    /// It takes less: than it ever did, where older boots are known.
+    Faster,
+    /// It takes as long as before, or as long as it takes as a rule.
+    Same,
+}
+
+impl Change {
+    /// The word used in every output.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Gone => "gone",
+            Self::Slower => "slower",
+            Self::Faster => "faster",
+            Self::Same => "same",
+        }
+    }
+}
+
+impl ItemDelta {
+    /// What happened to it.
+    #[must_use]
+    pub fn change(&self) -> Change {
+        let (least, most) = match (self.usual, self.a) {
+            (Some(usual), _) => (usual.least, usual.most),
+            (None, Some(a)) => (a, a),
+            (None, None) => return Change::New,
+        };
+        match self.b {
+            None => Change::Gone,
+            Some(b) if b > most => Change::Slower,
+            Some(b) if b < least => Change::Faster,
+            Some(_) => Change::Same,
+        }
+    }
 }
 
 /// Two boots side by side.
@@ -124,6 +185,29 @@ pub fn compare(a: &Record, b: &Record) -> Result<Comparison, CompareError> {
 /// # Errors
 /// If one is in virtual time and the other is not.
 pub fn compare_with(a: &Record, b: &Record, options: &Options) -> Result<Comparison, CompareError> {
+    compare_with_history(a, b, &[], options)
+}
+
+/// Compares two boots, of which the first stands for older ones, too: an item
+/// that takes what it took in one of them did not change.
+///
+/// # Errors
+/// If one is in virtual time and another is not.
+pub fn compare_with_history(
+    a: &Record,
+    b: &Record,
+    history: &[&Record],
+    options: &Options,
+) -> Result<Comparison, CompareError> {
+    let is_virtual = |k: Option<ClockKind>| k == Some(ClockKind::Virtual);
+    let clock = |r: &Record| r.clock().map(|c| c.kind);
+    for old in history {
+        if let (Some(ka), Some(kb)) = (clock(old), clock(b))
+            && is_virtual(Some(ka)) != is_virtual(Some(kb))
+        {
+            return Err(CompareError::VirtualWithWall { a: ka, b: kb });
+        }
+    }
     let (phases_a, phases_b) = (phases_with(a, options), phases_with(b, options));
     if let (Some(ka), Some(kb)) = (phases_a.clock, phases_b.clock)
         && (ka == ClockKind::Virtual) != (kb == ClockKind::Virtual)
@@ -136,7 +220,7 @@ pub fn compare_with(a: &Record, b: &Record, options: &Options) -> Result<Compari
         zero_b: phases_b.zero.clone(),
         first_light: first_light(&phases_a, &phases_b),
         phases: phase_deltas(&phases_a, &phases_b),
-        items: item_deltas(a, b),
+        items: item_deltas(a, b, history),
     })
 }
 
@@ -188,16 +272,40 @@ fn durations(record: &Record) -> BTreeMap<Key, Nanos> {
     durations
 }
 
-fn item_deltas(a: &Record, b: &Record) -> Vec<ItemDelta> {
+fn item_deltas(a: &Record, b: &Record, history: &[&Record]) -> Vec<ItemDelta> {
+    let older: Vec<_> = history.iter().map(|r| durations(r)).collect();
     let (a, mut b) = (durations(a), durations(b));
+    let mut only_a = BTreeMap::new();
     let mut items = Vec::with_capacity(a.len().max(b.len()));
     for (key, in_a) in a {
-        let in_b = b.remove(&key);
-        items.push(item(key, Some(in_a), in_b));
+        match b.remove(&key) {
+            Some(in_b) => items.push((key, Some(in_a), Some(in_b))),
+            None => {
+                only_a.insert(key, in_a);
+            }
+        }
     }
+    // The same thing under a name that changes from boot to boot.
+    let mut folded: BTreeMap<Key, (Key, Nanos)> = BTreeMap::new();
     for (key, in_b) in b {
-        items.push(item(key, None, Some(in_b)));
+        folded.insert(free_place(&folded, &key), (key, in_b));
     }
+    let mut places = BTreeMap::new();
+    for (key, in_a) in only_a {
+        let place = free_place(&places, &key);
+        let in_b = folded.remove(&place).map(|(_, in_b)| in_b);
+        places.insert(place, ());
+        items.push((key, Some(in_a), in_b));
+    }
+    items.extend(
+        folded
+            .into_values()
+            .map(|(key, in_b)| (key, None, Some(in_b))),
+    );
+    let mut items: Vec<ItemDelta> = items
+        .into_iter()
+        .map(|(key, in_a, in_b)| item(key, in_a, in_b, &older))
+        .collect();
     items.sort_by(|x, y| {
         let key = |i: &ItemDelta| (std::cmp::Reverse(i.delta.abs()), i.kind);
         key(x)
@@ -207,7 +315,22 @@ fn item_deltas(a: &Record, b: &Record) -> Vec<ItemDelta> {
     items
 }
 
-fn item((kind, name, nth): Key, a: Option<Nanos>, b: Option<Nanos>) -> ItemDelta {
+/// The place of an item by its stable name: the first that is free, since
+/// several items of one boot may share it.
+fn free_place<T>(taken: &BTreeMap<Key, T>, (kind, name, _): &Key) -> Key {
+    let mut place = (*kind, stable(name), 1);
+    while taken.contains_key(&place) {
+        place.2 += 1;
+    }
+    place
+}
+
+fn item(key: Key, a: Option<Nanos>, b: Option<Nanos>, older: &[BTreeMap<Key, Nanos>]) -> ItemDelta {
+    let known = older.iter().filter_map(|boot| boot.get(&key).copied());
+    let known: Vec<Nanos> = known.chain(a).collect();
+    let usual = known.iter().min().zip(known.iter().max());
+    let usual = usual.filter(|_| !older.is_empty());
+    let (kind, name, nth) = key;
     ItemDelta {
         kind,
         name,
@@ -220,5 +343,10 @@ fn item((kind, name, nth): Key, a: Option<Nanos>, b: Option<Nanos>) -> ItemDelta
             (None, Some(_)) => Presence::OnlyB,
             _ => Presence::Both,
         },
+        usual: usual.map(|(&least, &most)| Usual {
+            boots: known.len(),
+            least,
+            most,
+        }),
     }
 }

@@ -9,14 +9,21 @@ mod blame;
 mod boot;
 mod chain;
 mod compare;
+mod console;
+mod deferrals;
 mod effect;
 mod experiment;
+mod facts;
 mod findings;
 mod io;
 mod ledger;
+mod path;
 mod phases;
 mod place;
+mod processes;
+mod readings;
 mod spans;
+mod stable_name;
 mod summary;
 mod timeline;
 mod tracks;
@@ -25,21 +32,26 @@ pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
 pub use chain::{ChainLink, critical_chain};
 pub use compare::{
-    CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, compare,
-    compare_with,
+    Change, CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, Usual,
+    compare, compare_with, compare_with_history,
 };
+pub use console::{Console, Delay, Flush, LateLine, Rate, RateSource, Written, console};
+pub use deferrals::{Deferral, deferrals};
 pub use effect::{Effect, Verdict, effect, median, range};
 pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
+pub use facts::{FactRow, facts};
 pub use findings::{Evidence, Finding, findings, findings_for};
 pub use io::{
     Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, ProcessOf,
     Seek, SeekDevice, SeekPoint, Sequence, io, io_requests, seek,
 };
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
+pub use path::{CriticalPath, PathItem, PathKind, critical_path};
 pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,
 };
 pub use place::Place;
+pub use readings::{Readings, readings};
 pub use summary::{KindSummary, Summary, summary};
 pub use timeline::{Bar, Timeline, timeline};
 pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};

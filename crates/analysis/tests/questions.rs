@@ -263,3 +263,30 @@ proptest! {
         prop_assert!(values.iter().any(|v| *v <= m) && values.iter().any(|v| *v >= m));
     }
 }
+
+#[test]
+fn older_boots_say_what_an_item_takes_as_a_rule() {
+    let boot = |took: i64| {
+        common::record(&format!(
+            "source boot.log kernel-log\nclock printk printk\nspan probe 0ms {took}ms wlan0\n\
+             span unit 0ms 5ms session-{took}.scope\n"
+        ))
+    };
+    let (a, b, old) = (boot(10), boot(14), boot(15));
+    let change = |history: &[&record::Record]| {
+        let c =
+            analysis::compare_with_history(&a, &b, history, &analysis::Options::default()).unwrap();
+        let changes = c
+            .items
+            .iter()
+            .map(|i| (i.name.clone(), i.change().as_str()));
+        changes.collect::<Vec<_>>()
+    };
+    // A session's number changes from boot to boot; it is the same thing.
+    let session = ("session-10.scope".to_owned(), "same");
+    assert_eq!(
+        change(&[]),
+        [("wlan0".to_owned(), "slower"), session.clone()]
+    );
+    assert_eq!(change(&[&old]), [("wlan0".to_owned(), "same"), session]);
+}

@@ -7,7 +7,7 @@ use agent::capture::{self, Limits, Manifest};
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use record::{Record, Recorder};
-use sources::{SNIFF_BYTES, Source, serial};
+use sources::{SNIFF_BYTES, Sniff, Source, serial};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Component, Path, PathBuf};
@@ -62,7 +62,9 @@ pub fn read(path: &Path) -> Result<Input> {
         }
         bail!("{shown}: the file is empty; expected a capture or a log of one boot");
     }
-    if let Some(stream) = tar_stream(&head, &mut file)? {
+    // A bootchart is an archive too, but none of ours.
+    let bootchart = sources::bootchart::Bootchart.sniff(&head) == Sniff::Yes;
+    if !bootchart && let Some(stream) = tar_stream(&head, &mut file)? {
         let members = capture::read_tar(stream, Limits::default())
             .with_context(|| format!("{shown}: not a capture that can be read"))?;
         return whole_capture(path, members);

@@ -160,3 +160,35 @@ fn the_same_input_prints_the_same_bytes() {
         assert_eq!(firstlight(args).stdout, firstlight(args).stdout);
     }
 }
+
+#[test]
+fn deferrals_device_by_device() {
+    let name = "dmesg/x13s-dmesg.txt";
+    let (Some(expected), Some(path)) = (expected(), sample(name)) else {
+        return;
+    };
+    let e = &expected["files"][name]["expect"]["probes"];
+    let all = json(&["blame", "--deferrals", "--json", "--top", "0", &path]);
+    let devices = all["devices"].as_array().unwrap();
+    let sum = |key: &str| {
+        devices
+            .iter()
+            .map(|d| d[key].as_i64().unwrap())
+            .sum::<i64>()
+    };
+    assert_eq!(sum("tries"), e["deferred"].as_i64().unwrap());
+    assert_eq!(
+        sum("wasted_ns") / 1_000,
+        e["deferred_sum_said_us"].as_i64().unwrap()
+    );
+    let count = e["devices_deferred_at_least_once"].as_u64().unwrap();
+    assert_eq!(devices.len() as u64, count);
+    for top in e["top5_deferred_by_count"].as_array().unwrap() {
+        let device = devices.iter().find(|d| d["device"] == top[0]).unwrap();
+        assert_eq!(device["tries"], top[1]);
+        assert_eq!(
+            device["wasted_ns"].as_i64().unwrap() / 1_000,
+            top[2].as_i64().unwrap()
+        );
+    }
+}

@@ -9,6 +9,7 @@
 
 mod calls;
 mod clock;
+mod console;
 mod event;
 mod io;
 mod name;
@@ -23,8 +24,9 @@ mod time;
 
 pub mod mark;
 
-pub use calls::{Call, CallId, CallTree};
+pub use calls::{Call, CallId, CallTree, FunctionSum};
 pub use clock::{Clock, ClockId, ClockKind};
+pub use console::Arrival;
 pub use event::{
     Dependency, DependencyKind, Doubt, Fact, Mark, Message, Origin, Phase, SourceId, SourceInfo,
     Span, SpanKind,

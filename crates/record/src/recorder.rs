@@ -12,6 +12,7 @@ use crate::record::Record;
 use crate::tables::Tables;
 use crate::time::Nanos;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// How many others a span may pass, on average, when it is put in its place as
 /// it comes. Sources see spans end, so most come nearly in the order of their
@@ -42,19 +43,21 @@ const CLOCK_UNRELATED: NoteKind = NoteKind {
 pub struct Recorder {
     names: Names,
     sources: Vec<SourceInfo>,
-    clocks: Vec<Clock>,
+    pub(crate) clocks: Vec<Clock>,
     /// Which clocks an event is on; a message without a time is on none.
     used: Vec<bool>,
     /// The last time of an event, on whichever clock.
     last: Option<Nanos>,
-    sync: Vec<SyncPoint>,
+    pub(crate) sync: Vec<SyncPoint>,
+    /// Ticks per second of counters.
+    rates: BTreeMap<String, u64>,
     marks: Vec<(ClockId, Mark)>,
     spans: Vec<Span>,
     /// How many spans were passed by others that came later.
     passed: usize,
     /// Whether that were too many, so that the spans are not in their order.
     spans_unsorted: bool,
-    messages: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
     text: String,
     dependencies: Vec<Dependency>,
     facts: Vec<Fact>,
@@ -178,6 +181,19 @@ impl Recorder {
             }
         }
         ClockId(u16::try_from(index).unwrap_or(u16::MAX))
+    }
+
+    /// Says how many ticks a counter makes in a second, for sources that have
+    /// its ticks and nothing else.
+    pub fn set_rate(&mut self, clock: &str, hz: u64) {
+        self.rates.insert(clock.to_owned(), hz);
+    }
+
+    /// How many ticks the counter of this name makes in a second, if a source
+    /// said it.
+    #[must_use]
+    pub fn rate(&self, clock: &str) -> Option<u64> {
+        self.rates.get(clock).copied()
     }
 
     /// Says that clock `a` read `at_a` when clock `b` read `at_b`, both in
@@ -411,6 +427,13 @@ impl Recorder {
         });
     }
 
+    /// What a line of a log says.
+    pub(crate) fn text_of(&self, message: &Message) -> &str {
+        let start = message.start as usize;
+        let end = start.saturating_add(message.len as usize);
+        self.text.get(start..end).unwrap_or("")
+    }
+
     /// Records that one unit depends on another.
     pub fn dependency(&mut self, from: &str, to: &str, kind: DependencyKind, origin: Origin) {
         let (from, to) = (self.names.intern(from), self.names.intern(to));
@@ -435,6 +458,7 @@ impl Recorder {
         self.note_full_tables();
         let used = self.clocks_in_use();
         self.assume_printk_is_monotonic(&used);
+        self.relate_by_lines();
         let reference = self.reference(&used);
         let mapping = Mapping::new(reference, self.clocks.len(), &self.sync);
         for (i, clock) in self.clocks.iter_mut().enumerate() {

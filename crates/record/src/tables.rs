@@ -2,6 +2,7 @@
 
 use crate::calls::CallTree;
 use crate::clock::ClockId;
+use crate::console::Arrival;
 use crate::event::Origin;
 use crate::io::{Access, Device, Operation, Request, RequestEvents, RequestTotals};
 use crate::name::NameId;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 /// The tables of a record, bounded each.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
+    pub(crate) arrivals: Table<Arrival>,
     requests: Table<Request>,
     totals: [RequestTotals; Operation::ALL.len()],
     request_events: BTreeMap<(Device, Operation), RequestEvents>,
@@ -35,6 +37,11 @@ impl Tables {
     pub(crate) fn refused(&self) -> Vec<(&'static str, u64, Option<Origin>)> {
         let first = |s: &[Series]| s.first().map(|s| s.origin);
         let of_table = [
+            (
+                "arrivals",
+                self.arrivals.refused,
+                self.arrivals.first_refused,
+            ),
             (
                 "requests",
                 self.requests.refused,
@@ -61,6 +68,7 @@ impl Tables {
 
     /// Moves every time.
     pub(crate) fn map_times(&mut self, to: &dyn Fn(ClockId, Nanos) -> Nanos) {
+        self.arrivals.map_times(to);
         self.requests.map_times(to);
         self.accesses.map_times(to);
         self.processes.map_times(to);
@@ -74,6 +82,7 @@ impl Tables {
     }
 
     pub(crate) fn sort(&mut self) {
+        self.arrivals.sort();
         self.requests.sort();
         self.accesses.sort();
         self.processes.sort();
@@ -88,6 +97,7 @@ impl Tables {
     /// The last time of any row.
     pub(crate) fn last(&self) -> Option<Nanos> {
         let of_tables = [
+            self.arrivals.last(),
             self.requests.last(),
             self.accesses.last(),
             self.processes.last(),
@@ -203,6 +213,12 @@ impl Recorder {
 }
 
 impl Record {
+    /// Lines of a console as they arrived at the host, by their first character.
+    #[must_use]
+    pub fn arrivals(&self) -> &[Arrival] {
+        &self.tables.arrivals.rows
+    }
+
     /// Block requests, by the first time that is known of them.
     #[must_use]
     pub fn requests(&self) -> &[Request] {

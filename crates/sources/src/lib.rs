@@ -8,12 +8,16 @@ pub mod blkparse;
 pub mod blktrace;
 mod block;
 mod blocks;
+pub mod bootchart;
 mod calendar;
 pub mod capture;
+pub mod ftrace;
 pub mod kernel_log;
 pub mod serial;
 pub mod systemd;
+pub mod systemd_bootchart;
 mod text;
+mod unpack;
 
 use record::Recorder;
 
@@ -77,8 +81,12 @@ pub trait Source: Sync {
 pub static SOURCES: &[&dyn Source] = &[
     &blktrace::Blktrace,
     &blkparse::Blkparse,
+    &ftrace::TraceDat,
+    &ftrace::Ftrace,
+    &bootchart::Bootchart,
     &systemd::Show,
     &systemd::Plot,
+    &systemd_bootchart::SystemdBootchart,
     &systemd::Analyze,
     &systemd::Dump,
     &serial::Serial,

@@ -36,6 +36,8 @@ pub fn blame(blame: &Blame) -> String {
         "reported_ns",
         "doubt",
         "outcome",
+        "pid",
+        "cpu_ns",
         "source",
         "offset",
     ];
@@ -49,6 +51,8 @@ pub fn blame(blame: &Blame) -> String {
             ns(r.reported),
             r.doubt.map_or("", record::Doubt::as_str).to_owned(),
             r.outcome.map_or_else(String::new, |o| o.to_string()),
+            r.pid.map_or_else(String::new, |p| p.to_string()),
+            ns(r.cpu),
             r.origin.source.clone(),
             r.origin.offset.to_string(),
         ]

@@ -96,6 +96,15 @@ fn show() {
 }
 
 #[test]
+fn path() {
+    let schema = Schema::of("path");
+    for record in [boots::base(), boots::record("")] {
+        let path = analysis::critical_path(&record, &analysis::phases(&record));
+        schema.check(&json::path(&path));
+    }
+}
+
+#[test]
 fn blame() {
     let schema = Schema::of("blame");
     let document = schema.check(&json::blame(&analysis::blame(&boots::base(), None, 0)));

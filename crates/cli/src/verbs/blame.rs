@@ -11,6 +11,13 @@ pub fn run(args: &Blame, out: &mut Out) -> Result<()> {
     // The program ends after its answer; to free a large record first takes
     // longer than to leave that to the kernel.
     let record = ManuallyDrop::new(input::boot(&args.inputs.inputs, &args.inputs.reading)?);
+    if args.deferrals {
+        let all = analysis::deferrals(&record);
+        return out.text(&match out.json {
+            true => views::json::text(&views::json::deferrals(&all, args.top)),
+            false => views::terminal::deferrals(&all, args.top, &out.style),
+        });
+    }
     let phases = analysis::phases_with(&record, &args.inputs.reading.options());
     let blame = analysis::blame_with(&record, &phases, args.kind.map(kind), args.top);
     let text = if out.json {

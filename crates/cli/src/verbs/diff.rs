@@ -4,14 +4,17 @@ use crate::args::Diff;
 use crate::input;
 use crate::out::Out;
 use anyhow::{Context, Result};
+use std::path::PathBuf;
 
 /// How many items the screen holds; JSON has them all.
 const ITEMS: usize = 20;
 
 pub fn run(args: &Diff, out: &mut Out) -> Result<()> {
-    let boot = |path| input::boot(std::slice::from_ref(path), &args.reading);
+    let boot = |path: &PathBuf| input::boot(std::slice::from_ref(path), &args.reading);
     let (a, b) = (boot(&args.a)?, boot(&args.b)?);
-    let comparison = analysis::compare_with(&a, &b, &args.reading.options())
+    let history = args.history.iter().map(boot).collect::<Result<Vec<_>>>()?;
+    let history: Vec<_> = history.iter().collect();
+    let comparison = analysis::compare_with_history(&a, &b, &history, &args.reading.options())
         .with_context(|| format!("{} and {}", args.a.display(), args.b.display()))?;
     let text = if out.json {
         views::json::text(&views::json::diff(&comparison))

@@ -1,7 +1,7 @@
 //! `firstlight io`: what was asked of block devices.
 
 use crate::args::Io;
-use crate::file;
+use crate::beside;
 use crate::input;
 use crate::out::Out;
 use anyhow::Result;
@@ -29,7 +29,7 @@ pub fn run(args: &Io, out: &mut Out) -> Result<()> {
     let record = input::boot(&args.inputs.inputs, &args.inputs.reading)?;
     if let Some(path) = &args.svg {
         let picture = views::export::seek(analysis::seek(&record).as_ref(), &title(args));
-        file::write_whole(path, |f| Ok(f.write_all(picture.as_bytes())?))?;
+        beside::write(path, |f| Ok(f.write_all(picture.as_bytes())?))?;
     }
     let text = if args.csv {
         views::csv::requests(analysis::io_requests(&record))

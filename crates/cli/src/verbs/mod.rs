@@ -1,12 +1,16 @@
 //! One file per verb.
 
 pub mod blame;
+pub mod capture;
 pub mod demo;
 pub mod diff;
 pub mod export;
+pub mod flash;
 pub mod here;
+pub mod image;
 pub mod io;
 pub mod lab;
 pub mod man;
+pub mod path;
 pub mod report;
 pub mod show;

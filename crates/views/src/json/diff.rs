@@ -69,6 +69,21 @@ pub struct DiffItem {
     pub delta_ns: i64,
     /// `both`, `only_a` or `only_b`.
     pub presence: &'static str,
+    /// `new`, `gone`, `slower`, `faster` or `same`.
+    pub change: &'static str,
+    /// How long it takes as a rule; null if no older boots are known.
+    pub usual: Option<DiffUsual>,
+}
+
+/// How long an item took in the first boot and in those before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DiffUsual {
+    /// In how many boots it occurs.
+    pub boots: usize,
+    /// The least that it took.
+    pub least_ns: i64,
+    /// The most.
+    pub most_ns: i64,
 }
 
 /// Two boots side by side, in the shape of `schemas/diff.json`.
@@ -89,6 +104,12 @@ pub fn diff(c: &Comparison) -> Diff {
         b_ns: i.b.map(Nanos::get),
         delta_ns: i.delta.get(),
         presence: i.presence.as_str(),
+        change: i.change().as_str(),
+        usual: i.usual.map(|u| DiffUsual {
+            boots: u.boots,
+            least_ns: u.least.get(),
+            most_ns: u.most.get(),
+        }),
     };
     Diff {
         schema: "firstlight.diff/1",

@@ -3,23 +3,29 @@
 //! nanoseconds on the record's clock, in keys that end in `_ns`.
 
 mod blame;
+mod console;
+mod deferrals;
 mod diff;
 mod doctor;
 mod io;
 mod lab;
+mod path;
 mod show;
 
 pub use blame::{Blame, BlameRow, blame};
-pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, diff};
+pub use console::{ShowConsole, ShowDelay, ShowFlush, ShowLateLine, ShowRate, ShowWritten};
+pub use deferrals::{Deferrals, DeferredDevice, deferrals};
+pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
 pub use io::{
     Io, IoDepth, IoDevice, IoEvents, IoFile, IoLatency, IoOperation, IoProcess, IoSequence,
     IoStretch, io,
 };
 pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
+pub use path::{Path, PathItem, path};
 pub use show::{
-    Show, ShowEvidence, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote, ShowPhase,
-    ShowSaving, ShowSource, ShowStage, ShowSummary, show,
+    Show, ShowEvidence, ShowFact, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote,
+    ShowPhase, ShowReadings, ShowSaving, ShowSource, ShowStage, ShowSummary, show,
 };
 
 use serde::Serialize;

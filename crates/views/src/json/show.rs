@@ -1,6 +1,7 @@
 //! `firstlight.show/1`.
 
 use super::Place;
+use super::console::ShowConsole;
 use analysis::Boot;
 use serde::Serialize;
 
@@ -29,6 +30,12 @@ pub struct Show {
     pub milestones: Vec<ShowMilestone>,
     /// Counts and sums.
     pub summary: ShowSummary,
+    /// What the console cost; null if there was none, as far as is known.
+    pub console: Option<ShowConsole>,
+    /// Periodic readings.
+    pub readings: Vec<ShowReadings>,
+    /// What holds for the whole boot.
+    pub facts: Vec<ShowFact>,
     /// What could be better, the largest saving first.
     pub findings: Vec<ShowFinding>,
     /// The balance of every source.
@@ -120,6 +127,42 @@ pub struct ShowKind {
     pub busy_ns: i64,
 }
 
+/// A series of readings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShowReadings {
+    /// What was read: `cpu.user`.
+    pub name: String,
+    /// Of which one; null for the whole machine.
+    pub of: Option<String>,
+    /// `permille`, `bytes`, `bytes_per_second` or `count`.
+    pub unit: &'static str,
+    /// How many readings there are.
+    pub samples: usize,
+    /// When the first one was taken.
+    pub first_ns: i64,
+    /// When the last one was taken.
+    pub last_ns: i64,
+    /// The least value.
+    pub min: i64,
+    /// The greatest value.
+    pub max: i64,
+    /// The mean over the time.
+    pub mean: i64,
+    /// The evidence.
+    pub origin: Place,
+}
+
+/// Something that holds for the whole boot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShowFact {
+    /// What.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+    /// The evidence.
+    pub origin: Place,
+}
+
 /// A piece of advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShowFinding {
@@ -207,6 +250,9 @@ pub fn show(boot: &Boot) -> Show {
         last_ns: phases.last.get(),
         milestones: phases.milestones.iter().map(milestone).collect(),
         summary: summary(&boot.summary),
+        console: boot.console.as_ref().map(super::console::console),
+        readings: boot.readings.iter().map(readings).collect(),
+        facts: boot.facts.iter().map(fact).collect(),
         findings: boot.findings.iter().map(finding).collect(),
         sources: boot.ledger.sources.iter().map(ShowSource::from).collect(),
         notes: boot.ledger.notes.iter().map(ShowNote::from).collect(),
@@ -249,6 +295,29 @@ fn summary(s: &analysis::Summary) -> ShowSummary {
         deferrals: s.deferrals,
         deferred_devices: s.deferred_devices,
         deferral_ns: s.deferral_time.get(),
+    }
+}
+
+fn readings(r: &analysis::Readings) -> ShowReadings {
+    ShowReadings {
+        name: r.name.clone(),
+        of: r.of.clone(),
+        unit: r.unit.as_str(),
+        samples: r.samples,
+        first_ns: r.first.get(),
+        last_ns: r.last.get(),
+        min: r.min,
+        max: r.max,
+        mean: r.mean,
+        origin: Place::from(&r.origin),
+    }
+}
+
+fn fact(f: &analysis::FactRow) -> ShowFact {
+    ShowFact {
+        key: f.key.clone(),
+        value: f.value.clone(),
+        origin: Place::from(&f.origin),
     }
 }
 

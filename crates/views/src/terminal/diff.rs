@@ -6,7 +6,7 @@ use super::layout::{
     BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, delta, fit, left, right, time,
 };
 use crate::words;
-use analysis::{Comparison, Presence};
+use analysis::{Change, Comparison, Presence};
 use anstyle::Style as Ansi;
 use record::Nanos;
 
@@ -62,12 +62,20 @@ fn first_light(screen: &mut Screen, c: &Comparison) {
         );
         screen.wrapped("", 13, WARN, &text);
     }
-    screen.wrapped(
-        "",
-        13,
-        DIM,
-        "one boot on each side: only a lab ensemble says whether a difference is real",
-    );
+    let known = c
+        .items
+        .iter()
+        .filter_map(|i| i.usual)
+        .map(|u| u.boots)
+        .max();
+    let note = match known {
+        Some(boots) => &*format!(
+            "items that took as long in one of {boots} boots before are left out; only a lab \
+             ensemble says whether the whole is really different"
+        ),
+        None => "one boot on each side: only a lab ensemble says whether a difference is real",
+    };
+    screen.wrapped("", 13, DIM, note);
 }
 
 fn phases(screen: &mut Screen, c: &Comparison) {
@@ -107,7 +115,7 @@ fn head(screen: &mut Screen, name: &str, width: usize) {
 }
 
 fn items(screen: &mut Screen, c: &Comparison, top: usize) {
-    let changed = c.items.iter().filter(|i| i.delta != Nanos::ZERO);
+    let changed = c.items.iter().filter(|i| i.change() != Change::Same);
     let total = changed.clone().count();
     if total == 0 {
         return;

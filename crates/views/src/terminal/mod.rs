@@ -6,18 +6,26 @@
 
 mod bar;
 mod blame;
+mod console;
+mod deferrals;
 mod diff;
 mod doctor;
 mod io;
 mod lab;
-mod layout;
+pub mod layout;
+mod path;
+mod readings;
+mod serial;
 mod show;
 
 pub use blame::blame;
+pub use deferrals::deferrals;
 pub use diff::diff;
 pub use doctor::doctor;
 pub use io::io;
 pub use lab::lab;
+pub use path::path;
+pub use serial::serial_line;
 pub use show::show;
 
 /// The narrowest screen that is laid out; a narrower terminal wraps lines.

@@ -1,13 +1,14 @@
 //! A boot on one screen.
 
 use super::bar::Scale;
+use super::console;
 use super::layout::{
     BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, clean, fit, fit_end, left, of_phase,
     of_severity, right, time,
 };
-use super::{Style, blame};
+use super::{Style, blame, readings};
 use crate::words::{self, plural, thousands};
-use analysis::{Boot, Finding, Ledger, LedgerNote, Phases, Place, SourceBalance};
+use analysis::{BlameKind, Boot, Finding, Ledger, LedgerNote, Phases, Place, SourceBalance};
 use record::{ClockKind, Nanos, Severity};
 
 const NAME: usize = 15;
@@ -25,6 +26,8 @@ pub fn show(boot: &Boot, style: &Style) -> String {
     phases(&mut screen, &boot.phases);
     milestones(&mut screen, &boot.phases);
     longest(&mut screen, boot);
+    console::section(&mut screen, boot);
+    readings::readings(&mut screen, &boot.readings);
     findings(&mut screen, &boot.findings);
     ledger(&mut screen, &boot.ledger);
     sources(&mut screen, &boot.ledger);
@@ -183,10 +186,16 @@ fn longest(screen: &mut Screen, boot: &Boot) {
             continue;
         };
         let mut about = format!("{} in all", thousands(k.count as u64));
-        if k.busy > Nanos::ZERO {
+        if *kind == BlameKind::Process && k.sum > Nanos::ZERO {
+            about += &format!("; together on a processor for {}", k.sum);
+        } else if k.busy > Nanos::ZERO {
             about += &format!("; at least one ran for {}", k.busy);
         }
-        screen.heading(&format!("Longest {}", plural(2, kind.as_str())), &about);
+        let title = match kind {
+            BlameKind::Process => "Busiest processes".to_owned(),
+            kind => format!("Longest {}", plural(2, kind.as_str())),
+        };
+        screen.heading(&title, &about);
         blame::rows(screen, &rows.rows);
     }
     let rows = boot.longest.iter().flat_map(|(_, b)| &b.rows);
@@ -234,7 +243,7 @@ fn saving(f: &Finding) -> String {
     }
 }
 
-fn place(p: &Place) -> String {
+pub(super) fn place(p: &Place) -> String {
     // The end of a long path tells more than its beginning.
     format!("{} at byte {}", fit_end(&p.source, 40), p.offset)
 }
@@ -296,10 +305,11 @@ pub(super) fn sources(screen: &mut Screen, ledger: &Ledger) {
     let name = widest(|s| &s.name).min(screen.width().saturating_sub(2 + 2 + format + 2 + 34));
     for s in sources {
         let line = format!(
-            "  {}  {}  {} lines: {} events, {} noted",
+            "  {}  {}  {} {}: {} events, {} noted",
             left(&fit_end(&s.name, name), name),
             left(&s.format, format),
             right(&thousands(s.units), 7),
+            words::units(&s.format),
             thousands(s.events),
             thousands(s.noted)
         );

@@ -1,0 +1,161 @@
+//! Activities that wait for each other.
+//!
+//! An activity begins `lag` after the last of those that it waits for has
+//! ended, and lasts for its duration. That is how the boot went, so it is also
+//! how it would go if one of them took less: the lags and the other durations
+//! stay as they were.
+
+use record::Nanos;
+
+/// An activity, by its place in its [`Graph`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct NodeId(usize);
+
+/// Something that could be otherwise.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Change {
+    /// An activity takes this long.
+    Duration(NodeId, Nanos),
+    /// An activity begins so long after what it waits for.
+    Lag(NodeId, Nanos),
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    /// Those that it waits for: they stand before it.
+    after: Vec<NodeId>,
+    lag: Nanos,
+    duration: Nanos,
+    start: Nanos,
+}
+
+/// Activities in the order in which they can be computed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Graph {
+    nodes: Vec<Node>,
+}
+
+impl Graph {
+    /// Adds an activity that went from `start` to `end`. Of `after`, those
+    /// that ended later than it began were not waited for.
+    pub(super) fn add(&mut self, start: Nanos, end: Nanos, after: &[NodeId]) -> NodeId {
+        let after: Vec<NodeId> = after
+            .iter()
+            .copied()
+            .filter(|id| self.end(*id) <= start)
+            .collect();
+        let ready = after.iter().map(|id| self.end(*id)).max();
+        self.nodes.push(Node {
+            lag: start - ready.unwrap_or(Nanos::ZERO),
+            duration: (end - start).max(Nanos::ZERO),
+            start,
+            after,
+        });
+        NodeId(self.nodes.len() - 1)
+    }
+
+    fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id.0)
+    }
+
+    /// When it ended.
+    pub(super) fn end(&self, id: NodeId) -> Nanos {
+        self.node(id).map_or(Nanos::ZERO, |n| n.start + n.duration)
+    }
+
+    /// The one that it waited for last; of equals the first.
+    pub(super) fn waited_for(&self, id: NodeId) -> Option<NodeId> {
+        let after = &self.node(id)?.after;
+        let last = after.iter().map(|a| self.end(*a)).max()?;
+        after.iter().copied().find(|a| self.end(*a) == last)
+    }
+
+    /// When `last` would end if this were so.
+    pub(super) fn end_if(&self, last: NodeId, change: Change) -> Nanos {
+        let mut ends: Vec<Nanos> = Vec::with_capacity(self.nodes.len());
+        for (i, node) in self.nodes.iter().enumerate() {
+            let ready = node.after.iter().filter_map(|a| ends.get(a.0)).max();
+            let (mut lag, mut duration) = (node.lag, node.duration);
+            match change {
+                Change::Duration(id, new) if id.0 == i => duration = new,
+                Change::Lag(id, new) if id.0 == i => lag = new,
+                _ => {}
+            }
+            ends.push(ready.copied().unwrap_or(Nanos::ZERO) + lag + duration);
+            if i == last.0 {
+                break;
+            }
+        }
+        ends.get(last.0).copied().unwrap_or_default()
+    }
+
+    /// How much longer each could take before `last` would end later; `None`
+    /// for one that nothing on the way to `last` waits for.
+    pub(super) fn slacks(&self, last: NodeId) -> Vec<Option<Nanos>> {
+        let mut latest: Vec<Option<Nanos>> = vec![None; self.nodes.len()];
+        if let Some(l) = latest.get_mut(last.0) {
+            *l = Some(self.end(last));
+        }
+        for (i, node) in self.nodes.iter().enumerate().rev() {
+            let Some(&Some(end)) = latest.get(i) else {
+                continue;
+            };
+            let ready = end - node.duration - node.lag;
+            for a in &node.after {
+                if let Some(l) = latest.get_mut(a.0) {
+                    *l = Some(l.map_or(ready, |l| l.min(ready)));
+                }
+            }
+        }
+        let ids = (0..self.nodes.len()).map(NodeId);
+        ids.zip(latest)
+            .map(|(id, latest)| latest.map(|l| l - self.end(id)))
+            .collect()
+    }
+
+    /// The place of an activity in what [`Self::slacks`] gives.
+    pub(super) const fn place(id: NodeId) -> usize {
+        id.0
+    }
+
+    /// Its duration.
+    pub(super) fn duration(&self, id: NodeId) -> Nanos {
+        self.node(id).map_or(Nanos::ZERO, |n| n.duration)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, Graph};
+    use record::Nanos;
+
+    #[test]
+    fn a_shorter_activity_saves_until_another_one_is_waited_for() {
+        let mut g = Graph::default();
+        let first = g.add(Nanos(0), Nanos(10), &[]);
+        let long = g.add(Nanos(10), Nanos(50), &[first]);
+        let short = g.add(Nanos(10), Nanos(40), &[first]);
+        let last = g.add(Nanos(55), Nanos(60), &[long, short]);
+        assert_eq!(g.waited_for(last), Some(long));
+        assert_eq!(g.end_if(last, Change::Duration(first, Nanos(5))), Nanos(55));
+        // Half of 40 would be 20, but then the other one is waited for.
+        assert_eq!(g.end_if(last, Change::Duration(long, Nanos(20))), Nanos(50));
+        assert_eq!(
+            g.end_if(last, Change::Duration(short, Nanos(15))),
+            Nanos(60)
+        );
+        assert_eq!(g.end_if(last, Change::Lag(last, Nanos(1))), Nanos(56));
+        let slacks = g.slacks(last);
+        let all = [Some(0), Some(0), Some(10), Some(0)].map(|s| s.map(Nanos));
+        assert_eq!(slacks, all);
+    }
+
+    #[test]
+    fn what_ended_later_was_not_waited_for() {
+        let mut g = Graph::default();
+        let late = g.add(Nanos(0), Nanos(30), &[]);
+        let own = g.add(Nanos(20), Nanos(40), &[late]);
+        assert_eq!(g.waited_for(own), None);
+        assert_eq!(g.slacks(own), [None, Some(Nanos(0))]);
+    }
+}

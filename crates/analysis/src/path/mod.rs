@@ -1,0 +1,202 @@
+//! The critical path: what first light waited for, from power-on to the end.
+//!
+//! Until the kernel starts the first program a boot is one thing after another.
+//! After that, units wait for those that they are ordered after. Both are
+//! activities of one graph; the path is the way back from first light, at each
+//! step to the one that was waited for last.
+
+mod graph;
+mod kernel;
+mod units;
+
+use crate::phases::Phases;
+use crate::place::Place;
+use graph::{Change, Graph, NodeId};
+use record::{Nanos, Record};
+
+/// What kind of thing an item of the path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PathKind {
+    /// A part of the boot of which no more is known.
+    Phase,
+    /// An initcall of the kernel's own sequence.
+    Initcall,
+    /// What the kernel did between two calls, or before or after all of them.
+    Kernel,
+    /// A systemd unit.
+    Unit,
+    /// Time that nobody is known to have used: a queue, a device, a timer.
+    Wait,
+}
+
+impl PathKind {
+    /// The word used in every output.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Phase => "phase",
+            Self::Initcall => "initcall",
+            Self::Kernel => "kernel",
+            Self::Unit => "unit",
+            Self::Wait => "wait",
+        }
+    }
+}
+
+/// Something that first light waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathItem {
+    /// What kind of thing.
+    pub kind: PathKind,
+    /// Which one.
+    pub name: String,
+    /// When it began.
+    pub start: Nanos,
+    /// When it ended.
+    pub end: Nanos,
+    /// How much longer it could take without delaying first light: zero on the
+    /// path, but for what the stamps cannot tell.
+    pub slack: Nanos,
+    /// How much earlier first light would come if it took half its time, all
+    /// else being equal: less than half its time where another way is nearly
+    /// as long.
+    pub saving_if_halved: Nanos,
+    /// The evidence, if it has a place of its own.
+    pub origin: Option<Place>,
+}
+
+/// What first light waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CriticalPath {
+    /// The name of the mark at time zero.
+    pub zero: String,
+    /// What ended the boot.
+    pub mark: String,
+    /// When that was.
+    pub end: Nanos,
+    /// The items in order. Each begins where the one before it ended.
+    pub items: Vec<PathItem>,
+    /// Whether units and their order are known: without them the userspace is
+    /// one item.
+    pub knows_units: bool,
+}
+
+/// Activities, and what they are called.
+struct Activities<'r> {
+    record: &'r Record,
+    graph: Graph,
+    about: Vec<About>,
+}
+
+struct About {
+    kind: PathKind,
+    name: String,
+    start: Nanos,
+    end: Nanos,
+    origin: Option<Place>,
+}
+
+impl Activities<'_> {
+    fn add(&mut self, about: About, after: &[NodeId]) -> NodeId {
+        let id = self.graph.add(about.start, about.end, after);
+        self.about.push(about);
+        id
+    }
+
+    /// Adds what fills the time up to `until`, if there is any.
+    fn fill(
+        &mut self,
+        last: Option<NodeId>,
+        until: Nanos,
+        kind: PathKind,
+        name: &str,
+    ) -> Option<NodeId> {
+        let start = last.map_or(Nanos::ZERO, |l| self.graph.end(l));
+        if start >= until {
+            return last;
+        }
+        let about = About {
+            kind,
+            name: name.to_owned(),
+            start,
+            end: until,
+            origin: None,
+        };
+        let after: Vec<NodeId> = last.into_iter().collect();
+        Some(self.add(about, &after))
+    }
+}
+
+/// What first light waited for. Empty without any phase.
+#[must_use]
+pub fn critical_path(record: &Record, phases: &Phases) -> CriticalPath {
+    let mut all = Activities {
+        record,
+        graph: Graph::default(),
+        about: Vec::new(),
+    };
+    let end = phases.end();
+    let before = kernel::until_userspace(&mut all, phases);
+    let units = units::until(&mut all, phases, before, end);
+    let last = match units {
+        Some(last) => all.fill(Some(last), end, PathKind::Wait, "until first light"),
+        None => kernel::rest(&mut all, phases, before, end),
+    };
+    let first_light = phases.first_light.as_ref();
+    CriticalPath {
+        zero: phases.zero.clone(),
+        mark: first_light.map_or_else(
+            || {
+                let last = phases.phases.last();
+                last.map_or_else(String::new, |p| p.end_mark.clone())
+            },
+            |f| f.mark.clone(),
+        ),
+        end,
+        items: last.map_or_else(Vec::new, |last| items(&all, last)),
+        knows_units: units.is_some(),
+    }
+}
+
+/// The way back from `last`.
+fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
+    let end = all.graph.end(last);
+    let slacks = all.graph.slacks(last);
+    let mut items = Vec::new();
+    let mut at = Some(last);
+    while let Some(id) = at {
+        at = all.graph.waited_for(id);
+        let Some(about) = all.about.get(Graph::place(id)) else {
+            continue;
+        };
+        let half = |t: Nanos| Nanos(t.get() / 2);
+        let saving = |change| end - all.graph.end_if(last, change);
+        let slack = slacks.get(Graph::place(id)).copied().flatten();
+        if about.end > about.start {
+            items.push(PathItem {
+                kind: about.kind,
+                name: about.name.clone(),
+                start: about.start,
+                end: about.end,
+                slack: slack.unwrap_or_default(),
+                saving_if_halved: saving(Change::Duration(id, half(all.graph.duration(id)))),
+                origin: about.origin.clone(),
+            });
+        }
+        // Time between the two that neither used.
+        let ready = at.map_or(Nanos::ZERO, |a| all.graph.end(a));
+        if ready < about.start {
+            items.push(PathItem {
+                kind: PathKind::Wait,
+                name: format!("before {}", about.name),
+                start: ready,
+                end: about.start,
+                slack: slack.unwrap_or_default(),
+                saving_if_halved: saving(Change::Lag(id, half(about.start - ready))),
+                origin: None,
+            });
+        }
+    }
+    items.reverse();
+    items
+}

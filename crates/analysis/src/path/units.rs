@@ -1,0 +1,87 @@
+//! Units, each after those that it is ordered after.
+
+use super::graph::NodeId;
+use super::{About, Activities, PathKind};
+use crate::chain::last_unit;
+use crate::phases::Phases;
+use crate::place::Place;
+use crate::spans;
+use record::{DependencyKind, NameId, Nanos, Span, SpanKind, mark};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the first process does before it starts the first unit, in order.
+const MANAGER: [(&str, &str); 5] = [
+    (mark::SYSTEMD_STARTED, "systemd, until it runs"),
+    ("generators-start", "systemd, until its generators"),
+    ("generators-finish", "generators"),
+    ("units-load-start", "systemd, before it loads units"),
+    ("units-load-finish", "systemd loads its units"),
+];
+
+/// Adds the units on the way to first light; gives the last one. `None` if no
+/// units with times and an order are known.
+pub(super) fn until(
+    all: &mut Activities<'_>,
+    phases: &Phases,
+    before: Option<NodeId>,
+    end: Nanos,
+) -> Option<NodeId> {
+    let record = all.record;
+    let mut units: BTreeMap<NameId, Span> = BTreeMap::new();
+    for &span in spans::distinct(record).iter() {
+        let whole = span.start.is_some() && span.end.is_some_and(|e| e <= end);
+        if span.kind == SpanKind::Unit && whole {
+            units.entry(span.name).or_insert(span);
+        }
+    }
+    let mut after: BTreeMap<NameId, BTreeSet<NameId>> = BTreeMap::new();
+    for d in record.dependencies() {
+        if d.kind == DependencyKind::After && units.contains_key(&d.to) {
+            after.entry(d.from).or_default().insert(d.to);
+        }
+    }
+    if after.is_empty() {
+        return None;
+    }
+    let last = last_unit(record, phases, &units)?;
+
+    let mut manager = before;
+    let started = before.map_or(Nanos::ZERO, |b| all.graph.end(b));
+    for (name, what) in MANAGER {
+        if let Some(at) = record.mark(name).map(|m| m.at)
+            && at >= started
+            && at <= end
+        {
+            manager = all.fill(manager, at, PathKind::Phase, what);
+        }
+    }
+    let manager: Vec<NodeId> = manager.into_iter().collect();
+
+    // By end: what a unit waited for was active before it began, so it stands
+    // before it. Units that take no time are ordered by their dependencies.
+    let mut order: Vec<Span> = units.values().copied().collect();
+    let rank = |s: &Span| after.get(&s.name).map_or(0, BTreeSet::len);
+    order.sort_by(|a, b| {
+        (a.start.max(a.end), a.start, rank(a))
+            .cmp(&(b.start.max(b.end), b.start, rank(b)))
+            .then_with(|| record.name(a.name).cmp(record.name(b.name)))
+    });
+    let mut nodes: BTreeMap<NameId, NodeId> = BTreeMap::new();
+    for span in order {
+        let (Some(start), Some(unit_end)) = (span.start, span.end) else {
+            continue;
+        };
+        let waits = after.get(&span.name).into_iter().flatten();
+        let mut waits: Vec<NodeId> = waits.filter_map(|n| nodes.get(n).copied()).collect();
+        waits.extend(&manager);
+        let about = About {
+            kind: PathKind::Unit,
+            name: record.name(span.name).to_owned(),
+            start,
+            end: unit_end,
+            origin: Some(Place::of(record, span.origin)),
+        };
+        nodes.insert(span.name, all.add(about, &waits));
+    }
+    nodes.get(&last).copied()
+}
