@@ -8,6 +8,7 @@ mod out;
 mod progress;
 mod serial;
 mod size;
+mod ssh;
 mod verbs;
 
 use args::{CaptureFrom, Cli, LabVerb, Verb};
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Some(Verb::Capture(a)) => match &a.from {
             CaptureFrom::Here { out: path } => verbs::here::capture(path, &mut out),
             CaptureFrom::Serial(a) => verbs::capture::serial::run(a, &mut out),
+            CaptureFrom::Ssh(a) => verbs::capture::ssh::run(a, &mut out),
         },
         Some(Verb::Lab(a)) => match &a.verb {
             LabVerb::Run(a) => verbs::lab::run(a, &mut out),

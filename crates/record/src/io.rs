@@ -225,6 +225,8 @@ impl RequestEvents {
 pub enum AccessKind {
     /// The file was opened.
     Open,
+    /// The file was looked for, and was not there.
+    Miss,
     /// The piece came into the page cache.
     Fill,
     /// The piece was read or touched: it was needed.
@@ -239,6 +241,7 @@ impl AccessKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
+            Self::Miss => "miss",
             Self::Fill => "fill",
             Self::Touch => "touch",
             Self::Write => "write",

@@ -9,11 +9,16 @@ pub mod blktrace;
 mod block;
 mod blocks;
 pub mod bootchart;
+pub mod bootstage;
 mod calendar;
 pub mod capture;
+pub mod cbmem;
+mod fdt;
 pub mod ftrace;
 pub mod kernel_log;
+pub mod kft;
 pub mod serial;
+pub mod strace;
 pub mod systemd;
 pub mod systemd_bootchart;
 mod text;
@@ -80,15 +85,19 @@ pub trait Source: Sync {
 /// Every format, most particular first: the whole plug-in system.
 pub static SOURCES: &[&dyn Source] = &[
     &blktrace::Blktrace,
-    &blkparse::Blkparse,
     &ftrace::TraceDat,
     &ftrace::Ftrace,
+    &kft::Kft,
     &bootchart::Bootchart,
+    &blkparse::Blkparse,
+    &bootstage::Bootstage,
+    &cbmem::Cbmem,
     &systemd::Show,
     &systemd::Plot,
     &systemd_bootchart::SystemdBootchart,
     &systemd::Analyze,
     &systemd::Dump,
+    &strace::Strace,
     &serial::Serial,
     &kernel_log::KernelLog,
 ];
@@ -111,4 +120,12 @@ pub fn sniff(head: &[u8]) -> Option<&'static dyn Source> {
         }
     }
     best.map(|b| b.1)
+}
+
+/// Whether `head` begins an archive that is no capture, and that a source
+/// reads: a bootchart, or a folder of a device tree.
+#[must_use]
+pub fn is_archive_of_others(head: &[u8]) -> bool {
+    let readers: [&dyn Source; 2] = [&bootchart::Bootchart, &bootstage::Bootstage];
+    unpack::is_tar(head) && readers.iter().any(|r| r.sniff(head) == Sniff::Yes)
 }

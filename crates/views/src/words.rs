@@ -25,6 +25,16 @@ pub fn plural(n: usize, word: &str) -> String {
     }
 }
 
+/// What the ledger of a format counts, where its sources are listed.
+pub(crate) fn units(format: &str) -> &'static str {
+    match format {
+        // Samples, entries and records.
+        "bootchart" | "systemd-bootchart" => "units",
+        "blktrace" => "records",
+        _ => "lines",
+    }
+}
+
 /// `12.5 MiB`, `512 B`.
 pub(crate) fn bytes(n: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -45,16 +55,6 @@ pub(crate) fn bytes(n: u64) -> String {
         format!("{} {unit}", tenths / 10)
     } else {
         format!("{}.{} {unit}", tenths / 10, tenths % 10)
-    }
-}
-
-/// What the ledger of a format counts, where its sources are listed.
-pub(crate) fn units(format: &str) -> &'static str {
-    match format {
-        // Samples, entries and records.
-        "bootchart" | "systemd-bootchart" => "units",
-        "blktrace" => "records",
-        _ => "lines",
     }
 }
 

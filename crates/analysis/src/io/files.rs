@@ -59,7 +59,9 @@ pub(super) fn files(record: &Record) -> Vec<IoFile> {
     }
     let paths = paths(record.accesses());
     let mut all: BTreeMap<Key, Sums> = BTreeMap::new();
-    for access in record.accesses() {
+    // What was looked for and is not there is no file.
+    let found = |a: &&Access| a.kind != AccessKind::Miss;
+    for access in record.accesses().iter().filter(found) {
         let key = match key(access) {
             Key::Inode(device, inode) => match paths.get(&(device, inode)) {
                 Some(&path) => Key::Path(path),
@@ -73,6 +75,7 @@ pub(super) fn files(record: &Record) -> Vec<IoFile> {
             AccessKind::Open => (&mut sums.opens, None),
             AccessKind::Fill => (&mut sums.fills, Some(&mut sums.filled)),
             AccessKind::Touch => (&mut sums.touches, Some(&mut sums.touched)),
+            AccessKind::Miss => continue,
             AccessKind::Write => {
                 sums.written = sums.written.saturating_add(access.bytes);
                 continue;

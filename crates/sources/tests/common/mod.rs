@@ -176,6 +176,7 @@ pub fn show(record: &Record) -> String {
         let (at, text) = (time(m.at), record.text(m));
         writeln!(out, "message {at}{level} {text:?} @{}", m.origin.offset).unwrap();
     }
+    show_tables(record, &mut out);
     for r in record.requests() {
         let (device, operation) = (r.device, r.operation.as_str());
         let (queued, issued) = (time(r.queued), time(r.issued));
@@ -192,7 +193,6 @@ pub fn show(record: &Record) -> String {
         )
         .unwrap();
     }
-    show_tables(record, &mut out);
     for n in record.notes() {
         let (severity, kind) = (n.kind.severity.as_str(), n.kind.name);
         let first = n.first.map_or(String::new(), |f| format!(" @{}", f.offset));

@@ -31,6 +31,7 @@ const fn colour(kind: TrackKind) -> &'static str {
         TrackKind::Process => "#56b4e9",
         TrackKind::File => "#cc79a7",
         TrackKind::Request => "#009e73",
+        TrackKind::Stage => "#f0e442",
     }
 }
 
