@@ -263,7 +263,7 @@ fn blkparse_finds_the_same_in_generated_traces() {
 
         // Its sums, which count discards as writes and flushes as reads.
         let sum = |label: &str| {
-            let lines = text.lines().filter(|l| l.contains(label));
+            let mut lines = text.lines().filter(|l| l.contains(label));
             let last = lines.next_back().unwrap();
             let rest = last.split_once(label).unwrap().1;
             let count = rest.trim_start().split(',').next().unwrap();
