@@ -12,6 +12,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// A capture with a file in memory and a large one.
@@ -33,7 +34,10 @@ fn gathered() -> Gathered {
         counter_hz: None,
     };
     gathered.add("kernel log", "kernel-log", "kmsg", "printk", log());
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("deliver-large");
+    // One file a call: tests run side by side.
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("deliver-large-{call}"));
     fs::write(&path, vec![7; 40_000]).unwrap();
     let large = Large {
         file: "trace/trace.dat".into(),
