@@ -1,10 +1,9 @@
 //! Readings of the target's clocks side by side.
 
+use crate::bytes::find;
 use crate::capture::{ClockInfo, MarkInfo, Reading};
 use crate::sys;
-use memchr::memmem;
 use rustix::time::{ClockId, Timespec, clock_gettime};
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The processor's counter.
@@ -24,7 +23,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 ///
 /// Each pair that belongs together is a reading between two of the other clock,
 /// so that the error is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// The counter's ticks at the very first.
     pub at: Option<u64>,
@@ -61,6 +60,52 @@ impl Stamp {
             raw_ns: read(ClockId::MonotonicRaw),
             monotonic_end_ns: read(ClockId::Monotonic),
         }
+    }
+
+    /// The readings as words, for another process of the agent.
+    #[must_use]
+    pub fn to_words(&self) -> String {
+        let mut words = String::new();
+        for ticks in [
+            self.at,
+            self.counter.map(|c| c.0),
+            self.counter.map(|c| c.1),
+        ] {
+            match ticks {
+                Some(ticks) => words.push_str(&format!("{ticks} ")),
+                None => words.push_str("- "),
+            }
+        }
+        let Self {
+            monotonic_ns,
+            boottime_ns,
+            wall_ns,
+            raw_ns,
+            monotonic_end_ns,
+            ..
+        } = self;
+        words + &format!("{monotonic_ns} {boottime_ns} {wall_ns} {raw_ns} {monotonic_end_ns}")
+    }
+
+    /// Reads what [`Self::to_words`] wrote.
+    #[must_use]
+    pub fn from_words(words: &str) -> Option<Self> {
+        let mut words = words.split_ascii_whitespace();
+        let mut ticks = || match words.next()? {
+            "-" => Some(None),
+            number => number.parse().ok().map(Some),
+        };
+        let (at, before, after) = (ticks()?, ticks()?, ticks()?);
+        let mut ns = || words.next()?.parse().ok();
+        Some(Self {
+            at,
+            counter: before.zip(after),
+            monotonic_ns: ns()?,
+            boottime_ns: ns()?,
+            wall_ns: ns()?,
+            raw_ns: ns()?,
+            monotonic_end_ns: ns()?,
+        })
     }
 
     /// How long ago that was.
@@ -169,10 +214,11 @@ pub fn hz_in_log(log: &[u8]) -> Option<u64> {
     ];
     let mut found = None;
     for (before, behind) in patterns {
-        for begin in memmem::find_iter(log, before) {
-            let rest = log.get(begin + before.len()..).unwrap_or_default();
-            let rest = rest.get(..32).unwrap_or(rest);
-            let number = memmem::find(rest, behind).and_then(|end| rest.get(..end));
+        let mut left = log;
+        while let Some(begin) = find(left, before) {
+            left = left.get(begin + before.len()..).unwrap_or_default();
+            let rest = left.get(..32).unwrap_or(left);
+            let number = find(rest, behind).and_then(|end| rest.get(..end));
             let number = number.and_then(|n| std::str::from_utf8(n).ok());
             let Some((mhz, khz)) = number.and_then(|n| n.split_once('.')) else {
                 continue;
@@ -234,6 +280,20 @@ mod tests {
         let boottime = &clocks[1].readings[0];
         assert_eq!((boottime.ticks, boottime.other_ns), (520, 510));
         assert_eq!(boottime.error_ns, 21);
+    }
+
+    #[test]
+    fn a_stamp_goes_from_one_process_to_another() {
+        let without = Stamp {
+            at: None,
+            counter: None,
+            ..STAMP
+        };
+        for stamp in [STAMP, without] {
+            assert_eq!(Stamp::from_words(&stamp.to_words()), Some(stamp));
+        }
+        assert_eq!(without.to_words(), "- - - 500 510 9000 505 540");
+        assert_eq!(Stamp::from_words("- - - 500 510 9000 505"), None);
     }
 
     #[test]

@@ -27,9 +27,9 @@
 //! to get these ranges again, or `FLR1 9ae0daaf ok`. A receiver that only listens
 //! is served as well: frames may come in any order and any number of times.
 
+use crate::bytes::{Crc32, crc32, find};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use memchr::memmem;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -62,7 +62,7 @@ pub struct Content {
 /// frame can be sent.
 #[derive(Clone, Debug, Default)]
 pub struct Measure {
-    crc: crc32fast::Hasher,
+    crc: Crc32,
     length: u64,
 }
 
@@ -71,7 +71,7 @@ impl Measure {
     #[must_use]
     pub fn content(&self) -> Content {
         Content {
-            crc: self.crc.clone().finalize(),
+            crc: self.crc.value(),
             length: self.length,
         }
     }
@@ -162,7 +162,7 @@ impl<W: Write> Write for FrameWriter<W> {
 
 /// A line with its CRC and its end. Terminals of all kinds understand CR LF.
 fn closed(line: String) -> String {
-    let crc = crc32fast::hash(line.as_bytes());
+    let crc = crc32(line.as_bytes());
     format!("{line} {crc:08x}\r\n")
 }
 
@@ -179,7 +179,7 @@ impl Answer {
     /// Understands a line, if it is an answer about `content`.
     #[must_use]
     pub fn parse(line: &[u8], content: Content) -> Option<Self> {
-        let begin = memmem::find(line, ANSWER)?;
+        let begin = find(line, ANSWER)?;
         let text = std::str::from_utf8(line.get(begin + ANSWER.len()..)?).ok()?;
         let (crc, rest) = text.trim_ascii_end().split_once(' ')?;
         if u32::from_str_radix(crc, 16).ok()? != content.crc {
@@ -291,8 +291,11 @@ impl Reassembly {
     /// frames, does no harm.
     pub fn line(&mut self, line: &[u8]) -> Line {
         let mut found = Line::Text;
-        for begin in memmem::find_iter(line, FRAME) {
-            let kind = match line.get(begin..).and_then(parse) {
+        let mut left = line;
+        while let Some(begin) = find(left, FRAME) {
+            let frame = left.get(begin..).unwrap_or_default();
+            left = frame.get(FRAME.len()..).unwrap_or_default();
+            let kind = match parse(frame) {
                 Some((content, Part::End)) => {
                     self.content(content);
                     Line::End
@@ -419,7 +422,7 @@ fn whole(content: Content, pieces: Pieces, damaged: u64) -> Result<Vec<u8>, Fram
         });
     }
     let bytes: Vec<u8> = pieces.into_values().flatten().collect();
-    let found = crc32fast::hash(&bytes);
+    let found = crc32(&bytes);
     match found == crc {
         true => Ok(bytes),
         false => Err(FrameError::Crc {
@@ -465,7 +468,7 @@ fn parse(line: &[u8]) -> Option<(Content, Part)> {
 /// Whether the CRC at the start of `seal` is that of the line before it.
 fn sealed(line: &[u8], covered: usize, seal: &[u8]) -> bool {
     let said = seal.get(..8).and_then(hex);
-    let covered = line.get(..covered).map(crc32fast::hash);
+    let covered = line.get(..covered).map(crc32);
     said.is_some() && said == covered
 }
 

@@ -2,6 +2,7 @@
 //! captures, the payload that a lab trial hands out, the agent's configuration,
 //! and the timing of a modelled storage device.
 
+mod bytes;
 pub mod capture;
 #[cfg(target_os = "linux")]
 pub mod clocks;

@@ -63,7 +63,7 @@ impl Boot {
         if state.watcher {
             // Written beside and renamed: it is whole when it is seen.
             let beside = format!("{LIGHT}.new");
-            fs::write(&beside, serde_json::to_vec(&now)?)?;
+            fs::write(&beside, now.to_words())?;
             return Ok(fs::rename(&beside, LIGHT)?);
         }
         let first_light = match (&job.first_light, state.userspace_start()) {
@@ -196,11 +196,11 @@ fn add_samples(gathered: &mut Gathered, samples: Samples) {
         gathered.missing("a part of /proc", why, advice);
     }
     if let Some(at) = samples.full_at {
-        let at = at.as_secs_f64();
+        let (s, hundredths) = (at.as_secs(), at.subsec_millis() / 10);
         gathered.note(
             note::CUT,
             format!(
-                "the samples of /proc end {at:.2} s after the boot, because their memory was full; \
+                "the samples of /proc end {s}.{hundredths:02} s after the boot, because their memory was full; \
                  give a larger firstlight.sample_kb= or firstlight.sample_ms="
             ),
         );

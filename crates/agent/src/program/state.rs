@@ -2,13 +2,14 @@
 
 use agent::capture::NoteInfo;
 use agent::clocks::Stamp;
-use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::fs;
-use std::path::Path;
 
 /// Where the agent keeps its things from its start to first light.
 pub const FOLDER: &str = "/run/firstlight";
+
+/// Where `init` leaves its [`State`].
+const FILE: &str = "/run/firstlight/state";
 
 /// Where systemd's unit leaves the stamp of first light for the watcher.
 pub const LIGHT: &str = "/run/firstlight/first-light";
@@ -17,7 +18,7 @@ pub const LIGHT: &str = "/run/firstlight/first-light";
 const USERSPACE_START: &str = "userspace-start";
 
 /// What `init` leaves for those who come after it.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq)]
 pub struct State {
     /// The instants so far, in their order.
     pub marks: Vec<Mark>,
@@ -30,7 +31,7 @@ pub struct State {
 }
 
 /// An instant.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, PartialEq)]
 pub struct Mark {
     /// Its name.
     pub name: String,
@@ -71,18 +72,98 @@ impl State {
 
     /// Keeps it in [`FOLDER`].
     pub fn keep(&self) -> Result<(), Box<dyn Error>> {
-        let path = Path::new(FOLDER).join("state.json");
-        Ok(fs::write(path, serde_json::to_vec(self)?)?)
+        Ok(fs::write(FILE, self.to_text())?)
     }
 
     /// Finds it again.
     pub fn find() -> Result<Self, Box<dyn Error>> {
-        let path = format!("{FOLDER}/state.json");
-        let bytes = fs::read(&path).map_err(|e| {
+        let text = fs::read_to_string(FILE).map_err(|e| {
             format!(
-                "{path} cannot be read ({e}); `finish` runs only in a boot that the agent started"
+                "{FILE} cannot be read ({e}); `finish` runs only in a boot that the agent started"
             )
         })?;
-        Ok(serde_json::from_slice(&bytes)?)
+        Self::parse(&text)
+    }
+
+    /// One line for each thing that it says.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for Mark {
+            name,
+            begins,
+            stamp,
+        } in &self.marks
+        {
+            let begins = begins.as_deref().unwrap_or("-");
+            text += &format!("mark {name} {begins} {}\n", stamp.to_words());
+        }
+        if let Some(pid) = self.storage_server {
+            text += &format!("storage-server {pid}\n");
+        }
+        if self.watcher {
+            text += "watcher\n";
+        }
+        for NoteInfo { kind, text: note } in &self.notes {
+            text += &format!("note {kind} {}\n", note.replace('\n', " "));
+        }
+        text
+    }
+
+    /// Reads what [`Self::to_text`] wrote.
+    pub fn parse(text: &str) -> Result<Self, Box<dyn Error>> {
+        let mut state = Self::default();
+        for line in text.lines() {
+            state
+                .take(line)
+                .ok_or_else(|| format!("the state of the agent has the line `{line}`"))?;
+        }
+        Ok(state)
+    }
+
+    fn take(&mut self, line: &str) -> Option<()> {
+        let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match key {
+            "mark" => {
+                let (name, rest) = rest.split_once(' ')?;
+                let (begins, words) = rest.split_once(' ')?;
+                self.marks.push(Mark {
+                    name: name.into(),
+                    begins: Some(begins).filter(|b| *b != "-").map(Into::into),
+                    stamp: Stamp::from_words(words)?,
+                });
+            }
+            "storage-server" => self.storage_server = Some(rest.parse().ok()?),
+            "watcher" => self.watcher = true,
+            "note" => {
+                let (kind, text) = rest.split_once(' ')?;
+                self.note(kind, text.into());
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::State;
+    use agent::clocks::Stamp;
+
+    #[test]
+    fn what_is_left_is_found() {
+        let mut state = State::default();
+        assert_eq!(State::parse("").unwrap(), state);
+        state.mark("initrd-start", "initrd", Stamp::now());
+        state.userspace_begins(Stamp::now());
+        state.storage_server = Some(81);
+        state.watcher = true;
+        state.note("refused", "two words\nand a line".into());
+        let found = State::parse(&state.to_text()).unwrap();
+        assert_eq!(found.marks, state.marks);
+        assert_eq!(found.userspace_start(), state.userspace_start());
+        assert_eq!((found.storage_server, found.watcher), (Some(81), true));
+        assert_eq!(found.notes[0].text, "two words and a line");
+        assert!(State::parse("mark initrd-start initrd 1 2 3\n").is_err());
+        assert!(State::parse("lunch\n").is_err());
     }
 }

@@ -43,7 +43,7 @@ pub fn start(state: &State) -> Result<(), Box<dyn Error>> {
     let kmsg = File::options().read(true).write(true).open("/dev/kmsg")?;
     Command::new("/proc/self/exe")
         .arg0(ARGV0)
-        .arg(serde_json::to_string(state)?)
+        .arg(state.to_text())
         .current_dir("/proc")
         .stdin(kmsg)
         .stdout(Stdio::null())
@@ -57,10 +57,8 @@ pub fn start(state: &State) -> Result<(), Box<dyn Error>> {
 /// # Errors
 /// If the capture cannot be handed out.
 pub fn run() -> Result<(), Box<dyn Error>> {
-    let told = std::env::args()
-        .nth(1)
-        .ok_or("the watcher was told nothing")?;
-    let mut told: State = serde_json::from_str(&told)?;
+    let told = std::env::args().nth(1).unwrap_or_default();
+    let mut told = State::parse(&told)?;
     // Nobody's child, and in nobody's group of processes.
     rustix::process::setsid()?;
     let job = Job::find()?;
@@ -151,9 +149,8 @@ fn wait(job: &Job, mut sampler: Option<&mut Sampler>, notes: &mut Vec<NoteInfo>)
 
 /// When systemd's unit said that first light has come.
 fn stamp_of_unit(now: Stamp) -> Stamp {
-    let said = fs::read(LIGHT).ok();
-    said.and_then(|s| serde_json::from_slice(&s).ok())
-        .unwrap_or(now)
+    let said = fs::read_to_string(LIGHT).unwrap_or_default();
+    Stamp::from_words(&said).unwrap_or(now)
 }
 
 /// Goes to the root that process 1 is in, if it is another one.

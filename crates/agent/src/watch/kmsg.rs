@@ -1,6 +1,6 @@
 //! A line appears in the kernel's log.
 
-use memchr::memmem;
+use crate::bytes::find;
 use rustix::fs::{OFlags, SeekFrom, seek};
 use rustix::io::Errno;
 use std::fs::File;
@@ -61,13 +61,13 @@ impl LineWatch {
 /// Whether a record, `6,339,5140900,-;TEXT` and lines with properties, has the
 /// text. What the agent says itself does not count.
 fn matches(record: &[u8], text: &[u8]) -> bool {
-    let begin = memchr::memchr(b';', record).map_or(0, |i| i + 1);
+    let begin = find(record, b";").map_or(0, |i| i + 1);
     let line = record.get(begin..).unwrap_or_default();
     let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
     if line.starts_with(b"firstlight: ") {
         return false;
     }
-    memmem::find(&unescaped(line), text).is_some()
+    find(&unescaped(line), text).is_some()
 }
 
 /// The kernel writes what is not printable, and the backslash, as `\x5c`.
