@@ -14,7 +14,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("analysis", &["record"]),
     ("views", &["analysis", "record"]),
     ("treat", &[]),
-    ("lab", &["treat", "sources", "record", "agent"]),
+    ("lab", &["treat", "sources", "record", "agent", "image"]),
     (
         "cli",
         &[

@@ -2,6 +2,7 @@
 
 use crate::phases::{Phases, phases};
 use crate::place::Place;
+use crate::processes;
 use crate::spans;
 use record::{Doubt, Nanos, Record, Span, SpanKind};
 use std::cmp::Ordering;
@@ -19,18 +20,21 @@ pub enum BlameKind {
     Process,
     /// A file that was read.
     File,
+    /// A part of firmware or a loader that they timed themselves.
+    Stage,
     /// A part of the boot.
     Phase,
 }
 
 impl BlameKind {
     /// Every kind, in the order of output.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Initcall,
         Self::Probe,
         Self::Unit,
         Self::Process,
         Self::File,
+        Self::Stage,
         Self::Phase,
     ];
 
@@ -43,6 +47,7 @@ impl BlameKind {
             Self::Unit => "unit",
             Self::Process => "process",
             Self::File => "file",
+            Self::Stage => "stage",
             Self::Phase => "phase",
         }
     }
@@ -62,6 +67,7 @@ impl From<SpanKind> for BlameKind {
             SpanKind::Unit => Self::Unit,
             SpanKind::Process => Self::Process,
             SpanKind::File => Self::File,
+            SpanKind::Stage => Self::Stage,
         }
     }
 }
@@ -85,6 +91,10 @@ pub struct BlameRow {
     pub doubt: Option<Doubt>,
     /// What it returned: 0, or an error number.
     pub outcome: Option<i32>,
+    /// The process' id on the target; `None` for anything else.
+    pub pid: Option<u32>,
+    /// Processor time that a process used, where a source says it.
+    pub cpu: Option<Nanos>,
     /// The evidence.
     pub origin: Place,
 }
@@ -107,8 +117,10 @@ pub struct Blame {
     pub total_rows: usize,
 }
 
-/// What took longest: things of one kind, or of every kind but phases. `top`
-/// limits the rows; 0 gives all.
+/// What took longest: things of one kind, or of every kind but phases and
+/// processes: these two are what the others are part of. Processes are in the
+/// order of the processor time that they used. `top` limits the rows; 0 gives
+/// all.
 #[must_use]
 pub fn blame(record: &Record, kind: Option<BlameKind>, top: usize) -> Blame {
     blame_with(record, &phases(record), kind, top)
@@ -119,6 +131,9 @@ pub fn blame(record: &Record, kind: Option<BlameKind>, top: usize) -> Blame {
 pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top: usize) -> Blame {
     if kind == Some(BlameKind::Phase) {
         return of_phases(phases, top);
+    }
+    if kind == Some(BlameKind::Process) {
+        return of_processes(record, top);
     }
     let spans = spans::distinct(record);
     let of_kind = |s: &&Span| kind.is_none_or(|k| k == BlameKind::from(s.kind));
@@ -137,6 +152,8 @@ pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top
         reported: s.reported,
         doubt: s.doubt,
         outcome: s.outcome,
+        pid: None,
+        cpu: None,
         origin: Place::of(record, s.origin),
     };
     Blame {
@@ -176,6 +193,16 @@ fn first<'a, T>(
     (kept, count)
 }
 
+fn of_processes(record: &Record, top: usize) -> Blame {
+    let mut rows = processes::rows(record);
+    let total_rows = rows.len();
+    rows.sort_by(processes::order);
+    if top > 0 {
+        rows.truncate(top);
+    }
+    Blame { rows, total_rows }
+}
+
 fn of_phases(phases: &Phases, top: usize) -> Blame {
     let row = |p: &crate::PhaseRow| BlameRow {
         kind: BlameKind::Phase,
@@ -186,6 +213,8 @@ fn of_phases(phases: &Phases, top: usize) -> Blame {
         reported: None,
         doubt: None,
         outcome: None,
+        pid: None,
+        cpu: None,
         origin: p.origin.clone(),
     };
     let mut rows: Vec<BlameRow> = phases.phases.iter().map(row).collect();

@@ -2,9 +2,11 @@
 
 use crate::blame::{Blame, BlameKind, blame_with};
 use crate::console::{Console, console};
+use crate::facts::{FactRow, facts};
 use crate::findings::{Finding, findings_for};
 use crate::ledger::{Ledger, ledger};
 use crate::phases::{Options, Phases, phases_with};
+use crate::readings::{Readings, readings};
 use crate::summary::{Summary, summary};
 use record::Record;
 
@@ -23,6 +25,10 @@ pub struct Boot {
     pub console: Option<Console>,
     /// What was lost, doubtful or ignored.
     pub ledger: Ledger,
+    /// Periodic readings.
+    pub readings: Vec<Readings>,
+    /// What holds for the whole boot.
+    pub facts: Vec<FactRow>,
     /// The kernel command line, if a source holds it.
     pub cmdline: Option<String>,
     /// The kernel's version, if a source holds it.
@@ -46,6 +52,8 @@ pub fn boot(record: &Record, options: &Options, top: usize) -> Boot {
         findings: findings_for(record, &phases),
         console: console(record, &phases, top),
         ledger: ledger(record),
+        readings: readings(record),
+        facts: facts(record),
         cmdline: fact("kernel.cmdline"),
         kernel: fact("kernel.version"),
         machine: fact("machine"),

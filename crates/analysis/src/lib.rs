@@ -13,11 +13,16 @@ mod console;
 mod deferrals;
 mod effect;
 mod experiment;
+mod facts;
 mod findings;
+mod functions;
+mod io;
 mod ledger;
 mod path;
 mod phases;
 mod place;
+mod processes;
+mod readings;
 mod spans;
 mod stable_name;
 mod summary;
@@ -38,13 +43,20 @@ pub use experiment::{
     ExactPair, Experiment, ExperimentError, RecordingCost, Trial, TrialFailure, VariantResult,
     experiment,
 };
+pub use facts::{FactRow, facts};
 pub use findings::{Evidence, Finding, findings, findings_for};
+pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
+pub use io::{
+    Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, ProcessOf,
+    Seek, SeekDevice, SeekPoint, Sequence, io, io_requests, seek,
+};
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use path::{CriticalPath, PathItem, PathKind, critical_path};
 pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,
 };
 pub use place::Place;
+pub use readings::{Readings, readings};
 pub use summary::{KindSummary, Summary, summary};
 pub use timeline::{Bar, Timeline, timeline};
 pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};

@@ -1,6 +1,7 @@
 //! Counts and sums, by kind.
 
 use crate::blame::BlameKind;
+use crate::processes;
 use crate::spans;
 use record::{Nanos, Record, Span, SpanKind};
 use std::collections::BTreeSet;
@@ -16,9 +17,11 @@ pub struct KindSummary {
     pub kind: BlameKind,
     /// How many there are.
     pub count: usize,
-    /// The sum of their durations. Overlapping things are counted twice.
+    /// The sum of their durations; of processes: of the processor time that
+    /// they used. Overlapping things are counted twice.
     pub sum: Nanos,
-    /// How long at least one of them ran, by the stamps.
+    /// How long at least one of them ran, by the stamps; 0 for processes, of
+    /// which one always lives.
     pub busy: Nanos,
 }
 
@@ -55,6 +58,16 @@ pub fn summary(record: &Record) -> Summary {
             count: of_kind.len(),
             sum: durations.fold(Nanos::ZERO, |a, b| a + b),
             busy: union(of_kind.iter().filter_map(|s| Some((s.start?, s.end?)))),
+        });
+    }
+    let processes = processes::rows(record);
+    if !processes.is_empty() {
+        let used = processes.iter().filter_map(|p| p.cpu);
+        summary.kinds.push(KindSummary {
+            kind: BlameKind::Process,
+            count: processes.len(),
+            sum: used.fold(Nanos::ZERO, |a, b| a + b),
+            busy: Nanos::ZERO,
         });
     }
     let mut devices = BTreeSet::new();

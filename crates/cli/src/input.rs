@@ -51,9 +51,20 @@ pub fn read(path: &Path) -> Result<Input> {
         .read_to_end(&mut head)
         .with_context(|| format!("{shown}: cannot be read"))?;
     if head.is_empty() {
+        let name = shown.to_string();
+        if let Some(source) = sources::SOURCES.iter().find(|s| s.may_be_empty(&name)) {
+            let (source, bytes) = (*source, Bytes::Read(head));
+            return Ok(Input::Raw(Raw {
+                name,
+                source,
+                bytes,
+            }));
+        }
         bail!("{shown}: the file is empty; expected a capture or a log of one boot");
     }
-    if let Some(stream) = tar_stream(&head, &mut file)? {
+    if !sources::is_archive_of_others(&head)
+        && let Some(stream) = tar_stream(&head, &mut file)?
+    {
         let members = capture::read_tar(stream, Limits::default())
             .with_context(|| format!("{shown}: not a capture that can be read"))?;
         return whole_capture(path, members);

@@ -107,12 +107,12 @@ fn the_picture_has_colour_only_where_it_is_wanted() {
     assert!(plain.lines().any(|l| l == "=======-....."), "{plain}");
     let colour = firstlight(&["flash", "check", "--color", "always", ROOTFS]).stdout;
     let text = String::from_utf8(colour).unwrap();
-    let stripped = anstream_strip(&text);
+    let stripped = without_colour(&text);
     assert_eq!(stripped, plain);
 }
 
 /// Text without its escape sequences.
-fn anstream_strip(text: &str) -> String {
+fn without_colour(text: &str) -> String {
     let mut stripped = String::new();
     let mut parts = text.split('\u{1b}');
     stripped.push_str(parts.next().unwrap());
@@ -384,4 +384,164 @@ fn what_cannot_be_used_gets_one_sentence() {
         said.contains("an erase size of 6001 bytes is not possible"),
         "{said}"
     );
+}
+
+const BOARD: &str = "corpus/flash/board.ubi";
+
+#[test]
+fn a_ubi_image_is_told_as_the_kernel_sees_it() {
+    let ubi = json(&["flash", "ubi", "--json", BOARD]);
+    assert_eq!(ubi["attaches"], true);
+    assert_eq!(ubi["map"], "LL011111111111111111");
+    assert_eq!(ubi["volumes"][0]["content"], "squashfs");
+    assert_eq!(ubi["volumes"][0]["check"]["ok"], true);
+    let ubifs = &ubi["volumes"][1]["ubifs"];
+    assert_eq!(ubifs["mounts"], true);
+    assert_eq!(ubifs["needs_fixup"], true);
+    assert_eq!(ubifs["needs_replay"], false);
+    assert_eq!(ubi["fastmap"]["broken"], "large_enough");
+    assert_eq!(ubi["fits"][0]["subpage"], 256);
+    let screen = firstlight(&["flash", "ubi", BOARD]).stdout;
+    let screen = String::from_utf8(screen).unwrap();
+    assert!(screen.contains("The kernel attaches it."), "{screen}");
+}
+
+#[test]
+fn a_chip_that_an_image_is_not_for_is_told() {
+    let ubi = json(&["flash", "ubi", "--json", BOARD, "--min-io", "512"]);
+    assert_eq!(ubi["attaches"], false);
+    assert_eq!(ubi["refusal"], "bad VID header offset 256, expected 512");
+    let advice = ubi["device"]["misfit"]["advice"].as_str().unwrap();
+    assert!(advice.contains("ubinize -m 512 -s 512"), "{advice}");
+    assert!(advice.contains("read-only"), "{advice}");
+    let told = [
+        "flash",
+        "ubi",
+        "--json",
+        BOARD,
+        "-m",
+        "512",
+        "-O",
+        "256",
+        "--chip-size",
+        "4MiB",
+    ];
+    let ubi = json(&told);
+    assert_eq!(ubi["attaches"], true);
+    assert_eq!(ubi["device"]["read_only"], true);
+    assert_eq!(ubi["chip_blocks"], 256);
+    let scan = |ubi: &Value| ubi["attach_estimate_ns"]["scan"].as_u64().unwrap();
+    let alone = json(&["flash", "ubi", "--json", BOARD]);
+    assert!(scan(&ubi) > 2 * scan(&alone));
+    let said = refused(&["flash", "ubi", BOARD, "--chip-size", "64KiB"]);
+    assert!(said.contains("does not fit a chip of 4"), "{said}");
+}
+
+#[test]
+fn the_check_of_a_static_volume_is_spared_and_made_again() {
+    let scratch = Scratch::new();
+    let out = scratch.path("out.ubi");
+    let done = json(&[
+        "flash",
+        "ubi",
+        "--json",
+        BOARD,
+        "--skip-check",
+        "boot",
+        "-o",
+        &out,
+    ]);
+    assert_eq!(done["places"], serde_json::json!([512, 16896]));
+    let ubi = json(&["flash", "ubi", "--json", &out]);
+    assert_eq!(ubi["volumes"][0]["skip_check"], true);
+    assert_eq!(ubi["volumes"][0]["open_ns"], 0);
+    let screen = firstlight(&["flash", "ubi", BOARD, "--skip-check", "0", "-o", &out]);
+    let screen = String::from_utf8(screen.stdout).unwrap();
+    assert!(screen.contains("What is lost"), "{screen}");
+    json(&[
+        "flash", "ubi", "--json", &out, "--check", "boot", "-o", &out,
+    ]);
+    let board = fs::read(workspace().join(BOARD)).unwrap();
+    assert!(fs::read(&out).unwrap() == board);
+    let copied = scratch.path("boot.sq");
+    let args = [
+        "flash", "ubi", "--json", BOARD, "--copy", "boot", "-o", &copied,
+    ];
+    assert_eq!(json(&args)["bytes"], 4096);
+    assert!(fs::read(&copied).unwrap().starts_with(b"hsqs"));
+    let volume = |volume| refused(&["flash", "ubi", BOARD, "--skip-check", volume, "-o", &out]);
+    assert!(volume("rootfs").contains("is dynamic"));
+    assert!(volume("x").contains("there are: boot, rootfs"));
+    assert!(refused(&["flash", "ubi", BOARD, "-o", &out]).contains("goes with --skip-check"));
+    assert!(fs::read(&out).unwrap() == board);
+}
+
+#[test]
+fn the_files_of_ubifs_are_those_of_the_same_tree_in_jffs2() {
+    let list = |image: &str| {
+        let list = json(&["flash", "list", "--json", image]);
+        let files = list["files"].as_array().unwrap().clone();
+        let files = files.into_iter().skip(1).map(|mut file| {
+            for key in ["ino", "links"] {
+                file.as_object_mut().unwrap().remove(key);
+            }
+            if file["type"] != "file" {
+                file["size"] = 0.into();
+            }
+            file
+        });
+        (list["filesystem"].clone(), files.collect::<Vec<_>>())
+    };
+    let (jffs2, ubifs) = (list(ROOTFS), list(BOARD));
+    assert_eq!((jffs2.0, ubifs.0), ("jffs2".into(), "ubifs".into()));
+    assert_eq!(jffs2.1, ubifs.1);
+    let verified = json(&["flash", "verify", "--json", BOARD]);
+    assert_eq!(verified["ok"], true);
+    let scratch = Scratch::new();
+    let (one, other) = (scratch.path("one"), scratch.path("other"));
+    json(&["flash", "extract", "--json", ROOTFS, "-o", &one]);
+    json(&[
+        "flash", "extract", "--json", BOARD, "--volume", "rootfs", "-o", &other,
+    ]);
+    let app = |root: &str| fs::read(Path::new(root).join("bin/app")).unwrap();
+    assert!(app(&one) == app(&other));
+    let said = refused(&["flash", "list", BOARD, "--volume", "boot"]);
+    assert!(said.contains("no UBIFS superblock"), "{said}");
+    let said = refused(&["flash", "list", BOARD, "--nodes"]);
+    assert!(said.contains("--nodes is for JFFS2"), "{said}");
+}
+
+#[test]
+fn ubifs_is_looked_at_without_ubi_too() {
+    let scratch = Scratch::new();
+    let tree = scratch.path("tree");
+    fs::create_dir(&tree).unwrap();
+    fs::write(format!("{tree}/file"), "content").unwrap();
+    let image = scratch.path("image.ubifs");
+    let args = [
+        "-r", &tree, "-m", "2048", "-e", "129024", "-c", "100", "-o", &image,
+    ];
+    if tool("mkfs.ubifs", &args) {
+        let seen = json(&["flash", "ubi", "--json", &image]);
+        assert_eq!(seen["ubifs"]["mounts"], true);
+        assert_eq!(seen["ubifs"]["needs_fixup"], false);
+        assert_eq!(seen["ubifs"]["superblock"]["leb_size"], 129_024);
+        let list = json(&["flash", "list", "--json", &image]);
+        assert_eq!(list["files"][1]["path"], "file");
+    }
+}
+
+#[test]
+fn what_is_not_ubi_gets_one_sentence() {
+    for (path, says) in [
+        ("no/such/file", "No such file"),
+        ("/", "is a folder"),
+        (ROOTFS, "no UBI header"),
+        ("README.md", "no UBI header"),
+    ] {
+        let said = refused(&["flash", "ubi", path]);
+        assert!(said.contains(says) && said.contains(path), "{said}");
+    }
+    let said = refused(&["flash", "ubi", BOARD, "--min-io", "1000"]);
+    assert!(said.contains("must be a power of two"), "{said}");
 }

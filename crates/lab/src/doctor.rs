@@ -28,11 +28,6 @@ const TOOLS: &[(&str, &str, &str)] = &[
     ("apt-get", "apt", "fetches Debian's kernel"),
     ("dpkg-deb", "dpkg", "unpacks Debian's kernel"),
     ("depmod", "kmod", "finds out which module needs which"),
-    (
-        "xz",
-        "xz-utils",
-        "unpacks the kernel for kernel=uncompressed",
-    ),
     ("setpriv", "util-linux", "ends QEMU when the lab is killed"),
 ];
 

@@ -28,13 +28,14 @@ pub struct Process {
     pub first_seen: Nanos,
     /// The last time that it was seen.
     pub last_seen: Nanos,
-    /// Processor time in programs, where the source says it.
+    /// Processor time in programs, where the source says it; all of it, where
+    /// the source does not say what part of it was in the kernel.
     pub user: Option<Nanos>,
     /// Processor time in the kernel, where the source says it.
     pub system: Option<Nanos>,
     /// It is a thread of the kernel.
     pub kernel_thread: bool,
-    /// What it exited with.
+    /// What it exited with; the signal that killed it is negative.
     pub exit: Option<i32>,
     /// The evidence: the first event of it.
     pub origin: Origin,

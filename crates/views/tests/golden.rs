@@ -84,6 +84,38 @@ fn terminal_screens() {
 }
 
 #[test]
+fn functions() {
+    let record = boots::functions();
+    let all = analysis::functions(&record, analysis::FunctionOrder::Time, 0);
+    let some = analysis::functions(&record, analysis::FunctionOrder::Local, 2);
+    let tree = analysis::calls(&record, 0);
+    for width in [80, 120] {
+        let style = plain(width);
+        let of = |name: &str| format!("{name}-{width}.txt");
+        check(&of("functions"), &terminal::functions(&all, &style));
+        check(&of("functions-local"), &terminal::functions(&some, &style));
+        check(&of("calls"), &terminal::calls(&tree, &style));
+        for screen in [
+            terminal::functions(&all, &style),
+            terminal::calls(&tree, &style),
+        ] {
+            assert!(
+                screen.lines().all(|l| l.chars().count() <= width),
+                "{screen}"
+            );
+        }
+    }
+    check("functions.json", &json::text(&json::functions(&all)));
+    check("functions.csv", &csv::functions(&all));
+    check("calls.csv", &csv::calls(&tree));
+    let empty = analysis::functions(&boots::record(""), analysis::FunctionOrder::Time, 0);
+    check(
+        "functions-empty-80.txt",
+        &terminal::functions(&empty, &plain(80)),
+    );
+}
+
+#[test]
 fn colour_only_adds_escape_sequences() {
     let boot = boots::boot(&boots::base());
     let coloured = terminal::show(

@@ -7,6 +7,8 @@ pub mod diff;
 pub mod export;
 pub mod flash;
 pub mod here;
+pub mod image;
+pub mod io;
 pub mod lab;
 pub mod man;
 pub mod path;

@@ -29,9 +29,12 @@ impl<'a> Image<'a> {
     /// Reads all headers and the volume table.
     ///
     /// # Errors
-    /// It is not UBI, the erase size cannot be found or is impossible, or its
-    /// length cannot be read.
+    /// It is not UBI, the erase size cannot be found or is impossible, the
+    /// device is impossible, or its length cannot be read.
     pub fn open(image: &'a dyn ReadAt, options: &Options) -> Result<Self, Error> {
+        if let Some(device) = options.device {
+            device.checked()?;
+        }
         let layout = Layout::find(image, options.erase_size, options.spare)?;
         let stripped = layout.oob.map(|oob| Stripped { image, oob });
         let mut bad = options.bad_blocks.clone();

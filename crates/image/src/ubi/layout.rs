@@ -185,7 +185,12 @@ fn find_oob(image: &dyn ReadAt, headers: &[(u64, Ec)], distance: u64) -> Option<
                 let page = u64::from(page);
                 is_vid(at + offset / page * stride + offset % page)
             });
-            let found = found.count();
+            // A page is the smallest write, behind which data begins.
+            let follows = headers.first().is_some_and(|(_, ec)| {
+                let end = ec.vid_offset.saturating_add(HEADER as u32);
+                end.checked_next_multiple_of(page) == Some(ec.data_offset)
+            });
+            let found = (found.count(), follows);
             if best.is_none_or(|(most, _)| found > most) {
                 best = Some((found, oob));
             }

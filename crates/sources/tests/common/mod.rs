@@ -9,6 +9,8 @@
     reason = "a test fails by panicking, and no test uses all of this"
 )]
 
+pub mod blktrace;
+
 use proptest::prelude::*;
 use record::{Record, Recorder};
 use sources::{Input, Source};
@@ -40,6 +42,12 @@ pub fn sample(name: &str) -> Option<Vec<u8>> {
 pub fn expected(name: &str) -> Option<serde_json::Value> {
     let all: serde_json::Value = serde_json::from_slice(&sample("expected.json")?).unwrap();
     Some(all["files"][name]["expect"].clone())
+}
+
+/// What others' tools found in a capture of several files.
+pub fn expected_captures(name: &str) -> Option<serde_json::Value> {
+    let all: serde_json::Value = serde_json::from_slice(&sample("expected.json")?).unwrap();
+    Some(all["captures"][name].clone())
 }
 
 /// The names of all samples in a folder of the samples, with their folder.
@@ -168,6 +176,23 @@ pub fn show(record: &Record) -> String {
         let (at, text) = (time(m.at), record.text(m));
         writeln!(out, "message {at}{level} {text:?} @{}", m.origin.offset).unwrap();
     }
+    show_tables(record, &mut out);
+    for r in record.requests() {
+        let (device, operation) = (r.device, r.operation.as_str());
+        let (queued, issued) = (time(r.queued), time(r.issued));
+        let (again, done) = (time(r.reissued), time(r.completed));
+        let task = r.task.map_or("", |t| record.name(t));
+        let pid = r.pid.map_or("-".to_owned(), |p| p.to_string());
+        let flags = [(r.read_ahead, 'a'), (r.sync, 's'), (r.metadata, 'm')];
+        let flags: String = flags.iter().filter(|f| f.0).map(|f| f.1).collect();
+        writeln!(
+            out,
+            "request {device} {operation} {}+{} {queued} {issued} {again} {done} merged {} \
+             error {} {flags} by {pid} {task:?} @{}",
+            r.sector, r.bytes, r.merged, r.error, r.origin.offset
+        )
+        .unwrap();
+    }
     for n in record.notes() {
         let (severity, kind) = (n.kind.severity.as_str(), n.kind.name);
         let first = n.first.map_or(String::new(), |f| format!(" @{}", f.offset));
@@ -175,6 +200,80 @@ pub fn show(record: &Record) -> String {
         writeln!(out, "note {severity} {kind} x{count}{first} {detail:?}").unwrap();
     }
     out
+}
+
+/// Processes, what they did and needed, series, and calls.
+fn show_tables(record: &Record, out: &mut String) {
+    let time = |t: Option<record::Nanos>| t.map_or("-".to_owned(), |t| t.get().to_string());
+    let name = |n: Option<record::NameId>| n.map_or("-", |n| record.name(n));
+    for p in record.processes() {
+        let parent = p.parent.map_or("-".to_owned(), |p| p.to_string());
+        write!(
+            out,
+            "process {} of {parent} {:?}",
+            p.pid,
+            record.name(p.name)
+        )
+        .unwrap();
+        write!(out, " {}..{}", time(p.start), time(p.end)).unwrap();
+        let (first, last) = (p.first_seen.get(), p.last_seen.get());
+        write!(out, " seen {first}..{last}").unwrap();
+        let (user, system) = (time(p.user), time(p.system));
+        write!(out, " user {user} system {system}").unwrap();
+        if let Some(command) = p.command {
+            write!(out, " command {:?}", record.name(command)).unwrap();
+        }
+        if let Some(exit) = p.exit {
+            write!(out, " exit {exit}").unwrap();
+        }
+        let kind = if p.kernel_thread { " kernel" } else { "" };
+        writeln!(out, "{kind} @{}", p.origin.offset).unwrap();
+    }
+    for s in record.slices() {
+        let (start, end, state) = (s.start.get(), s.end.get(), s.state.as_str());
+        let (busy, at) = (time(s.busy), s.origin.offset);
+        writeln!(
+            out,
+            "slice {} {state} {start}..{end} busy {busy} @{at}",
+            s.pid
+        )
+        .unwrap();
+    }
+    for a in record.accesses() {
+        let pid = a.pid.map_or("-".to_owned(), |p| p.to_string());
+        let (kind, path, at) = (a.kind.as_str(), name(a.path), a.at.get());
+        write!(out, "access {kind} {path:?} +{} {}", a.offset, a.bytes).unwrap();
+        let (took, task) = (time(a.took), name(a.task));
+        writeln!(
+            out,
+            " at {at} took {took} by {pid} {task:?} @{}",
+            a.origin.offset
+        )
+        .unwrap();
+    }
+    for s in record.series() {
+        let (of, unit) = (name(s.of), s.unit.as_str());
+        write!(out, "series {} of {of} {unit}:", record.name(s.name)).unwrap();
+        for sample in &s.samples {
+            write!(out, " {}={}", sample.at.get(), sample.value).unwrap();
+        }
+        writeln!(out).unwrap();
+    }
+    for (what, calls) in [("calls", record.functions()), ("stack", record.stacks())] {
+        for (id, call) in calls.iter() {
+            let mut path = vec![record.name(call.function)];
+            let mut above = call.parent;
+            while let Some(parent) = above.and_then(|p| calls.get(p)) {
+                path.push(record.name(parent.function));
+                above = parent.parent;
+            }
+            path.reverse();
+            let (count, time, open) = (call.count, call.time.get(), call.open);
+            let path = path.join(";");
+            writeln!(out, "{what} {path:?} count {count} time {time} open {open}").unwrap();
+            assert!(calls.get(id).is_some());
+        }
+    }
 }
 
 /// How many lines `bytes` holds.

@@ -33,6 +33,10 @@ pub struct BlameRow {
     pub doubt: Option<&'static str>,
     /// What it returned.
     pub outcome: Option<i32>,
+    /// The process' id on the target; null for anything else.
+    pub pid: Option<u32>,
+    /// Processor time that a process used; null if no source says it.
+    pub cpu_ns: Option<i64>,
     /// The evidence.
     pub origin: Place,
 }
@@ -57,6 +61,8 @@ fn row(r: &analysis::BlameRow) -> BlameRow {
         reported_ns: r.reported.map(record::Nanos::get),
         doubt: r.doubt.map(record::Doubt::as_str),
         outcome: r.outcome,
+        pid: r.pid,
+        cpu_ns: r.cpu.map(record::Nanos::get),
         origin: Place::from(&r.origin),
     }
 }

@@ -32,6 +32,10 @@ pub struct Show {
     pub summary: ShowSummary,
     /// What the console cost; null if there was none, as far as is known.
     pub console: Option<ShowConsole>,
+    /// Periodic readings.
+    pub readings: Vec<ShowReadings>,
+    /// What holds for the whole boot.
+    pub facts: Vec<ShowFact>,
     /// What could be better, the largest saving first.
     pub findings: Vec<ShowFinding>,
     /// The balance of every source.
@@ -123,6 +127,42 @@ pub struct ShowKind {
     pub busy_ns: i64,
 }
 
+/// A series of readings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShowReadings {
+    /// What was read: `cpu.user`.
+    pub name: String,
+    /// Of which one; null for the whole machine.
+    pub of: Option<String>,
+    /// `permille`, `bytes`, `bytes_per_second` or `count`.
+    pub unit: &'static str,
+    /// How many readings there are.
+    pub samples: usize,
+    /// When the first one was taken.
+    pub first_ns: i64,
+    /// When the last one was taken.
+    pub last_ns: i64,
+    /// The least value.
+    pub min: i64,
+    /// The greatest value.
+    pub max: i64,
+    /// The mean over the time.
+    pub mean: i64,
+    /// The evidence.
+    pub origin: Place,
+}
+
+/// Something that holds for the whole boot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShowFact {
+    /// What.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+    /// The evidence.
+    pub origin: Place,
+}
+
 /// A piece of advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShowFinding {
@@ -211,9 +251,11 @@ pub fn show(boot: &Boot) -> Show {
         milestones: phases.milestones.iter().map(milestone).collect(),
         summary: summary(&boot.summary),
         console: boot.console.as_ref().map(super::console::console),
+        readings: boot.readings.iter().map(readings).collect(),
+        facts: boot.facts.iter().map(fact).collect(),
         findings: boot.findings.iter().map(finding).collect(),
-        sources: boot.ledger.sources.iter().map(source).collect(),
-        notes: boot.ledger.notes.iter().map(note).collect(),
+        sources: boot.ledger.sources.iter().map(ShowSource::from).collect(),
+        notes: boot.ledger.notes.iter().map(ShowNote::from).collect(),
     }
 }
 
@@ -256,6 +298,29 @@ fn summary(s: &analysis::Summary) -> ShowSummary {
     }
 }
 
+fn readings(r: &analysis::Readings) -> ShowReadings {
+    ShowReadings {
+        name: r.name.clone(),
+        of: r.of.clone(),
+        unit: r.unit.as_str(),
+        samples: r.samples,
+        first_ns: r.first.get(),
+        last_ns: r.last.get(),
+        min: r.min,
+        max: r.max,
+        mean: r.mean,
+        origin: Place::from(&r.origin),
+    }
+}
+
+fn fact(f: &analysis::FactRow) -> ShowFact {
+    ShowFact {
+        key: f.key.clone(),
+        value: f.value.clone(),
+        origin: Place::from(&f.origin),
+    }
+}
+
 fn finding(f: &analysis::Finding) -> ShowFinding {
     let evidence = |e: &analysis::Evidence| ShowEvidence {
         text: e.text.clone(),
@@ -276,23 +341,27 @@ fn finding(f: &analysis::Finding) -> ShowFinding {
     }
 }
 
-fn source(s: &analysis::SourceBalance) -> ShowSource {
-    ShowSource {
-        name: s.name.clone(),
-        format: s.format.clone(),
-        units: s.units,
-        events: s.events,
-        noted: s.noted,
+impl From<&analysis::SourceBalance> for ShowSource {
+    fn from(s: &analysis::SourceBalance) -> Self {
+        Self {
+            name: s.name.clone(),
+            format: s.format.clone(),
+            units: s.units,
+            events: s.events,
+            noted: s.noted,
+        }
     }
 }
 
-fn note(n: &analysis::LedgerNote) -> ShowNote {
-    ShowNote {
-        severity: n.severity.as_str(),
-        kind: n.kind.clone(),
-        count: n.count,
-        advice: n.advice.clone(),
-        detail: n.detail.clone(),
-        first: n.first.as_ref().map(Place::from),
+impl From<&analysis::LedgerNote> for ShowNote {
+    fn from(n: &analysis::LedgerNote) -> Self {
+        Self {
+            severity: n.severity.as_str(),
+            kind: n.kind.clone(),
+            count: n.count,
+            advice: n.advice.clone(),
+            detail: n.detail.clone(),
+            first: n.first.as_ref().map(Place::from),
+        }
     }
 }

@@ -4,11 +4,13 @@ use super::Style;
 use super::bar::share;
 use super::layout::{BOLD, DIM, Screen, TIME, WARN, fit, left, right, time};
 use crate::words::{plural, thousands};
-use analysis::{Blame, BlameRow};
+use analysis::{Blame, BlameKind, BlameRow};
 use record::Nanos;
 use std::collections::BTreeSet;
 
 const KIND: usize = 8;
+
+const PID: usize = 7;
 
 /// What took longest.
 #[must_use]
@@ -39,6 +41,10 @@ pub(super) fn rows(screen: &mut Screen, rows: &[BlameRow]) {
     let most = rows.iter().filter_map(BlameRow::duration).max();
     let most = most.unwrap_or(Nanos::ZERO);
     let kinds: BTreeSet<_> = rows.iter().map(|r| r.kind).collect();
+    if kinds.iter().eq([&BlameKind::Process]) {
+        processes(screen, rows);
+        return;
+    }
     let show_kind = kinds.len() > 1;
     let show_reported = (screen.is_roomy() || !show_kind)
         && rows
@@ -85,6 +91,42 @@ pub(super) fn rows(screen: &mut Screen, rows: &[BlameRow]) {
             .saturating_sub(used + 2 + doubt.chars().count());
         let name = fit(&row.name, room.max(16));
         line += &format!("  {name}{}", screen.paint(WARN, &doubt));
+        screen.line(&line);
+    }
+}
+
+/// Processes as columns: processor time, bar, start, how long it lived, name.
+fn processes(screen: &mut Screen, rows: &[BlameRow]) {
+    let most = rows.iter().filter_map(|r| r.cpu).max().unwrap_or_default();
+    let bar = screen.bar_width();
+    let head = format!(
+        "  {}  {}  {}  {}  {}  name",
+        right("processor", TIME),
+        left("", bar),
+        right("start", TIME),
+        right("lived", TIME),
+        right("pid", PID),
+    );
+    let head = screen.paint(DIM, &head);
+    screen.line(&head);
+    for row in rows {
+        let line = format!(
+            "  {}  {}  {}  {}  {}  ",
+            screen.paint(BOLD, &time(row.cpu)),
+            screen.paint(DIM, &share(row.cpu.unwrap_or_default(), most, bar)),
+            time(row.start),
+            time(row.wall),
+            right(&row.pid.map_or_else(String::new, |p| p.to_string()), PID),
+        );
+        let used = 2 + TIME + 2 + bar + 2 + TIME + 2 + TIME + 2 + PID + 2;
+        let failed = match row.outcome {
+            Some(exit) if exit < 0 => format!(" (killed by signal {})", exit.unsigned_abs()),
+            Some(exit) if exit > 0 => format!(" (exit {exit})"),
+            _ => String::new(),
+        };
+        let room = screen.width().saturating_sub(used + failed.chars().count());
+        let name = fit(&row.name, room.max(16));
+        let line = line + &name + &screen.paint(WARN, &failed);
         screen.line(&line);
     }
 }

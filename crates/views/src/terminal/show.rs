@@ -6,9 +6,9 @@ use super::layout::{
     BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, clean, fit, fit_end, left, of_phase,
     of_severity, right, time,
 };
-use super::{Style, blame};
+use super::{Style, blame, readings};
 use crate::words::{self, plural, thousands};
-use analysis::{Boot, Finding, LedgerNote, Phases, Place, SourceBalance};
+use analysis::{BlameKind, Boot, Finding, Ledger, LedgerNote, Phases, Place, SourceBalance};
 use record::{ClockKind, Nanos, Severity};
 
 const NAME: usize = 15;
@@ -21,20 +21,22 @@ const MILESTONES: usize = 24;
 #[must_use]
 pub fn show(boot: &Boot, style: &Style) -> String {
     let mut screen = Screen::new(style);
-    data_loss(&mut screen, boot);
+    data_loss(&mut screen, &boot.ledger);
     headline(&mut screen, boot);
     phases(&mut screen, &boot.phases);
     milestones(&mut screen, &boot.phases);
     longest(&mut screen, boot);
     console::section(&mut screen, boot);
+    readings::readings(&mut screen, &boot.readings);
     findings(&mut screen, &boot.findings);
-    ledger(&mut screen, boot);
-    sources(&mut screen, boot);
+    ledger(&mut screen, &boot.ledger);
+    sources(&mut screen, &boot.ledger);
     screen.finish()
 }
 
-fn data_loss(screen: &mut Screen, boot: &Boot) {
-    let notes = &boot.ledger.notes;
+/// What is missing, which stands before all.
+pub(super) fn data_loss(screen: &mut Screen, ledger: &Ledger) {
+    let notes = &ledger.notes;
     let lost: Vec<&LedgerNote> = notes
         .iter()
         .filter(|n| n.severity == Severity::DataLoss)
@@ -184,10 +186,16 @@ fn longest(screen: &mut Screen, boot: &Boot) {
             continue;
         };
         let mut about = format!("{} in all", thousands(k.count as u64));
-        if k.busy > Nanos::ZERO {
+        if *kind == BlameKind::Process && k.sum > Nanos::ZERO {
+            about += &format!("; together on a processor for {}", k.sum);
+        } else if k.busy > Nanos::ZERO {
             about += &format!("; at least one ran for {}", k.busy);
         }
-        screen.heading(&format!("Longest {}", plural(2, kind.as_str())), &about);
+        let title = match kind {
+            BlameKind::Process => "Busiest processes".to_owned(),
+            kind => format!("Longest {}", plural(2, kind.as_str())),
+        };
+        screen.heading(&title, &about);
         blame::rows(screen, &rows.rows);
     }
     let rows = boot.longest.iter().flat_map(|(_, b)| &b.rows);
@@ -240,8 +248,9 @@ pub(super) fn place(p: &Place) -> String {
     format!("{} at byte {}", fit_end(&p.source, 40), p.offset)
 }
 
-fn ledger(screen: &mut Screen, boot: &Boot) {
-    let notes = boot.ledger.notes.iter();
+/// What is doubtful or was passed over.
+pub(super) fn ledger(screen: &mut Screen, ledger: &Ledger) {
+    let notes = ledger.notes.iter();
     let rest: Vec<&LedgerNote> = notes.filter(|n| n.severity != Severity::DataLoss).collect();
     if rest.is_empty() {
         return;
@@ -281,8 +290,9 @@ fn note(screen: &mut Screen, n: &LedgerNote) {
     screen.wrapped("", 19, DIM, &n.advice);
 }
 
-fn sources(screen: &mut Screen, boot: &Boot) {
-    let sources = &boot.ledger.sources;
+/// The balance of every source.
+pub(super) fn sources(screen: &mut Screen, ledger: &Ledger) {
+    let sources = &ledger.sources;
     if sources.is_empty() {
         return;
     }
@@ -295,10 +305,11 @@ fn sources(screen: &mut Screen, boot: &Boot) {
     let name = widest(|s| &s.name).min(screen.width().saturating_sub(2 + 2 + format + 2 + 34));
     for s in sources {
         let line = format!(
-            "  {}  {}  {} lines: {} events, {} noted",
+            "  {}  {}  {} {}: {} events, {} noted",
             left(&fit_end(&s.name, name), name),
             left(&s.format, format),
             right(&thousands(s.units), 7),
+            words::units(&s.format),
             thousands(s.events),
             thousands(s.noted)
         );

@@ -6,7 +6,7 @@
 mod common;
 
 use analysis::{Boot, Comparison, Experiment, Options, RecordingCost, Trial, TrialFailure};
-use record::{ClockKind, Nanos, Record};
+use record::{ClockKind, FunctionSum, Nanos, Origin, Record, Recorder};
 use views::{Check, LabPlan, LabPlanBoot, LabPlanVariant, html};
 
 pub const BASE: &str = include_str!("base.record");
@@ -30,6 +30,49 @@ pub fn boot(record: &Record) -> Boot {
 
 pub fn comparison() -> Comparison {
     analysis::compare(&base(), &variant()).unwrap()
+}
+
+/// Two tasks' calls: one calls itself, one is not seen to return; and a row of
+/// a table that was read.
+pub fn functions() -> Record {
+    let mut rec = Recorder::new();
+    let source = rec.source("trace", "test");
+    let names = [
+        "init",
+        "outer",
+        "inner",
+        "recurse",
+        "a_function_with_a_long_name",
+        "kworker/0:1",
+    ];
+    let [init, outer, inner, recurse, long, worker] = names.map(|n| rec.name(n));
+    let stated = rec.name("stated");
+    let tree = rec.functions();
+    let root = tree.node(None, init);
+    let out = tree.node(Some(root), outer);
+    tree.add(out, 2, Nanos(10_000_000));
+    let inn = tree.node(Some(out), inner);
+    tree.add(inn, 1_200, Nanos(6_000_000));
+    tree.add_open(inn);
+    let once = tree.node(Some(out), recurse);
+    tree.add(once, 1, Nanos(3_000_000));
+    let twice = tree.node(Some(once), recurse);
+    tree.add(twice, 1, Nanos(2_000_000));
+    let root = tree.node(None, worker);
+    let other = tree.node(Some(root), long);
+    tree.add_open(other);
+    let below = tree.node(Some(other), inner);
+    tree.add(below, 1, Nanos(1_500_000));
+    tree.add_sum(FunctionSum {
+        function: stated,
+        count: 3,
+        time: Some(Nanos(5_000_000)),
+        average: Some(Nanos(1_666_000)),
+        local: Some(Nanos(1_000_000)),
+        max_sub: Some((inner, 7)),
+        origin: Origin { source, offset: 9 },
+    });
+    rec.finish()
 }
 
 /// A faster, a slower, an equal and a failed variant.

@@ -24,13 +24,13 @@ pub enum FlashVerb {
                       --erase-size 128KiB --no-cleanmarkers --pad"
     )]
     Summarize(Summarize),
-    /// The files in a JFFS2 image, as the kernel would see them
+    /// The files in an image of JFFS2 or UBIFS, as the kernel would see them
     #[command(after_help = "Example:\n  $ firstlight flash list rootfs.jffs2 etc")]
     List(List),
-    /// Copy the files of a JFFS2 image into a new folder
+    /// Copy the files of an image into a new folder
     #[command(after_help = "Example:\n  $ firstlight flash extract rootfs.jffs2 -o rootfs")]
     Extract(Extract),
-    /// Read every file of a JFFS2 image, and all checksums
+    /// Read every file of an image, and all checksums
     #[command(after_help = "Example:\n  $ firstlight flash verify rootfs.jffs2\n\n\
                       Exit codes: 0 all is well, 1 something is wrong, 2 could not do it.")]
     Verify(Verify),
@@ -40,6 +40,11 @@ pub enum FlashVerb {
                       $ firstlight flash ubi rootfs.ubi --skip-check rootfs -o fast.ubi"
     )]
     Ubi(Ubi),
+    /// The environment of U-Boot: read, compare, change
+    #[command(after_help = "Example:\n  $ firstlight flash env flash.bin\n  \
+                      $ firstlight flash env flash.bin --set bootdelay=0 -o faster.bin\n\n\
+                      Without -o, changes are shown and not made.")]
+    Env(Box<Env>),
 }
 
 /// What is known about a JFFS2 image; what is not given is found.
@@ -53,6 +58,16 @@ pub struct Layout {
     /// A dump with spare bytes (OOB): PAGE+SPARE, such as 2048+64, or none [default: found]
     #[arg(long, value_name = "PAGE+SPARE", value_parser = oob)]
     pub oob: Option<Spare>,
+}
+
+/// Which filesystem of an image.
+#[derive(Clone, Debug, Args)]
+pub struct Inside {
+    #[command(flatten)]
+    pub layout: Layout,
+    /// The UBI volume that the files are in, by name or number [default: the one that holds UBIFS]
+    #[arg(long, value_name = "VOLUME")]
+    pub volume: Option<String>,
 }
 
 /// The byte order.
@@ -161,7 +176,7 @@ pub struct Summarize {
 
 #[derive(Debug, Args)]
 pub struct List {
-    /// A JFFS2 image, or a dump of a chip
+    /// An image of JFFS2, UBI or UBIFS, or a dump of a chip
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
     /// Only this file, or what is below this folder
@@ -171,12 +186,12 @@ pub struct List {
     #[arg(long)]
     pub nodes: bool,
     #[command(flatten)]
-    pub layout: Layout,
+    pub inside: Inside,
 }
 
 #[derive(Debug, Args)]
 pub struct Extract {
-    /// A JFFS2 image, or a dump of a chip
+    /// An image of JFFS2, UBI or UBIFS, or a dump of a chip
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
     /// The folder to make; an empty one may be there
@@ -186,16 +201,16 @@ pub struct Extract {
     #[arg(long)]
     pub owners: bool,
     #[command(flatten)]
-    pub layout: Layout,
+    pub inside: Inside,
 }
 
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// A JFFS2 image, or a dump of a chip
+    /// An image of JFFS2, UBI or UBIFS, or a dump of a chip
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
     #[command(flatten)]
-    pub layout: Layout,
+    pub inside: Inside,
 }
 
 #[derive(Debug, Args)]
@@ -219,7 +234,10 @@ pub struct Ubi {
     /// Let the kernel check this static volume again
     #[arg(long, value_name = "VOLUME", requires = "out")]
     pub check: Option<String>,
-    /// The image to write, with --skip-check or --check
+    /// Copy the bytes of this volume
+    #[arg(long, value_name = "VOLUME", requires = "out", conflicts_with_all = ["check", "skip_check"])]
+    pub copy: Option<String>,
+    /// The file to write, with --skip-check, --check or --copy
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }
@@ -251,4 +269,47 @@ pub struct Chip {
     /// The chip to estimate times for: nandsim-128m or nor-s29gl [default: as the image looks]
     #[arg(long, value_name = "PROFILE", value_parser = attach_profile)]
     pub storage: Option<cost::Profile>,
+}
+
+#[derive(Debug, Args)]
+pub struct Env {
+    /// An environment, or an image of a chip or a disk that holds one
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    pub image: PathBuf,
+    /// Give a variable a value; may be given again
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+    /// Take a variable away; may be given again
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub unset: Vec<String>,
+    /// The image to write, with the changes; it may be the one that is read
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+    /// Compare with the environment in this image
+    #[arg(long, value_name = "IMAGE", value_hint = ValueHint::FilePath, conflicts_with_all = ["set", "unset", "out"])]
+    pub diff: Option<PathBuf>,
+    /// Where the environment begins [default: found]
+    #[arg(long, value_name = "BYTES", value_parser = size::parse)]
+    pub offset: Option<u64>,
+    /// Its size with its checksum, CONFIG_ENV_SIZE [default: found]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub size: Option<u64>,
+    /// Where its second copy begins, whatever is there now [default: found]
+    #[arg(long, value_name = "BYTES", value_parser = size::parse)]
+    pub redundant: Option<u64>,
+    /// How two copies say which is active [default: as their flags look]
+    #[arg(long, value_name = "HOW")]
+    pub flags: Option<Flags>,
+    /// The FIT image that is booted, if it is not in IMAGE: its signatures forbid verify=no
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub fit: Option<PathBuf>,
+}
+
+/// How two copies say which is active.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Flags {
+    /// 1 is active, 0 is obsolete: parallel NOR flash
+    Boolean,
+    /// A number that grows: everything else
+    Serial,
 }

@@ -2,10 +2,11 @@
 
 pub mod args;
 mod check;
+mod env;
 mod extract;
 mod list;
 mod lost;
-mod open;
+pub mod open;
 mod summarize;
 mod ubi;
 mod verify;
@@ -22,11 +23,12 @@ pub fn run(args: &Flash, out: &mut Out) -> Result<()> {
         FlashVerb::Extract(a) => extract::run(a, out),
         FlashVerb::Verify(a) => verify::run(a, out),
         FlashVerb::Ubi(a) => ubi::run(a, out),
+        FlashVerb::Env(a) => env::run(a, out),
     }
 }
 
 /// `2026-11-21 14:05:09`, of seconds since 1970.
-fn utc(seconds: i64) -> String {
+pub fn utc(seconds: i64) -> String {
     let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // From the day before 1 March of the year 0, in eras of 400 years.
     let days = days + 719_468;
@@ -42,7 +44,7 @@ fn utc(seconds: i64) -> String {
 }
 
 /// Bytes of a name as text, and as hexadecimal digits if they are not UTF-8.
-fn text(bytes: &[u8]) -> (String, Option<String>) {
+pub fn text(bytes: &[u8]) -> (String, Option<String>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), None),
         Err(_) => {

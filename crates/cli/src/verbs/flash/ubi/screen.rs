@@ -277,7 +277,14 @@ fn fastmap(screen: &mut Screen, report: &Report) {
         return;
     };
     if !map.is_present() {
-        screen.wrapped("", 2, PLAIN, &format!("{}: {why}", broken.words()));
+        let text = match broken {
+            Rule::LargeEnough => "UBI makes none on a chip of 64 blocks or less.",
+            _ => {
+                "None of the first 64 blocks holds one. A kernel with CONFIG_MTD_UBI_FASTMAP makes \
+                 one if it is told to (ubi.fm_autoconvert=1); no tool makes one beforehand."
+            }
+        };
+        screen.wrapped("", 2, PLAIN, text);
         return;
     }
     for rule in Rule::ALL {
@@ -316,9 +323,6 @@ fn times(screen: &mut Screen, report: &Report) {
         row(volume.open_ns, WARN, &what);
     }
     screen.wrapped("", 17, DIM, profile.source);
-    if attach.fastmap_ns.is_none() {
-        screen.wrapped("", 17, DIM, "UBI makes no fastmap for 64 blocks or less.");
-    }
     if report.chip_blocks == report.blocks {
         let text = "All headers of the chip are read, not only the image's: give --chip-size.";
         screen.wrapped("", 17, DIM, text);

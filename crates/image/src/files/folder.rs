@@ -1,8 +1,6 @@
 //! A folder that files are extracted into.
 
-use super::extract::Sink;
-use super::filesystem::{Attribute, Device, FileType};
-use super::tree::Entry;
+use super::{Attribute, Device, Entry, FileType, Sink};
 use rustix::fs::{self, AtFlags, CWD, FileType as Type, Mode, Timespec, Timestamps, XattrFlags};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -58,14 +56,14 @@ impl Sink for Folder {
     fn file(&mut self, entry: &Entry) -> io::Result<()> {
         // "New" also refuses to follow a link.
         let file = File::create_new(self.path(&entry.path))?;
-        file.set_len(u64::from(entry.stat.size))?;
+        file.set_len(entry.stat.size)?;
         self.file = Some(file);
         Ok(())
     }
 
-    fn write(&mut self, offset: u32, bytes: &[u8]) -> io::Result<()> {
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         match &self.file {
-            Some(file) => file.write_all_at(bytes, u64::from(offset)),
+            Some(file) => file.write_all_at(bytes, offset),
             None => Err(io::ErrorKind::InvalidInput.into()),
         }
     }
@@ -103,8 +101,8 @@ impl Sink for Folder {
             }
         };
         if self.owners {
-            let user = fs::Uid::from_raw(u32::from(stat.uid));
-            let group = fs::Gid::from_raw(u32::from(stat.gid));
+            let user = fs::Uid::from_raw(stat.uid);
+            let group = fs::Gid::from_raw(stat.gid);
             let flags = AtFlags::SYMLINK_NOFOLLOW;
             note(fs::chownat(CWD, &path, Some(user), Some(group), flags));
         }
@@ -117,8 +115,8 @@ impl Sink for Folder {
             let bits = if self.owners { 0o7777 } else { 0o777 };
             note(fs::chmod(&path, Mode::from(stat.mode & bits)));
         }
-        let time = |seconds: u32| Timespec {
-            tv_sec: i64::from(seconds),
+        let time = |seconds: i64| Timespec {
+            tv_sec: seconds,
             tv_nsec: 0,
         };
         let times = Timestamps {

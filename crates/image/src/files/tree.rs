@@ -1,7 +1,6 @@
 //! Walking the tree of names from the root.
 
-use super::error::Error;
-use super::filesystem::{FileType, Filesystem, Name, ROOT, Stat};
+use super::{FileType, Files, Name, Stat};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -66,25 +65,12 @@ struct Level {
 }
 
 /// A walk over all files, depth first, names in byte order.
-pub struct Tree<'f> {
-    filesystem: &'f Filesystem<'f>,
+pub struct Tree<'f, F: ?Sized> {
+    filesystem: &'f F,
     levels: Vec<Level>,
     visited: BTreeSet<u32>,
     next: Option<Visit>,
     started: bool,
-}
-
-impl<'a> Filesystem<'a> {
-    /// Walks all files from the root on.
-    pub fn tree(&'a self) -> Tree<'a> {
-        Tree {
-            filesystem: self,
-            levels: Vec::new(),
-            visited: BTreeSet::new(),
-            next: None,
-            started: false,
-        }
-    }
 }
 
 /// Whether a name can be one part of a path.
@@ -92,21 +78,31 @@ fn is_safe(name: &[u8]) -> bool {
     !matches!(name, b"" | b"." | b"..") && !name.iter().any(|b| matches!(b, b'/' | 0))
 }
 
-impl Tree<'_> {
-    fn enter(&mut self, entry: Entry) -> Result<(), Error> {
+impl<'f, F: Files + ?Sized> Tree<'f, F> {
+    pub(super) fn new(filesystem: &'f F) -> Self {
+        Self {
+            filesystem,
+            levels: Vec::new(),
+            visited: BTreeSet::new(),
+            next: None,
+            started: false,
+        }
+    }
+
+    fn enter(&mut self, entry: Entry) -> Result<(), F::Error> {
         self.visited.insert(entry.stat.ino);
         let names = self.filesystem.directory(entry.stat.ino)?.into_iter();
         self.levels.push(Level { entry, names });
         Ok(())
     }
 
-    fn step(&mut self) -> Result<Option<Visit>, Error> {
+    fn step(&mut self) -> Result<Option<Visit>, F::Error> {
         if let Some(visit) = self.next.take() {
             return Ok(Some(visit));
         }
         if !self.started {
             self.started = true;
-            let Some(mut stat) = self.filesystem.stat(ROOT)? else {
+            let Some(mut stat) = self.filesystem.stat(self.filesystem.root())? else {
                 return Ok(None);
             };
             let is_directory = stat.file_type == FileType::Directory;
@@ -121,7 +117,7 @@ impl Tree<'_> {
             self.next = Some(visit);
             let name = Name {
                 name: Vec::new(),
-                ino: ROOT,
+                ino: self.filesystem.root(),
                 file_type: FileType::Directory,
             };
             return Ok(Some(Visit::Fault(Vec::new(), name, NameFault::WrongType)));
@@ -164,8 +160,8 @@ impl Tree<'_> {
     }
 }
 
-impl Iterator for Tree<'_> {
-    type Item = Result<Visit, Error>;
+impl<F: Files + ?Sized> Iterator for Tree<'_, F> {
+    type Item = Result<Visit, F::Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let step = self.step();

@@ -1,10 +1,6 @@
 //! Files out of an image, into something that takes them.
 
-use super::content::{Piece, Reader};
-use super::decompress::Failure;
-use super::error::Error;
-use super::filesystem::{Attribute, Device, FileType, Filesystem, Name};
-use super::tree::{Entry, NameFault, Visit};
+use super::{Attribute, Device, Entry, Failure, FileType, Files, Name, NameFault, Piece, Visit};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -29,7 +25,7 @@ pub trait Sink {
     ///
     /// # Errors
     /// Ends the extraction.
-    fn write(&mut self, offset: u32, bytes: &[u8]) -> io::Result<()>;
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// Makes a symbolic link.
     ///
@@ -108,11 +104,13 @@ pub struct Extracted {
 ///
 /// # Errors
 /// The image cannot be read, or the sink cannot go on.
-pub fn extract(filesystem: &Filesystem, sink: &mut dyn Sink) -> Result<Extracted, Error> {
+pub fn extract<F: Files + ?Sized>(
+    filesystem: &F,
+    sink: &mut dyn Sink,
+) -> Result<Extracted, F::Error> {
     let mut done = Extracted::default();
     // The first path of each file with several names.
     let mut originals: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
-    let mut reader = Reader::new(filesystem);
     for visit in filesystem.tree() {
         match visit? {
             Visit::Fault(path, name, fault) => done.not.push(NotExtracted {
@@ -123,11 +121,11 @@ pub fn extract(filesystem: &Filesystem, sink: &mut dyn Sink) -> Result<Extracted
             Visit::Entry(entry) => {
                 let ino = entry.stat.ino;
                 if let Some(original) = originals.get(&ino) {
-                    sink.hard_link(&entry, original).map_err(Error::Write)?;
+                    sink.hard_link(&entry, original).map_err(F::failed)?;
                     done.hard_links += 1;
                     continue;
                 }
-                let made = one(filesystem, sink, &entry, &mut reader, &mut done)?;
+                let made = one(filesystem, sink, &entry, &mut done)?;
                 if made && entry.stat.links > 1 && entry.stat.file_type != FileType::Directory {
                     originals.insert(ino, entry.path);
                 }
@@ -138,13 +136,12 @@ pub fn extract(filesystem: &Filesystem, sink: &mut dyn Sink) -> Result<Extracted
 }
 
 /// Makes one file; says whether it was made.
-fn one(
-    filesystem: &Filesystem,
+fn one<F: Files + ?Sized>(
+    filesystem: &F,
     sink: &mut dyn Sink,
     entry: &Entry,
-    reader: &mut Reader,
     done: &mut Extracted,
-) -> Result<bool, Error> {
+) -> Result<bool, F::Error> {
     let ino = entry.stat.ino;
     let not = |done: &mut Extracted, why| {
         let path = entry.path.clone();
@@ -153,28 +150,28 @@ fn one(
     match entry.stat.file_type {
         FileType::Directory => {
             if !entry.path.is_empty() {
-                sink.directory(entry).map_err(Error::Write)?;
+                sink.directory(entry).map_err(F::failed)?;
             }
             done.directories += 1;
             // Its metadata comes when all is in it.
             return Ok(true);
         }
         FileType::File => {
-            sink.file(entry).map_err(Error::Write)?;
+            sink.file(entry).map_err(F::failed)?;
             let mut bytes = 0;
             let mut lost = None;
             let mut gap = 0;
-            reader.file(ino, &mut |offset, piece| {
+            filesystem.read(ino, &mut |offset, piece| {
                 match piece {
                     Piece::Data(data) => {
                         bytes += data.len() as u64;
                         sink.write(offset, data)?;
                     }
                     Piece::Zeros(_) => {}
-                    Piece::Gap(count) => gap += u64::from(count),
+                    Piece::Gap(count) => gap += count,
                     Piece::Lost(count, why) => {
                         let (all, _) = lost.get_or_insert((0, why));
-                        *all += u64::from(count);
+                        *all += count;
                     }
                 }
                 Ok(())
@@ -188,28 +185,26 @@ fn one(
             done.files += 1;
             done.bytes += bytes;
         }
-        FileType::Symlink => match filesystem.link_target(ino) {
-            Ok(target) if !target.is_empty() => {
-                sink.symlink(entry, &target).map_err(Error::Write)?;
+        FileType::Symlink => match filesystem.link_target(ino)? {
+            Some(target) if !target.is_empty() => {
+                sink.symlink(entry, &target).map_err(F::failed)?;
                 done.symlinks += 1;
             }
-            Ok(_) | Err(Error::NotThat { .. }) => {
+            _ => {
                 not(done, Why::Damaged);
                 return Ok(false);
             }
-            Err(other) => return Err(other),
         },
         FileType::Unknown => {
             not(done, Why::Damaged);
             return Ok(false);
         }
-        FileType::BlockDevice | FileType::CharacterDevice => match filesystem.device(ino) {
-            Ok(device) => return special(filesystem, sink, entry, Some(device), done),
-            Err(Error::NotThat { .. }) => {
+        FileType::BlockDevice | FileType::CharacterDevice => match filesystem.device(ino)? {
+            Some(device) => return special(filesystem, sink, entry, Some(device), done),
+            None => {
                 not(done, Why::Damaged);
                 return Ok(false);
             }
-            Err(other) => return Err(other),
         },
         FileType::Fifo | FileType::Socket => {
             return special(filesystem, sink, entry, None, done);
@@ -219,13 +214,13 @@ fn one(
     Ok(true)
 }
 
-fn special(
-    filesystem: &Filesystem,
+fn special<F: Files + ?Sized>(
+    filesystem: &F,
     sink: &mut dyn Sink,
     entry: &Entry,
     device: Option<Device>,
     done: &mut Extracted,
-) -> Result<bool, Error> {
+) -> Result<bool, F::Error> {
     match sink.special(entry, device) {
         Ok(()) => {
             done.specials += 1;
@@ -238,16 +233,16 @@ fn special(
             done.not.push(NotExtracted { path, why });
             Ok(false)
         }
-        Err(e) => Err(Error::Write(e)),
+        Err(e) => Err(F::failed(e)),
     }
 }
 
-fn metadata(
-    filesystem: &Filesystem,
+fn metadata<F: Files + ?Sized>(
+    filesystem: &F,
     sink: &mut dyn Sink,
     entry: &Entry,
     done: &mut Extracted,
-) -> Result<(), Error> {
+) -> Result<(), F::Error> {
     let attributes = filesystem.attributes(entry.stat.ino)?;
     match sink.metadata(entry, &attributes) {
         Ok(()) => Ok(()),
@@ -257,7 +252,7 @@ fn metadata(
             done.not.push(NotExtracted { path, why });
             Ok(())
         }
-        Err(e) => Err(Error::Write(e)),
+        Err(e) => Err(F::failed(e)),
     }
 }
 
