@@ -1,9 +1,12 @@
 //! What the lab needs, and what of it is there.
 
 use crate::artifacts::{self, Arch, Cache};
-use crate::pc;
+use crate::emulator::Program;
+use crate::experiment::ArmArch;
+use crate::pc::QEMU;
 use crate::tools::{Tool, find};
 use std::fs;
+use std::path::Path;
 
 /// One thing that the lab needs or would like.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +38,9 @@ const MEMORY_MB: u64 = 3 * 1024;
 /// a checkout the agent is built.
 #[must_use]
 pub fn doctor() -> Vec<Check> {
-    let mut checks = vec![qemu()];
+    let mut checks = machines();
+    checks.extend([QEMU, ArmArch::Armhf.qemu(), ArmArch::Arm64.qemu()].map(qemu));
+    checks.push(u_boot());
     checks.extend(TOOLS.iter().map(|(tool, package, use_of_it)| {
         let file = find(tool);
         Check {
@@ -61,8 +66,49 @@ fn check(what: &str, found: Result<String, String>, how_to_get_it: &str) -> Chec
     }
 }
 
-fn qemu() -> Check {
-    let said = Tool::new(pc::QEMU.name, pc::QEMU.package, "boots run in it")
+/// The machines that an experiment can name, and whether this host can run them.
+fn machines() -> Vec<Check> {
+    let arm = [ArmArch::Armhf, ArmArch::Arm64].map(|arch| {
+        let name = format!("machine arm-virt {}", arch.as_str());
+        let what = format!("a board for {}, exact", arch.as_str());
+        machine(&name, arch.qemu(), &[], &what)
+    });
+    let files = [ArmArch::Armhf, ArmArch::Arm64].map(ArmArch::u_boot);
+    let with_loader = "a board that U-Boot starts from flash, exact";
+    let loader = machine(
+        "machine arm-virt, U-Boot",
+        ArmArch::Armhf.qemu(),
+        &files,
+        with_loader,
+    );
+    let mut all = vec![machine("machine pc", QEMU, &[], "an x86-64 q35, exact")];
+    all.extend(arm);
+    all.push(loader);
+    all.push(check(
+        "machine replay",
+        Ok("stored captures in place of boots; needs nothing".to_owned()),
+        "nothing to do",
+    ));
+    all
+}
+
+fn machine(name: &str, qemu: Program, files: &[(&str, &str)], what: &str) -> Check {
+    let program = (find(qemu.name).is_some(), qemu.name, qemu.package);
+    let files = files.iter().map(|(f, p)| (Path::new(f).is_file(), *f, *p));
+    let missing = std::iter::once(program).chain(files).find(|m| !m.0);
+    match missing {
+        None => check(name, Ok(what.to_owned()), "nothing to do"),
+        Some((_, file, package)) => check(
+            name,
+            Err(format!("this host cannot run it: there is no {file}")),
+            &format!("apt-get install {package}"),
+        ),
+    }
+}
+
+fn qemu(program: Program) -> Check {
+    let Program { name, package } = program;
+    let said = Tool::new(name, package, "boots run in it")
         .args(["--version"])
         .run();
     let found = match said {
@@ -72,8 +118,20 @@ fn qemu() -> Check {
         }
         Err(e) => Err(e.to_string()),
     };
-    let how = format!("apt-get install {}", pc::QEMU.package);
-    check(pc::QEMU.name, found, &how)
+    check(name, found, &format!("apt-get install {package}"))
+}
+
+fn u_boot() -> Check {
+    let (file, package) = ArmArch::Armhf.u_boot();
+    let found = match Path::new(file).is_file() {
+        true => Ok(file.to_owned()),
+        false => Err(format!("there is no {file}")),
+    };
+    check(
+        "U-Boot for QEMU",
+        found,
+        &format!("apt-get install {package}"),
+    )
 }
 
 fn agent() -> Check {
@@ -116,10 +174,14 @@ fn cache() -> Check {
 }
 
 fn kernel() -> Check {
-    let kernel = artifacts::cached_kernel(Arch::X86_64);
-    let found = kernel.map(|k| format!("{}, {}", k.release, k.image.display()));
+    let kernels: Vec<String> = Arch::ALL
+        .into_iter()
+        .filter_map(artifacts::cached_kernel)
+        .map(|k| k.release)
+        .collect();
+    let found = (!kernels.is_empty()).then(|| kernels.join(", "));
     check(
-        "Debian's kernel",
+        "Debian's kernels",
         found.ok_or_else(|| "not in the cache yet".to_owned()),
         "the first experiment with `kernel = \"debian\"` fetches it",
     )
@@ -169,8 +231,12 @@ mod tests {
         for c in &checks {
             assert!(!c.detail.is_empty() && !c.how_to_get_it.is_empty(), "{c:?}");
         }
-        let qemu = checks.first().unwrap();
-        assert_eq!(qemu.what, "qemu-system-x86_64");
+        let is = |name: &str| checks.iter().find(|c| c.what == name).unwrap();
+        let qemu = is("qemu-system-x86_64");
         assert_eq!(qemu.ok, qemu.detail.contains("version"), "{qemu:?}");
+        // A machine can be run if its emulator is there.
+        assert_eq!(is("machine pc").ok, qemu.ok);
+        assert_eq!(is("machine arm-virt armhf").ok, is("qemu-system-arm").ok);
+        assert!(is("machine replay").ok);
     }
 }

@@ -5,8 +5,9 @@ use super::layout::{BOLD, DIM, PLAIN, Screen, WARN, clean, left, right};
 use crate::LabPlan;
 use crate::words::plural;
 
-/// The columns of a boot's kind and length.
+/// The columns of a boot's kind, of a number of boots, and of a length.
 const KIND: usize = 10;
+const COUNT: usize = 5;
 const LENGTH: usize = 8;
 
 /// The variants with their changes, the boots with their lengths, and the whole.
@@ -18,11 +19,14 @@ pub fn lab_plan(plan: &LabPlan, style: &Style) -> String {
         1 => "one after another".to_owned(),
         n => format!("{n} at once"),
     };
-    let about = format!(
-        "{open} {}, {at_once}: {} on this host",
-        plural(open, "boot"),
-        about(plan.wall_s)
-    );
+    let about = match open {
+        0 => "nothing to boot: all is there".to_owned(),
+        _ => format!(
+            "{open} {}, {at_once}: {} on this host",
+            plural(open, "boot"),
+            about(plan.wall_s)
+        ),
+    };
     screen.heading(&format!("Plan of {}", clean(&plan.experiment)), &about);
     screen.line(&format!("  machine  {}", clean(&plan.machine)));
     for text in &plan.before {
@@ -50,38 +54,67 @@ pub fn lab_plan(plan: &LabPlan, style: &Style) -> String {
             screen.wrapped(&first, name + 4, PLAIN, change);
         }
     }
-    screen.heading("Boots", "in the order of running");
+    screen.heading("Boots", "");
     let head = format!(
-        "  {}  {}  {}  {}",
-        left("variant", name + 4),
+        "  {}  {}  {}  {}  {}",
+        left("variant", name),
         left("kind", KIND),
-        right("takes", LENGTH),
+        right("boots", COUNT),
+        right("each", LENGTH),
         "known from"
     );
     let head = screen.paint(DIM, &head);
     screen.line(&head);
-    for b in &plan.boots {
-        let known = match b.basis {
+    for row in rows(plan) {
+        let known = match row.basis {
             "there" => "done already, if nothing changed",
             "variant" => "this variant in this folder",
             "machine" => "such boots on this host",
             _ => "nothing: a guess",
         };
-        let (length, ansi) = match b.basis {
+        let (length, ansi) = match row.basis {
             "there" => ("0 s".to_owned(), DIM),
-            _ => (seconds(b.wall_s), BOLD),
+            _ => (seconds(row.wall_s), BOLD),
         };
-        let which = format!("{}/{}", b.variant, b.perturbation);
         let line = format!(
-            "  {}  {}  {}  {}",
-            left(&which, name + 4),
-            left(b.kind, KIND),
+            "  {}  {}  {}  {}  {}",
+            left(row.variant, name),
+            left(row.kind, KIND),
+            right(&row.boots.to_string(), COUNT),
             screen.paint(ansi, &right(&length, LENGTH)),
             screen.paint(DIM, known)
         );
         screen.line(&line);
     }
     screen.finish()
+}
+
+/// Boots of one variant that take equally long.
+struct Row<'a> {
+    variant: &'a str,
+    kind: &'static str,
+    basis: &'static str,
+    boots: usize,
+    wall_s: f64,
+}
+
+/// The boots, those of one kind together, in the order of the first of each.
+fn rows(plan: &LabPlan) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for b in &plan.boots {
+        let same = |r: &&mut Row<'_>| (r.variant, r.kind, r.basis) == (&b.variant, b.kind, b.basis);
+        match rows.iter_mut().find(same) {
+            Some(row) => row.boots += 1,
+            None => rows.push(Row {
+                variant: &b.variant,
+                kind: b.kind,
+                basis: b.basis,
+                boots: 1,
+                wall_s: b.wall_s,
+            }),
+        }
+    }
+    rows
 }
 
 fn seconds(s: f64) -> String {

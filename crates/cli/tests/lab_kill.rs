@@ -1,0 +1,211 @@
+//! `firstlight lab run`, killed at random moments: what it resumes to is what an
+//! undisturbed run gives. The machine is `replay`, so that boots take no time.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{firstlight, workspace};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const VARIANTS: [&str; 4] = ["baseline", "faster", "slower", "broken"];
+const ENSEMBLE: u64 = 3;
+const KILLS: u32 = 50;
+
+/// An earlier run's output folder, with captures as small as they come.
+fn stored(folder: &Path) {
+    for (v, variant) in VARIANTS.iter().enumerate() {
+        for k in 0..ENSEMBLE {
+            let trial = folder.join(format!("trials/{variant}/{k}"));
+            let capture = trial.join("capture");
+            fs::create_dir_all(&capture).unwrap();
+            let failed = *variant == "broken";
+            let at_ns = 1_000_000_000 + [0, -200_000_000, 300_000_000, 0][v] + k as i64 * 4_000_000;
+            let reading = json!({"ticks": at_ns / 16, "other": "monotonic", "other_ns": at_ns,
+                "error_ns": 20});
+            let mut marks = vec![json!({"name": "power-on", "clock": "counter", "at_ns": 0,
+                "begins": "firmware"})];
+            if !failed {
+                marks.push(json!({"name": "first-light", "clock": "counter", "at_ns": at_ns}));
+            }
+            let manifest = json!({
+                "firstlight_capture": 1,
+                "taken_by": "a test",
+                "clocks": [
+                    {"name": "counter", "kind": "virtual", "hz": 62_500_000, "readings": [reading]},
+                    {"name": "monotonic", "kind": "monotonic", "hz": 1_000_000_000, "readings": []},
+                ],
+                "marks": marks,
+                "sources": [{"name": "console", "format": "none", "file": "console.log"}],
+            });
+            fs::write(capture.join("manifest.json"), manifest.to_string()).unwrap();
+            // Large enough to be found half-written.
+            let console = format!("{variant} {k}\n").repeat(4_000);
+            fs::write(capture.join("console.log"), console).unwrap();
+            let failure = json!({"reason": "panic", "detail": "Kernel panic - no root",
+                "last_lines": ["Kernel panic - no root"]});
+            let whole = json!({
+                "firstlight_trial": 1, "variant": variant, "perturbation": k,
+                "fingerprint": "stored", "digest": "stored",
+                "capture": format!("trials/{variant}/{k}/capture"),
+                "virtual_end_ns": at_ns, "wall_s": 1.0,
+                "failure": if failed { failure } else { Value::Null },
+                "kernel": "image", "cmdline": "quiet",
+            });
+            fs::write(trial.join("trial.json"), whole.to_string()).unwrap();
+        }
+    }
+}
+
+fn experiment(folder: &Path) -> String {
+    let mut text = format!(
+        "firstlight_experiment = 1\n[base]\nmachine = \"replay\"\nreplay = \"stored\"\n\
+         cmdline = [\"quiet\"]\nensemble = {ENSEMBLE}\n"
+    );
+    for variant in &VARIANTS[1..] {
+        text += &format!(
+            "[[variant]]\nname = \"{variant}\"\ntreatments = [\"cmdline+=variant={variant}\"]\n"
+        );
+    }
+    let path = folder.join("replay.toml");
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn start(file: &str, out: &Path) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_firstlight"))
+        .args(["lab", "run", file, "--jobs", "2", "--out"])
+        .arg(out)
+        .current_dir(workspace())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// The table of a run in `out`, whatever the folder is called.
+fn result(out: &Path) -> String {
+    let text = fs::read_to_string(out.join("result.json")).unwrap();
+    text.replace(out.to_str().unwrap(), "OUT")
+}
+
+/// What claims to be whole is whole.
+fn whole_trials_are_whole(out: &Path, stored: &Path) -> u32 {
+    let mut whole = 0;
+    for variant in VARIANTS {
+        for k in 0..ENSEMBLE {
+            let name = format!("trials/{variant}/{k}");
+            let Ok(text) = fs::read(out.join(&name).join("trial.json")) else {
+                continue;
+            };
+            let trial: Value = serde_json::from_slice(&text).unwrap();
+            assert_eq!(trial["variant"], variant);
+            for file in ["capture/manifest.json", "capture/console.log"] {
+                let read = |root: &Path| fs::read(root.join(&name).join(file)).unwrap();
+                assert!(read(out) == read(stored), "{name}/{file}");
+            }
+            whole += 1;
+        }
+    }
+    whole
+}
+
+#[test]
+fn a_run_killed_at_any_moment_resumes_to_the_same_table() {
+    let scratch = tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap();
+    let folder = scratch.path();
+    stored(&folder.join("stored"));
+    let file = experiment(folder);
+    let (calm, out) = (folder.join("calm"), folder.join("out"));
+    let begin = Instant::now();
+    assert!(start(&file, &calm).wait().unwrap().success());
+    let length = begin.elapsed();
+    let expected = result(&calm);
+    assert!(expected.contains("Kernel panic - no root"));
+
+    // A fixed sequence (the constants are Knuth's); the host makes it random.
+    let mut seed: u64 = 1;
+    let mut random = || {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as f64 / (1_u64 << 31) as f64
+    };
+    let (mut killed, mut between) = (0, 0);
+    while killed < KILLS {
+        let mut run = start(&file, &out);
+        std::thread::sleep(length.mul_f64(random()).max(Duration::from_millis(1)));
+        if let Some(status) = run.try_wait().unwrap() {
+            // It was faster: it has to be right, and the next one begins anew.
+            assert!(status.success());
+            assert_eq!(result(&out), expected);
+            fs::remove_dir_all(&out).unwrap();
+            continue;
+        }
+        run.kill().unwrap();
+        run.wait().unwrap();
+        killed += 1;
+        let whole = whole_trials_are_whole(&out, &folder.join("stored"));
+        if (1..VARIANTS.len() as u32 * ENSEMBLE as u32).contains(&whole) {
+            between += 1;
+        }
+    }
+    assert!(between > 0, "no kill came while trials were running");
+    assert!(start(&file, &out).wait().unwrap().success());
+    assert_eq!(result(&out), expected);
+    // One line a trial, however often it was begun.
+    let journal = fs::read_to_string(out.join("trials.jsonl")).unwrap();
+    assert_eq!(journal.lines().count(), VARIANTS.len() * ENSEMBLE as usize);
+}
+
+#[test]
+fn a_plan_says_what_would_run_and_runs_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    stored(&folder.join("stored"));
+    let file = experiment(folder);
+    let out = folder.join("out");
+    let dir = out.to_str().unwrap();
+    let dry = ["lab", "run", &file, "--out", dir, "--dry-run", "--json"];
+    let plan = common::json(&dry);
+    assert_eq!(plan["boots"].as_array().unwrap().len(), 12);
+    assert!(!out.exists());
+    for format in ["--markdown", "--csv"] {
+        let run = firstlight(&["lab", "run", &file, "--out", dir, format]);
+        assert!(run.status.success(), "{run:?}");
+        let text = String::from_utf8(run.stdout).unwrap();
+        let name = format!("result.{}", if format == "--csv" { "csv" } else { "md" });
+        assert_eq!(text, fs::read_to_string(out.join(name)).unwrap());
+        assert!(text.contains("slower"), "{text}");
+    }
+    let plan = common::json(&dry);
+    assert_eq!(plan["wall_s"], 0.0);
+    assert!(
+        plan["boots"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|b| b["basis"] == "there")
+    );
+}
+
+#[test]
+fn a_stored_boot_that_is_not_there_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    stored(&folder.join("stored"));
+    let file = experiment(folder);
+    fs::remove_dir_all(folder.join("stored/trials/faster/1")).unwrap();
+    let out = folder.join("out");
+    let run = firstlight(&["lab", "run", &file, "--out", out.to_str().unwrap()]);
+    assert_eq!(run.status.code(), Some(2));
+    let said = String::from_utf8(run.stderr).unwrap();
+    assert!(said.contains("no stored boot of faster/1"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
