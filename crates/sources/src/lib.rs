@@ -76,6 +76,8 @@ pub static SOURCES: &[&dyn Source] = &[
     &ftrace::TraceDat,
     &ftrace::Ftrace,
     &bootchart::Bootchart,
+    &systemd::Bus,
+    &systemd::Journal,
     &systemd::Show,
     &systemd::Plot,
     &systemd_bootchart::SystemdBootchart,
