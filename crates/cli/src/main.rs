@@ -9,6 +9,7 @@ mod progress;
 mod serial;
 mod size;
 mod ssh;
+mod systemd_bus;
 mod verbs;
 
 use args::{CaptureFrom, Cli, LabVerb, Verb};

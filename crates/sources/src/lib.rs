@@ -92,6 +92,8 @@ pub static SOURCES: &[&dyn Source] = &[
     &blkparse::Blkparse,
     &bootstage::Bootstage,
     &cbmem::Cbmem,
+    &systemd::Bus,
+    &systemd::Journal,
     &systemd::Show,
     &systemd::Plot,
     &systemd_bootchart::SystemdBootchart,

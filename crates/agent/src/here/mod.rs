@@ -69,6 +69,13 @@ pub struct Large {
 /// counter, if known; else they are found out.
 #[must_use]
 pub fn gather(counter_hz: Option<u64>) -> Gathered {
+    gather_with(counter_hz, None)
+}
+
+/// The same, with systemd's own answers, if they are here already: as
+/// [`Gathered::add`] takes a raw file.
+#[must_use]
+pub fn gather_with(counter_hz: Option<u64>, systemd: Option<(SourceFile, Vec<u8>)>) -> Gathered {
     let begin = Stamp::now();
     let mut gathered = Gathered {
         manifest: Manifest {
@@ -87,7 +94,13 @@ pub fn gather(counter_hz: Option<u64>) -> Gathered {
         counter_hz: None,
     };
     gathered.kernel_log();
-    gathered.systemd();
+    match systemd {
+        Some((source, bytes)) => {
+            gathered.members.push((source.file.clone(), bytes));
+            gathered.manifest.sources.push(source);
+        }
+        None => gathered.systemd(),
+    }
     for path in FILES {
         // Not every kernel has every file.
         if let Ok(bytes) = read_kernel_file(path) {

@@ -19,6 +19,7 @@ impl Gathered {
     pub fn more(&mut self, beside: Option<&Path>) {
         self.firmware();
         self.journal();
+        self.journal_of_units();
         self.trace(beside);
     }
 
@@ -42,6 +43,31 @@ impl Gathered {
                 &format!("journalctl: {why}"),
                 "run as root, or be in the group systemd-journal",
             ),
+        }
+    }
+
+    /// Adds what process 1 wrote into the journal, with the fields that say of
+    /// which unit: it alone knows the units of an initramfs.
+    fn journal_of_units(&mut self) {
+        if !Path::new("/run/systemd/journal").is_dir() {
+            return;
+        }
+        const FIELDS: &str = "--output-fields=MESSAGE,MESSAGE_ID,UNIT,JOB_TYPE,JOB_RESULT,PRIORITY,\
+            SYSLOG_IDENTIFIER,_PID,_TRANSPORT,_BOOT_ID,_SOURCE_REALTIME_TIMESTAMP,\
+            _SOURCE_MONOTONIC_TIMESTAMP,KERNEL_USEC,INITRD_USEC,USERSPACE_USEC";
+        let ask = ["-b", "-o", "json", FIELDS, "--no-pager", "-q", "_PID=1"];
+        // Where it fails, the whole journal failed too, which is said already.
+        if let Ok((bytes, _)) = run_at_most("journalctl", &ask, MOST_JOURNAL_BYTES)
+            && !bytes.is_empty()
+        {
+            let name = "systemd in the journal";
+            self.add(
+                name,
+                "systemd-journal",
+                "journal-systemd.json",
+                "monotonic",
+                bytes,
+            );
         }
     }
 

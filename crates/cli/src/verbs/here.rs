@@ -2,6 +2,7 @@
 
 use crate::input;
 use crate::out::Out;
+use crate::systemd_bus;
 use crate::verbs::capture::keep;
 use crate::verbs::show;
 use agent::here::Gathered;
@@ -10,7 +11,7 @@ use std::path::Path;
 
 /// `firstlight` without a verb.
 pub fn run(out: &mut Out) -> Result<()> {
-    let gathered = agent::here::gather(None);
+    let gathered = gather();
     if gathered.manifest.sources.iter().all(|s| s.format == "none") {
         let why: Vec<&str> = gathered.notes().collect();
         bail!(
@@ -29,10 +30,21 @@ pub fn run(out: &mut Out) -> Result<()> {
 /// `firstlight capture here`.
 pub fn capture(path: &Path, out: &mut Out) -> Result<()> {
     keep::check(path)?;
-    let mut gathered = agent::here::gather(None);
+    let mut gathered = gather();
     gathered.more(path.parent().filter(|folder| folder.is_dir()));
     keep::pack(path, |to| Ok(gathered.write(to)?))?;
     print(path, &gathered, out)
+}
+
+/// What the agent collects; systemd is asked over D-Bus where that works, which
+/// is what `systemctl show` does too.
+fn gather() -> Gathered {
+    let systemd = match systemd_bus::answers() {
+        Ok(answers) => answers.map(|bytes| (systemd_bus::source(), bytes)),
+        // The agent asks by `systemctl`, and says so if that fails too.
+        Err(_) => None,
+    };
+    agent::here::gather_with(None, systemd)
 }
 
 fn print(path: &Path, gathered: &Gathered, out: &mut Out) -> Result<()> {

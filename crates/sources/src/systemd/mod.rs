@@ -1,13 +1,17 @@
 //! What systemd says of a boot.
 //!
-//! Four sources: the texts of `systemd-analyze time`, `blame` and
-//! `critical-chain` ([`Analyze`]), of `systemd-analyze dump` ([`Dump`]), the
-//! drawing of `systemd-analyze plot` ([`Plot`]) and the properties that
-//! `systemctl show` prints ([`Show`]). The last one is the best: it alone has
-//! starts and ends to the microsecond, and dependencies.
+//! The texts of `systemd-analyze time`, `blame` and `critical-chain`
+//! ([`Analyze`]), of `systemd-analyze dump` ([`Dump`]), the drawing of
+//! `systemd-analyze plot` ([`Plot`]), the properties that `systemctl show` prints
+//! ([`Show`]) or D-Bus gives ([`Bus`]), and the journal ([`Journal`]). The
+//! properties are best: they alone have starts and ends to the microsecond, and
+//! dependencies. The journal alone has the units of an initramfs, and boots that
+//! are over.
 
 mod analyze;
+mod bus;
 mod dump;
+mod journal;
 mod plot;
 mod show;
 mod startup;
@@ -15,7 +19,9 @@ mod timespan;
 mod unit;
 
 pub use analyze::Analyze;
+pub use bus::Bus;
 pub use dump::Dump;
+pub use journal::Journal;
 pub use plot::Plot;
 pub use show::Show;
 pub use startup::{StartupTimes, parse_time_line};

@@ -33,7 +33,7 @@ const GLUED: NoteKind = NoteKind {
 };
 
 /// Nanoseconds in the microseconds that systemd counts.
-const MICROSECOND_NS: i64 = 1_000;
+pub(super) const MICROSECOND_NS: i64 = 1_000;
 
 /// Where programs see a kernel that did not boot for them, by the words of
 /// `Virtualization=`, `systemd-detect-virt(1)`.
@@ -129,7 +129,7 @@ fn is_key(key: &str) -> bool {
 
 /// The properties that are used, of one block.
 #[derive(Debug)]
-struct Block {
+pub(super) struct Block {
     origin: Origin,
     id: String,
     unit: Times,
@@ -154,7 +154,7 @@ struct Manager {
 }
 
 impl Block {
-    fn new(source: SourceId, offset: u64) -> Self {
+    pub(super) fn new(source: SourceId, offset: u64) -> Self {
         Self {
             origin: Origin { source, offset },
             id: String::new(),
@@ -173,9 +173,14 @@ impl Block {
 
     fn with(mut self, line: Line<'_>) -> Self {
         let text = text::lossy(line.bytes);
-        let Some((key, value)) = text.split_once('=') else {
-            return self;
-        };
+        if let Some((key, value)) = text.split_once('=') {
+            self.set(key, value);
+        }
+        self
+    }
+
+    /// Takes a property, if it is one that is used. Lists are separated by blanks.
+    pub(super) fn set(&mut self, key: &str, value: &str) {
         match key {
             "Id" => self.id = value.to_owned(),
             "Version" => self.manager.version = Some(value.to_owned()),
@@ -192,7 +197,6 @@ impl Block {
             self.dependencies
                 .extend(names.map(|name| (kind, name.to_owned())));
         }
-        self
     }
 
     fn time(&mut self, name: &str, ns: i64) {
@@ -214,7 +218,7 @@ impl Block {
         }
     }
 
-    fn record(self, clock: ClockId, recorder: &mut Recorder) {
+    pub(super) fn record(self, clock: ClockId, recorder: &mut Recorder) {
         let is_manager = self.manager.userspace.is_some();
         if is_manager {
             self.manager.record(self.origin, clock, recorder);
