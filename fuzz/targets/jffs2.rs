@@ -1,5 +1,6 @@
 #![no_main]
 
+use image::files::*;
 use image::jffs2::*;
 use std::io;
 
@@ -11,7 +12,7 @@ impl Sink for Null {
     fn file(&mut self, _: &Entry) -> io::Result<()> {
         Ok(())
     }
-    fn write(&mut self, _: u32, _: &[u8]) -> io::Result<()> {
+    fn write(&mut self, _: u64, _: &[u8]) -> io::Result<()> {
         Ok(())
     }
     fn symlink(&mut self, _: &Entry, _: &[u8]) -> io::Result<()> {

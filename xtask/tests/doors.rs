@@ -14,11 +14,11 @@ const DOORS: &[(&str, &[&str])] = &[
     ("analysis", &["record"]),
     ("views", &["analysis", "record"]),
     ("treat", &[]),
-    ("lab", &["treat", "sources", "record", "agent"]),
+    ("lab", &["treat", "sources", "record", "agent", "image"]),
     (
         "cli",
         &[
-            "record", "sources", "analysis", "views", "treat", "agent", "lab",
+            "record", "sources", "analysis", "views", "treat", "agent", "lab", "image",
         ],
     ),
     ("xtask", &[]),

@@ -4,7 +4,7 @@
 
 mod archive;
 
-pub use archive::{CaptureError, Limits, Member, manifest, read_tar, write_tar};
+pub use archive::{CaptureError, Limits, Member, Writer, manifest, read_tar, write_tar};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,32 @@ pub struct Manifest {
     /// The files.
     #[serde(default)]
     pub sources: Vec<SourceFile>,
+    /// What the taker could not capture, or gave up, or doubts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<NoteInfo>,
+}
+
+/// Something that the taker has to say about the capture, for the ledger.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoteInfo {
+    /// What kind of thing: one of [`note`], or a later version's.
+    pub kind: String,
+    /// One sentence without a full stop: what happened, why, what to do.
+    pub text: String,
+}
+
+/// The kinds of a [`NoteInfo`].
+pub mod note {
+    /// Evidence that is there but could not be read.
+    pub const MISSING: &str = "missing";
+    /// The start or the end of some evidence was lost before it was taken.
+    pub const CUT: &str = "cut";
+    /// First light, or the end of the boot, did not come while it was waited for.
+    pub const GAVE_UP: &str = "gave-up";
+    /// Something that was asked for could not be done.
+    pub const REFUSED: &str = "refused";
+    /// An instant is known less exactly than others.
+    pub const COARSE: &str = "coarse";
 }
 
 /// A clock of the target, with readings of it beside other clocks.

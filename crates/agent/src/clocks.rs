@@ -2,8 +2,10 @@
 
 use crate::capture::{ClockInfo, MarkInfo, Reading};
 use crate::sys;
+use memchr::memmem;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The processor's counter.
 pub const COUNTER: &str = "counter";
@@ -13,6 +15,8 @@ pub const MONOTONIC: &str = "monotonic";
 pub const BOOTTIME: &str = "boottime";
 /// `CLOCK_REALTIME`.
 pub const WALL: &str = "wall";
+/// `CLOCK_MONOTONIC_RAW`: nobody sets it right, so it keeps to the counter.
+pub const RAW: &str = "monotonic_raw";
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -32,6 +36,8 @@ pub struct Stamp {
     pub boottime_ns: u64,
     /// `CLOCK_REALTIME`, read after `boottime_ns`.
     pub wall_ns: u64,
+    /// `CLOCK_MONOTONIC_RAW`, read after `wall_ns`.
+    pub raw_ns: u64,
     /// `CLOCK_MONOTONIC` again, last.
     pub monotonic_end_ns: u64,
 }
@@ -52,8 +58,15 @@ impl Stamp {
             monotonic_ns,
             boottime_ns: read(ClockId::Boottime),
             wall_ns: read(ClockId::Realtime),
+            raw_ns: read(ClockId::MonotonicRaw),
             monotonic_end_ns: read(ClockId::Monotonic),
         }
+    }
+
+    /// How long ago that was.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        monotonic().saturating_sub(Duration::from_nanos(self.monotonic_ns))
     }
 
     /// The line that says this in the kernel's log.
@@ -112,7 +125,12 @@ pub fn clocks(stamps: &[Stamp], counter_hz: Option<u64>) -> Vec<ClockInfo> {
         clocks.push(clock(COUNTER, "counter", hz, readings.collect()));
     }
     let readings = stamps.iter().flat_map(|s| {
-        [(BOOTTIME, s.boottime_ns), (WALL, s.wall_ns)].map(|(other, ns)| Reading {
+        let others = [
+            (BOOTTIME, s.boottime_ns),
+            (WALL, s.wall_ns),
+            (RAW, s.raw_ns),
+        ];
+        others.map(|(other, ns)| Reading {
             ticks: middle(s.monotonic_ns, s.monotonic_end_ns),
             other: other.into(),
             other_ns: signed(ns),
@@ -122,7 +140,61 @@ pub fn clocks(stamps: &[Stamp], counter_hz: Option<u64>) -> Vec<ClockInfo> {
     clocks.push(clock(MONOTONIC, "monotonic", NS_PER_S, readings.collect()));
     clocks.push(clock(BOOTTIME, "monotonic", NS_PER_S, Vec::new()));
     clocks.push(clock(WALL, "wall", NS_PER_S, Vec::new()));
+    clocks.push(clock(RAW, "monotonic", NS_PER_S, Vec::new()));
     clocks
+}
+
+/// The ticks per second of the counter between two stamps, by the clock that
+/// nobody sets right. `None` if there is no counter.
+#[must_use]
+pub fn hz_between(first: &Stamp, second: &Stamp) -> Option<u64> {
+    // The counter stands still at no time, so the outer readings hold all.
+    let ticks = |s: &Stamp| s.counter.map(|(before, after)| middle(before, after));
+    let ticks = u128::from(ticks(second)?.checked_sub(ticks(first)?)?);
+    // Both clocks are read some moments after the counter, and about as many.
+    let ns = u128::from(second.raw_ns.checked_sub(first.raw_ns)?);
+    u64::try_from((ticks * u128::from(NS_PER_S)).checked_div(ns)?).ok()
+}
+
+/// The ticks per second of an x86 processor's counter that the kernel goes by, as
+/// its log has them: `tsc: Refined TSC clocksource calibration: 2194.917 MHz`.
+#[must_use]
+pub fn hz_in_log(log: &[u8]) -> Option<u64> {
+    // The better one last: what was measured for long, or what the processor
+    // says itself. The speed of the processor is often that of its counter.
+    let patterns: [(&[u8], &[u8]); 3] = [
+        (b"tsc: Detected ", b" MHz processor"),
+        (b"tsc: Detected ", b" MHz TSC"),
+        (b"tsc: Refined TSC clocksource calibration: ", b" MHz"),
+    ];
+    let mut found = None;
+    for (before, behind) in patterns {
+        for begin in memmem::find_iter(log, before) {
+            let rest = log.get(begin + before.len()..).unwrap_or_default();
+            let rest = rest.get(..32).unwrap_or(rest);
+            let number = memmem::find(rest, behind).and_then(|end| rest.get(..end));
+            let number = number.and_then(|n| std::str::from_utf8(n).ok());
+            let Some((mhz, khz)) = number.and_then(|n| n.split_once('.')) else {
+                continue;
+            };
+            if let (Ok(mhz), Ok(khz), 3) = (mhz.parse::<u64>(), khz.parse::<u64>(), khz.len()) {
+                found = mhz.checked_mul(1_000_000)?.checked_add(khz * 1000);
+            }
+        }
+    }
+    found.filter(|hz| *hz > 0)
+}
+
+/// The time since the kernel's clock started (`CLOCK_MONOTONIC`).
+#[must_use]
+pub fn monotonic() -> Duration {
+    Duration::from_nanos(read(ClockId::Monotonic))
+}
+
+/// The time since the boot, suspended or not (`CLOCK_BOOTTIME`).
+#[must_use]
+pub fn boottime() -> Duration {
+    Duration::from_nanos(read(ClockId::Boottime))
 }
 
 fn read(clock: ClockId) -> u64 {
@@ -141,7 +213,7 @@ fn signed(ns: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stamp, clocks};
+    use super::{Stamp, clocks, hz_between, hz_in_log};
 
     const STAMP: Stamp = Stamp {
         at: Some(2_000),
@@ -149,6 +221,7 @@ mod tests {
         monotonic_ns: 500,
         boottime_ns: 510,
         wall_ns: 9_000,
+        raw_ns: 505,
         monotonic_end_ns: 540,
     };
 
@@ -182,6 +255,30 @@ mod tests {
             STAMP.kmsg_line(None),
             "clocks monotonic_ns=500 boottime_ns=510"
         );
+    }
+
+    #[test]
+    fn the_speed_of_the_counter_is_measured_or_read() {
+        let later = Stamp {
+            counter: Some((203_000, 203_100)),
+            raw_ns: 100_505,
+            ..STAMP
+        };
+        assert_eq!(hz_between(&STAMP, &later), Some(2_000_000_000));
+        assert_eq!(hz_between(&later, &STAMP), None);
+        assert_eq!(hz_between(&STAMP, &STAMP), None);
+        let log = b"6,1,0,-;tsc: Detected 2194.843 MHz processor\n\
+            6,9,1,-;tsc: Refined TSC clocksource calibration: 2194.917 MHz\n";
+        assert_eq!(hz_in_log(log), Some(2_194_917_000));
+        assert_eq!(hz_in_log(&log[..50]), Some(2_194_843_000));
+        for none in [
+            &b"tsc: Detected 2194 MHz processor"[..],
+            b"tsc: Detected 0.000 MHz processor",
+            b"tsc: Detected ",
+            b"tsc: Detected 99999999999999.000 MHz TSC",
+        ] {
+            assert_eq!(hz_in_log(none), None);
+        }
     }
 
     #[test]

@@ -7,8 +7,17 @@ pub mod capture;
 pub mod clocks;
 pub mod config;
 #[cfg(target_os = "linux")]
+pub mod deliver;
+pub mod frame;
+#[cfg(target_os = "linux")]
 pub mod here;
 pub mod payload;
+#[cfg(target_os = "linux")]
+pub mod sampler;
 pub mod storage;
 #[cfg(target_os = "linux")]
 pub mod sys;
+#[cfg(target_os = "linux")]
+pub mod trace;
+#[cfg(target_os = "linux")]
+pub mod watch;

@@ -91,7 +91,21 @@ pub fn write_payload<W: Write + Seek>(
     tar: &[u8],
     sync: impl Fn(&mut W) -> io::Result<()>,
 ) -> Result<(), PayloadError> {
-    let length = tar.len() as u64;
+    let write = |out: &mut W| out.write_all(tar);
+    write_payload_with(out, room, tar.len() as u64, sync, write)
+}
+
+/// As [`write_payload`], of a tar of `length` bytes that `write` writes.
+///
+/// # Errors
+/// If `out` is too small, or cannot be written.
+pub fn write_payload_with<W: Write + Seek>(
+    out: &mut W,
+    room: u64,
+    length: u64,
+    sync: impl Fn(&mut W) -> io::Result<()>,
+    write: impl FnOnce(&mut W) -> io::Result<()>,
+) -> Result<(), PayloadError> {
     let room = room.saturating_sub(HEADER_BYTES);
     if length > room {
         return Err(PayloadError::NoRoom { length, room });
@@ -99,7 +113,7 @@ pub fn write_payload<W: Write + Seek>(
     out.rewind()?;
     out.write_all(&[0; HEADER_BYTES as usize])?;
     sync(out)?;
-    out.write_all(tar)?;
+    write(out)?;
     sync(out)?;
     out.seek(SeekFrom::Start(0))?;
     out.write_all(&header(length))?;

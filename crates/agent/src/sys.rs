@@ -1,11 +1,36 @@
 //! The few calls that need `unsafe`, each with its reason.
 #![allow(unsafe_code)]
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
+
+/// All of a file that the kernel makes up as it is read.
+///
+/// Not [`std::fs::read`], whose first read asks for 32 bytes: some of these files
+/// (tracefs' `header_page`) end after the first read, however short it was, and
+/// of others each read begins anew.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read_kernel_file(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut all = Vec::new();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(all),
+            Ok(n) => all.extend_from_slice(piece.get(..n).unwrap_or_default()),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
 
 /// The processor's counter, if this kind of processor has one that programs may
-/// read: the TSC on x86-64, CNTVCT on arm64.
+/// read: the TSC on x86-64, CNTVCT on arm64, and on 32-bit ARM where the kernel
+/// says that there is one.
 #[must_use]
 pub fn counter() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
@@ -27,8 +52,34 @@ pub fn counter() -> Option<u64> {
         }
         Some(ticks)
     }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(target_arch = "arm")]
+    {
+        if !has_generic_timer() {
+            return None;
+        }
+        let (low, high): (u32, u32);
+        // SAFETY: there is a generic timer, and Linux lets programs read its
+        // virtual counter; nothing is written.
+        unsafe {
+            std::arch::asm!("isb", "mrrc p15, 1, {}, {}, c14", out(reg) low, out(reg) high,
+                options(nostack));
+        }
+        Some(u64::from(high) << 32 | u64::from(low))
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "arm")))]
     None
+}
+
+/// Whether this processor has the generic timer of later ARMv7 cores: without it
+/// the instructions that read it are undefined. The kernel says so by the event
+/// stream that only this timer makes (`HWCAP_EVTSTRM` of `asm/hwcap.h`).
+#[cfg(target_arch = "arm")]
+fn has_generic_timer() -> bool {
+    const HWCAP_EVTSTRM: libc::c_ulong = 1 << 21;
+    // SAFETY: it reads the words that the kernel gave to this process, and
+    // touches no memory of the caller.
+    let hwcap = unsafe { libc::getauxval(libc::AT_HWCAP) };
+    hwcap & HWCAP_EVTSTRM != 0
 }
 
 /// The counter's ticks per second, if the processor itself says them.
@@ -43,7 +94,20 @@ pub fn counter_hz() -> Option<u64> {
         }
         Some(hz).filter(|hz| *hz > 0)
     }
-    #[cfg(not(target_arch = "aarch64"))]
+    #[cfg(target_arch = "arm")]
+    {
+        if !has_generic_timer() {
+            return None;
+        }
+        let hz: u32;
+        // SAFETY: there is a generic timer, and where Linux lets programs read
+        // its counter it lets them read CNTFRQ too; nothing is written.
+        unsafe {
+            std::arch::asm!("mrc p15, 0, {}, c14, c0, 0", out(reg) hz, options(nostack, nomem));
+        }
+        Some(u64::from(hz)).filter(|hz| *hz > 0)
+    }
+    #[cfg(not(any(target_arch = "aarch64", target_arch = "arm")))]
     None
 }
 
@@ -52,11 +116,12 @@ pub fn counter_hz() -> Option<u64> {
 /// # Errors
 /// If the caller may not do so.
 pub fn run_in_real_time(priority: i32) -> io::Result<()> {
-    let param = libc::sched_param {
-        sched_priority: priority,
-    };
-    // SAFETY: `param` outlives the call, which only reads it.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) } {
+    // By its number: musl's own function only says that it is not there. The
+    // kernel's `struct sched_param` is one int.
+    let priority: libc::c_int = priority;
+    let (call, this) = (libc::SYS_sched_setscheduler, 0);
+    // SAFETY: `priority` outlives the call, which only reads it.
+    match unsafe { libc::syscall(call, this, libc::SCHED_FIFO, &raw const priority) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
@@ -84,10 +149,97 @@ pub enum Nbd {
 /// If the kernel refuses.
 pub fn nbd(device: impl AsFd, ask: Nbd, value: u64) -> io::Result<()> {
     let device = device.as_fd().as_raw_fd();
+    let value = libc::c_ulong::try_from(value)
+        .map_err(|_| io::Error::other("a device of this size is too large for this processor"))?;
     // SAFETY: all five take a plain number and no pointer, so the kernel
     // touches no memory of this program.
     match unsafe { libc::ioctl(device, ask as _, value) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
+    }
+}
+
+/// Whether the erase block at this byte of an MTD device is marked as bad.
+///
+/// # Errors
+/// If the kernel cannot say: it is no MTD device, or the byte is past its end.
+pub fn is_bad_block(device: impl AsFd, offset: i64) -> io::Result<bool> {
+    // `MEMGETBADBLOCK` of `mtd/mtd-abi.h`: _IOW('M', 11, __kernel_loff_t). Some
+    // architectures write "from the program" as 4 in three bits, not 1 in two.
+    const MEMGETBADBLOCK: u32 = if cfg!(any(
+        target_arch = "mips",
+        target_arch = "mips64",
+        target_arch = "powerpc",
+        target_arch = "powerpc64",
+        target_arch = "sparc64"
+    )) {
+        0x8008_4d0b
+    } else {
+        0x4008_4d0b
+    };
+    let device = device.as_fd().as_raw_fd();
+    // SAFETY: the call reads eight bytes at the pointer, and `offset` has them
+    // and outlives it.
+    match unsafe { libc::ioctl(device, MEMGETBADBLOCK as _, &raw const offset) } {
+        0 => Ok(false),
+        1.. => Ok(true),
+        // NOR has no bad blocks.
+        _ => match io::Error::last_os_error() {
+            e if e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(false),
+            e => Err(e),
+        },
+    }
+}
+
+/// Memory of a device, mapped into this process.
+#[derive(Debug)]
+pub struct Mapped {
+    start: *mut u8,
+    length: usize,
+}
+
+// SAFETY: the memory is this value's alone until it is dropped, whichever thread
+// has it.
+unsafe impl Send for Mapped {}
+
+impl Mapped {
+    /// Maps the first `length` bytes of `file`, shared with whoever else maps it.
+    ///
+    /// # Errors
+    /// If the file cannot be mapped so far.
+    pub fn new(file: impl AsFd, length: usize) -> io::Result<Self> {
+        use rustix::mm::{MapFlags, ProtFlags, mmap};
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the kernel chooses a place where nothing lies.
+        let start = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                length,
+                access,
+                MapFlags::SHARED,
+                file,
+                0,
+            )?
+        };
+        Ok(Self {
+            start: start.cast(),
+            length,
+        })
+    }
+
+    /// The memory.
+    pub const fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the mapping is this long and lives as long as `self`, which is
+        // borrowed for as long as the slice. It is ordinary memory of the
+        // emulator, which no other process of this machine maps.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: this is what `new` mapped, and nobody has a slice of it now.
+        // If it fails, the mapping stays until the process ends.
+        let _ = unsafe { rustix::mm::munmap(self.start.cast(), self.length) };
     }
 }

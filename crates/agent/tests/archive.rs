@@ -148,6 +148,39 @@ fn limits_hold_before_a_byte_is_read() {
     assert!(matches!(read(&name), Err(CaptureError::TooLarge { .. })));
 }
 
+/// A pax extension that says `key=value` about the member behind it.
+fn pax(records: &[(&str, &str)]) -> Vec<u8> {
+    let records: String = records
+        .iter()
+        .map(|(key, value)| {
+            // The length counts its own digits; these records have two.
+            let length = key.len() + value.len() + 5;
+            format!("{length} {key}={value}\n")
+        })
+        .collect();
+    let mut tar = header(b"PaxHeaders/0", EntryType::XHeader, records.len() as u64);
+    tar.extend(records.as_bytes());
+    tar.resize(1024, 0);
+    tar
+}
+
+#[test]
+fn a_size_in_a_pax_extension_is_named() {
+    let mut large = pax(&[("path", "trace.dat"), ("size", "10737418240")]);
+    large.extend(header(b"trace.dat", EntryType::Regular, 0));
+    assert_eq!(
+        read(&large).unwrap_err().to_string(),
+        "the capture's size of one member is 10737418240 at `trace.dat`, more than the limit of 268435456"
+    );
+    let mut small = pax(&[("size", "5000")]);
+    small.extend(header(b"kmsg", EntryType::Regular, 5000));
+    assert_eq!(
+        read(&small).unwrap_err().to_string(),
+        "the capture's member `PaxHeaders/0` has its size in a pax extension, which captures do \
+         not need; pack it again with `tar --format=gnu`"
+    );
+}
+
 #[test]
 fn a_capture_that_ends_early_is_cut() {
     let tar = tar_of(&[("kmsg".into(), vec![1; 1000])]);

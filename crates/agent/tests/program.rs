@@ -43,8 +43,8 @@ fn the_program_needs_no_shared_library() {
 
 #[test]
 fn a_capture_of_this_machine_can_be_read_back() {
-    let tar = folder("here-tar").join("boot.tar");
-    let output = agent(&["here", "-o", tar.to_str().unwrap()]);
+    let tar = folder("collect-tar").join("boot.tar");
+    let output = agent(&["collect", "-o", tar.to_str().unwrap()]);
     assert!(output.status.success(), "{}", stderr(&output));
     let members = read_tar(File::open(&tar).unwrap(), Limits::default()).unwrap();
     let manifest = manifest(&members).unwrap();
@@ -60,10 +60,10 @@ fn a_capture_of_this_machine_can_be_read_back() {
     );
     // What is missing is said.
     if !held.contains(&"kmsg") {
-        assert!(stderr(&output).contains("without the kernel log: "));
+        assert!(stderr(&output).contains("the kernel log could not be read: "));
     }
 
-    let again = agent(&["here", "-o", tar.to_str().unwrap()]);
+    let again = agent(&["collect", "-o", tar.to_str().unwrap()]);
     assert_eq!(again.status.code(), Some(2));
     assert!(
         stderr(&again).contains("already holds something"),
@@ -74,14 +74,14 @@ fn a_capture_of_this_machine_can_be_read_back() {
 
 #[test]
 fn a_capture_can_be_a_folder() {
-    let at = folder("here-folder");
-    let output = agent(&["here", "-o", at.to_str().unwrap()]);
+    let at = folder("collect-folder");
+    let output = agent(&["collect", "-o", at.to_str().unwrap()]);
     assert!(output.status.success(), "{}", stderr(&output));
     let version = fs::read(at.join("proc/version")).unwrap();
     assert_eq!(version, fs::read("/proc/version").unwrap());
     assert!(at.join("manifest.json").is_file());
 
-    let again = agent(&["here", "-o", at.to_str().unwrap()]);
+    let again = agent(&["collect", "-o", at.to_str().unwrap()]);
     assert_eq!(again.status.code(), Some(2));
 }
 
@@ -90,11 +90,24 @@ fn a_wrong_word_is_named() {
     for (arguments, message) in [
         (&["there"][..], "unexpected argument \"there\""),
         // Outside a trial, these must not restart the machine.
-        (&["init"], "`init` is for process 1 of a trial's initramfs"),
-        (&["finish"], "`finish` runs only in a trial of the lab"),
-        (&["here"], "`here` needs a place for the capture: -o OUT"),
         (
-            &["here", "-o", "/dev/null/x"],
+            &["init"],
+            "`init` is for process 1: name the agent as init=",
+        ),
+        (
+            &["finish"],
+            "`finish` runs only in a boot that the agent started",
+        ),
+        (
+            &["collect"],
+            "`collect` needs a place for the capture: -o OUT",
+        ),
+        (
+            &["collect", "-o", "port:ttyS0"],
+            "`port:PATH,BAUD,COPIES`, not `port:ttyS0`",
+        ),
+        (
+            &["collect", "-o", "/dev/null/x"],
             "could not be written to `/dev/null/x`",
         ),
     ] {

@@ -1,6 +1,7 @@
 //! Everything that one screen, or one page, says about a boot.
 
 use crate::blame::{Blame, BlameKind, blame_with};
+use crate::console::{Console, console};
 use crate::facts::{FactRow, facts};
 use crate::findings::{Finding, findings_for};
 use crate::ledger::{Ledger, ledger};
@@ -20,6 +21,8 @@ pub struct Boot {
     pub longest: Vec<(BlameKind, Blame)>,
     /// What could be better.
     pub findings: Vec<Finding>,
+    /// What the console cost; `None` if there was none, as far as the record knows.
+    pub console: Option<Console>,
     /// What was lost, doubtful or ignored.
     pub ledger: Ledger,
     /// Periodic readings.
@@ -47,6 +50,7 @@ pub fn boot(record: &Record, options: &Options, top: usize) -> Boot {
     Boot {
         longest: longest.collect(),
         findings: findings_for(record, &phases),
+        console: console(record, &phases, top),
         ledger: ledger(record),
         readings: readings(record),
         facts: facts(record),

@@ -9,6 +9,7 @@ mod blame;
 mod boot;
 mod chain;
 mod compare;
+mod console;
 mod deferrals;
 mod effect;
 mod experiment;
@@ -33,6 +34,7 @@ pub use compare::{
     Change, CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, Usual,
     compare, compare_with, compare_with_history,
 };
+pub use console::{Console, Delay, Flush, LateLine, Rate, RateSource, Written, console};
 pub use deferrals::{Deferral, deferrals};
 pub use effect::{Effect, Verdict, effect, median, range};
 pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};

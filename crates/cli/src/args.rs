@@ -1,7 +1,9 @@
 //! The command line: help, completions and the man page all come from here.
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Shows where every millisecond of a Linux boot goes, says what to change,
 /// changes it, and proves that it helped.
@@ -74,6 +76,10 @@ pub enum Verb {
     Capture(Capture),
     /// Boots in the lab: exact, repeatable, compared
     Lab(Lab),
+    /// Flash images: check, summarise, list, extract, verify
+    Flash(crate::verbs::flash::args::Flash),
+    /// Kernels, initramfs archives, device trees: what they are, and packed anew
+    Image(crate::verbs::image::args::Image),
     /// The whole loop on a real Debian: boot, explain, change, prove
     #[command(after_help = "Example:\n  $ firstlight demo --out demo-boot")]
     Demo(Demo),
@@ -241,6 +247,103 @@ pub enum CaptureFrom {
         #[arg(short, long, value_name = "FILE", default_value = "boot.tar.zst", value_hint = ValueHint::FilePath)]
         out: PathBuf,
     },
+    /// Listen to a console, and stamp both ends of every line
+    #[command(after_help = "Examples:\n  \
+            $ firstlight capture serial /dev/ttyUSB0 --power-cycle 'uhubctl -a cycle' --end-on 'login: $'\n  \
+            $ firstlight capture serial --exec 'qemu-system-arm ... -serial stdio' --end-on 'login: $' --end-after 60\n\n\
+            Exit code 2: the end pattern was not seen.")]
+    Serial(Box<CaptureSerial>),
+}
+
+#[derive(Debug, Args)]
+pub struct CaptureSerial {
+    /// A serial port, unix:PATH, tcp:HOST:PORT, a named pipe, - (standard input), or a file that grows
+    #[arg(value_name = "INPUT", required_unless_present = "exec", value_hint = ValueHint::AnyPath)]
+    pub input: Option<OsString>,
+    /// Start CMD and listen to what it prints, such as QEMU's `-serial stdio`
+    #[arg(long, value_name = "CMD", conflicts_with = "input", value_hint = ValueHint::CommandString)]
+    pub exec: Option<String>,
+    /// The capture to write; .tar or .tar.zst
+    #[arg(short, long, value_name = "FILE", default_value = "boot.tar.zst", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+    /// Print no lines, only what was captured
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Wait up to TIME for INPUT to appear: 30, 500ms, 2min
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0", hide_default_value = true)]
+    pub wait: Duration,
+    #[command(flatten, next_help_heading = "Patterns")]
+    pub patterns: Patterns,
+    #[command(flatten, next_help_heading = "Power")]
+    pub power: Power,
+    #[command(flatten, next_help_heading = "Serial line")]
+    pub line: Line,
+}
+
+/// What is looked for, anywhere in a line, also in one that has no end yet.
+#[derive(Debug, Args)]
+pub struct Patterns {
+    /// Times count from where REGEX fits; where it fits again, they begin anew
+    #[arg(long, value_name = "REGEX")]
+    pub reset_on: Option<String>,
+    /// The boot ends where REGEX fits: first light
+    #[arg(long, value_name = "REGEX")]
+    pub end_on: Option<String>,
+    /// Listen for TIME at most: 30, 500ms, 2min
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub end_after: Option<Duration>,
+    /// Mark each place where REGEX fits; may be given more than once
+    #[arg(long, value_name = "NAME=REGEX")]
+    pub mark: Vec<String>,
+}
+
+/// Commands for the shell that switch the board's power.
+#[derive(Debug, Args)]
+pub struct Power {
+    /// Run CMD when all is ready to listen; times count from its end
+    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString)]
+    pub power_on: Option<String>,
+    /// The same, for a CMD that switches off and on
+    #[arg(long, value_name = "CMD", conflicts_with = "power_on", value_hint = ValueHint::CommandString)]
+    pub power_cycle: Option<String>,
+    /// Run CMD at the end
+    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString)]
+    pub power_off: Option<String>,
+}
+
+/// How a serial port is driven.
+#[derive(Debug, Args)]
+pub struct Line {
+    /// Bits per second, any number
+    #[arg(short, long, value_name = "N", default_value_t = 115_200, value_parser = clap::value_parser!(u32).range(1..))]
+    pub baud: u32,
+    /// Data bits
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(5..=8))]
+    pub bits: u8,
+    /// Parity bit
+    #[arg(long, default_value = "none")]
+    pub parity: crate::serial::port::Parity,
+    /// Stop bits
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub stop: u8,
+    /// Flow control: by RTS and CTS, or by XON and XOFF
+    #[arg(long, default_value = "none")]
+    pub flow: crate::serial::port::Flow,
+}
+
+/// A length of time: seconds, or with a unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+    let (number, unit) = text.split_at(split.unwrap_or(text.len()));
+    let factor = match unit {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "min" | "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("expected seconds, or a number with ms, s, min or h".into()),
+    };
+    let number: f64 = number.parse().map_err(|_| "expected a number")?;
+    Duration::try_from_secs_f64(number * factor).map_err(|e| e.to_string())
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,13 @@
 //! The `firstlight` command: arguments, the user's files, the terminal.
 
 mod args;
-mod file;
+mod beside;
 mod input;
+mod interrupt;
 mod out;
 mod progress;
+mod serial;
+mod size;
 mod verbs;
 
 use args::{CaptureFrom, Cli, LabVerb, Verb};
@@ -39,11 +42,14 @@ fn main() -> ExitCode {
         Some(Verb::Report(a)) => verbs::report::run(a, &mut out),
         Some(Verb::Capture(a)) => match &a.from {
             CaptureFrom::Here { out: path } => verbs::here::capture(path, &mut out),
+            CaptureFrom::Serial(a) => verbs::capture::serial::run(a, &mut out),
         },
         Some(Verb::Lab(a)) => match &a.verb {
             LabVerb::Run(a) => verbs::lab::run(a, &mut out),
             LabVerb::Doctor => verbs::lab::doctor(&mut out),
         },
+        Some(Verb::Flash(a)) => verbs::flash::run(a, &mut out),
+        Some(Verb::Image(a)) => verbs::image::run(a, &mut out),
         Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),
         Some(Verb::Completions { shell }) => {
             let mut text = Vec::new();
@@ -53,7 +59,7 @@ fn main() -> ExitCode {
         Some(Verb::Man) => verbs::man::run(&mut out),
     };
     match done.and_then(|()| out.finish()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(e) if out::is_closed_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
             progress::clear();

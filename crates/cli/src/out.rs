@@ -3,12 +3,14 @@
 use crate::args::{Color, Output};
 use anyhow::Result;
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
+use std::process::ExitCode;
 use views::terminal::Style;
 
 pub struct Out {
     stdout: BufWriter<StdoutLock<'static>>,
     pub json: bool,
     pub style: Style,
+    refused: bool,
 }
 
 impl Out {
@@ -27,6 +29,7 @@ impl Out {
         Self {
             stdout: BufWriter::new(stdout.lock()),
             json: output.json,
+            refused: false,
             style: Style {
                 color,
                 width: width.unwrap_or(100).clamp(60, 200),
@@ -46,8 +49,26 @@ impl Out {
         Ok(self.stdout.flush()?)
     }
 
-    pub fn finish(mut self) -> Result<()> {
-        self.flush()
+    /// Notes the answer of a gate: if it is no, the exit code is 1.
+    pub fn gate(&mut self, passed: bool) {
+        self.refused |= !passed;
+    }
+
+    /// Writes what is left, and says how the program ends.
+    pub fn finish(mut self) -> Result<ExitCode> {
+        self.flush()?;
+        Ok(ExitCode::from(u8::from(self.refused)))
+    }
+}
+
+/// For what is printed as it happens.
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.stdout.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.stdout.flush()
     }
 }
 

@@ -150,20 +150,15 @@ fn names_that_are_markup_stay_text() {
 }
 
 #[test]
-fn a_failed_export_leaves_the_old_file() {
+fn an_export_that_cannot_be_written_is_one_sentence() {
     let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("boot.csv");
-    std::fs::write(&file, "old").unwrap();
-    // A folder stands where the new file would be written beside.
-    std::fs::create_dir(dir.path().join("boot.csv.new")).unwrap();
-    let out = firstlight(&[
-        "export",
-        CAPTURE,
-        "--to",
-        "csv",
-        "-o",
-        file.to_str().unwrap(),
-    ]);
+    let path = dir.path().to_str().unwrap();
+    let out = firstlight(&["export", CAPTURE, "--to", "csv", "-o", path]);
     assert_eq!(out.status.code(), Some(2));
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(
+        said.lines().count() == 1 && said.contains("is a folder"),
+        "{said}"
+    );
+    assert_eq!(std::fs::read_dir(path).unwrap().count(), 0);
 }

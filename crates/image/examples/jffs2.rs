@@ -9,9 +9,10 @@
 //! ```
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example")]
+use image::files::{Files, Folder, Visit, extract};
 use image::jffs2::{
-    CheckOptions, Cleanmarkers, Endian, Filesystem, Folder, Mode, OpenOptions, Options, Visit,
-    check, extract, summarize, verify,
+    CheckOptions, Cleanmarkers, Endian, Filesystem, Mode, OpenOptions, Options, check, summarize,
+    verify,
 };
 use std::error::Error;
 use std::fs::File;

@@ -77,6 +77,33 @@ impl Foreign {
         }
     }
 
+    /// One word, for programs; it stays the same.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ubi => "ubi",
+            Self::Ubifs => "ubifs",
+            Self::Squashfs => "squashfs",
+            Self::Cramfs => "cramfs",
+            Self::Romfs => "romfs",
+            Self::UbootEnvironment => "uboot_environment",
+            Self::Uimage => "uimage",
+            Self::DeviceTree => "device_tree",
+            Self::ArmKernel => "arm_kernel",
+            Self::Elf => "elf",
+            Self::Tar => "tar",
+            Self::Cpio => "cpio",
+            Self::Gzip => "gzip",
+            Self::Xz => "xz",
+            Self::Zstd => "zstd",
+            Self::AndroidSparse => "android_sparse",
+            Self::Ext => "ext",
+            Self::Erofs => "erofs",
+            Self::Zeros => "zeros",
+            Self::Unknown => "unknown",
+        }
+    }
+
     /// Recognises the front of `bytes`; a few KiB are enough for all but
     /// [`Foreign::UbootEnvironment`], which needs the whole of it.
     #[must_use]

@@ -3,8 +3,14 @@
 //! A hostile image is normal input: arithmetic is checked, sizes are bounded,
 //! and *corrupt* is told apart from *not supported*.
 
+pub mod boot;
+mod endian;
+pub mod files;
 pub mod foreign;
 pub mod jffs2;
 pub mod read;
+pub mod ubi;
+pub mod ubifs;
 
+pub use endian::Endian;
 pub use read::ReadAt;

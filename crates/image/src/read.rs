@@ -65,3 +65,24 @@ impl ReadAt for File {
         FileExt::read_exact_at(self, buf, offset)
     }
 }
+
+/// The part of something from a byte on.
+pub struct From<'a> {
+    /// The whole.
+    pub image: &'a dyn ReadAt,
+    /// Where the part begins.
+    pub start: u64,
+}
+
+impl ReadAt for From<'_> {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.image.length()?.saturating_sub(self.start))
+    }
+
+    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        match self.start.checked_add(offset) {
+            Some(offset) => self.image.read_exact_at(offset, buf),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}

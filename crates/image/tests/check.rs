@@ -403,7 +403,7 @@ fn a_block_that_cannot_be_read_is_bad_and_does_not_move_the_others() {
 fn what_is_not_jffs2_gets_one_clear_sentence() {
     let mut tar = vec![0; 4096];
     tar[257..262].copy_from_slice(b"ustar");
-    let cases: [(&[u8], &str); 4] = [
+    let cases: [(&[u8], &str); 3] = [
         (b"", "no JFFS2 node in 0 bytes, in either byte order"),
         (
             &[0; 5000],
@@ -412,10 +412,6 @@ fn what_is_not_jffs2_gets_one_clear_sentence() {
         (
             &tar,
             "no JFFS2 node in 4096 bytes, in either byte order: it looks like a tar archive",
-        ),
-        (
-            &[0xff; 70_000],
-            "the image does not show its erase size: give it (it is that of the flash chip)",
         ),
     ];
     for (image, expected) in cases {
@@ -433,6 +429,38 @@ fn what_is_not_jffs2_gets_one_clear_sentence() {
         error.to_string(),
         "the image was said to be little-endian, but its nodes are big-endian"
     );
+}
+
+#[test]
+fn an_image_that_does_not_show_its_erase_size_is_looked_at_all_the_same() {
+    let assumed = |report: &Report| {
+        let told = |p: &image::jffs2::Problem| p.what == What::EraseSizeAssumed;
+        report.problems.iter().any(told)
+    };
+    let erased = look(&[0xff; 300_000]);
+    assert_eq!((erased.erase_size, erased.map.as_str()), (131_072, "..."));
+    assert!(assumed(&erased));
+    let mut random = Random::new(3);
+    let log = log(&mut random, Endian::Little, 32_768, 1, false);
+    let one = look(&log);
+    assert_eq!((one.erase_size, one.map.as_str()), (65_536, "-"));
+    assert!(assumed(&one));
+    let given = CheckOptions {
+        erase_size: Some(32_768),
+        ..CheckOptions::default()
+    };
+    let given = check(&log.as_slice(), &given).unwrap();
+    assert_eq!(given.map, "=");
+    assert!(!assumed(&given));
+}
+
+#[test]
+fn the_chip_is_the_one_that_the_clean_markers_are_for() {
+    for (clean, name) in [(true, "nor-s29gl"), (false, "nandsim-128m")] {
+        let mut random = Random::new(4);
+        let image = log(&mut random, Endian::Little, 8192, 4, clean);
+        assert_eq!(look(&image).mount.profile.name, name);
+    }
 }
 
 #[test]

@@ -4,9 +4,9 @@
 mod common;
 
 use common::{Making, Random, cases, has, tree};
+use image::files::{Folder, extract};
 use image::jffs2::{
-    Cleanmarkers, Endian, Filesystem, Folder, Mode, OpenOptions, Options, Wrong, extract,
-    summarize, verify,
+    Cleanmarkers, Endian, Filesystem, Mode, OpenOptions, Options, Wrong, summarize, verify,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -275,11 +275,12 @@ mod by_hand {
             let mut content = Vec::new();
             filesystem
                 .read(ino, &mut |offset, piece| {
-                    use image::jffs2::Piece;
+                    use image::files::Piece;
                     assert_eq!(content.len(), offset as usize);
                     match piece {
                         Piece::Data(data) => content.extend(data),
                         Piece::Zeros(n) => content.resize(content.len() + n as usize, b'0'),
+                        Piece::Gap(n) => content.resize(content.len() + n as usize, b'_'),
                         Piece::Lost(n, _) => content.resize(content.len() + n as usize, b'?'),
                     }
                     Ok(())
@@ -299,7 +300,7 @@ mod by_hand {
         log.write(5, 1, FILE, 0, b"aaaaaa", 6);
         log.write(5, 4, FILE, 7, b"D", 8);
         log.write(5, 2, FILE, 4, b"bb", 6);
-        assert_eq!(log.content(5), b"aaCCbb0D");
+        assert_eq!(log.content(5), b"aaCCbb_D");
         // A newer, shorter size cuts the file.
         log.write(5, 9, FILE, 0, b"", 3);
         assert_eq!(log.content(5), b"aaC");
@@ -314,6 +315,21 @@ mod by_hand {
         let at = log.bytes.len() - 2;
         log.bytes[at] ^= 1;
         assert_eq!(log.content(5), b"old");
+    }
+
+    #[test]
+    fn bytes_that_no_node_holds_are_told() {
+        let mut log = Log::default();
+        log.name(1, 1, b"f", 5, 8);
+        log.write(5, 1, FILE, 0, b"front", 20);
+        log.compressed(5, 2, FILE, 5, b"", 20, 1, 4);
+        log.write(5, 3, FILE, 12, b"back", 20);
+        assert_eq!(log.content(5), b"front0000___back____");
+        let bytes = log.bytes.as_slice();
+        let verified = verify(&open(&bytes)).unwrap();
+        let told: Vec<_> = verified.findings.iter().map(|f| &f.what).collect();
+        let gap = |offset, length| Wrong::Gap { offset, length };
+        assert_eq!(told, [&gap(9, 3), &gap(16, 4)]);
     }
 
     #[test]

@@ -4,10 +4,11 @@
 mod common;
 
 use common::{Making, Random, cases, damage, has, obsolete, tree};
+use image::files::{Attribute, Device, Entry, Sink, extract};
 use image::jffs2::node::crc;
 use image::jffs2::{
-    Attribute, CheckOptions, Cleanmarkers, Device, Endian, Entry, Error, Filesystem, Mode, Oob,
-    OpenOptions, Options, Sink, Spare, check, extract, summarize, verify,
+    CheckOptions, Cleanmarkers, Endian, Error, Filesystem, Mode, Oob, OpenOptions, Options, Spare,
+    check, summarize, verify,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -39,8 +40,8 @@ impl Sink for Watcher {
         Ok(())
     }
 
-    fn write(&mut self, offset: u32, bytes: &[u8]) -> io::Result<()> {
-        assert!(u64::from(offset) + bytes.len() as u64 <= u64::from(u32::MAX));
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        assert!(offset + bytes.len() as u64 <= u64::from(u32::MAX));
         self.bytes += bytes.len() as u64;
         Ok(())
     }

@@ -2,9 +2,9 @@
 //! host knows.
 
 use crate::error::{LabError, io_error};
-use crate::machine::Boot;
+use crate::machine::{Boot, HostMark};
 use agent::capture::{
-    self, CaptureError, Limits, MANIFEST, Manifest, MarkInfo, Member, SourceFile,
+    self, CaptureError, ClockInfo, Limits, MANIFEST, Manifest, MarkInfo, Member, SourceFile,
 };
 use record::mark;
 use sha2::{Digest, Sha256};
@@ -20,15 +20,39 @@ const COUNTER: &str = "counter";
 /// The digest of a boot: SHA-256 over console and payload, each after its length.
 #[must_use]
 pub fn digest(boot: &Boot) -> String {
+    let payload = boot.payload.as_deref().unwrap_or_default();
+    digest_of(&[&boot.console, payload])
+}
+
+/// The digest of a stored capture: over the names and contents of its members.
+#[must_use]
+pub fn digest_of_stored(members: &[Member]) -> String {
+    let parts = members.iter().flat_map(|(n, b)| [n.as_bytes(), b]);
+    digest_of(&parts.collect::<Vec<_>>())
+}
+
+fn digest_of(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
-    for part in [
-        &boot.console[..],
-        boot.payload.as_deref().unwrap_or_default(),
-    ] {
+    for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
     hex(&hash.finalize())
+}
+
+/// The last time that the target read, in nanoseconds of virtual time since reset.
+#[must_use]
+pub fn end_of_stored(members: &[Member]) -> Option<u64> {
+    let manifest = capture::manifest(members).ok()?;
+    manifest.clocks.iter().find_map(end_of)
+}
+
+/// The last reading of the clock that runs from reset.
+fn end_of(clock: &ClockInfo) -> Option<u64> {
+    let last = clock.readings.iter().map(|r| r.ticks).max();
+    (clock.name == COUNTER)
+        .then(|| nanoseconds(last?, clock.hz))
+        .flatten()
 }
 
 /// Bytes as hexadecimal digits.
@@ -59,8 +83,7 @@ pub fn members(
     let mut end = None;
     for clock in manifest.clocks.iter_mut().filter(|c| c.name == COUNTER) {
         "virtual".clone_into(&mut clock.kind);
-        clock.hz = 1_000_000_000;
-        end = clock.readings.iter().map(|r| r.ticks).max();
+        end = end_of(clock);
     }
     if end.is_some() {
         manifest.marks.splice(0..0, host_marks(boot));
@@ -75,31 +98,44 @@ pub fn members(
     });
     files.retain(|(name, _): &Member| name != CONSOLE);
     files.push((CONSOLE.into(), boot.console.clone()));
+    for evidence in &boot.evidence {
+        manifest.sources.push(SourceFile {
+            name: evidence.name.clone(),
+            format: "none".into(),
+            file: evidence.file.clone(),
+            clock: String::new(),
+        });
+        files.push((evidence.file.clone(), evidence.bytes.clone()));
+    }
     let mut text = serde_json::to_vec_pretty(&manifest)?;
     text.push(b'\n');
     files.insert(0, (MANIFEST.into(), text));
     Ok((files, end))
 }
 
+/// Ticks of a clock of `hz` ticks a second, in nanoseconds.
+fn nanoseconds(ticks: u64, hz: u64) -> Option<u64> {
+    let ns = u128::from(ticks) * 1_000_000_000;
+    u64::try_from(ns.checked_div(u128::from(hz))?).ok()
+}
+
 /// The marks before anything runs on the target that could make them.
 fn host_marks(boot: &Boot) -> Vec<MarkInfo> {
-    let at = |name: &str, ns: u64, begins: Option<&str>| MarkInfo {
-        name: name.into(),
+    let info = |mark: &HostMark| MarkInfo {
+        name: mark.name.clone(),
         clock: COUNTER.into(),
-        at_ns: i64::try_from(ns).unwrap_or(i64::MAX),
-        begins: begins.map(str::to_owned),
+        at_ns: i64::try_from(mark.at_ns).unwrap_or(i64::MAX),
+        begins: mark.begins.map(|p| p.as_str().to_owned()),
     };
-    let Some(stages) = boot.stages else {
+    if boot.marks.is_empty() {
         // Where the firmware ends is not known, so no phase begins here.
-        return vec![at(mark::POWER_ON, 0, None)];
-    };
-    let mut marks = vec![at(mark::POWER_ON, 0, Some("firmware"))];
-    if let Some(ns) = stages.decompression_start_ns {
-        marks.push(at(mark::DECOMPRESSION_START, ns, Some("decompression")));
+        return vec![info(&HostMark {
+            name: mark::POWER_ON.to_owned(),
+            at_ns: 0,
+            begins: None,
+        })];
     }
-    let kernel = stages.kernel_entry_ns;
-    marks.push(at(mark::KERNEL_ENTRY, kernel, Some("kernel")));
-    marks
+    boot.marks.iter().map(info).collect()
 }
 
 /// The manifest of a boot that handed nothing out.
@@ -113,6 +149,7 @@ fn empty(cmdline: &str) -> Manifest {
         clocks: Vec::new(),
         marks: Vec::new(),
         sources: Vec::new(),
+        notes: Vec::new(),
     }
 }
 
@@ -134,9 +171,9 @@ pub fn write(folder: &Path, members: &[Member]) -> Result<(), LabError> {
 #[cfg(test)]
 mod tests {
     use super::{digest, members};
-    use crate::machine::Boot;
-    use crate::pc::Stages;
+    use crate::machine::{Boot, Evidence, HostMark};
     use agent::capture::{ClockInfo, Manifest, Reading, SourceFile, manifest, write_tar};
+    use record::Phase;
 
     fn payload() -> Vec<u8> {
         let reading = |ticks| Reading {
@@ -150,7 +187,7 @@ mod tests {
             clocks: vec![ClockInfo {
                 name: "counter".into(),
                 kind: "counter".into(),
-                hz: 1_000_000_000,
+                hz: 62_500_000,
                 readings: vec![reading(70), reading(90)],
             }],
             sources: vec![SourceFile {
@@ -177,10 +214,16 @@ mod tests {
         Boot {
             console: b"hello\n".to_vec(),
             payload: Some(payload()),
-            stages: Some(Stages {
-                decompression_start_ns: Some(10),
-                kernel_entry_ns: 20,
-            }),
+            marks: vec![
+                HostMark::begins("power-on", 0, Phase::Firmware),
+                HostMark::begins("decompression-start", 10, Phase::Decompression),
+                HostMark::begins("kernel-entry", 20, Phase::Kernel),
+            ],
+            evidence: vec![Evidence {
+                name: "loader".into(),
+                file: "loader.txt".into(),
+                bytes: b"U-Boot\n".to_vec(),
+            }],
             ..Boot::default()
         }
     }
@@ -188,12 +231,16 @@ mod tests {
     #[test]
     fn the_host_adds_its_marks_and_the_console() {
         let (members, end) = members(&boot(), "pc", "quiet").unwrap();
-        assert_eq!(end, Some(90));
+        assert_eq!(end, Some(90 * 16));
         let names: Vec<_> = members.iter().map(|m| m.0.as_str()).collect();
-        assert_eq!(names, ["manifest.json", "kmsg", "console.log"]);
+        assert_eq!(
+            names,
+            ["manifest.json", "kmsg", "console.log", "loader.txt"]
+        );
         let manifest = manifest(&members).unwrap();
         assert_eq!(manifest.machine, "pc");
         assert_eq!(manifest.clocks[0].kind, "virtual");
+        assert_eq!(manifest.sources[2].format, "none");
         let console = &manifest.sources[1];
         assert_eq!(
             (console.file.as_str(), console.format.as_str()),
@@ -215,7 +262,7 @@ mod tests {
     #[test]
     fn without_stages_no_phase_is_claimed() {
         let boot = Boot {
-            stages: None,
+            marks: Vec::new(),
             ..boot()
         };
         let (members, _) = members(&boot, "pc", "").unwrap();

@@ -61,6 +61,16 @@ pub fn complaint(console: &[u8]) -> Option<(Who, String)> {
     found
 }
 
+/// The length of the console up to the end of the line that ends the kernel's
+/// report of a panic, if that line is there and whole.
+#[must_use]
+pub fn end_of_panic(console: &[u8]) -> Option<usize> {
+    let mark = b"---[ end Kernel panic";
+    let at = console.windows(mark.len()).position(|w| w == mark)?;
+    let rest = console.get(at..)?;
+    Some(at + rest.iter().position(|b| *b == b'\n')? + 1)
+}
+
 /// Who complained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
@@ -72,7 +82,7 @@ pub enum Who {
 
 #[cfg(test)]
 mod tests {
-    use super::{Who, complaint, last_lines, plain, stamp_seconds};
+    use super::{Who, complaint, end_of_panic, last_lines, plain, stamp_seconds};
 
     #[test]
     fn lines_are_shown_without_escapes() {
@@ -96,6 +106,14 @@ mod tests {
         ] {
             assert_eq!(stamp_seconds(line), None, "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_panic_ends_with_its_last_line() {
+        let whole = b"[ 1.0] a\n[ 2.0] ---[ end Kernel panic - not syncing: x ]---\nmore";
+        assert_eq!(end_of_panic(whole), Some(whole.len() - 4));
+        assert_eq!(end_of_panic(&whole[..40]), None);
+        assert_eq!(end_of_panic(b""), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the lab needs, and what of it is there.
 
-use crate::artifacts::{self, Cache};
+use crate::artifacts::{self, Arch, Cache};
 use crate::pc;
 use crate::tools::{Tool, find};
 use std::fs;
@@ -25,18 +25,14 @@ const TOOLS: &[(&str, &str, &str)] = &[
     ("apt-get", "apt", "fetches Debian's kernel"),
     ("dpkg-deb", "dpkg", "unpacks Debian's kernel"),
     ("depmod", "kmod", "finds out which module needs which"),
-    (
-        "xz",
-        "xz-utils",
-        "unpacks the kernel for kernel=uncompressed",
-    ),
     ("setpriv", "util-linux", "ends QEMU when the lab is killed"),
 ];
 
 /// Less memory than this, in MiB, and two machines do not fit beside the rest.
 const MEMORY_MB: u64 = 3 * 1024;
 
-/// Looks for everything that the lab needs. Nothing is changed or fetched.
+/// Looks for everything that the lab needs. Nothing is changed or fetched; but in
+/// a checkout the agent is built.
 #[must_use]
 pub fn doctor() -> Vec<Check> {
     let mut checks = vec![qemu()];
@@ -66,7 +62,7 @@ fn check(what: &str, found: Result<String, String>, how_to_get_it: &str) -> Chec
 }
 
 fn qemu() -> Check {
-    let said = Tool::new(pc::QEMU_PROGRAM, pc::QEMU_PACKAGE, "boots run in it")
+    let said = Tool::new(pc::QEMU.name, pc::QEMU.package, "boots run in it")
         .args(["--version"])
         .run();
     let found = match said {
@@ -76,18 +72,22 @@ fn qemu() -> Check {
         }
         Err(e) => Err(e.to_string()),
     };
-    let how = format!("apt-get install {}", pc::QEMU_PACKAGE);
-    check(pc::QEMU_PROGRAM, found, &how)
+    let how = format!("apt-get install {}", pc::QEMU.package);
+    check(pc::QEMU.name, found, &how)
 }
 
 fn agent() -> Check {
-    let found = artifacts::agent_program();
+    let mut remarks = Vec::new();
+    let found = artifacts::agent_program(Arch::X86_64, &mut |remark| remarks.push(remark));
     check(
         "firstlight-agent",
         found
-            .map(|bytes| format!("{} KiB, static", bytes.len() / 1024))
+            .map(|bytes| {
+                let size = format!("{} KiB, static", bytes.len() / 1024);
+                [vec![size], remarks].concat().join("; ")
+            })
             .map_err(|e| e.to_string()),
-        "cargo build --release -p agent, or set FIRSTLIGHT_AGENT",
+        "run from a checkout, or set FIRSTLIGHT_AGENT",
     )
 }
 
@@ -116,7 +116,7 @@ fn cache() -> Check {
 }
 
 fn kernel() -> Check {
-    let kernel = artifacts::cached_kernel();
+    let kernel = artifacts::cached_kernel(Arch::X86_64);
     let found = kernel.map(|k| format!("{}, {}", k.release, k.image.display()));
     check(
         "Debian's kernel",

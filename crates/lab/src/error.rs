@@ -1,5 +1,6 @@
 //! What can go wrong in the lab.
 
+use crate::artifacts::Arch;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -54,12 +55,33 @@ pub enum LabError {
     },
     /// The agent's program is nowhere to be found.
     #[error(
-        "the agent's program, firstlight-agent, is neither beside {} nor named by \
-         FIRSTLIGHT_AGENT; build it with `cargo build --release -p agent`", beside.display()
+        "there is no agent for {arch}: {} cannot be read; name one, or a folder with \
+         firstlight-agent-{arch}, as FIRSTLIGHT_AGENT", place.display()
     )]
     NoAgent {
-        /// The program that runs.
-        beside: PathBuf,
+        /// The kind of processor.
+        arch: Arch,
+        /// Where it should be.
+        place: PathBuf,
+    },
+    /// The agent's program is for another kind of processor.
+    #[error(
+        "{} is not a program for {arch}; name a folder with firstlight-agent-{arch} as \
+         FIRSTLIGHT_AGENT", path.display()
+    )]
+    AgentOfAnother {
+        /// The program.
+        path: PathBuf,
+        /// What it should be for.
+        arch: Arch,
+    },
+    /// The agent's program is to be built and that fails.
+    #[error("the agent for {arch} cannot be built: {why}")]
+    CannotBuildAgent {
+        /// The kind of processor.
+        arch: Arch,
+        /// What is missing, or the compiler's last words.
+        why: String,
     },
     /// The agent must not need libraries: there are none in an initramfs.
     #[error(

@@ -9,28 +9,36 @@
 //! There are no statistics here and nothing is printed: [`Event`]s say what
 //! happens, captures hold what was seen.
 
+mod arm_virt;
 mod capture;
+mod compression;
 mod console;
 mod cpio;
 mod doctor;
+mod emulator;
 mod error;
 mod event;
 mod experiment;
+mod files;
+mod initramfs;
 mod machine;
 mod modules;
+mod pc;
+mod replay;
 mod run;
 mod store;
 mod tools;
 mod trial;
 
 pub mod artifacts;
-pub mod pc;
 pub mod storage;
 
 pub use doctor::{Check, doctor};
 pub use error::LabError;
 pub use event::Event;
-pub use experiment::{BASELINE, Base, Experiment, Kernel, Root, Variant};
-pub use machine::{Boot, Machine};
+pub use experiment::{
+    ArmArch, BASELINE, Base, Experiment, Kernel, Loader, Platform, Recording, Root, Variant,
+};
+pub use machine::{Boot, Evidence, HostMark, Machine};
 pub use run::{Difference, ExactCheck, Options, Outcome, run, run_on};
 pub use trial::{Failure, Plan, Reason, Trial, TrialId};

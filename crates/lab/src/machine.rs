@@ -1,19 +1,19 @@
 //! What a trial boots on.
 
 use crate::error::LabError;
-use crate::pc::Stages;
 use crate::trial::{Failure, Plan};
+use agent::capture::Member;
+use record::Phase;
 use std::path::Path;
-use treat::BootSpec;
 
 /// Boots trials.
 pub trait Machine: Sync {
     /// The machine in words, for captures.
     fn description(&self) -> String;
 
-    /// Everything that decides how `spec` boots, as `key = value` lines. The
+    /// Everything that decides how `plan` boots, as `key = value` lines. The
     /// same lines, the same boot.
-    fn inputs(&self, spec: &BootSpec) -> String;
+    fn inputs(&self, plan: &Plan) -> String;
 
     /// Boots `plan` to its end. `work` is an empty folder for its files; `seen`
     /// is told how the console grows: bytes so far, last line.
@@ -35,10 +35,49 @@ pub struct Boot {
     pub console: Vec<u8>,
     /// The tar that the agent handed out.
     pub payload: Option<Vec<u8>>,
-    /// When firmware and decompression ended, if that is known.
-    pub stages: Option<Stages>,
+    /// All members of a capture from an earlier run, in place of a payload.
+    pub stored: Option<Vec<Member>>,
+    /// When firmware, loader and decompression began and ended, in order; empty
+    /// if that is not known.
+    pub marks: Vec<HostMark>,
+    /// What else the host saw.
+    pub evidence: Vec<Evidence>,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
     /// What is doubtful, in sentences.
     pub notes: Vec<String>,
+}
+
+/// An instant of a boot that the host knows: nothing on the target could say it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostMark {
+    /// One of the names of [`record::mark`], or a stage's own.
+    pub name: String,
+    /// Nanoseconds of virtual time since reset.
+    pub at_ns: u64,
+    /// The phase that begins here, if one does.
+    pub begins: Option<Phase>,
+}
+
+impl HostMark {
+    /// A mark that begins a phase, or a stage of it.
+    #[must_use]
+    pub fn begins(name: &str, at_ns: u64, phase: Phase) -> Self {
+        Self {
+            name: name.to_owned(),
+            at_ns,
+            begins: Some(phase),
+        }
+    }
+}
+
+/// A file of a capture that the host made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// What it is, for the reader.
+    pub name: String,
+    /// Its name in the capture.
+    pub file: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
 }

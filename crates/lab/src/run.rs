@@ -1,13 +1,18 @@
 //! An experiment from plan to results.
 
+use crate::arm_virt::ArmVirt;
 use crate::capture::{self, CONSOLE};
 use crate::error::{LabError, io_error};
 use crate::event::Event;
-use crate::experiment::Experiment;
-use crate::machine::Machine;
+use crate::experiment::{Experiment, Platform};
+use crate::files::below;
+use crate::machine::{Boot, Machine};
+use crate::pc::Pc;
+use crate::replay::Replay;
 use crate::store::{self, Store};
 use crate::trial::{self, Failure, Plan, Reason, Trial, TrialId};
-use crate::{artifacts, console, pc};
+use crate::{artifacts, console};
+use agent::capture::{CaptureError, Member};
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::fs;
@@ -65,7 +70,7 @@ pub struct Difference {
     pub lines: [String; 2],
 }
 
-/// Runs an experiment on machine `pc`.
+/// Runs an experiment on the machine that it names.
 ///
 /// # Errors
 /// If it cannot be run: a tool or file is missing, or the output folder cannot
@@ -76,10 +81,24 @@ pub fn run(
     on: &mut dyn FnMut(Event),
 ) -> Result<Outcome, LabError> {
     let cache = artifacts::Cache::open()?;
-    let machine = pc::Pc::prepare(experiment, &cache, &options.out, &mut |text| {
+    let machine = prepare(experiment, &cache, &options.out, &mut |text| {
         on(Event::Note { text });
     })?;
-    run_on(&machine, experiment, options, on)
+    run_on(machine.as_ref(), experiment, options, on)
+}
+
+/// The machine that `experiment` names, with all that it needs.
+fn prepare(
+    experiment: &Experiment,
+    cache: &artifacts::Cache,
+    out: &Path,
+    say: &mut dyn FnMut(String),
+) -> Result<Box<dyn Machine>, LabError> {
+    Ok(match &experiment.base.platform {
+        Platform::Pc => Box::new(Pc::prepare(experiment, cache, out, say)?),
+        Platform::ArmVirt { .. } => Box::new(ArmVirt::prepare(experiment, cache, out, say)?),
+        Platform::Replay(folder) => Box::new(Replay::open(folder)?),
+    })
 }
 
 /// Runs an experiment on `machine`.
@@ -173,7 +192,7 @@ fn innocent_word(perturbation: u32) -> String {
 
 fn fingerprint(machine: &dyn Machine, plan: &Plan) -> String {
     let mut hash = Sha256::new();
-    hash.update(machine.inputs(&plan.spec));
+    hash.update(machine.inputs(plan));
     capture::hex(&hash.finalize())
 }
 
@@ -273,19 +292,7 @@ fn boot_one(
         });
     })?;
     let wall_s = begin.elapsed().as_secs_f64();
-    let digest = capture::digest(&boot);
-    let (description, cmdline) = (machine.description(), plan.spec.cmdline.to_string());
-    let (members, virtual_end_ns) =
-        capture::members(&boot, &description, &cmdline).or_else(|e| {
-            boot.payload = None;
-            boot.failure.get_or_insert_with(|| Failure {
-                reason: Reason::Payload,
-                detail: e.to_string(),
-                last_lines: console::last_lines(&boot.console),
-            });
-            let without = capture::members(&boot, &description, &cmdline);
-            without.map_err(|e| LabError::Bug { why: e.to_string() })
-        })?;
+    let (digest, members, virtual_end_ns) = taken(machine, plan, &mut boot)?;
     capture::write(&folder.join("capture"), &members)?;
     fs::remove_dir_all(&work).map_err(io_error(&work, "cannot be removed"))?;
     Ok(Trial {
@@ -298,9 +305,34 @@ fn boot_one(
         wall_s,
         failure: boot.failure,
         kernel: plan.spec.kernel.as_str().to_owned(),
-        cmdline,
+        cmdline: plan.spec.cmdline.to_string(),
         notes: boot.notes,
     })
+}
+
+/// The digest of a boot, its capture, and the last time that the target read.
+fn taken(
+    machine: &dyn Machine,
+    plan: &Plan,
+    boot: &mut Boot,
+) -> Result<(String, Vec<Member>, Option<u64>), LabError> {
+    let bug = |e: CaptureError| LabError::Bug { why: e.to_string() };
+    if let Some(members) = boot.stored.take() {
+        let end = capture::end_of_stored(&members);
+        return Ok((capture::digest_of_stored(&members), members, end));
+    }
+    let digest = capture::digest(boot);
+    let (description, cmdline) = (machine.description(), plan.spec.cmdline.to_string());
+    let (members, end) = capture::members(boot, &description, &cmdline).or_else(|e| {
+        boot.payload = None;
+        boot.failure.get_or_insert_with(|| Failure {
+            reason: Reason::Payload,
+            detail: e.to_string(),
+            last_lines: console::last_lines(&boot.console),
+        });
+        capture::members(boot, &description, &cmdline).map_err(bug)
+    })?;
+    Ok((digest, members, end))
 }
 
 fn compare(out: &Path, first: &Trial, second: &Trial) -> Result<ExactCheck, LabError> {
@@ -320,8 +352,8 @@ fn compare(out: &Path, first: &Trial, second: &Trial) -> Result<ExactCheck, LabE
 
 /// The first difference: in the console, else in the first file by name.
 fn difference(first: &Path, second: &Path) -> Result<Difference, LabError> {
-    let mut names = files(first)?;
-    names.extend(files(second)?);
+    let mut names = below(first)?;
+    names.extend(below(second)?);
     names.sort_by_key(|n| (n != CONSOLE, n.clone()));
     names.dedup();
     for name in names {
@@ -355,24 +387,6 @@ fn first_difference(file: &str, a: &[u8], b: &[u8]) -> Option<Difference> {
         byte,
         lines: [line(a), line(b)],
     })
-}
-
-/// The files in a folder and its folders, by their names from there.
-fn files(folder: &Path) -> Result<Vec<String>, LabError> {
-    let mut names = Vec::new();
-    let mut open = vec![folder.to_owned()];
-    while let Some(next) = open.pop() {
-        let failed = || io_error(&next, "cannot be listed");
-        for entry in fs::read_dir(&next).map_err(failed())? {
-            let path = entry.map_err(failed())?.path();
-            if path.is_dir() {
-                open.push(path);
-            } else if let Ok(name) = path.strip_prefix(folder) {
-                names.push(name.to_string_lossy().into_owned());
-            }
-        }
-    }
-    Ok(names)
 }
 
 #[cfg(test)]

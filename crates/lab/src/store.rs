@@ -5,15 +5,13 @@
 //! in which trials ended. It can be cut anywhere, and is mended from the others.
 
 use crate::error::{LabError, io_error};
-use crate::trial::{self, Trial, TrialId};
+use crate::trial::{self, TRIAL_FILE, Trial, TrialId};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// The journal's name.
 const JOURNAL: &str = "trials.jsonl";
-/// The name of a trial's own file.
-const TRIAL: &str = "trial.json";
 
 /// An output folder in use.
 #[derive(Debug)]
@@ -90,7 +88,7 @@ impl Store {
     /// The whole trial of the same inputs, if there is one from an earlier run.
     #[must_use]
     pub fn finished(&self, id: &TrialId, fingerprint: &str) -> Option<Trial> {
-        let bytes = fs::read(self.folder_of(id).join(TRIAL)).ok()?;
+        let bytes = fs::read(self.folder_of(id).join(TRIAL_FILE)).ok()?;
         let trial: Trial = serde_json::from_slice(&bytes).ok()?;
         let same = trial.firstlight_trial == trial::VERSION
             && trial.id == *id
@@ -110,7 +108,7 @@ impl Store {
     pub fn keep(&mut self, trial: &Trial) -> Result<(), LabError> {
         let bug = |e: serde_json::Error| LabError::Bug { why: e.to_string() };
         let folder = self.folder_of(&trial.id);
-        let (path, beside) = (folder.join(TRIAL), folder.join("trial.json.new"));
+        let (path, beside) = (folder.join(TRIAL_FILE), folder.join("trial.json.new"));
         let write = || {
             let mut file = File::create(&beside)?;
             serde_json::to_writer_pretty(&file, trial)?;
@@ -142,7 +140,7 @@ pub fn clear(out: &Path, id: &TrialId) -> Result<PathBuf, LabError> {
     let folder = out.join(id.folder());
     // First what says that the trial is whole.
     for gone in [
-        fs::remove_file(folder.join(TRIAL)),
+        fs::remove_file(folder.join(TRIAL_FILE)),
         fs::remove_dir_all(&folder),
     ] {
         match gone {

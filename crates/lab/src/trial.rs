@@ -8,6 +8,9 @@ use treat::BootSpec;
 /// The version of `trial.json` and of the lines of `trials.jsonl`.
 pub const VERSION: u32 = 1;
 
+/// The name of a trial's own file.
+pub(crate) const TRIAL_FILE: &str = "trial.json";
+
 /// Which trial.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TrialId {

@@ -80,7 +80,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"pc\"",
         "\"arm\"",
-        "e.toml:5: expected the machine `pc`, found `arm`",
+        "e.toml:5: expected the machine `pc`, `arm-virt` or `replay`, found `arm`",
     ),
     (
         "\"emmc\"",
@@ -105,7 +105,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"initcalls\"",
         "\"probes\"",
-        "e.toml:11: expected one of `initcalls` to record",
+        "e.toml:11: expected `console`, `initcalls`,",
     ),
     (
         "\"nokaslr\"",

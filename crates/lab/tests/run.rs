@@ -10,7 +10,6 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Mutex;
-use treat::BootSpec;
 
 const EXPERIMENT: &str = r#"
 firstlight_experiment = 1
@@ -46,8 +45,8 @@ impl Machine for Replay {
         "replay".into()
     }
 
-    fn inputs(&self, spec: &BootSpec) -> String {
-        format!("{} {}", self.version, spec.cmdline)
+    fn inputs(&self, plan: &Plan) -> String {
+        format!("{} {}", self.version, plan.spec.cmdline)
     }
 
     fn boot(

@@ -4,6 +4,7 @@
 //! that is asked of it (the `kd` table, folded stacks, an icicle) is answered
 //! by the sums over equal stacks.
 
+use crate::event::Origin;
 use crate::name::NameId;
 use crate::time::Nanos;
 use hashbrown::HashMap;
@@ -29,6 +30,32 @@ pub struct Call {
     pub time: Nanos,
     /// How many of the calls were not seen to return: their time is missing.
     pub open: u64,
+    /// The time spent in the function itself, where the source states it; else
+    /// it is the time less that of the calls on this stack.
+    pub local: Option<Nanos>,
+}
+
+/// All calls of one function, on whichever stack, as a source states their
+/// sums: a row of a table that `kd` printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionSum {
+    /// The function.
+    pub function: NameId,
+    /// How often it was called.
+    pub count: u64,
+    /// The sum of its times, those it called included; `None` if no call was
+    /// seen to return.
+    pub time: Option<Nanos>,
+    /// The average time of a call, where the source states it.
+    pub average: Option<Nanos>,
+    /// The sum of the times spent in the function itself, where the source
+    /// states it.
+    pub local: Option<Nanos>,
+    /// The function it called that took longest, and how often it called that
+    /// one, where the source states it.
+    pub max_sub: Option<(NameId, u64)>,
+    /// The evidence.
+    pub origin: Origin,
 }
 
 /// Calls as a tree of sums. A parent stands before its children.
@@ -36,6 +63,7 @@ pub struct Call {
 pub struct CallTree {
     calls: Vec<Call>,
     ids: HashMap<(Option<CallId>, NameId), CallId>,
+    sums: Vec<FunctionSum>,
     refused: u64,
 }
 
@@ -58,6 +86,7 @@ impl CallTree {
             count: 0,
             time: Nanos::ZERO,
             open: 0,
+            local: None,
         });
         self.ids.insert((parent, function), id);
         id
@@ -79,6 +108,28 @@ impl CallTree {
         }
     }
 
+    /// Adds time that calls spent in the function itself, as the source states it.
+    pub fn add_local(&mut self, id: CallId, local: Nanos) {
+        if let Some(c) = self.calls.get_mut(id.0 as usize) {
+            c.local = Some(c.local.unwrap_or_default() + local);
+        }
+    }
+
+    /// Adds sums that a source states without saying on which stacks.
+    pub fn add_sum(&mut self, sum: FunctionSum) {
+        if self.sums.len() < MOST_NODES {
+            self.sums.push(sum);
+        } else {
+            self.refused += 1;
+        }
+    }
+
+    /// The sums that sources state without saying on which stacks.
+    #[must_use]
+    pub fn sums(&self) -> &[FunctionSum] {
+        &self.sums
+    }
+
     /// Every node, parents before children.
     pub fn iter(&self) -> impl Iterator<Item = (CallId, &Call)> {
         let ids = (0..).map(CallId);
@@ -94,7 +145,7 @@ impl CallTree {
     /// Whether nothing was called.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.calls.is_empty()
+        self.calls.is_empty() && self.sums.is_empty()
     }
 
     /// How many times a stack found no room and counted in the one above it.

@@ -8,7 +8,7 @@ use crate::time::Nanos;
 use std::fmt;
 
 /// A block device, or the device of a filesystem: as `stat` numbers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Device {
     /// The major number.
     pub major: u32,
@@ -166,6 +166,48 @@ impl RequestTotals {
             let last = r.reissued.or(r.issued).unwrap_or(done);
             self.service_from_last = self.service_from_last + (done - last);
         }
+    }
+}
+
+/// How many events there were, and how much they were about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many.
+    pub count: u64,
+    /// How much, in bytes.
+    pub bytes: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+}
+
+/// What a trace says was done with requests of one device and operation, event
+/// by event. A request that is issued twice counts twice here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestEvents {
+    /// Somebody asked.
+    pub queued: Tally,
+    /// What was asked became a part of a request that was there.
+    pub merged: Tally,
+    /// The device got it.
+    pub issued: Tally,
+    /// It was taken back, to be issued again.
+    pub requeued: Tally,
+    /// The device was done.
+    pub completed: Tally,
+}
+
+impl RequestEvents {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.queued.add(other.queued);
+        self.merged.add(other.merged);
+        self.issued.add(other.issued);
+        self.requeued.add(other.requeued);
+        self.completed.add(other.completed);
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod calls;
 mod clock;
+mod console;
 mod event;
 mod io;
 mod name;
@@ -23,13 +24,14 @@ mod time;
 
 pub mod mark;
 
-pub use calls::{Call, CallId, CallTree};
+pub use calls::{Call, CallId, CallTree, FunctionSum};
 pub use clock::{Clock, ClockId, ClockKind};
+pub use console::Arrival;
 pub use event::{
     Dependency, DependencyKind, Doubt, Fact, Mark, Message, Origin, Phase, SourceId, SourceInfo,
     Span, SpanKind,
 };
-pub use io::{Access, AccessKind, Device, Operation, Request, RequestTotals};
+pub use io::{Access, AccessKind, Device, Operation, Request, RequestEvents, RequestTotals, Tally};
 pub use name::NameId;
 pub use note::{Note, NoteKind, Severity};
 pub use process::{Process, Slice, TaskState, Wake};

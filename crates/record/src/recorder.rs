@@ -12,6 +12,7 @@ use crate::record::Record;
 use crate::tables::Tables;
 use crate::time::Nanos;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// How many others a span may pass, on average, when it is put in its place as
 /// it comes. Sources see spans end, so most come nearly in the order of their
@@ -42,19 +43,21 @@ const CLOCK_UNRELATED: NoteKind = NoteKind {
 pub struct Recorder {
     names: Names,
     sources: Vec<SourceInfo>,
-    clocks: Vec<Clock>,
+    pub(crate) clocks: Vec<Clock>,
     /// Which clocks an event is on; a message without a time is on none.
     used: Vec<bool>,
     /// The last time of an event, on whichever clock.
     last: Option<Nanos>,
-    sync: Vec<SyncPoint>,
+    pub(crate) sync: Vec<SyncPoint>,
+    /// Ticks per second of counters.
+    rates: BTreeMap<String, u64>,
     marks: Vec<(ClockId, Mark)>,
     spans: Vec<Span>,
     /// How many spans were passed by others that came later.
     passed: usize,
     /// Whether that were too many, so that the spans are not in their order.
     spans_unsorted: bool,
-    messages: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
     text: String,
     dependencies: Vec<Dependency>,
     facts: Vec<Fact>,
@@ -180,6 +183,19 @@ impl Recorder {
         ClockId(u16::try_from(index).unwrap_or(u16::MAX))
     }
 
+    /// Says how many ticks a counter makes in a second, for sources that have
+    /// its ticks and nothing else.
+    pub fn set_rate(&mut self, clock: &str, hz: u64) {
+        self.rates.insert(clock.to_owned(), hz);
+    }
+
+    /// How many ticks the counter of this name makes in a second, if a source
+    /// said it.
+    #[must_use]
+    pub fn rate(&self, clock: &str) -> Option<u64> {
+        self.rates.get(clock).copied()
+    }
+
     /// Says that clock `a` read `at_a` when clock `b` read `at_b`, both in
     /// nanoseconds, within `error_ns`.
     pub fn relate(
@@ -206,6 +222,30 @@ impl Recorder {
             s.units += 1;
             s.events += 1;
         }
+    }
+
+    /// Counts `count` lines or packets of `source` that became events.
+    pub fn took_many(&mut self, source: SourceId, count: u64) {
+        if let Some(s) = self.sources.get_mut(usize::from(source.0)) {
+            s.units = s.units.saturating_add(count);
+            s.events = s.events.saturating_add(count);
+        }
+    }
+
+    /// Counts `count` lines or packets that became no event, the first of them
+    /// at `origin`, and says why.
+    pub fn skipped_many(
+        &mut self,
+        origin: Origin,
+        kind: &NoteKind,
+        count: u64,
+        detail: impl FnOnce() -> String,
+    ) {
+        if let Some(s) = self.sources.get_mut(usize::from(origin.source.0)) {
+            s.units = s.units.saturating_add(count);
+            s.noted = s.noted.saturating_add(count);
+        }
+        self.note_many(origin, kind, count, detail);
     }
 
     /// Counts one line or packet that became no event, and says why.
@@ -387,6 +427,13 @@ impl Recorder {
         });
     }
 
+    /// What a line of a log says.
+    pub(crate) fn text_of(&self, message: &Message) -> &str {
+        let start = message.start as usize;
+        let end = start.saturating_add(message.len as usize);
+        self.text.get(start..end).unwrap_or("")
+    }
+
     /// Records that one unit depends on another.
     pub fn dependency(&mut self, from: &str, to: &str, kind: DependencyKind, origin: Origin) {
         let (from, to) = (self.names.intern(from), self.names.intern(to));
@@ -411,6 +458,7 @@ impl Recorder {
         self.note_full_tables();
         let used = self.clocks_in_use();
         self.assume_printk_is_monotonic(&used);
+        self.relate_by_lines();
         let reference = self.reference(&used);
         let mapping = Mapping::new(reference, self.clocks.len(), &self.sync);
         for (i, clock) in self.clocks.iter_mut().enumerate() {

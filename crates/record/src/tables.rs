@@ -2,8 +2,9 @@
 
 use crate::calls::CallTree;
 use crate::clock::ClockId;
+use crate::console::Arrival;
 use crate::event::Origin;
-use crate::io::{Access, Operation, Request, RequestTotals};
+use crate::io::{Access, Device, Operation, Request, RequestEvents, RequestTotals};
 use crate::name::NameId;
 use crate::process::{Process, Slice, Wake};
 use crate::record::Record;
@@ -16,8 +17,10 @@ use std::collections::BTreeMap;
 /// The tables of a record, bounded each.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
+    pub(crate) arrivals: Table<Arrival>,
     requests: Table<Request>,
     totals: BTreeMap<Operation, RequestTotals>,
+    request_events: BTreeMap<(Device, Operation), RequestEvents>,
     accesses: Table<Access>,
     processes: Table<Process>,
     slices: Table<Slice>,
@@ -34,6 +37,11 @@ impl Tables {
     pub(crate) fn refused(&self) -> Vec<(&'static str, u64, Option<Origin>)> {
         let first = |s: &[Series]| s.first().map(|s| s.origin);
         let of_table = [
+            (
+                "arrivals",
+                self.arrivals.refused,
+                self.arrivals.first_refused,
+            ),
             (
                 "requests",
                 self.requests.refused,
@@ -60,6 +68,7 @@ impl Tables {
 
     /// Moves every time.
     pub(crate) fn map_times(&mut self, to: &dyn Fn(ClockId, Nanos) -> Nanos) {
+        self.arrivals.map_times(to);
         self.requests.map_times(to);
         self.accesses.map_times(to);
         self.processes.map_times(to);
@@ -73,6 +82,7 @@ impl Tables {
     }
 
     pub(crate) fn sort(&mut self) {
+        self.arrivals.sort();
         self.requests.sort();
         self.accesses.sort();
         self.processes.sort();
@@ -87,6 +97,7 @@ impl Tables {
     /// The last time of any row.
     pub(crate) fn last(&self) -> Option<Nanos> {
         let of_tables = [
+            self.arrivals.last(),
             self.requests.last(),
             self.accesses.last(),
             self.processes.last(),
@@ -107,6 +118,14 @@ impl Recorder {
         totals.entry(request.operation).or_default().add(&request);
         self.uses(request.clock, request.last());
         self.tables.requests.push(request);
+    }
+
+    /// Adds to what a trace says was done with requests, event by event.
+    pub fn request_events(&mut self, device: Device, operation: Operation, events: &RequestEvents) {
+        if *events != RequestEvents::default() {
+            let all = &mut self.tables.request_events;
+            all.entry((device, operation)).or_default().add(events);
+        }
     }
 
     /// Records a piece of a file that was needed.
@@ -192,6 +211,12 @@ impl Recorder {
 }
 
 impl Record {
+    /// Lines of a console as they arrived at the host, by their first character.
+    #[must_use]
+    pub fn arrivals(&self) -> &[Arrival] {
+        &self.tables.arrivals.rows
+    }
+
     /// Block requests, by the first time that is known of them.
     #[must_use]
     pub fn requests(&self) -> &[Request] {
@@ -201,6 +226,15 @@ impl Record {
     /// Sums over all requests, kept or not, by operation.
     pub fn request_totals(&self) -> impl Iterator<Item = (Operation, RequestTotals)> {
         self.tables.totals.iter().map(|(o, t)| (*o, *t))
+    }
+
+    /// What traces say was done with requests, event by event: by device and
+    /// operation.
+    pub fn request_events(&self) -> impl Iterator<Item = (Device, Operation, &RequestEvents)> {
+        self.tables
+            .request_events
+            .iter()
+            .map(|((d, o), e)| (*d, *o, e))
     }
 
     /// Pieces of files that were needed, by time.

@@ -1,6 +1,6 @@
 //! The manifest of a capture: clocks, marks and facts that no file of it holds.
 
-use agent::capture::{ClockInfo, Manifest, MarkInfo, VERSION};
+use agent::capture::{ClockInfo, Manifest, MarkInfo, VERSION, note};
 use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId};
 
 /// The format that a manifest counts as among a record's sources.
@@ -107,6 +107,58 @@ const UNKNOWN_PHASE: NoteKind = NoteKind {
              later version of firstlight",
 };
 
+/// What the taker had to say about the capture, by the kinds of
+/// [`agent::capture::note`].
+const TAKERS_NOTES: [(&str, NoteKind); 5] = [
+    (
+        note::MISSING,
+        NoteKind {
+            name: "not_captured",
+            severity: Severity::DataLoss,
+            advice: "evidence that was there when the capture was taken could not be read, so \
+                     nothing here rests on it",
+        },
+    ),
+    (
+        note::CUT,
+        NoteKind {
+            name: "captured_in_part",
+            severity: Severity::DataLoss,
+            advice: "the rest of this evidence was gone before it could be taken",
+        },
+    ),
+    (
+        note::GAVE_UP,
+        NoteKind {
+            name: "gave_up_waiting",
+            severity: Severity::Doubt,
+            advice: "the capture was taken although the boot had not come to where it should end",
+        },
+    ),
+    (
+        note::REFUSED,
+        NoteKind {
+            name: "not_recorded",
+            severity: Severity::Doubt,
+            advice: "the target could not do what it was asked to; it booted all the same",
+        },
+    ),
+    (
+        note::COARSE,
+        NoteKind {
+            name: "seen_late",
+            severity: Severity::Info,
+            advice: "the mark may lie up to this much after what it marks",
+        },
+    ),
+];
+
+const OTHER_NOTE: NoteKind = NoteKind {
+    name: "takers_note",
+    severity: Severity::Doubt,
+    advice: "a later version of the agent wrote this note; a later version of firstlight knows it",
+};
+
 /// Records what a manifest says: clocks and how they relate, marks, facts.
 ///
 /// `source` is the manifest itself, which the caller announced under its name
@@ -160,6 +212,26 @@ pub fn apply(manifest: &Manifest, source: SourceId, recorder: &mut Recorder) {
             None => recorder.skipped(origin, &UNKNOWN_CLOCK),
         }
     }
+    notes(manifest, origin, recorder);
+}
+
+/// Puts the taker's notes into the ledger: those of a kind together, with all
+/// their sentences.
+fn notes(manifest: &Manifest, origin: Origin, recorder: &mut Recorder) {
+    let mut left = manifest.notes.as_slice();
+    let mut done: Vec<&str> = Vec::new();
+    while let Some((first, rest)) = left.split_first() {
+        left = rest;
+        if done.contains(&first.kind.as_str()) {
+            continue;
+        }
+        done.push(&first.kind);
+        let same = || manifest.notes.iter().filter(|n| n.kind == first.kind);
+        let known = TAKERS_NOTES.iter().find(|k| k.0 == first.kind);
+        let kind = known.map_or(&OTHER_NOTE, |k| &k.1);
+        let texts = same().map(|n| n.text.as_str()).collect::<Vec<_>>();
+        recorder.note_many(origin, kind, texts.len() as u64, || texts.join(". "));
+    }
 }
 
 fn clock(info: &ClockInfo, recorder: &mut Recorder) -> Option<ClockId> {
@@ -173,6 +245,7 @@ fn clock(info: &ClockInfo, recorder: &mut Recorder) -> Option<ClockId> {
     };
     // A tick is the step; ticks shorter than a nanosecond are one.
     let step = 1_000_000_000_u64.checked_div(info.hz)?.max(1);
+    recorder.set_rate(&info.name, info.hz);
     Some(recorder.clock(&info.name, kind, step))
 }
 

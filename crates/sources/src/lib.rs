@@ -3,6 +3,9 @@
 //! A source never opens a file, never prints, and never fails on content:
 //! every line or packet becomes an event, or is counted in a note.
 
+mod balance;
+pub mod blktrace;
+mod block;
 mod blocks;
 pub mod bootchart;
 pub mod bootstage;
@@ -10,6 +13,7 @@ mod calendar;
 pub mod capture;
 pub mod cbmem;
 mod fdt;
+pub mod ftrace;
 pub mod kernel_log;
 pub mod serial;
 pub mod strace;
@@ -72,6 +76,9 @@ pub trait Source: Sync {
 
 /// Every format, most particular first: the whole plug-in system.
 pub static SOURCES: &[&dyn Source] = &[
+    &blktrace::Blktrace,
+    &ftrace::TraceDat,
+    &ftrace::Ftrace,
     &bootchart::Bootchart,
     &bootstage::Bootstage,
     &cbmem::Cbmem,

@@ -105,6 +105,35 @@ fn what_cannot_be_used_is_noted_and_counted() {
 }
 
 #[test]
+fn what_the_taker_says_is_in_the_ledger() {
+    let notes = r#""notes": [
+        {"kind": "missing", "text": "the journal could not be read: no"},
+        {"kind": "gave-up", "text": "first light did not come within 9 s"},
+        {"kind": "missing", "text": "the trace rings could not be read: no"},
+        {"kind": "of-a-later-version", "text": "so"}
+    ], "clocks"#;
+    let record = record_of(&GOOD.replace("\"clocks", notes), None);
+    assert_conserved(&record);
+    let noted: Vec<_> = record.notes().iter().collect();
+    let seen: Vec<_> = noted
+        .iter()
+        .map(|n| (n.kind.name, n.count, n.detail.as_str()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (
+                "not_captured",
+                2,
+                "the journal could not be read: no. the trace rings could not be read: no"
+            ),
+            ("gave_up_waiting", 1, "first light did not come within 9 s"),
+            ("takers_note", 1, "so"),
+        ]
+    );
+}
+
+#[test]
 fn a_bad_manifest_gets_one_sentence() {
     for (text, sentence) in [
         (

@@ -302,3 +302,33 @@ proptest! {
         prop_assert_eq!(record.sources()[0].units, common::lines(&bytes));
     }
 }
+
+#[test]
+fn every_line_of_a_console_arrives() {
+    let log = "# firstlight-serial 1\n\
+        1.000000000 1.000500000 U-Boot 2026.01\r\n\
+        2.000000000 3.000600000 Probing EDD... ok[    0.000000] Linux version 6.1\r\n\
+        3.000700000 3.004000000 [    0.000100] Command line: quiet\r\n";
+    let record = read(&Serial, log.as_bytes());
+    let lines: Vec<_> = record
+        .arrivals()
+        .iter()
+        .map(|a| (a.first.get(), a.bytes))
+        .collect();
+    // Behind other output, the kernel's text came with the end of the line.
+    let at = |us: i64| (us - 1_000_000) * 1_000;
+    assert_eq!(
+        lines,
+        [
+            (at(1_000_000), 16),
+            (at(3_000_600), 51),
+            (at(3_000_700), 36)
+        ]
+    );
+    let stamps: Vec<_> = record
+        .arrivals()
+        .iter()
+        .map(|a| a.stamped.is_some())
+        .collect();
+    assert_eq!(stamps, [false, true, true]);
+}

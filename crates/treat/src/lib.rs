@@ -7,12 +7,14 @@ mod cmdline;
 
 pub use cmdline::{CommandLine, WordError};
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// In which form the kernel is handed to the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KernelForm {
     /// The image as it was built: it unpacks itself.
+    #[default]
     Image,
     /// The kernel proper, unpacked beforehand.
     Uncompressed,
@@ -30,12 +32,15 @@ impl KernelForm {
 }
 
 /// What is booted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BootSpec {
     /// The form of the kernel.
     pub kernel: KernelForm,
     /// The kernel command line.
     pub cmdline: CommandLine,
+    /// What the boot loader's environment holds beyond, or instead of, what the
+    /// machine puts there; `None`: the variable is taken away.
+    pub environment: BTreeMap<String, Option<String>>,
 }
 
 /// One change to a [`BootSpec`].
@@ -49,6 +54,15 @@ pub enum Treatment {
     Mask(String),
     /// `kernel=uncompressed`, `kernel=image`: the form of the kernel.
     Kernel(KernelForm),
+    /// `env=NAME=VALUE`: a variable of the boot loader's environment.
+    SetVariable {
+        /// Its name.
+        name: String,
+        /// What it becomes; it may hold blanks and `=`.
+        value: String,
+    },
+    /// `env-=NAME`: a variable is taken out of the boot loader's environment.
+    RemoveVariable(String),
 }
 
 /// Why a treatment cannot be understood, applied or undone.
@@ -57,7 +71,7 @@ pub enum TreatError {
     /// The text names no treatment.
     #[error(
         "`{found}` is no treatment; there are `cmdline+=WORD`, `cmdline-=WORD`, `mask=UNIT`, \
-         `kernel=uncompressed` and `kernel=image`"
+         `kernel=uncompressed`, `kernel=image`, `env=NAME=VALUE` and `env-=NAME`"
     )]
     Unknown {
         /// The text.
@@ -79,6 +93,15 @@ pub enum TreatError {
     Unit {
         /// The name.
         unit: String,
+    },
+    /// A variable that no environment could hold.
+    #[error(
+        "the treatment `{treatment}` cannot be used: a variable needs a name without blanks and \
+         `=`, and a value without control characters"
+    )]
+    Variable {
+        /// The text.
+        treatment: String,
     },
     /// A word that should go is not there.
     #[error("`{word}` cannot be taken from the command line: it is not in `{cmdline}`")]
@@ -116,6 +139,8 @@ enum Inverse {
     Put(Vec<(usize, String)>),
     /// The form before, and the one after.
     Form(KernelForm, KernelForm),
+    /// The variable, what was said of it before, and after.
+    Variable(String, Option<Option<String>>, Option<String>),
 }
 
 /// The suffixes of unit names that can be masked.
@@ -166,6 +191,26 @@ impl Treatment {
                 return Ok(Self::Kernel(form));
             }
         }
+        let variable = || TreatError::Variable {
+            treatment: text.to_owned(),
+        };
+        if let Some(name) = text.strip_prefix("env-=") {
+            let name = name.to_owned();
+            return match is_variable(&name, "") {
+                true => Ok(Self::RemoveVariable(name)),
+                false => Err(variable()),
+            };
+        }
+        if let Some(rest) = text.strip_prefix("env=") {
+            let (name, value) = rest.split_once('=').ok_or_else(variable)?;
+            if !is_variable(name, value) {
+                return Err(variable());
+            }
+            return Ok(Self::SetVariable {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            });
+        }
         Err(TreatError::Unknown {
             found: text.chars().take(80).collect(),
         })
@@ -201,6 +246,15 @@ impl Treatment {
             Self::Kernel(KernelForm::Image) => {
                 "the kernel image unpacks itself, where before it was unpacked beforehand".into()
             }
+            Self::SetVariable { name, value } => match spec.environment.get(name) {
+                Some(Some(before)) => format!(
+                    "the boot loader's `{name}` becomes `{value}`, where before it was `{before}`"
+                ),
+                _ => format!("the boot loader's `{name}` becomes `{value}`"),
+            },
+            Self::RemoveVariable(name) => {
+                format!("the boot loader's environment loses `{name}`, if it has it")
+            }
         }
     }
 
@@ -232,6 +286,8 @@ impl Treatment {
                 after.kernel = *form;
                 Inverse::Form(spec.kernel, *form)
             }
+            Self::SetVariable { name, value } => set(&mut after, name, Some(value.clone())),
+            Self::RemoveVariable(name) => set(&mut after, name, None),
         };
         let treatment = self.clone();
         Ok((after, Undo { treatment, inverse }))
@@ -245,6 +301,8 @@ impl fmt::Display for Treatment {
             Self::RemoveWord(word) => write!(f, "cmdline-={word}"),
             Self::Mask(unit) => write!(f, "mask={unit}"),
             Self::Kernel(form) => write!(f, "kernel={}", form.as_str()),
+            Self::SetVariable { name, value } => write!(f, "env={name}={value}"),
+            Self::RemoveVariable(name) => write!(f, "env-={name}"),
         }
     }
 }
@@ -265,6 +323,14 @@ impl Undo {
                 before.kernel = *was;
                 unchanged
             }
+            Inverse::Variable(name, was, is) => {
+                let unchanged = before.environment.get(name) == Some(is);
+                match was {
+                    Some(value) => before.environment.insert(name.clone(), value.clone()),
+                    None => before.environment.remove(name),
+                };
+                unchanged
+            }
         };
         if done {
             Ok(before)
@@ -274,6 +340,21 @@ impl Undo {
             })
         }
     }
+}
+
+/// Says of the variable `name` that it is `value`, or is not there.
+fn set(spec: &mut BootSpec, name: &str, value: Option<String>) -> Inverse {
+    let was = spec.environment.insert(name.to_owned(), value.clone());
+    if was.as_ref() == Some(&value) {
+        return Inverse::Nothing;
+    }
+    Inverse::Variable(name.to_owned(), was, value)
+}
+
+/// Whether an environment can hold this: `NAME=VALUE` and a zero byte.
+fn is_variable(name: &str, value: &str) -> bool {
+    let in_name = |c: char| c.is_ascii_graphic() && c != '=';
+    !name.is_empty() && name.chars().all(in_name) && !value.chars().any(char::is_control)
 }
 
 fn mask_word(unit: &str) -> String {

@@ -5,12 +5,14 @@
     reason = "a test fails by panicking"
 )]
 
+use std::collections::BTreeMap;
 use treat::{BootSpec, CommandLine, KernelForm, TreatError, Treatment, WordError};
 
 fn spec(cmdline: &str) -> BootSpec {
     BootSpec {
         kernel: KernelForm::Image,
         cmdline: CommandLine::parse(cmdline).unwrap(),
+        environment: BTreeMap::from([("bootdelay".into(), Some("2".into()))]),
     }
 }
 
@@ -35,6 +37,11 @@ fn apply_and_undo_is_identity() {
             "mask=cron.service",
             "kernel=uncompressed",
             "kernel=image",
+            "env=bootdelay=-2",
+            "env=bootdelay=2",
+            "env=bootcmd=a=b; c",
+            "env-=bootdelay",
+            "env-=other",
         ] {
             let before = spec(line);
             let treatment = Treatment::parse(text).unwrap();
@@ -153,4 +160,35 @@ fn a_later_change_stops_an_undo() {
         .unwrap();
     let said = undo.apply(&later).unwrap_err().to_string();
     assert!(said.contains("changed again since"), "{said}");
+}
+
+#[test]
+fn a_variable_of_the_environment_is_set_and_taken_away() {
+    let set = Treatment::parse("env=bootdelay=-2").unwrap();
+    let before = spec("");
+    assert_eq!(
+        set.plan(&before),
+        "the boot loader's `bootdelay` becomes `-2`, where before it was `2`"
+    );
+    let (after, undo) = set.apply(&before).unwrap();
+    assert_eq!(after.environment["bootdelay"].as_deref(), Some("-2"));
+    let gone = Treatment::parse("env-=bootdelay").unwrap();
+    let (later, _) = gone.apply(&after).unwrap();
+    assert_eq!(later.environment["bootdelay"], None);
+    assert!(matches!(
+        undo.apply(&later),
+        Err(TreatError::ChangedSince { .. })
+    ));
+    for wrong in [
+        "env=",
+        "env=a",
+        "env==b",
+        "env=a b=c",
+        "env-=",
+        "env-=a=b",
+        "env=a=\n",
+    ] {
+        let said = Treatment::parse(wrong).unwrap_err();
+        assert!(matches!(said, TreatError::Variable { .. }), "{wrong}");
+    }
 }

@@ -11,6 +11,8 @@ pub mod terminal;
 
 mod words;
 
+pub use words::{plural, thousands};
+
 /// Something that the lab needs on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {

@@ -16,7 +16,8 @@ pub(crate) const fn clock(kind: ClockKind) -> &'static str {
 }
 
 /// `initcall` or `initcalls`.
-pub(crate) fn plural(n: usize, word: &str) -> String {
+#[must_use]
+pub fn plural(n: usize, word: &str) -> String {
     match (n, word) {
         (1, _) => word.to_owned(),
         (_, "process") => "processes".to_owned(),
@@ -34,7 +35,8 @@ pub(crate) fn units(format: &str) -> &'static str {
 }
 
 /// `1,332`.
-pub(crate) fn thousands(n: u64) -> String {
+#[must_use]
+pub fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {

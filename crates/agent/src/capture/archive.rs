@@ -92,6 +92,15 @@ pub enum CaptureError {
         /// The limit, in bytes, or members.
         limit: u64,
     },
+    /// A member's size stands in a pax extension.
+    #[error(
+        "the capture's member `{member}` has its size in a pax extension, which captures do not \
+         need; pack it again with `tar --format=gnu`"
+    )]
+    PaxSize {
+        /// Its name.
+        member: String,
+    },
     /// The manifest is not the first member.
     #[error("a capture begins with `manifest.json`, but this one begins with {found}")]
     NoManifest {
@@ -114,24 +123,85 @@ pub enum CaptureError {
 /// A file of a capture: its name and its bytes.
 pub type Member = (String, Vec<u8>);
 
-/// Writes `members` as a tar: the same bytes for the same members.
-///
-/// # Errors
-/// If `out` cannot be written, or a name is one that [`read_tar`] refuses.
-pub fn write_tar(out: impl Write, members: &[Member]) -> io::Result<()> {
-    let mut tar = tar::Builder::new(out);
-    for (name, bytes) in members {
+/// Writes a capture as a tar, member by member: the same bytes for the same
+/// members.
+pub struct Writer<W: Write>(tar::Builder<W>);
+
+impl<W: Write> Writer<W> {
+    /// Writes into `out`.
+    #[must_use]
+    pub fn new(out: W) -> Self {
+        Self(tar::Builder::new(out))
+    }
+
+    /// Writes a member.
+    ///
+    /// # Errors
+    /// If it cannot be written, or the name is one that [`read_tar`] refuses.
+    pub fn member(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.copy(name, bytes, bytes.len() as u64)
+    }
+
+    /// Writes a member of `length` bytes, which are read from `from`.
+    ///
+    /// # Errors
+    /// As [`Self::member`], and if `from` has fewer bytes.
+    pub fn copy(&mut self, name: &str, from: impl Read, length: u64) -> io::Result<()> {
         if plain(name.as_bytes()).as_deref() != Some(name) {
             let why = format!("`{name}` is no name for a member of a capture");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let mut header = tar::Header::new_gnu();
-        header.set_size(bytes.len() as u64);
+        header.set_size(length);
         header.set_mode(0o644);
         header.set_mtime(0);
-        tar.append_data(&mut header, name, bytes.as_slice())?;
+        let mut from = Counted {
+            from: from.take(length),
+            bytes: 0,
+        };
+        self.0.append_data(&mut header, name, &mut from)?;
+        match from.bytes == length {
+            true => Ok(()),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
     }
-    tar.into_inner()?.flush()
+
+    /// Writes the end.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(self) -> io::Result<W> {
+        let mut out = self.0.into_inner()?;
+        out.flush()?;
+        Ok(out)
+    }
+}
+
+/// Counts what is read.
+struct Counted<R> {
+    from: R,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let n = self.from.read(to)?;
+        self.bytes += n as u64;
+        Ok(n)
+    }
+}
+
+/// Writes `members` as a tar: the same bytes for the same members.
+///
+/// # Errors
+/// If `out` cannot be written, or a name is one that [`read_tar`] refuses.
+pub fn write_tar(out: impl Write, members: &[Member]) -> io::Result<()> {
+    let mut tar = Writer::new(out);
+    for (name, bytes) in members {
+        tar.member(name, bytes)?;
+    }
+    tar.finish()?;
+    Ok(())
 }
 
 /// Reads all members of a tar, in their order.
@@ -180,7 +250,17 @@ pub fn read_tar(from: impl Read, limits: Limits) -> Result<Vec<Member>, CaptureE
                     long_name = Some(bytes.strip_suffix(b"\0").unwrap_or(&bytes).to_vec());
                 }
                 EntryType::XHeader => {
-                    long_name = pax_path(&bytes).map_err(not_tar(members.len()))?;
+                    let pax = pax(&bytes).map_err(not_tar(members.len()))?;
+                    let named = pax.path.as_deref().map(String::from_utf8_lossy);
+                    let named = named.as_deref().unwrap_or(&shown);
+                    if let Some(size) = pax.size {
+                        // Only a member over 8 GiB needs its size there.
+                        within("size of one member is", named, size, limits.member_bytes)?;
+                        return Err(CaptureError::PaxSize {
+                            member: short_of(named),
+                        });
+                    }
+                    long_name = pax.path;
                 }
                 _ => {}
             }
@@ -239,10 +319,15 @@ fn within(what: &'static str, member: &str, found: u64, limit: u64) -> Result<()
     }
     Err(CaptureError::TooLarge {
         what,
-        member: member.chars().take(200).collect(),
+        member: short_of(member),
         found,
         limit,
     })
+}
+
+/// A member's name as it is shown: bounded.
+fn short_of(member: &str) -> String {
+    member.chars().take(200).collect()
 }
 
 fn take(entry: &mut impl Read, size: u64, member: &str) -> Result<Vec<u8>, CaptureError> {
@@ -258,20 +343,28 @@ fn take(entry: &mut impl Read, size: u64, member: &str) -> Result<Vec<u8>, Captu
     Ok(bytes)
 }
 
-/// The `path` of a pax extension. A `size` there would contradict the header.
-fn pax_path(bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
-    let mut path = None;
+/// What a pax extension says about the member behind it.
+#[derive(Default)]
+struct Pax {
+    path: Option<Vec<u8>>,
+    size: Option<u64>,
+}
+
+fn pax(bytes: &[u8]) -> io::Result<Pax> {
+    let mut pax = Pax::default();
     for extension in tar::PaxExtensions::new(bytes) {
         let extension = extension?;
+        let value = extension.value_bytes();
         match extension.key_bytes() {
-            b"path" => path = Some(extension.value_bytes().to_vec()),
-            b"size" | b"GNU.sparse.major" => {
-                return Err(io::Error::other("it uses sizes of the pax format"));
+            b"path" => pax.path = Some(value.to_vec()),
+            b"size" | b"GNU.sparse.realsize" => {
+                let number = std::str::from_utf8(value).ok().and_then(|v| v.parse().ok());
+                pax.size = Some(number.unwrap_or(u64::MAX));
             }
             _ => {}
         }
     }
-    Ok(path)
+    Ok(pax)
 }
 
 /// `name` without `./`, if it stays inside the capture.

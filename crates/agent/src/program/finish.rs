@@ -1,16 +1,21 @@
-//! The agent at first light: waits until the boot has settled, collects the
-//! capture, hands it out, and ends the trial.
+//! The agent after first light: waits until the boot has settled, collects the
+//! capture, and hands it out.
 
+use crate::job::{Destination, Job};
 use crate::kmsg;
-use crate::trial::{self, State, memory_of};
-use agent::capture::write_tar;
-use agent::clocks::{Stamp, clocks};
-use agent::config::{AgentConfig, FirstLight};
-use agent::here;
-use agent::payload::write_payload;
-use std::convert::Infallible;
+use crate::state::{LIGHT, State};
+use crate::trial::{Memory, memory_of};
+use agent::capture::note;
+use agent::clocks::Stamp;
+use agent::config::FirstLight;
+use agent::deliver::{Older, deliver, folder_of, into_memory};
+use agent::here::{self, Gathered};
+use agent::sampler::Samples;
+use agent::sys::Mapped;
+use agent::trace::Tracefs;
 use std::error::Error;
 use std::fs::{self, File};
+use std::io::Cursor;
 use std::path::Path;
 use std::process::Command;
 use std::thread::sleep;
@@ -23,67 +28,133 @@ const ASK_EVERY: Duration = Duration::from_millis(250);
 /// How long a boot may take to settle after first light.
 const SETTLE_LIMIT: Duration = Duration::from_secs(120);
 
-/// The trial that has come to first light.
-pub struct Trial {
+/// How long after first light systemd may begin to run.
+const SYSTEMD_LIMIT: Duration = Duration::from_secs(10);
+
+/// The boot that has come to first light, as a unit of systemd says it.
+pub struct Boot {
     now: Stamp,
-    config: AgentConfig,
     state: State,
+    job: Job,
 }
 
-impl Trial {
+impl Boot {
     /// Reads the clocks, and then what `init` left.
     ///
     /// # Errors
-    /// If this machine is not in a trial.
+    /// If the agent did not start this boot.
     pub fn find() -> Result<Self, Box<dyn Error>> {
         let now = Stamp::now();
         Ok(Self {
             now,
             state: State::find()?,
-            config: trial::config(trial::CONFIG)?,
+            job: Job::find()?,
         })
     }
 
-    /// Ends it. Comes back only with an error.
-    pub fn run(self) -> Result<Infallible, Box<dyn Error>> {
-        let Self { now, config, state } = self;
-        let first_light = match (&config.first_light, state.userspace_start) {
+    /// Whether this is a trial of the lab, which has to end.
+    pub fn is_trial(&self) -> bool {
+        self.job.is_trial()
+    }
+
+    /// Tells the watcher, or else collects and hands out.
+    pub fn run(self) -> Result<(), Box<dyn Error>> {
+        let Self { now, state, job } = self;
+        if state.watcher {
+            // Written beside and renamed: it is whole when it is seen.
+            let beside = format!("{LIGHT}.new");
+            fs::write(&beside, serde_json::to_vec(&now)?)?;
+            return Ok(fs::rename(&beside, LIGHT)?);
+        }
+        let first_light = match (&job.first_light, state.userspace_start()) {
             (FirstLight::Init, Some(then)) => then,
             _ => {
-                kmsg::say("mark first-light")?;
-                let counter_hz = Some(config.counter_hz).filter(|hz| *hz > 0);
-                kmsg::say(&now.kmsg_line(counter_hz))?;
+                say_first_light(&now, &job)?;
                 now
             }
         };
-        wait_until_settled();
-        end_of(&config, &state, first_light)
+        let seen = Seen {
+            first_light: Some(first_light),
+            samples: None,
+        };
+        end_of(&job, state, seen)
     }
 }
 
-fn wait_until_settled() {
+/// What was seen of the boot.
+pub struct Seen {
+    /// First light; `None`: it did not come.
+    pub first_light: Option<Stamp>,
+    /// The readings of /proc.
+    pub samples: Option<Samples>,
+}
+
+/// Says in the kernel's log that first light has come.
+pub fn say_first_light(now: &Stamp, job: &Job) -> Result<(), Box<dyn Error>> {
+    kmsg::say("mark first-light")?;
+    Ok(kmsg::say(&now.kmsg_line(job.counter_hz))?)
+}
+
+/// Collects, hands out, and ends a trial.
+pub fn end_of(job: &Job, mut state: State, seen: Seen) -> Result<(), Box<dyn Error>> {
+    // What comes now would push the boot out of the rings.
+    if let Ok(trace) = Tracefs::find() {
+        let _ = trace.switch(false);
+    }
+    if job.has_root {
+        wait_until_settled(&mut state);
+    }
+    let mut gathered = here::gather(job.counter_hz);
+    match &job.destination {
+        // A trial asks the root's storage for no more than the boot did.
+        Destination::Memory(_) => gathered.trace(None),
+        Destination::Out(out) => gathered.more(folder_of(out).filter(|f| f.is_dir())),
+    }
+    add_what_was_seen(&mut gathered, job, state, seen);
+    match &job.destination {
+        Destination::Memory(size) => {
+            let memory = memory_of(*size)?;
+            hand_out(&gathered, &memory, *size)
+                .map_err(|e| format!("the payload on {}: {e}", memory.path().display()))?;
+            rustix::system::reboot(rustix::system::RebootCommand::Restart)?;
+            Err("the machine went on after its restart".into())
+        }
+        Destination::Out(out) => Ok(deliver(&gathered, out, Older::Replace)?),
+    }
+}
+
+/// Waits until systemd has finished, where it runs.
+fn wait_until_settled(state: &mut State) {
     let begin = Instant::now();
-    while begin.elapsed() < SETTLE_LIMIT {
+    loop {
         sleep(ASK_EVERY);
+        let runs = Path::new("/run/systemd/system").is_dir();
+        if !runs && begin.elapsed() > SYSTEMD_LIMIT {
+            return;
+        }
         let asked = Command::new("systemctl")
             .args(["show", "-p", "FinishTimestampMonotonic", "--value"])
             .output();
-        match asked {
-            Ok(answer) if answer.stdout.trim_ascii() == b"0" => {}
-            // Finished; or no systemd, and then there is nothing to wait for.
-            _ => return,
+        // It may not answer yet.
+        let said = asked.map(|a| a.stdout).unwrap_or_default();
+        if !matches!(said.trim_ascii(), b"" | b"0") {
+            return;
+        }
+        if begin.elapsed() > SETTLE_LIMIT {
+            break;
         }
     }
+    let limit = SETTLE_LIMIT.as_secs();
+    state.note(
+        note::GAVE_UP,
+        format!(
+            "systemd had not finished the boot {limit} s after first light, so units that were \
+             still starting have no end; `systemctl list-jobs` names them"
+        ),
+    );
 }
 
-/// Collects, hands out, ends. Comes back only with an error.
-pub fn end_of(
-    config: &AgentConfig,
-    state: &State,
-    first_light: Stamp,
-) -> Result<Infallible, Box<dyn Error>> {
-    let counter_hz = Some(config.counter_hz).filter(|hz| *hz > 0);
-    let mut gathered = here::gather(counter_hz);
+fn add_what_was_seen(gathered: &mut Gathered, job: &Job, state: State, seen: Seen) {
     if let Some(server) = state.storage_server {
         // What the model itself cost: nanoseconds on the processor, nanoseconds
         // of waiting for it, time slices.
@@ -91,36 +162,63 @@ pub fn end_of(
         let name = "processor time of the storage server";
         gathered.add(name, "none", "storage-server/schedstat", "", spent);
     }
-    let manifest = &mut gathered.manifest;
-    manifest.machine.clone_from(&config.machine);
-    let mut stamps = vec![state.initrd_start];
-    manifest.marks = vec![
-        state
-            .initrd_start
-            .mark("initrd-start", Some("initrd"), counter_hz),
-    ];
-    if let Some(start) = state.userspace_start {
-        stamps.push(start);
-        manifest
-            .marks
-            .push(start.mark("userspace-start", Some("userspace"), counter_hz));
+    if let Some(samples) = seen.samples {
+        add_samples(gathered, samples);
     }
-    manifest
-        .marks
-        .push(first_light.mark("first-light", None, counter_hz));
-    stamps.extend([first_light, Stamp::now()]);
+    let mut stamps = Vec::new();
+    for mark in &state.marks {
+        stamps.push(mark.stamp);
+        let begins = mark.begins.as_deref();
+        let mark = gathered.mark(&mark.name, begins, &mark.stamp);
+        gathered.manifest.marks.push(mark);
+    }
+    if let Some(stamp) = seen.first_light {
+        stamps.push(stamp);
+        let mark = gathered.mark("first-light", None, &stamp);
+        gathered.manifest.marks.push(mark);
+    }
+    stamps.push(Stamp::now());
     stamps.dedup();
-    manifest.clocks = clocks(&stamps, counter_hz);
-    let mut tar = Vec::new();
-    write_tar(&mut tar, &gathered.with_manifest()?)?;
-    let memory = memory_of(config.out_size)?;
-    hand_out(&memory, config.out_size, &tar)
-        .map_err(|e| format!("the payload on {}: {e}", memory.display()))?;
-    rustix::system::reboot(rustix::system::RebootCommand::Restart)?;
-    Err("the machine went on after its restart".into())
+    gathered.clocks(&stamps);
+    gathered.manifest.notes.extend(state.notes);
+    if let Some(machine) = &job.machine {
+        gathered.manifest.machine.clone_from(machine);
+    }
 }
 
-fn hand_out(memory: &Path, room: u64, tar: &[u8]) -> Result<(), Box<dyn Error>> {
-    let mut file = File::options().write(true).open(memory)?;
-    Ok(write_payload(&mut file, room, tar, |f| f.sync_all())?)
+fn add_samples(gathered: &mut Gathered, samples: Samples) {
+    for (name, bytes) in samples.files {
+        let file = format!("bootchart/{name}");
+        gathered.add(name, "bootchart", &file, "boottime", bytes);
+    }
+    for why in &samples.missing {
+        let advice = "the samples lack it";
+        gathered.missing("a part of /proc", why, advice);
+    }
+    if let Some(at) = samples.full_at {
+        let at = at.as_secs_f64();
+        gathered.note(
+            note::CUT,
+            format!(
+                "the samples of /proc end {at:.2} s after the boot, because their memory was full; \
+                 give a larger firstlight.sample_kb= or firstlight.sample_ms="
+            ),
+        );
+    }
+}
+
+fn hand_out(gathered: &Gathered, memory: &Memory, room: u64) -> Result<(), Box<dyn Error>> {
+    match memory {
+        Memory::Block(path) => {
+            let mut file = File::options().write(true).open(path)?;
+            into_memory(gathered, &mut file, room, |f| f.sync_all())?;
+        }
+        Memory::Mapped(path) => {
+            let file = File::options().read(true).write(true).open(path)?;
+            let mut mapped = Mapped::new(&file, usize::try_from(room)?)?;
+            // What is written is in the host's file at once.
+            into_memory(gathered, &mut Cursor::new(mapped.bytes()), room, |_| Ok(()))?;
+        }
+    }
+    Ok(())
 }

@@ -1,9 +1,12 @@
-//! The agent as `/init`: from the kernel to the root's own init.
+//! The agent as `/init` of a trial: from the kernel to the root's own init.
 
-use crate::trial::{self, FOLDER, State};
-use crate::{finish, kmsg, serve};
+use crate::finish::{self, Seen};
+use crate::job::{CONFIG, Job};
+use crate::state::{FOLDER, State};
+use crate::trial::{self, Memory};
+use crate::{kmsg, own, serve, units, watcher};
 use agent::clocks::Stamp;
-use agent::config::{AgentConfig, FirstLight, MODULES, Model, Root};
+use agent::config::{FirstLight, MODULES, Model, Root};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount, mount_move};
 use std::convert::Infallible;
@@ -11,16 +14,12 @@ use std::error::Error;
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
 /// Where the root is mounted before it becomes `/`.
 const ROOT: &str = "/root";
-
-/// The unit that calls the agent at first light.
-const UNIT: &str = "firstlight-agent.service";
 
 /// Modules that get parameters: one device and no search for partitions is all
 /// that the storage server needs.
@@ -31,34 +30,46 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
     let start = Stamp::now();
     mount_kernel_filesystems()?;
     let config = trial::config(agent::config::PATH)?;
-    let counter_hz = Some(config.counter_hz).filter(|hz| *hz > 0);
+    let job = Job::of_trial(&config)?;
     kmsg::say("mark initrd-start")?;
-    kmsg::say(&start.kmsg_line(counter_hz))?;
-    let mut state = State {
-        initrd_start: start,
-        userspace_start: None,
-        storage_server: None,
-    };
+    kmsg::say(&start.kmsg_line(job.counter_hz))?;
+    let mut state = State::default();
+    state.mark("initrd-start", "initrd", start);
+    own::record(&job, &mut state);
     load_modules()?;
     let Some(root) = &config.root else {
-        return finish::end_of(&config, &state, start);
+        let seen = Seen {
+            first_light: Some(start),
+            samples: None,
+        };
+        finish::end_of(&job, state, seen)?;
+        return Err("the machine went on after the trial".into());
     };
+    if job.needs_watcher() {
+        state.watcher = true;
+        watcher::start(&state)?;
+    }
     let memory = trial::memory_of(root.size)?;
-    let device = if config.storage.model == Model::None {
-        memory
-    } else {
-        let (device, server) = serve::start(&memory, &config.storage)?;
-        state.storage_server = Some(server);
-        device
+    let device = match memory {
+        Memory::Block(path) if config.storage.model == Model::None => path,
+        // Mapped memory is no block device unless somebody serves it, if only
+        // without delay.
+        memory => {
+            let (device, server) = serve::start(&memory, &config.storage)?;
+            state.storage_server = Some(server);
+            device
+        }
     };
     fs::create_dir_all(ROOT)?;
     mount_root(&device, root).map_err(|e| {
         let (device, fstype) = (device.display(), &root.fstype);
         format!("the root, {fstype} on {device}, cannot be mounted: {e}; are its modules there?")
     })?;
-    leave_for_finish(&config)?;
-    let userspace_start = Stamp::now();
-    state.userspace_start = Some(userspace_start);
+    fs::copy(agent::config::PATH, CONFIG)?;
+    if let Some(unit) = units::awaited(&config.first_light) {
+        units::leave(unit)?;
+    }
+    state.userspace_begins(Stamp::now());
     state.keep()?;
     kmsg::say("mark userspace-start")?;
     if config.first_light == FirstLight::Init {
@@ -123,29 +134,6 @@ fn mount_root(device: &Path, root: &Root) -> Result<(), Box<dyn Error>> {
     }
     let data = CString::new(data.join(","))?;
     Ok(mount(device, ROOT, &*root.fstype, flags, &*data)?)
-}
-
-/// The agent and its unit, in the tmpfs that systemd takes over.
-fn leave_for_finish(config: &AgentConfig) -> io::Result<()> {
-    fs::copy("/proc/self/exe", format!("{FOLDER}/agent"))?;
-    fs::copy(agent::config::PATH, trial::CONFIG)?;
-    let awaited = match &config.first_light {
-        FirstLight::Init => "default.target",
-        FirstLight::Unit(unit) => unit,
-    };
-    let units = Path::new("/run/systemd/system");
-    let wants = units.join(format!("{awaited}.wants"));
-    fs::create_dir_all(&wants)?;
-    // Simple: the boot is not to wait for the capture. No output, so that no
-    // other service is needed for it.
-    let unit = format!(
-        "[Unit]\nDescription=The end of the boot, for Firstlight\nDefaultDependencies=no\n\
-         After={awaited}\n\
-         [Service]\nType=simple\nExecStart={FOLDER}/agent finish\n\
-         StandardInput=null\nStandardOutput=null\nStandardError=null\n"
-    );
-    fs::write(units.join(UNIT), unit)?;
-    symlink(units.join(UNIT), wants.join(UNIT))
 }
 
 /// Makes the mounted root `/`. What the initramfs holds stays in memory: to

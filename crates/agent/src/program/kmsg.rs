@@ -24,7 +24,7 @@ fn write(level: &str, line: &str) -> io::Result<()> {
 }
 
 /// Says why the trial cannot go on, and restarts the machine, which ends it.
-pub fn give_up(why: Box<dyn Error>) -> ExitCode {
+pub fn give_up(why: &dyn Error) -> ExitCode {
     error(&why.to_string());
     let refused = reboot(RebootCommand::Restart);
     let _ = writeln!(io::stderr(), "firstlight-agent: {why} ({refused:?})");

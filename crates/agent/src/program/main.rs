@@ -5,11 +5,21 @@ mod finish;
 #[cfg(target_os = "linux")]
 mod init;
 #[cfg(target_os = "linux")]
+mod job;
+#[cfg(target_os = "linux")]
 mod kmsg;
+#[cfg(target_os = "linux")]
+mod own;
 #[cfg(target_os = "linux")]
 mod serve;
 #[cfg(target_os = "linux")]
+mod state;
+#[cfg(target_os = "linux")]
 mod trial;
+#[cfg(target_os = "linux")]
+mod units;
+#[cfg(target_os = "linux")]
+mod watcher;
 
 use std::process::ExitCode;
 
@@ -27,32 +37,48 @@ fn main() -> ExitCode {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use crate::{finish, init, kmsg, serve};
+    use crate::job::Job;
+    use crate::{finish, init, kmsg, own, serve, watcher};
+    use agent::config::{KEYS, Out};
+    use agent::deliver::{Older, deliver, folder_of};
     use agent::here;
     use lexopt::prelude::*;
     use std::error::Error;
+    use std::fmt::Write as _;
     use std::io::Write;
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
     use std::process::ExitCode;
 
     const HELP: &str = "\
 firstlight-agent: captures a boot on the machine that boots
 
-Usage: firstlight-agent here -o OUT    a capture of this machine's boot: OUT.tar, or a folder
+Usage: firstlight-agent collect -o OUT    after the boot: what the system has of it
+       init=/path/to/firstlight-agent     on the kernel's command line: captures the
+                                          next boot, and starts the real init
 
-In the lab, the agent starts itself in these roles:
-       init        as /init of an initramfs: prepares the trial, starts the root's init
-       finish      at first light: collects the capture and ends the trial
-       @storage    serves the root as the modelled device
+OUT is a name that ends in .tar, a new folder, - for standard output,
+device:PATH for a block device, or port:PATH[,BAUD[,COPIES]] for a serial or
+virtio port (`firstlight` puts together what comes over it).
 
-Example: firstlight-agent here -o boot.tar
+Words of the kernel's command line, for a boot that the agent starts:
+";
+
+    const HELP_END: &str = "
+Examples: firstlight-agent collect -o boot.tar
+          firstlight-agent collect -o - | ssh host 'cat > boot.tar'
+          init=/usr/sbin/firstlight-agent firstlight.first_light=listen:22
+          firstlight.sample_ms=100 firstlight.events=block:*,sched:sched_process_*
+
+In the lab, the agent starts itself in more roles: init, finish, @...
 ";
 
     enum Role {
         Init,
+        OwnInit,
         Finish,
         Storage,
-        Here(PathBuf),
+        Watcher,
+        Collect(Out),
         Help,
     }
 
@@ -62,25 +88,31 @@ Example: firstlight-agent here -o boot.tar
             Err(why) => return said(&why),
         };
         let done = match role {
-            // These two end the trial whatever happens: nobody is there to ask.
-            Role::Init => return init::run().map_or_else(kmsg::give_up, |never| match never {}),
-            Role::Finish => match finish::Trial::find() {
-                Ok(trial) => {
-                    return trial
-                        .run()
-                        .map_or_else(kmsg::give_up, |never| match never {});
+            // A trial ends whatever happens: nobody is there to ask.
+            Role::Init => {
+                return match init::run() {
+                    Err(why) => kmsg::give_up(why.as_ref()),
+                };
+            }
+            Role::OwnInit => return own::run(),
+            Role::Finish => match finish::Boot::find() {
+                Ok(boot) => {
+                    let trial = boot.is_trial();
+                    ended(trial, boot.run())
                 }
                 // Not a trial: a machine that must not be restarted.
                 Err(why) => Err(why),
             },
+            Role::Watcher => {
+                let trial = Job::find().is_ok_and(|job| job.is_trial());
+                ended(trial, watcher::run())
+            }
             Role::Storage => serve::run().inspect_err(|why| {
                 // The boot will hang on its root: at least say why.
                 kmsg::error(&why.to_string());
             }),
-            Role::Here(out) => here(&out),
-            Role::Help => std::io::stdout()
-                .write_all(HELP.as_bytes())
-                .map_err(Into::into),
+            Role::Collect(out) => collect(&out),
+            Role::Help => help(),
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,
@@ -93,43 +125,84 @@ Example: firstlight-agent here -o boot.tar
         ExitCode::from(2)
     }
 
-    /// In the initramfs of a trial the agent is process 1, and is given
-    /// whatever words the kernel's command line has.
+    /// What went wrong is said in the kernel's log, where somebody may look; a
+    /// trial ends with it.
+    fn ended(trial: bool, done: Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+        done.inspect_err(|why| match trial {
+            true => {
+                kmsg::give_up(why.as_ref());
+            }
+            false => kmsg::error(&why.to_string()),
+        })
+    }
+
+    /// As process 1 the agent is given whatever words the kernel's command line
+    /// has; in the initramfs of a trial there is its configuration.
     fn role() -> Result<Role, lexopt::Error> {
-        if std::process::id() == 1 && Path::new(agent::config::PATH).exists() {
-            return Ok(Role::Init);
+        let first = std::env::args().nth(1).unwrap_or_default();
+        if std::process::id() == 1 && !matches!(&*first, "collect" | "-h" | "--help") {
+            let trial = Path::new(agent::config::PATH).exists();
+            return Ok(if trial { Role::Init } else { Role::OwnInit });
         }
-        if std::env::args_os().next().unwrap_or_default() == serve::ARGV0 {
+        let name = std::env::args_os().next().unwrap_or_default();
+        if name == serve::ARGV0 {
             return Ok(Role::Storage);
         }
+        if name == watcher::ARGV0 {
+            return Ok(Role::Watcher);
+        }
         let mut arguments = lexopt::Parser::from_env();
-        let mut here = false;
+        let mut collect = false;
         let mut out = None;
         while let Some(argument) = arguments.next()? {
             match argument {
-                Value(verb) if verb == "init" && !here => {
-                    return Err("`init` is for process 1 of a trial's initramfs".into());
+                Value(verb) if verb == "init" && !collect => {
+                    return Err("`init` is for process 1: name the agent as init= on the \
+                         kernel's command line"
+                        .into());
                 }
-                Value(verb) if verb == "finish" && !here => return Ok(Role::Finish),
-                Value(verb) if verb == "here" && !here => here = true,
-                Short('o') | Long("output") if here => out = Some(arguments.value()?.into()),
+                Value(verb) if verb == "finish" && !collect => return Ok(Role::Finish),
+                Value(verb) if verb == "collect" && !collect => collect = true,
+                Short('o') | Long("output") if collect => {
+                    let text = arguments.value()?.string()?;
+                    let parsed = Out::parse(&text);
+                    let wrong = || format!("-o takes {}, not `{text}`", Out::EXPECTED);
+                    out = Some(parsed.ok_or_else(wrong)?);
+                }
                 Short('h') | Long("help") => return Ok(Role::Help),
                 other => return Err(other.unexpected()),
             }
         }
-        match (here, out) {
-            (true, Some(out)) => Ok(Role::Here(out)),
-            (true, None) => Err("`here` needs a place for the capture: -o OUT".into()),
+        match (collect, out) {
+            (true, Some(out)) => Ok(Role::Collect(out)),
+            (true, None) => Err("`collect` needs a place for the capture: -o OUT".into()),
             (false, _) => Ok(Role::Help),
         }
     }
 
-    fn here(out: &Path) -> Result<(), Box<dyn Error>> {
-        let gathered = here::capture(out)?;
-        for missing in gathered.missing {
-            let here::Missing { what, why, advice } = missing;
-            let _ = writeln!(std::io::stderr(), "without {what}: {why}; {advice}");
+    fn help() -> Result<(), Box<dyn Error>> {
+        let mut text = HELP.to_owned();
+        for (key, takes, what) in KEYS.iter().filter(|k| k.0 != "perturb") {
+            let mut line = format!("  firstlight.{key}=");
+            for word in format!("{what}: {takes}").split(' ') {
+                if line.len() + word.len() >= 78 {
+                    writeln!(text, "{line}")?;
+                    line = " ".repeat(5);
+                }
+                write!(line, " {word}")?;
+            }
+            writeln!(text, "{line}")?;
         }
-        Ok(())
+        text.push_str(HELP_END);
+        Ok(std::io::stdout().write_all(text.as_bytes())?)
+    }
+
+    fn collect(out: &Out) -> Result<(), Box<dyn Error>> {
+        let mut gathered = here::gather(None);
+        gathered.more(folder_of(out).filter(|f| f.is_dir()));
+        for note in gathered.notes() {
+            let _ = writeln!(std::io::stderr(), "{note}");
+        }
+        Ok(deliver(&gathered, out, Older::Keep)?)
     }
 }

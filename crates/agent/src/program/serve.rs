@@ -6,10 +6,10 @@
 //! request, and it runs before all ordinary programs, so that its answers come
 //! on time.
 
-use crate::trial;
+use crate::trial::{self, Memory};
 use agent::config::{SECTOR_BYTES, Storage};
 use agent::storage::{Device, Kind, Request};
-use agent::sys::{Nbd, nbd, run_in_real_time};
+use agent::sys::{Mapped, Nbd, nbd, run_in_real_time};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -59,10 +59,10 @@ const PAGE: usize = 4096;
 const MAX_REQUEST: usize = 512 << 10;
 
 /// Starts the server of `memory`; gives its device and process id.
-pub fn start(memory: &Path, figures: &Storage) -> Result<(PathBuf, u32), Box<dyn Error>> {
+pub fn start(memory: &Memory, figures: &Storage) -> Result<(PathBuf, u32), Box<dyn Error>> {
     let server = Command::new("/proc/self/exe")
         .arg0(ARGV0)
-        .arg(memory)
+        .arg(memory.path())
         .stdin(Stdio::null())
         .spawn()?
         .id();
@@ -90,13 +90,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
     let size = config.root.as_ref().map_or(0, |root| root.size);
     rustix::process::setsid()?;
     run_in_real_time(PRIORITY)?;
-    // Past the page cache: another copy of the root there would cost time.
-    let direct = OFlags::DIRECT.bits().cast_signed();
-    let image = File::options()
-        .read(true)
-        .write(true)
-        .custom_flags(direct)
-        .open(&memory)?;
+    let image = Image::open(&Memory::at(memory.into()), size)?;
     let (socket, kernels) = UnixStream::pair()?;
     let device = File::options().read(true).write(true).open(DEVICE)?;
     nbd(&device, Nbd::SetBlockSize, SECTOR_BYTES)?;
@@ -116,6 +110,58 @@ pub fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The root's bytes.
+enum Image {
+    /// A block device, past the page cache: another copy of the root there would
+    /// cost time.
+    Block(File),
+    /// Memory that is mapped here, as long as the root is.
+    Mapped(Mapped),
+}
+
+impl Image {
+    fn open(memory: &Memory, size: u64) -> Result<Self, Box<dyn Error>> {
+        let mut options = File::options();
+        options.read(true).write(true);
+        Ok(match memory {
+            Memory::Block(path) => {
+                let direct = OFlags::DIRECT.bits().cast_signed();
+                Self::Block(options.custom_flags(direct).open(path)?)
+            }
+            Memory::Mapped(path) => {
+                let file = options.open(path)?;
+                Self::Mapped(Mapped::new(&file, usize::try_from(size)?)?)
+            }
+        })
+    }
+
+    /// Fills `to` with the bytes from `at` on; whether all of them are there.
+    fn read(&mut self, to: &mut [u8], at: u64) -> bool {
+        match self {
+            Self::Block(file) => file.read_exact_at(to, at).is_ok(),
+            Self::Mapped(mapped) => part(mapped.bytes(), at, to.len())
+                .map(|from| to.copy_from_slice(from))
+                .is_some(),
+        }
+    }
+
+    /// Writes `from` to `at`; whether all of it went there.
+    fn write(&mut self, from: &[u8], at: u64) -> bool {
+        match self {
+            Self::Block(file) => file.write_all_at(from, at).is_ok(),
+            Self::Mapped(mapped) => part(mapped.bytes(), at, from.len())
+                .map(|to| to.copy_from_slice(from))
+                .is_some(),
+        }
+    }
+}
+
+/// `length` bytes of `all` from `at` on, if it has as many.
+fn part(all: &mut [u8], at: u64, length: usize) -> Option<&mut [u8]> {
+    let begin = usize::try_from(at).ok()?;
+    all.get_mut(begin..)?.get_mut(..length)
+}
+
 /// A request in the device.
 struct Pending {
     end: u64,
@@ -127,7 +173,7 @@ struct Pending {
 
 struct Server {
     socket: UnixStream,
-    image: File,
+    image: Image,
     device: Device,
     depth: usize,
     /// Sorted by end; of equals, the earlier first.
@@ -142,7 +188,7 @@ struct Server {
 }
 
 impl Server {
-    fn new(socket: UnixStream, image: File, device: Device, depth: usize) -> Self {
+    fn new(socket: UnixStream, image: Image, device: Device, depth: usize) -> Self {
         Self {
             socket,
             image,
@@ -211,9 +257,9 @@ impl Server {
                 // Written at once, so that no later read sees the old bytes.
                 let written = aligned(&mut self.block, length).map(|room| {
                     room.copy_from_slice(bytes);
-                    self.image.write_all_at(room, request.at)
+                    self.image.write(room, request.at)
                 });
-                if !matches!(written, Some(Ok(()))) {
+                if written != Some(true) {
                     error = EIO;
                 }
                 behind
@@ -243,8 +289,8 @@ impl Server {
         if pending.request.kind == Kind::Read {
             let length = usize::try_from(pending.request.bytes).unwrap_or(usize::MAX);
             let read = aligned(&mut self.block, length).and_then(|room| {
-                let read = self.image.read_exact_at(room, pending.request.at);
-                read.is_ok().then_some(&*room)
+                let read = self.image.read(room, pending.request.at);
+                read.then_some(&*room)
             });
             match read {
                 Some(read) => bytes = read,
@@ -353,12 +399,20 @@ mod tests {
     const SIZE: usize = 64 << 10;
 
     /// A server of bytes that count up, and the kernel's end of its socket.
-    fn server(name: &str, figures: Storage) -> (UnixStream, JoinHandle<io::Result<()>>, PathBuf) {
+    fn server(
+        name: &str,
+        figures: Storage,
+        mapped: bool,
+    ) -> (UnixStream, JoinHandle<io::Result<()>>, PathBuf) {
         let own = format!("firstlight-agent-{}-{name}", std::process::id());
         let path = std::env::temp_dir().join(own);
         let bytes: Vec<u8> = (0..SIZE).map(|i| (i % 251) as u8).collect();
         fs::write(&path, bytes).unwrap();
         let image = File::options().read(true).write(true).open(&path).unwrap();
+        let image = match mapped {
+            false => Image::Block(image),
+            true => Image::Mapped(Mapped::new(&image, SIZE).unwrap()),
+        };
         let (socket, kernels) = UnixStream::pair().unwrap();
         let depth = figures.queue_depth.get() as usize;
         let device = Device::new(figures, SIZE as u64);
@@ -388,11 +442,16 @@ mod tests {
 
     #[test]
     fn requests_that_come_glued_and_torn_are_served() {
+        glued_and_torn("torn", false);
+        glued_and_torn("torn-mapped", true);
+    }
+
+    fn glued_and_torn(name: &str, mapped: bool) {
         let flash = Storage {
             model: Model::Flash,
             ..Storage::default()
         };
-        let (mut kernel, server, path) = server("torn", flash);
+        let (mut kernel, server, path) = server(name, flash, mapped);
         let mut bytes = request(READ, 1, 512, 3);
         bytes.extend(request(WRITE, 2, 513, 1024));
         bytes.extend([7; 1024]);
@@ -424,7 +483,7 @@ mod tests {
             write_command_ns: 40_000_000,
             ..Storage::default()
         };
-        let (mut kernel, server, path) = server("order", deep);
+        let (mut kernel, server, path) = server("order", deep, false);
         let begin = now();
         let mut write = request(WRITE, 1, 0, 1);
         write.push(9);
@@ -442,7 +501,7 @@ mod tests {
 
     #[test]
     fn what_is_not_the_protocol_ends_the_server() {
-        let (mut kernel, server, path) = server("foreign", Storage::default());
+        let (mut kernel, server, path) = server("foreign", Storage::default(), false);
         kernel.write_all(&[0xff; REQUEST_BYTES]).unwrap();
         let error = server.join().unwrap().unwrap_err();
         assert!(error.to_string().contains("0xffffffff"), "{error}");

@@ -1,70 +1,16 @@
 //! What writing to the console costs.
 
 use super::{Evidence, Finding, View};
+use crate::console::{LEVEL_QUIET, PER_LINE, level, line_rate, plain_line_time, serial_console};
 use record::{Message, Nanos, Phase};
-
-/// A byte on a serial line: a start bit, eight data bits, a stop bit.
-const BITS_PER_BYTE: i64 = 10;
-
-/// What the kernel adds to each text on the console: `[    1.234567] ` and the
-/// carriage return and line feed.
-const PER_LINE: i64 = 17;
 
 /// The rate that is assumed if the command line gives none. A faster line
 /// makes the estimate smaller, so it errs on the safe side.
 const ASSUMED_BAUD: i64 = 115_200;
 
-/// Console log levels without and with `quiet`: messages of a smaller number
-/// are written.
-const LEVEL_DEFAULT: u8 = 7;
-const LEVEL_QUIET: u8 = 4;
-
 /// The least part of the line time that `quiet` saves. Some of it overlaps
 /// with other work where a console has a thread or a queue of its own.
 const SURE_PART: i64 = 2;
-
-/// A serial console of the command line.
-struct Console<'a> {
-    word: &'a str,
-    baud: Option<i64>,
-}
-
-/// `console=ttyS0,115200n8`; the kernel's screen `tty0` is no serial line.
-fn serial_console<'a>(view: &'a View<'_>) -> Option<Console<'a>> {
-    let mut consoles = view.words().filter_map(|word| {
-        let (device, options) = match word.strip_prefix("console=")?.split_once(',') {
-            Some((device, options)) => (device, options),
-            None => (word.strip_prefix("console=")?, ""),
-        };
-        let kind = device.strip_prefix("tty")?;
-        if !kind.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            return None;
-        }
-        let digits = options
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(options.len());
-        let baud = options.get(..digits).and_then(|d| d.parse().ok());
-        let baud = baud.filter(|b| *b > 0);
-        Some(Console { word, baud })
-    });
-    consoles.next()
-}
-
-/// The console log level that the command line sets.
-fn level(view: &View<'_>) -> u8 {
-    if view.has_flag("ignore_loglevel") {
-        return u8::MAX;
-    }
-    let level = view.words().fold(LEVEL_DEFAULT, |level, word| match word {
-        "quiet" => LEVEL_QUIET,
-        "debug" => 10,
-        _ => match word.strip_prefix("loglevel=").map(str::parse) {
-            Some(Ok(level)) => level,
-            _ => level,
-        },
-    });
-    level.max(1)
-}
 
 /// What the kernel's lines that `wanted` picks weigh on the console: of all
 /// sources that saw them the one that saw most.
@@ -122,15 +68,10 @@ fn messages_by_source<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a [Messa
         .chunk_by(|a, b| a.origin.source == b.origin.source)
 }
 
-fn line_time(bytes: i64, baud: i64) -> Nanos {
-    let bits = i128::from(bytes) * i128::from(BITS_PER_BYTE) * 1_000_000_000;
-    Nanos(i64::try_from(bits / i128::from(baud.max(1))).unwrap_or(i64::MAX))
-}
-
 /// The kernel writes all its messages to a serial line, and waits for it.
 pub(super) fn messages(view: &View<'_>) -> Option<Finding> {
-    let level = level(view);
-    let console = serial_console(view)?;
+    let level = level(view.cmdline());
+    let console = serial_console(view.cmdline())?;
     if level <= LEVEL_QUIET {
         return None;
     }
@@ -143,16 +84,24 @@ pub(super) fn messages(view: &View<'_>) -> Option<Finding> {
     }
     let mut evidence: Vec<Evidence> = view.cmdline_evidence(console.word).into_iter().collect();
     evidence.extend(first);
-    let baud = console.baud.unwrap_or(ASSUMED_BAUD);
-    let time = line_time(bytes, baud);
-    let why = if view.is_virtual() {
+    let rate = line_rate(view.record);
+    let baud = rate.map_or(ASSUMED_BAUD, |r| r.baud);
+    let time = plain_line_time(bytes, baud);
+    let emulated = rate.is_some_and(|r| !r.kept);
+    let why = if emulated {
+        format!(
+            "The kernel wrote {lines} lines ({bytes} bytes) to a serial console. They came faster \
+             than {baud} baud allow: this line is an emulator's. On a board the bytes alone take \
+             {time}."
+        )
+    } else if view.is_virtual() {
         format!(
             "The kernel wrote {lines} lines ({bytes} bytes) to a serial console and waited for \
              each byte. In virtual time the UART's line rate is not modelled: only the \
              instructions count. On a board at {baud} baud the bytes alone take {time}."
         )
     } else {
-        let assumed = if console.baud.is_none() {
+        let assumed = if rate.is_none() {
             ", a rate that is assumed because the command line gives none"
         } else {
             ""
@@ -167,7 +116,7 @@ pub(super) fn messages(view: &View<'_>) -> Option<Finding> {
         title: "The kernel writes its messages to a serial console".to_owned(),
         why,
         evidence,
-        saving: (!view.is_virtual()).then_some((Nanos(time.0 / SURE_PART), time)),
+        saving: (!view.is_virtual() && !emulated).then_some((Nanos(time.0 / SURE_PART), time)),
         cost: "messages below error level are only in the log (`dmesg`), not on the console"
             .to_owned(),
         treatment: Some("cmdline+=quiet".to_owned()),
@@ -177,10 +126,10 @@ pub(super) fn messages(view: &View<'_>) -> Option<Finding> {
 /// `initcall_debug` writes two lines for each initcall.
 pub(super) fn initcall_debug(view: &View<'_>) -> Option<Finding> {
     // Its lines are of level 7: they only cost where they reach the console.
-    if !view.has_flag("initcall_debug") || level(view) <= 7 {
+    if !view.has_flag("initcall_debug") || level(view.cmdline()) <= 7 {
         return None;
     }
-    let console = serial_console(view)?;
+    let console = serial_console(view.cmdline())?;
     let calls = view.initcalls(|_| true).len();
     // "calling  F+0x0/0x100 @ 1" and "initcall F+0x0/0x100 returned 0 after 0 usecs".
     let names: usize = view.initcalls(|_| true).iter().map(|c| c.0.len()).sum();
@@ -190,7 +139,7 @@ pub(super) fn initcall_debug(view: &View<'_>) -> Option<Finding> {
         return None;
     }
     let baud = console.baud.unwrap_or(ASSUMED_BAUD);
-    let time = line_time(bytes, baud);
+    let time = plain_line_time(bytes, baud);
     let why = if view.is_virtual() {
         format!(
             "About {bytes} bytes on {calls} initcalls went to the console. In virtual time the \

@@ -103,10 +103,14 @@ impl View<'_> {
         self.phases.clock == Some(ClockKind::Virtual)
     }
 
+    /// The kernel command line; empty if it is not known.
+    fn cmdline(&self) -> &str {
+        self.cmdline.map_or("", |f| self.record.name(f.value))
+    }
+
     /// The words of the kernel command line.
     fn words(&self) -> impl Iterator<Item = &str> {
-        let line = self.cmdline.map_or("", |f| self.record.name(f.value));
-        line.split_whitespace()
+        self.cmdline().split_whitespace()
     }
 
     /// Whether the command line sets this flag. Dashes and underscores are the

@@ -4,7 +4,7 @@
 //! boot that, and prove what it brought.
 
 use crate::args::Demo;
-use crate::file;
+use crate::beside;
 use crate::out::Out;
 use crate::verbs::{lab as lab_verb, report, show};
 use analysis::{Finding, Options};
@@ -92,7 +92,7 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
         Some(result.clone()),
         &Options::default(),
     )?;
-    file::write_whole(&page, |f| Ok(f.write_all(html.as_bytes())?))?;
+    beside::write(&page, |f| Ok(f.write_all(html.as_bytes())?))?;
     let digests = digests(&outcome, dir)?;
     if json {
         return out.text(&views::json::text(&views::json::lab(&result)));

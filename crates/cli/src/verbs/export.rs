@@ -1,13 +1,13 @@
 //! `firstlight export`: a boot for other viewers and for data tools.
 
 use crate::args::{Export, ExportFormat};
-use crate::file;
+use crate::beside;
 use crate::input;
 use crate::out::Out;
 use analysis::Tracks;
 use anyhow::{Result, bail};
 use record::Record;
-use std::io::{IsTerminal, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 
 pub fn run(args: &Export, out: &mut Out) -> Result<()> {
     let record = input::boot(&args.inputs.inputs, &args.inputs.reading)?;
@@ -27,7 +27,11 @@ pub fn run(args: &Export, out: &mut Out) -> Result<()> {
         write(args.to, &record, &tracks, &title, &mut bytes)?;
         return out.bytes(&bytes);
     };
-    file::write_whole(path, |f| write(args.to, &record, &tracks, &title, f))?;
+    beside::write(path, |file| {
+        let mut file = BufWriter::new(file);
+        write(args.to, &record, &tracks, &title, &mut file)?;
+        Ok(file.flush()?)
+    })?;
     if out.json {
         let done = serde_json::json!({
             "schema": "firstlight.export/1", "format": args.to.as_str(), "file": path

@@ -1,7 +1,7 @@
 //! `firstlight lab`: boots that are compared.
 
 use crate::args::{LabRun, Reading};
-use crate::file;
+use crate::beside;
 use crate::input;
 use crate::out::Out;
 use crate::progress;
@@ -27,7 +27,7 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
     let outcome = boot(&experiment, &options, false)?;
     let compared = compare(&outcome, &args.out)?;
     let json = views::json::text(&views::json::lab(&compared));
-    file::write_whole(
+    beside::write(
         &args.out.join(RESULT),
         |f| Ok(f.write_all(json.as_bytes())?),
     )?;

@@ -1,10 +1,13 @@
 //! One file per verb.
 
 pub mod blame;
+pub mod capture;
 pub mod demo;
 pub mod diff;
 pub mod export;
+pub mod flash;
 pub mod here;
+pub mod image;
 pub mod lab;
 pub mod man;
 pub mod path;

@@ -1,7 +1,7 @@
 //! `firstlight report`: one page to look at.
 
 use crate::args::Report;
-use crate::file;
+use crate::beside;
 use crate::input::{self, Input};
 use crate::out::Out;
 use analysis::{Experiment, Options};
@@ -40,7 +40,7 @@ pub fn run(args: &Report, out: &mut Out) -> Result<()> {
         None,
         &reading.options(),
     )?;
-    file::write_whole(&args.out, |f| Ok(f.write_all(page.as_bytes())?))?;
+    beside::write(&args.out, |f| Ok(f.write_all(page.as_bytes())?))?;
     if out.json {
         let done = serde_json::json!({"schema": "firstlight.report/1", "page": args.out});
         return out.text(&views::json::text(&done));

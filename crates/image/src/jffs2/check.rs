@@ -4,7 +4,8 @@ use super::detect::{self, EraseSize, LARGEST};
 use super::endian::Endian;
 use super::error::Error;
 use super::examine::{Block, examine};
-use super::mount::{Estimate, NANDSIM, Profile, Reads};
+use super::mount::{Estimate, NANDSIM, NOR, Profile, Reads};
+use super::node::{HEADER, Header, kind};
 use super::oob::{Oob, Stripped, has_cleanmarker};
 use super::problem::{Problem, What};
 use super::walk::erased_prefix;
@@ -91,8 +92,9 @@ pub struct CheckOptions {
     /// Blocks of the chip, if it is larger than the image: the rest is taken
     /// as erased when the mount time is estimated.
     pub device_blocks: Option<u64>,
-    /// The chip to estimate the mount time for.
-    pub profile: Profile,
+    /// The chip to estimate the mount time for; `None` takes the one that fits
+    /// the image's clean markers.
+    pub profile: Option<Profile>,
 }
 
 impl Default for CheckOptions {
@@ -103,7 +105,7 @@ impl Default for CheckOptions {
             spare: Spare::Detect,
             bad_blocks: BTreeSet::new(),
             device_blocks: None,
-            profile: NANDSIM,
+            profile: None,
         }
     }
 }
@@ -217,17 +219,42 @@ pub fn check(image: &dyn ReadAt, options: &CheckOptions) -> Result<Report, Error
     let stripped = oob.map(|oob| Stripped { image, oob });
     let input = Input { image, stripped };
     let found = detect::erase_size(input.data(), endian).map_err(Error::Length)?;
-    let erase_size = match (options.erase_size, found) {
-        (Some(given), _) => given,
-        (None, Some(found)) => found.bytes,
-        (None, None) => return Err(Error::UnknownEraseSize),
-    };
-    let mut survey = Survey::new(erase_size, Some(endian), options)?;
+    let known = options.erase_size.or(found.map(|f| f.bytes));
+    let erase_size = known.unwrap_or_else(|| assumed(input.data().length().unwrap_or(length)));
+    let profile = options.profile;
+    let profile = profile.unwrap_or_else(|| fitting(input.data(), endian, erase_size));
+    let mut survey = Survey::new(erase_size, Some(endian), profile)?;
+    if known.is_none() {
+        survey.problem(None, What::EraseSizeAssumed);
+    }
     if let Some(found) = found.filter(|f| f.bytes != erase_size) {
         survey.problem(None, What::WrongEraseSize { found });
     }
     survey.blocks(&input, options)?;
     Ok(survey.report(found, oob, options))
+}
+
+/// The erase size of an image that does not show it: it has one block, or it is
+/// not even known where one ends. 64 KiB is what `mkfs.jffs2` takes by default.
+fn assumed(length: u64) -> u32 {
+    let whole = u32::try_from(length.next_power_of_two()).unwrap_or(LARGEST);
+    whole.clamp(1 << 16, LARGEST)
+}
+
+/// The erase size of an image that has no block to tell it by; the most common
+/// one of NAND.
+const ERASED: u32 = 1 << 17;
+
+/// The chip that an image is for: a clean marker stands in the data of a block
+/// on NOR only, on NAND in the spare bytes.
+fn fitting(image: &dyn ReadAt, endian: Endian, erase_size: u32) -> Profile {
+    let starts = (0..16).map(|number| number * u64::from(erase_size));
+    let marked = starts.into_iter().any(|at| {
+        let mut bytes = [0; HEADER];
+        let read = image.read_exact_at(at, &mut bytes);
+        read.is_ok() && Header::parse(endian, &bytes).is_ok_and(|h| h.kind == kind::CLEANMARKER)
+    });
+    if marked { NOR } else { NANDSIM }
 }
 
 /// The first bytes of an image.
@@ -271,8 +298,12 @@ fn check_foreign(image: &dyn ReadAt, length: u64, options: &CheckOptions) -> Res
         return Err(not_jffs2(image, length)?);
     }
     let found = options.erase_size.or_else(|| ubi_erase_size(&head));
-    let erase_size = found.ok_or(Error::UnknownEraseSize)?;
-    let mut survey = Survey::new(erase_size, None, options)?;
+    let erase_size = found.unwrap_or(ERASED);
+    let profile = options.profile.unwrap_or(NANDSIM);
+    let mut survey = Survey::new(erase_size, None, profile)?;
+    if found.is_none() {
+        survey.problem(None, What::EraseSizeAssumed);
+    }
     let stripped = None;
     survey.blocks(&Input { image, stripped }, options)?;
     Ok(survey.report(None, None, options))
@@ -305,14 +336,14 @@ struct Survey {
 }
 
 impl Survey {
-    fn new(erase_size: u32, endian: Option<Endian>, options: &CheckOptions) -> Result<Self, Error> {
+    fn new(erase_size: u32, endian: Option<Endian>, profile: Profile) -> Result<Self, Error> {
         if !(4096..=LARGEST).contains(&erase_size) || !erase_size.is_multiple_of(4) {
             return Err(Error::ImpossibleEraseSize { given: erase_size });
         }
         Ok(Self {
             erase_size,
             endian,
-            profile: options.profile,
+            profile,
             blocks: 0,
             map: String::new(),
             classes: Class::ALL.map(|class| (class, 0)).to_vec(),

@@ -1,25 +1,13 @@
 //! What is in a file: the newest node that holds each part of it.
 
-use super::decompress::{self, Decompressor, Failure};
+use super::decompress::{self, Decompressor};
+use super::endian::Endian;
 use super::error::Error;
 use super::filesystem::Filesystem;
 use super::index::{Place, Window};
 use super::node::Content;
+use crate::files::{Failure, Piece, Pieces};
 use std::collections::BTreeMap;
-
-/// Takes the pieces of a file, each with its place in it.
-pub type Pieces<'f> = dyn FnMut(u32, Piece) -> std::io::Result<()> + 'f;
-
-/// A piece of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
-    /// These bytes.
-    Data(&'a [u8]),
-    /// So many zeros.
-    Zeros(u32),
-    /// So many bytes that could not be had, and why; a mount gives an error.
-    Lost(u32, Failure),
-}
 
 /// How much is read at once.
 const FILE_WINDOW: u64 = 128 * 1024;
@@ -28,8 +16,7 @@ const FILE_WINDOW: u64 = 128 * 1024;
 const KEPT: usize = 8;
 
 /// Reads files one after another, with one window and one decompressor.
-pub(super) struct Reader<'f> {
-    filesystem: &'f Filesystem<'f>,
+pub(super) struct Reader {
     window: Window,
     decompressor: Decompressor,
     extents: Vec<Extent>,
@@ -47,11 +34,10 @@ struct Extent {
     at: Place,
 }
 
-impl<'f> Reader<'f> {
-    pub fn new(filesystem: &'f Filesystem<'f>) -> Self {
+impl Reader {
+    pub fn new(endian: Endian) -> Self {
         Self {
-            filesystem,
-            window: Window::new(filesystem.endian(), FILE_WINDOW),
+            window: Window::new(endian, FILE_WINDOW),
             decompressor: Decompressor::default(),
             extents: Vec::new(),
             kept: Vec::new(),
@@ -59,12 +45,12 @@ impl<'f> Reader<'f> {
     }
 
     /// Finds out which node holds each part of a file, and the file's length.
-    fn extents(&mut self, ino: u32) -> Result<u32, Error> {
+    fn extents(&mut self, filesystem: &Filesystem, ino: u32) -> Result<u32, Error> {
         self.extents.clear();
         let mut size = 0;
         let mut in_order = true;
-        let image = self.filesystem.image.get();
-        for node in self.filesystem.index.inode(ino) {
+        let image = filesystem.image.get();
+        for node in filesystem.index.inode(ino) {
             let Content::Inode(inode) = self.window.node(image, node.at)?.content else {
                 continue;
             };
@@ -92,8 +78,13 @@ impl<'f> Reader<'f> {
     }
 
     /// Hands out all of a file, from front to end.
-    pub fn file(&mut self, ino: u32, pieces: &mut Pieces) -> Result<(), Error> {
-        let size = self.extents(ino)?;
+    pub fn file(
+        &mut self,
+        filesystem: &Filesystem,
+        ino: u32,
+        pieces: &mut Pieces,
+    ) -> Result<(), Error> {
+        let size = self.extents(filesystem, ino)?;
         let extents = std::mem::take(&mut self.extents);
         let mut at = 0;
         for extent in &extents {
@@ -102,34 +93,41 @@ impl<'f> Reader<'f> {
                 break;
             }
             if extent.start > at {
-                pieces(at, Piece::Zeros(extent.start - at)).map_err(Error::Write)?;
+                pieces(at.into(), Piece::Gap((extent.start - at).into())).map_err(Error::Write)?;
             }
-            self.extent(*extent, end, pieces)?;
+            self.extent(filesystem, *extent, end, pieces)?;
             at = end;
         }
         if at < size {
-            pieces(at, Piece::Zeros(size - at)).map_err(Error::Write)?;
+            pieces(at.into(), Piece::Gap((size - at).into())).map_err(Error::Write)?;
         }
         self.extents = extents;
         Ok(())
     }
 
     /// Hands out one extent up to `end`.
-    fn extent(&mut self, extent: Extent, end: u32, pieces: &mut Pieces) -> Result<(), Error> {
+    fn extent(
+        &mut self,
+        filesystem: &Filesystem,
+        extent: Extent,
+        end: u32,
+        pieces: &mut Pieces,
+    ) -> Result<(), Error> {
+        let at = u64::from(extent.start);
         let length = end - extent.start;
         let skip = (extent.start - extent.origin) as usize;
         if let Some(i) = self.kept.iter().position(|(at, _)| *at == extent.at) {
             let kept = self.kept.remove(i);
-            pieces(extent.start, part(&kept.1, skip, length)).map_err(Error::Write)?;
+            pieces(at, part(&kept.1, skip, length)).map_err(Error::Write)?;
             self.kept.push(kept);
             return Ok(());
         }
-        let image = self.filesystem.image.get();
+        let image = filesystem.image.get();
         let Content::Inode(inode) = self.window.node(image, extent.at)?.content else {
             return Ok(());
         };
         if inode.compression == decompress::kind::ZERO {
-            return pieces(extent.start, Piece::Zeros(length)).map_err(Error::Write);
+            return pieces(at, Piece::Zeros(length.into())).map_err(Error::Write);
         }
         let kind = inode.compression;
         let run = self.decompressor.run(kind, inode.data, inode.dsize);
@@ -144,9 +142,9 @@ impl<'f> Reader<'f> {
                 }
                 part(data, skip, length)
             }
-            Err(why) => Piece::Lost(length, why),
+            Err(why) => Piece::Lost(length.into(), why),
         };
-        pieces(extent.start, piece).map_err(Error::Write)
+        pieces(at, piece).map_err(Error::Write)
     }
 }
 
@@ -155,7 +153,7 @@ fn part(data: &[u8], skip: usize, length: u32) -> Piece<'_> {
     let rest = data.get(skip..).unwrap_or_default();
     match rest.get(..length as usize) {
         Some(part) => Piece::Data(part),
-        None => Piece::Lost(length, Failure::Corrupt),
+        None => Piece::Lost(length.into(), Failure::Corrupt),
     }
 }
 

@@ -5,7 +5,7 @@
 //! leads to inode 0.
 
 use super::check::Spare;
-use super::content::{Pieces, Reader};
+use super::content::Reader;
 use super::decompress::Decompressor;
 use super::detect::{self, LARGEST};
 use super::endian::{Endian, Fields};
@@ -15,6 +15,7 @@ use super::node::{Content, Inode, Xattr};
 use super::oob::{Oob, Stripped};
 use super::summarize::Lost;
 use crate::ReadAt;
+use crate::files::{Attribute, Device, FileType, Files, Name, Pieces, Stat};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,110 +41,6 @@ impl Default for OpenOptions {
             spare: Spare::Detect,
         }
     }
-}
-
-/// Type of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FileType {
-    /// A directory.
-    Directory,
-    /// A regular file.
-    File,
-    /// A symbolic link.
-    Symlink,
-    /// A block device.
-    BlockDevice,
-    /// A character device.
-    CharacterDevice,
-    /// A named pipe.
-    Fifo,
-    /// A socket.
-    Socket,
-    /// None of these.
-    Unknown,
-}
-
-impl FileType {
-    /// That of a file's mode.
-    #[must_use]
-    pub fn of_mode(mode: u32) -> Self {
-        match mode & 0o170_000 {
-            0o040_000 => Self::Directory,
-            0o100_000 => Self::File,
-            0o120_000 => Self::Symlink,
-            0o060_000 => Self::BlockDevice,
-            0o020_000 => Self::CharacterDevice,
-            0o010_000 => Self::Fifo,
-            0o140_000 => Self::Socket,
-            _ => Self::Unknown,
-        }
-    }
-
-    /// That of a directory entry (`DT_`).
-    #[must_use]
-    pub fn of_dirent(value: u8) -> Self {
-        Self::of_mode(u32::from(value) << 12)
-    }
-
-    fn is_device(self) -> bool {
-        matches!(self, Self::BlockDevice | Self::CharacterDevice)
-    }
-}
-
-/// Metadata of an inode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stat {
-    /// The inode's number.
-    pub ino: u32,
-    /// File type.
-    pub file_type: FileType,
-    /// File type and permissions.
-    pub mode: u32,
-    /// Owner.
-    pub uid: u16,
-    /// Group.
-    pub gid: u16,
-    /// Length in bytes.
-    pub size: u32,
-    /// Last access, seconds since 1970.
-    pub atime: u32,
-    /// Last change of the content, seconds since 1970.
-    pub mtime: u32,
-    /// Last change of the metadata, seconds since 1970.
-    pub ctime: u32,
-    /// Names that lead to it.
-    pub links: u32,
-    /// The version of the newest node.
-    pub version: u32,
-}
-
-/// A name in a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
-    /// The name: any bytes.
-    pub name: Vec<u8>,
-    /// What it leads to.
-    pub ino: u32,
-    /// Type that the name says it is.
-    pub file_type: FileType,
-}
-
-/// Numbers of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Device {
-    /// Which driver.
-    pub major: u32,
-    /// Which of its devices.
-    pub minor: u32,
-}
-
-/// An extended attribute of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attribute {
-    /// The whole name: `user.comment`.
-    pub name: Vec<u8>,
-    /// The value.
-    pub value: Vec<u8>,
 }
 
 /// One step of an inode's history.
@@ -177,6 +74,8 @@ pub struct Filesystem<'a> {
     links: Vec<u32>,
     /// Where metadata is read through.
     window: RefCell<Window>,
+    /// What files are read through.
+    reader: RefCell<Reader>,
 }
 
 /// How much is read at once where single nodes are asked for.
@@ -242,6 +141,7 @@ impl<'a> Filesystem<'a> {
             index,
             links: Vec::new(),
             window: RefCell::new(Window::new(endian, METADATA_WINDOW)),
+            reader: RefCell::new(Reader::new(endian)),
         };
         filesystem.settle()?;
         Ok(filesystem)
@@ -384,14 +284,13 @@ impl<'a> Filesystem<'a> {
                 ino,
                 file_type: FileType::of_mode(node.mode),
                 mode: node.mode,
-                uid: node.uid,
-                gid: node.gid,
-                size: node.isize,
-                atime: node.atime,
-                mtime: node.mtime,
-                ctime: node.ctime,
+                uid: node.uid.into(),
+                gid: node.gid.into(),
+                size: node.isize.into(),
+                atime: node.atime.into(),
+                mtime: node.mtime.into(),
+                ctime: node.ctime.into(),
                 links: self.links(ino),
-                version: node.version,
             }),
             _ => None,
         })
@@ -418,10 +317,13 @@ impl<'a> Filesystem<'a> {
     /// # Errors
     /// The image cannot be read, or what `pieces` says, as [`Error::Write`].
     /// Data that cannot be had is a
-    /// [`Piece::Lost`](super::Piece::Lost).
+    /// [`Piece::Lost`](crate::files::Piece::Lost).
     pub fn read(&self, ino: u32, pieces: &mut Pieces) -> Result<(), Error> {
-        let mut reader = Reader::new(self);
-        reader.file(ino, pieces)
+        match self.reader.try_borrow_mut() {
+            Ok(mut reader) => reader.file(self, ino, pieces),
+            // Called by what takes the pieces of another file.
+            Err(_) => Reader::new(self.endian).file(self, ino, pieces),
+        }
     }
 
     /// Where a symbolic link leads.
@@ -453,14 +355,8 @@ impl<'a> Filesystem<'a> {
         let data = self.small(ino, wanted)?;
         let mut fields = Fields::new(self.endian, &data);
         match data.len() {
-            2 => fields.u16().map(|old| Device {
-                major: u32::from(old >> 8),
-                minor: u32::from(old & 0xff),
-            }),
-            4 => fields.u32().map(|new| Device {
-                major: (new >> 8) & 0xfff,
-                minor: (new & 0xff) | ((new >> 12) & 0xf_ff00),
-            }),
+            2 => fields.u16().map(Device::of_old),
+            4 => fields.u32().map(Device::of_new),
             _ => None,
         }
         .ok_or(Error::NotThat { ino, wanted })
@@ -542,6 +438,51 @@ impl<'a> Filesystem<'a> {
     }
 }
 
+/// What was asked for, or nothing if it is damaged.
+fn if_there<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::NotThat { .. }) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+impl Files for Filesystem<'_> {
+    type Error = Error;
+
+    fn failed(error: std::io::Error) -> Error {
+        Error::Write(error)
+    }
+
+    fn root(&self) -> u32 {
+        ROOT
+    }
+
+    fn stat(&self, ino: u32) -> Result<Option<Stat>, Error> {
+        self.stat(ino)
+    }
+
+    fn directory(&self, ino: u32) -> Result<Vec<Name>, Error> {
+        self.directory(ino)
+    }
+
+    fn link_target(&self, ino: u32) -> Result<Option<Vec<u8>>, Error> {
+        if_there(self.link_target(ino))
+    }
+
+    fn device(&self, ino: u32) -> Result<Option<Device>, Error> {
+        if_there(self.device(ino))
+    }
+
+    fn attributes(&self, ino: u32) -> Result<Vec<Attribute>, Error> {
+        self.attributes(ino)
+    }
+
+    fn read(&self, ino: u32, pieces: &mut Pieces) -> Result<(), Error> {
+        self.read(ino, pieces)
+    }
+}
+
 fn attribute(node: &Xattr) -> Attribute {
     let mut name = match node.prefix {
         1 => b"user.".to_vec(),
@@ -569,7 +510,6 @@ fn made_up_root(links: u32) -> Stat {
         mtime: 0,
         ctime: 0,
         links,
-        version: 0,
     }
 }
 

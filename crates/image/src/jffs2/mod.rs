@@ -2,44 +2,37 @@
 //!
 //! - [`check`](fn@check): one character per erase block, strict classes, what is
 //!   wrong, and how long a mount takes;
-//! - [`Filesystem`]: the files that the kernel would see; [`extract`](fn@extract)
-//!   hands them out, [`verify`](fn@verify) reads all of them;
+//! - [`Filesystem`]: the files that the kernel would see;
+//!   [`files::extract`](crate::files::extract()) hands them out,
+//!   [`verify`](fn@verify) reads all of them;
 //! - [`summarize`](fn@summarize): an image with a summary in each block.
+
+use crate::endian;
 
 mod check;
 mod content;
 pub mod decompress;
 pub mod detect;
-mod endian;
 mod error;
 mod examine;
-mod extract;
 mod filesystem;
-mod folder;
 mod index;
 pub mod mount;
 pub mod node;
-mod oob;
+pub(crate) mod oob;
 mod pack;
 mod plan;
 mod problem;
 mod summarize;
 pub mod summary;
-mod tree;
 mod verify;
 pub mod walk;
 
+pub use crate::endian::Endian;
 pub use check::{Bytes, CheckOptions, Class, Report, Spare, check};
-pub use content::{Piece, Pieces};
-pub use endian::Endian;
 pub use error::Error;
-pub use extract::{Extracted, NotExtracted, Sink, Why, extract};
-pub use filesystem::{
-    Attribute, Device, FileType, Filesystem, Name, OpenOptions, ROOT, Stat, Write,
-};
-pub use folder::Folder;
+pub use filesystem::{Filesystem, OpenOptions, ROOT, Write};
 pub use oob::{Oob, Stripped};
 pub use problem::{Problem, What};
 pub use summarize::{Cleanmarkers, Loss, Lost, Mode, Options, Outcome, summarize};
-pub use tree::{Entry, LONGEST_PATH, NameFault, Tree, Visit};
 pub use verify::{Compressed, Finding, MOST_FINDINGS, Verification, Wrong, verify};

@@ -68,6 +68,9 @@ pub const NOR: Profile = Profile {
     source: "S29GL data sheet, not measured",
 };
 
+/// All chips that estimates can be made for.
+pub const PROFILES: [Profile; 2] = [NANDSIM, NOR];
+
 /// What a mount reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reads {

@@ -18,11 +18,11 @@ pub struct Oob {
 }
 
 /// Page sizes of NAND chips.
-const PAGES: [u32; 7] = [2048, 512, 4096, 8192, 16384, 1024, 256];
+pub(crate) const PAGES: [u32; 7] = [2048, 512, 4096, 8192, 16384, 1024, 256];
 
 /// Sizes of the spare area, from data sheets: 8 per 256 bytes on the first
 /// chips, 16 per 512 for years, then whatever the error correction asks for.
-const SPARES: [u32; 30] = [
+pub(crate) const SPARES: [u32; 30] = [
     64, 16, 128, 224, 256, 8, 32, 96, 112, 192, 200, 208, 216, 218, 232, 376, 400, 432, 436, 448,
     512, 640, 744, 752, 1024, 1216, 1280, 1664, 1872, 2048,
 ];

@@ -28,6 +28,8 @@ pub enum What {
         /// What the content shows.
         found: EraseSize,
     },
+    /// The erase size was not given, and the content does not show it.
+    EraseSizeAssumed,
     /// Full blocks without a summary.
     NoSummary {
         /// How many.
@@ -98,6 +100,10 @@ impl fmt::Display for What {
                 "the erase size contradicts the content, which was made for {} bytes",
                 found.bytes
             ),
+            Self::EraseSizeAssumed => write!(
+                f,
+                "the content does not show the erase size, which is assumed"
+            ),
             Self::NoSummary { blocks } => {
                 write!(
                     f,
@@ -156,12 +162,36 @@ impl fmt::Display for What {
 }
 
 impl What {
+    /// A name for programs, which stays the same.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::WrongEraseSize { .. } => "wrong_erase_size",
+            Self::EraseSizeAssumed => "erase_size_assumed",
+            Self::NoSummary { .. } => "no_summary",
+            Self::NoCleanmarker { .. } => "no_cleanmarker",
+            Self::Unreadable(_) => "unreadable",
+            Self::BadWithNodes { .. } => "bad_with_nodes",
+            Self::BadMarksImplausible { .. } => "bad_marks_implausible",
+            Self::BrokenSummary(_) => "broken_summary",
+            Self::UnreadableSummary => "unreadable_summary",
+            Self::SummaryDisagrees { .. } => "summary_disagrees",
+            Self::Damaged { .. } => "damaged",
+            Self::Garbage { .. } => "garbage",
+            Self::UnknownNode { .. } => "unknown_node",
+            Self::Foreign(_) => "foreign",
+        }
+    }
+
     /// What to do about it, one sentence.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         match self {
             Self::WrongEraseSize { .. } => {
                 "Make the image for the chip's erase size; with a wrong one every summary is ignored."
+            }
+            Self::EraseSizeAssumed => {
+                "Give the erase size of the chip; with another one the picture is another."
             }
             Self::NoSummary { .. } => {
                 "Run `firstlight flash summarize`, and use a kernel with CONFIG_JFFS2_SUMMARY."
@@ -188,6 +218,7 @@ impl What {
             Self::UnknownNode { .. } => {
                 "Find out which program wrote it before changing the image."
             }
+            Self::Foreign(Foreign::Ubi) => "Look at it with `firstlight flash ubi`.",
             Self::Foreign(_) => "Check that the partition begins and ends where it should.",
         }
     }

@@ -1,10 +1,8 @@
 //! Everything in a filesystem read once, and what is wrong with it.
 
-use super::content::{Piece, Reader};
-use super::decompress::Failure;
 use super::error::Error;
-use super::filesystem::{FileType, Filesystem, ROOT, Write};
-use super::tree::{NameFault, Visit};
+use super::filesystem::{Filesystem, ROOT, Write};
+use crate::files::{Failure, FileType, Files, NameFault, Piece, Visit};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -31,11 +29,18 @@ pub enum Wrong {
     /// A piece of its data cannot be had.
     Data {
         /// Where in the file.
-        offset: u32,
+        offset: u64,
         /// How many bytes.
-        length: u32,
+        length: u64,
         /// Why.
         why: Failure,
+    },
+    /// No node holds a piece of its data; a mount gives zeros.
+    Gap {
+        /// Where in the file.
+        offset: u64,
+        /// How many bytes.
+        length: u64,
     },
     /// A link without a target, or a device without numbers.
     Damaged,
@@ -61,6 +66,10 @@ impl fmt::Display for Wrong {
                 length,
                 why,
             } => write!(f, "{length} bytes at byte {offset} cannot be read: {why}"),
+            Self::Gap { offset, length } => write!(
+                f,
+                "{length} bytes at byte {offset} are in no node; a mount gives zeros"
+            ),
             Self::Damaged => write!(f, "its target or its device numbers are damaged"),
             Self::SameVersion(version) => {
                 write!(f, "two different nodes have the version {version}")
@@ -145,7 +154,6 @@ impl Verification {
 pub fn verify(filesystem: &Filesystem) -> Result<Verification, Error> {
     let mut done = Verification::default();
     let mut reached = BTreeSet::new();
-    let mut reader = Reader::new(filesystem);
     for visit in filesystem.tree() {
         match visit? {
             Visit::Fault(path, name, fault) => {
@@ -159,10 +167,13 @@ pub fn verify(filesystem: &Filesystem) -> Result<Verification, Error> {
                     continue;
                 }
                 match entry.stat.file_type {
-                    FileType::File => reader.file(ino, &mut |offset, piece| {
+                    FileType::File => filesystem.read(ino, &mut |offset, piece| {
                         match piece {
                             Piece::Data(data) => done.bytes += data.len() as u64,
-                            Piece::Zeros(count) => done.bytes += u64::from(count),
+                            Piece::Zeros(count) => done.bytes += count,
+                            Piece::Gap(length) => {
+                                done.find(ino, Some(path), Wrong::Gap { offset, length });
+                            }
                             Piece::Lost(length, why) => {
                                 let what = Wrong::Data {
                                     offset,

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test")]
+pub mod ubi;
+
 use image::jffs2::Endian;
 use image::jffs2::node::{Dirent, Inode, Xattr, Xref, crc};
 use std::fs;

@@ -1,47 +1,63 @@
 //! Debian's kernel package, unpacked.
 
-use super::Cache;
+use super::apt::Apt;
+use super::{Arch, Cache};
 use crate::error::{LabError, io_error};
 use crate::tools::Tool;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The package that depends on the newest kernel.
-const NEWEST: &str = "linux-image-amd64";
+const fn newest(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86_64 => "linux-image-amd64",
+        Arch::Aarch64 => "linux-image-arm64",
+        Arch::Armv7 => "linux-image-armmp",
+    }
+}
 
 /// A kernel of Debian.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebianKernel {
     /// Its release: `6.1.0-56-amd64`.
     pub release: String,
-    /// The bzImage.
+    /// The kernel image, as the architecture has it: bzImage, Image, zImage.
     pub image: PathBuf,
     /// The folder of its modules.
     pub modules: PathBuf,
 }
 
-pub(super) fn get(cache: &Cache, say: &mut dyn FnMut(String)) -> Result<DebianKernel, LabError> {
-    let place = cache.path("kernel");
+/// The cache's folder for kernels of `arch`.
+pub(super) const fn folder(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86_64 => "kernel",
+        Arch::Aarch64 => "kernel-arm64",
+        Arch::Armv7 => "kernel-armhf",
+    }
+}
+
+pub(super) fn get(
+    cache: &Cache,
+    arch: Arch,
+    say: &mut dyn FnMut(String),
+) -> Result<DebianKernel, LabError> {
+    let place = cache.path(folder(arch));
     if let Some(kernel) = newest_in(&place) {
         return Ok(kernel);
     }
-    let making = cache.make("kernel")?;
+    let making = cache.make(folder(arch))?;
     if let Some(kernel) = newest_in(&place) {
         return Ok(kernel);
     }
-    let package = newest_package()?;
+    let working = making.folder.path();
+    let apt = Apt::open(arch, &working.join("apt"), say)?;
+    let package = apt.kernel_package(newest(arch))?;
     say(format!("fetching Debian's kernel package {package}"));
-    let folder = making.folder.path();
-    let (download, tree) = (folder.join("deb"), folder.join("tree"));
+    let (download, tree) = (working.join("deb"), working.join("tree"));
     for new in [&download, &tree] {
         fs::create_dir(new).map_err(io_error(new, "cannot be made"))?;
     }
-    let why = "the kernel is fetched with it";
-    Tool::new("apt-get", "apt", why)
-        .args(["download", &package])
-        .folder(&download)
-        .run()?;
-    let deb = only_file(&download)?;
+    let deb = apt.download(&package, &download)?;
     let why = "the kernel package is unpacked with it";
     Tool::new("dpkg-deb", "dpkg", why)
         .args(["-x".as_ref(), deb.as_os_str(), tree.as_os_str()])
@@ -86,59 +102,10 @@ fn numbers(release: &str) -> Vec<u64> {
     parts.filter_map(|n| n.parse().ok()).collect()
 }
 
-/// The package that the newest kernel is in.
-fn newest_package() -> Result<String, LabError> {
-    let said = Tool::new("apt-cache", "apt", "the kernel is found with it")
-        .args(["depends", NEWEST])
-        .run();
-    let said = said.map_err(|e| no_package(&e.to_string()))?;
-    let said = String::from_utf8_lossy(&said);
-    dependency(&said).ok_or_else(|| no_package("it names no kernel"))
-}
-
-fn no_package(why: &str) -> LabError {
-    LabError::ToolFailed {
-        what: format!("apt-cache depends {NEWEST}"),
-        detail: format!(
-            "{why}; run `apt-get update`, or name a kernel of your own in the experiment \
-             (`kernel = \"FILE\"`, `modules = \"FOLDER\"`)"
-        ),
-    }
-}
-
-fn dependency(said: &str) -> Option<String> {
-    let packages = said
-        .lines()
-        .filter_map(|l| l.trim().strip_prefix("Depends: "));
-    let mut kernels = packages.filter(|p| p.starts_with("linux-image-"));
-    kernels.next().map(str::to_owned)
-}
-
-fn only_file(folder: &Path) -> Result<PathBuf, LabError> {
-    let failed = || io_error(folder, "cannot be listed");
-    let mut entries = fs::read_dir(folder).map_err(failed())?;
-    let first = entries.next().transpose().map_err(failed())?;
-    let file = first.map(|e| e.path());
-    file.ok_or_else(|| LabError::ToolFailed {
-        what: "apt-get download".into(),
-        detail: "it left no file".into(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{dependency, newest_in};
+    use super::newest_in;
     use std::fs;
-
-    #[test]
-    fn the_kernels_package_is_read_from_apts_answer() {
-        let said = "linux-image-amd64\n  Depends: linux-image-6.1.0-56-amd64\n  Suggests: x\n";
-        assert_eq!(
-            dependency(said).as_deref(),
-            Some("linux-image-6.1.0-56-amd64")
-        );
-        assert_eq!(dependency("linux-image-amd64\n"), None);
-    }
 
     #[test]
     fn the_newest_whole_kernel_is_taken() {

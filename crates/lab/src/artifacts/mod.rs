@@ -1,9 +1,12 @@
 //! Kernels and roots that the lab makes or fetches once and keeps.
 
+mod agent;
+mod apt;
 mod ext4;
 mod kernel;
 mod root;
 
+pub use agent::{Arch, agent_program};
 pub use kernel::DebianKernel;
 
 use crate::capture::hex;
@@ -63,12 +66,17 @@ impl Cache {
         self.folder.join(name)
     }
 
-    /// Debian's own kernel package as it is: unpacked from the cache, or fetched.
+    /// Debian's own kernel package for `arch` as it is: unpacked from the cache,
+    /// or fetched.
     ///
     /// # Errors
     /// If it has to be fetched and that fails.
-    pub fn debian_kernel(&self, say: &mut dyn FnMut(String)) -> Result<DebianKernel, LabError> {
-        kernel::get(self, say)
+    pub fn debian_kernel(
+        &self,
+        arch: Arch,
+        say: &mut dyn FnMut(String),
+    ) -> Result<DebianKernel, LabError> {
+        kernel::get(self, arch, say)
     }
 
     /// An ext4 image of a minimal Debian with systemd: from the cache, or made.
@@ -76,7 +84,7 @@ impl Cache {
     /// # Errors
     /// If it has to be made and that fails.
     pub fn debian_minimal_root(&self, say: &mut dyn FnMut(String)) -> Result<PathBuf, LabError> {
-        let kernel = self.debian_kernel(say)?;
+        let kernel = self.debian_kernel(Arch::X86_64, say)?;
         root::get(self, &kernel, say)
     }
 
@@ -156,63 +164,17 @@ impl Cache {
     }
 }
 
-/// The agent's program, to be `/init`: beside the program that runs, else
-/// `FIRSTLIGHT_AGENT`.
-///
-/// # Errors
-/// If it is not there, or needs shared libraries.
-pub fn agent_program() -> Result<Vec<u8>, LabError> {
-    let (path, bytes) = find_agent()?;
-    if names_an_interpreter(&bytes) {
-        return Err(LabError::AgentNotStatic { path });
-    }
-    Ok(bytes)
-}
-
-fn find_agent() -> Result<(PathBuf, Vec<u8>), LabError> {
-    let running = std::env::current_exe().unwrap_or_default();
-    let folder = running.parent().unwrap_or(Path::new("/"));
-    let named = std::env::var_os("FIRSTLIGHT_AGENT").map(PathBuf::from);
-    let places = [Some(folder.join("firstlight-agent")), named];
-    for path in places.into_iter().flatten() {
-        if let Ok(bytes) = fs::read(&path) {
-            return Ok((path, bytes));
-        }
-    }
-    Err(LabError::NoAgent { beside: running })
-}
-
-/// Whether an ELF program asks for a dynamic linker: it has a `PT_INTERP`
-/// header, type 3.
-fn names_an_interpreter(elf: &[u8]) -> bool {
-    // 64-bit ELF: the table at e_phoff (32), entries of e_phentsize (54), their
-    // number e_phnum (56); an entry begins with its type.
-    let number = |at: usize, length: usize| {
-        let bytes = elf.get(at..at.checked_add(length)?)?;
-        let value = bytes.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b));
-        usize::try_from(value).ok()
-    };
-    let table = || Some((number(32, 8)?, number(54, 2)?, number(56, 2)?));
-    let Some((start, size, count)) = table() else {
-        return false;
-    };
-    (0..count).any(|i| {
-        let at = i.checked_mul(size).and_then(|o| start.checked_add(o));
-        at.and_then(|at| number(at, 4)) == Some(3)
-    })
-}
-
-/// Debian's kernel, if it is in the cache.
+/// Debian's kernel for `arch`, if it is in the cache.
 #[must_use]
-pub fn cached_kernel() -> Option<DebianKernel> {
-    kernel::newest_in(&Cache::place().join("kernel"))
+pub fn cached_kernel(arch: Arch) -> Option<DebianKernel> {
+    kernel::newest_in(&Cache::place().join(kernel::folder(arch)))
 }
 
 /// The minimal Debian for the kernel in the cache, if it is there too.
 #[must_use]
 pub fn cached_root() -> Option<PathBuf> {
     let folder = Cache::place();
-    let root = root::place(&Cache { folder }, &cached_kernel()?);
+    let root = root::place(&Cache { folder }, &cached_kernel(Arch::X86_64)?);
     root.is_file().then_some(root)
 }
 
@@ -220,22 +182,4 @@ pub fn cached_root() -> Option<PathBuf> {
 #[must_use]
 pub fn hash_bytes(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::names_an_interpreter;
-
-    #[test]
-    fn programs_with_shared_libraries_are_told_apart() {
-        let mut elf = vec![0; 64 + 2 * 56];
-        elf[..4].copy_from_slice(b"\x7fELF");
-        (elf[32], elf[54], elf[56]) = (64, 56, 2);
-        elf[64] = 1;
-        elf[120] = 2;
-        assert!(!names_an_interpreter(&elf));
-        elf[120] = 3;
-        assert!(names_an_interpreter(&elf));
-        assert!(!names_an_interpreter(b""));
-    }
 }

@@ -1,9 +1,12 @@
-//! The x86 kernel image: where its parts lie and where they begin to run.
-//!
-//! Offsets are those of Linux' `Documentation/arch/x86/boot.rst`.
+//! The x86 kernel image, as far as the lab needs it: where it begins to run, and
+//! the kernel proper. The reader is in `image`.
 
 use crate::error::LabError;
-use crate::tools::Tool;
+use image::boot::Part;
+use image::boot::compression::{Decoder, LIMIT};
+use image::boot::kernel::bzimage::{self, Stream};
+use image::boot::kernel::elf;
+use std::io::Read;
 use std::path::Path;
 
 /// What the lab needs to know of a bzImage.
@@ -13,35 +16,9 @@ pub struct BzImage {
     pub code32_start: u64,
     /// Where the unpacked kernel goes, and is entered, without randomisation.
     pub preferred_address: u64,
-    payload: (usize, usize),
+    payload: (u64, u64),
+    stream: Option<Stream>,
 }
-
-const SETUP_SECTS: usize = 0x1f1;
-const MAGIC: usize = 0x202;
-const VERSION: usize = 0x206;
-const CODE32_START: usize = 0x214;
-const PAYLOAD_OFFSET: usize = 0x248;
-const PAYLOAD_LENGTH: usize = 0x24c;
-const PREF_ADDRESS: usize = 0x258;
-
-/// The first boot protocol with `pref_address`.
-const LEAST_VERSION: u16 = 0x020a;
-
-/// The note of an ELF kernel that names its entry for a hypervisor:
-/// `XEN_ELFNOTE_PHYS32_ENTRY`.
-const PVH_NOTE: u32 = 18;
-
-/// The first bytes of a compressed kernel, the tool that unpacks it, and the
-/// package that has the tool.
-const COMPRESSIONS: &[(&[u8], &str, &str)] = &[
-    (&[0xfd, b'7', b'z', b'X', b'Z'], "xz", "xz-utils"),
-    (&[0x1f, 0x8b], "gzip", "gzip"),
-    (&[0x28, 0xb5, 0x2f, 0xfd], "zstd", "zstd"),
-    (&[0x02, 0x21, 0x4c, 0x18], "lz4", "lz4"),
-    (&[0x5d, 0x00, 0x00], "lzma", "xz-utils"),
-    (b"BZh", "bzip2", "bzip2"),
-    (&[0x89, b'L', b'Z', b'O'], "lzop", "lzop"),
-];
 
 impl BzImage {
     /// Reads the header of an image.
@@ -53,68 +30,66 @@ impl BzImage {
             path: path.to_owned(),
             why: why.to_owned(),
         };
-        if image.get(MAGIC..MAGIC + 4) != Some(b"HdrS") {
+        // Reading from memory does not fail.
+        let unreadable = |_| wrong("the image cannot be read");
+        let part = Part::whole(&image).map_err(unreadable)?;
+        let Some(found) = bzimage::read(&part).map_err(unreadable)? else {
             return Err(wrong(
                 "not an x86 kernel image: `HdrS` is missing at byte 514; \
                  name a file like /boot/vmlinuz-6.1.0-56-amd64",
             ));
-        }
-        let version = u16_at(image, VERSION).unwrap_or(0);
-        if version < LEAST_VERSION {
+        };
+        let Some(preferred_address) = found.preferred_address else {
             return Err(wrong(
                 "the kernel is too old: it speaks a boot protocol before 2.10, \
                  which came with Linux 2.6.31",
             ));
-        }
-        let setup = match image.get(SETUP_SECTS) {
-            Some(0) | None => 4,
-            Some(n) => usize::from(*n),
         };
-        let parse = || {
-            let offset = usize::try_from(u32_at(image, PAYLOAD_OFFSET)?).ok()?;
-            let length = usize::try_from(u32_at(image, PAYLOAD_LENGTH)?).ok()?;
-            let start = ((setup + 1) * 512).checked_add(offset)?;
-            image.get(start..start.checked_add(length)?)?;
-            Some(Self {
-                code32_start: u64::from(u32_at(image, CODE32_START)?),
-                preferred_address: u64_at(image, PREF_ADDRESS)?,
-                payload: (start, length),
-            })
+        let Some(payload) = found.payload else {
+            return Err(wrong(
+                "the kernel image is cut: its payload ends behind the file",
+            ));
         };
-        parse().ok_or_else(|| wrong("the kernel image is cut: its payload ends behind the file"))
+        Ok(Self {
+            code32_start: u64::from(found.code32_start),
+            preferred_address,
+            payload,
+            stream: found.stream(&part).map_err(unreadable)?,
+        })
     }
 
     /// Unpacks the kernel proper, an ELF file.
     ///
     /// # Errors
-    /// If the compression is unknown, its tool is missing or fails, or the
-    /// result is not what the image says.
+    /// If the compression is unknown, the payload is damaged, or the result is
+    /// not what the image says.
     pub fn unpack(&self, path: &Path, image: &[u8]) -> Result<Vec<u8>, LabError> {
         let wrong = |why: String| LabError::Kernel {
             path: path.to_owned(),
             why,
         };
-        let (start, length) = self.payload;
-        let payload = image.get(start..start + length).unwrap_or_default();
-        // The last four bytes are the unpacked length, behind the stream;
-        // gzip's own end is the same four bytes, and lz4 and zstd stop before.
-        let (stream, size) = payload.split_at(payload.len().saturating_sub(4));
-        let known = COMPRESSIONS.iter().find(|c| stream.starts_with(c.0));
-        let Some((_, tool, package)) = known else {
-            let head = stream.get(..6).unwrap_or(stream);
+        let Some(stream) = self.stream else {
+            let start = usize::try_from(self.payload.0).unwrap_or(usize::MAX);
+            let payload = image.get(start..).unwrap_or_default();
+            let head = payload.get(..6).unwrap_or(payload);
             return Err(wrong(format!(
                 "the kernel is compressed in an unknown way: its payload begins with {head:02x?}"
             )));
         };
-        let stream = if *tool == "gzip" { payload } else { stream };
-        let why = "the kernel is to be booted uncompressed";
-        let unpacked = Tool::new(tool, package, why)
-            .args(["-d", "-c"])
-            .feed(stream)?;
-        let expected = u32_at(size, 0).unwrap_or(0);
-        if u32::try_from(unpacked.len()) != Ok(expected) || !unpacked.starts_with(b"\x7fELF") {
+        let damaged = |why: String| wrong(format!("the kernel cannot be unpacked: {why}"));
+        let part = Part::whole(&image).map_err(|e| damaged(e.to_string()))?;
+        let part = part.part(stream.offset, stream.length);
+        let mut unpacked = Vec::new();
+        Decoder::new(stream.compression, &part, LIMIT)
+            .map_err(|e| damaged(e.to_string()))?
+            .read_to_end(&mut unpacked)
+            .map_err(|e| damaged(e.to_string()))?;
+        let expected = stream.unpacked.unwrap_or(0);
+        if unpacked.len() as u64 != expected || !unpacked.starts_with(b"\x7fELF") {
             return Err(wrong(format!(
-                "{tool} unpacked {} bytes, but the image says {expected} bytes of an ELF file",
+                "its {} stream unpacks to {} bytes, but the image says {expected} bytes of an ELF \
+                 file",
+                stream.compression,
                 unpacked.len()
             )));
         }
@@ -126,8 +101,8 @@ impl BzImage {
 ///
 /// # Errors
 /// If the kernel has no such entry.
-pub fn pvh_entry(path: &Path, elf: &[u8]) -> Result<u64, LabError> {
-    find_pvh_entry(elf).ok_or_else(|| LabError::Kernel {
+pub fn pvh_entry(path: &Path, kernel: &[u8]) -> Result<u64, LabError> {
+    elf::pvh_entry(kernel).ok_or_else(|| LabError::Kernel {
         path: path.to_owned(),
         why: "this kernel cannot be booted uncompressed: it has no PVH entry; \
               build it with CONFIG_PVH=y"
@@ -135,59 +110,9 @@ pub fn pvh_entry(path: &Path, elf: &[u8]) -> Result<u64, LabError> {
     })
 }
 
-fn find_pvh_entry(elf: &[u8]) -> Option<u64> {
-    // 64-bit little-endian ELF: e_phoff at 32, e_phentsize at 54, e_phnum at 56.
-    if elf.get(..6)? != b"\x7fELF\x02\x01" {
-        return None;
-    }
-    let table = usize::try_from(u64_at(elf, 32)?).ok()?;
-    let (size, count) = (u16_at(elf, 54)?, u16_at(elf, 56)?);
-    for i in 0..usize::from(count) {
-        let at = table.checked_add(i * usize::from(size))?;
-        // p_type 4 is PT_NOTE; p_offset at 8, p_filesz at 32.
-        if u32_at(elf, at)? != 4 {
-            continue;
-        }
-        let start = usize::try_from(u64_at(elf, at.checked_add(8)?)?).ok()?;
-        let length = usize::try_from(u64_at(elf, at.checked_add(32)?)?).ok()?;
-        let mut notes = elf.get(start..start.checked_add(length)?)?;
-        // Each note: length of name, length of content, type; both padded to 4.
-        while notes.len() >= 12 {
-            let name = usize::try_from(u32_at(notes, 0)?).ok()?;
-            let content = usize::try_from(u32_at(notes, 4)?).ok()?;
-            let kind = u32_at(notes, 8)?;
-            let content_at = 12usize.checked_add(name)?.checked_next_multiple_of(4)?;
-            if kind == PVH_NOTE && notes.get(12..15) == Some(b"Xen") {
-                return match content {
-                    4 => u32_at(notes, content_at).map(u64::from),
-                    _ => u64_at(notes, content_at),
-                };
-            }
-            let next = content_at.checked_add(content)?;
-            notes = notes.get(next.checked_next_multiple_of(4)?..)?;
-        }
-    }
-    None
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    let b = bytes.get(at..at.checked_add(2)?)?;
-    Some(u16::from_le_bytes(b.try_into().ok()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    let b = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(b.try_into().ok()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    let b = bytes.get(at..at.checked_add(8)?)?;
-    Some(u64::from_le_bytes(b.try_into().ok()?))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{BzImage, find_pvh_entry};
+    use super::BzImage;
     use std::path::Path;
 
     /// A header like that of Debian's 6.1.0-56-amd64, with a gzip payload that
@@ -240,31 +165,5 @@ mod tests {
         let parsed = BzImage::parse(path, &packed).unwrap();
         let said = parsed.unpack(path, &packed).unwrap_err().to_string();
         assert!(said.contains("unknown way"), "{said}");
-    }
-
-    #[test]
-    fn the_pvh_entry_is_found_behind_other_notes() {
-        let mut elf = vec![0; 64 + 56];
-        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
-        elf[32] = 64;
-        elf[54] = 56;
-        elf[56] = 1;
-        elf[64] = 4;
-        elf[64 + 8] = 120;
-        for (kind, name, content) in [
-            (3u32, &b"GNU\0"[..], &[1u8; 20][..]),
-            (18, b"Xen\0", &[0x50, 8, 0, 1, 0, 0, 0, 0]),
-        ] {
-            elf.extend((name.len() as u32).to_le_bytes());
-            elf.extend((content.len() as u32).to_le_bytes());
-            elf.extend(kind.to_le_bytes());
-            elf.extend(name);
-            elf.extend(content);
-        }
-        elf[64 + 32] = (elf.len() - 120) as u8;
-        assert_eq!(find_pvh_entry(&elf), Some(0x100_0850));
-        for end in 0..elf.len() {
-            assert_eq!(find_pvh_entry(&elf[..end]), None);
-        }
     }
 }

@@ -2,32 +2,40 @@
 //! the number of instructions it has executed.
 
 mod bzimage;
-mod gdb;
-mod qemu;
-mod stages;
 
-pub use qemu::{PACKAGE as QEMU_PACKAGE, PROGRAM as QEMU_PROGRAM};
-pub use stages::Stages;
-
-use crate::artifacts::{Cache, hash_bytes};
-use crate::capture::hex;
-use crate::cpio::Archive;
+use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
+use crate::emulator::gdb::X86_64;
+use crate::emulator::stages::{self, KnownStages, Route, Stages};
+use crate::emulator::{self, Limits, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Experiment, Kernel, Root};
-use crate::machine::{Boot, Machine};
-use crate::modules::Modules;
+use crate::files::{HashedFile, read};
+use crate::initramfs;
+use crate::machine::{Boot, HostMark, Machine};
 use crate::storage::{self, Profile};
 use crate::trial::Plan;
-use agent::config::{AgentConfig, MODULES, Model, PATH};
+use agent::config::AgentConfig;
 use bzimage::BzImage;
-use qemu::Qemu;
-use stages::Entries;
-use std::collections::BTreeMap;
+use record::{Phase, mark};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use treat::{BootSpec, KernelForm};
+
+/// The emulator.
+pub const QEMU: Program = Program {
+    name: "qemu-system-x86_64",
+    package: "qemu-system-x86",
+};
+
+/// What every boot has in common. A part of every fingerprint: who changes it
+/// changes all digests.
+///
+/// `hpet=off`: with ticks from QEMU's HPET the kernel's clock runs half as fast
+/// again as the counter until the kernel changes to the counter, and stays
+/// 145 ms ahead. Without it the two agree to 6 ms.
+const MACHINE: &str = "-accel tcg -M q35,nvdimm=on,hpet=off -smp 1 -nodefaults -no-user-config \
+    -nographic -no-reboot -monitor none -rtc base=2026-01-01,clock=vm";
 
 /// The persistent memory for the payload, in bytes.
 const OUT_BYTES: u64 = 64 << 20;
@@ -49,24 +57,14 @@ pub struct Pc {
     unpacked: Option<KernelFile>,
     initramfs: HashedFile,
     root: Option<HashedFile>,
-    cache: Cache,
-    stages: Mutex<BTreeMap<String, StagesOnce>>,
-}
-
-/// Stages that are measured once, while others that need them wait.
-type StagesOnce = Arc<OnceLock<Result<Stages, String>>>;
-
-#[derive(Debug)]
-struct HashedFile {
-    path: PathBuf,
-    bytes: u64,
-    sha256: String,
+    stages: KnownStages,
 }
 
 #[derive(Debug)]
 struct KernelFile {
     file: HashedFile,
-    entries: Entries,
+    /// The decompressor's entry, if the kernel unpacks itself; the kernel's.
+    entries: Vec<u64>,
 }
 
 impl Pc {
@@ -82,12 +80,12 @@ impl Pc {
         say: &mut dyn FnMut(String),
     ) -> Result<Self, LabError> {
         let base = experiment.base.clone();
-        let qemu = Qemu::find()?;
-        let agent = crate::artifacts::agent_program()?;
+        let qemu = Qemu::find(QEMU)?;
+        let agent = agent_program(Arch::X86_64, say)?;
         let profile = storage::named(&base.storage)?;
         let (vmlinuz, modules) = match &base.kernel {
             Kernel::Debian => {
-                let kernel = cache.debian_kernel(say)?;
+                let kernel = cache.debian_kernel(Arch::X86_64, say)?;
                 (kernel.image, Some(kernel.modules))
             }
             Kernel::File { image, modules } => (image.clone(), modules.clone()),
@@ -100,15 +98,8 @@ impl Pc {
             false => None,
         };
         let image = KernelFile {
-            entries: Entries {
-                decompressor: Some(bz.code32_start),
-                kernel: bz.preferred_address,
-            },
-            file: HashedFile {
-                bytes: bytes.len() as u64,
-                sha256: hash_bytes(&bytes),
-                path: vmlinuz,
-            },
+            entries: vec![bz.code32_start, bz.preferred_address],
+            file: HashedFile::of(vmlinuz, &bytes),
         };
         let root = match &base.root {
             Root::None => None,
@@ -121,29 +112,18 @@ impl Pc {
         };
         let description = describe(&qemu, &base, &profile);
         let config = agent_config(&base, &profile, &description, root.as_ref());
-        let wanted = wanted_modules(&base, &profile);
-        let files = match &modules {
-            Some(tree) => Modules::read(tree)?.order(&wanted)?,
-            None => Vec::new(),
-        };
-        let archive = initramfs(&agent, &config.to_text()?, &files)?;
-        let path = out.join("initramfs.cpio");
-        fs::create_dir_all(out).map_err(io_error(out, "cannot be made"))?;
-        fs::write(&path, &archive).map_err(io_error(&path, "cannot be written"))?;
+        let mut wanted = vec!["nfit", "nd_pmem"];
+        wanted.extend(initramfs::root_modules(&config, false));
+        let archive = initramfs::make(&agent, &config, modules.as_deref(), &wanted)?;
         Ok(Self {
-            initramfs: HashedFile {
-                bytes: archive.len() as u64,
-                sha256: hash_bytes(&archive),
-                path,
-            },
+            initramfs: HashedFile::write(out, "initramfs.cpio", &archive)?,
             qemu,
             base,
             description,
             image,
             unpacked,
             root,
-            cache: cache.clone(),
-            stages: Mutex::default(),
+            stages: KnownStages::new(cache),
         })
     }
 
@@ -157,17 +137,17 @@ impl Pc {
         }
     }
 
-    /// The command line of QEMU, all but console and debugger.
-    fn arguments(&self, spec: &BootSpec, out_file: &Path) -> Result<qemu::Arguments, LabError> {
+    fn power_on(&self, spec: &BootSpec, out_file: &Path) -> Result<PowerOn, LabError> {
         let root = self.root.as_ref();
-        Ok(qemu::Arguments {
-            memory_mb: self.base.memory_mb,
+        let files = Files {
+            kernel: &self.kernel(spec.kernel)?.file.path,
+            initramfs: &self.initramfs.path,
+            root: root.map(|r| (r.path.as_path(), r.bytes)),
+            out: (out_file, OUT_BYTES),
+        };
+        Ok(PowerOn {
+            words: words(self.base.memory_mb, &spec.cmdline.to_string(), &files),
             cpu_shift: self.base.cpu_shift,
-            kernel: self.kernel(spec.kernel)?.file.path.clone(),
-            initramfs: self.initramfs.path.clone(),
-            cmdline: spec.cmdline.to_string(),
-            root: root.map(|r| (r.path.clone(), r.bytes)),
-            out: (out_file.to_owned(), OUT_BYTES),
         })
     }
 
@@ -179,6 +159,7 @@ impl Pc {
         let measured = BootSpec {
             kernel: spec.kernel,
             cmdline: self.base.cmdline.clone(),
+            ..BootSpec::default()
         };
         for cmdline in [&spec.cmdline, &measured.cmdline] {
             if !cmdline.contains("nokaslr") && spec.kernel == KernelForm::Image {
@@ -189,45 +170,26 @@ impl Pc {
                 );
             }
         }
-        let key = self.stages_key(&measured);
-        let once = {
-            let mut known = self.stages.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(known.entry(key.clone()).or_default())
-        };
-        once.get_or_init(|| self.measure(&measured, &key)).clone()
-    }
-
-    fn measure(&self, spec: &BootSpec, key: &str) -> Result<Stages, String> {
-        let known = self.cache.path(&format!("stages/{key}.json"));
-        let stored = fs::read(&known).ok();
-        if let Some(stages) = stored.and_then(|b| serde_json::from_slice(&b).ok()) {
-            return Ok(stages);
-        }
-        let measured = || -> Result<Stages, LabError> {
-            // A short path: names of sockets have at most 107 bytes.
-            let tmp = std::env::temp_dir();
-            let folder = tempfile::Builder::new().prefix("firstlight-").tempdir();
-            let folder = folder.map_err(io_error(&tmp, "cannot hold a temporary folder"))?;
-            let out_file = folder.path().join("out");
-            qemu::make_out_file(&out_file, OUT_BYTES)?;
-            let arguments = self.arguments(spec, &out_file)?;
-            let start = |socket: &Path| self.qemu.start_recording(&arguments, socket);
-            let entries = self.kernel(spec.kernel)?.entries;
-            let stages = stages::measure(entries, self.base.cpu_shift, folder.path(), &start)?;
-            let text =
-                serde_json::to_vec(&stages).map_err(|e| LabError::Bug { why: e.to_string() })?;
-            self.cache.write(&known, &text)?;
-            Ok(stages)
-        };
-        measured().map_err(|e| format!("firmware and decompression are not told apart: {e}"))
+        self.stages.get(&self.stages_key(&measured), |folder| {
+            let out_file = folder.join("out");
+            emulator::make_out_file(&out_file, OUT_BYTES)?;
+            let machine = self.power_on(&measured, &out_file)?;
+            let route = Route {
+                processor: &X86_64,
+                waypoints: self.kernel(measured.kernel)?.entries.clone(),
+                console: None,
+            };
+            let start = |socket: &Path| self.qemu.start_recording(&machine, socket);
+            stages::measure(&route, self.base.cpu_shift, folder, &start)
+        })
     }
 
     /// What the stages depend on: all but the contents of initramfs and root,
     /// which nobody reads so early.
     fn stages_key(&self, spec: &BootSpec) -> String {
         let root = self.root.as_ref().map_or(0, |r| r.bytes);
-        let text = format!("{}root_bytes = {root}\n", self.early_inputs(spec));
-        hash_bytes(text.as_bytes())
+        let inputs = self.early_inputs(spec);
+        hash_bytes(format!("waypoints\n{inputs}root_bytes = {root}\n").as_bytes())
     }
 
     fn early_inputs(&self, spec: &BootSpec) -> String {
@@ -236,7 +198,7 @@ impl Pc {
         let mut text = String::new();
         for (key, value) in [
             ("qemu", self.qemu.version().to_owned()),
-            ("machine", qemu::MACHINE.to_owned()),
+            ("machine", MACHINE.to_owned()),
             ("memory_mb", self.base.memory_mb.to_string()),
             ("cpu_shift", self.base.cpu_shift.to_string()),
             ("kernel_form", form.as_str().to_owned()),
@@ -257,11 +219,11 @@ impl Machine for Pc {
         self.description.clone()
     }
 
-    fn inputs(&self, spec: &BootSpec) -> String {
+    fn inputs(&self, plan: &Plan) -> String {
         let root = self.root.as_ref().map_or("none", |r| &r.sha256);
         format!(
             "{}initramfs = {}\nroot = {root}\nlimit_virtual_s = {:?}\n",
-            self.early_inputs(spec),
+            self.early_inputs(&plan.spec),
             self.initramfs.sha256,
             self.base.limit_virtual_s
         )
@@ -274,16 +236,16 @@ impl Machine for Pc {
         seen: &mut dyn FnMut(u64, &str),
     ) -> Result<Boot, LabError> {
         let out_file = work.join("out");
-        qemu::make_out_file(&out_file, OUT_BYTES)?;
-        let arguments = self.arguments(&plan.spec, &out_file)?;
-        let limits = qemu::Limits {
+        emulator::make_out_file(&out_file, OUT_BYTES)?;
+        let machine = self.power_on(&plan.spec, &out_file)?;
+        let limits = Limits {
             wall_s: self.base.limit_wall_s,
             virtual_s: self.base.limit_virtual_s,
         };
-        let mut boot = self.qemu.boot(&arguments, limits, work, seen)?;
+        let mut boot = self.qemu.boot(&machine, &out_file, limits, work, seen)?;
         if boot.payload.is_some() {
             match self.stages(&plan.spec) {
-                Ok(stages) => boot.stages = Some(stages),
+                Ok(stages) => boot.marks = marks(&stages),
                 Err(why) => boot.notes.push(why),
             }
         }
@@ -291,15 +253,24 @@ impl Machine for Pc {
     }
 }
 
+fn marks(stages: &Stages) -> Vec<HostMark> {
+    let mut marks = vec![HostMark::begins(mark::POWER_ON, 0, Phase::Firmware)];
+    if let [unpacking, _] = stages.passed_ns[..] {
+        let (name, phase) = (mark::DECOMPRESSION_START, Phase::Decompression);
+        marks.push(HostMark::begins(name, unpacking, phase));
+    }
+    if let Some(kernel) = stages.passed_ns.last() {
+        marks.push(HostMark::begins(mark::KERNEL_ENTRY, *kernel, Phase::Kernel));
+    }
+    marks
+}
+
 fn describe(qemu: &Qemu, base: &Base, profile: &Profile) -> String {
-    let shift = base.cpu_shift;
-    let speed = match shift {
-        0 => "1 GIPS".to_owned(),
-        _ => format!("{} MIPS", 1000.0 / f64::from(1u32 << shift.min(31))),
-    };
     format!(
-        "pc, 1 vCPU at {speed} (QEMU {} TCG, icount shift={shift}), {} MiB, storage {}",
+        "pc, 1 vCPU at {} (QEMU {} TCG, icount shift={}), {} MiB, storage {}",
+        emulator::speed(base.cpu_shift),
         qemu.version(),
+        base.cpu_shift,
         base.memory_mb,
         profile.name
     )
@@ -314,55 +285,11 @@ fn agent_config(
     AgentConfig {
         machine: machine.to_owned(),
         out_size: OUT_BYTES,
-        root: root.map(|root| agent::config::Root {
-            size: root.bytes,
-            fstype: "ext4".into(),
-            options: "rw".into(),
-            init: "/sbin/init".into(),
-        }),
+        root: root.map(|root| initramfs::root(root.bytes)),
         first_light: base.first_light.clone(),
         counter_hz: COUNTER_HZ,
         storage: profile.storage.clone(),
     }
-}
-
-/// The modules that the agent and the root need.
-fn wanted_modules(base: &Base, profile: &Profile) -> Vec<&'static str> {
-    let mut wanted = vec!["nfit", "nd_pmem"];
-    if profile.storage.model != Model::None {
-        wanted.push("nbd");
-    }
-    if base.root != Root::None {
-        // ext4 checks its metadata with crc32c, which depmod does not know.
-        wanted.extend(["crc32c_generic", "ext4"]);
-    }
-    wanted
-}
-
-fn initramfs(agent: &[u8], config: &str, modules: &[PathBuf]) -> Result<Vec<u8>, LabError> {
-    let mut archive = Archive::default();
-    let plain = |path: &str| path.trim_start_matches('/').to_owned();
-    archive.folder("dev");
-    // The kernel opens it for init before anything is mounted.
-    archive.device("dev/console", 5, 1);
-    archive.file("init", 0o755, agent);
-    archive.folder("firstlight");
-    archive.file(&plain(PATH), 0o644, config.as_bytes());
-    archive.folder(&plain(MODULES));
-    for (i, path) in modules.iter().enumerate() {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if !name.ends_with(".ko") {
-            return Err(LabError::Kernel {
-                path: path.clone(),
-                why: "the module is compressed, and nothing in the initramfs can unpack it; \
-                      name a tree of uncompressed modules as `modules`"
-                    .into(),
-            });
-        }
-        let name = format!("{}/{:02}-{name}", plain(MODULES), i + 10);
-        archive.file(&name, 0o644, &read(path)?);
-    }
-    Ok(archive.finish())
 }
 
 /// The kernel proper, unpacked into the cache.
@@ -377,44 +304,99 @@ fn unpack(bz: &BzImage, path: &Path, image: &[u8], cache: &Cache) -> Result<Kern
         }
     };
     Ok(KernelFile {
-        entries: Entries {
-            decompressor: None,
-            kernel: bzimage::pvh_entry(path, &elf)?,
-        },
-        file: HashedFile {
-            bytes: elf.len() as u64,
-            sha256: hash_bytes(&elf),
-            path: file,
-        },
+        entries: vec![bzimage::pvh_entry(path, &elf)?],
+        file: HashedFile::of(file, &elf),
     })
 }
 
 fn root_file(path: PathBuf, cache: &Cache) -> Result<HashedFile, LabError> {
-    let meta = fs::metadata(&path).map_err(io_error(&path, "cannot be read"))?;
-    let bytes = meta.len();
+    let root = HashedFile::large(path, cache)?;
     let unfit = |why: &'static str| {
         let wrong = std::io::Error::new(std::io::ErrorKind::InvalidInput, why);
-        io_error(&path, "cannot be a root")(wrong)
+        io_error(&root.path, "cannot be a root")(wrong)
     };
-    if bytes == 0 || !bytes.is_multiple_of(PIECE_BYTES) {
+    if root.bytes == 0 || !root.bytes.is_multiple_of(PIECE_BYTES) {
         return Err(unfit(
             "its size must be a multiple of 2 MiB; `truncate -s %2M FILE` makes it so",
         ));
     }
-    if bytes == OUT_BYTES {
+    if root.bytes == OUT_BYTES {
         return Err(unfit(
             "it has the size of the payload's memory, 64 MiB, and the agent finds memory by size; \
              make it larger",
         ));
     }
-    let sha256 = hex(&cache.hash_of(&path)?);
-    Ok(HashedFile {
-        path,
-        bytes,
-        sha256,
-    })
+    Ok(root)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, LabError> {
-    fs::read(path).map_err(io_error(path, "cannot be read"))
+/// The files of a boot.
+struct Files<'a> {
+    /// The kernel, image or ELF.
+    kernel: &'a Path,
+    initramfs: &'a Path,
+    /// The root's image and its size in bytes: read, never written.
+    root: Option<(&'a Path, u64)>,
+    /// The file that takes the payload, and its size in bytes.
+    out: (&'a Path, u64),
+}
+
+/// The command line of QEMU.
+fn words(memory_mb: u32, cmdline: &str, files: &Files<'_>) -> Words {
+    let mut words = Words::of(MACHINE);
+    let memories = [files.root.map(|r| r.1), Some(files.out.1)];
+    let persistent: u64 = memories.iter().flatten().sum();
+    let all = (u64::from(memory_mb) << 20).saturating_add(persistent);
+    // Room for the persistent memory, in whole GiB, and not less than 4.
+    let room = all.div_ceil(1 << 30).max(3) + 1;
+    words.pair("-m", format!("{memory_mb},slots=2,maxmem={room}G"));
+    words.pair("-kernel", files.kernel);
+    words.pair("-initrd", files.initramfs);
+    words.pair("-append", cmdline);
+    if let Some((path, bytes)) = files.root {
+        // Not shared: what the guest writes is the trial's own.
+        words.memory("root", false, path, bytes, "nvdimm");
+    }
+    let (path, bytes) = files.out;
+    words.memory("out", true, path, bytes, "nvdimm");
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Files, words};
+    use std::path::Path;
+
+    fn line(root_bytes: Option<u64>) -> String {
+        let files = Files {
+            kernel: Path::new("k"),
+            initramfs: Path::new("i"),
+            root: root_bytes.map(|bytes| (Path::new("odd,name"), bytes)),
+            out: (Path::new("o"), 64 << 20),
+        };
+        let words = words(1024, "console=ttyS0 a=\"b c\"", &files).finish();
+        let words: Vec<_> = words.iter().map(|w| w.to_string_lossy()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn the_command_line_is_that_of_an_exact_machine() {
+        let line = line(Some(420 << 20));
+        for part in [
+            "-accel tcg -M q35,nvdimm=on,hpet=off -smp 1 ",
+            "-rtc base=2026-01-01,clock=vm",
+            "-m 1024,slots=2,maxmem=4G",
+            "-append console=ttyS0 a=\"b c\" ",
+            "id=root,share=off,readonly=off,mem-path=odd,,name,size=440401920",
+            "id=out,share=on,mem-path=o,size=67108864 -device nvdimm,memdev=out",
+        ] {
+            assert!(line.contains(part), "{part} in {line}");
+        }
+    }
+
+    #[test]
+    fn memory_has_room_for_the_root() {
+        assert!(line(Some(8 << 30)).contains("maxmem=11G"));
+        let line = line(None);
+        assert!(line.contains("maxmem=4G") && !line.contains("id=root"));
+    }
 }

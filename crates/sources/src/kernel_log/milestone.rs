@@ -302,7 +302,8 @@ impl Milestones {
     }
 
     /// What the agent writes into the kernel log:
-    /// `firstlight: clocks counter=TICKS hz=HZ monotonic_ns=N boottime_ns=N` and
+    /// `firstlight: clocks counter=TICKS hz=HZ monotonic_ns=N boottime_ns=N`, the
+    /// first two only where the machine has a counter of known speed, and
     /// `firstlight: mark NAME`.
     fn firstlight(&mut self, recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
         let Some(words) = text.strip_prefix(b"firstlight: ") else {
@@ -353,14 +354,18 @@ fn entering_level(recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
 /// Relates the clocks that a line names, but for its own stamp and the counter:
 /// these two are handed back. `None` if the line is not whole.
 fn relate_clocks(recorder: &mut Recorder, at: At, readings: &[u8]) -> Option<Option<Reading>> {
-    let value = |key: &[u8]| {
+    let words = |key: &[u8]| {
         let mut words = readings.split(|b| *b == b' ');
-        match number(words.find_map(|w| w.strip_prefix(key)?.strip_prefix(b"="))?) {
-            Some((value, [])) => Some(value),
-            _ => None,
-        }
+        words.find_map(|w| w.strip_prefix(key)?.strip_prefix(b"="))
     };
-    let (ticks, hz) = (value(b"counter")?, value(b"hz")?);
+    let value = |key: &[u8]| match number(words(key)?) {
+        Some((value, [])) => Some(value),
+        _ => None,
+    };
+    let (ticks, hz) = match (words(b"counter"), words(b"hz")) {
+        (None, None) => (0, 0),
+        _ => (value(b"counter")?, value(b"hz")?),
+    };
     let monotonic_ns = i64::try_from(value(b"monotonic_ns")?).ok()?;
     let monotonic = recorder.clock("monotonic", ClockKind::Monotonic, 1);
     let monotonic = (monotonic, monotonic_ns);

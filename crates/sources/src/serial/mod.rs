@@ -5,9 +5,21 @@
 //!
 //! This program's own form begins with the line `# firstlight-serial 1`. Each
 //! other line is `FIRST LAST text`: the arrival of the line's first and of its
-//! last character, in seconds with nine digits, from any zero.
+//! last character, in seconds with nine digits, from any zero. Between them,
+//! lines that begin with `# ` say what was done and seen:
+//!
+//! | line | meaning |
+//! |---|---|
+//! | `# line 115200 baud, 10 bits a byte` | the serial line |
+//! | `# power-on BEGAN ENDED` | a command switched power on, and ran from the one to the other |
+//! | `# reset AT` | times count from here, because a pattern fitted |
+//! | `# mark AT NAME` | so did another one |
+//! | `# end AT` | so did the one that ends the boot |
+//! | `# lost COUNT WHAT` | the serial driver lost or damaged characters |
+//! | `# latency N ms` | so long the adapter may keep characters back |
 
 mod notes;
+mod own;
 mod relation;
 mod stages;
 mod stamp;
@@ -19,7 +31,8 @@ use crate::kernel_log::{Outcome, Reader as KernelReader};
 use crate::text::{self, Line};
 use crate::{Input, Sniff, Source};
 use notes as note;
-use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, SourceId, mark};
+use own::{Begin, Said};
+use record::{ClockId, ClockKind, Nanos, NoteKind, Origin, Phase, Recorder, SourceId, mark};
 use relation::Relation;
 use stamp::{Form, Step, Unroller};
 use std::borrow::Cow;
@@ -104,28 +117,42 @@ fn sniff(head: &[u8], stages: &Stages) -> Sniff {
 fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
     let source = recorder.source(input.name, Serial.name());
     let form = Form::of(input.bytes.get(..crate::SNIFF_BYTES).unwrap_or(input.bytes));
-    let boot = boot(input.bytes, form, stages);
+    let begin = match form {
+        Some(Form::Own) => Begin::of(input.bytes),
+        _ => Begin::default(),
+    };
+    let boot = boot(input.bytes, form, begin, stages);
     let mut reader = Reader {
         source,
         form,
+        begin,
         stages,
         seen: vec![false; stages.len()],
         clock: None,
         last: None,
+        quiet_since: None,
         time: Unroller::default(),
         kernel: KernelReader::new(source),
         bootstage: BootstageReader::new(source),
         relation: Relation::default(),
     };
     for (number, line) in text::lines(input.bytes).enumerate() {
-        if boot.contains(&number) {
+        if form == Some(Form::Own) && line.bytes.starts_with(b"#") {
+            reader.said(line, number < boot.end, recorder);
+        } else if boot.contains(&number) {
             reader.line(line, recorder);
         } else {
-            reader.outside(line, recorder);
+            reader.outside(line, number < boot.start, recorder);
         }
     }
     reader.finish(recorder);
 }
+
+/// A console ends its lines with CR LF, of which logs keep one or the other.
+const LINE_END: usize = 2;
+
+/// A power command that runs longer leaves zero in doubt by more than a stamp.
+const UNCERTAIN_NS: i64 = 10_000_000;
 
 /// How much of a line is searched for what begins a stage.
 const LONGEST_BANNER: usize = 4_096;
@@ -134,16 +161,30 @@ const LONGEST_BANNER: usize = 4_096;
 ///
 /// A line of firmware or a loader after a kernel's lines begins another boot. A
 /// capture often begins with the end of the boot before, so the first one that
-/// begins within the log is taken.
-fn boot(bytes: &[u8], form: Option<Form>, stages: &Stages) -> std::ops::Range<usize> {
+/// begins within the log is taken; or the last one that the log says was begun.
+fn boot(bytes: &[u8], form: Option<Form>, begin: Begin, stages: &Stages) -> std::ops::Range<usize> {
     let mut start = 0;
     let (mut begun, mut kernel) = (false, false);
+    let mut told = begin.power.is_none() && begin.reset.is_none();
     for (number, line) in text::lines(bytes).enumerate() {
+        let offset = line.offset;
         let line = plain_blanks(line.bytes);
-        let text = match form.and_then(|f| f.split(&line)) {
-            Some((_, text)) => text,
-            None => &line,
+        let (first, text) = match form.and_then(|f| f.split(&line)) {
+            Some((stamp, text)) => (Some(stamp.first), text),
+            None => (None, &*line),
         };
+        if !told {
+            told = match begin.power {
+                Some(power) => first.is_some_and(|first| first >= power),
+                None => begin.reset.is_some_and(|r| r.0 == offset),
+            };
+            if !told {
+                // Where nothing comes after it, nothing is the boot's.
+                start = number.saturating_add(1);
+                continue;
+            }
+            begun = begin.power.is_none();
+        }
         if has_kernel_stamp(text) {
             kernel = true;
             continue;
@@ -170,12 +211,15 @@ fn boot(bytes: &[u8], form: Option<Form>, stages: &Stages) -> std::ops::Range<us
 struct Reader<'a> {
     source: SourceId,
     form: Option<Form>,
+    begin: Begin,
     stages: &'a Stages,
     /// The stages that were found.
     seen: Vec<bool>,
     clock: Option<ClockId>,
     /// The last stamped line.
     last: Option<(ClockId, i64)>,
+    /// When the last character arrived.
+    quiet_since: Option<i64>,
     time: Unroller,
     kernel: KernelReader,
     bootstage: BootstageReader,
@@ -198,22 +242,107 @@ impl Reader<'_> {
     }
 
     /// A line of another boot. Its stamp still counts for where zero is.
-    fn outside(&mut self, line: Line<'_>, recorder: &mut Recorder) {
+    fn outside(&mut self, line: Line<'_>, before: bool, recorder: &mut Recorder) {
         let bytes = plain_blanks(line.bytes);
         if let Some((form, (stamp, _))) = self.form.and_then(|f| Some((f, f.split(&bytes)?))) {
             self.time.next(form, &stamp);
         }
-        recorder.skipped(self.origin(line.offset), &note::OTHER_BOOT);
+        let told = self.begin != Begin::default();
+        let kind = if before && told {
+            &note::BEFORE_BOOT
+        } else {
+            &note::OTHER_BOOT
+        };
+        recorder.skipped(self.origin(line.offset), kind);
+    }
+
+    /// What the log says of itself, before the end of the boot's lines or not.
+    fn said(&mut self, line: Line<'_>, in_time: bool, recorder: &mut Recorder) {
+        let origin = self.origin(line.offset);
+        let Some(said) = Said::of(line.bytes) else {
+            let first = line.offset == 0;
+            let kind = if first {
+                &note::NEWER
+            } else {
+                &note::UNKNOWN_WORD
+            };
+            recorder.skipped(origin, kind);
+            return;
+        };
+        let is_last = self.begin.reset.is_some_and(|r| r.0 == line.offset);
+        let clock = self.clock(9, recorder);
+        match said {
+            Said::Header => {
+                recorder.skipped(origin, &note::HEADER);
+                return;
+            }
+            Said::Reset { at } | Said::Mark { at, .. } | Said::End { at }
+                if !in_time || !self.begin.is_before(at) =>
+            {
+                let kind = if in_time {
+                    &note::BEFORE_BOOT
+                } else {
+                    &note::OTHER_BOOT
+                };
+                recorder.skipped(origin, kind);
+                return;
+            }
+            Said::PowerOn { began, .. } if self.begin.power != Some(began) => {
+                recorder.skipped(origin, &note::BEFORE_BOOT);
+                return;
+            }
+            Said::Line { baud, bits } => {
+                recorder.fact("serial.baud", &baud.to_string(), origin);
+                recorder.fact("serial.bits_per_byte", &bits.to_string(), origin);
+            }
+            Said::PowerOn { began, ended } => self.power_on(began, ended, origin, recorder),
+            // What the user's pattern fits is the zero that was asked for.
+            Said::Reset { at } if is_last => {
+                recorder.mark(clock, mark::POWER_ON, at, None, origin);
+            }
+            Said::Reset { at } => recorder.mark(clock, "base-time-reset", at, None, origin),
+            Said::Mark { at, name } => recorder.mark(clock, &name, at, None, origin),
+            Said::End { at } => recorder.mark(clock, mark::FIRST_LIGHT, at, None, origin),
+            Said::Lost { count, what } => {
+                let lost = matches!(&*what, "overrun" | "buffer");
+                let kind = if lost {
+                    &note::CHARACTERS_LOST
+                } else {
+                    &note::CHARACTERS_DAMAGED
+                };
+                recorder.note_many(origin, kind, count, || format!("first by {what}"));
+            }
+            Said::Latency { ms } => {
+                recorder.note(origin, &note::ADAPTER_LATENCY, || format!("{ms} ms"));
+            }
+        }
+        recorder.took(self.source);
+    }
+
+    /// Power came on while a command ran.
+    fn power_on(&mut self, began: i64, ended: i64, origin: Origin, recorder: &mut Recorder) {
+        let clock = self.clock(9, recorder);
+        if self.begin.reset.is_some() {
+            recorder.mark(clock, "power-command", ended, None, origin);
+            return;
+        }
+        recorder.mark(clock, mark::POWER_ON, ended, Some(Phase::Firmware), origin);
+        let took = Nanos(ended.saturating_sub(began));
+        if took.get() > UNCERTAIN_NS {
+            recorder.note(origin, &note::POWER_UNCERTAIN, || {
+                format!("the command ran for {took}")
+            });
+        }
+        // Lines stand behind what was said before they ended.
+        if let Some((_, last)) = self.last.filter(|(_, at)| (began..ended).contains(at)) {
+            recorder.note(origin, &note::OUTPUT_BEFORE_POWER, || {
+                format!("by up to {}", Nanos(ended.saturating_sub(last)))
+            });
+        }
     }
 
     fn line(&mut self, line: Line<'_>, recorder: &mut Recorder) {
         let origin = self.origin(line.offset);
-        if line.offset == 0 && self.form == Some(Form::Own) {
-            let known = line.bytes == stamp::OWN_HEADER;
-            let kind = if known { &note::HEADER } else { &note::NEWER };
-            recorder.skipped(origin, kind);
-            return;
-        }
         let bytes = plain_blanks(line.bytes);
         let Some((form, (stamp, text))) = self.form.and_then(|f| Some((f, f.split(&bytes)?)))
         else {
@@ -229,9 +358,12 @@ impl Reader<'_> {
         }
         let clock = self.clock(stamp.digits, recorder);
         let (at, step) = self.time.next(form, &stamp);
+        let silence = at.saturating_sub(self.quiet_since.unwrap_or(i64::MIN));
         self.last = Some((clock, at));
         step_notes(step, clock, origin, recorder);
         let took = stamp.last.map(|last| last.saturating_sub(stamp.first));
+        let ended = took.map(|took| at.saturating_add(took));
+        self.quiet_since = Some(ended.unwrap_or(at));
         if took.is_some_and(|took| took < 0) {
             recorder.note(origin, &note::LAST_BEFORE_FIRST, String::new);
         }
@@ -246,15 +378,28 @@ impl Reader<'_> {
             Cow::Owned(_) => 0,
         };
         let offset = line.offset.saturating_add(within as u64);
+        let bytes = text.len().saturating_add(LINE_END);
         match self.kernel.line(recorder, text, offset, Some((clock, at))) {
             Outcome::Kernel { printk_ns } => {
-                if let Some(printk) = printk_ns {
-                    self.relation.add(at, printk, origin);
+                // Behind other output, the line's first character was not the kernel's.
+                let whole = has_kernel_stamp(text);
+                let began = if whole { Some(at) } else { ended };
+                if !whole && printk_ns.is_some() {
+                    self.stage(&screen(text), clock, at, None, origin, recorder);
                 }
+                let mut stamped = None;
+                if let (Some(host), Some(printk)) = (began, printk_ns) {
+                    self.relation.add(host, printk, silence, origin);
+                    let kernel = recorder.clock("printk", ClockKind::Printk, 1_000);
+                    stamped = Some((kernel, printk));
+                }
+                let arrived = (began.unwrap_or(at), ended);
+                recorder.arrival(clock, arrived, stamped, bytes, origin);
                 recorder.took(self.source);
             }
             Outcome::Noted(kind) => recorder.skipped(origin, kind),
             Outcome::Other => {
+                recorder.arrival(clock, (at, ended), None, bytes, origin);
                 let text = screen(text);
                 self.stage(&text, clock, at, took, origin, recorder);
                 let host = Some((clock, at));
@@ -385,9 +530,10 @@ fn plain_blanks(line: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(plain)
 }
 
-/// A line as a terminal shows it when it is done: a backspace or a carriage
-/// return lets later characters overwrite earlier ones.
-fn screen(bytes: &[u8]) -> Cow<'_, str> {
+/// A line as a terminal shows it when it is done: without controls, and with
+/// what a backspace or a carriage return lets later characters overwrite.
+#[must_use]
+pub fn screen(bytes: &[u8]) -> Cow<'_, str> {
     if memchr::memchr2(8, b'\r', bytes).is_none() {
         return match text::without_controls(bytes) {
             Cow::Borrowed(plain) => text::lossy(plain),

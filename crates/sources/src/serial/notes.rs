@@ -61,6 +61,54 @@ pub(super) const OTHER_BOOT: NoteKind = kind(
      the log so that it holds the boot you mean",
 );
 
+pub(super) const BEFORE_BOOT: NoteKind = kind(
+    "before_the_boot",
+    Severity::Info,
+    "these lines came before power was switched on, or before the line that times count from",
+);
+
+pub(super) const UNKNOWN_WORD: NoteKind = kind(
+    "unknown_word",
+    Severity::Doubt,
+    "the log says something about itself that this program does not know; use a later version of \
+     this program",
+);
+
+pub(super) const POWER_UNCERTAIN: NoteKind = kind(
+    "power_on_uncertain",
+    Severity::Info,
+    "power came on at some time while the power command ran, and its end is taken for it; use a \
+     command that returns at once",
+);
+
+pub(super) const OUTPUT_BEFORE_POWER: NoteKind = kind(
+    "output_before_power_on",
+    Severity::Doubt,
+    "the board wrote while the power command still ran, so power came on earlier than is said, or \
+     these lines are of the boot before; use a command that returns when power is on",
+);
+
+pub(super) const CHARACTERS_LOST: NoteKind = kind(
+    "characters_lost",
+    Severity::DataLoss,
+    "the host was too slow for the serial line, and its driver dropped characters; use a lower \
+     rate, flow control, or a host with less to do",
+);
+
+pub(super) const CHARACTERS_DAMAGED: NoteKind = kind(
+    "characters_damaged",
+    Severity::Doubt,
+    "the serial driver saw characters that cannot be right; the rate or the parity may not be the \
+     board's, or the board's power was switched meanwhile",
+);
+
+pub(super) const ADAPTER_LATENCY: NoteKind = kind(
+    "adapter_latency",
+    Severity::Doubt,
+    "the USB adapter keeps characters back for up to this long, so stamps may be late by that; \
+     write 1 into its latency_timer in /sys/class/tty/*/device",
+);
+
 pub(super) const BASE_TIME_RESET: NoteKind = kind(
     "base_time_reset",
     Severity::Info,
@@ -93,6 +141,14 @@ pub(super) const FEW_KERNEL_STAMPS: NoteKind = kind(
     Severity::Info,
     "fewer than three lines carry the kernel's stamp beside the host's, so how the two clocks \
      relate is known only roughly; boot without `quiet`",
+);
+
+pub(super) const CLOCKS_PART: NoteKind = kind(
+    "clocks_part",
+    Severity::Doubt,
+    "later lines say that the host's clock and the kernel's have parted: the kernel's lost time \
+     (interrupts off for long, ticks missed), or one of them was set or runs unevenly; times \
+     between are moved evenly from the one line to the other",
 );
 
 pub(super) const LOADER_CLOCK_JOINED: NoteKind = kind(

@@ -1,7 +1,7 @@
 //! How the host's clock relates to the kernel's.
 
-use super::notes::{FEW_KERNEL_STAMPS, LOADER_CLOCK_JOINED};
-use record::{ClockId, ClockKind, Origin, Recorder};
+use super::notes::{CLOCKS_PART, FEW_KERNEL_STAMPS, LOADER_CLOCK_JOINED};
+use record::{ClockId, ClockKind, Nanos, Origin, Recorder};
 
 /// A line that crosses a serial line at 9600 baud, 80 characters of 10 bits,
 /// takes 83 ms; without a spread of many lines, a delay can be of that order.
@@ -11,18 +11,37 @@ const UNKNOWN_DELAY_NS: u64 = 100_000_000;
 /// Bird's figures with his early-times patch for printk, 2026).
 const BEFORE_KERNEL_CLOCK_NS: u64 = 1_700_000_000;
 
+/// A line that comes after the console was silent for this long did not wait
+/// for another one.
+const SILENCE_NS: i64 = 20_000_000;
+
+/// Two clocks that part by less are said to agree: an operating system's jitter.
+const JITTER_NS: i64 = 20_000_000;
+
+/// How many lines must say that the clocks have parted.
+const WITNESSES: usize = 5;
+
+/// A line with both clocks' stamps: host, kernel, place.
+type Pair = (i64, i64, Origin);
+
 /// Lines with both clocks' stamps.
 #[derive(Debug, Default)]
 pub(super) struct Relation {
     /// The host's stamp minus the kernel's, of each line.
     differences: Vec<i64>,
-    /// The line with the least difference: host, kernel, place.
-    closest: Option<(i64, i64, Origin)>,
+    /// The line with the least difference.
+    closest: Option<Pair>,
+    /// Lines that came after a silence.
+    fresh: Vec<Pair>,
 }
 
 impl Relation {
-    /// A line that the kernel stamped, and the host when it arrived.
-    pub(super) fn add(&mut self, host: i64, kernel: i64, origin: Origin) {
+    /// A line that the kernel stamped, and the host when it arrived; how long
+    /// the console had been silent before.
+    pub(super) fn add(&mut self, host: i64, kernel: i64, silence: i64, origin: Origin) {
+        if silence >= SILENCE_NS {
+            self.fresh.push((host, kernel, origin));
+        }
         let difference = host.saturating_sub(kernel);
         let least = self.closest.map(|(h, k, _)| h.saturating_sub(k));
         if least.is_none_or(|least| difference < least) {
@@ -58,6 +77,7 @@ impl Relation {
             return;
         };
         let least = host.saturating_sub(kernel);
+        let from = kernel;
         let middle = self.differences.len() / 2;
         let error = if self.differences.len() < 3 {
             recorder.note(origin, &FEW_KERNEL_STAMPS, String::new);
@@ -67,6 +87,40 @@ impl Relation {
             median.saturating_sub(least).unsigned_abs()
         };
         let printk = recorder.clock("printk", ClockKind::Printk, 1_000);
+        let parted = self.parted((host, kernel, origin));
+        let by = parted.map_or(0, |p| difference(p).saturating_sub(least));
+        let error = error.max(by.unsigned_abs());
         recorder.relate((serial, host), (printk, kernel), error, Some(origin));
+        if let Some((host, kernel, origin)) = parted {
+            recorder.note(origin, &CLOCKS_PART, || {
+                let since = Nanos(kernel.saturating_sub(from));
+                format!("by {} in {since} of the kernel's clock", Nanos(by))
+            });
+            recorder.relate((serial, host), (printk, kernel), error, Some(origin));
+        }
     }
+
+    /// Where the clocks have parted after `closest`, if they have.
+    ///
+    /// A line that comes after a silence waits for nothing, so its difference is
+    /// what the clocks say. If all of them from one on differ by more than
+    /// jitter, one clock was set or lost time, or they run unevenly.
+    fn parted(&self, closest: Pair) -> Option<Pair> {
+        let after = self.fresh.partition_point(|p| p.1 <= closest.1);
+        let fresh = self.fresh.get(after..)?;
+        let agree = |p: &&Pair| {
+            let by = difference(**p).saturating_sub(difference(closest));
+            by <= JITTER_NS
+        };
+        let last_agreed = fresh.iter().rposition(|p| agree(&p));
+        let parted = fresh.get(last_agreed.map_or(0, |at| at + 1)..)?;
+        if parted.len() < WITNESSES {
+            return None;
+        }
+        parted.iter().copied().min_by_key(|p| difference(*p))
+    }
+}
+
+fn difference((host, kernel, _): Pair) -> i64 {
+    host.saturating_sub(kernel)
 }

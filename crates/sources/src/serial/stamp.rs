@@ -1,10 +1,8 @@
 //! The stamps that hosts put before the lines of a serial console.
 
+use super::own;
 use crate::calendar;
 use crate::text;
-
-/// The first line of a log in this program's own form.
-pub(super) const OWN_HEADER: &[u8] = b"# firstlight-serial 1";
 
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -15,7 +13,8 @@ pub(super) enum Form {
     /// line's first and of its last character.
     Own,
     /// grabserial `-t`: `[12.345678 0.001234] text`, the time since the base
-    /// time, and since the line before.
+    /// time, and since the line before. This program prints a third number, the
+    /// arrival of the line's last character.
     Elapsed,
     /// grabserial `-T`, tio and others: `[21:08:35.123456] text`, the time of
     /// day; with a date before it or not, and a difference behind it or not.
@@ -41,7 +40,7 @@ pub(super) struct Stamp {
 impl Form {
     /// The form that most of the first lines have, if any.
     pub(super) fn of(head: &[u8]) -> Option<Self> {
-        if head.starts_with(OWN_HEADER) {
+        if head.starts_with(own::HEADER) {
             return Some(Self::Own);
         }
         let lines = || text::lines(head).take(500);
@@ -78,11 +77,18 @@ fn own(line: &[u8]) -> Option<(Stamp, &[u8])> {
 }
 
 fn elapsed(line: &[u8]) -> Option<(Stamp, &[u8])> {
-    let (first, digits, rest) = text::seconds(line.strip_prefix(b"[")?)?;
-    let (delta, rest) = signed(rest.strip_prefix(b" ")?)?;
+    let (first, digits, rest) = signed(text::without_indent(line.strip_prefix(b"[")?))?;
+    let (delta, _, rest) = signed(text::without_indent(rest.strip_prefix(b" ")?))?;
+    let (last, rest) = match rest.strip_prefix(b" ") {
+        Some(rest) => {
+            let (last, _, rest) = signed(text::without_indent(rest))?;
+            (Some(last), rest)
+        }
+        None => (None, rest),
+    };
     let stamp = Stamp {
         first,
-        last: None,
+        last,
         delta: Some(delta),
         digits,
     };
@@ -127,7 +133,7 @@ fn time_of_day(line: &[u8]) -> Option<(Stamp, &[u8])> {
         .checked_mul(60 * SECOND_NS)?
         .checked_add(of_minute)?;
     let rest = match rest.strip_prefix(b" ").and_then(signed) {
-        Some((_delta, rest)) => rest,
+        Some((_delta, _, rest)) => rest,
         None => rest,
     };
     let stamp = Stamp {
@@ -151,13 +157,14 @@ fn date(bytes: &[u8]) -> Option<(i64, &[u8])> {
     Some((calendar::days(year, month, day)?, rest))
 }
 
-fn signed(bytes: &[u8]) -> Option<(i64, &[u8])> {
+/// As [`text::seconds`], with a sign or none.
+fn signed(bytes: &[u8]) -> Option<(i64, u8, &[u8])> {
     let (sign, bytes) = match bytes {
         [b'-', rest @ ..] => (-1, rest),
         _ => (1, bytes),
     };
-    let (ns, _, rest) = text::seconds(bytes)?;
-    Some((ns * sign, rest))
+    let (ns, digits, rest) = text::seconds(bytes)?;
+    Some((ns * sign, digits, rest))
 }
 
 /// What follows the blank that ends a stamp. The blank of an empty line is
@@ -227,6 +234,11 @@ impl Unroller {
                 let fits = |a: i64, b: i64| a.saturating_sub(b).saturating_abs() <= ROUNDING_NS;
                 if fits(went, delta) {
                     if went < 0 { Step::Back } else { Step::On }
+                } else if stamp.last.is_some() {
+                    // This program's difference holds over a reset.
+                    let at = last.saturating_add(self.base).saturating_add(delta);
+                    self.base = at.saturating_sub(stamp.first);
+                    Step::Reset(at)
                 } else if fits(stamp.first, delta) {
                     self.base = self.base.saturating_add(last);
                     Step::Reset(self.base)
@@ -260,6 +272,12 @@ mod tests {
             ),
             (Form::Elapsed, "[0.000001 0.000001]", 1_000, ""),
             (Form::Elapsed, "[10.5 -0.2]\u{a0}x", 10_500_000_000, "x"),
+            (
+                Form::Elapsed,
+                "[  -0.500000  0.001234    0.000009] x",
+                -500_000_000,
+                "x",
+            ),
             (Form::TimeOfDay, "[00:00:01.500000] x", 1_500_000_000, "x"),
             (
                 Form::TimeOfDay,
@@ -322,6 +340,24 @@ mod tests {
             next(4_000_000, 10_000),
             (18_500_000, Step::ResetUnseen(14_500_000))
         );
+    }
+
+    #[test]
+    fn this_programs_differences_hold_over_a_reset() {
+        let mut time = Unroller::default();
+        let mut next = |first: i64, delta: i64| {
+            let stamp = Stamp {
+                first,
+                last: Some(first),
+                delta: Some(delta),
+                digits: 6,
+            };
+            time.next(Form::Elapsed, &stamp)
+        };
+        assert_eq!(next(5_000_000, 5_000_000), (5_000_000, Step::On));
+        // The line itself is the new zero.
+        assert_eq!(next(0, 700_000), (5_700_000, Step::Reset(5_700_000)));
+        assert_eq!(next(200_000, 200_000), (5_900_000, Step::On));
     }
 
     #[test]

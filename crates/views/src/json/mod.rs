@@ -3,6 +3,7 @@
 //! nanoseconds on the record's clock, in keys that end in `_ns`.
 
 mod blame;
+mod console;
 mod deferrals;
 mod diff;
 mod doctor;
@@ -11,6 +12,7 @@ mod path;
 mod show;
 
 pub use blame::{Blame, BlameRow, blame};
+pub use console::{ShowConsole, ShowDelay, ShowFlush, ShowLateLine, ShowRate, ShowWritten};
 pub use deferrals::{Deferrals, DeferredDevice, deferrals};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};

@@ -1,6 +1,7 @@
 //! `firstlight.show/1`.
 
 use super::Place;
+use super::console::ShowConsole;
 use analysis::Boot;
 use serde::Serialize;
 
@@ -29,6 +30,8 @@ pub struct Show {
     pub milestones: Vec<ShowMilestone>,
     /// Counts and sums.
     pub summary: ShowSummary,
+    /// What the console cost; null if there was none, as far as is known.
+    pub console: Option<ShowConsole>,
     /// Periodic readings.
     pub readings: Vec<ShowReadings>,
     /// What holds for the whole boot.
@@ -247,6 +250,7 @@ pub fn show(boot: &Boot) -> Show {
         last_ns: phases.last.get(),
         milestones: phases.milestones.iter().map(milestone).collect(),
         summary: summary(&boot.summary),
+        console: boot.console.as_ref().map(super::console::console),
         readings: boot.readings.iter().map(readings).collect(),
         facts: boot.facts.iter().map(fact).collect(),
         findings: boot.findings.iter().map(finding).collect(),

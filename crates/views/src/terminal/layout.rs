@@ -1,15 +1,25 @@
-//! Columns, wrapping and colour.
+//! Columns, wrapping and colour: what every screen is made of, those of the
+//! command's own verbs too.
 
 use super::{MIN_WIDTH, Style};
-use anstyle::{AnsiColor, Style as Ansi};
+use anstyle::AnsiColor;
+pub use anstyle::Style as Ansi;
 use record::{Nanos, Phase, Severity};
 
-pub(super) const BOLD: Ansi = Ansi::new().bold();
-pub(super) const DIM: Ansi = Ansi::new().dimmed();
-pub(super) const PLAIN: Ansi = Ansi::new();
-pub(super) const GOOD: Ansi = AnsiColor::Green.on_default().bold();
-pub(super) const BAD: Ansi = AnsiColor::Red.on_default().bold();
-pub(super) const WARN: Ansi = AnsiColor::Yellow.on_default().bold();
+/// Headings.
+pub const BOLD: Ansi = Ansi::new().bold();
+/// What is beside the point.
+pub const DIM: Ansi = Ansi::new().dimmed();
+/// Neither bold nor coloured.
+pub const PLAIN: Ansi = Ansi::new();
+/// As it should be.
+pub const GOOD: Ansi = AnsiColor::Green.on_default().bold();
+/// Wrong.
+pub const BAD: Ansi = AnsiColor::Red.on_default().bold();
+/// Of another kind.
+pub const OTHER: Ansi = AnsiColor::Magenta.on_default().bold();
+/// In doubt.
+pub const WARN: Ansi = AnsiColor::Yellow.on_default().bold();
 
 /// How wide a duration is: `-999.9 ms`. The rare longer one (`-123.456 s`)
 /// moves its line by a column.
@@ -40,20 +50,24 @@ pub(super) fn of_phase(phase: Phase) -> Ansi {
 }
 
 /// A screen that grows line by line.
-pub(super) struct Screen {
+pub struct Screen {
     style: Style,
     text: String,
 }
 
 impl Screen {
-    pub(super) fn new(style: &Style) -> Self {
+    /// An empty one.
+    #[must_use]
+    pub fn new(style: &Style) -> Self {
         Self {
             style: *style,
             text: String::new(),
         }
     }
 
-    pub(super) fn width(&self) -> usize {
+    /// How many columns there are.
+    #[must_use]
+    pub fn width(&self) -> usize {
         self.style.width.max(MIN_WIDTH)
     }
 
@@ -67,7 +81,8 @@ impl Screen {
     }
 
     /// `text` in this style, if there is colour.
-    pub(super) fn paint(&self, ansi: Ansi, text: &str) -> String {
+    #[must_use]
+    pub fn paint(&self, ansi: Ansi, text: &str) -> String {
         if self.style.color && !text.trim().is_empty() && ansi != PLAIN {
             format!("{ansi}{text}{ansi:#}")
         } else {
@@ -76,19 +91,20 @@ impl Screen {
     }
 
     /// A line; spaces at its end are dropped.
-    pub(super) fn line(&mut self, text: &str) {
+    pub fn line(&mut self, text: &str) {
         self.text.push_str(text.trim_end());
         self.text.push('\n');
     }
 
-    pub(super) fn blank(&mut self) {
+    /// An empty line, but not at the top.
+    pub fn blank(&mut self) {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
     }
 
     /// A heading, with what it is about beside it.
-    pub(super) fn heading(&mut self, title: &str, about: &str) {
+    pub fn heading(&mut self, title: &str, about: &str) {
         self.blank();
         let title_width = title.chars().count() + 2;
         let about = fit(about, self.width().saturating_sub(title_width));
@@ -98,7 +114,7 @@ impl Screen {
 
     /// Words wrapped at the screen's width, each line after `indent` columns,
     /// the first after `first` instead.
-    pub(super) fn wrapped(&mut self, first: &str, indent: usize, ansi: Ansi, text: &str) {
+    pub fn wrapped(&mut self, first: &str, indent: usize, ansi: Ansi, text: &str) {
         let room = self.width().saturating_sub(indent).max(20);
         let mut lead = right_pad(first, indent);
         let mut row = String::new();
@@ -119,14 +135,17 @@ impl Screen {
         self.line(&line);
     }
 
-    pub(super) fn finish(self) -> String {
+    /// The text.
+    #[must_use]
+    pub fn finish(self) -> String {
         self.text
     }
 }
 
 /// Control characters replaced: a log must not move the cursor. So are the
 /// characters that turn the direction of text around.
-pub(super) fn clean(text: &str) -> String {
+#[must_use]
+pub fn clean(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let safe = |c: char| {
         if c.is_control() || turns(c) {
@@ -139,7 +158,8 @@ pub(super) fn clean(text: &str) -> String {
 }
 
 /// `text`, cleaned, in at most `width` columns; what is cut ends in an ellipsis.
-pub(super) fn fit(text: &str, width: usize) -> String {
+#[must_use]
+pub fn fit(text: &str, width: usize) -> String {
     let text = clean(text);
     if text.chars().count() <= width {
         return text;
@@ -165,12 +185,14 @@ pub(super) fn fit_end(text: &str, width: usize) -> String {
 }
 
 /// Exactly `width` columns, text to the left.
-pub(super) fn left(text: &str, width: usize) -> String {
+#[must_use]
+pub fn left(text: &str, width: usize) -> String {
     right_pad(&fit(text, width), width)
 }
 
 /// At least `width` columns, text to the right.
-pub(super) fn right(text: &str, width: usize) -> String {
+#[must_use]
+pub fn right(text: &str, width: usize) -> String {
     let pad = width.saturating_sub(text.chars().count());
     format!("{}{text}", " ".repeat(pad))
 }

@@ -6,13 +6,15 @@
 
 mod bar;
 mod blame;
+mod console;
 mod deferrals;
 mod diff;
 mod doctor;
 mod lab;
-mod layout;
+pub mod layout;
 mod path;
 mod readings;
+mod serial;
 mod show;
 
 pub use blame::blame;
@@ -21,6 +23,7 @@ pub use diff::diff;
 pub use doctor::doctor;
 pub use lab::lab;
 pub use path::path;
+pub use serial::serial_line;
 pub use show::show;
 
 /// The narrowest screen that is laid out; a narrower terminal wraps lines.

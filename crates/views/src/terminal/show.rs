@@ -1,6 +1,7 @@
 //! A boot on one screen.
 
 use super::bar::Scale;
+use super::console;
 use super::layout::{
     BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, clean, fit, fit_end, left, of_phase,
     of_severity, right, time,
@@ -25,6 +26,7 @@ pub fn show(boot: &Boot, style: &Style) -> String {
     phases(&mut screen, &boot.phases);
     milestones(&mut screen, &boot.phases);
     longest(&mut screen, boot);
+    console::section(&mut screen, boot);
     readings::readings(&mut screen, &boot.readings);
     findings(&mut screen, &boot.findings);
     ledger(&mut screen, boot);
@@ -240,7 +242,7 @@ fn saving(f: &Finding) -> String {
     }
 }
 
-fn place(p: &Place) -> String {
+pub(super) fn place(p: &Place) -> String {
     // The end of a long path tells more than its beginning.
     format!("{} at byte {}", fit_end(&p.source, 40), p.offset)
 }

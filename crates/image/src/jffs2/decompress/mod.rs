@@ -3,8 +3,8 @@
 mod rtime;
 mod rubin;
 
+use crate::files::Failure;
 use flate2::{Decompress, FlushDecompress};
-use std::fmt;
 
 /// Compressed data of a node with more bytes than this is refused.
 ///
@@ -32,33 +32,6 @@ pub mod kind {
     pub const LZO: u8 = 7;
     /// LZMA, in OpenWrt only.
     pub const LZMA: u8 = 8;
-}
-
-/// Why data cannot be had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// It does not decompress to the length that the node gives.
-    Corrupt,
-    /// The node gives a length of more than [`LARGEST_DATA`].
-    TooLong,
-    /// The compression is not known here.
-    Unsupported(u8),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Corrupt => write!(f, "the data does not decompress to the length it should"),
-            Self::TooLong => write!(
-                f,
-                "one node holds more than {LARGEST_DATA} compressed bytes"
-            ),
-            Self::Unsupported(kind::LZMA) => {
-                write!(f, "compression 8 (lzma, OpenWrt only) is not supported")
-            }
-            Self::Unsupported(kind) => write!(f, "compression {kind} is not known"),
-        }
-    }
 }
 
 /// The name of a type of compression.
@@ -110,7 +83,7 @@ impl Decompressor {
             return data.get(..wanted).ok_or(Failure::Corrupt);
         }
         if length > LARGEST_DATA {
-            return Err(Failure::TooLong);
+            return Err(Failure::TooLong(LARGEST_DATA));
         }
         self.out.clear();
         self.out.resize(wanted, 0);
@@ -124,7 +97,10 @@ impl Decompressor {
                 let length = lzokay::decompress::decompress(data, &mut self.out);
                 length.is_ok_and(|length| length == wanted)
             }
-            other => return Err(Failure::Unsupported(other)),
+            other => {
+                let name = (other == kind::LZMA).then_some("lzma, OpenWrt only");
+                return Err(Failure::Unsupported(other.into(), name));
+            }
         };
         if whole {
             Ok(&self.out)
@@ -162,8 +138,14 @@ mod tests {
         assert_eq!(d.run(kind::NONE, b"abcd", 3), Ok(&b"abc"[..]));
         assert_eq!(d.run(kind::NONE, b"ab", 3), Err(Failure::Corrupt));
         assert_eq!(d.run(kind::ZERO, b"", 3), Ok(&[0, 0, 0][..]));
-        assert_eq!(d.run(kind::LZMA, b"", 3), Err(Failure::Unsupported(8)));
-        assert_eq!(d.run(kind::ZLIB, b"", u32::MAX), Err(Failure::TooLong));
+        assert_eq!(
+            d.run(kind::LZMA, b"", 3),
+            Err(Failure::Unsupported(8, Some("lzma, OpenWrt only")))
+        );
+        assert_eq!(
+            d.run(kind::ZLIB, b"", u32::MAX),
+            Err(Failure::TooLong(LARGEST_DATA))
+        );
     }
 
     #[test]

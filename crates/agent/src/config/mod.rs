@@ -1,0 +1,472 @@
+//! What the agent is told: by the lab in the initramfs, and by anyone on the
+//! kernel's [command line](Words).
+//!
+//! `/firstlight/agent.conf` is text, one `key = value` a line. Its first line is
+//! `firstlight_agent_config = 1`. Empty lines and lines that start with `#` say
+//! nothing. A key that is not known, or is given twice, is an error: a trial
+//! must not run on other figures than the ones that were asked for.
+
+mod first_light;
+mod out;
+mod words;
+
+pub use first_light::{Endpoint, FirstLight};
+pub use out::Out;
+pub use words::{KEYS, Recording, Sampling, Words};
+
+use std::fmt::Write as _;
+use std::num::NonZeroU32;
+
+/// Where the file lies in the initramfs.
+pub const PATH: &str = "/firstlight/agent.conf";
+
+/// Where the modules lie in the initramfs; they are loaded in lexical order.
+pub const MODULES: &str = "/firstlight/modules";
+
+/// The version of the format that this program writes and reads.
+pub const VERSION: u32 = 1;
+
+/// The key of the first line.
+const VERSION_KEY: &str = "firstlight_agent_config";
+
+/// The unit of block device sizes in sysfs, in bytes.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// Everything that the agent needs to know about a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentConfig {
+    /// What the machine is, in words, for the capture's manifest.
+    pub machine: String,
+    /// The size of the persistent memory that takes the payload, in bytes.
+    /// Devices are found by their size, because their numbers are not stable.
+    pub out_size: u64,
+    /// The root filesystem; `None`: the boot ends in the initramfs.
+    pub root: Option<Root>,
+    /// What ends the boot.
+    pub first_light: FirstLight,
+    /// Ticks per second of the processor's counter; 0: not known, and then the
+    /// counter is not captured.
+    pub counter_hz: u64,
+    /// The device that the root appears to lie on.
+    pub storage: Storage,
+}
+
+/// A root filesystem in persistent memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// The size of its persistent memory, in bytes; not the payload's size.
+    pub size: u64,
+    /// The filesystem's type, as `mount -t` takes it.
+    pub fstype: String,
+    /// Mount options, as `mount -o` takes them; may be empty. `ro` and `rw`
+    /// are understood, the rest is for the filesystem.
+    pub options: String,
+    /// The program to start: an absolute path in the root.
+    pub init: String,
+}
+
+/// How long storage takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// No storage server: the root is mounted from persistent memory as it is.
+    None,
+    /// Each request costs a command and its bytes, wherever they lie.
+    Flash,
+    /// As flash, and the head has to move to bytes that are not near.
+    Disk,
+}
+
+/// The figures of a storage profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Storage {
+    /// The cost function.
+    pub model: Model,
+    /// How many requests the device works on at a time. Their commands overlap;
+    /// their bytes share one bus.
+    pub queue_depth: NonZeroU32,
+    /// The fixed cost of a read, in nanoseconds.
+    pub command_ns: u64,
+    /// The fixed cost of a write or a flush, in nanoseconds.
+    pub write_command_ns: u64,
+    /// Bandwidth of reads, in bytes per second; 0: without limit.
+    pub read_bytes_per_s: u64,
+    /// Bandwidth of writes, in bytes per second; 0: without limit.
+    pub write_bytes_per_s: u64,
+    /// Disk: the average wait for the platter to come round, in nanoseconds.
+    pub rotation_ns: u64,
+    /// Disk: the seek to the next track, in nanoseconds.
+    pub seek_min_ns: u64,
+    /// Disk: the seek over the whole device, in nanoseconds.
+    pub seek_max_ns: u64,
+    /// Disk: a request that begins at most this many bytes behind the end of
+    /// the last one costs neither seek nor rotation.
+    pub near_bytes: u64,
+    /// `read_ahead_kb` of the device's queue.
+    pub read_ahead_kb: u32,
+    /// `nr_requests` of the device's queue.
+    pub nr_requests: u32,
+    /// `scheduler` of the device's queue: `none`, `mq-deadline`, ...
+    pub scheduler: String,
+}
+
+impl Default for Storage {
+    /// No model, and the kernel's usual queue.
+    fn default() -> Self {
+        Self {
+            model: Model::None,
+            queue_depth: NonZeroU32::MIN,
+            command_ns: 0,
+            write_command_ns: 0,
+            read_bytes_per_s: 0,
+            write_bytes_per_s: 0,
+            rotation_ns: 0,
+            seek_min_ns: 0,
+            seek_max_ns: 0,
+            near_bytes: 0,
+            read_ahead_kb: 128,
+            nr_requests: 128,
+            scheduler: "none".into(),
+        }
+    }
+}
+
+/// Why a configuration cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The file is of another kind or version.
+    #[error(
+        "line 1 of the agent's configuration must be `{VERSION_KEY} = {VERSION}`, but is `{found}`; \
+         use the agent and the lab of one release"
+    )]
+    Version {
+        /// The first line.
+        found: String,
+    },
+    /// A line is not `key = value`.
+    #[error("line {line} of the agent's configuration must be `key = value`, but is `{found}`")]
+    Shape {
+        /// Counted from 1.
+        line: usize,
+        /// The line.
+        found: String,
+    },
+    /// No such key.
+    #[error("line {line} of the agent's configuration gives `{key}`, which is not a known key")]
+    UnknownKey {
+        /// Counted from 1.
+        line: usize,
+        /// The key.
+        key: String,
+    },
+    /// A key is given again.
+    #[error("line {line} of the agent's configuration gives `{key}` again; give it once")]
+    Twice {
+        /// Counted from 1.
+        line: usize,
+        /// The key.
+        key: String,
+    },
+    /// A key that this configuration needs is not there.
+    #[error("the agent's configuration lacks `{key}`; add a line `{key} = ...`")]
+    Missing {
+        /// The key.
+        key: &'static str,
+    },
+    /// A value is not what its key takes.
+    #[error("line {line} of the agent's configuration: `{key}` takes {expected}, not `{found}`")]
+    Value {
+        /// Counted from 1.
+        line: usize,
+        /// The key.
+        key: String,
+        /// What it takes.
+        expected: &'static str,
+        /// The value.
+        found: String,
+    },
+    /// The payload's and the root's memory could not be told apart.
+    #[error(
+        "`out_size` and `root_size` are both {size}, and the agent finds devices by size; \
+         make one of them larger"
+    )]
+    SameSize {
+        /// The size of both, in bytes.
+        size: u64,
+    },
+    /// A disk's shortest seek is longer than its longest.
+    #[error(
+        "`storage.seek_min_ns` is {min}, more than `storage.seek_max_ns`, {max}; exchange them"
+    )]
+    SeekOrder {
+        /// `storage.seek_min_ns`.
+        min: u64,
+        /// `storage.seek_max_ns`.
+        max: u64,
+    },
+}
+
+impl AgentConfig {
+    /// The text of the file.
+    ///
+    /// # Errors
+    /// If [`Self::parse`] would not take it: a name that holds a line break, a
+    /// relative path of init, a size that is no whole number of sectors, ...
+    pub fn to_text(&self) -> Result<String, ConfigError> {
+        let mut lines = vec![
+            ("machine", self.machine.clone()),
+            ("out_size", self.out_size.to_string()),
+        ];
+        match &self.root {
+            None => lines.push(("root", "none".into())),
+            Some(root) => lines.extend([
+                ("root", "pmem".into()),
+                ("root_size", root.size.to_string()),
+                ("root_fstype", root.fstype.clone()),
+                ("root_options", root.options.clone()),
+                ("init", root.init.clone()),
+            ]),
+        }
+        lines.push(("first_light", self.first_light.to_string()));
+        lines.push(("counter_hz", self.counter_hz.to_string()));
+        lines.extend(self.storage.lines());
+        let mut text = format!("{VERSION_KEY} = {VERSION}\n");
+        for (key, value) in lines {
+            // Writing into a string does not fail.
+            let _ = writeln!(text, "{key} = {value}");
+        }
+        // The text is the only way to the agent, so it has the last word.
+        match Self::parse(&text)? {
+            same if same == *self => Ok(text),
+            _ => Err(ConfigError::Shape {
+                line: 1,
+                found: format!("{self:?}"),
+            }),
+        }
+    }
+
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// One sentence about the first line that is wrong.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let mut lines = Lines::split(text)?;
+        let out_size = lines.need("out_size", "a size in bytes, a multiple of 512", size)?;
+        let root = match lines.need("root", "`none` or `pmem`", root_kind)? {
+            false => None,
+            true => Some(Root {
+                size: lines.need("root_size", "a size in bytes, a multiple of 512", size)?,
+                fstype: lines.need("root_fstype", "a filesystem type", word)?,
+                options: lines.text("root_options")?,
+                init: lines.need("init", "an absolute path", absolute)?,
+            }),
+        };
+        if let Some(Root { size, .. }) = root
+            && size == out_size
+        {
+            return Err(ConfigError::SameSize { size });
+        }
+        let config = Self {
+            machine: lines.text("machine")?,
+            out_size,
+            root,
+            first_light: lines.need("first_light", FirstLight::EXPECTED, FirstLight::parse)?,
+            counter_hz: lines.need("counter_hz", "a whole number", number)?,
+            storage: Storage::read(&mut lines)?,
+        };
+        lines.finish()?;
+        Ok(config)
+    }
+}
+
+impl Storage {
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = vec![(
+            "storage.model",
+            match self.model {
+                Model::None => "none".into(),
+                Model::Flash => "flash".into(),
+                Model::Disk => "disk".into(),
+            },
+        )];
+        for (key, value) in [
+            ("storage.queue_depth", u64::from(self.queue_depth.get())),
+            ("storage.command_ns", self.command_ns),
+            ("storage.write_command_ns", self.write_command_ns),
+            ("storage.read_bytes_per_s", self.read_bytes_per_s),
+            ("storage.write_bytes_per_s", self.write_bytes_per_s),
+            ("storage.rotation_ns", self.rotation_ns),
+            ("storage.seek_min_ns", self.seek_min_ns),
+            ("storage.seek_max_ns", self.seek_max_ns),
+            ("storage.near_bytes", self.near_bytes),
+            ("storage.read_ahead_kb", u64::from(self.read_ahead_kb)),
+            ("storage.nr_requests", u64::from(self.nr_requests)),
+        ] {
+            lines.push((key, value.to_string()));
+        }
+        lines.push(("storage.scheduler", self.scheduler.clone()));
+        lines
+    }
+
+    /// Figures that are not given are those of [`Storage::default`].
+    fn read(lines: &mut Lines<'_>) -> Result<Self, ConfigError> {
+        const NUMBER: &str = "a whole number";
+        let d = Self::default();
+        let model = |v: &str| match v {
+            "none" => Some(Model::None),
+            "flash" => Some(Model::Flash),
+            "disk" => Some(Model::Disk),
+            _ => None,
+        };
+        let mut figure = |key, default| Ok(lines.take(key, NUMBER, number)?.unwrap_or(default));
+        let command_ns = figure("storage.command_ns", d.command_ns)?;
+        let storage = Self {
+            command_ns,
+            write_command_ns: figure("storage.write_command_ns", d.write_command_ns)?,
+            read_bytes_per_s: figure("storage.read_bytes_per_s", d.read_bytes_per_s)?,
+            write_bytes_per_s: figure("storage.write_bytes_per_s", d.write_bytes_per_s)?,
+            rotation_ns: figure("storage.rotation_ns", d.rotation_ns)?,
+            seek_min_ns: figure("storage.seek_min_ns", d.seek_min_ns)?,
+            seek_max_ns: figure("storage.seek_max_ns", d.seek_max_ns)?,
+            near_bytes: figure("storage.near_bytes", d.near_bytes)?,
+            model: lines
+                .take("storage.model", "`none`, `flash` or `disk`", model)?
+                .unwrap_or(d.model),
+            queue_depth: lines
+                .take("storage.queue_depth", "a whole number above 0", |v| {
+                    v.parse().ok()
+                })?
+                .unwrap_or(d.queue_depth),
+            read_ahead_kb: lines
+                .take("storage.read_ahead_kb", NUMBER, |v| v.parse().ok())?
+                .unwrap_or(d.read_ahead_kb),
+            nr_requests: lines
+                .take("storage.nr_requests", NUMBER, |v| v.parse().ok())?
+                .unwrap_or(d.nr_requests),
+            scheduler: lines
+                .take("storage.scheduler", "a scheduler's name", word)?
+                .unwrap_or(d.scheduler),
+        };
+        if storage.seek_min_ns > storage.seek_max_ns {
+            return Err(ConfigError::SeekOrder {
+                min: storage.seek_min_ns,
+                max: storage.seek_max_ns,
+            });
+        }
+        Ok(storage)
+    }
+}
+
+/// The lines of a file that nobody has asked for yet.
+struct Lines<'a>(Vec<(usize, &'a str, &'a str)>);
+
+impl<'a> Lines<'a> {
+    fn split(text: &'a str) -> Result<Self, ConfigError> {
+        let first = text.lines().next().unwrap_or_default();
+        let version = first.split_once('=').map(|(k, v)| (k.trim(), v.trim()));
+        if version != Some((VERSION_KEY, VERSION.to_string().as_str())) {
+            return Err(ConfigError::Version {
+                found: shown(first),
+            });
+        }
+        let mut lines: Vec<(usize, &str, &str)> = Vec::new();
+        for (i, raw) in text.lines().enumerate().skip(1) {
+            let line = i + 1;
+            let raw = raw.trim();
+            if raw.is_empty() || raw.starts_with('#') {
+                continue;
+            }
+            let Some((key, value)) = raw.split_once('=') else {
+                return Err(ConfigError::Shape {
+                    line,
+                    found: shown(raw),
+                });
+            };
+            let (key, value) = (key.trim(), value.trim());
+            if lines.iter().any(|l| l.1 == key) {
+                return Err(ConfigError::Twice {
+                    line,
+                    key: shown(key),
+                });
+            }
+            lines.push((line, key, value));
+        }
+        Ok(Self(lines))
+    }
+
+    fn take<T>(
+        &mut self,
+        key: &'static str,
+        expected: &'static str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, ConfigError> {
+        let Some(i) = self.0.iter().position(|l| l.1 == key) else {
+            return Ok(None);
+        };
+        let (line, _, value) = self.0.remove(i);
+        match parse(value) {
+            Some(value) => Ok(Some(value)),
+            None => Err(ConfigError::Value {
+                line,
+                key: key.into(),
+                expected,
+                found: shown(value),
+            }),
+        }
+    }
+
+    fn need<T>(
+        &mut self,
+        key: &'static str,
+        expected: &'static str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, ConfigError> {
+        self.take(key, expected, parse)?
+            .ok_or(ConfigError::Missing { key })
+    }
+
+    /// A text that may be empty or left out.
+    fn text(&mut self, key: &'static str) -> Result<String, ConfigError> {
+        let text = self.take(key, "a text", |v| Some(v.to_owned()))?;
+        Ok(text.unwrap_or_default())
+    }
+
+    fn finish(self) -> Result<(), ConfigError> {
+        match self.0.first() {
+            None => Ok(()),
+            Some(&(line, key, _)) => Err(ConfigError::UnknownKey {
+                line,
+                key: shown(key),
+            }),
+        }
+    }
+}
+
+/// At most 80 characters of what was found, for a message.
+fn shown(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+fn number(v: &str) -> Option<u64> {
+    v.parse().ok()
+}
+
+fn size(v: &str) -> Option<u64> {
+    number(v).filter(|n| *n > 0 && n.is_multiple_of(SECTOR_BYTES))
+}
+
+fn root_kind(v: &str) -> Option<bool> {
+    match v {
+        "none" => Some(false),
+        "pmem" => Some(true),
+        _ => None,
+    }
+}
+
+fn word(v: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_graphic() && c != '/';
+    (!v.is_empty() && v.chars().all(plain)).then(|| v.to_owned())
+}
+
+fn absolute(v: &str) -> Option<String> {
+    v.starts_with('/').then(|| v.to_owned())
+}

@@ -1,0 +1,110 @@
+//! What takes longer to take, or can be taken only once: the trace rings, the
+//! journal.
+
+use super::{Gathered, Large, run_at_most};
+use crate::capture::note;
+use crate::trace::{Tracefs, write_dat};
+use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// The most of the journal that is taken: the start of the boot comes first.
+const MOST_JOURNAL_BYTES: u64 = 32 << 20;
+
+impl Gathered {
+    /// Adds what firmware and loader left behind, the journal, and the trace
+    /// rings. Large files lie in the folder `beside` until they are written, or
+    /// in memory.
+    pub fn more(&mut self, beside: Option<&Path>) {
+        self.firmware();
+        self.journal();
+        self.trace(beside);
+    }
+
+    fn journal(&mut self) {
+        if !Path::new("/run/systemd/journal").is_dir() {
+            return;
+        }
+        let ask = ["-b", "-o", "short-monotonic", "--no-pager", "-q"];
+        match run_at_most("journalctl", &ask, MOST_JOURNAL_BYTES) {
+            Ok((bytes, whole)) => {
+                // The kernel's own lines in it are read from the kernel's log.
+                self.add("journal", "none", "journal.txt", "monotonic", bytes);
+                if !whole {
+                    let limit = MOST_JOURNAL_BYTES >> 20;
+                    let text = format!("of the journal only the first {limit} MiB were taken");
+                    self.note(note::CUT, text);
+                }
+            }
+            Err(why) => self.missing(
+                "the journal",
+                &format!("journalctl: {why}"),
+                "run as root, or be in the group systemd-journal",
+            ),
+        }
+    }
+
+    /// Adds the trace rings, if they hold anything. What they held is gone from
+    /// them then.
+    pub fn trace(&mut self, beside: Option<&Path>) {
+        const WHAT: &str = "the trace rings";
+        let trace = match Tracefs::find() {
+            Ok(trace) => trace,
+            // A kernel without them.
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound) => return,
+            Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error()) => return,
+            Err(e) => return self.missing(WHAT, &e, "run as root"),
+        };
+        if let Err(e) = self.take(&trace, beside) {
+            let advice = "see whether `trace-cmd extract` works on this machine";
+            self.missing(WHAT, &e, advice);
+        }
+    }
+
+    fn take(&mut self, trace: &Tracefs, beside: Option<&Path>) -> io::Result<()> {
+        if !trace.holds_events()? {
+            return Ok(());
+        }
+        let was_on = trace.is_on()?;
+        trace.switch(false)?;
+        let mut content = nameless(beside)?;
+        let taken = write_dat(trace, &mut content);
+        if was_on {
+            trace.switch(true)?;
+        }
+        let taken = taken?;
+        for why in &taken.missing {
+            self.missing("a part of the trace", why, "its events may be unreadable");
+        }
+        if taken.lost > 0 {
+            let (lost, held) = (taken.lost, taken.events);
+            self.note(
+                note::CUT,
+                format!(
+                    "the trace rings held {held} events and had lost {lost} older ones; record \
+                     fewer events, or boot with a larger firstlight.buffer_kb= or trace_buf_size="
+                ),
+            );
+        }
+        let large = Large {
+            file: "trace.dat".into(),
+            content,
+            length: taken.bytes,
+        };
+        self.add_large("trace", "trace.dat", "", large);
+        Ok(())
+    }
+}
+
+/// A file without a name, which goes when it is closed: in `folder`, or in memory.
+fn nameless(folder: Option<&Path>) -> io::Result<File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let on_disk = folder.and_then(|f| open(f, flags, Mode::RUSR | Mode::WUSR).ok());
+    Ok(match on_disk {
+        Some(file) => file,
+        // Not every file system can do that.
+        None => memfd_create("firstlight", MemfdFlags::CLOEXEC)?,
+    }
+    .into())
+}

@@ -1,0 +1,164 @@
+//! The kernel's trace rings (ftrace): switched on as asked, and taken as they
+//! are.
+//!
+//! Everything goes through the files of tracefs, which the kernel's
+//! `Documentation/trace/ftrace.rst` describes.
+
+mod dat;
+
+pub use dat::{Taken, write_dat};
+
+use crate::config::Recording;
+use crate::sys::read_kernel_file;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Where tracefs lies on most systems, and where on old ones.
+const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// The files of tracefs, or of one of its instances.
+#[derive(Debug)]
+pub struct Tracefs {
+    /// The whole, which alone holds the names of tasks and of printk formats.
+    top: PathBuf,
+    /// Where the rings are: the same, or an instance.
+    rings: PathBuf,
+    /// Whether it was mounted here, and is to be unmounted.
+    mounted: bool,
+}
+
+impl Tracefs {
+    /// Finds it, or mounts it until this goes away.
+    ///
+    /// # Errors
+    /// If the kernel has none, or the caller may not use it.
+    pub fn find() -> io::Result<Self> {
+        let at = |place: &str, mounted| Self {
+            top: place.into(),
+            rings: place.into(),
+            mounted,
+        };
+        for place in PLACES {
+            // An empty folder waits there for the mount. Only root may look in.
+            if Path::new(place).join("trace_clock").try_exists()? {
+                return Ok(at(place, false));
+            }
+        }
+        let [place, _] = PLACES;
+        mount("tracefs", place, "tracefs", MountFlags::empty(), c"")?;
+        Ok(at(place, true))
+    }
+
+    /// The rings of the instance `name`, which must be there.
+    #[must_use]
+    pub fn instance(mut self, name: &str) -> Self {
+        self.rings = self.top.join("instances").join(name);
+        self
+    }
+
+    /// Switches on what is asked for. What cannot be switched on is returned, a
+    /// sentence each; the rest is recorded all the same.
+    #[must_use]
+    pub fn start(&self, recording: &Recording) -> Vec<String> {
+        let mut said = Vec::new();
+        let mut write = |file: &str, value: &str| {
+            if let Err(e) = self.write(file, value) {
+                let path = self.rings.join(file);
+                said.push(format!("{} does not take `{value}`: {e}", path.display()));
+            }
+        };
+        // The clock first: another one empties the rings.
+        if let Some(clock) = &recording.clock {
+            write("trace_clock", clock);
+        }
+        if let Some(kb) = recording.buffer_kb {
+            write("buffer_size_kb", &kb.to_string());
+        }
+        for event in &recording.events {
+            write("set_event", event);
+        }
+        if !recording.events.is_empty() {
+            write("tracing_on", "1");
+        }
+        said
+    }
+
+    /// Whether the rings take new events.
+    ///
+    /// # Errors
+    /// If that cannot be read.
+    pub fn is_on(&self) -> io::Result<bool> {
+        Ok(self.read("tracing_on")?.trim_ascii() != b"0")
+    }
+
+    /// Lets the rings take new events, or keeps them as they are.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn switch(&self, on: bool) -> io::Result<()> {
+        self.write("tracing_on", if on { "1" } else { "0" })
+    }
+
+    /// Whether any ring holds an event.
+    ///
+    /// # Errors
+    /// If the rings' figures cannot be read.
+    pub fn holds_events(&self) -> io::Result<bool> {
+        for cpu in self.cpus()? {
+            let stats = self.read(&format!("per_cpu/cpu{cpu}/stats"))?;
+            if figure(&stats, "entries") > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The numbers of the processors that have a ring.
+    fn cpus(&self) -> io::Result<Vec<u32>> {
+        let names = names(&self.rings.join("per_cpu"))?;
+        let number = |n: &String| n.strip_prefix("cpu")?.parse().ok();
+        let mut cpus: Vec<u32> = names.iter().filter_map(number).collect();
+        cpus.sort_unstable();
+        Ok(cpus)
+    }
+
+    fn read(&self, file: &str) -> io::Result<Vec<u8>> {
+        read_kernel_file(self.rings.join(file))
+    }
+
+    fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        // `set_event` adds when it is appended to, and is emptied otherwise.
+        let mut file = File::options().append(true).open(self.rings.join(file))?;
+        file.write_all(value.as_bytes())
+    }
+}
+
+impl Drop for Tracefs {
+    fn drop(&mut self) {
+        if self.mounted {
+            // In use by somebody else now, it stays.
+            let _ = unmount(&*self.top, UnmountFlags::empty());
+        }
+    }
+}
+
+/// A figure of a ring's `stats`: `entries: 2011`.
+fn figure(stats: &[u8], name: &str) -> u64 {
+    let text = String::from_utf8_lossy(stats);
+    let line = text
+        .lines()
+        .find_map(|l| l.strip_prefix(name)?.strip_prefix(':'));
+    line.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
+}
+
+/// The names in a folder, in order.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        names.extend(entry?.file_name().into_string());
+    }
+    names.sort_unstable();
+    Ok(names)
+}

@@ -1,0 +1,4 @@
+//! `firstlight capture`: from where else than this machine.
+
+pub mod keep;
+pub mod serial;

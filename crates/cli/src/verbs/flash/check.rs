@@ -1,0 +1,322 @@
+//! `firstlight flash check`: a picture of an image, block by block.
+
+use super::args::Check;
+use super::open::{self, Mtd};
+use crate::out::Out;
+use crate::size;
+use anyhow::{Context, Result};
+use image::jffs2::detect::{EraseSize, Evidence};
+use image::jffs2::{CheckOptions, Class, Oob, Report, What, check};
+use record::Nanos;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use views::terminal::Style;
+use views::terminal::layout::{Ansi, BAD, BOLD, DIM, GOOD, OTHER, PLAIN, Screen, WARN, right};
+use views::thousands;
+
+/// How many problems the screen holds; JSON has them all.
+const PROBLEMS: usize = 20;
+/// Characters of the picture in a line, as `nand_check` has it.
+const COLUMNS: usize = 80;
+
+pub fn run(args: &Check, out: &mut Out) -> Result<()> {
+    let shown = args.image.display().to_string();
+    let file = open::image(&args.image)?;
+    let mtd = Mtd::of(&args.image, &file)?;
+    let layout = args.layout.options(mtd.as_ref());
+    let mut options = CheckOptions {
+        erase_size: layout.erase_size,
+        endian: layout.endian,
+        spare: layout.spare,
+        bad_blocks: mtd.map(|m| m.bad_blocks).unwrap_or_default(),
+        device_blocks: None,
+        profile: args.storage,
+    };
+    let mut report = check(&file, &options).with_context(|| shown.clone())?;
+    if let Some(chip) = args.chip_size {
+        // How many blocks that is, is known only now, unless it was given.
+        options.device_blocks = Some(chip / u64::from(report.erase_size));
+        report = check(&file, &options).with_context(|| shown.clone())?;
+    }
+    let text = if out.json {
+        views::json::text(&Json::of(&shown, &report))
+    } else {
+        screen(&shown, &report, &out.style)
+    };
+    out.text(&text)
+}
+
+/// `firstlight.flash.check/1`.
+#[derive(Serialize)]
+struct Json<'a> {
+    schema: &'static str,
+    image: &'a str,
+    erase_size: u32,
+    erase_size_found: Option<JsonFound>,
+    endian: Option<String>,
+    oob: Option<JsonOob>,
+    blocks: u64,
+    map: &'a str,
+    classes: BTreeMap<&'static str, u64>,
+    bytes: JsonBytes,
+    obsolete_per_mille: u64,
+    problems: Vec<JsonProblem>,
+    mount_estimate_ns: JsonMount,
+    mount_now_ns: u64,
+    storage: JsonStorage,
+}
+
+#[derive(Serialize)]
+struct JsonFound {
+    bytes: u32,
+    evidence: &'static str,
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct JsonOob {
+    page: u32,
+    spare: u32,
+}
+
+#[derive(Serialize)]
+struct JsonBytes {
+    nodes: u64,
+    obsolete: u64,
+    damaged: u64,
+    garbage: u64,
+    summaries: u64,
+    foreign: u64,
+}
+
+#[derive(Serialize)]
+struct JsonProblem {
+    block: Option<u64>,
+    blocks: u64,
+    kind: &'static str,
+    what: String,
+    advice: &'static str,
+}
+
+#[derive(Serialize)]
+struct JsonMount {
+    scan: u64,
+    summary: u64,
+}
+
+#[derive(Serialize)]
+struct JsonStorage {
+    name: &'static str,
+    error_percent: u32,
+    source: &'static str,
+}
+
+impl<'a> Json<'a> {
+    fn of(image: &'a str, report: &'a Report) -> Self {
+        let found = |found: EraseSize| {
+            let (evidence, count) = match found.evidence {
+                Evidence::Summaries(n) => ("summaries", n),
+                Evidence::Cleanmarkers(n) => ("cleanmarkers", n),
+                Evidence::Boundaries(n) => ("boundaries", n),
+            };
+            JsonFound {
+                bytes: found.bytes,
+                evidence,
+                count,
+            }
+        };
+        let bytes = report.bytes;
+        Self {
+            schema: "firstlight.flash.check/1",
+            image,
+            erase_size: report.erase_size,
+            erase_size_found: report.erase_size_found.map(found),
+            endian: report.endian.map(|e| e.to_string()),
+            oob: report
+                .oob
+                .map(|Oob { page, spare }| JsonOob { page, spare }),
+            blocks: report.blocks,
+            map: &report.map,
+            classes: Class::ALL
+                .iter()
+                .map(|c| (c.name(), report.count(*c)))
+                .collect(),
+            bytes: JsonBytes {
+                nodes: bytes.nodes,
+                obsolete: bytes.obsolete,
+                damaged: bytes.damaged,
+                garbage: bytes.garbage,
+                summaries: bytes.summaries,
+                foreign: bytes.foreign,
+            },
+            obsolete_per_mille: report.obsolete_per_mille(),
+            problems: report
+                .problems
+                .iter()
+                .map(|p| JsonProblem {
+                    block: p.block,
+                    blocks: p.blocks,
+                    kind: p.what.name(),
+                    what: p.what.to_string(),
+                    advice: p.what.advice(),
+                })
+                .collect(),
+            mount_estimate_ns: JsonMount {
+                scan: report.mount.scan_ns,
+                summary: report.mount.summary_ns,
+            },
+            mount_now_ns: report.mount.now_ns,
+            storage: JsonStorage {
+                name: report.mount.profile.name,
+                error_percent: report.mount.profile.error_percent,
+                source: report.mount.profile.source,
+            },
+        }
+    }
+}
+
+fn screen(image: &str, report: &Report, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let order = report.endian.map(|e| format!("JFFS2, {e}-endian, "));
+    let spare = report.oob.map(|Oob { page, spare }| {
+        format!(", in pages of {page} bytes with {spare} spare bytes after each")
+    });
+    let about = format!(
+        "{}{} erase blocks of {}{}",
+        order.unwrap_or_default(),
+        thousands(report.blocks),
+        size::show(report.erase_size.into()),
+        spare.unwrap_or_default()
+    );
+    screen.heading(image, &about);
+    screen.blank();
+    picture(&mut screen, report);
+    classes(&mut screen, report);
+    problems(&mut screen, report);
+    mount(&mut screen, report);
+    screen.finish()
+}
+
+/// One character per erase block.
+fn picture(screen: &mut Screen, report: &Report) {
+    let letters = report.map.as_bytes();
+    let mut paints: Vec<Ansi> = letters.iter().map(|l| of_letter(*l)).collect();
+    for problem in &report.problems {
+        let ansi = match problem.what {
+            What::BrokenSummary(_) | What::UnreadableSummary => BAD,
+            What::Foreign(_) => OTHER,
+            _ => continue,
+        };
+        let first = problem.block.and_then(|b| usize::try_from(b).ok());
+        let count = usize::try_from(problem.blocks).unwrap_or(usize::MAX);
+        let painted = paints.iter_mut().skip(first.unwrap_or(usize::MAX));
+        painted.take(count).for_each(|p| *p = ansi);
+    }
+    let rows = letters.chunks(COLUMNS).zip(paints.chunks(COLUMNS));
+    for (letters, paints) in rows {
+        let mut row = String::new();
+        let mut rest = letters;
+        for alike in paints.chunk_by(|a, b| a == b) {
+            let (now, later) = rest.split_at(alike.len().min(rest.len()));
+            let ansi = alike.first().copied().unwrap_or(PLAIN);
+            row.push_str(&screen.paint(ansi, &String::from_utf8_lossy(now)));
+            rest = later;
+        }
+        screen.line(&row);
+    }
+}
+
+fn of_letter(letter: u8) -> Ansi {
+    match letter {
+        b'S' | b's' => GOOD,
+        b'=' | b'-' => WARN,
+        b'B' => BAD,
+        _ => DIM,
+    }
+}
+
+/// What the characters stand for, with counts.
+fn classes(screen: &mut Screen, report: &Report) {
+    screen.heading("Blocks", "");
+    for class in Class::ALL {
+        let count = report.count(class);
+        if count == 0 {
+            continue;
+        }
+        let (letter, ansi, words) = match class {
+            Class::Bad => ("B", BAD, "bad"),
+            Class::Erased => (".", DIM, "erased"),
+            Class::ErasedCleanmarker => (".", DIM, "erased, with a clean marker"),
+            Class::Partial => ("-", WARN, "less than half used, without a summary"),
+            Class::PartialSummary => ("s", GOOD, "less than half used, with a summary"),
+            Class::Full => ("=", WARN, "at least half used, without a summary"),
+            Class::FullSummary => ("S", GOOD, "at least half used, with a summary"),
+            Class::BrokenSummary => ("-=", BAD, "with a summary that the kernel will not use"),
+            Class::Foreign => ("-=", OTHER, "not JFFS2"),
+        };
+        let letter = screen.paint(ansi, &right(letter, 4));
+        let count = right(&thousands(count), 9);
+        screen.line(&format!("{letter}  {count}  {words}"));
+    }
+    let bytes = report.bytes;
+    let rows = [
+        (bytes.nodes, "in nodes"),
+        (bytes.summaries, "in summaries"),
+        (bytes.obsolete, "in obsolete nodes"),
+        (bytes.damaged, "in damaged nodes"),
+        (bytes.garbage, "in no node"),
+        (bytes.foreign, "not JFFS2"),
+    ];
+    screen.heading("Bytes", "");
+    for (count, what) in rows.into_iter().filter(|(count, _)| *count > 0) {
+        screen.line(&format!("      {}  {what}", right(&size::show(count), 9)));
+    }
+}
+
+fn problems(screen: &mut Screen, report: &Report) {
+    if report.problems.is_empty() {
+        return;
+    }
+    let all = report.problems.len();
+    let about = match all {
+        0..=PROBLEMS => String::new(),
+        _ => format!("the first {PROBLEMS} of {all}; --json has them all"),
+    };
+    screen.heading("Problems", &about);
+    for problem in report.problems.iter().take(PROBLEMS) {
+        let place = match (problem.block, problem.blocks) {
+            (None, _) => "  image".to_owned(),
+            (Some(block), 1) => format!("  block {block}"),
+            (Some(block), n) => format!("  blocks {block}-{}", block.saturating_add(n - 1)),
+        };
+        let ansi = match problem.what {
+            What::NoSummary { .. } | What::NoCleanmarker { .. } | What::EraseSizeAssumed => WARN,
+            What::Foreign(_) => OTHER,
+            _ => BAD,
+        };
+        screen.wrapped(&place, 20, ansi, &problem.what.to_string());
+        screen.wrapped("", 20, PLAIN, problem.what.advice());
+    }
+}
+
+fn mount(screen: &mut Screen, report: &Report) {
+    let mount = &report.mount;
+    let profile = mount.profile;
+    let about = format!(
+        "estimated for {}, {} % either way",
+        profile.name, profile.error_percent
+    );
+    screen.heading("Mount time", &about);
+    let rows = [
+        (mount.now_ns, "as the image is", BOLD),
+        (mount.scan_ns, "without any summary", PLAIN),
+        (mount.summary_ns, "with a summary in each full block", PLAIN),
+    ];
+    for (ns, what, ansi) in rows {
+        let time = Nanos(i64::try_from(ns).unwrap_or(i64::MAX)).to_string();
+        let line = format!("      {}  {}", right(&time, 9), what);
+        let line = screen.paint(ansi, line.trim_end());
+        screen.line(&line);
+    }
+    screen.wrapped("", 6, DIM, profile.source);
+}

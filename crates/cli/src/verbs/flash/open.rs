@@ -1,0 +1,118 @@
+//! Opening an image or a chip.
+
+use super::args::Layout;
+use agent::sys::is_bad_block;
+use anyhow::{Context, Result, bail};
+use image::jffs2::{Filesystem, OpenOptions, Spare};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+/// Opens a file or a device that can be read at any place.
+pub fn image(path: &Path) -> Result<File> {
+    let shown = path.display();
+    let kind = std::fs::metadata(path)
+        .with_context(|| format!("{shown}: cannot be opened"))?
+        .file_type();
+    if kind.is_dir() {
+        bail!("{shown}: is a folder; expected an image or a device");
+    }
+    if kind.is_fifo() || kind.is_socket() {
+        bail!("{shown}: is a pipe, which can be read only once; expected a file or a device");
+    }
+    let file = File::open(path).with_context(|| format!("{shown}: cannot be opened"))?;
+    if kind.is_file() && file.metadata().is_ok_and(|m| m.len() == 0) {
+        bail!("{shown}: is empty; expected an image");
+    }
+    Ok(file)
+}
+
+/// What the kernel knows of an MTD device.
+pub struct Mtd {
+    /// Size of an erase block, bytes.
+    pub erase_size: u32,
+    /// How many erase blocks there are.
+    pub blocks: u64,
+    /// The smallest write, bytes; a page on NAND.
+    pub write_size: u32,
+    /// The smallest write of a header, bytes.
+    pub subpage_size: u32,
+    /// Numbers of the blocks that are marked as bad.
+    pub bad_blocks: BTreeSet<u64>,
+}
+
+impl Mtd {
+    /// Asks the kernel about `/dev/mtdN`; `None` if that is not what `path` is.
+    pub fn of(path: &Path, file: &File) -> Result<Option<Self>> {
+        let shown = path.display();
+        let is_device = file
+            .metadata()
+            .is_ok_and(|m| m.file_type().is_char_device());
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let name = real.file_name().unwrap_or_default().to_string_lossy();
+        let number = name.trim_end_matches("ro").strip_prefix("mtd");
+        let Some(number) = number.and_then(|n| n.parse::<u32>().ok()) else {
+            return Ok(None);
+        };
+        if !is_device {
+            return Ok(None);
+        }
+        let property = |name: &str| -> Result<u64> {
+            let path = format!("/sys/class/mtd/mtd{number}/{name}");
+            let text = std::fs::read_to_string(&path)
+                .with_context(|| format!("{shown}: {path} cannot be read"))?;
+            let value = text.trim().parse();
+            value.with_context(|| format!("{shown}: {path} is `{}`, no number", text.trim()))
+        };
+        let erase_size = property("erasesize")?;
+        let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+        let mut mtd = Self {
+            erase_size: small(erase_size),
+            blocks: property("size")?.checked_div(erase_size).unwrap_or(0),
+            write_size: small(property("writesize")?),
+            subpage_size: small(property("subpagesize")?),
+            bad_blocks: BTreeSet::new(),
+        };
+        for number in 0..mtd.blocks {
+            let offset = i64::try_from(number * erase_size).unwrap_or(i64::MAX);
+            if is_bad_block(file, offset)
+                .with_context(|| format!("{shown}: the state of block {number} is not known"))?
+            {
+                mtd.bad_blocks.insert(number);
+            }
+        }
+        Ok(Some(mtd))
+    }
+}
+
+impl Layout {
+    /// How to read what `path` is: what is given, and what the kernel says of a
+    /// device.
+    pub fn options(&self, mtd: Option<&Mtd>) -> OpenOptions {
+        OpenOptions {
+            erase_size: self.erase_size.or(mtd.map(|m| m.erase_size)),
+            endian: self.order.endian(),
+            spare: match (self.oob, mtd) {
+                (Some(given), _) => given,
+                // The kernel hands out the data without its spare bytes.
+                (None, Some(_)) => Spare::None,
+                (None, None) => Spare::Detect,
+            },
+        }
+    }
+
+    /// Opens the filesystem in `path` and lets `with` look at it.
+    pub fn filesystem<T>(
+        &self,
+        path: &Path,
+        with: impl FnOnce(&Filesystem) -> Result<T>,
+    ) -> Result<T> {
+        let file = image(path)?;
+        let mtd = Mtd::of(path, &file)?;
+        let shown = || path.display().to_string();
+        let filesystem =
+            Filesystem::open(&file, &self.options(mtd.as_ref())).with_context(shown)?;
+        with(&filesystem).with_context(shown)
+    }
+}

@@ -1,0 +1,235 @@
+//! UBIFS: in a volume, or alone in a file of `mkfs.ubifs`.
+
+use crate::out::Out;
+use crate::size;
+use anyhow::{Context, Result};
+use image::ReadAt;
+use image::ubi::cost::Profile;
+use image::ubifs::superblock::flag;
+use image::ubifs::{Report, compression, inspect, master};
+use record::Nanos;
+use serde::Serialize;
+use std::fs::File;
+use views::terminal::layout::{BAD, DIM, GOOD, PLAIN, Screen, WARN};
+use views::thousands;
+
+/// Shows a file that holds UBIFS without UBI around it.
+pub fn run(image: &str, file: &File, profile: &Profile, out: &mut Out) -> Result<()> {
+    let report = inspect(file, None, profile).with_context(|| image.to_owned())?;
+    let text = if out.json {
+        views::json::text(&Bare {
+            schema: "firstlight.flash.ubifs/1",
+            image,
+            ubifs: Json::of(&report),
+        })
+    } else {
+        let mut screen = Screen::new(&out.style);
+        let about = format!("UBIFS without UBI, {} bytes", thousands(file.length()?));
+        screen.heading(image, &about);
+        section(&mut screen, &report, 2);
+        screen.finish()
+    };
+    out.text(&text)
+}
+
+#[derive(Serialize)]
+struct Bare<'a> {
+    schema: &'static str,
+    image: &'a str,
+    ubifs: Json,
+}
+
+/// UBIFS in `--json`.
+#[derive(Serialize)]
+pub struct Json {
+    mounts: bool,
+    refusal: Option<String>,
+    needs_recovery: bool,
+    needs_replay: bool,
+    needs_fixup: bool,
+    superblock: Superblock,
+    master: Master,
+    journal: Journal,
+    mount_read_bytes: u64,
+    mount_ns: u64,
+    fixed_lebs: u32,
+}
+
+#[derive(Serialize)]
+struct Superblock {
+    version: u32,
+    min_io: u32,
+    leb_size: u32,
+    leb_count: u32,
+    most_lebs: u32,
+    log_lebs: u32,
+    lpt_lebs: u32,
+    orphan_lebs: u32,
+    main_lebs: u32,
+    most_journal_bytes: u64,
+    fanout: u32,
+    compression: &'static str,
+    uuid: String,
+    flags: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Master {
+    state: &'static str,
+    from_leb: Option<u32>,
+    dirty: Option<bool>,
+    commit: Option<u64>,
+    highest_inode: Option<u64>,
+    index_bytes: Option<u64>,
+    free_bytes: Option<u64>,
+    dirty_bytes: Option<u64>,
+    used_bytes: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Journal {
+    log_lebs: u32,
+    buds: usize,
+    nodes: u64,
+    bytes: u64,
+    broken: Option<String>,
+}
+
+/// The names of the flags that are set.
+fn flags(flags: u32) -> Vec<&'static str> {
+    let names = [
+        (flag::BIG_LPT, "big_lpt"),
+        (flag::SPACE_FIXUP, "space_fixup"),
+        (flag::DOUBLE_HASH, "double_hash"),
+        (flag::ENCRYPTION, "encryption"),
+        (flag::AUTHENTICATION, "authentication"),
+    ];
+    let set = names.into_iter().filter(|(bit, _)| flags & bit != 0);
+    set.map(|(_, name)| name).collect()
+}
+
+impl Json {
+    pub fn of(report: &Report) -> Self {
+        let sb = &report.superblock;
+        let node = report.master.master();
+        Self {
+            mounts: report.refusal.is_none(),
+            refusal: report.refusal.map(|r| r.to_string()),
+            needs_recovery: report.needs_recovery,
+            needs_replay: report.needs_replay(),
+            needs_fixup: report.needs_fixup,
+            superblock: Superblock {
+                version: sb.version,
+                min_io: sb.min_io,
+                leb_size: sb.leb_size,
+                leb_count: sb.leb_count,
+                most_lebs: sb.most_lebs,
+                log_lebs: sb.log_lebs,
+                lpt_lebs: sb.lpt_lebs,
+                orphan_lebs: sb.orphan_lebs,
+                main_lebs: sb.leb_count.saturating_sub(sb.main_first()),
+                most_journal_bytes: sb.most_bud_bytes,
+                fanout: sb.fanout,
+                compression: compression(sb.compression),
+                uuid: uuid(sb.uuid),
+                flags: flags(sb.flags),
+            },
+            master: Master {
+                state: report.master.name(),
+                from_leb: match report.master {
+                    master::State::Recovered(_, leb) => Some(leb),
+                    _ => None,
+                },
+                dirty: node.map(|m| m.is_dirty()),
+                commit: node.map(|m| m.commit),
+                highest_inode: node.map(|m| m.highest_inode),
+                index_bytes: node.map(|m| m.index_size),
+                free_bytes: node.map(|m| m.space.0),
+                dirty_bytes: node.map(|m| m.space.1),
+                used_bytes: node.map(|m| m.space.2),
+            },
+            journal: Journal {
+                log_lebs: report.journal.log_lebs,
+                buds: report.journal.buds.len(),
+                nodes: report.journal.nodes,
+                bytes: report.journal.bytes,
+                broken: report.journal.broken.map(|b| b.to_string()),
+            },
+            mount_read_bytes: report.mount.reads.bytes,
+            mount_ns: report.mount.read_ns,
+            fixed_lebs: report.mount.fixed_lebs,
+        }
+    }
+}
+
+fn uuid(bytes: [u8; 16]) -> String {
+    let mut text = String::new();
+    for (i, byte) in bytes.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
+
+/// The state of a filesystem, on lines that begin at `indent`.
+pub fn section(screen: &mut Screen, report: &Report, indent: usize) {
+    let sb = &report.superblock;
+    let names = flags(sb.flags).join(", ");
+    let text = format!(
+        "UBIFS version {}, {} of {} logical blocks of {}, new files by {}{}",
+        sb.version,
+        thousands(sb.leb_count.into()),
+        thousands(sb.most_lebs.into()),
+        size::show(sb.leb_size.into()),
+        compression(sb.compression),
+        if names.is_empty() {
+            String::new()
+        } else {
+            format!("; {names}")
+        }
+    );
+    screen.wrapped("", indent, PLAIN, &text);
+    if let Some(why) = &report.refusal {
+        let text = format!("The kernel does not mount it: {why}.");
+        screen.wrapped("", indent, BAD, &text);
+        return;
+    }
+    match (report.needs_recovery, report.needs_replay()) {
+        (false, false) => screen.wrapped("", indent, GOOD, "clean: nothing to replay"),
+        (recovery, _) => {
+            let journal = &report.journal;
+            let what = if recovery {
+                "not unmounted: the kernel looks for damage, and replays"
+            } else {
+                "unmounted, but the journal is replayed:"
+            };
+            let text = format!(
+                "{what} {} nodes, {}, in {} logical blocks",
+                thousands(journal.nodes),
+                size::show(journal.bytes),
+                journal.buds.len()
+            );
+            screen.wrapped("", indent, WARN, &text);
+        }
+    }
+    if let master::State::Recovered(_, leb) = report.master {
+        let text = format!("one master node is damaged: the kernel takes that of block {leb}");
+        screen.wrapped("", indent, WARN, &text);
+    }
+    if report.needs_fixup {
+        let text = format!(
+            "the first mount for writing rewrites free space (mkfs.ubifs -F): {} logical blocks \
+             are erased and written again",
+            report.mount.fixed_lebs
+        );
+        screen.wrapped("", indent, WARN, &text);
+    }
+    let time = Nanos(i64::try_from(report.mount.read_ns).unwrap_or(i64::MAX));
+    let text = format!(
+        "a mount reads {}: {time}",
+        size::show(report.mount.reads.bytes)
+    );
+    screen.wrapped("", indent, DIM, &text);
+}

@@ -1,0 +1,120 @@
+//! `firstlight image repack`: an initramfs, packed in another way.
+
+use super::args::Repack;
+use crate::out::Out;
+use crate::verbs::flash::open;
+use crate::{beside, progress, size};
+use anyhow::{Context, Result, bail};
+use image::boot::compression::LIMIT;
+use image::boot::initramfs::{self, Repacked, Segment};
+use image::boot::{Compression, Part};
+use serde::Serialize;
+use std::io::{BufWriter, Write};
+use views::terminal::Style;
+use views::terminal::layout::{PLAIN, Screen};
+use views::thousands;
+
+pub fn run(args: &Repack, out: &mut Out) -> Result<()> {
+    let shown = args.image.display().to_string();
+    let file = open::image(&args.image)?;
+    let part = Part::whole(&file).with_context(|| shown.clone())?;
+    progress::say(format!("packing {shown}"));
+    let done = beside::write(&args.out, |file| {
+        let mut output = BufWriter::with_capacity(1 << 20, &mut *file);
+        let done = initramfs::repack(&part, args.compression, LIMIT, &mut output)
+            .with_context(|| shown.clone())?;
+        output
+            .flush()
+            .with_context(|| format!("{}: cannot be written", args.out.display()))?;
+        drop(output);
+        // What was written is read, before it takes the place of anything.
+        let written = Part::whole(&*file)?;
+        let same = initramfs::fingerprint(&written, LIMIT)
+            .is_ok_and(|after| initramfs::fingerprint(&part, LIMIT).is_ok_and(|b| b == after));
+        if !same {
+            bail!("{shown}: what was written does not hold the same entries; it was thrown away");
+        }
+        let after = initramfs::read(&written, LIMIT)?;
+        Ok((done, after.segments))
+    })?;
+    progress::clear();
+    let (done, after) = done;
+    let text = if out.json {
+        json(args, &done, &after)
+    } else {
+        screen(args, &done, &out.style)
+    };
+    out.text(&text)
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    schema: &'static str,
+    image: &'a str,
+    out: &'a str,
+    compression: &'static str,
+    bytes_before: u64,
+    bytes_after: u64,
+    entries: u64,
+    kept_segments: usize,
+    segments_before: Vec<JsonSegment>,
+    segments_after: Vec<JsonSegment>,
+}
+
+#[derive(Serialize)]
+struct JsonSegment {
+    offset: u64,
+    size: u64,
+    compression: &'static str,
+    unpacked: u64,
+    entries: u64,
+}
+
+fn json(args: &Repack, done: &Repacked, after: &[Segment]) -> String {
+    let segment = |s: &Segment| JsonSegment {
+        offset: s.offset,
+        size: s.size,
+        compression: s.compression.name(),
+        unpacked: s.unpacked,
+        entries: s.count(),
+    };
+    views::json::text(&Json {
+        schema: "firstlight.image.repack/1",
+        image: &args.image.to_string_lossy(),
+        out: &args.out.to_string_lossy(),
+        compression: args.compression.name(),
+        bytes_before: done.before.end,
+        bytes_after: done.bytes,
+        entries: done.before.count(),
+        kept_segments: done.kept,
+        segments_before: done.before.segments.iter().map(segment).collect(),
+        segments_after: after.iter().map(segment).collect(),
+    })
+}
+
+fn screen(args: &Repack, done: &Repacked, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let how = match args.compression {
+        Compression::None => "not packed".to_owned(),
+        other => format!("packed with {other}"),
+    };
+    let entries = match done.before.count() {
+        1 => "1 entry".to_owned(),
+        n => format!("{} entries", thousands(n)),
+    };
+    screen.heading(
+        &args.out.display().to_string(),
+        &format!(
+            "{how}: {}, where before it was {}",
+            size::show(done.bytes),
+            size::show(done.before.end)
+        ),
+    );
+    let text = format!("{entries}, the same to the byte, read back");
+    screen.wrapped("", 2, PLAIN, &text);
+    if done.kept > 0 {
+        let text = "The first part is read before anything is unpacked: it stays as it was.";
+        screen.wrapped("", 2, PLAIN, text);
+    }
+    screen.finish()
+}

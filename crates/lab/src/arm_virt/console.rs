@@ -1,0 +1,155 @@
+//! What U-Boot says on the console, and which stage each line begins.
+
+use crate::emulator::stages::Line;
+use crate::machine::HostMark;
+use record::Phase;
+
+/// The stages of U-Boot, by how the line starts that it writes first. Where a
+/// stage's line is written before its work is done, the stage is that work.
+const STAGES: &[(&str, &str)] = &[
+    ("U-Boot ", "U-Boot"),
+    // Memory works. It moves itself there and goes on from there.
+    ("DRAM:", "relocation"),
+    ("Core:", "devices"),
+    ("Flash:", "flash"),
+    ("Loading Environment", "environment"),
+    ("In:", "console"),
+    ("Net:", "network"),
+    ("Hit any key", "boot delay"),
+    ("## Booting kernel", "bootm"),
+    ("## Loading kernel", "bootm"),
+    ("   Verifying Checksum", "checksum"),
+    ("   Verifying Hash", "checksum"),
+    ("## Loading init Ramdisk", "ramdisk"),
+    ("## Flattened Device Tree", "device tree"),
+    ("   Uncompressing Kernel", "kernel copy"),
+    ("   Loading Kernel Image", "kernel copy"),
+    ("   XIP Kernel Image", "kernel copy"),
+    ("   Loading Ramdisk to", "ramdisk copy"),
+    ("   Loading Device Tree to", "fdt copy"),
+    ("Starting kernel ...", "handover"),
+];
+
+/// The first line of a bootstage report, U-Boot's own list of its stages
+/// (`common/bootstage.c`), and the one that ends the part with instants.
+const REPORT: &str = "Timer summary in microseconds";
+const REPORT_END: &str = "Accumulated time:";
+
+/// The marks of U-Boot's stages. Each line stands for one stage, and the first of
+/// a name counts: the second checksum, say, is the RAM disk's, and a part of its
+/// stage.
+#[must_use]
+pub fn marks(lines: &[Line]) -> Vec<HostMark> {
+    let mut marks: Vec<HostMark> = Vec::new();
+    for line in lines {
+        let known = STAGES.iter().find(|s| line.text.starts_with(s.0));
+        if let Some((_, name)) = known
+            && !marks.iter().any(|m| m.name == *name)
+        {
+            marks.push(HostMark::begins(name, line.at_ns, Phase::Loader));
+        }
+    }
+    marks.extend(bootstages(lines));
+    marks.sort_by_key(|m| m.at_ns);
+    marks
+}
+
+/// The stages of a bootstage report, if a U-Boot that makes one was told to
+/// (`bootstage report` in `bootcmd`). Its clock is the processor's counter, which
+/// runs from reset.
+fn bootstages(lines: &[Line]) -> Vec<HostMark> {
+    let report = lines.iter().skip_while(|l| !l.text.starts_with(REPORT));
+    let rows = report.skip(1).take_while(|l| l.text != REPORT_END);
+    let marks = rows.filter_map(|line| {
+        // Mark, elapsed, name: the numbers with commas.
+        let mut words = line.text.split_whitespace();
+        let mut number = || words.next()?.replace(',', "").parse::<u64>().ok();
+        let (at_us, _elapsed) = (number()?, number()?);
+        let name = words.collect::<Vec<_>>().join(" ");
+        // All begins with the reset, which has its mark.
+        (at_us > 0 && !name.is_empty())
+            .then(|| HostMark::begins(&name, at_us.saturating_mul(1_000), Phase::Loader))
+    });
+    marks.collect()
+}
+
+/// The lines with their times, as evidence: seconds of virtual time since reset.
+#[must_use]
+pub fn evidence(lines: &[Line]) -> Vec<u8> {
+    let mut text = String::new();
+    for line in lines {
+        let (s, ns) = (line.at_ns / 1_000_000_000, line.at_ns % 1_000_000_000);
+        text.push_str(&format!("[{s:>5}.{ns:09}] {}\n", line.text));
+    }
+    text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{evidence, marks};
+    use crate::emulator::stages::Line;
+
+    fn lines(texts: &[&str]) -> Vec<Line> {
+        let line = |(i, text): (usize, &&str)| Line {
+            at_ns: 1_000_000_000 + i as u64,
+            text: (*text).to_owned(),
+        };
+        texts.iter().enumerate().map(line).collect()
+    }
+
+    #[test]
+    fn each_stage_begins_with_its_first_line() {
+        let lines = lines(&[
+            "U-Boot 2023.01+dfsg-2+deb12u3 (Jun 22 2026 - 08:38:07 +0000)",
+            "DRAM:  1 GiB",
+            "   Verifying Checksum ... OK",
+            "## Loading init Ramdisk from Legacy Image at 04800000 ...",
+            "   Verifying Checksum ... OK",
+            "Starting kernel ...",
+        ]);
+        let marks = marks(&lines);
+        let found: Vec<_> = marks
+            .iter()
+            .map(|m| (m.name.as_str(), m.at_ns - 1_000_000_000))
+            .collect();
+        let expected = [
+            ("U-Boot", 0),
+            ("relocation", 1),
+            ("checksum", 2),
+            ("ramdisk", 3),
+            ("handover", 5),
+        ];
+        assert_eq!(found, expected);
+        let text = String::from_utf8(evidence(&lines)).unwrap();
+        let second = text.lines().nth(1).unwrap();
+        assert_eq!(second, "[    1.000000001] DRAM:  1 GiB");
+    }
+
+    #[test]
+    fn a_bootstage_report_is_read() {
+        // From U-Boot 2023.01 for qemu-x86, at 1 GIPS.
+        let lines = lines(&[
+            "Timer summary in microseconds (8 records):",
+            "       Mark    Elapsed  Stage",
+            "          0          0  reset",
+            "      4,113      4,113  board_init_f",
+            "      9,840      5,727  board_init_r",
+            "     10,289        449  main_loop",
+            "",
+            "Accumulated time:",
+            "                    55  dm_r",
+        ]);
+        let found: Vec<_> = marks(&lines)
+            .into_iter()
+            .map(|m| (m.name, m.at_ns))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("board_init_f".to_owned(), 4_113_000),
+                ("board_init_r".to_owned(), 9_840_000),
+                ("main_loop".to_owned(), 10_289_000),
+            ]
+        );
+    }
+}

@@ -1,0 +1,258 @@
+//! Kernel images for ARM: what the machine has to know of them.
+
+use crate::compression;
+use crate::error::LabError;
+use crate::experiment::ArmArch;
+use std::path::Path;
+
+/// Where the board's memory begins.
+pub const RAM: u64 = 0x4000_0000;
+
+/// What a kernel image says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelImage {
+    /// Where QEMU loads it to, if QEMU starts it: that is also its first
+    /// instruction.
+    pub loaded_by_qemu: u64,
+    /// Where the kernel's first instruction is when the image has unpacked itself;
+    /// `None`: it is not compressed, or does not say.
+    pub unpacked: Option<u64>,
+    /// Where its payload ends, if it is compressed and says so.
+    payload_end: Option<usize>,
+}
+
+/// Where QEMU puts a 32-bit image (`KERNEL_LOAD_ADDR` of `hw/arm/boot.c`).
+const QEMU_ARM_OFFSET: u64 = 0x1_0000;
+
+/// Below this, QEMU has code of its own (`BOOTLOADER_MAX_SIZE`), and moves a
+/// 64-bit image up by 2 MiB.
+const QEMU_OWN_BYTES: u64 = 4096;
+const TWO_MIB: u64 = 2 << 20;
+
+/// `zImage`: `arch/arm/boot/compressed/head.S`, words from byte 0x24 on.
+const ZIMAGE_MAGIC: u32 = 0x016f_2818;
+/// The word at 0x34 that says that 0x38 has the offset of a table.
+const ZIMAGE_HAS_TABLE: u32 = 0x4545_4545;
+/// The table's second word; its first is the number of words that follow it
+/// (`arch/arm/boot/compressed/vmlinux.lds.S`).
+const ZIMAGE_TABLE_MAGIC: u32 = 0x5a53_4c4b;
+
+/// `Image`: `Documentation/arm64/booting.rst`.
+const ARM64_MAGIC: &[u8] = b"ARM\x64";
+
+impl KernelImage {
+    /// Reads the header of `bytes`, which are the file at `path`.
+    ///
+    /// # Errors
+    /// If it is no image for `arch`.
+    pub fn parse(arch: ArmArch, path: &Path, bytes: &[u8]) -> Result<Self, LabError> {
+        let unfit = |why: String| LabError::Kernel {
+            path: path.to_owned(),
+            why,
+        };
+        match arch {
+            ArmArch::Armhf if word(bytes, 0x24) == Some(ZIMAGE_MAGIC) => {
+                let table = Table::find(bytes);
+                Ok(Self {
+                    loaded_by_qemu: RAM + QEMU_ARM_OFFSET,
+                    unpacked: table.map(|t| RAM + t.text_offset),
+                    payload_end: table.map(|t| t.payload_end),
+                })
+            }
+            ArmArch::Arm64 if bytes.get(56..60) == Some(ARM64_MAGIC) => {
+                let offset = long(bytes, 8).unwrap_or_default();
+                let moved = if offset < QEMU_OWN_BYTES { TWO_MIB } else { 0 };
+                let loaded = offset.checked_add(RAM + moved);
+                let loaded = loaded.filter(|at| *at < RAM << 1).ok_or_else(|| {
+                    unfit(format!(
+                        "its header asks for a place at byte {offset:#x} of memory, which is no \
+                         place; name a sound kernel image"
+                    ))
+                })?;
+                Ok(Self {
+                    loaded_by_qemu: loaded,
+                    unpacked: None,
+                    payload_end: None,
+                })
+            }
+            ArmArch::Armhf => Err(unfit(format!(
+                "expected a zImage for 32-bit ARM, with {ZIMAGE_MAGIC:#010x} at byte 0x24, found \
+                 {}; name an uncompressed arch/arm/boot/zImage",
+                shown(word(bytes, 0x24))
+            ))),
+            ArmArch::Arm64 => Err(unfit(format!(
+                "expected an Image for 64-bit ARM, with `ARMd` at byte 56, found {}; name an \
+                 arch/arm64/boot/Image, unpacked if it is compressed",
+                shown(word(bytes, 56))
+            ))),
+        }
+    }
+}
+
+/// How many places of a 32-bit image are tried as the start of its payload.
+const MOST_STARTS: usize = 16;
+
+impl KernelImage {
+    /// Unpacks the kernel proper of `bytes`, which are the file at `path`.
+    ///
+    /// # Errors
+    /// If the image does not say where its payload ends, or nothing in it can be
+    /// unpacked to the length that it says.
+    pub fn unpack(&self, path: &Path, bytes: &[u8]) -> Result<Vec<u8>, LabError> {
+        let unfit = |why: &str| LabError::Kernel {
+            path: path.to_owned(),
+            why: why.to_owned(),
+        };
+        let whole = self.payload_end.and_then(|end| bytes.get(..end));
+        let Some(whole) = whole else {
+            return Err(unfit(
+                "the image does not say where its payload is (Linux 4.15 and later do), so it \
+                 cannot be unpacked beforehand",
+            ));
+        };
+        // Where it begins, nobody says: somewhere behind the decompressor.
+        let starts = (0..whole.len()).filter(|i| compression::begins(&whole[*i..]));
+        let mut first_error = None;
+        for start in starts.take(MOST_STARTS) {
+            match compression::unpack(path, &whole[start..]) {
+                Ok(kernel) => return Ok(kernel),
+                Err(missing @ LabError::MissingTool { .. }) => return Err(missing),
+                Err(e) => first_error = first_error.or(Some(e)),
+            }
+        }
+        Err(first_error.unwrap_or_else(|| unfit("no compressed kernel was found in the image")))
+    }
+}
+
+/// The table of a 32-bit image.
+#[derive(Clone, Copy, Debug)]
+struct Table {
+    /// How far from the start of memory the kernel wants to lie.
+    text_offset: u64,
+    payload_end: usize,
+}
+
+impl Table {
+    fn find(bytes: &[u8]) -> Option<Self> {
+        if word(bytes, 0x34)? != ZIMAGE_HAS_TABLE {
+            return None;
+        }
+        let table = usize::try_from(word(bytes, 0x38)?).ok()?;
+        // The number of words, magic, place of the unpacked length (the payload's
+        // last four bytes), bss, text offset.
+        let field = |i: usize| word(bytes, table.checked_add(4 * i)?);
+        if field(0)? < 4 || field(1)? != ZIMAGE_TABLE_MAGIC {
+            return None;
+        }
+        Some(Self {
+            payload_end: usize::try_from(field(2)?).ok()?.checked_add(4)?,
+            text_offset: u64::from(field(4)?),
+        })
+        .filter(|t| t.text_offset < RAM)
+    }
+}
+
+fn shown(found: Option<u32>) -> String {
+    found.map_or_else(|| "the file's end".to_owned(), |w| format!("{w:#010x}"))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at.checked_add(4)?)?;
+    bytes.try_into().ok().map(u32::from_le_bytes)
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at.checked_add(8)?)?;
+    bytes.try_into().ok().map(u64::from_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KernelImage, RAM};
+    use crate::experiment::ArmArch::{self, Arm64, Armhf};
+    use std::path::Path;
+
+    fn put(bytes: &mut [u8], at: usize, value: u32) {
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+
+    fn zimage() -> Vec<u8> {
+        let mut bytes = vec![0; 0x400];
+        for (at, value) in [
+            (0x24, 0x016f_2818),
+            (0x34, 0x4545_4545),
+            (0x38, 0x100),
+            (0x100, 6),
+            (0x104, 0x5a53_4c4b),
+            (0x110, 0x20_8000),
+        ] {
+            put(&mut bytes, at, value);
+        }
+        bytes
+    }
+
+    fn parse(arch: ArmArch, bytes: &[u8]) -> Result<KernelImage, String> {
+        KernelImage::parse(arch, Path::new("k"), bytes).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_zimage_says_where_it_unpacks_to() {
+        let image = parse(Armhf, &zimage()).unwrap();
+        assert_eq!(image.loaded_by_qemu, RAM + 0x1_0000);
+        assert_eq!(image.unpacked, Some(RAM + 0x20_8000));
+        // An old one has no table; a damaged one has it nowhere.
+        for (at, value) in [(0x34, 0), (0x38, u32::MAX), (0x104, 0), (0x100, 0)] {
+            let mut bytes = zimage();
+            put(&mut bytes, at, value);
+            assert_eq!(parse(Armhf, &bytes).unwrap().unpacked, None);
+        }
+    }
+
+    #[test]
+    fn a_payload_is_found_and_unpacked() {
+        // gzip of sixteen zeros, behind a byte pair that only looks like a start.
+        let gz: &[u8] = &[
+            0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x63, 0x60, 0x40, 0x05,
+            0x00, 0x55, 0x4b, 0xbb, 0xec, 0x10, 0x00, 0x00, 0x00,
+        ];
+        let mut bytes = zimage();
+        bytes[0x200..0x202].copy_from_slice(&gz[..2]);
+        bytes[0x300..0x300 + gz.len()].copy_from_slice(gz);
+        put(&mut bytes, 0x108, 0x300 + gz.len() as u32 - 4);
+        let image = parse(Armhf, &bytes).unwrap();
+        let unpacked = image.unpack(Path::new("k"), &bytes).unwrap();
+        assert_eq!(unpacked, [0; 16]);
+        bytes[0x300] = 0;
+        let said = image.unpack(Path::new("k"), &bytes).unwrap_err();
+        assert!(said.to_string().contains("gzip"), "{said}");
+        let without = parse(Armhf, &bytes[..0x100]).unwrap();
+        let said = without.unpack(Path::new("k"), &bytes).unwrap_err();
+        assert!(said.to_string().contains("does not say where"), "{said}");
+    }
+
+    #[test]
+    fn an_arm64_image_says_where_it_wants_to_lie() {
+        let mut bytes = vec![0; 64];
+        bytes[56..60].copy_from_slice(b"ARM\x64");
+        assert_eq!(
+            parse(Arm64, &bytes).unwrap().loaded_by_qemu,
+            RAM + (2 << 20)
+        );
+        put(&mut bytes, 8, 0x8_0000);
+        assert_eq!(parse(Arm64, &bytes).unwrap().loaded_by_qemu, RAM + 0x8_0000);
+        put(&mut bytes, 12, u32::MAX);
+        assert!(parse(Arm64, &bytes).unwrap_err().contains("no place"));
+    }
+
+    #[test]
+    fn other_files_are_refused_at_any_length() {
+        let whole = zimage();
+        for length in 0..whole.len() {
+            let cut = &whole[..length];
+            assert_eq!(parse(Armhf, cut).is_ok(), length >= 0x28, "{length}");
+            assert!(parse(Arm64, cut).is_err());
+        }
+        let said = parse(Armhf, b"").unwrap_err();
+        assert!(said.contains("found the file's end"), "{said}");
+    }
+}

@@ -1,0 +1,305 @@
+//! The agent's program, for each kind of processor that it is built for.
+//!
+//! A release has it beside `firstlight`, as `firstlight-agent-ARCH`. In a
+//! checkout it is built when it is wanted, so that it is never an old one.
+
+use crate::error::LabError;
+use crate::tools::last_words;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The variable that names the agent's program, or a folder that holds one for
+/// each kind of processor.
+const VARIABLE: &str = "FIRSTLIGHT_AGENT";
+
+/// The program that `cargo build` leaves beside `firstlight`, for the machine
+/// that it was built on.
+const PLAIN: &str = "firstlight-agent";
+
+/// A kind of processor that the agent is built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Arch {
+    /// 64-bit PC processors.
+    X86_64,
+    /// 64-bit ARM.
+    Aarch64,
+    /// 32-bit ARM from ARMv7 on, with a floating-point unit.
+    Armv7,
+}
+
+impl Arch {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::X86_64, Self::Aarch64, Self::Armv7];
+
+    /// Its name: `x86_64`, `aarch64` or `armv7`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64",
+            Self::Aarch64 => "aarch64",
+            Self::Armv7 => "armv7",
+        }
+    }
+
+    /// The one whose kernel calls itself `machine`, as `uname -m` says it.
+    #[must_use]
+    pub fn of_machine(machine: &str) -> Option<Self> {
+        match machine {
+            "x86_64" => Some(Self::X86_64),
+            "aarch64" => Some(Self::Aarch64),
+            // 32-bit programs on a 64-bit kernel see it as armv8l.
+            "armv7l" | "armv8l" => Some(Self::Armv7),
+            _ => None,
+        }
+    }
+
+    /// The targets of the compiler, the better one first: the other one's
+    /// program is half as large again, and its linker is another package.
+    const fn targets(self) -> [&'static str; 2] {
+        match self {
+            Self::X86_64 => ["x86_64-unknown-linux-musl", "x86_64-unknown-linux-gnu"],
+            Self::Aarch64 => ["aarch64-unknown-linux-musl", "aarch64-unknown-linux-gnu"],
+            Self::Armv7 => [
+                "armv7-unknown-linux-musleabihf",
+                "armv7-unknown-linux-gnueabihf",
+            ],
+        }
+    }
+
+    /// Its number in the header of an ELF file (`e_machine`).
+    const fn elf_machine(self) -> u64 {
+        match self {
+            Self::X86_64 => 62,
+            Self::Aarch64 => 183,
+            Self::Armv7 => 40,
+        }
+    }
+}
+
+impl fmt::Display for Arch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The agent's program for `arch`: one that `FIRSTLIGHT_AGENT` names, else
+/// `firstlight-agent-ARCH` beside the program that runs, else, in a checkout, the
+/// one that is built now, else `firstlight-agent` beside the program that runs.
+/// `say` is told what takes time or is second best.
+///
+/// # Errors
+/// If there is none, or it needs shared libraries, or is for another processor.
+pub fn agent_program(arch: Arch, say: &mut dyn FnMut(String)) -> Result<Vec<u8>, LabError> {
+    let (path, bytes) = find(arch, say)?;
+    match elf_machine(&bytes) {
+        Some(machine) if machine == arch.elf_machine() => {}
+        _ => return Err(LabError::AgentOfAnother { path, arch }),
+    }
+    if names_an_interpreter(&bytes) {
+        return Err(LabError::AgentNotStatic { path });
+    }
+    Ok(bytes)
+}
+
+fn find(arch: Arch, say: &mut dyn FnMut(String)) -> Result<(PathBuf, Vec<u8>), LabError> {
+    let read = |path: PathBuf| Some((fs::read(&path).ok()?, path)).map(|(b, p)| (p, b));
+    let running = std::env::current_exe().unwrap_or_default();
+    let folder = running.parent().unwrap_or(Path::new("/"));
+    let own_name = format!("{PLAIN}-{arch}");
+    if let Some(named) = std::env::var_os(VARIABLE).map(PathBuf::from) {
+        let path = match named.is_dir() {
+            true => named.join(&own_name),
+            false => named,
+        };
+        return read(path.clone()).ok_or(LabError::NoAgent { arch, place: path });
+    }
+    if let Some(found) = read(folder.join(&own_name)) {
+        return Ok(found);
+    }
+    let why_not = match Checkout::of(&running) {
+        None => None,
+        Some(checkout) => match checkout.build(arch, say)? {
+            Built::Program(path) => {
+                return read(path.clone()).ok_or(LabError::NoAgent { arch, place: path });
+            }
+            Built::NoTarget(why) => Some(why),
+        },
+    };
+    // Tests run one folder below the programs.
+    let places = folder.ancestors().take(2).map(|f| f.join(PLAIN));
+    for path in places {
+        if let Some((path, bytes)) = read(path)
+            && elf_machine(&bytes) == Some(arch.elf_machine())
+        {
+            if let Some(why) = why_not {
+                say(format!("{why}; {} is used", path.display()));
+            }
+            return Ok((path, bytes));
+        }
+    }
+    match why_not {
+        Some(why) => Err(LabError::CannotBuildAgent { arch, why }),
+        None => Err(LabError::NoAgent {
+            arch,
+            place: folder.join(own_name),
+        }),
+    }
+}
+
+/// The source that the running program was built from, if it still lies in that
+/// source's build folder.
+struct Checkout {
+    source: PathBuf,
+    build: PathBuf,
+}
+
+enum Built {
+    Program(PathBuf),
+    /// The compiler lacks the target; a clause about it.
+    NoTarget(String),
+}
+
+impl Checkout {
+    fn of(running: &Path) -> Option<Self> {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
+        // Cargo marks its build folders with this file.
+        let marked = |folder: &&Path| folder.join("CACHEDIR.TAG").is_file();
+        let build = running.ancestors().find(marked)?;
+        source
+            .join("crates/agent/Cargo.toml")
+            .is_file()
+            .then(|| Self {
+                source: source.to_owned(),
+                build: build.to_owned(),
+            })
+    }
+
+    fn build(&self, arch: Arch, say: &mut dyn FnMut(String)) -> Result<Built, LabError> {
+        let [best, other] = arch.targets();
+        let target = if has_standard_library(best) {
+            best
+        } else if has_standard_library(other) {
+            say(format!(
+                "the agent is built against glibc and is larger than it could be: \
+                 `rustup target add {best}` brings what a small one needs"
+            ));
+            other
+        } else {
+            let why = format!(
+                "the compiler cannot build for {arch}: `rustup target add {best}` teaches it"
+            );
+            return Ok(Built::NoTarget(why));
+        };
+        // A build folder of its own: whoever builds the rest does not wait.
+        let folder = self.build.join("agent");
+        let program = folder.join(target).join("agent").join(PLAIN);
+        if !program.is_file() {
+            say(format!("building the agent for {arch}, once"));
+        }
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let output = Command::new(cargo)
+            .current_dir(&self.source)
+            .args(["build", "--quiet", "--locked", "--package", "agent"])
+            .args(["--bin", PLAIN, "--profile", "agent", "--target", target])
+            .arg("--target-dir")
+            .arg(&folder)
+            .stdin(Stdio::null())
+            .output();
+        let why = match output {
+            Ok(output) if output.status.success() => return Ok(Built::Program(program)),
+            Ok(output) => last_words(&output.stderr),
+            Err(e) => format!("cargo could not be started: {e}"),
+        };
+        Err(LabError::CannotBuildAgent { arch, why })
+    }
+}
+
+/// Whether the compiler can build programs for `target`.
+fn has_standard_library(target: &str) -> bool {
+    let output = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", target])
+        .stdin(Stdio::null())
+        .output();
+    let Ok(output) = output else { return false };
+    let folder = String::from_utf8_lossy(&output.stdout);
+    output.status.success() && Path::new(folder.trim()).is_dir()
+}
+
+/// Whether an ELF program asks for a dynamic linker: it has a program header of
+/// type `PT_INTERP`, 3.
+fn names_an_interpreter(elf: &[u8]) -> bool {
+    // Where the fields of the ELF header are: of the 64-bit form, or of the
+    // 32-bit form. The table begins at e_phoff and has e_phnum entries of
+    // e_phentsize bytes; an entry begins with its type.
+    let table = || {
+        Some(match elf.get(4)? {
+            2 => (
+                number(elf, 32, 8)?,
+                number(elf, 54, 2)?,
+                number(elf, 56, 2)?,
+            ),
+            _ => (
+                number(elf, 28, 4)?,
+                number(elf, 42, 2)?,
+                number(elf, 44, 2)?,
+            ),
+        })
+    };
+    let Some((start, size, count)) = table() else {
+        return false;
+    };
+    (0..count).any(|i| {
+        let at = i.checked_mul(size).and_then(|o| start.checked_add(o));
+        at.and_then(|at| number(elf, usize::try_from(at).ok()?, 4)) == Some(3)
+    })
+}
+
+/// What kind of processor an ELF program is for.
+fn elf_machine(elf: &[u8]) -> Option<u64> {
+    elf.starts_with(b"\x7fELF").then(|| number(elf, 18, 2))?
+}
+
+/// A little-endian number of `length` bytes.
+fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at.checked_add(length)?)?;
+    Some(bytes.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arch, elf_machine, names_an_interpreter};
+
+    #[test]
+    fn programs_with_shared_libraries_are_told_apart() {
+        // (class, e_phoff, e_phentsize, e_phnum, size of the header, of an entry)
+        for (class, offset, size, count, header, entry) in
+            [(2, 32, 54, 56, 64, 56), (1, 28, 42, 44, 52, 32)]
+        {
+            let mut elf = vec![0; usize::from(header) + 2 * usize::from(entry)];
+            elf[..4].copy_from_slice(b"\x7fELF");
+            elf[4] = class;
+            (elf[offset], elf[size], elf[count]) = (header, entry, 2);
+            elf[usize::from(header)] = 1;
+            let second = usize::from(header + entry);
+            elf[second] = 2;
+            assert!(!names_an_interpreter(&elf));
+            elf[second] = 3;
+            assert!(names_an_interpreter(&elf));
+        }
+        assert!(!names_an_interpreter(b""));
+    }
+
+    #[test]
+    fn processors_are_told_apart() {
+        let mut elf = b"\x7fELF".to_vec();
+        assert_eq!(elf_machine(&elf), None);
+        elf.resize(20, 0);
+        elf[18] = 183;
+        assert_eq!(elf_machine(&elf), Some(Arch::Aarch64.elf_machine()));
+        assert_eq!(Arch::of_machine("aarch64"), Some(Arch::Aarch64));
+        assert_eq!(Arch::of_machine("armv7l"), Some(Arch::Armv7));
+        assert_eq!(Arch::of_machine("mips"), None);
+    }
+}

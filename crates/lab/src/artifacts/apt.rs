@@ -1,0 +1,151 @@
+//! Debian packages, fetched without being installed.
+//!
+//! Packages of the host's own architecture come by the host's lists. For another
+//! one apt gets a root of its own: `dpkg --add-architecture` would change the
+//! host for good. Mirrors and keys are the host's.
+
+use super::Arch;
+use crate::error::{LabError, io_error};
+use crate::tools::Tool;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// apt, for packages of one architecture.
+#[derive(Debug)]
+pub struct Apt {
+    /// Options that make it look at its own root; none: at the host's.
+    options: Vec<String>,
+    /// What went wrong with the lists, if something did: with another mirror's
+    /// list the package may still be found.
+    trouble: Option<String>,
+}
+
+/// Debian's name for an architecture.
+const fn debian(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86_64 => "amd64",
+        Arch::Aarch64 => "arm64",
+        Arch::Armv7 => "armhf",
+    }
+}
+
+impl Apt {
+    /// apt for `arch`. If that is not the host's own, the lists are fetched into
+    /// `folder`, which is made; `say` is told so.
+    ///
+    /// # Errors
+    /// If the folder cannot be made, or there is no apt.
+    pub fn open(arch: Arch, folder: &Path, say: &mut dyn FnMut(String)) -> Result<Self, LabError> {
+        if Arch::of_machine(std::env::consts::ARCH) == Some(arch) {
+            return Ok(Self {
+                options: Vec::new(),
+                trouble: None,
+            });
+        }
+        for part in ["state", "lists/partial", "cache/archives/partial"] {
+            let part = folder.join(part);
+            fs::create_dir_all(&part).map_err(io_error(&part, "cannot be made"))?;
+        }
+        let status = folder.join("status");
+        File::create(&status).map_err(io_error(&status, "cannot be written"))?;
+        let arch = debian(arch);
+        let path = |part: &str| folder.join(part).display().to_string();
+        let options = [
+            format!("APT::Architecture={arch}"),
+            format!("APT::Architectures::={arch}"),
+            format!("Dir::State={}", path("state")),
+            format!("Dir::State::lists={}", path("lists")),
+            format!("Dir::State::status={}", path("status")),
+            format!("Dir::Cache={}", path("cache")),
+            // The folder need not be open to apt's own user.
+            "APT::Sandbox::User=root".to_owned(),
+            "Acquire::Languages=none".to_owned(),
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
+        ];
+        let options = options.into_iter().flat_map(|o| ["-o".to_owned(), o]);
+        let mut apt = Self {
+            options: options.collect(),
+            trouble: None,
+        };
+        say(format!("fetching Debian's package lists for {arch}"));
+        match apt.get(&["update"], None) {
+            Err(missing @ LabError::MissingTool { .. }) => return Err(missing),
+            Err(e) => apt.trouble = Some(e.to_string()),
+            Ok(()) => {}
+        }
+        Ok(apt)
+    }
+
+    /// The package of the newest kernel, on which `newest` depends.
+    ///
+    /// # Errors
+    /// If the lists have no such package.
+    pub fn kernel_package(&self, newest: &str) -> Result<String, LabError> {
+        let said = Tool::new("apt-cache", "apt", "the kernel is found with it")
+            .args(&self.options)
+            .args(["depends", newest])
+            .run();
+        let found = said.map_err(|e| e.to_string()).and_then(|said| {
+            let said = String::from_utf8_lossy(&said);
+            dependency(&said).ok_or_else(|| "it names no kernel".to_owned())
+        });
+        found.map_err(|why| LabError::ToolFailed {
+            what: format!("apt-cache depends {newest}"),
+            detail: format!(
+                "{}{why}; run `apt-get update`, or name a kernel of your own in the experiment \
+                 (`kernel = \"FILE\"`, `modules = \"FOLDER\"`)",
+                self.trouble
+                    .as_ref()
+                    .map_or(String::new(), |t| format!("{t}; "))
+            ),
+        })
+    }
+
+    /// Fetches `package` into the empty folder `to`; gives its file.
+    ///
+    /// # Errors
+    /// If it cannot be fetched.
+    pub fn download(&self, package: &str, to: &Path) -> Result<PathBuf, LabError> {
+        self.get(&["download", package], Some(to))?;
+        let failed = || io_error(to, "cannot be listed");
+        let mut entries = fs::read_dir(to).map_err(failed())?;
+        let first = entries.next().transpose().map_err(failed())?;
+        first.map(|e| e.path()).ok_or_else(|| LabError::ToolFailed {
+            what: "apt-get download".into(),
+            detail: "it left no file".into(),
+        })
+    }
+
+    fn get(&self, words: &[&str], folder: Option<&Path>) -> Result<(), LabError> {
+        let mut tool = Tool::new("apt-get", "apt", "the kernel is fetched with it")
+            .args(&self.options)
+            .args(words);
+        if let Some(folder) = folder {
+            tool = tool.folder(folder);
+        }
+        tool.run().map(|_| ())
+    }
+}
+
+fn dependency(said: &str) -> Option<String> {
+    let packages = said
+        .lines()
+        .filter_map(|l| l.trim().strip_prefix("Depends: "));
+    let mut kernels = packages.filter(|p| p.starts_with("linux-image-"));
+    kernels.next().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dependency;
+
+    #[test]
+    fn the_kernels_package_is_read_from_apts_answer() {
+        let said = "linux-image-amd64\n  Depends: linux-image-6.1.0-56-amd64\n  Suggests: x\n";
+        assert_eq!(
+            dependency(said).as_deref(),
+            Some("linux-image-6.1.0-56-amd64")
+        );
+        assert_eq!(dependency("linux-image-amd64\n"), None);
+    }
+}

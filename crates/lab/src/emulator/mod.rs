@@ -1,0 +1,190 @@
+//! The QEMU process: its program, its command line, a boot to its end.
+
+pub mod gdb;
+pub mod stages;
+mod watch;
+mod words;
+
+pub use watch::Limits;
+pub use words::Words;
+
+use crate::error::{LabError, io_error};
+use crate::machine::Boot;
+use crate::tools::{Tool, find, last_words};
+use agent::payload::read_payload;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use words::option;
+
+/// The largest payload that is read, in bytes.
+const PAYLOAD_LIMIT: u64 = 1 << 30;
+
+/// Which of QEMU's programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its name.
+    pub name: &'static str,
+    /// The Debian package that has it.
+    pub package: &'static str,
+}
+
+/// A QEMU that is installed.
+#[derive(Clone, Debug)]
+pub struct Qemu {
+    program: PathBuf,
+    version: String,
+}
+
+/// How a machine is switched on.
+#[derive(Clone, Debug)]
+pub struct PowerOn {
+    /// The command line of QEMU, all but clock, console and debugger.
+    pub words: Words,
+    /// An instruction takes 2 to the power of this many nanoseconds.
+    pub cpu_shift: u8,
+}
+
+impl Qemu {
+    /// Finds the program and asks for its version.
+    ///
+    /// # Errors
+    /// If it is not installed, or does not answer.
+    pub fn find(program: Program) -> Result<Self, LabError> {
+        let said = Tool::new(program.name, program.package, "boots run in it")
+            .args(["--version"])
+            .run()?;
+        let said = String::from_utf8_lossy(&said);
+        // "QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)"
+        let version = said
+            .lines()
+            .next()
+            .and_then(|l| l.split_once("version "))
+            .and_then(|(_, rest)| rest.split_whitespace().next());
+        match (version, find(program.name)) {
+            (Some(version), Some(file)) => Ok(Self {
+                program: file,
+                version: version.to_owned(),
+            }),
+            _ => Err(LabError::ToolFailed {
+                what: format!("{} --version", program.name),
+                detail: format!("it said: {}", last_words(said.as_bytes())),
+            }),
+        }
+    }
+
+    /// Its version: `7.2.22`.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Boots to the end, or to a limit. The payload is looked for in the file
+    /// `out`.
+    ///
+    /// # Errors
+    /// If QEMU cannot be started or its files cannot be read.
+    pub fn boot(
+        &self,
+        machine: &PowerOn,
+        out: &Path,
+        limits: Limits,
+        work: &Path,
+        seen: &mut dyn FnMut(u64, &str),
+    ) -> Result<Boot, LabError> {
+        let console = work.join("console");
+        // A file takes every byte at once. A pipe that its reader is slow to
+        // empty would make the machine wait, and the boot would not be exact.
+        let mut words = machine.words.clone();
+        let shift = machine.cpu_shift;
+        words.pair("-icount", format!("shift={shift},sleep=off"));
+        words.console_file(&console);
+        let errors = work.join("qemu.err");
+        let mut child = self.start(words, &errors)?;
+        let watched = watch::watch(&mut child, &console, limits, seen);
+        // It has ended, unless looking at it failed.
+        let _ = child.kill();
+        let _ = child.wait();
+        let (stop, bytes) = watched?;
+        let errors = fs::read(&errors).unwrap_or_default();
+        let file = File::open(out).map_err(io_error(out, "cannot be read"))?;
+        let payload = read_payload(file, PAYLOAD_LIMIT);
+        let failure = watch::failure(&stop, &bytes, payload.as_ref().err(), &errors, limits);
+        Ok(Boot {
+            console: bytes,
+            payload: payload.ok(),
+            failure,
+            ..Boot::default()
+        })
+    }
+
+    /// Starts a boot that records its instruction count and waits for a
+    /// debugger on `socket`. Its console goes into the file [`console_of`] it.
+    ///
+    /// # Errors
+    /// If QEMU cannot be started.
+    pub fn start_recording(&self, machine: &PowerOn, socket: &Path) -> Result<Child, LabError> {
+        let mut words = machine.words.clone();
+        let shift = machine.cpu_shift;
+        let record = option(&socket.with_extension("rr"));
+        words.pair(
+            "-icount",
+            format!("shift={shift},sleep=off,rr=record,rrfile={record}"),
+        );
+        words.console_file(&console_of(socket));
+        let gdb = format!("socket,id=gdb,path={},server=on,wait=off", option(socket));
+        words.pair("-chardev", gdb);
+        words.pair("-gdb", "chardev:gdb");
+        words.word("-S");
+        self.start(words, &socket.with_extension("err"))
+    }
+
+    fn start(&self, words: Words, errors: &Path) -> Result<Child, LabError> {
+        let errors = File::create(errors).map_err(io_error(errors, "cannot be written"))?;
+        // A machine whose lab was killed must not run on.
+        let mut command = match find("setpriv") {
+            Some(setpriv) => {
+                let mut command = Command::new(setpriv);
+                command
+                    .args(["--pdeathsig", "KILL", "--"])
+                    .arg(&self.program);
+                command
+            }
+            None => Command::new(&self.program),
+        };
+        command
+            .args(words.finish())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(errors)
+            .spawn()
+            .map_err(io_error(&self.program, "cannot be started"))
+    }
+}
+
+/// The speed of a processor that needs 2 to the power of `cpu_shift` nanoseconds
+/// for an instruction, in words.
+#[must_use]
+pub fn speed(cpu_shift: u8) -> String {
+    match cpu_shift {
+        0 => "1 GIPS".to_owned(),
+        shift => format!("{} MIPS", 1000.0 / f64::from(1u32 << shift.min(31))),
+    }
+}
+
+/// The file that takes the console of the boot whose debugger is on `socket`.
+#[must_use]
+pub fn console_of(socket: &Path) -> PathBuf {
+    socket.with_extension("console")
+}
+
+/// Makes the empty file that takes the payload. It holds nothing, so it takes no
+/// room on the disk.
+///
+/// # Errors
+/// If that cannot be done.
+pub fn make_out_file(path: &Path, bytes: u64) -> Result<(), LabError> {
+    File::create(path)
+        .and_then(|f| f.set_len(bytes))
+        .map_err(io_error(path, "cannot be written"))
+}

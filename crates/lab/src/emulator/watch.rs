@@ -1,0 +1,168 @@
+//! Watching a boot: how its console grows, and why it ended.
+
+use crate::console::{self, Who};
+use crate::error::{LabError, io_error};
+use crate::tools::last_words;
+use crate::trial::{Failure, Reason};
+use agent::payload::PayloadError;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// How often the console is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long after a panic it is believed that nothing more comes.
+const PANIC_GRACE: Duration = Duration::from_secs(2);
+
+/// No line that ends a panic is longer, in bytes.
+const LONGEST_LINE: usize = 1024;
+
+/// When a boot is ended by force.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Seconds of the host.
+    pub wall_s: u32,
+    /// Seconds of the kernel's clock, as far as its console shows them.
+    pub virtual_s: Option<u32>,
+}
+
+/// Why the watching ended.
+#[derive(Debug)]
+pub enum Stop {
+    /// QEMU ended.
+    Ended(ExitStatus),
+    /// It took too long on the host.
+    WallLimit,
+    /// The kernel's clock passed the limit.
+    VirtualLimit,
+    /// The kernel panicked, and does not restart by itself.
+    Panic,
+}
+
+/// Watches `child` to its end or a limit; gives the console up to there.
+pub fn watch(
+    child: &mut Child,
+    console: &Path,
+    limits: Limits,
+    seen: &mut dyn FnMut(u64, &str),
+) -> Result<(Stop, Vec<u8>), LabError> {
+    let begin = Instant::now();
+    let mut bytes = Vec::new();
+    let mut panic = None;
+    loop {
+        let ended = child
+            .try_wait()
+            .map_err(io_error(console, "its QEMU cannot be waited for"))?;
+        let before = bytes.len();
+        // QEMU makes the file before it runs.
+        if let Ok(mut file) = File::open(console) {
+            file.seek(SeekFrom::Start(before as u64))
+                .and_then(|_| file.read_to_end(&mut bytes))
+                .map_err(io_error(console, "cannot be read"))?;
+        }
+        let new = bytes.get(before..).unwrap_or_default();
+        let last = new.split(|b| *b == b'\n').rev().nth(1).map(console::plain);
+        if let Some(line) = last {
+            seen(bytes.len() as u64, &line);
+        }
+        // How far it came beyond a limit is the host's accident: it is cut.
+        if let Some(limit) = limits.virtual_s {
+            let length = within(&bytes, u64::from(limit));
+            if length < bytes.len() {
+                bytes.truncate(length);
+                return Ok((Stop::VirtualLimit, bytes));
+            }
+        }
+        if let Some(status) = ended {
+            return Ok((Stop::Ended(status), bytes));
+        }
+        // With `panic=` it restarts, which ends it: it is given time for that.
+        panic = panic.or_else(|| {
+            let from = before.saturating_sub(LONGEST_LINE);
+            let length = console::end_of_panic(bytes.get(from..)?)?;
+            Some((from + length, Instant::now()))
+        });
+        if let Some((length, since)) = panic
+            && since.elapsed() > PANIC_GRACE
+        {
+            bytes.truncate(length);
+            return Ok((Stop::Panic, bytes));
+        }
+        if begin.elapsed() > Duration::from_secs(u64::from(limits.wall_s)) {
+            return Ok((Stop::WallLimit, bytes));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// How many bytes there are before the first line that is stamped later than
+/// `limit` seconds.
+fn within(console: &[u8], limit: u64) -> usize {
+    let mut length = 0;
+    for line in console.split_inclusive(|b| *b == b'\n') {
+        if console::stamp_seconds(line).is_some_and(|s| s >= limit) {
+            break;
+        }
+        length += line.len();
+    }
+    length
+}
+
+/// Why a boot that ended in this way failed, if it did. `payload` is what is
+/// wrong with its payload.
+pub fn failure(
+    stop: &Stop,
+    console: &[u8],
+    payload: Option<&PayloadError>,
+    errors: &[u8],
+    limits: Limits,
+) -> Option<Failure> {
+    // A trial that handed out its payload has done all there is to do.
+    let payload = payload?;
+    let (reason, detail) = match (stop, console::complaint(console)) {
+        (Stop::WallLimit, _) => {
+            let limit = limits.wall_s;
+            let detail = format!("it was ended after {limit} s of the host (limit_wall_s)");
+            (Reason::WallLimit, detail)
+        }
+        (Stop::VirtualLimit, _) => {
+            let limit = limits.virtual_s.unwrap_or_default();
+            let detail = format!("its clock passed {limit} s (limit_virtual_s)");
+            (Reason::VirtualLimit, detail)
+        }
+        (Stop::Ended(_) | Stop::Panic, Some((Who::Kernel, words))) => (Reason::Panic, words),
+        (Stop::Ended(_) | Stop::Panic, Some((Who::Agent, words))) => (Reason::Agent, words),
+        (Stop::Panic, None) => (Reason::Panic, "the kernel panicked".to_owned()),
+        (Stop::Ended(status), None) if !status.success() => {
+            let detail = format!("QEMU ended with {status}, and said: {}", last_words(errors));
+            (Reason::Ended, detail)
+        }
+        (Stop::Ended(_), None) => {
+            let reason = match payload {
+                PayloadError::Absent => Reason::Ended,
+                _ => Reason::Payload,
+            };
+            (reason, payload.to_string())
+        }
+    };
+    Some(Failure {
+        reason,
+        detail,
+        last_lines: console::last_lines(console),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::within;
+
+    #[test]
+    fn the_console_is_cut_at_the_limit() {
+        let console = b"BIOS\n[    1.500000] a\n[   10.000000] b\n[    2.000000] c\n";
+        assert_eq!(within(console, 10), 22);
+        assert_eq!(within(console, 11), console.len());
+    }
+}

@@ -1,0 +1,69 @@
+//! The shape of the experiment file.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    pub firstlight_experiment: toml::Spanned<u32>,
+    pub base: BaseFile,
+    #[serde(default)]
+    pub variant: Vec<toml::Spanned<VariantFile>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BaseFile {
+    pub machine: toml::Spanned<String>,
+    pub arch: Option<toml::Spanned<String>>,
+    pub loader: Option<toml::Spanned<String>>,
+    #[serde(default)]
+    pub environment: Option<toml::Spanned<BTreeMap<String, String>>>,
+    pub replay: Option<toml::Spanned<PathBuf>>,
+    #[serde(default = "memory_mb")]
+    pub memory_mb: toml::Spanned<u32>,
+    #[serde(default = "cpu_shift")]
+    pub cpu_shift: toml::Spanned<u8>,
+    pub storage: Option<toml::Spanned<String>>,
+    pub kernel: Option<toml::Spanned<String>>,
+    pub modules: Option<toml::Spanned<PathBuf>>,
+    pub root: Option<toml::Spanned<String>>,
+    #[serde(default)]
+    pub cmdline: Vec<toml::Spanned<String>>,
+    pub first_light: Option<toml::Spanned<String>>,
+    #[serde(default)]
+    pub record: Vec<toml::Spanned<String>>,
+    pub limit_virtual_s: Option<u32>,
+    #[serde(default = "limit_wall_s")]
+    pub limit_wall_s: u32,
+    #[serde(default = "ensemble")]
+    pub ensemble: NonZeroU32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VariantFile {
+    pub name: toml::Spanned<String>,
+    pub treatments: Vec<toml::Spanned<String>>,
+}
+
+fn memory_mb() -> toml::Spanned<u32> {
+    toml::Spanned::new(0..0, 1536)
+}
+
+fn cpu_shift() -> toml::Spanned<u8> {
+    toml::Spanned::new(0..0, 0)
+}
+
+const fn limit_wall_s() -> u32 {
+    600
+}
+
+/// One boot as it is and two perturbed ones: the least that shows a spread that
+/// is not one step of a timer.
+const fn ensemble() -> NonZeroU32 {
+    const { NonZeroU32::new(3).unwrap() }
+}

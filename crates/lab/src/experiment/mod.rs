@@ -1,0 +1,205 @@
+//! The experiment file: what is booted, and which variants of it.
+
+mod file;
+mod reader;
+mod recording;
+
+pub use recording::Recording;
+
+use crate::error::LabError;
+use agent::config::FirstLight;
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use treat::{BootSpec, CommandLine, Treatment};
+
+/// The version of the format that this program reads.
+pub const VERSION: u32 = 1;
+
+/// The variant without treatments.
+pub const BASELINE: &str = "baseline";
+
+/// An experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// Its file's name without `.toml`, for the reader.
+    pub name: String,
+    /// What all variants share.
+    pub base: Base,
+    /// The baseline first, then the file's variants in their order.
+    pub variants: Vec<Variant>,
+}
+
+/// What all variants share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Base {
+    /// What it boots on.
+    pub platform: Platform,
+    /// The memory of the machine, in MiB.
+    pub memory_mb: u32,
+    /// An instruction takes 2 to the power of this many nanoseconds.
+    pub cpu_shift: u8,
+    /// A storage profile's name.
+    pub storage: String,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The root filesystem.
+    pub root: Root,
+    /// The kernel command line of the baseline, with the words that recording
+    /// needs.
+    pub cmdline: CommandLine,
+    /// What is recorded, and by which of these words.
+    pub recording: Recording,
+    /// What ends the boot.
+    pub first_light: FirstLight,
+    /// A trial whose console shows a later time, in seconds of the kernel's
+    /// clock, is ended.
+    pub limit_virtual_s: Option<u32>,
+    /// A trial that takes longer, in seconds of the host, is ended.
+    pub limit_wall_s: u32,
+    /// How many boots each variant gets, if nobody says otherwise.
+    pub ensemble: NonZeroU32,
+}
+
+/// What a trial boots on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Platform {
+    /// An x86-64 q35.
+    Pc,
+    /// QEMU's board for ARM.
+    ArmVirt {
+        /// The kind of processor.
+        arch: ArmArch,
+        /// What starts the kernel.
+        loader: Loader,
+    },
+    /// An earlier run's output folder, whose captures take the place of boots.
+    Replay(PathBuf),
+}
+
+/// A kind of ARM processor, by Debian's name of the architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArmArch {
+    /// 32 bits: ARMv7 with a floating-point unit.
+    Armhf,
+    /// 64 bits.
+    Arm64,
+}
+
+impl ArmArch {
+    /// Debian's name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Armhf => "armhf",
+            Self::Arm64 => "arm64",
+        }
+    }
+}
+
+/// What starts the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Loader {
+    /// The emulator itself.
+    None,
+    /// U-Boot, from flash memory.
+    UBoot {
+        /// The program; `None`: Debian's.
+        program: Option<PathBuf>,
+        /// Variables of its environment beyond the lab's own, or instead of them.
+        environment: BTreeMap<String, String>,
+    },
+}
+
+/// Where the kernel comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// Debian's kernel package as it is, from the cache.
+    Debian,
+    /// A file of the user, with the folder of its modules.
+    File {
+        /// The kernel image: a bzImage, a zImage or an Image.
+        image: PathBuf,
+        /// A folder such as `/lib/modules/6.1.0-56-amd64`, if modules are
+        /// needed that are not built in.
+        modules: Option<PathBuf>,
+    },
+}
+
+/// Where the root filesystem comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// The boot ends in the initramfs.
+    None,
+    /// A minimal Debian, made by this program, from the cache.
+    DebianMinimal,
+    /// An ext4 image of the user.
+    Image(PathBuf),
+}
+
+/// A named set of treatments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Its name: letters, digits, `-`, `_`, `.`.
+    pub name: String,
+    /// What is changed, in order.
+    pub treatments: Vec<Treatment>,
+    /// What is booted.
+    pub spec: BootSpec,
+}
+
+impl Experiment {
+    /// Reads an experiment's file. Paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// One sentence with file and line.
+    pub fn read(path: &Path) -> Result<Self, LabError> {
+        let text = std::fs::read_to_string(path).map_err(|source| LabError::ReadExperiment {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::parse(&path.to_string_lossy(), &text)
+    }
+
+    /// Reads an experiment from its text; `path` is named in errors, and paths
+    /// in the text are relative to its folder.
+    ///
+    /// # Errors
+    /// One sentence with file and line.
+    pub fn parse(path: &str, text: &str) -> Result<Self, LabError> {
+        let at = |span: &std::ops::Range<usize>, why: String| {
+            let before = text.get(..span.start).unwrap_or(text);
+            LabError::Experiment {
+                name: path.to_owned(),
+                line: before.matches('\n').count() + 1,
+                why,
+            }
+        };
+        let file: file::File = toml::from_str(text).map_err(|e| {
+            let why = e.message().replace('\n', ", ");
+            at(&e.span().unwrap_or(0..0), why)
+        })?;
+        let version = file.firstlight_experiment;
+        if *version.get_ref() != VERSION {
+            let found = version.get_ref();
+            let why = format!(
+                "this is an experiment of version {found}, and this program reads version {VERSION}; \
+                 update the file or the program"
+            );
+            return Err(at(&version.span(), why));
+        }
+        let reader = reader::Reader { path, at: &at };
+        let (base, baseline) = reader.base(file.base)?;
+        let mut variants = vec![baseline];
+        for variant in file.variant {
+            let next = reader.variant(&variant, &base, &variants)?;
+            variants.push(next);
+        }
+        let stem = Path::new(path).file_stem().unwrap_or_default();
+        Ok(Self {
+            name: stem.to_string_lossy().into_owned(),
+            base,
+            variants,
+        })
+    }
+}

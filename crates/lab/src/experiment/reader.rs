@@ -1,0 +1,400 @@
+//! What is checked beyond the file's shape.
+
+use super::file::{BaseFile, VariantFile};
+use super::{ArmArch, BASELINE, Base, Kernel, Loader, Platform, Recording, Root, Variant};
+use crate::error::LabError;
+use agent::config::FirstLight;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+use treat::{BootSpec, CommandLine, KernelForm, Treatment};
+
+/// Reads the parts of one file.
+pub struct Reader<'a, At> {
+    /// The file's path: paths in it are relative to its folder.
+    pub path: &'a str,
+    /// Makes an error of a place in the file and a clause.
+    pub at: &'a At,
+}
+
+type Span = std::ops::Range<usize>;
+
+/// What the words of perturbed boots need at most, in bytes.
+const PERTURBATION_BYTES: usize = 96;
+
+impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
+    /// What all variants share, and the baseline.
+    pub fn base(&self, file: BaseFile) -> Result<(Base, Variant), LabError> {
+        let at = self.at;
+        let machine = file.machine.span();
+        let platform = self.platform(&file)?;
+        if *file.cpu_shift.get_ref() > 10 {
+            let why = "`cpu_shift` is at most 10: an instruction of 1,024 ns".into();
+            return Err(at(&file.cpu_shift.span(), why));
+        }
+        self.memory(&file.memory_mb, &platform)?;
+        // Stored boots had all these; here they are of no use.
+        let replay = matches!(platform, Platform::Replay(_));
+        let field = |given: Option<Spanned<String>>, name: &str, default: &str| match given {
+            Some(given) => Ok(given),
+            None if replay => Ok(Spanned::new(machine.clone(), default.to_owned())),
+            None => Err(at(&machine, format!("missing field `{name}`"))),
+        };
+        let storage = field(file.storage, "storage", "none")?;
+        let kernel = field(file.kernel, "kernel", "debian")?;
+        let root = field(file.root, "root", "none")?;
+        let first_light = field(file.first_light, "first_light", "init")?;
+        crate::storage::named(storage.get_ref()).map_err(|e| at(&storage.span(), e.to_string()))?;
+        let light = self.first_light(&first_light)?;
+        let root = self.root(&root, &platform)?;
+        if root == Root::None {
+            if light != FirstLight::Init {
+                return Err(self.wrong(&first_light, "`init`, since there is no root"));
+            }
+            if storage.get_ref() != "none" {
+                return Err(self.wrong(&storage, "`none`, since there is no root"));
+            }
+        }
+        let mut cmdline = self.cmdline(&file.cmdline)?;
+        let recording = self.recording(&file.record, &cmdline)?;
+        for word in &recording.words {
+            cmdline.add(word);
+        }
+        let baseline = Variant {
+            name: BASELINE.to_owned(),
+            treatments: Vec::new(),
+            spec: BootSpec {
+                kernel: KernelForm::Image,
+                cmdline: cmdline.clone(),
+                environment: BTreeMap::new(),
+            },
+        };
+        let base = Base {
+            kernel: self.kernel(&kernel, file.modules)?,
+            platform,
+            memory_mb: *file.memory_mb.get_ref(),
+            cpu_shift: *file.cpu_shift.get_ref(),
+            storage: storage.into_inner(),
+            root,
+            cmdline,
+            recording,
+            first_light: light,
+            limit_virtual_s: file.limit_virtual_s,
+            limit_wall_s: file.limit_wall_s,
+            ensemble: file.ensemble,
+        };
+        self.fits(&baseline, &base, &machine)?;
+        Ok((base, baseline))
+    }
+
+    fn wrong(&self, found: &Spanned<String>, expected: &str) -> LabError {
+        let text = found.get_ref();
+        (self.at)(
+            &found.span(),
+            format!("expected {expected}, found `{text}`"),
+        )
+    }
+
+    fn platform(&self, file: &BaseFile) -> Result<Platform, LabError> {
+        let at = self.at;
+        let only = |span: Option<Span>, key: &str, machine: &str| match span {
+            None => Ok(()),
+            Some(span) => Err(at(
+                &span,
+                format!("`{key}` goes with the machine `{machine}`"),
+            )),
+        };
+        let machine = file.machine.get_ref().as_str();
+        if machine != "arm-virt" {
+            only(file.arch.as_ref().map(Spanned::span), "arch", "arm-virt")?;
+            only(
+                file.loader.as_ref().map(Spanned::span),
+                "loader",
+                "arm-virt",
+            )?;
+            let environment = file.environment.as_ref();
+            only(environment.map(Spanned::span), "environment", "arm-virt")?;
+        }
+        if machine != "replay" {
+            only(file.replay.as_ref().map(Spanned::span), "replay", "replay")?;
+        }
+        match machine {
+            "pc" => Ok(Platform::Pc),
+            "arm-virt" => {
+                let arch = match &file.arch {
+                    Some(arch) => match arch.get_ref().as_str() {
+                        "armhf" => ArmArch::Armhf,
+                        "arm64" => ArmArch::Arm64,
+                        _ => return Err(self.wrong(arch, "`armhf` or `arm64`")),
+                    },
+                    None => {
+                        let why = "the machine `arm-virt` needs `arch = \"armhf\"` or \"arm64\"";
+                        return Err(at(&file.machine.span(), why.into()));
+                    }
+                };
+                let loader = self.loader(file)?;
+                Ok(Platform::ArmVirt { arch, loader })
+            }
+            "replay" => match &file.replay {
+                Some(folder) => Ok(Platform::Replay(self.beside(folder.get_ref()))),
+                None => {
+                    let why = "the machine `replay` needs `replay = \"FOLDER\"`: the output \
+                               folder of an earlier run";
+                    Err(at(&file.machine.span(), why.into()))
+                }
+            },
+            _ => Err(self.wrong(&file.machine, "the machine `pc`, `arm-virt` or `replay`")),
+        }
+    }
+
+    fn loader(&self, file: &BaseFile) -> Result<Loader, LabError> {
+        let at = self.at;
+        let program = match file.loader.as_ref().map(|l| l.get_ref().as_str()) {
+            None | Some("none") => {
+                if let Some(environment) = &file.environment {
+                    let why = "`environment` is U-Boot's: it goes with `loader = \"u-boot\"`";
+                    return Err(at(&environment.span(), why.into()));
+                }
+                return Ok(Loader::None);
+            }
+            Some("u-boot") => None,
+            Some(path) => Some(self.beside(path)),
+        };
+        let mut environment = BTreeMap::new();
+        if let Some(given) = &file.environment {
+            for (name, value) in given.get_ref() {
+                let set = Treatment::parse(&format!("env={name}={value}"));
+                match set {
+                    Ok(Treatment::SetVariable { name: same, .. }) if same == *name => {}
+                    Ok(_) => {
+                        let why = format!("`{name}` is no name of a variable");
+                        return Err(at(&given.span(), why));
+                    }
+                    Err(e) => return Err(at(&given.span(), e.to_string())),
+                }
+                environment.insert(name.clone(), value.clone());
+            }
+            if environment.contains_key("bootargs") {
+                let why = "`bootargs` is the kernel command line: give it as `cmdline`";
+                return Err(at(&given.span(), why.into()));
+            }
+        }
+        Ok(Loader::UBoot {
+            program,
+            environment,
+        })
+    }
+
+    fn memory(&self, memory_mb: &Spanned<u32>, platform: &Platform) -> Result<(), LabError> {
+        // The board maps memory from 1 GiB up; with 32-bit addresses, 3 GiB.
+        let most = match platform {
+            Platform::ArmVirt { .. } => 3_072,
+            _ => 65_536,
+        };
+        if (256..=most).contains(memory_mb.get_ref()) {
+            return Ok(());
+        }
+        let why = format!("`memory_mb` is from 256 to {most}");
+        Err((self.at)(&memory_mb.span(), why))
+    }
+
+    fn first_light(&self, text: &Spanned<String>) -> Result<FirstLight, LabError> {
+        match text.get_ref().split_once(':') {
+            None if text.get_ref() == "init" => Ok(FirstLight::Init),
+            Some(("unit", unit)) if !unit.is_empty() && !unit.contains([' ', '/']) => {
+                Ok(FirstLight::Unit(unit.to_owned()))
+            }
+            _ => {
+                let expected = "`init`, or `unit:` and a unit, as in `unit:multi-user.target`";
+                Err(self.wrong(text, expected))
+            }
+        }
+    }
+
+    fn root(&self, text: &Spanned<String>, platform: &Platform) -> Result<Root, LabError> {
+        match (text.get_ref().as_str(), platform) {
+            ("none", _) => Ok(Root::None),
+            ("debian-minimal", Platform::ArmVirt { .. }) => Err(self.wrong(
+                text,
+                "`none` or the path of an ext4 image: no Debian root is made for `arm-virt`",
+            )),
+            ("debian-minimal", _) => Ok(Root::DebianMinimal),
+            (path, _) => Ok(Root::Image(self.beside(path))),
+        }
+    }
+
+    fn kernel(
+        &self,
+        text: &Spanned<String>,
+        modules: Option<Spanned<PathBuf>>,
+    ) -> Result<Kernel, LabError> {
+        match (text.get_ref().as_str(), modules) {
+            ("debian", None) => Ok(Kernel::Debian),
+            ("debian", Some(modules)) => {
+                let why = "`modules` goes with a kernel file; Debian's kernel has its own".into();
+                Err((self.at)(&modules.span(), why))
+            }
+            (image, modules) => Ok(Kernel::File {
+                image: self.beside(image),
+                modules: modules.map(|m| self.beside(m.get_ref())),
+            }),
+        }
+    }
+
+    fn cmdline(&self, words: &[Spanned<String>]) -> Result<CommandLine, LabError> {
+        let at = self.at;
+        let mut cmdline = CommandLine::default();
+        for word in words {
+            let parsed = CommandLine::parse(word.get_ref());
+            match parsed.as_ref().map(CommandLine::words) {
+                Ok([one]) if one == word.get_ref() => {}
+                Ok(_) => {
+                    let why = format!("`{}` is not one word of a command line", word.get_ref());
+                    return Err(at(&word.span(), why));
+                }
+                Err(e) => return Err(at(&word.span(), e.to_string())),
+            }
+            if cmdline.add(word.get_ref()).is_none() {
+                let why = format!("`{}` is there twice", word.get_ref());
+                return Err(at(&word.span(), why));
+            }
+        }
+        Ok(cmdline)
+    }
+
+    fn recording(
+        &self,
+        asked: &[Spanned<String>],
+        cmdline: &CommandLine,
+    ) -> Result<Recording, LabError> {
+        let names: Vec<&str> = asked.iter().map(|a| a.get_ref().as_str()).collect();
+        Recording::of(&names, cmdline).map_err(|(i, why)| match asked.get(i) {
+            Some(place) => (self.at)(&place.span(), why),
+            None => LabError::Bug { why },
+        })
+    }
+
+    /// A variant; `before` are those that the file has before it, the baseline
+    /// first.
+    pub fn variant(
+        &self,
+        file: &Spanned<VariantFile>,
+        base: &Base,
+        before: &[Variant],
+    ) -> Result<Variant, LabError> {
+        let at = self.at;
+        let VariantFile { name, treatments } = file.get_ref();
+        // The name becomes a folder's.
+        let legal = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let text = name.get_ref();
+        if text.is_empty() || text.starts_with('.') || !text.chars().all(legal) {
+            let why = format!(
+                "`{text}` is no name for a variant: letters, digits, `-`, `_` and `.`, \
+                 and no `.` at the start"
+            );
+            return Err(at(&name.span(), why));
+        }
+        if before.iter().any(|v| v.name == *text) {
+            let why = format!("there is already a variant `{text}`; give this one another name");
+            return Err(at(&name.span(), why));
+        }
+        let Some(baseline) = before.first() else {
+            let why = "no baseline".to_owned();
+            return Err(LabError::Bug { why });
+        };
+        let mut spec = baseline.spec.clone();
+        let mut parsed = Vec::new();
+        for treatment in treatments {
+            let span = treatment.span();
+            let applied = Treatment::parse(treatment.get_ref())
+                .and_then(|t| t.apply(&spec).map(|(after, _)| (t, after)));
+            let (treatment, after) = applied.map_err(|e| at(&span, e.to_string()))?;
+            possible(&treatment, &base.platform).map_err(|why| at(&span, why))?;
+            spec = after;
+            parsed.push(treatment);
+        }
+        if let Some(other) = before.iter().find(|v| v.spec == spec) {
+            let why = format!(
+                "the variant `{text}` boots the same as `{}`; \
+                 take one of them out, or change its treatments",
+                other.name
+            );
+            return Err(at(&file.span(), why));
+        }
+        let variant = Variant {
+            name: text.clone(),
+            treatments: parsed,
+            spec,
+        };
+        self.fits(&variant, base, &file.span())?;
+        Ok(variant)
+    }
+
+    /// A kernel takes only so much of its command line, and says nothing of the
+    /// rest (`COMMAND_LINE_SIZE` of `arch/*/include/asm/setup.h`).
+    fn fits(&self, variant: &Variant, base: &Base, place: &Span) -> Result<(), LabError> {
+        let (most, kernel) = match base.platform {
+            Platform::ArmVirt {
+                arch: ArmArch::Armhf,
+                ..
+            } => (1024, "an armhf kernel"),
+            _ => (2048, "a kernel"),
+        };
+        let bytes = variant.spec.cmdline.to_string().len() + PERTURBATION_BYTES;
+        if bytes < most {
+            return Ok(());
+        }
+        let why = format!(
+            "the command line of `{}` has {bytes} bytes with those of a perturbation, and {kernel} \
+             takes {}; take words out of it",
+            variant.name,
+            most - 1
+        );
+        Err((self.at)(place, why))
+    }
+
+    /// A path of the file, seen from where the program runs.
+    fn beside(&self, path: impl AsRef<Path>) -> PathBuf {
+        let folder = Path::new(self.path).parent();
+        folder.unwrap_or(Path::new("")).join(path)
+    }
+}
+
+/// Whether a machine can do what a treatment wants; else a clause.
+fn possible(treatment: &Treatment, platform: &Platform) -> Result<(), String> {
+    let without_loader = match platform {
+        Platform::Pc => true,
+        Platform::ArmVirt { loader, .. } => *loader == Loader::None,
+        Platform::Replay(_) => false,
+    };
+    match treatment {
+        Treatment::Kernel(KernelForm::Uncompressed)
+            if matches!(
+                platform,
+                Platform::ArmVirt {
+                    arch: ArmArch::Arm64,
+                    ..
+                }
+            ) =>
+        {
+            Err(format!(
+                "`{treatment}` changes nothing: an arm64 kernel does not unpack itself"
+            ))
+        }
+        Treatment::SetVariable { name, .. } | Treatment::RemoveVariable(name)
+            if name == "bootargs" =>
+        {
+            Err(format!(
+                "`{treatment}`: `bootargs` is the kernel command line, which `cmdline+=` and \
+                 `cmdline-=` change"
+            ))
+        }
+        Treatment::SetVariable { .. } | Treatment::RemoveVariable(_) if without_loader => {
+            Err(format!(
+                "`{treatment}` needs a boot loader: `machine = \"arm-virt\"`, \
+                 `loader = \"u-boot\"`"
+            ))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,73 @@
+//! Lines of a console as they come in.
+
+use super::Style;
+use super::layout::{DIM, clean, fit};
+use record::Nanos;
+
+/// A line of a console, behind the stamps `[first delta last]`, in seconds:
+/// when its first character arrived, how long after that of the line before,
+/// and when its last character arrived; dots as long as that has not.
+///
+/// The first two stand as grabserial prints them. An open line is cut to what a
+/// terminal can draw again.
+#[must_use]
+pub fn serial_line(
+    first: Nanos,
+    delta: Nanos,
+    last: Option<Nanos>,
+    text: &str,
+    style: &Style,
+) -> String {
+    let end = last.map_or_else(|| "...".to_owned(), seconds);
+    let stamps = format!("[{:>11} {:>9} {end:>11}]", seconds(first), seconds(delta));
+    let text = text.replace('\t', "    ");
+    let text = match last {
+        Some(_) => clean(&text),
+        None => fit(&text, style.width.saturating_sub(stamps.len() + 2)),
+    };
+    if style.color {
+        format!("{DIM}{stamps}{DIM:#} {text}")
+    } else {
+        format!("{stamps} {text}")
+    }
+}
+
+/// Seconds with six digits; they are cut, as a later line never gets an
+/// earlier stamp by that.
+fn seconds(t: Nanos) -> String {
+    let sign = if t < Nanos::ZERO { "-" } else { "" };
+    let us = t.get().unsigned_abs() / 1_000;
+    format!("{sign}{}.{:06}", us / 1_000_000, us % 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::serial_line;
+    use crate::terminal::Style;
+    use record::Nanos;
+
+    #[test]
+    fn a_line_stands_behind_its_stamps() {
+        let us = |us: i64| Nanos(us * 1_000);
+        let style = Style {
+            color: false,
+            width: 60,
+        };
+        assert_eq!(
+            serial_line(
+                us(12_345_678),
+                us(1_234),
+                Some(us(12_350_000)),
+                "U-Boot \x1b7",
+                &style
+            ),
+            "[  12.345678  0.001234   12.350000] U-Boot \u{fffd}7"
+        );
+        let open = serial_line(us(-5), us(0), None, &"x".repeat(99), &style);
+        assert!(
+            open.starts_with("[  -0.000005  0.000000         ...] xxx"),
+            "{open}"
+        );
+        assert!(open.chars().count() < 60);
+    }
+}
