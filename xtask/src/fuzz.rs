@@ -21,6 +21,7 @@ fn seeds(target: &str) -> Option<&'static str> {
         "kernel_log" => Some("corpus/kernel-log"),
         "serial" => Some("corpus/serial"),
         "capture" => Some("corpus/captures"),
+        "boot_container" | "initramfs" | "kernel_image" => Some("corpus/boot"),
         systemd if systemd.starts_with("systemd_") => Some("corpus/systemd"),
         _ => None,
     }

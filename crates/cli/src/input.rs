@@ -51,6 +51,15 @@ pub fn read(path: &Path) -> Result<Input> {
         .read_to_end(&mut head)
         .with_context(|| format!("{shown}: cannot be read"))?;
     if head.is_empty() {
+        let name = shown.to_string();
+        if let Some(source) = sources::SOURCES.iter().find(|s| s.may_be_empty(&name)) {
+            let (source, bytes) = (*source, Bytes::Read(head));
+            return Ok(Input::Raw(Raw {
+                name,
+                source,
+                bytes,
+            }));
+        }
         bail!("{shown}: the file is empty; expected a capture or a log of one boot");
     }
     if !sources::is_archive_of_others(&head)
@@ -230,19 +239,19 @@ fn read_capture(
                 file.file
             );
         };
-        let source = match file.format.as_str() {
+        let reader = match file.format.as_str() {
             "none" => None,
             "" => sources::sniff(bytes),
-            format => Some(sources::named(format).with_context(|| {
-                format!(
-                    "{}: {name} is in the format `{format}`, which this version does not read; \
-                     take a newer firstlight",
-                    capture.path.display()
-                )
-            })?),
+            format => {
+                let known = sources::named(format);
+                if known.is_none() {
+                    sources::capture::unread(file, source, recorder);
+                }
+                known
+            }
         };
-        if let Some(source) = source {
-            files.push((source, name.as_str(), bytes.as_slice()));
+        if let Some(reader) = reader {
+            files.push((reader, name.as_str(), bytes.as_slice()));
         }
     }
     read_by_source(files, serial, recorder);

@@ -9,8 +9,8 @@
 
 mod common;
 
-use common::{expected, firstlight, json, sample};
-use serde_json::Value;
+use common::{expected, firstlight, json, sample, valid};
+use serde_json::{Value, json as value};
 
 fn rows(kind: &str, file: &str) -> Vec<Value> {
     let blame = json(&["blame", "--json", "--kind", kind, "--top", "0", file]);
@@ -190,5 +190,133 @@ fn deferrals_device_by_device() {
             device["wasted_ns"].as_i64().unwrap() / 1_000,
             top[2].as_i64().unwrap()
         );
+    }
+}
+
+/// Rows of `blame --functions`.
+fn functions(file: &str) -> Vec<Value> {
+    let table = json(&["blame", "--functions", "--json", "--top", "0", file]);
+    valid(&table, "blame.functions");
+    table["rows"].as_array().unwrap().clone()
+}
+
+/// Name, count, and microseconds of time, average and local time.
+fn function(row: &Value) -> Value {
+    let us = |key: &str| row[key].as_i64().unwrap() / 1_000;
+    value!([
+        row["name"],
+        row["count"],
+        us("time_ns"),
+        us("average_ns"),
+        us("local_ns")
+    ])
+}
+
+#[test]
+fn a_table_of_kd_says_what_it_said() {
+    let Some(expected) = expected() else { return };
+    let expect = &expected["files"]["kft/kd-table.txt"]["expect"];
+    let Some(path) = sample("kft/kd-table.txt") else {
+        return;
+    };
+    let rows = functions(&path);
+    assert_eq!(rows.len() as u64, expect["rows"].as_u64().unwrap());
+    assert_eq!(function(&rows[0]), expect["first"]);
+    let last = rows.last().unwrap();
+    assert_eq!(function(last), expect["last"]);
+    let sum: i64 = rows.iter().map(|r| r["local_ns"].as_i64().unwrap()).sum();
+    assert_eq!(sum / 1_000, expect["sum_local_us"].as_i64().unwrap());
+    let by_local = json(&[
+        "blame",
+        "--functions",
+        "--json",
+        "--sort",
+        "local",
+        "--top",
+        "5",
+        &path,
+    ]);
+    for (row, wanted) in by_local["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(expect["top5_local"].as_array().unwrap())
+    {
+        assert_eq!(value!([row["name"], function(row)[4]]), *wanted);
+    }
+}
+
+#[test]
+fn a_log_of_kft_becomes_the_same_table() {
+    let Some(expected) = expected() else { return };
+    let expect = &expected["files"]["kft/kft-raw-excerpt.txt"]["expect"];
+    let Some(path) = sample("kft/kft-raw-excerpt.txt") else {
+        return;
+    };
+    let rows = functions(&path);
+    let count = |key: &str| -> u64 { rows.iter().map(|r| r[key].as_u64().unwrap()).sum() };
+    assert_eq!(count("count"), expect["rows"].as_u64().unwrap());
+    assert_eq!(count("open"), expect["rows_delta_zero"].as_u64().unwrap());
+    let longest = &expect["longest"];
+    assert_eq!(rows[0]["name"], longest[3]);
+    assert_eq!(
+        rows[0]["time_ns"].as_i64(),
+        longest[1].as_i64().map(|us| us * 1_000)
+    );
+    assert_eq!(rows[0]["max_sub"], "get_cmos_time");
+    let show = json(&["show", "--json", &path]);
+    let source = &show["sources"][0];
+    assert_eq!(
+        (&source["format"], &source["events"]),
+        (&value!("kft"), &expect["rows"])
+    );
+    let facts = show["facts"].as_array().unwrap();
+    for key in [
+        "run_id",
+        "start_us",
+        "stop_us",
+        "min_execution_us",
+        "time_filter_count",
+        "total_filtered",
+        "entries_not_found",
+        "entries_after_filters",
+    ] {
+        let name = format!("kft.{key}");
+        let fact = facts.iter().find(|f| f["key"] == name.as_str()).unwrap();
+        assert_eq!(fact["value"], expect[key].to_string(), "{key}");
+    }
+    let notes = show["notes"].as_array().unwrap();
+    assert!(notes.iter().any(|n| n["kind"] == "rows_elided"));
+}
+
+#[test]
+fn a_tree_of_kd_keeps_its_calls() {
+    let Some(expected) = expected() else { return };
+    let expect = &expected["files"]["kft/kd-nested.txt"]["expect"];
+    let Some(path) = sample("kft/kd-nested.txt") else {
+        return;
+    };
+    let tree = json(&[
+        "blame",
+        "--functions",
+        "--tree",
+        "--json",
+        "--top",
+        "0",
+        &path,
+    ]);
+    valid(&tree, "blame.calls");
+    let rows = tree["rows"].as_array().unwrap();
+    let calls: Vec<&Value> = rows.iter().filter(|r| r["depth"] != 0).collect();
+    let count: u64 = calls.iter().map(|r| r["count"].as_u64().unwrap()).sum();
+    assert_eq!(count, expect["rows"].as_u64().unwrap());
+    // The bottom of a stack is a task here.
+    let deepest = calls.iter().map(|r| r["depth"].as_u64().unwrap()).max();
+    assert_eq!(deepest, expect["max_depth"].as_u64().map(|d| d + 1));
+    let fork = &calls[0];
+    assert_eq!(fork["name"], expect["first"][5]);
+    for (key, place) in [("time_ns", 1), ("local_ns", 2)] {
+        let us = expect["first"][place].as_i64().unwrap();
+        assert_eq!(fork[key], us * 1_000, "{key}");
     }
 }

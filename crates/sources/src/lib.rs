@@ -4,6 +4,7 @@
 //! every line or packet becomes an event, or is counted in a note.
 
 mod balance;
+pub mod blkparse;
 pub mod blktrace;
 mod block;
 mod blocks;
@@ -15,6 +16,7 @@ pub mod cbmem;
 mod fdt;
 pub mod ftrace;
 pub mod kernel_log;
+pub mod kft;
 pub mod serial;
 pub mod strace;
 pub mod systemd;
@@ -55,6 +57,12 @@ pub trait Source: Sync {
     /// Whether the first bytes (at most [`SNIFF_BYTES`]) look like this format.
     fn sniff(&self, head: &[u8]) -> Sniff;
 
+    /// Whether an empty file of this name is a part of this format: of
+    /// parts, some may hold nothing.
+    fn may_be_empty(&self, _name: &str) -> bool {
+        false
+    }
+
     /// Reads all of `input`. Afterwards every line or packet of it was either
     /// [taken](Recorder::took) or [skipped](Recorder::skipped).
     fn read(&self, input: Input<'_>, recorder: &mut Recorder);
@@ -79,7 +87,9 @@ pub static SOURCES: &[&dyn Source] = &[
     &blktrace::Blktrace,
     &ftrace::TraceDat,
     &ftrace::Ftrace,
+    &kft::Kft,
     &bootchart::Bootchart,
+    &blkparse::Blkparse,
     &bootstage::Bootstage,
     &cbmem::Cbmem,
     &systemd::Show,

@@ -1,7 +1,7 @@
 //! Tables as comma-separated values, with a line of names first. Times are
 //! integer nanoseconds; what is not known is empty.
 
-use analysis::{Blame, Experiment, Phases};
+use analysis::{Blame, Calls, Experiment, Functions, IoRequest, Phases};
 use csv::Writer;
 use record::Nanos;
 
@@ -58,6 +58,98 @@ pub fn blame(blame: &Blame) -> String {
         ]
     };
     table(names, blame.rows.iter().map(row))
+}
+
+/// The functions of a trace.
+#[must_use]
+pub fn functions(functions: &Functions) -> String {
+    let names = [
+        "function",
+        "count",
+        "time_ns",
+        "average_ns",
+        "local_ns",
+        "max_sub",
+        "max_sub_count",
+        "open",
+    ];
+    let row = |r: &analysis::FunctionRow| {
+        [
+            r.name.clone(),
+            r.count.to_string(),
+            ns(Some(r.time)),
+            ns(Some(r.average)),
+            ns(Some(r.local)),
+            r.max_sub.clone().unwrap_or_default(),
+            r.max_sub_count.to_string(),
+            r.open.to_string(),
+        ]
+    };
+    table(names, functions.rows.iter().map(row))
+}
+
+/// The tree of calls: each row below the one that called it.
+#[must_use]
+pub fn calls(calls: &Calls) -> String {
+    let names = ["depth", "function", "count", "time_ns", "local_ns", "open"];
+    let row = |r: &analysis::CallRow| {
+        [
+            r.depth.to_string(),
+            r.name.clone(),
+            r.count.to_string(),
+            ns(Some(r.time)),
+            ns(Some(r.local)),
+            r.open.to_string(),
+        ]
+    };
+    table(names, calls.rows.iter().map(row))
+}
+
+/// Block requests, one a line.
+#[must_use]
+pub fn requests(requests: impl Iterator<Item = IoRequest>) -> String {
+    let names = [
+        "device",
+        "operation",
+        "sector",
+        "bytes",
+        "queued_ns",
+        "dispatched_ns",
+        "last_dispatched_ns",
+        "completed_ns",
+        "merged",
+        "read_ahead",
+        "sync",
+        "metadata",
+        "error",
+        "pid",
+        "process",
+        "source",
+        "offset",
+    ];
+    let row = |r: IoRequest| {
+        let of = r.request;
+        [
+            of.device.to_string(),
+            of.operation.as_str().to_owned(),
+            of.sector.to_string(),
+            of.bytes.to_string(),
+            ns(of.queued),
+            ns(of.issued),
+            ns(of.reissued.or(of.issued)),
+            ns(of.completed),
+            of.merged.to_string(),
+            of.read_ahead.to_string(),
+            of.sync.to_string(),
+            of.metadata.to_string(),
+            of.error.to_string(),
+            of.pid.map_or_else(String::new, |p| p.to_string()),
+            r.task,
+            r.origin.source,
+            r.origin.offset.to_string(),
+        ]
+    };
+    table(names, requests.map(row))
 }
 
 /// The parts of a boot. A stage has its phase's name, and its own.

@@ -65,6 +65,11 @@ fn terminal_screens() {
         check(&of("lab"), &terminal::lab(&boots::experiment(), &style));
         check(&of("doctor"), &terminal::doctor(&boots::checks(), &style));
     }
+    for width in [80, 100] {
+        let plan = terminal::lab_plan(&boots::lab_plan(), &plain(width));
+        check(&format!("lab-plan-{width}.txt"), &plan);
+    }
+    check("lab.md", &views::markdown::lab(&boots::experiment()));
     let bare = terminal::lab(&boots::bare_experiment(), &plain(80));
     check("lab-unperturbed-80.txt", &bare);
     let empty = boots::record("");
@@ -75,6 +80,38 @@ fn terminal_screens() {
     check(
         "blame-empty-80.txt",
         &terminal::blame(&analysis::blame(&empty, None, 0), &plain(80)),
+    );
+}
+
+#[test]
+fn functions() {
+    let record = boots::functions();
+    let all = analysis::functions(&record, analysis::FunctionOrder::Time, 0);
+    let some = analysis::functions(&record, analysis::FunctionOrder::Local, 2);
+    let tree = analysis::calls(&record, 0);
+    for width in [80, 120] {
+        let style = plain(width);
+        let of = |name: &str| format!("{name}-{width}.txt");
+        check(&of("functions"), &terminal::functions(&all, &style));
+        check(&of("functions-local"), &terminal::functions(&some, &style));
+        check(&of("calls"), &terminal::calls(&tree, &style));
+        for screen in [
+            terminal::functions(&all, &style),
+            terminal::calls(&tree, &style),
+        ] {
+            assert!(
+                screen.lines().all(|l| l.chars().count() <= width),
+                "{screen}"
+            );
+        }
+    }
+    check("functions.json", &json::text(&json::functions(&all)));
+    check("functions.csv", &csv::functions(&all));
+    check("calls.csv", &csv::calls(&tree));
+    let empty = analysis::functions(&boots::record(""), analysis::FunctionOrder::Time, 0);
+    check(
+        "functions-empty-80.txt",
+        &terminal::functions(&empty, &plain(80)),
     );
 }
 

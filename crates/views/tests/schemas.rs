@@ -117,11 +117,26 @@ fn blame() {
 }
 
 #[test]
+fn functions() {
+    let record = boots::functions();
+    let schema = Schema::of("blame.functions");
+    let rows = analysis::functions(&record, analysis::FunctionOrder::Time, 0);
+    schema.is_strict(&schema.check(&json::functions(&rows)));
+    let schema = Schema::of("blame.calls");
+    schema.is_strict(&schema.check(&json::calls(&analysis::calls(&record, 0))));
+}
+
+#[test]
 fn diff() {
     let schema = Schema::of("diff");
     schema.is_strict(&schema.check(&json::diff(&boots::comparison())));
     let nothing = analysis::compare(&boots::record(""), &boots::base()).unwrap();
     schema.check(&json::diff(&nothing));
+}
+
+#[test]
+fn lab_plan() {
+    Schema::of("lab.plan").check(&json::lab_plan(&boots::lab_plan()));
 }
 
 #[test]

@@ -1,16 +1,20 @@
 //! `firstlight blame`: what took longest.
 
-use crate::args::{Blame, Kind};
+use crate::args::{Blame, FunctionColumn, Kind};
 use crate::input;
 use crate::out::Out;
-use analysis::BlameKind;
+use analysis::{BlameKind, FunctionOrder};
 use anyhow::Result;
+use record::Record;
 use std::mem::ManuallyDrop;
 
 pub fn run(args: &Blame, out: &mut Out) -> Result<()> {
     // The program ends after its answer; to free a large record first takes
     // longer than to leave that to the kernel.
     let record = ManuallyDrop::new(input::boot(&args.inputs.inputs, &args.inputs.reading)?);
+    if args.functions {
+        return functions(args, &record, out);
+    }
     if args.deferrals {
         let all = analysis::deferrals(&record);
         return out.text(&match out.json {
@@ -28,6 +32,42 @@ pub fn run(args: &Blame, out: &mut Out) -> Result<()> {
         views::terminal::blame(&blame, &out.style)
     };
     out.text(&text)
+}
+
+fn functions(args: &Blame, record: &Record, out: &mut Out) -> Result<()> {
+    let text = if args.tree {
+        let calls = analysis::calls(record, args.top);
+        if out.json {
+            views::json::text(&views::json::calls(&calls))
+        } else if args.csv {
+            views::csv::calls(&calls)
+        } else {
+            views::terminal::calls(&calls, &out.style)
+        }
+    } else {
+        let order = args.sort.map_or_else(FunctionOrder::default, order);
+        let functions = analysis::functions(record, order, args.top);
+        if out.json {
+            views::json::text(&views::json::functions(&functions))
+        } else if args.csv {
+            views::csv::functions(&functions)
+        } else {
+            views::terminal::functions(&functions, &out.style)
+        }
+    };
+    out.text(&text)
+}
+
+const fn order(column: FunctionColumn) -> FunctionOrder {
+    match column {
+        FunctionColumn::Function => FunctionOrder::Function,
+        FunctionColumn::Count => FunctionOrder::Count,
+        FunctionColumn::Time => FunctionOrder::Time,
+        FunctionColumn::Average => FunctionOrder::Average,
+        FunctionColumn::Local => FunctionOrder::Local,
+        FunctionColumn::MaxSub => FunctionOrder::MaxSub,
+        FunctionColumn::MsCount => FunctionOrder::MaxSubCount,
+    }
 }
 
 const fn kind(kind: Kind) -> BlameKind {

@@ -68,8 +68,9 @@ impl Calls {
         let Some(stack) = stack_of(&mut self.stacks, m, recorder) else {
             return;
         };
-        // Calls that must have returned unseen.
-        while let Some(top) = stack.last().filter(|t| t.depth >= depth) {
+        // Calls that must have returned unseen. One of the same depth may have
+        // been interrupted right where it began, by this one.
+        while let Some(top) = stack.last().filter(|t| t.depth > depth) {
             recorder.functions().add_open(top.node);
             self.lost_ends.add(m.origin);
             stack.pop();
@@ -107,16 +108,16 @@ impl Calls {
         let Some(stack) = stack_of(&mut self.stacks, m, recorder) else {
             return;
         };
-        while let Some(top) = stack.last().filter(|t| t.depth > depth) {
-            recorder.functions().add_open(top.node);
-            self.lost_ends.add(m.origin);
-            stack.pop();
-        }
-        let is_it = |t: &&Frame| t.depth == depth && function.is_none_or(|f| f == t.function);
-        if let Some(top) = stack.last().filter(is_it) {
-            let took = took.unwrap_or(m.at.saturating_sub(top.start));
-            recorder.functions().add(top.node, 1, Nanos(took));
-            stack.pop();
+        let is_it = |f: &Frame| f.depth == depth && function.is_none_or(|g| g == f.function);
+        if let Some(at) = stack.iter().rposition(is_it) {
+            for unseen in stack.drain(at + 1..) {
+                recorder.functions().add_open(unseen.node);
+                self.lost_ends.add(m.origin);
+            }
+            if let Some(frame) = stack.pop() {
+                let took = took.unwrap_or(m.at.saturating_sub(frame.start));
+                recorder.functions().add(frame.node, 1, Nanos(took));
+            }
             return;
         }
         // Its start was not seen: the trace began, or lost events, meanwhile.
@@ -125,12 +126,22 @@ impl Calls {
             return;
         };
         let tree = recorder.functions();
-        let parent = match stack.last() {
-            Some(top) => top.node,
+        let parent = match stack.iter().rfind(|f| f.depth < depth) {
+            Some(frame) => frame.node,
             None => tree.node(None, task),
         };
         let node = tree.node(Some(parent), function);
         tree.add(node, 1, Nanos(took));
+    }
+
+    /// Events were lost: which calls are still open is not known.
+    pub(super) fn forget(&mut self, recorder: &mut Recorder) {
+        for frame in self.stacks.drain().flat_map(|(_, stack)| stack) {
+            recorder.functions().add_open(frame.node);
+            self.lost_ends.count += 1;
+        }
+        self.named.clear();
+        self.raw.clear();
     }
 
     /// A function was called, and nothing will say that it returns: the tracer
@@ -235,20 +246,16 @@ impl Calls {
         }
     }
 
-    /// After the last event: what is open was not seen to return.
-    pub(super) fn finish(mut self, recorder: &mut Recorder) {
-        for (key, stack) in self.stacks {
-            let _ = key;
-            for frame in stack {
-                recorder.functions().add_open(frame.node);
-                self.lost_ends.count += 1;
-            }
-        }
+    /// After the last event, which stands at `last`: what is open was not seen
+    /// to return.
+    pub(super) fn finish(mut self, last: Origin, recorder: &mut Recorder) {
+        self.forget(recorder);
         for (lost, kind) in [
             (self.lost_ends, &LOST_CALL_ENDS),
             (self.lost_starts, &LOST_CALL_STARTS),
         ] {
-            if let Some(first) = lost.first {
+            if lost.count > 0 {
+                let first = lost.first.unwrap_or(last);
                 recorder.note_many(first, kind, lost.count, String::new);
             }
         }

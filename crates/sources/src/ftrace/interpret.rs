@@ -83,6 +83,7 @@ pub(super) struct Interpreter<'a> {
     message_bytes: usize,
     levels: u32,
     last: i64,
+    last_origin: Option<Origin>,
 }
 
 impl<'a> Interpreter<'a> {
@@ -101,6 +102,7 @@ impl<'a> Interpreter<'a> {
             message_bytes: 0,
             levels: 0,
             last: i64::MIN,
+            last_origin: None,
         }
     }
 
@@ -114,6 +116,7 @@ impl<'a> Interpreter<'a> {
         recorder: &mut Recorder,
     ) -> Outcome {
         self.last = self.last.max(m.at);
+        self.last_origin = Some(m.origin);
         if let Known::Block(event) = known {
             return self.block(m, event, v, recorder);
         }
@@ -179,7 +182,9 @@ impl<'a> Interpreter<'a> {
     /// After the last event.
     pub(super) fn finish(self, recorder: &mut Recorder) {
         self.tasks.finish(self.last, recorder);
-        self.calls.finish(recorder);
+        if let Some(last) = self.last_origin {
+            self.calls.finish(last, recorder);
+        }
         self.initcalls.end(recorder);
         self.requests.finish(recorder);
     }
@@ -361,6 +366,11 @@ impl<'a> Interpreter<'a> {
         Some(())
     }
 
+    /// The kernel lost events here: what was open may have ended.
+    pub(super) fn events_lost(&mut self, recorder: &mut Recorder) {
+        self.calls.forget(recorder);
+    }
+
     /// Takes a line of a function graph.
     pub(super) fn graph_call(
         &mut self,
@@ -368,6 +378,7 @@ impl<'a> Interpreter<'a> {
         call: &GraphCall<'_>,
         recorder: &mut Recorder,
     ) {
+        self.last_origin = Some(m.origin);
         let task = self.task(m, recorder);
         let mut name = |function| self.names.get(function, m.origin, recorder);
         match *call {

@@ -7,7 +7,10 @@ mod console;
 mod deferrals;
 mod diff;
 mod doctor;
+mod functions;
+mod io;
 mod lab;
+mod lab_plan;
 mod path;
 mod show;
 
@@ -16,7 +19,13 @@ pub use console::{ShowConsole, ShowDelay, ShowFlush, ShowLateLine, ShowRate, Sho
 pub use deferrals::{Deferrals, DeferredDevice, deferrals};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
-pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
+pub use functions::{CallRow, Calls, FunctionRow, Functions, calls, functions};
+pub use io::{
+    Io, IoDepth, IoDevice, IoEvents, IoFile, IoLatency, IoOperation, IoProcess, IoSequence,
+    IoStretch, io,
+};
+pub use lab::{Lab, LabComparison, LabFailure, LabRecording, LabTrial, LabVariant, lab};
+pub use lab_plan::{Plan, PlanBoot, PlanVariant, lab_plan};
 pub use path::{Path, PathItem, path};
 pub use show::{
     Show, ShowEvidence, ShowFact, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote,

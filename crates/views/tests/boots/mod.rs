@@ -5,9 +5,9 @@
 #[path = "../../../analysis/tests/common/mod.rs"]
 mod common;
 
-use analysis::{Boot, Comparison, Experiment, Options, Trial};
-use record::{ClockKind, Nanos, Record};
-use views::{Check, html};
+use analysis::{Boot, Comparison, Experiment, Options, RecordingCost, Trial, TrialFailure};
+use record::{ClockKind, FunctionSum, Nanos, Origin, Record, Recorder};
+use views::{Check, LabPlan, LabPlanBoot, LabPlanVariant, html};
 
 pub const BASE: &str = include_str!("base.record");
 pub const VARIANT: &str = include_str!("variant.record");
@@ -30,6 +30,49 @@ pub fn boot(record: &Record) -> Boot {
 
 pub fn comparison() -> Comparison {
     analysis::compare(&base(), &variant()).unwrap()
+}
+
+/// Two tasks' calls: one calls itself, one is not seen to return; and a row of
+/// a table that was read.
+pub fn functions() -> Record {
+    let mut rec = Recorder::new();
+    let source = rec.source("trace", "test");
+    let names = [
+        "init",
+        "outer",
+        "inner",
+        "recurse",
+        "a_function_with_a_long_name",
+        "kworker/0:1",
+    ];
+    let [init, outer, inner, recurse, long, worker] = names.map(|n| rec.name(n));
+    let stated = rec.name("stated");
+    let tree = rec.functions();
+    let root = tree.node(None, init);
+    let out = tree.node(Some(root), outer);
+    tree.add(out, 2, Nanos(10_000_000));
+    let inn = tree.node(Some(out), inner);
+    tree.add(inn, 1_200, Nanos(6_000_000));
+    tree.add_open(inn);
+    let once = tree.node(Some(out), recurse);
+    tree.add(once, 1, Nanos(3_000_000));
+    let twice = tree.node(Some(once), recurse);
+    tree.add(twice, 1, Nanos(2_000_000));
+    let root = tree.node(None, worker);
+    let other = tree.node(Some(root), long);
+    tree.add_open(other);
+    let below = tree.node(Some(other), inner);
+    tree.add(below, 1, Nanos(1_500_000));
+    tree.add_sum(FunctionSum {
+        function: stated,
+        count: 3,
+        time: Some(Nanos(5_000_000)),
+        average: Some(Nanos(1_666_000)),
+        local: Some(Nanos(1_000_000)),
+        max_sub: Some((inner, 7)),
+        origin: Origin { source, offset: 9 },
+    });
+    rec.finish()
 }
 
 /// A faster, a slower, an equal and a failed variant.
@@ -59,10 +102,69 @@ fn experiment_of<const K: usize>(variants: &[(&str, [Option<i64>; K])]) -> Exper
                 digest: format!("{:064x}", i + 1),
                 first_light: ms.map(Nanos::from_millis),
                 capture: format!("trials/{variant}-{i}/capture.tar"),
+                failure: ms.is_none().then(|| TrialFailure {
+                    detail: "Kernel panic - not syncing: no | root".to_owned(),
+                    last_lines: vec![
+                        "[    1.000000] VFS: cannot open root".to_owned(),
+                        "[    1.000100] Kernel panic - not syncing: no | root".to_owned(),
+                    ],
+                }),
             });
         }
     }
-    analysis::experiment(ClockKind::Virtual, "baseline", trials).unwrap()
+    let mut experiment = analysis::experiment(ClockKind::Virtual, "baseline", trials).unwrap();
+    experiment.recording = vec![
+        RecordingCost {
+            variant: "baseline".to_owned(),
+            asked: vec!["initcalls".to_owned(), "sched".to_owned()],
+            cost: Some(Nanos::from_millis(237)),
+        },
+        RecordingCost {
+            variant: "broken".to_owned(),
+            asked: vec!["initcalls".to_owned(), "sched".to_owned()],
+            cost: None,
+        },
+    ];
+    experiment
+}
+
+/// What a run would do.
+pub fn lab_plan() -> LabPlan {
+    let boot = |variant: &str, kind, wall_s, basis| LabPlanBoot {
+        variant: variant.to_owned(),
+        perturbation: 0,
+        kind,
+        wall_s,
+        basis,
+    };
+    let variant = |name: &str, changes: &[&str]| LabPlanVariant {
+        variant: name.to_owned(),
+        changes: changes.iter().map(|c| (*c).to_owned()).collect(),
+        cmdline: "console=ttyAMA0 quiet".to_owned(),
+    };
+    LabPlan {
+        experiment: "u-boot".to_owned(),
+        machine: "arm-virt armhf, U-Boot".to_owned(),
+        jobs: 2,
+        wall_s: 75.0,
+        variants: vec![
+            variant("baseline", &[]),
+            variant(
+                "no-checksums",
+                &[
+                    "the boot loader's `verify` becomes `no`, which is a long sentence that has to \
+                   go on to a second line of the screen",
+                ],
+            ),
+        ],
+        boots: vec![
+            boot("baseline", "boot", 12.5, "there"),
+            boot("no-checksums", "boot", 9.0, "machine"),
+            boot("baseline", "again", 12.5, "variant"),
+            boot("no-checksums", "unrecorded", 6.0, "guess"),
+        ],
+        before: vec!["Debian's kernel for armv7 is fetched first, 40 to 70 MB".to_owned()],
+    }
 }
 
 pub fn checks() -> Vec<Check> {

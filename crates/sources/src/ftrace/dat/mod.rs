@@ -158,8 +158,13 @@ impl<'a> Reader<'a> {
         let mut before = i64::MIN;
         let mut taken: u64 = 0;
         let mut unknown: Option<(Origin, u64)> = None;
+        let mut missed = 0;
         while let Some(event) = merge.next() {
             let origin = self.origin(event.at);
+            if event.missed != missed {
+                missed = event.missed;
+                interpreter.events_lost(recorder);
+            }
             let at = clock
                 .scale
                 .apply(event.time)

@@ -127,6 +127,8 @@ pub(super) struct Event<'a> {
     pub cpu: u32,
     /// The event itself: the fields that all have, then its own.
     pub data: &'a [u8],
+    /// How often events were lost so far.
+    pub missed: u64,
     /// Where it stands in the file; of packed events, where the chunk begins.
     pub at: u64,
 }
@@ -378,6 +380,7 @@ impl<'a> Merge<'a> {
         Some(Event {
             time,
             cpu: stream.cpu,
+            missed: self.troubles.missed.count,
             data: page.get(stream.event.0..stream.event.1)?,
             at: stream.pages.place(&self.shape, start + stream.event.0),
         })

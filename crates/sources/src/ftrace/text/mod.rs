@@ -182,6 +182,9 @@ impl<'a> Reader<'a> {
         }
         if let Some(lost) = line::lost(bytes) {
             recorder.note_many(origin, &notes::EVENTS_LOST, lost.unwrap_or(1), String::new);
+            if let Some(state) = &mut self.state {
+                state.interpreter.events_lost(recorder);
+            }
             return Read::Taken;
         }
         if let Some(graph) = graph::graph(bytes) {
