@@ -30,6 +30,7 @@ pub(crate) fn units(format: &str) -> &'static str {
     match format {
         // Samples, entries and records.
         "bootchart" | "systemd-bootchart" => "units",
+        "blktrace" => "records",
         _ => "lines",
     }
 }

@@ -59,9 +59,9 @@ pub(super) fn files(record: &Record) -> Vec<IoFile> {
     }
     let paths = paths(record.accesses());
     let mut all: BTreeMap<Key, Sums> = BTreeMap::new();
-    // What was not there was not read.
-    let there = |a: &&Access| a.kind != AccessKind::Miss;
-    for access in record.accesses().iter().filter(there) {
+    // What was looked for and is not there is no file.
+    let found = |a: &&Access| a.kind != AccessKind::Miss;
+    for access in record.accesses().iter().filter(found) {
         let key = match key(access) {
             Key::Inode(device, inode) => match paths.get(&(device, inode)) {
                 Some(&path) => Key::Path(path),
