@@ -20,6 +20,7 @@ fn seeds(target: &str) -> Option<&'static str> {
     match target {
         "kernel_log" => Some("corpus/kernel-log"),
         "serial" => Some("corpus/serial"),
+        "blktrace" | "blkparse" => Some("corpus/blktrace"),
         "capture" => Some("corpus/captures"),
         "boot_container" | "initramfs" | "kernel_image" => Some("corpus/boot"),
         systemd if systemd.starts_with("systemd_") => Some("corpus/systemd"),
