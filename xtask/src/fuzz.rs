@@ -21,6 +21,8 @@ fn seeds(target: &str) -> Option<&'static str> {
         "kernel_log" => Some("corpus/kernel-log"),
         "serial" => Some("corpus/serial"),
         "capture" => Some("corpus/captures"),
+        "ftrace" | "trace_dat" => Some("corpus/ftrace"),
+        "kft" => Some("corpus/kft"),
         systemd if systemd.starts_with("systemd_") => Some("corpus/systemd"),
         _ => None,
     }

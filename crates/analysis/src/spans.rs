@@ -28,7 +28,12 @@ pub(crate) fn distinct(record: &Record) -> Cow<'_, [Span]> {
 
 /// The spans with each initcall once; `None` if no two sources saw one.
 fn initcalls_once(record: &Record) -> Option<Vec<Span>> {
-    let calls = || record.spans().iter().filter(|s| s.kind == SpanKind::Initcall);
+    let calls = || {
+        record
+            .spans()
+            .iter()
+            .filter(|s| s.kind == SpanKind::Initcall)
+    };
     let first = calls().next()?.origin.source;
     if calls().all(|s| s.origin.source == first) {
         return None;

@@ -83,7 +83,10 @@ impl Recorder {
             for part in pairs.chunks_mut(count.div_ceil(points)) {
                 self.relate_closest(clock, kernel, part);
             }
-            let name = self.clocks.get(usize::from(clock.0)).map(|c| c.name.clone());
+            let name = self
+                .clocks
+                .get(usize::from(clock.0))
+                .map(|c| c.name.clone());
             let name = name.unwrap_or_default();
             self.note_whole(&CLOCKS_MATCHED, format!("{name}: {count} {what}"));
         }

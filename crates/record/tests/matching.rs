@@ -49,9 +49,16 @@ fn by_lines_of_the_console() {
         say(&mut boot.rec, boot.trace, at + 2_000 + i * 100, &text);
     }
     let record = boot.rec.finish();
-    assert_eq!(detail(&record, "clocks_matched"), Some("sched-clock: 40 console lines"));
+    assert_eq!(
+        detail(&record, "clocks_matched"),
+        Some("sched-clock: 40 console lines")
+    );
     assert_eq!(detail(&record, "clocks_taken_as_equal"), None);
-    let clock = record.clocks().iter().find(|c| c.name == "sched-clock").unwrap();
+    let clock = record
+        .clocks()
+        .iter()
+        .find(|c| c.name == "sched-clock")
+        .unwrap();
     let error = clock.error_ns.unwrap();
     assert!((1_000..10_000).contains(&error), "{error}");
     for pair in record.messages().chunks(2) {
@@ -77,8 +84,15 @@ fn by_initcalls_where_no_lines_are() {
     }
     initcall(&mut boot.rec, boot.log, 1, "twice");
     let record = boot.rec.finish();
-    assert_eq!(detail(&record, "clocks_matched"), Some("sched-clock: 5 initcalls"));
-    let clock = record.clocks().iter().find(|c| c.name == "sched-clock").unwrap();
+    assert_eq!(
+        detail(&record, "clocks_matched"),
+        Some("sched-clock: 5 initcalls")
+    );
+    let clock = record
+        .clocks()
+        .iter()
+        .find(|c| c.name == "sched-clock")
+        .unwrap();
     assert_eq!(clock.error_ns, Some(3_000));
 }
 
@@ -87,7 +101,12 @@ fn what_nothing_relates_is_taken_as_equal() {
     for (name, error) in [("sched-clock", 110_000_000), ("boottime", 110_000_000)] {
         let mut boot = boot(name);
         say(&mut boot.rec, boot.log, 1_000, "one line of the log alone");
-        say(&mut boot.rec, boot.trace, 2_000, "another line of the trace alone");
+        say(
+            &mut boot.rec,
+            boot.trace,
+            2_000,
+            "another line of the trace alone",
+        );
         let record = boot.rec.finish();
         let wanted = match name {
             "boottime" => "boottime and printk",
