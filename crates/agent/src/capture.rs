@@ -63,6 +63,8 @@ pub mod note {
     pub const GAVE_UP: &str = "gave-up";
     /// Something that was asked for could not be done.
     pub const REFUSED: &str = "refused";
+    /// What recording itself cost.
+    pub const RECORDING: &str = "recording";
     /// An instant is known less exactly than others.
     pub const COARSE: &str = "coarse";
 }

@@ -41,7 +41,7 @@ fn trace_cmd_reads_the_rings() {
     let trace = Tracefs::find().unwrap().instance(&name);
     let said = trace.start(&Recording {
         events: vec![
-            "sched:sched_process_exec".into(),
+            "sched:sched_process_exe*".into(),
             "sched:sched_process_exit".into(),
             "no:such_event".into(),
         ],

@@ -20,18 +20,21 @@ pub enum BlameKind {
     Process,
     /// A file that was read.
     File,
+    /// A part of firmware or a loader that they timed themselves.
+    Stage,
     /// A part of the boot.
     Phase,
 }
 
 impl BlameKind {
     /// Every kind, in the order of output.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Initcall,
         Self::Probe,
         Self::Unit,
         Self::Process,
         Self::File,
+        Self::Stage,
         Self::Phase,
     ];
 
@@ -44,6 +47,7 @@ impl BlameKind {
             Self::Unit => "unit",
             Self::Process => "process",
             Self::File => "file",
+            Self::Stage => "stage",
             Self::Phase => "phase",
         }
     }
@@ -63,6 +67,7 @@ impl From<SpanKind> for BlameKind {
             SpanKind::Unit => Self::Unit,
             SpanKind::Process => Self::Process,
             SpanKind::File => Self::File,
+            SpanKind::Stage => Self::Stage,
         }
     }
 }

@@ -16,6 +16,29 @@ pub struct Trial {
     pub first_light: Option<Nanos>,
     /// Where its capture is.
     pub capture: String,
+    /// Why first light never came, if it did not.
+    pub failure: Option<TrialFailure>,
+}
+
+/// Why a boot never came to first light. That is a result too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrialFailure {
+    /// One sentence.
+    pub detail: String,
+    /// The end of its console.
+    pub last_lines: Vec<String>,
+}
+
+/// What recording costs a variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordingCost {
+    /// The variant.
+    pub variant: String,
+    /// What is recorded.
+    pub asked: Vec<String>,
+    /// How much later first light comes with it than in the same boot without it;
+    /// `None` if one of the two never came to it.
+    pub cost: Option<Nanos>,
 }
 
 /// What an experiment says of one variant.
@@ -60,6 +83,8 @@ pub struct Experiment {
     pub variants: Vec<VariantResult>,
     /// Boots that were done a second time, if that was asked for.
     pub exact: Vec<ExactPair>,
+    /// What recording costs each variant, if that was measured.
+    pub recording: Vec<RecordingCost>,
 }
 
 impl Experiment {
@@ -138,5 +163,6 @@ pub fn experiment(
         trials,
         variants,
         exact: Vec::new(),
+        recording: Vec::new(),
     })
 }

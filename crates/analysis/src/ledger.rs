@@ -44,6 +44,23 @@ pub struct Ledger {
     pub notes: Vec<LedgerNote>,
 }
 
+impl Ledger {
+    /// The same with one note of each kind: of a format of many files, each of
+    /// them would say the same. The first place, and what is said of it, stays.
+    #[must_use]
+    pub fn by_kind(mut self) -> Self {
+        let mut notes: Vec<LedgerNote> = Vec::new();
+        for note in self.notes {
+            match notes.iter_mut().find(|n| n.kind == note.kind) {
+                Some(known) => known.count = known.count.saturating_add(note.count),
+                None => notes.push(note),
+            }
+        }
+        self.notes = notes;
+        self
+    }
+}
+
 /// Sources and notes of a record.
 #[must_use]
 pub fn ledger(record: &Record) -> Ledger {

@@ -16,6 +16,7 @@ mod experiment;
 mod facts;
 mod findings;
 mod functions;
+mod io;
 mod ledger;
 mod path;
 mod phases;
@@ -38,10 +39,17 @@ pub use compare::{
 pub use console::{Console, Delay, Flush, LateLine, Rate, RateSource, Written, console};
 pub use deferrals::{Deferral, deferrals};
 pub use effect::{Effect, Verdict, effect, median, range};
-pub use experiment::{ExactPair, Experiment, ExperimentError, Trial, VariantResult, experiment};
+pub use experiment::{
+    ExactPair, Experiment, ExperimentError, RecordingCost, Trial, TrialFailure, VariantResult,
+    experiment,
+};
 pub use facts::{FactRow, facts};
 pub use findings::{Evidence, Finding, findings, findings_for};
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
+pub use io::{
+    Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, ProcessOf,
+    Seek, SeekDevice, SeekPoint, Sequence, io, io_requests, seek,
+};
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use path::{CriticalPath, PathItem, PathKind, critical_path};
 pub use phases::{

@@ -26,6 +26,8 @@ pub enum TrackKind {
     File,
     /// Requests to a block device.
     Request,
+    /// Parts of firmware or a loader that they timed themselves.
+    Stage,
 }
 
 impl TrackKind {
@@ -40,6 +42,7 @@ impl TrackKind {
             Self::Process => "process",
             Self::File => "file",
             Self::Request => "request",
+            Self::Stage => "stage",
         }
     }
 }
@@ -156,6 +159,7 @@ pub struct Tracks<'r> {
 pub fn tracks<'r>(record: &'r Record, phases: &Phases) -> Tracks<'r> {
     let mut groups = vec![of_phases(phases)];
     for (kind, of, name) in [
+        (TrackKind::Stage, SpanKind::Stage, "stages"),
         (TrackKind::Initcall, SpanKind::Initcall, "initcalls"),
         (TrackKind::Probe, SpanKind::Probe, "probes"),
         (TrackKind::Unit, SpanKind::Unit, "units"),
@@ -313,7 +317,7 @@ fn without_overlap<'r>(slices: impl Iterator<Item = Slice<'r>>) -> impl Iterator
 fn of_files(record: &Record) -> Vec<Slice<'_>> {
     let mut files: BTreeMap<FileKey, Slice<'_>> = BTreeMap::new();
     for a in record.accesses() {
-        if a.kind == AccessKind::Write {
+        if matches!(a.kind, AccessKind::Write | AccessKind::Miss) {
             continue;
         }
         let key = (a.path, a.device, a.inode);

@@ -210,6 +210,7 @@ fn trial(variant: &str, perturbation: u32, first_light: Option<i64>) -> Trial {
         digest: "d".to_owned(),
         first_light: first_light.map(ms),
         capture: String::new(),
+        failure: None,
     }
 }
 

@@ -57,6 +57,11 @@ pub enum Verb {
     /// The critical path: what first light waited for, and what shortening it brings
     #[command(after_help = "Example:\n  $ firstlight path boot.tar.zst")]
     Path(Path),
+    /// What was asked of block devices, by whom, and how long it took
+    #[command(
+        after_help = "Example:\n  $ blktrace -d /dev/sda -w 30\n  $ firstlight io sda.blktrace.*"
+    )]
+    Io(Io),
     /// What changed between two boots, item by item
     #[command(after_help = "Example:\n  $ firstlight diff before.tar.zst after.tar.zst")]
     Diff(Diff),
@@ -181,6 +186,26 @@ pub struct Path {
     pub all: bool,
 }
 
+#[derive(Debug, Args)]
+pub struct Io {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// How many processes and files the screen shows; 0 for all [default: 10]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10,
+        hide_default_value = true
+    )]
+    pub top: usize,
+    /// Print every request as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Write a picture, too: where on the device, when, and how long it took
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub svg: Option<PathBuf>,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Kind {
     Initcall,
@@ -188,6 +213,7 @@ pub enum Kind {
     Unit,
     Process,
     File,
+    Stage,
     Phase,
 }
 
@@ -278,6 +304,39 @@ pub enum CaptureFrom {
             $ firstlight capture serial --exec 'qemu-system-arm ... -serial stdio' --end-on 'login: $' --end-after 60\n\n\
             Exit code 2: the end pattern was not seen.")]
     Serial(Box<CaptureSerial>),
+    /// Capture another machine's boot by ssh; nothing is left there
+    #[command(after_help = "Examples:\n  \
+            $ firstlight capture ssh root@board -o last-boot.tar.zst\n  \
+            $ firstlight capture ssh board --reboot --dry-run")]
+    Ssh(CaptureSsh),
+}
+
+#[derive(Debug, Args)]
+pub struct CaptureSsh {
+    /// The host, as ssh takes it: root, or a user with sudo without a password
+    #[arg(value_name = "HOST", value_hint = ValueHint::Hostname)]
+    pub host: String,
+    /// Restart the host, and capture that boot
+    #[arg(long)]
+    pub reboot: bool,
+    /// Only print what would be done on the host
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Remove what a capture left that did not end, and do nothing else
+    #[arg(long, conflicts_with = "reboot")]
+    pub clean: bool,
+    /// The capture to write; .tar or .tar.zst
+    #[arg(short, long, value_name = "FILE", default_value = "boot.tar.zst", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+    /// How long the host may take to come back, and then to finish its boot
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "5min")]
+    pub wait: Duration,
+    /// The ssh program with options of your own
+    #[arg(long, value_name = "CMD", default_value = "ssh", value_hint = ValueHint::CommandString)]
+    pub ssh: String,
+    /// The agent for the host's processor [default: the one that came with this program]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub agent: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -381,7 +440,7 @@ pub struct Lab {
 pub enum LabVerb {
     /// Run an experiment: boot its variants and compare them
     #[command(
-        after_help = "Example:\n  $ firstlight lab run experiments/smoke.toml --check-exact --out smoke"
+        after_help = "Examples:\n  $ firstlight lab run experiments/smoke.toml --check-exact --out smoke\n  $ firstlight lab run experiments/u-boot.toml --dry-run --out u-boot"
     )]
     Run(LabRun),
     /// What this host can run, and what is missing
@@ -406,6 +465,18 @@ pub struct LabRun {
     /// Boots at once [default: as many as there are cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
+    /// Print what would be booted and how long it would take; boot nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not boot each variant once more without what the experiment records
+    #[arg(long)]
+    pub no_recording_cost: bool,
+    /// Print the table as CSV
+    #[arg(long, conflicts_with_all = ["json", "dry_run"])]
+    pub csv: bool,
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with_all = ["json", "csv", "dry_run"])]
+    pub markdown: bool,
 }
 
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use agent::capture::{self, Limits, Manifest};
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use record::{Record, Recorder};
-use sources::{SNIFF_BYTES, Sniff, Source, serial};
+use sources::{SNIFF_BYTES, Source, serial};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Component, Path, PathBuf};
@@ -51,11 +51,20 @@ pub fn read(path: &Path) -> Result<Input> {
         .read_to_end(&mut head)
         .with_context(|| format!("{shown}: cannot be read"))?;
     if head.is_empty() {
+        let name = shown.to_string();
+        if let Some(source) = sources::SOURCES.iter().find(|s| s.may_be_empty(&name)) {
+            let (source, bytes) = (*source, Bytes::Read(head));
+            return Ok(Input::Raw(Raw {
+                name,
+                source,
+                bytes,
+            }));
+        }
         bail!("{shown}: the file is empty; expected a capture or a log of one boot");
     }
-    // A bootchart is an archive too, but none of ours.
-    let bootchart = sources::bootchart::Bootchart.sniff(&head) == Sniff::Yes;
-    if !bootchart && let Some(stream) = tar_stream(&head, &mut file)? {
+    if !sources::is_archive_of_others(&head)
+        && let Some(stream) = tar_stream(&head, &mut file)?
+    {
         let members = capture::read_tar(stream, Limits::default())
             .with_context(|| format!("{shown}: not a capture that can be read"))?;
         return whole_capture(path, members);
@@ -230,19 +239,19 @@ fn read_capture(
                 file.file
             );
         };
-        let source = match file.format.as_str() {
+        let reader = match file.format.as_str() {
             "none" => None,
             "" => sources::sniff(bytes),
-            format => Some(sources::named(format).with_context(|| {
-                format!(
-                    "{}: {name} is in the format `{format}`, which this version does not read; \
-                     take a newer firstlight",
-                    capture.path.display()
-                )
-            })?),
+            format => {
+                let known = sources::named(format);
+                if known.is_none() {
+                    sources::capture::unread(file, source, recorder);
+                }
+                known
+            }
         };
-        if let Some(source) = source {
-            files.push((source, name.as_str(), bytes.as_slice()));
+        if let Some(reader) = reader {
+            files.push((reader, name.as_str(), bytes.as_slice()));
         }
     }
     read_by_source(files, serial, recorder);

@@ -8,6 +8,7 @@ mod out;
 mod progress;
 mod serial;
 mod size;
+mod ssh;
 mod verbs;
 
 use args::{CaptureFrom, Cli, LabVerb, Verb};
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         None => verbs::here::run(&mut out),
         Some(Verb::Show(a)) => verbs::show::run(a, &mut out),
         Some(Verb::Blame(a)) => verbs::blame::run(a, &mut out),
+        Some(Verb::Io(a)) => verbs::io::run(a, &mut out),
         Some(Verb::Diff(a)) => verbs::diff::run(a, &mut out),
         Some(Verb::Path(a)) => verbs::path::run(a, &mut out),
         Some(Verb::Export(a)) => verbs::export::run(a, &mut out),
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Some(Verb::Capture(a)) => match &a.from {
             CaptureFrom::Here { out: path } => verbs::here::capture(path, &mut out),
             CaptureFrom::Serial(a) => verbs::capture::serial::run(a, &mut out),
+            CaptureFrom::Ssh(a) => verbs::capture::ssh::run(a, &mut out),
         },
         Some(Verb::Lab(a)) => match &a.verb {
             LabVerb::Run(a) => verbs::lab::run(a, &mut out),

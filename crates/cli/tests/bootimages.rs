@@ -154,6 +154,55 @@ fn of_two_copies_the_old_one_stays() {
     assert_eq!(env["environments"][0]["variables"]["bootdelay"], "0");
 }
 
+/// The environment of Barebox with one file in it, as `bareboxenv -s` writes it.
+fn barebox() -> Vec<u8> {
+    let mut data = Vec::new();
+    for number in [0x67a8_c78d_u32, 2, 24 + 8] {
+        data.extend(number.to_le_bytes());
+    }
+    data.extend(b"/nv/autoboot_timeout\0\0\0\0");
+    for number in [0x68a8_c78d_u32, 0o100_777] {
+        data.extend(number.to_le_bytes());
+    }
+    data.extend(b"3\n\0\0");
+    let mut image = Vec::new();
+    for number in [0x798f_ba79, 0, crc(&data), data.len() as u32, 1, 0] {
+        image.extend(number.to_le_bytes());
+    }
+    let sum = crc(&image);
+    image.extend(sum.to_le_bytes());
+    image.extend(data);
+    image
+}
+
+/// CRC-32, as of zlib.
+fn crc(bytes: &[u8]) -> u32 {
+    let step = |register: u32, byte: &u8| {
+        (0..8).fold(register ^ u32::from(*byte), |r, _| {
+            (r >> 1) ^ (0xedb8_8320 & (r & 1).wrapping_neg())
+        })
+    };
+    !bytes.iter().fold(u32::MAX, step)
+}
+
+#[test]
+fn an_environment_of_barebox_is_recognised() {
+    let scratch = Scratch::new();
+    let mut image = vec![0xff; 0x2000];
+    image.extend(barebox());
+    image.resize(0x10000, 0xff);
+    let image = scratch.file("barebox.bin", &image);
+    let env = json(&["flash", "env", "--json", &image]);
+    assert_eq!(env["environments"], value!([]));
+    let file = value!({ "name": "/nv/autoboot_timeout", "size": 2 });
+    assert_eq!(env["barebox"][0]["files"], value!([file]));
+    assert_eq!(env["barebox"][0]["offset"], 0x2000);
+    let info = json(&["image", "info", "--json", &image]);
+    assert_eq!(info["files"][0]["items"][0]["kind"], "barebox-environment");
+    let said = refused(&["flash", "env", &image, "--set", "a=b"]);
+    assert!(said.contains("Barebox at byte 8192"), "{said}");
+}
+
 #[test]
 fn verify_is_not_turned_off_for_a_signed_fit_image() {
     let scratch = Scratch::new();
@@ -177,6 +226,20 @@ fn verify_is_not_turned_off_for_a_signed_fit_image() {
             "{said}"
         );
     }
+    // In a script as well.
+    let script = "bootcmd=setenv verify no; bootm";
+    let said = refused(&[
+        "flash",
+        "env",
+        ENVIRONMENT,
+        "--set",
+        script,
+        "--fit",
+        SIGNED,
+        "-o",
+        &old,
+    ]);
+    assert!(said.contains("signatures"), "{said}");
     assert_eq!(fs::read(&old).unwrap(), b"old");
     // In the same image.
     let both = [corpus(ENVIRONMENT), corpus(SIGNED)].concat();

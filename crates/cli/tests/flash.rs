@@ -463,11 +463,52 @@ fn the_check_of_a_static_volume_is_spared_and_made_again() {
     ]);
     let board = fs::read(workspace().join(BOARD)).unwrap();
     assert!(fs::read(&out).unwrap() == board);
+    let copied = scratch.path("boot.sq");
+    let args = [
+        "flash", "ubi", "--json", BOARD, "--copy", "boot", "-o", &copied,
+    ];
+    assert_eq!(json(&args)["bytes"], 4096);
+    assert!(fs::read(&copied).unwrap().starts_with(b"hsqs"));
     let volume = |volume| refused(&["flash", "ubi", BOARD, "--skip-check", volume, "-o", &out]);
     assert!(volume("rootfs").contains("is dynamic"));
     assert!(volume("x").contains("there are: boot, rootfs"));
     assert!(refused(&["flash", "ubi", BOARD, "-o", &out]).contains("goes with --skip-check"));
     assert!(fs::read(&out).unwrap() == board);
+}
+
+#[test]
+fn the_files_of_ubifs_are_those_of_the_same_tree_in_jffs2() {
+    let list = |image: &str| {
+        let list = json(&["flash", "list", "--json", image]);
+        let files = list["files"].as_array().unwrap().clone();
+        let files = files.into_iter().skip(1).map(|mut file| {
+            for key in ["ino", "links"] {
+                file.as_object_mut().unwrap().remove(key);
+            }
+            if file["type"] != "file" {
+                file["size"] = 0.into();
+            }
+            file
+        });
+        (list["filesystem"].clone(), files.collect::<Vec<_>>())
+    };
+    let (jffs2, ubifs) = (list(ROOTFS), list(BOARD));
+    assert_eq!((jffs2.0, ubifs.0), ("jffs2".into(), "ubifs".into()));
+    assert_eq!(jffs2.1, ubifs.1);
+    let verified = json(&["flash", "verify", "--json", BOARD]);
+    assert_eq!(verified["ok"], true);
+    let scratch = Scratch::new();
+    let (one, other) = (scratch.path("one"), scratch.path("other"));
+    json(&["flash", "extract", "--json", ROOTFS, "-o", &one]);
+    json(&[
+        "flash", "extract", "--json", BOARD, "--volume", "rootfs", "-o", &other,
+    ]);
+    let app = |root: &str| fs::read(Path::new(root).join("bin/app")).unwrap();
+    assert!(app(&one) == app(&other));
+    let said = refused(&["flash", "list", BOARD, "--volume", "boot"]);
+    assert!(said.contains("no UBIFS superblock"), "{said}");
+    let said = refused(&["flash", "list", BOARD, "--nodes"]);
+    assert!(said.contains("--nodes is for JFFS2"), "{said}");
 }
 
 #[test]
@@ -485,6 +526,8 @@ fn ubifs_is_looked_at_without_ubi_too() {
         assert_eq!(seen["ubifs"]["mounts"], true);
         assert_eq!(seen["ubifs"]["needs_fixup"], false);
         assert_eq!(seen["ubifs"]["superblock"]["leb_size"], 129_024);
+        let list = json(&["flash", "list", "--json", &image]);
+        assert_eq!(list["files"][1]["path"], "file");
     }
 }
 

@@ -3,75 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test")]
 mod common;
 
+use common::seen::{look, require_same};
 use common::{Making, Random, cases, has, tree};
-use image::files::{Folder, extract};
+use image::files::{Folder, Wrong, extract};
 use image::jffs2::{
-    Cleanmarkers, Endian, Filesystem, Mode, OpenOptions, Options, Wrong, summarize, verify,
+    Cleanmarkers, Endian, Filesystem, Mode, OpenOptions, Options, summarize, verify,
 };
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
-
-/// What can be seen of a file: mode, size, links, time, content or target,
-/// attributes.
-type Seen = (u32, u64, u64, i64, Vec<u8>, Vec<(String, Vec<u8>)>);
-
-fn look(root: &Path) -> BTreeMap<PathBuf, Seen> {
-    let mut seen = BTreeMap::new();
-    let mut dirs = vec![root.to_owned()];
-    while let Some(dir) = dirs.pop() {
-        for entry in fs::read_dir(&dir).unwrap() {
-            let path = entry.unwrap().path();
-            let meta = fs::symlink_metadata(&path).unwrap();
-            let content = if meta.is_symlink() {
-                let target = fs::read_link(&path).unwrap();
-                target.into_os_string().into_encoded_bytes()
-            } else if meta.is_file() {
-                fs::read(&path).unwrap()
-            } else {
-                Vec::new()
-            };
-            if meta.is_dir() {
-                dirs.push(path.clone());
-            }
-            let attributes = if meta.is_file() {
-                attributes(&path)
-            } else {
-                Vec::new()
-            };
-            let size = if meta.is_dir() { 0 } else { meta.size() };
-            let links = if meta.is_dir() { 0 } else { meta.nlink() };
-            let relative = path.strip_prefix(root).unwrap().to_owned();
-            let mode = if meta.is_symlink() { 0 } else { meta.mode() };
-            seen.insert(
-                relative,
-                (mode, size, links, meta.mtime(), content, attributes),
-            );
-        }
-    }
-    seen
-}
-
-fn attributes(path: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut names = vec![0; 4096];
-    let Ok(count) = rustix::fs::listxattr(path, &mut names[..]) else {
-        return Vec::new();
-    };
-    let names = String::from_utf8_lossy(&names[..count]).into_owned();
-    let names = names
-        .split_terminator('\0')
-        .filter(|n| n.starts_with("user."));
-    let mut found: Vec<_> = names
-        .map(|name| {
-            let mut value = vec![0; 4096];
-            let count = rustix::fs::getxattr(path, name, &mut value[..]).unwrap();
-            (name.to_owned(), value[..count].to_vec())
-        })
-        .collect();
-    found.sort();
-    found
-}
+use std::path::PathBuf;
 
 fn open(image: &dyn image::ReadAt) -> Filesystem<'_> {
     Filesystem::open(image, &OpenOptions::default()).unwrap()
@@ -126,9 +66,9 @@ fn trees_come_back_as_they_were() {
             let mut folder = Folder::new(&out, false).unwrap();
             let done = extract(&filesystem, &mut folder).unwrap();
             assert_eq!(done.not, [], "seed {seed} {what} {making:?}");
-            assert_eq!(look(&out), expected, "seed {seed} {what} {making:?}");
+            require_same(&out, &root, &format!("seed {seed} {what} {making:?}"));
             let verified = verify(&filesystem).unwrap();
-            assert_eq!(verified.findings, [], "seed {seed} {what}");
+            assert_eq!(verified.findings.list, [], "seed {seed} {what}");
             assert_eq!(verified.names, expected.len() as u64);
         }
     }
@@ -192,7 +132,7 @@ fn devices_pipes_and_owners_are_read() {
             assert_eq!(found, (*name, *mode, *uid, *gid, *device));
         }
         assert_eq!(told.len(), expected.len());
-        assert_eq!(verify(&filesystem).unwrap().findings, []);
+        assert_eq!(verify(&filesystem).unwrap().findings.list, []);
     }
 }
 
@@ -327,7 +267,7 @@ mod by_hand {
         assert_eq!(log.content(5), b"front0000___back____");
         let bytes = log.bytes.as_slice();
         let verified = verify(&open(&bytes)).unwrap();
-        let told: Vec<_> = verified.findings.iter().map(|f| &f.what).collect();
+        let told: Vec<_> = verified.findings.list.iter().map(|f| &f.what).collect();
         let gap = |offset, length| Wrong::Gap { offset, length };
         assert_eq!(told, [&gap(9, 3), &gap(16, 4)]);
     }
@@ -343,6 +283,7 @@ mod by_hand {
         let verified = verify(&open(&bytes)).unwrap();
         let told: Vec<_> = verified
             .findings
+            .list
             .iter()
             .map(|f| f.what.to_string())
             .collect();
@@ -368,7 +309,7 @@ mod by_hand {
         let names = filesystem.directory(1).unwrap();
         assert_eq!(names.len(), 1);
         assert_eq!((names[0].name.as_slice(), names[0].ino), (&b"kept"[..], 6));
-        let findings = verify(&filesystem).unwrap().findings;
+        let findings = verify(&filesystem).unwrap().findings.list;
         assert_eq!(findings.len(), 1);
         assert_eq!((findings[0].ino, &findings[0].what), (5, &Wrong::Orphan));
     }

@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         jobs: None,
         ensemble: 1,
         check_exact: false,
+        recording_cost: false,
     };
     for word in words {
         match word.split_once('=') {

@@ -4,11 +4,13 @@
 use crate::error::{LabError, io_error};
 use crate::machine::{Boot, HostMark};
 use agent::capture::{
-    self, CaptureError, ClockInfo, Limits, MANIFEST, Manifest, MarkInfo, Member, SourceFile,
+    self, CaptureError, ClockInfo, Limits, MANIFEST, Manifest, MarkInfo, Member, NoteInfo,
+    SourceFile, note,
 };
-use record::mark;
+use record::{Nanos, mark};
 use sha2::{Digest, Sha256};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 
 /// The console's file in a capture.
@@ -119,6 +121,56 @@ fn nanoseconds(ticks: u64, hz: u64) -> Option<u64> {
     u64::try_from(ns.checked_div(u128::from(hz))?).ok()
 }
 
+/// Why the agent handed out a capture without first light, if it did.
+#[must_use]
+pub fn gave_up(members: &[Member]) -> Option<String> {
+    let manifest = capture::manifest(members).ok()?;
+    if manifest.marks.iter().any(|m| m.name == mark::FIRST_LIGHT) {
+        return None;
+    }
+    let mut notes = manifest.notes.into_iter();
+    notes.find(|n| n.kind == note::GAVE_UP).map(|n| n.text)
+}
+
+/// When first light came after reset, as the capture in `folder` says it.
+#[must_use]
+pub fn first_light(folder: &Path) -> Option<Nanos> {
+    let bytes = fs::read(folder.join(MANIFEST)).ok()?;
+    let manifest: Manifest = serde_json::from_slice(&bytes).ok()?;
+    let mut marks = manifest.marks.iter();
+    let mark = marks.find(|m| m.name == mark::FIRST_LIGHT && m.clock == COUNTER)?;
+    Some(Nanos(mark.at_ns))
+}
+
+/// Puts what recording costs into the manifest of the capture in `folder`, in
+/// place of what was said before.
+///
+/// # Errors
+/// If the manifest cannot be read or written.
+pub fn state_recording(folder: &Path, text: &str) -> Result<(), LabError> {
+    let path = folder.join(MANIFEST);
+    let bytes = fs::read(&path).map_err(io_error(&path, "cannot be read"))?;
+    let damaged = |e: serde_json::Error| LabError::Output {
+        path: path.clone(),
+        why: format!("expected the manifest of a capture: {e}; remove the trial to boot it again"),
+    };
+    let mut manifest: Manifest = serde_json::from_slice(&bytes).map_err(damaged)?;
+    manifest.notes.retain(|n| n.kind != note::RECORDING);
+    manifest.notes.push(NoteInfo {
+        kind: note::RECORDING.to_owned(),
+        text: text.to_owned(),
+    });
+    let mut text = serde_json::to_vec_pretty(&manifest).map_err(damaged)?;
+    text.push(b'\n');
+    if text == bytes {
+        return Ok(());
+    }
+    let beside = folder.join("manifest.json.new");
+    fs::write(&beside, &text)
+        .and_then(|()| fs::rename(&beside, &path))
+        .map_err(io_error(&path, "cannot be written"))
+}
+
 /// The marks before anything runs on the target that could make them.
 fn host_marks(boot: &Boot) -> Vec<MarkInfo> {
     let info = |mark: &HostMark| MarkInfo {
@@ -163,7 +215,13 @@ pub fn write(folder: &Path, members: &[Member]) -> Result<(), LabError> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(io_error(parent, "cannot be made"))?;
         }
-        fs::write(&path, bytes).map_err(io_error(&path, "cannot be written"))?;
+        // On the disk before anything says that the trial is whole.
+        File::create(&path)
+            .and_then(|mut file| {
+                file.write_all(bytes)?;
+                file.sync_data()
+            })
+            .map_err(io_error(&path, "cannot be written"))?;
     }
     Ok(())
 }
@@ -172,7 +230,9 @@ pub fn write(folder: &Path, members: &[Member]) -> Result<(), LabError> {
 mod tests {
     use super::{digest, members};
     use crate::machine::{Boot, Evidence, HostMark};
-    use agent::capture::{ClockInfo, Manifest, Reading, SourceFile, manifest, write_tar};
+    use agent::capture::{
+        ClockInfo, Manifest, MarkInfo, NoteInfo, Reading, SourceFile, manifest, write_tar,
+    };
     use record::Phase;
 
     fn payload() -> Vec<u8> {
@@ -226,6 +286,30 @@ mod tests {
             }],
             ..Boot::default()
         }
+    }
+
+    #[test]
+    fn a_capture_without_first_light_says_why() {
+        let say = |first_light: bool| {
+            let mut manifest = super::empty("quiet");
+            manifest.notes.push(NoteInfo {
+                kind: "gave-up".into(),
+                text: "first light, file:/x, did not come".into(),
+            });
+            if first_light {
+                manifest.marks.push(MarkInfo {
+                    name: "first-light".into(),
+                    clock: "counter".into(),
+                    at_ns: 5,
+                    begins: None,
+                });
+            }
+            let bytes = serde_json::to_vec(&manifest).unwrap();
+            super::gave_up(&[("manifest.json".into(), bytes)])
+        };
+        assert_eq!(say(false).unwrap(), "first light, file:/x, did not come");
+        // Only what came after it was given up.
+        assert_eq!(say(true), None);
     }
 
     #[test]

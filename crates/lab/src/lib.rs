@@ -40,5 +40,8 @@ pub use experiment::{
     ArmArch, BASELINE, Base, Experiment, Kernel, Loader, Platform, Recording, Root, Variant,
 };
 pub use machine::{Boot, Evidence, HostMark, Machine};
-pub use run::{Difference, ExactCheck, Options, Outcome, run, run_on};
+pub use run::{
+    Basis, Difference, ExactCheck, Forecast, ForecastBoot, Options, Outcome, RecordingCost,
+    forecast, run, run_on,
+};
 pub use trial::{Failure, Plan, Reason, Trial, TrialId};

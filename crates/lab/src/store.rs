@@ -132,6 +132,23 @@ impl Store {
     }
 }
 
+/// The trials that the journal of the output folder `out` names, as far as it can
+/// be read. Nothing is changed.
+#[must_use]
+pub fn stored(out: &Path) -> Vec<Trial> {
+    let journal = fs::read(out.join(JOURNAL)).unwrap_or_default();
+    let lines = journal.split(|b| *b == b'\n');
+    lines
+        .filter_map(|line| serde_json::from_slice::<Trial>(line).ok())
+        .filter(|t| t.firstlight_trial == trial::VERSION && out.join(&t.capture).is_dir())
+        .filter(|t| {
+            !t.failure
+                .as_ref()
+                .is_some_and(|f| f.reason.depends_on_host())
+        })
+        .collect()
+}
+
 /// Makes a trial's folder in the output folder `out`, empty.
 ///
 /// # Errors

@@ -21,16 +21,21 @@ pub struct TrialId {
     /// Whether it is the second boot of the same inputs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeat: bool,
+    /// Whether it is the same boot with nothing recorded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unrecorded: bool,
 }
 
 impl TrialId {
     /// The trial's folder in the output folder.
     #[must_use]
     pub fn folder(&self) -> PathBuf {
-        let last = match self.repeat {
-            false => self.perturbation.to_string(),
-            true => format!("{}-again", self.perturbation),
+        let kind = match (self.repeat, self.unrecorded) {
+            (false, false) => "",
+            (true, _) => "-again",
+            (false, true) => "-unrecorded",
         };
+        let last = format!("{}{kind}", self.perturbation);
         PathBuf::from("trials").join(&self.variant).join(last)
     }
 }
@@ -38,7 +43,11 @@ impl TrialId {
 impl fmt::Display for TrialId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.variant, self.perturbation)?;
-        f.write_str(if self.repeat { " again" } else { "" })
+        f.write_str(match (self.repeat, self.unrecorded) {
+            (false, false) => "",
+            (true, _) => " again",
+            (false, true) => " unrecorded",
+        })
     }
 }
 
@@ -106,6 +115,9 @@ pub enum Reason {
     Agent,
     /// The machine ended without a payload, and nothing says why.
     Ended,
+    /// The emulator itself failed: it was killed, the disk was full, it does not
+    /// take what it was given.
+    Emulator,
     /// The payload cannot be read.
     Payload,
 }
@@ -113,6 +125,6 @@ pub enum Reason {
 impl Reason {
     /// Whether another attempt could end otherwise: the host's time is no input.
     pub(crate) const fn depends_on_host(self) -> bool {
-        matches!(self, Self::WallLimit)
+        matches!(self, Self::WallLimit | Self::Emulator)
     }
 }

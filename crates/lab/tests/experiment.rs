@@ -100,7 +100,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"unit:multi-user.target\"",
         "\"login\"",
-        "e.toml:10: expected `init`, or `unit:`",
+        "e.toml:10: expected `init`, `unit:NAME`, `kmsg:TEXT`, ",
     ),
     (
         "\"initcalls\"",

@@ -102,6 +102,7 @@ fn options(out: &Path) -> Options {
         jobs: NonZeroUsize::new(1),
         ensemble: 1,
         check_exact: false,
+        recording_cost: false,
     }
 }
 

@@ -95,16 +95,19 @@ pub enum SpanKind {
     Process,
     /// A file that was read.
     File,
+    /// A part of firmware or a loader that they timed themselves.
+    Stage,
 }
 
 impl SpanKind {
     /// Every kind, in the order of output.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Initcall,
         Self::Probe,
         Self::Unit,
         Self::Process,
         Self::File,
+        Self::Stage,
     ];
 
     /// The word used in every output.
@@ -116,6 +119,7 @@ impl SpanKind {
             Self::Unit => "unit",
             Self::Process => "process",
             Self::File => "file",
+            Self::Stage => "stage",
         }
     }
 }

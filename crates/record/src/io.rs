@@ -115,6 +115,9 @@ impl Request {
 }
 
 impl Row for Request {
+    /// They are large: so many take 150 MB.
+    const MOST: usize = 1_000_000;
+
     fn map_times(&mut self, to: &dyn Fn(ClockId, Nanos) -> Nanos) {
         for t in [
             &mut self.queued,
@@ -179,9 +182,11 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, other: Self) {
-        self.count = self.count.saturating_add(other.count);
-        self.bytes = self.bytes.saturating_add(other.bytes);
+    fn and(self, other: Self) -> Self {
+        Self {
+            count: self.count.saturating_add(other.count),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
     }
 }
 
@@ -202,12 +207,16 @@ pub struct RequestEvents {
 }
 
 impl RequestEvents {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.queued.add(other.queued);
-        self.merged.add(other.merged);
-        self.issued.add(other.issued);
-        self.requeued.add(other.requeued);
-        self.completed.add(other.completed);
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: &Self) -> Self {
+        Self {
+            queued: self.queued.and(other.queued),
+            merged: self.merged.and(other.merged),
+            issued: self.issued.and(other.issued),
+            requeued: self.requeued.and(other.requeued),
+            completed: self.completed.and(other.completed),
+        }
     }
 }
 
@@ -216,6 +225,8 @@ impl RequestEvents {
 pub enum AccessKind {
     /// The file was opened.
     Open,
+    /// The file was looked for, and was not there.
+    Miss,
     /// The piece came into the page cache.
     Fill,
     /// The piece was read or touched: it was needed.
@@ -230,6 +241,7 @@ impl AccessKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
+            Self::Miss => "miss",
             Self::Fill => "fill",
             Self::Touch => "touch",
             Self::Write => "write",

@@ -571,12 +571,19 @@ impl Recorder {
     }
 
     /// The clock that reaches furthest back, of those that carry events or are
-    /// related to one that does; a counter also over other clocks.
+    /// related to one that does; a counter also over other clocks. The
+    /// target's own time of day reaches back no further than what happened on
+    /// it.
     fn reference(&self, used: &[ClockId]) -> ClockId {
         let mut candidates: Vec<ClockId> = used.to_vec();
+        // By name: the time of day of a host that watched is another thing.
+        let is_time_of_day = |c: &ClockId| {
+            let clock = self.clocks.get(usize::from(c.0));
+            clock.is_some_and(|k| k.kind == ClockKind::Wall && k.name == "realtime")
+        };
         for p in &self.sync {
             for (a, b) in [(p.a, p.b), (p.b, p.a)] {
-                if used.contains(&a) && !candidates.contains(&b) {
+                if used.contains(&a) && !candidates.contains(&b) && !is_time_of_day(&b) {
                     candidates.push(b);
                 }
             }

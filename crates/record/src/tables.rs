@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Tables {
     pub(crate) arrivals: Table<Arrival>,
     requests: Table<Request>,
-    totals: BTreeMap<Operation, RequestTotals>,
+    totals: [RequestTotals; Operation::ALL.len()],
     request_events: BTreeMap<(Device, Operation), RequestEvents>,
     accesses: Table<Access>,
     processes: Table<Process>,
@@ -114,8 +114,9 @@ impl Recorder {
     /// Records a request. When more come than a record holds, the rest count
     /// in the totals.
     pub fn request(&mut self, request: Request) {
-        let totals = &mut self.tables.totals;
-        totals.entry(request.operation).or_default().add(&request);
+        if let Some(totals) = self.tables.totals.get_mut(request.operation as usize) {
+            totals.add(&request);
+        }
         self.uses(request.clock, request.last());
         self.tables.requests.push(request);
     }
@@ -124,7 +125,8 @@ impl Recorder {
     pub fn request_events(&mut self, device: Device, operation: Operation, events: &RequestEvents) {
         if *events != RequestEvents::default() {
             let all = &mut self.tables.request_events;
-            all.entry((device, operation)).or_default().add(events);
+            let sums = all.entry((device, operation)).or_default();
+            *sums = sums.and(events);
         }
     }
 
@@ -223,9 +225,10 @@ impl Record {
         &self.tables.requests.rows
     }
 
-    /// Sums over all requests, kept or not, by operation.
+    /// Sums over all requests, kept or not, by operation; those that occur.
     pub fn request_totals(&self) -> impl Iterator<Item = (Operation, RequestTotals)> {
-        self.tables.totals.iter().map(|(o, t)| (*o, *t))
+        let all = Operation::ALL.into_iter().zip(self.tables.totals);
+        all.filter(|(_, t)| t.requests > 0)
     }
 
     /// What traces say was done with requests, event by event: by device and

@@ -1,6 +1,6 @@
 //! The manifest of a capture: clocks, marks and facts that no file of it holds.
 
-use agent::capture::{ClockInfo, Manifest, MarkInfo, VERSION, note};
+use agent::capture::{ClockInfo, Manifest, MarkInfo, SourceFile, VERSION, note};
 use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId};
 
 /// The format that a manifest counts as among a record's sources.
@@ -109,7 +109,7 @@ const UNKNOWN_PHASE: NoteKind = NoteKind {
 
 /// What the taker had to say about the capture, by the kinds of
 /// [`agent::capture::note`].
-const TAKERS_NOTES: [(&str, NoteKind); 5] = [
+const TAKERS_NOTES: [(&str, NoteKind); 6] = [
     (
         note::MISSING,
         NoteKind {
@@ -144,6 +144,15 @@ const TAKERS_NOTES: [(&str, NoteKind); 5] = [
         },
     ),
     (
+        note::RECORDING,
+        NoteKind {
+            name: "recording_cost",
+            severity: Severity::Info,
+            advice: "what was recorded took time that the boot without it does not take; a treatment \
+                     that changes what there is to record seems better or worse by that",
+        },
+    ),
+    (
         note::COARSE,
         NoteKind {
             name: "seen_late",
@@ -158,6 +167,22 @@ const OTHER_NOTE: NoteKind = NoteKind {
     severity: Severity::Doubt,
     advice: "a later version of the agent wrote this note; a later version of firstlight knows it",
 };
+
+const UNREAD_FORMAT: NoteKind = NoteKind {
+    name: "unread_format",
+    severity: Severity::DataLoss,
+    advice: "this version does not read the format of a file of the capture; use a later version \
+             of firstlight",
+};
+
+/// Notes that a file of the capture is in a format that nobody here reads.
+/// `source` is the manifest.
+pub fn unread(file: &SourceFile, source: SourceId, recorder: &mut Recorder) {
+    let origin = Origin { source, offset: 0 };
+    recorder.note(origin, &UNREAD_FORMAT, || {
+        format!("{} is in the format `{}`", file.file, file.format)
+    });
+}
 
 /// Records what a manifest says: clocks and how they relate, marks, facts.
 ///

@@ -4,16 +4,21 @@
 //! every line or packet becomes an event, or is counted in a note.
 
 mod balance;
+pub mod blkparse;
 pub mod blktrace;
 mod block;
 mod blocks;
 pub mod bootchart;
+pub mod bootstage;
 mod calendar;
 pub mod capture;
+pub mod cbmem;
+mod fdt;
 pub mod ftrace;
 pub mod kernel_log;
 pub mod kft;
 pub mod serial;
+pub mod strace;
 pub mod systemd;
 pub mod systemd_bootchart;
 mod text;
@@ -52,6 +57,12 @@ pub trait Source: Sync {
     /// Whether the first bytes (at most [`SNIFF_BYTES`]) look like this format.
     fn sniff(&self, head: &[u8]) -> Sniff;
 
+    /// Whether an empty file of this name is a part of this format: of
+    /// parts, some may hold nothing.
+    fn may_be_empty(&self, _name: &str) -> bool {
+        false
+    }
+
     /// Reads all of `input`. Afterwards every line or packet of it was either
     /// [taken](Recorder::took) or [skipped](Recorder::skipped).
     fn read(&self, input: Input<'_>, recorder: &mut Recorder);
@@ -78,11 +89,15 @@ pub static SOURCES: &[&dyn Source] = &[
     &ftrace::Ftrace,
     &kft::Kft,
     &bootchart::Bootchart,
+    &blkparse::Blkparse,
+    &bootstage::Bootstage,
+    &cbmem::Cbmem,
     &systemd::Show,
     &systemd::Plot,
     &systemd_bootchart::SystemdBootchart,
     &systemd::Analyze,
     &systemd::Dump,
+    &strace::Strace,
     &serial::Serial,
     &kernel_log::KernelLog,
 ];
@@ -105,4 +120,12 @@ pub fn sniff(head: &[u8]) -> Option<&'static dyn Source> {
         }
     }
     best.map(|b| b.1)
+}
+
+/// Whether `head` begins an archive that is no capture, and that a source
+/// reads: a bootchart, or a folder of a device tree.
+#[must_use]
+pub fn is_archive_of_others(head: &[u8]) -> bool {
+    let readers: [&dyn Source; 2] = [&bootchart::Bootchart, &bootstage::Bootstage];
+    unpack::is_tar(head) && readers.iter().any(|r| r.sniff(head) == Sniff::Yes)
 }

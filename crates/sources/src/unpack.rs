@@ -72,6 +72,7 @@ pub(crate) fn is_tar(head: &[u8]) -> bool {
 /// should. Nothing is copied; links, devices and sparse files are left out.
 pub(crate) fn members(tar: &[u8]) -> (Vec<Member>, bool) {
     let mut found = Vec::new();
+    let mut ends = 0_usize;
     let mut archive = tar::Archive::new(tar);
     let Ok(entries) = archive.entries() else {
         return (found, false);
@@ -80,13 +81,15 @@ pub(crate) fn members(tar: &[u8]) -> (Vec<Member>, bool) {
         let Ok(entry) = entry else {
             return (found, false);
         };
+        let size = usize::try_from(entry.header().entry_size().unwrap_or(0));
+        let body = usize::try_from(entry.raw_file_position());
+        let (size, body) = (size.unwrap_or(usize::MAX), body.unwrap_or(usize::MAX));
+        ends = body.saturating_add(size).saturating_add(511) / 512 * 512;
         if !entry.header().entry_type().is_file() {
             continue;
         }
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let start = usize::try_from(entry.raw_file_position()).unwrap_or(usize::MAX);
-        let size = usize::try_from(entry.size()).unwrap_or(usize::MAX);
-        let start = start.min(tar.len());
+        let start = body.min(tar.len());
         let end = start.saturating_add(size);
         let cut = end > tar.len();
         found.push(Member {
@@ -98,7 +101,10 @@ pub(crate) fn members(tar: &[u8]) -> (Vec<Member>, bool) {
             return (found, false);
         }
     }
-    (found, true)
+    // Blocks of zeros end an archive: without them more may have followed.
+    let end = tar.get(ends..).and_then(|rest| rest.get(..512));
+    let whole = end.is_some_and(|block| block.iter().all(|&b| b == 0));
+    (found, whole)
 }
 
 #[cfg(test)]

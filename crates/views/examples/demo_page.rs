@@ -320,6 +320,7 @@ fn experiment() -> Experiment {
                 digest: format!("{:064x}", at + i64::from(perturbation)),
                 first_light: Some(Nanos(at + tick[perturbation as usize])),
                 capture: format!("trials/{variant}-{perturbation}/capture.tar"),
+                failure: None,
             });
         }
     }

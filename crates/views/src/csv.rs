@@ -1,7 +1,7 @@
 //! Tables as comma-separated values, with a line of names first. Times are
 //! integer nanoseconds; what is not known is empty.
 
-use analysis::{Blame, Calls, Experiment, Functions, Phases};
+use analysis::{Blame, Calls, Experiment, Functions, IoRequest, Phases};
 use csv::Writer;
 use record::Nanos;
 
@@ -103,6 +103,53 @@ pub fn calls(calls: &Calls) -> String {
         ]
     };
     table(names, calls.rows.iter().map(row))
+}
+
+/// Block requests, one a line.
+#[must_use]
+pub fn requests(requests: impl Iterator<Item = IoRequest>) -> String {
+    let names = [
+        "device",
+        "operation",
+        "sector",
+        "bytes",
+        "queued_ns",
+        "dispatched_ns",
+        "last_dispatched_ns",
+        "completed_ns",
+        "merged",
+        "read_ahead",
+        "sync",
+        "metadata",
+        "error",
+        "pid",
+        "process",
+        "source",
+        "offset",
+    ];
+    let row = |r: IoRequest| {
+        let of = r.request;
+        [
+            of.device.to_string(),
+            of.operation.as_str().to_owned(),
+            of.sector.to_string(),
+            of.bytes.to_string(),
+            ns(of.queued),
+            ns(of.issued),
+            ns(of.reissued.or(of.issued)),
+            ns(of.completed),
+            of.merged.to_string(),
+            of.read_ahead.to_string(),
+            of.sync.to_string(),
+            of.metadata.to_string(),
+            of.error.to_string(),
+            of.pid.map_or_else(String::new, |p| p.to_string()),
+            r.task,
+            r.origin.source,
+            r.origin.offset.to_string(),
+        ]
+    };
+    table(names, requests.map(row))
 }
 
 /// The parts of a boot. A stage has its phase's name, and its own.

@@ -30,7 +30,31 @@ pub(crate) fn units(format: &str) -> &'static str {
     match format {
         // Samples, entries and records.
         "bootchart" | "systemd-bootchart" => "units",
+        "blktrace" => "records",
         _ => "lines",
+    }
+}
+
+/// `12.5 MiB`, `512 B`.
+pub(crate) fn bytes(n: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if n < 1024 {
+        return format!("{n} B");
+    }
+    // The unit in which the number, to one decimal, is below 1024.
+    let mut tenths = u128::from(n) * 10;
+    let mut unit = "";
+    for name in UNITS {
+        tenths = (tenths + 512) / 1024;
+        unit = name;
+        if tenths < 10_235 {
+            break;
+        }
+    }
+    if tenths % 10 == 0 {
+        format!("{} {unit}", tenths / 10)
+    } else {
+        format!("{}.{} {unit}", tenths / 10, tenths % 10)
     }
 }
 
@@ -46,4 +70,24 @@ pub fn thousands(n: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_print_in_the_unit_that_fits() {
+        for (n, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1 KiB"),
+            (1536, "1.5 KiB"),
+            (13_058_048, "12.5 MiB"),
+            (1 << 30, "1 GiB"),
+            (u64::MAX, "16 EiB"),
+        ] {
+            assert_eq!(bytes(n), text);
+        }
+    }
 }

@@ -65,6 +65,11 @@ fn terminal_screens() {
         check(&of("lab"), &terminal::lab(&boots::experiment(), &style));
         check(&of("doctor"), &terminal::doctor(&boots::checks(), &style));
     }
+    for width in [80, 100] {
+        let plan = terminal::lab_plan(&boots::lab_plan(), &plain(width));
+        check(&format!("lab-plan-{width}.txt"), &plan);
+    }
+    check("lab.md", &views::markdown::lab(&boots::experiment()));
     let bare = terminal::lab(&boots::bare_experiment(), &plain(80));
     check("lab-unperturbed-80.txt", &bare);
     let empty = boots::record("");

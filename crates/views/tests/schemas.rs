@@ -135,6 +135,11 @@ fn diff() {
 }
 
 #[test]
+fn lab_plan() {
+    Schema::of("lab.plan").check(&json::lab_plan(&boots::lab_plan()));
+}
+
+#[test]
 fn lab() {
     let schema = Schema::of("lab");
     let document = schema.check(&json::lab(&boots::experiment()));

@@ -76,13 +76,36 @@ impl Tracefs {
         if let Some(kb) = recording.buffer_kb {
             write("buffer_size_kb", &kb.to_string());
         }
-        for event in &recording.events {
-            write("set_event", event);
+        for event in recording.events.iter().flat_map(|e| self.named_by(e)) {
+            write("set_event", &event);
         }
         if !recording.events.is_empty() {
             write("tracing_on", "1");
         }
         said
+    }
+
+    /// The events that a pattern names: `sched:sched_process_*`. The kernel itself
+    /// knows a star only for all events of a subsystem.
+    fn named_by(&self, pattern: &str) -> Vec<String> {
+        let own = pattern
+            .split_once(':')
+            .is_some_and(|(_, event)| event != "*" && event.contains('*'));
+        let all = match own {
+            true => read_kernel_file(self.top.join("available_events")).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let all = String::from_utf8_lossy(&all);
+        let named: Vec<String> = all
+            .lines()
+            .filter(|event| fits(event, pattern))
+            .map(str::to_owned)
+            .collect();
+        match named.is_empty() {
+            // The kernel says what is wrong with it.
+            true => vec![pattern.to_owned()],
+            false => named,
+        }
     }
 
     /// Whether the rings take new events.
@@ -144,6 +167,29 @@ impl Drop for Tracefs {
     }
 }
 
+/// Whether a name fits a pattern in which a star stands for any bytes.
+fn fits(name: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = rest.get(at + part.len()..).unwrap_or_default(),
+            None => return false,
+        }
+    }
+    true
+}
+
 /// A figure of a ring's `stats`: `entries: 2011`.
 fn figure(stats: &[u8], name: &str) -> u64 {
     let text = String::from_utf8_lossy(stats);
@@ -161,4 +207,34 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     }
     names.sort_unstable();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{figure, fits};
+
+    #[test]
+    fn a_star_stands_for_any_bytes() {
+        for (name, pattern, fitting) in [
+            ("sched:sched_process_exec", "sched:sched_process_*", true),
+            ("sched:sched_process_exec", "sched:*_exec", true),
+            ("sched:sched_process_exec", "sched:*process*", true),
+            ("sched:sched_process_exec", "sched:*process*c*", true),
+            ("sched:sched_switch", "sched:sched_process_*", false),
+            ("sched:sched_switch", "sched:*process*", false),
+            ("sched:sched_switch", "sched:sched_switch", true),
+            ("sched:sched_switch_x", "sched:sched_switch", false),
+            ("ab", "a*ab", false),
+        ] {
+            assert_eq!(fits(name, pattern), fitting, "{name} {pattern}");
+        }
+    }
+
+    #[test]
+    fn figures_are_found_by_their_whole_name() {
+        let stats = b"entries: 2011\noverrun: 3\ncommit overrun: 4\ndropped events: x\n";
+        let of = |name| figure(stats, name);
+        assert_eq!((of("entries"), of("overrun")), (2011, 3));
+        assert_eq!((of("commit overrun"), of("dropped events")), (4, 0));
+    }
 }

@@ -13,6 +13,7 @@ use kmsg::LineWatch;
 use process::ProcessWatch;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use socket::Listening;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -39,8 +40,10 @@ enum Kind {
     Now,
     Line(LineWatch),
     File(FileWatch),
-    Listens(socket::Listening),
-    Accepts(Endpoint),
+    Listens(Listening),
+    /// Nothing is tried before it listens: that would cost the boot, and show in
+    /// logs. `None`: it does.
+    Accepts(Endpoint, Option<Listening>),
     Process(ProcessWatch),
     After(Duration),
 }
@@ -64,8 +67,8 @@ impl Watch {
             FirstLight::Init | FirstLight::Unit(_) => Kind::Now,
             FirstLight::Line(text) => Kind::Line(LineWatch::begin(text, kmsg)?),
             FirstLight::File(path) => Kind::File(FileWatch::begin(Path::new(path))?),
-            FirstLight::Listens(at) => Kind::Listens(socket::Listening::of(at)),
-            FirstLight::Accepts(at) => Kind::Accepts(at.clone()),
+            FirstLight::Listens(at) => Kind::Listens(Listening::of(at)),
+            FirstLight::Accepts(at) => Kind::Accepts(at.clone(), Some(Listening::of(at))),
             FirstLight::Process(name) => Kind::Process(ProcessWatch::begin(name)),
             FirstLight::After(time) => Kind::After(*time),
         }))
@@ -78,7 +81,10 @@ impl Watch {
             Kind::Line(line) => line.look(),
             Kind::File(file) => file.look(),
             Kind::Listens(listening) => listening.look(),
-            Kind::Accepts(at) => socket::accepts(at),
+            Kind::Accepts(at, listening) => {
+                listening.take_if(|l| l.look());
+                listening.is_none() && socket::accepts(at)
+            }
             Kind::Process(process) => process.look(),
             Kind::After(time) => monotonic() >= *time,
         }
@@ -88,7 +94,7 @@ impl Watch {
     #[must_use]
     pub fn coarse(&self) -> Option<Duration> {
         match &self.0 {
-            Kind::Listens(_) | Kind::Accepts(_) => Some(LOOK_EVERY),
+            Kind::Listens(_) | Kind::Accepts(..) => Some(LOOK_EVERY),
             Kind::Process(process) if process.channel().is_none() => {
                 Some(LOOK_THROUGH_PROCESSES_EVERY)
             }
@@ -128,7 +134,7 @@ impl Watch {
             Kind::Line(line) => Some(line.channel()),
             Kind::File(file) => Some(file.channel()),
             Kind::Process(process) => process.channel(),
-            Kind::Now | Kind::Listens(_) | Kind::Accepts(_) | Kind::After(_) => None,
+            Kind::Now | Kind::Listens(_) | Kind::Accepts(..) | Kind::After(_) => None,
         }
     }
 }

@@ -77,6 +77,7 @@ const fn kind(kind: Kind) -> BlameKind {
         Kind::Unit => BlameKind::Unit,
         Kind::Process => BlameKind::Process,
         Kind::File => BlameKind::File,
+        Kind::Stage => BlameKind::Stage,
         Kind::Phase => BlameKind::Phase,
     }
 }

@@ -5,16 +5,16 @@ use crate::beside;
 use crate::input;
 use crate::out::Out;
 use crate::progress;
-use analysis::{ExactPair, Options};
+use analysis::{ExactPair, Options, RecordingCost, TrialFailure};
 use anyhow::{Context, Result, bail};
-use lab::{Event, ExactCheck, Experiment, Outcome, Trial, TrialId};
+use lab::{Event, ExactCheck, Experiment, Outcome, TrialId};
 use record::{ClockKind, Record};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The version of the file of results.
-const RESULT: &str = "result.json";
+/// The comparison, in the output folder.
+const RESULTS: [&str; 3] = ["result.json", "result.md", "result.csv"];
 
 pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
     let experiment = Experiment::read(&args.experiment)?;
@@ -23,29 +23,84 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
         jobs: args.jobs,
         ensemble: args.ensemble.unwrap_or(experiment.base.ensemble).get(),
         check_exact: args.check_exact,
+        recording_cost: !args.no_recording_cost,
     };
+    if args.dry_run {
+        let plan = plan(&experiment, &options);
+        let text = if out.json {
+            views::json::text(&views::json::lab_plan(&plan))
+        } else {
+            views::terminal::lab_plan(&plan, &out.style)
+        };
+        return out.text(&text);
+    }
     let outcome = boot(&experiment, &options, false)?;
     let compared = compare(&outcome, &args.out)?;
-    let json = views::json::text(&views::json::lab(&compared));
-    beside::write(
-        &args.out.join(RESULT),
-        |f| Ok(f.write_all(json.as_bytes())?),
-    )?;
+    let [json, markdown, csv] = [
+        views::json::text(&views::json::lab(&compared)),
+        views::markdown::lab(&compared),
+        views::csv::lab(&compared),
+    ];
+    for (name, text) in RESULTS.iter().zip([&json, &markdown, &csv]) {
+        let path = args.out.join(name);
+        beside::write(&path, |f| Ok(f.write_all(text.as_bytes())?))?;
+    }
     let text = if out.json {
         json
+    } else if args.markdown {
+        markdown
+    } else if args.csv {
+        csv
     } else {
         views::terminal::lab(&compared, &out.style)
     };
     out.text(&text)?;
     out.flush()?;
-    for trial in outcome.trials.iter().filter(|t| t.failure.is_some()) {
-        anstream::eprintln!("{}", failed(trial));
-    }
     if let Some(pair) = compared.exact.iter().find(|p| p.difference.is_some()) {
         let difference = pair.difference.as_deref().unwrap_or_default();
         bail!("{} is not exact: {difference}", pair.variant);
     }
     Ok(())
+}
+
+/// What a run would do.
+fn plan(experiment: &Experiment, options: &lab::Options) -> views::LabPlan {
+    let forecast = lab::forecast(experiment, options);
+    let variants = experiment.variants.iter().map(|v| {
+        // Each treatment's sentence is about what those before it left.
+        let mut spec = experiment.variants.first().map(|b| b.spec.clone());
+        let changes = v.treatments.iter().filter_map(|treatment| {
+            let before = spec.take()?;
+            let sentence = treatment.plan(&before);
+            spec = treatment.apply(&before).ok().map(|(after, _)| after);
+            Some(sentence)
+        });
+        views::LabPlanVariant {
+            variant: v.name.clone(),
+            changes: changes.collect(),
+            cmdline: v.spec.cmdline.to_string(),
+        }
+    });
+    let boots = forecast.boots.iter().map(|b| views::LabPlanBoot {
+        variant: b.id.variant.clone(),
+        perturbation: b.id.perturbation,
+        kind: match (b.id.repeat, b.id.unrecorded) {
+            (true, _) => "again",
+            (false, true) => "unrecorded",
+            (false, false) => "boot",
+        },
+        wall_s: b.wall_s,
+        basis: b.basis.as_str(),
+    });
+    views::LabPlan {
+        experiment: experiment.name.clone(),
+        machine: experiment.base.platform.to_string(),
+        jobs: forecast.jobs,
+        wall_s: forecast.wall_s,
+        variants: variants.collect(),
+        boots: boots.collect(),
+        before: forecast.before.clone(),
+    }
 }
 
 /// Runs an experiment, showing how far it is: on a terminal, or, if `always`,
@@ -150,10 +205,20 @@ pub fn compare(outcome: &Outcome, out: &Path) -> Result<analysis::Experiment> {
             digest: trial.digest.clone(),
             first_light,
             capture: capture.display().to_string(),
+            failure: trial.failure.as_ref().map(|f| TrialFailure {
+                detail: f.detail.clone(),
+                last_lines: f.last_lines.clone(),
+            }),
         });
     }
     let mut compared = analysis::experiment(clock, lab::BASELINE, trials)?;
     compared.exact = outcome.exact.iter().map(pair).collect();
+    let recording = outcome.recording.iter().map(|r| RecordingCost {
+        variant: r.variant.clone(),
+        asked: r.asked.clone(),
+        cost: r.cost(),
+    });
+    compared.recording = recording.collect();
     Ok(compared)
 }
 
@@ -175,22 +240,6 @@ fn pair(check: &ExactCheck) -> ExactPair {
         digests: check.digests.clone(),
         difference,
     }
-}
-
-/// A failed trial, with the end of its console.
-fn failed(trial: &Trial) -> String {
-    let Some(failure) = &trial.failure else {
-        return String::new();
-    };
-    let mut text = format!(
-        "{} did not come to first light: {}",
-        trial.id, failure.detail
-    );
-    for line in &failure.last_lines {
-        text.push_str("\n    ");
-        text.push_str(line);
-    }
-    text
 }
 
 pub fn doctor(out: &mut Out) -> Result<()> {

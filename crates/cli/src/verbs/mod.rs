@@ -8,6 +8,7 @@ pub mod export;
 pub mod flash;
 pub mod here;
 pub mod image;
+pub mod io;
 pub mod lab;
 pub mod man;
 pub mod path;

@@ -261,8 +261,8 @@ impl Fdt {
     /// The node at a path such as `/chosen`.
     #[must_use]
     pub fn at(&self, path: &str) -> Option<Node<'_>> {
-        let names = path.split('/').filter(|n| !n.is_empty());
-        names.fold(Some(self.root()), |node, name| node?.child(name))
+        let mut names = path.split('/').filter(|n| !n.is_empty());
+        names.try_fold(self.root(), |node, name| node.child(name))
     }
 
     /// How many nodes.

@@ -90,10 +90,13 @@ impl Initramfs {
     }
 }
 
-/// Whether some bytes begin like an initramfs that is not packed.
+/// Whether some bytes begin like an initramfs that is not packed, or like an
+/// archive in cpio's old form, which Linux refuses.
 #[must_use]
 pub fn is_archive(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"070701") || bytes.starts_with(b"070702")
+    [b"070701", b"070702", b"070707"]
+        .iter()
+        .any(|m| bytes.starts_with(*m))
 }
 
 /// Reads an initramfs to its end. Each segment may unpack to `limit` bytes.
@@ -125,6 +128,12 @@ pub fn read_with(
         };
         let Some(compression) = compression.filter(|_| number < MOST_SEGMENTS) else {
             found.junk = Some(at);
+            if Compression::detect(&head) == Some(Compression::Lz4Frame) {
+                found.problems.push(
+                    "it is packed in LZ4's frame form: Linux unpacks only what `lz4 -l` writes"
+                        .to_owned(),
+                );
+            }
             break;
         };
         let mut segment = segment(image, at, compression, limit, &mut |e| each(number, e))?;

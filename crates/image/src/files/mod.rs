@@ -4,10 +4,12 @@
 mod extract;
 mod folder;
 mod tree;
+mod verify;
 
 pub use extract::{Extracted, NotExtracted, Sink, Why, extract};
 pub use folder::Folder;
 pub use tree::{Entry, LONGEST_PATH, NameFault, Tree, Visit};
+pub use verify::{Finding, Findings, MOST_FINDINGS, ReadAll, Wrong, read_all};
 
 use std::fmt;
 use std::io;

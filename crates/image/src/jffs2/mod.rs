@@ -35,4 +35,4 @@ pub use filesystem::{Filesystem, OpenOptions, ROOT, Write};
 pub use oob::{Oob, Stripped};
 pub use problem::{Problem, What};
 pub use summarize::{Cleanmarkers, Loss, Lost, Mode, Options, Outcome, summarize};
-pub use verify::{Compressed, Finding, MOST_FINDINGS, Verification, Wrong, verify};
+pub use verify::{Compressed, Verification, verify};

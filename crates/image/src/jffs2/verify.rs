@@ -2,84 +2,7 @@
 
 use super::error::Error;
 use super::filesystem::{Filesystem, ROOT, Write};
-use crate::files::{Failure, FileType, Files, NameFault, Piece, Visit};
-use std::collections::BTreeSet;
-use std::fmt;
-
-/// So many findings are told one by one; the rest is counted.
-pub const MOST_FINDINGS: usize = 10_000;
-
-/// Something wrong with one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The inode.
-    pub ino: u32,
-    /// A path that leads to it, or to the directory; `None` if none does.
-    pub path: Option<Vec<u8>>,
-    /// What is wrong.
-    pub what: Wrong,
-}
-
-/// What is wrong with a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Wrong {
-    /// A name in the directory.
-    Name(Vec<u8>, NameFault),
-    /// A piece of its data cannot be had.
-    Data {
-        /// Where in the file.
-        offset: u64,
-        /// How many bytes.
-        length: u64,
-        /// Why.
-        why: Failure,
-    },
-    /// No node holds a piece of its data; a mount gives zeros.
-    Gap {
-        /// Where in the file.
-        offset: u64,
-        /// How many bytes.
-        length: u64,
-    },
-    /// A link without a target, or a device without numbers.
-    Damaged,
-    /// Two nodes of one version that are not the same; which one counts is
-    /// chance.
-    SameVersion(u32),
-    /// No name leads to it; the kernel removes it.
-    Orphan,
-    /// A reference to an extended attribute that is not there.
-    NoAttribute(u32),
-    /// The type is none that there is.
-    UnknownType,
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name(name, fault) => {
-                write!(f, "`{}`: {fault}", name.escape_ascii())
-            }
-            Self::Data {
-                offset,
-                length,
-                why,
-            } => write!(f, "{length} bytes at byte {offset} cannot be read: {why}"),
-            Self::Gap { offset, length } => write!(
-                f,
-                "{length} bytes at byte {offset} are in no node; a mount gives zeros"
-            ),
-            Self::Damaged => write!(f, "its target or its device numbers are damaged"),
-            Self::SameVersion(version) => {
-                write!(f, "two different nodes have the version {version}")
-            }
-            Self::Orphan => write!(f, "no name leads to it"),
-            Self::NoAttribute(xid) => write!(f, "its extended attribute {xid} is not there"),
-            Self::UnknownType => write!(f, "it is of no known type"),
-        }
-    }
-}
+use crate::files::{Findings, Wrong, read_all};
 
 /// How much of the data is compressed in one way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,19 +30,12 @@ pub struct Verification {
     /// Nodes that hold data, by compression.
     pub compressed: Vec<Compressed>,
     /// What is wrong.
-    pub findings: Vec<Finding>,
-    /// How many more findings there are.
-    pub more: u64,
+    pub findings: Findings,
 }
 
 impl Verification {
-    fn find(&mut self, ino: u32, path: Option<&[u8]>, what: Wrong) {
-        if self.findings.len() == MOST_FINDINGS {
-            self.more += 1;
-            return;
-        }
-        let path = path.map(<[u8]>::to_vec);
-        self.findings.push(Finding { ino, path, what });
+    fn find(&mut self, ino: u32, what: Wrong) {
+        self.findings.add(ino, None, what);
     }
 
     fn count(&mut self, write: &Write) {
@@ -152,75 +68,25 @@ impl Verification {
 /// # Errors
 /// The image cannot be read.
 pub fn verify(filesystem: &Filesystem) -> Result<Verification, Error> {
-    let mut done = Verification::default();
-    let mut reached = BTreeSet::new();
-    for visit in filesystem.tree() {
-        match visit? {
-            Visit::Fault(path, name, fault) => {
-                done.find(name.ino, Some(&path), Wrong::Name(name.name, fault));
-            }
-            Visit::Leave(_) => {}
-            Visit::Entry(entry) => {
-                let (ino, path) = (entry.stat.ino, entry.path.as_slice());
-                done.names += u64::from(!path.is_empty());
-                if !reached.insert(ino) {
-                    continue;
-                }
-                match entry.stat.file_type {
-                    FileType::File => filesystem.read(ino, &mut |offset, piece| {
-                        match piece {
-                            Piece::Data(data) => done.bytes += data.len() as u64,
-                            Piece::Zeros(count) => done.bytes += count,
-                            Piece::Gap(length) => {
-                                done.find(ino, Some(path), Wrong::Gap { offset, length });
-                            }
-                            Piece::Lost(length, why) => {
-                                let what = Wrong::Data {
-                                    offset,
-                                    length,
-                                    why,
-                                };
-                                done.find(ino, Some(path), what);
-                            }
-                        }
-                        Ok(())
-                    })?,
-                    FileType::Symlink => {
-                        if is_damaged(filesystem.link_target(ino))? {
-                            done.find(ino, Some(path), Wrong::Damaged);
-                        }
-                    }
-                    FileType::BlockDevice | FileType::CharacterDevice => {
-                        if is_damaged(filesystem.device(ino))? {
-                            done.find(ino, Some(path), Wrong::Damaged);
-                        }
-                    }
-                    FileType::Unknown => done.find(ino, Some(path), Wrong::UnknownType),
-                    FileType::Directory | FileType::Fifo | FileType::Socket => {}
-                }
-            }
-        }
-    }
+    let read = read_all(filesystem)?;
+    let mut done = Verification {
+        names: read.names,
+        bytes: read.bytes,
+        findings: read.findings,
+        ..Verification::default()
+    };
     for ino in filesystem.inodes() {
         done.inodes += 1;
-        if !reached.contains(&ino) && ino != ROOT {
-            done.find(ino, None, Wrong::Orphan);
+        if !read.reached.contains(&ino) && ino != ROOT {
+            done.find(ino, Wrong::Orphan);
         }
         history(filesystem, ino, &mut done)?;
         for xid in filesystem.missing_attributes(ino) {
-            done.find(ino, None, Wrong::NoAttribute(xid));
+            done.find(ino, Wrong::NoAttribute(xid));
         }
     }
     done.compressed.sort_by_key(|c| c.kind);
     Ok(done)
-}
-
-fn is_damaged<T>(result: Result<T, Error>) -> Result<bool, Error> {
-    match result {
-        Ok(_) => Ok(false),
-        Err(Error::NotThat { .. }) => Ok(true),
-        Err(other) => Err(other),
-    }
 }
 
 /// Counts the nodes of an inode, and finds different ones of one version.
@@ -239,7 +105,7 @@ fn history(filesystem: &Filesystem, ino: u32, done: &mut Verification) -> Result
             && same.version == write.version
             && same != write
         {
-            done.find(ino, None, Wrong::SameVersion(write.version));
+            done.find(ino, Wrong::SameVersion(write.version));
         }
         last = Some(write);
     }

@@ -6,17 +6,23 @@
 //!
 //! The rules are those of `fs/ubifs` of Linux 6.1.
 
+mod filesystem;
+mod index;
 mod inspect;
 pub mod journal;
 mod lebs;
 pub mod master;
 pub mod node;
 pub mod superblock;
+mod verify;
 
+pub use filesystem::{Filesystem, ROOT};
+pub use index::{Damage, MOST_NODES};
 pub use inspect::{Home, Mount, Refusal, Report, inspect};
 pub use journal::Journal;
 pub use lebs::Lebs;
 pub use superblock::Superblock;
+pub use verify::verify;
 
 /// The name of a type of compression.
 #[must_use]
@@ -40,6 +46,21 @@ pub enum Error {
     /// There is no superblock.
     #[error("no UBIFS superblock at its front: {0}")]
     NoSuperblock(node::Fault),
+    /// Writing what was read failed.
+    #[error("the result could not be written: {0}")]
+    Write(std::io::Error),
+    /// No master node can be trusted.
+    #[error("neither block of UBIFS master nodes holds one that can be trusted")]
+    NoMaster,
+    /// The journal cannot be replayed.
+    #[error("{0}")]
+    Journal(journal::Broken),
+    /// The index is larger than can be worked with.
+    #[error("the UBIFS index leads to more than the {MOST_NODES} nodes that are supported")]
+    TooManyNodes,
+    /// A file was read while another one was.
+    #[error("a file cannot be read while another one is")]
+    Nested,
     /// The superblock is impossible.
     #[error("the UBIFS superblock is impossible: {0}")]
     Superblock(&'static str),

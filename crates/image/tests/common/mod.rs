@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test")]
+pub mod seen;
 pub mod ubi;
 
 use image::jffs2::Endian;

@@ -48,6 +48,14 @@ impl Cache {
         Ok(Self { folder })
     }
 
+    /// The folder where it is or would be; it may not be there.
+    #[must_use]
+    pub(crate) fn in_place() -> Self {
+        Self {
+            folder: Self::place(),
+        }
+    }
+
     /// Where the folder is or would be.
     #[must_use]
     pub fn place() -> PathBuf {

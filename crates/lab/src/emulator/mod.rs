@@ -32,7 +32,8 @@ pub struct Program {
 /// A QEMU that is installed.
 #[derive(Clone, Debug)]
 pub struct Qemu {
-    program: PathBuf,
+    program: Program,
+    file: PathBuf,
     version: String,
 }
 
@@ -63,7 +64,8 @@ impl Qemu {
             .and_then(|(_, rest)| rest.split_whitespace().next());
         match (version, find(program.name)) {
             (Some(version), Some(file)) => Ok(Self {
-                program: file,
+                program,
+                file,
                 version: version.to_owned(),
             }),
             _ => Err(LabError::ToolFailed {
@@ -140,17 +142,23 @@ impl Qemu {
     }
 
     fn start(&self, words: Words, errors: &Path) -> Result<Child, LabError> {
+        // `setpriv` would say it in other words.
+        if !self.file.is_file() {
+            return Err(LabError::MissingTool {
+                tool: self.program.name,
+                package: self.program.package,
+                why: "boots run in it (it was there when this run began)",
+            });
+        }
         let errors = File::create(errors).map_err(io_error(errors, "cannot be written"))?;
         // A machine whose lab was killed must not run on.
         let mut command = match find("setpriv") {
             Some(setpriv) => {
                 let mut command = Command::new(setpriv);
-                command
-                    .args(["--pdeathsig", "KILL", "--"])
-                    .arg(&self.program);
+                command.args(["--pdeathsig", "KILL", "--"]).arg(&self.file);
                 command
             }
-            None => Command::new(&self.program),
+            None => Command::new(&self.file),
         };
         command
             .args(words.finish())
@@ -158,7 +166,7 @@ impl Qemu {
             .stdout(Stdio::null())
             .stderr(errors)
             .spawn()
-            .map_err(io_error(&self.program, "cannot be started"))
+            .map_err(io_error(&self.file, "cannot be started"))
     }
 }
 

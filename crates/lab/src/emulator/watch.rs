@@ -7,9 +7,13 @@ use crate::trial::{Failure, Reason};
 use agent::payload::PayloadError;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
+
+/// What a program gets that writes to a mapped file when the disk is full.
+const SIGBUS: i32 = 7;
 
 /// How often the console is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -137,8 +141,13 @@ pub fn failure(
         (Stop::Ended(_) | Stop::Panic, Some((Who::Agent, words))) => (Reason::Agent, words),
         (Stop::Panic, None) => (Reason::Panic, "the kernel panicked".to_owned()),
         (Stop::Ended(status), None) if !status.success() => {
-            let detail = format!("QEMU ended with {status}, and said: {}", last_words(errors));
-            (Reason::Ended, detail)
+            let full = match status.signal() {
+                Some(SIGBUS) => "; memory that is a file has no room: the disk is full",
+                _ => "",
+            };
+            let said = last_words(errors);
+            let detail = format!("QEMU ended with {status}, and said: {said}{full}");
+            (Reason::Emulator, detail)
         }
         (Stop::Ended(_), None) => {
             let reason = match payload {
@@ -157,7 +166,80 @@ pub fn failure(
 
 #[cfg(test)]
 mod tests {
-    use super::within;
+    use super::{Limits, Stop, failure, within};
+    use crate::trial::Reason;
+    use agent::payload::PayloadError;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    fn why(stop: &Stop, console: &str, errors: &str) -> (Reason, String) {
+        let limits = Limits {
+            wall_s: 7,
+            virtual_s: Some(9),
+        };
+        let absent = Some(&PayloadError::Absent);
+        let failed = failure(stop, console.as_bytes(), absent, errors.as_bytes(), limits);
+        let failed = failed.unwrap();
+        assert!(!failed.detail.contains('\n'), "{}", failed.detail);
+        (failed.reason, failed.detail)
+    }
+
+    #[test]
+    fn each_end_has_its_reason_and_sentence() {
+        let ended = |raw| Stop::Ended(ExitStatus::from_raw(raw));
+        let panic = "[ 1.0] Kernel panic - not syncing: no root\n";
+        for (stop, console, errors, reason, part) in [
+            (ended(0), "", "", Reason::Ended, "the payload is absent"),
+            (ended(0), panic, "", Reason::Panic, "not syncing: no root"),
+            (
+                Stop::Panic,
+                panic,
+                "",
+                Reason::Panic,
+                "not syncing: no root",
+            ),
+            (
+                ended(1 << 8),
+                "",
+                "q: initrd\ntoo large\n",
+                Reason::Emulator,
+                "initrd; too large",
+            ),
+            (ended(9), "", "", Reason::Emulator, "signal: 9"),
+            (ended(7), "", "", Reason::Emulator, "the disk is full"),
+            (
+                Stop::WallLimit,
+                "x\n",
+                "",
+                Reason::WallLimit,
+                "after 7 s of the host",
+            ),
+            (
+                Stop::VirtualLimit,
+                "x\n",
+                "",
+                Reason::VirtualLimit,
+                "passed 9 s",
+            ),
+            (
+                ended(0),
+                "firstlight: error: no memory\n",
+                "",
+                Reason::Agent,
+                "no memory",
+            ),
+        ] {
+            let (found, detail) = why(&stop, console, errors);
+            assert_eq!(found, reason, "{detail}");
+            assert!(detail.contains(part), "{detail}");
+        }
+        // Who handed out the payload has done everything.
+        let limits = Limits {
+            wall_s: 7,
+            virtual_s: None,
+        };
+        assert_eq!(failure(&ended(9), b"", None, b"", limits), None);
+    }
 
     #[test]
     fn the_console_is_cut_at_the_limit() {

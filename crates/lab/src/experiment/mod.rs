@@ -9,6 +9,7 @@ pub use recording::Recording;
 use crate::error::LabError;
 use agent::config::FirstLight;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use treat::{BootSpec, CommandLine, Treatment};
@@ -75,6 +76,22 @@ pub enum Platform {
     },
     /// An earlier run's output folder, whose captures take the place of boots.
     Replay(PathBuf),
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pc => f.write_str("pc"),
+            Self::ArmVirt { arch, loader } => {
+                let with = match loader {
+                    Loader::None => "",
+                    Loader::UBoot { .. } => ", U-Boot",
+                };
+                write!(f, "arm-virt {}{with}", arch.as_str())
+            }
+            Self::Replay(folder) => write!(f, "replay of {}", folder.display()),
+        }
+    }
 }
 
 /// A kind of ARM processor, by Debian's name of the architecture.

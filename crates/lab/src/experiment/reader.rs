@@ -199,16 +199,8 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
     }
 
     fn first_light(&self, text: &Spanned<String>) -> Result<FirstLight, LabError> {
-        match text.get_ref().split_once(':') {
-            None if text.get_ref() == "init" => Ok(FirstLight::Init),
-            Some(("unit", unit)) if !unit.is_empty() && !unit.contains([' ', '/']) => {
-                Ok(FirstLight::Unit(unit.to_owned()))
-            }
-            _ => {
-                let expected = "`init`, or `unit:` and a unit, as in `unit:multi-user.target`";
-                Err(self.wrong(text, expected))
-            }
-        }
+        let parsed = FirstLight::parse(text.get_ref());
+        parsed.ok_or_else(|| self.wrong(text, FirstLight::EXPECTED))
     }
 
     fn root(&self, text: &Spanned<String>, platform: &Platform) -> Result<Root, LabError> {

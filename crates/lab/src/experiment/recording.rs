@@ -1,8 +1,8 @@
 //! What is recorded while a trial boots, by words of the kernel's command line.
 //!
-//! Everything here begins with the kernel's first initcalls and needs no program
+//! All but `samples` begins with the kernel's first initcalls and needs no program
 //! on the target (`Documentation/admin-guide/kernel-parameters.txt`). There is
-//! one trace ring, so events and functions share it.
+//! one trace ring, so events and functions share it; the agent takes it out.
 
 use treat::CommandLine;
 
@@ -16,8 +16,8 @@ pub struct Recording {
 }
 
 /// The names that `record` takes, for messages.
-pub const NAMES: &str = "`console`, `initcalls`, `block`, `filemap`, `sched` or \
-     `function_graph:FUNCTION`";
+pub const NAMES: &str = "`console`, `initcalls`, `samples`, `block`, `filemap`, `sched`, \
+     `events:LIST` or `function_graph:FUNCTION`";
 
 /// Trace events, by the name that asks for them, and the MiB of ring that they
 /// want. A Debian boot of 30 MB read: 12,000 block events, 520,000 of the page
@@ -33,7 +33,8 @@ const EVENTS: &[(&str, &str, u32)] = &[
     ),
 ];
 
-/// The MiB of ring that a function's graph wants.
+/// The MiB of ring that other events want, and a function's graph.
+const EVENTS_MB: u32 = 16;
 const GRAPH_MB: u32 = 16;
 
 /// Words that recording sets. A user's own of the same key would be overridden,
@@ -64,6 +65,12 @@ impl Recording {
                 // Without a large buffer the start of the log is lost.
                 ("initcalls", _) => {
                     words.extend(["initcall_debug".to_owned(), "log_buf_len=4M".to_owned()]);
+                }
+                // The agent reads /proc while the machine boots.
+                ("samples", _) => words.push("firstlight.sample_ms=100".to_owned()),
+                (_, Some(("events", which))) if which.split(',').all(is_event) => {
+                    events.push(which);
+                    ring_mb += EVENTS_MB;
                 }
                 (_, Some(("function_graph", function))) if is_function(function) => {
                     functions.push(function);
@@ -111,6 +118,12 @@ impl Recording {
     }
 }
 
+/// Whether this can name events: `block:*`, `sched:sched_switch`, `initcall`.
+fn is_event(name: &str) -> bool {
+    let legal = |c: char| c.is_ascii_alphanumeric() || "_:*?-".contains(c);
+    !name.is_empty() && name.chars().all(legal)
+}
+
 /// Whether this can be a function of the kernel, or a pattern of some.
 fn is_function(name: &str) -> bool {
     let legal = |c: char| c.is_ascii_alphanumeric() || "_.*?".contains(c);
@@ -139,6 +152,11 @@ mod tests {
         assert_eq!(
             words(&["filemap", "block"], "").unwrap(),
             "trace_buf_size=36M trace_event=filemap:*,block:*"
+        );
+        assert_eq!(
+            words(&["sched", "events:irq:*,timer:timer_start"], "").unwrap(),
+            "trace_buf_size=24M trace_event=sched:sched_process_exec,sched:sched_process_fork,\
+             sched:sched_process_exit,sched:sched_switch,irq:*,timer:timer_start"
         );
         assert_eq!(
             words(&["function_graph:do_mount", "function_graph:vfs_*"], "").unwrap(),

@@ -55,18 +55,13 @@ impl Version {
             _ => None,
         }
     }
-
-    /// How long a record is without its payload.
-    const fn length(self) -> usize {
-        match self {
-            Self::V7 => SHORTEST,
-            Self::V8 => 64,
-        }
-    }
 }
 
-/// How long the shortest record is.
+/// How long the shortest record is, without what follows it.
 pub(super) const SHORTEST: usize = 48;
+
+/// How much longer a record of version 8 is.
+const LONGER: usize = 16;
 
 /// What begins at a place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +93,12 @@ pub(super) fn begins(bytes: &[u8]) -> Begins {
     }
 }
 
+/// The first four bytes of a record, whatever they say.
+#[inline]
+pub(super) fn magic(bytes: &[u8]) -> Option<[u8; 4]> {
+    bytes.first_chunk().copied()
+}
+
 /// The bytes that every record of a byte order holds, and where they stand in
 /// it.
 pub(super) const fn pattern(order: Order) -> (&'static [u8; 3], usize) {
@@ -107,22 +108,14 @@ pub(super) const fn pattern(order: Order) -> (&'static [u8; 3], usize) {
     }
 }
 
-/// One record.
+/// One record, as it lies in its file: nothing is decoded before it is needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header<'a> {
-    pub sequence: u32,
-    pub time: u64,
-    pub sector: u64,
-    pub bytes: u32,
-    /// The action in the lower 16 bits, categories above.
-    pub action: u64,
-    pub pid: u32,
-    device: u32,
-    pub cpu: u32,
-    error: u16,
-    /// What follows, without the control group's id.
-    pub payload: &'a [u8],
+    head: &'a [u8; SHORTEST],
+    /// What follows of a record of version 8, and what follows the record.
+    rest: &'a [u8],
     order: Order,
+    version: Version,
 }
 
 /// What a notice says (`enum blktrace_notify`).
@@ -154,85 +147,169 @@ pub(super) fn read(
     order: Order,
     version: Version,
 ) -> Result<(Header<'_>, usize), Torn> {
-    let length = version.length();
-    let head = bytes.get(..length).ok_or(Torn::Header)?;
-    let u16_at = |at: usize| {
-        let b = head.get(at..).and_then(|b| b.first_chunk()).copied();
-        let b = b.unwrap_or_default();
-        match order {
-            Order::Little => u16::from_le_bytes(b),
-            Order::Big => u16::from_be_bytes(b),
+    let (head, rest) = bytes.split_first_chunk().ok_or(Torn::Header)?;
+    let follows = match version {
+        Version::V7 => usize::from(u16_at::<46>(head, order)),
+        Version::V8 => {
+            let (longer, _) = rest.split_first_chunk::<LONGER>().ok_or(Torn::Header)?;
+            LONGER + usize::from(u16_at::<2>(longer, order))
         }
     };
-    let u32_at = |at: usize| {
-        let b = head.get(at..).and_then(|b| b.first_chunk()).copied();
-        let b = b.unwrap_or_default();
-        match order {
-            Order::Little => u32::from_le_bytes(b),
-            Order::Big => u32::from_be_bytes(b),
-        }
-    };
-    let u64_at = |at: usize| {
-        let b = head.get(at..).and_then(|b| b.first_chunk()).copied();
-        let b = b.unwrap_or_default();
-        match order {
-            Order::Little => u64::from_le_bytes(b),
-            Order::Big => u64::from_be_bytes(b),
-        }
-    };
-    let (pid, action, rest) = match version {
-        Version::V7 => (u32_at(32), u64::from(u32_at(28)), 36),
-        Version::V8 => (u32_at(28), u64_at(32), 40),
-    };
-    let whole = length + usize::from(u16_at(rest + 10));
-    let mut payload = bytes.get(length..whole).ok_or(Torn::Payload)?;
-    if action & FROM_CGROUP != 0 {
-        payload = payload.get(CGROUP_BYTES..).unwrap_or_default();
-    }
     let header = Header {
-        sequence: u32_at(4),
-        time: u64_at(8),
-        sector: u64_at(16),
-        bytes: u32_at(24),
-        action,
-        pid,
-        device: u32_at(rest),
-        cpu: u32_at(rest + 4),
-        error: u16_at(rest + 8),
-        payload,
+        head,
+        rest: rest.get(..follows).ok_or(Torn::Payload)?,
         order,
+        version,
     };
-    Ok((header, whole))
+    Ok((header, SHORTEST + follows))
+}
+
+/// The number at `AT`, which lies in `bytes`.
+#[inline]
+fn u16_at<const AT: usize>(bytes: &[u8], order: Order) -> u16 {
+    let b = bytes.get(AT..).and_then(|b| b.first_chunk()).copied();
+    let b = b.unwrap_or_default();
+    match order {
+        Order::Little => u16::from_le_bytes(b),
+        Order::Big => u16::from_be_bytes(b),
+    }
+}
+
+#[inline]
+fn u32_at<const AT: usize>(bytes: &[u8; SHORTEST], order: Order) -> u32 {
+    let b = bytes.get(AT..).and_then(|b| b.first_chunk()).copied();
+    let b = b.unwrap_or_default();
+    match order {
+        Order::Little => u32::from_le_bytes(b),
+        Order::Big => u32::from_be_bytes(b),
+    }
+}
+
+#[inline]
+fn u64_at<const AT: usize>(bytes: &[u8; SHORTEST], order: Order) -> u64 {
+    let b = bytes.get(AT..).and_then(|b| b.first_chunk()).copied();
+    let b = b.unwrap_or_default();
+    match order {
+        Order::Little => u64::from_le_bytes(b),
+        Order::Big => u64::from_be_bytes(b),
+    }
 }
 
 impl<'a> Header<'a> {
+    /// Counts up the events of a processor.
+    #[inline]
+    pub(super) fn sequence(&self) -> u32 {
+        u32_at::<4>(self.head, self.order)
+    }
+
+    /// When, in nanoseconds.
+    #[inline]
+    pub(super) fn time(&self) -> u64 {
+        u64_at::<8>(self.head, self.order)
+    }
+
+    #[inline]
+    pub(super) fn sector(&self) -> u64 {
+        u64_at::<16>(self.head, self.order)
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self) -> u32 {
+        u32_at::<24>(self.head, self.order)
+    }
+
+    /// The action in the lower 16 bits, categories above.
+    #[inline]
+    pub(super) fn code(&self) -> u64 {
+        match self.version {
+            Version::V7 => u32_at::<28>(self.head, self.order).into(),
+            Version::V8 => u64_at::<32>(self.head, self.order),
+        }
+    }
+
+    #[inline]
+    pub(super) fn pid(&self) -> u32 {
+        match self.version {
+            Version::V7 => u32_at::<32>(self.head, self.order),
+            Version::V8 => u32_at::<28>(self.head, self.order),
+        }
+    }
+
+    #[inline]
+    pub(super) fn device(&self) -> Device {
+        device(match self.version {
+            Version::V7 => u32_at::<36>(self.head, self.order),
+            Version::V8 => u32_at::<40>(self.head, self.order),
+        })
+    }
+
+    #[inline]
+    pub(super) fn cpu(&self) -> u32 {
+        match self.version {
+            Version::V7 => u32_at::<40>(self.head, self.order),
+            Version::V8 => u32_at::<44>(self.head, self.order),
+        }
+    }
+
+    /// The device and the processor, as they lie in the file.
+    #[inline]
+    pub(super) fn stream(&self) -> [u8; 8] {
+        let from = match self.version {
+            Version::V7 => self.head.get(36..),
+            Version::V8 => self.head.get(40..),
+        };
+        from.and_then(|b| b.first_chunk())
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// The error as a negative number.
+    #[inline]
+    pub(super) fn error(&self) -> i32 {
+        let error = match self.version {
+            Version::V7 => u16_at::<44>(self.head, self.order),
+            Version::V8 => u16_at::<0>(self.rest, self.order),
+        };
+        -i32::from(error.cast_signed()).abs()
+    }
+
+    /// What follows, without the control group's id.
+    fn payload(&self) -> &'a [u8] {
+        let record = match self.version {
+            Version::V7 => 0,
+            Version::V8 => LONGER,
+        };
+        let group = match self.code() & FROM_CGROUP {
+            0 => 0,
+            _ => CGROUP_BYTES,
+        };
+        self.rest.get(record + group..).unwrap_or_default()
+    }
+
     /// Whether this is a notice, not an event.
     #[inline]
     pub(super) fn is_notice(&self) -> bool {
-        self.action & category::NOTIFY != 0
+        self.code() & category::NOTIFY != 0
     }
 
     pub(super) fn notice(&self) -> Notice<'a> {
-        match self.action as u16 & !(FROM_CGROUP as u16) {
+        match self.code() as u16 & !(FROM_CGROUP as u16) {
             0 => {
-                let end = memchr::memchr(0, self.payload);
-                Notice::Process(
-                    self.payload
-                        .get(..end.unwrap_or(self.payload.len()))
-                        .unwrap_or(&[]),
-                )
+                let name = self.payload();
+                let end = memchr::memchr(0, name).unwrap_or(name.len());
+                Notice::Process(name.get(..end).unwrap_or_default())
             }
             1 => self
                 .time_of_day()
                 .map_or(Notice::Unknown, Notice::TimeOfDay),
-            2 => Notice::Message(self.payload),
+            2 => Notice::Message(self.payload()),
             _ => Notice::Unknown,
         }
     }
 
     /// Seconds and nanoseconds, 32 bits each.
     fn time_of_day(&self) -> Option<i64> {
-        let &[a, b, c, d, e, f, g, h] = self.payload.first_chunk()?;
+        let &[a, b, c, d, e, f, g, h] = self.payload().first_chunk()?;
         let (seconds, ns) = match self.order {
             Order::Little => (
                 u32::from_le_bytes([a, b, c, d]),
@@ -247,18 +324,8 @@ impl<'a> Header<'a> {
         Some(i64::from(seconds) * 1_000_000_000 + i64::from(ns))
     }
 
-    #[inline]
-    pub(super) fn device(&self) -> Device {
-        device(self.device)
-    }
-
-    /// The error as a negative number.
-    pub(super) fn error(&self) -> i32 {
-        -i32::from(self.error.cast_signed()).abs()
-    }
-
     pub(super) fn action(&self) -> Action {
-        match self.action as u16 & !(FROM_CGROUP as u16) {
+        match self.code() as u16 & !(FROM_CGROUP as u16) {
             1 => Action::Queue,
             2 => Action::BackMerge,
             3 => Action::FrontMerge,
@@ -274,7 +341,7 @@ impl<'a> Header<'a> {
                 None => Action::Unknown,
             },
             14 => Action::Bounce,
-            15 => match self.payload.first_chunk() {
+            15 => match self.payload().first_chunk() {
                 // Whatever the file's byte order, this is big-endian.
                 Some(from) => Action::Remap {
                     from: device(u32::from_be_bytes(*from)),
@@ -288,12 +355,13 @@ impl<'a> Header<'a> {
 
     /// The number in a payload, which is big-endian in every file.
     fn number(&self) -> Option<u64> {
-        Some(u64::from_be_bytes(*self.payload.first_chunk()?))
+        Some(u64::from_be_bytes(*self.payload().first_chunk()?))
     }
 
     #[inline]
     pub(super) fn asks(&self) -> Asks {
-        let has = |category: u64| self.action & category != 0;
+        let code = self.code();
+        let has = |category: u64| code & category != 0;
         let zones = category::ZONE_STATES | category::WRITE_ZEROES;
         let operation = if has(category::PASSTHROUGH | zones) {
             Operation::Other

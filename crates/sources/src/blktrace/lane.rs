@@ -1,11 +1,12 @@
 //! A stream of events in the order of their times: one file of a trace.
 
 use super::file::{Placed, Records};
+use super::header::{Header, Notice};
 use super::notes::{EVENTS_MISSING, NUMBERS_RESTART, OUT_OF_STEP, STEPS_BACK};
 use super::notices::Notices;
 use crate::balance::Balance;
 use hashbrown::HashMap;
-use record::{Device, Origin, Recorder, SourceId};
+use record::{Origin, Recorder, SourceId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::mem::replace;
@@ -18,24 +19,35 @@ const LOOKED_AT: usize = 100_000;
 /// one: half a megabyte each unless it is told otherwise.
 const HELD_BACK: usize = 1 << 19;
 
-/// Of how many processors (of each device) the event numbers are followed.
-const MOST_PROCESSORS: usize = 1 << 16;
+/// Of how many processors, for each device, the event numbers are followed.
+const MOST_STREAMS: usize = 1 << 16;
 
 /// Past this, a number is damaged, and does not say how many are missing.
 const LARGEST_GAP: u32 = 1 << 24;
+
+/// How many events are read ahead at a time: few enough to stay in a cache.
+const READ_AHEAD: usize = 128;
 
 /// A file of a trace as a stream of events.
 #[derive(Debug)]
 pub(super) struct Lane<'a> {
     pub source: SourceId,
     pub balance: Balance,
+    /// Its times count from its first event.
+    pub from_zero: bool,
     records: Records<'a>,
-    steps: Steps<'a>,
+    /// The time of the event before the last one that was read.
+    in_step: u64,
+    /// The last event that was read, which waits for the next one.
+    behind: Option<Placed<'a>>,
     numbers: Numbers,
     /// Of a file that mixes processors: events to be sorted.
     held: Option<BinaryHeap<Reverse<Held<'a>>>>,
     /// All of the file is read.
     ended: bool,
+    /// The events that come next, from `next` on.
+    ahead: Vec<Placed<'a>>,
+    next: usize,
 }
 
 /// An event in the order of time, and of reading where times are equal.
@@ -67,46 +79,113 @@ impl Ord for Held<'_> {
 
 impl<'a> Lane<'a> {
     pub(super) fn new(bytes: &'a [u8], source: SourceId) -> Self {
+        let look = look(bytes, source);
         Self {
             source,
+            from_zero: look.from_zero,
             balance: Balance::new(source),
             records: Records::new(bytes),
-            steps: Steps::default(),
+            in_step: 0,
+            behind: None,
             numbers: Numbers::default(),
-            held: mixes_processors(bytes, source).then(BinaryHeap::new),
+            held: look.mixes_processors.then(BinaryHeap::new),
             ended: false,
+            ahead: Vec::with_capacity(READ_AHEAD + 1),
+            next: 0,
         }
     }
 
-    /// The next event. Notices on the way go to `notices`.
+    /// The time of the next event.
     #[inline]
-    pub(super) fn next(
+    pub(super) fn time(&self) -> Option<u64> {
+        self.ahead.get(self.next).map(|e| e.header.time())
+    }
+
+    /// The next event. It is not read yet at the beginning, and after
+    /// [`Self::advance`] gave `None`.
+    #[inline]
+    pub(super) fn event(&self) -> Option<&Placed<'a>> {
+        self.ahead.get(self.next)
+    }
+
+    /// Goes on to the event behind the next one, and gives its time.
+    #[inline]
+    pub(super) fn advance(
         &mut self,
         notices: &mut Notices,
         recorder: &mut Recorder,
-    ) -> Option<Placed<'a>> {
-        if self.held.is_none() {
-            return self.next_in_file(notices, recorder);
+    ) -> Option<u64> {
+        self.next += 1;
+        if self.next >= self.ahead.len() {
+            self.fill(notices, recorder);
         }
+        self.time()
+    }
+
+    /// Reads ahead. Notices on the way are taken.
+    pub(super) fn fill(&mut self, notices: &mut Notices, recorder: &mut Recorder) {
+        self.next = 0;
+        self.ahead.clear();
+        if self.held.is_some() {
+            self.fill_sorted(notices, recorder);
+            return;
+        }
+        self.ahead.extend(self.behind.take());
+        while self.ahead.len() <= READ_AHEAD {
+            let Some(event) = self.read(notices, recorder) else {
+                return;
+            };
+            self.drop_out_of_step(event.header.time());
+            self.ahead.push(event);
+        }
+        // Whether the last one is in step, the next one will tell.
+        self.behind = self.ahead.pop();
+    }
+
+    /// Drops the last event if its time does not lie between its neighbours':
+    /// a processor's clock never steps back, so it is damaged. Where the next
+    /// one steps back behind both, the whole trace does.
+    #[inline]
+    fn drop_out_of_step(&mut self, next: u64) {
+        let Some(last) = self.ahead.last() else {
+            return;
+        };
+        let (at, offset) = (last.header.time(), last.offset);
+        let fits = at >= self.in_step && at <= next;
+        if fits || next < self.in_step {
+            self.in_step = at;
+            return;
+        }
+        self.ahead.pop();
+        self.balance
+            .skipped(offset, &OUT_OF_STEP, || format!("at {at} ns"));
+    }
+
+    /// Reads ahead in a file that mixes processors.
+    fn fill_sorted(&mut self, notices: &mut Notices, recorder: &mut Recorder) {
+        while self.ahead.len() < READ_AHEAD {
+            self.hold_back(notices, recorder);
+            let first = self.held.as_mut().and_then(BinaryHeap::pop);
+            let Some(Reverse(first)) = first else { break };
+            self.ahead.push(first.event);
+        }
+    }
+
+    /// Holds back as many events as may be.
+    fn hold_back(&mut self, notices: &mut Notices, recorder: &mut Recorder) {
         while !self.ended && self.held.as_ref().is_some_and(|h| h.len() < HELD_BACK) {
-            match self.next_in_file(notices, recorder) {
-                Some(event) => {
-                    let key = (event.header.time, event.offset);
-                    if let Some(held) = &mut self.held {
-                        held.push(Reverse(Held { key, event }));
-                    }
-                }
-                None => self.ended = true,
+            let event = self.read(notices, recorder);
+            self.ended = event.is_none();
+            if let (Some(event), Some(held)) = (event, &mut self.held) {
+                let key = (event.header.time(), event.offset);
+                held.push(Reverse(Held { key, event }));
             }
         }
-        self.held.as_mut()?.pop().map(|h| h.0.event)
     }
 
-    fn next_in_file(
-        &mut self,
-        notices: &mut Notices,
-        recorder: &mut Recorder,
-    ) -> Option<Placed<'a>> {
+    /// The next event as the file has them.
+    #[inline]
+    fn read(&mut self, notices: &mut Notices, recorder: &mut Recorder) -> Option<Placed<'a>> {
         while let Some(placed) = self.records.next(&mut self.balance) {
             if placed.header.is_notice() {
                 notices.take(&placed, self.source, &mut self.balance, recorder);
@@ -116,66 +195,67 @@ impl<'a> Lane<'a> {
                 source: self.source,
                 offset: placed.offset,
             };
-            self.numbers.follow(&placed, origin, recorder);
-            if self.held.is_some() {
-                return Some(placed);
-            }
-            if let Some(event) = self.steps.step(placed, &mut self.balance) {
-                return Some(event);
-            }
+            self.numbers.follow(&placed.header, origin, recorder);
+            return Some(placed);
         }
-        self.steps.held.take()
+        None
     }
 }
 
-/// Whether the events of a file come from more than one processor.
-fn mixes_processors(bytes: &[u8], source: SourceId) -> bool {
+/// What kind of file it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Look {
+    /// Its events come from more than one processor.
+    mixes_processors: bool,
+    /// Its times are not the kernel's, but count from its first event.
+    from_zero: bool,
+}
+
+/// Looks at the first records of a file.
+fn look(bytes: &[u8], source: SourceId) -> Look {
     let mut records = Records::new(bytes);
     let mut unused = Balance::new(source);
-    let mut first = None;
+    let mut look = Look::default();
+    let mut first_cpu = None;
+    // The kernel names a process and then stamps its first event on the same
+    // processor. `blkparse -d` moves the times of events, but not of names.
+    let mut named: HashMap<u32, u64> = HashMap::new();
+    let (mut in_order, mut out_of_order) = (0_u32, 0_u32);
     for _ in 0..LOOKED_AT {
         let Some(placed) = records.next(&mut unused) else {
-            return false;
+            break;
         };
-        if !placed.header.is_notice()
-            && *first.get_or_insert(placed.header.cpu) != placed.header.cpu
-        {
-            return true;
+        let header = &placed.header;
+        if header.is_notice() {
+            match header.notice() {
+                Notice::Process(_) => {
+                    named.insert(header.cpu(), header.time());
+                }
+                // Messages are moved as events are.
+                Notice::Message(_) => look.from_zero |= header.time() == 0,
+                Notice::TimeOfDay(_) | Notice::Unknown => {}
+            }
+            continue;
+        }
+        look.mixes_processors |= *first_cpu.get_or_insert(header.cpu()) != header.cpu();
+        look.from_zero |= header.time() == 0;
+        if let Some(named) = named.remove(&header.cpu()) {
+            match header.time() < named {
+                true => out_of_order += 1,
+                false => in_order += 1,
+            }
         }
     }
-    false
-}
-
-/// Follows the times of a processor, which never step back, one event behind:
-/// an event whose time does not lie between its neighbours' is damaged.
-#[derive(Debug, Default)]
-struct Steps<'a> {
-    before: u64,
-    held: Option<Placed<'a>>,
-}
-
-impl<'a> Steps<'a> {
-    /// Takes an event, and gives the one before it.
-    #[inline]
-    fn step(&mut self, event: Placed<'a>, balance: &mut Balance) -> Option<Placed<'a>> {
-        let held = self.held.replace(event)?;
-        let (at, next) = (held.header.time, event.header.time);
-        let fits = at >= self.before && at <= next;
-        // Where the next one steps back behind both, the whole trace does.
-        if !fits && next >= self.before {
-            balance.skipped(held.offset, &OUT_OF_STEP, || format!("at {at} ns"));
-            return None;
-        }
-        self.before = at;
-        Some(held)
-    }
+    look.from_zero |= out_of_order > in_order;
+    look
 }
 
 /// Follows the numbers of each processor's events.
 #[derive(Debug, Default)]
 struct Numbers {
-    processors: HashMap<(Device, u32), Last>,
-    current: (Device, u32),
+    /// By device and processor, as they lie in the file.
+    streams: HashMap<[u8; 8], Last>,
+    current: [u8; 8],
     last: Last,
 }
 
@@ -188,39 +268,36 @@ struct Last {
 
 impl Numbers {
     #[inline]
-    fn follow(&mut self, event: &Placed<'_>, origin: Origin, recorder: &mut Recorder) {
-        let header = &event.header;
-        let processor = (header.device(), header.cpu);
-        if processor != self.current {
-            self.change_to(processor);
+    fn follow(&mut self, header: &Header<'_>, origin: Origin, recorder: &mut Recorder) {
+        let stream = header.stream();
+        if stream != self.current {
+            self.change_to(stream);
         }
-        let last = replace(
-            &mut self.last,
-            Last {
-                number: header.sequence,
-                time: header.time,
-            },
-        );
+        let next = Last {
+            number: header.sequence(),
+            time: header.time(),
+        };
+        let last = replace(&mut self.last, next);
         let expected = last.number.wrapping_add(1);
-        if header.sequence != expected {
-            let missing = header.sequence.wrapping_sub(expected);
+        if next.number != expected {
+            let missing = next.number.wrapping_sub(expected);
             self.gap(last.number, missing, origin, recorder);
         }
-        if header.time < last.time {
+        if next.time < last.time {
             recorder.note(origin, &STEPS_BACK, || {
-                let cpu = header.cpu;
-                format!("processor {cpu}, from {} to {} ns", last.time, header.time)
+                let cpu = header.cpu();
+                format!("processor {cpu}, from {} to {} ns", last.time, next.time)
             });
         }
     }
 
     #[cold]
-    fn change_to(&mut self, processor: (Device, u32)) {
-        if self.processors.len() < MOST_PROCESSORS {
-            self.processors.insert(self.current, self.last);
+    fn change_to(&mut self, stream: [u8; 8]) {
+        if self.streams.len() < MOST_STREAMS {
+            self.streams.insert(self.current, self.last);
         }
-        self.last = self.processors.get(&processor).copied().unwrap_or_default();
-        self.current = processor;
+        self.last = self.streams.get(&stream).copied().unwrap_or_default();
+        self.current = stream;
     }
 
     #[cold]

@@ -15,14 +15,13 @@ mod notices;
 
 use crate::block::{Action, Assembler, Event};
 use crate::{Input, Sniff, Source};
-use file::Placed;
 use hashbrown::HashMap;
 use header::Begins;
 use lane::Lane;
 use notes::{FILES_MISSING, TIMES_FROM_ZERO};
 use notices::Notices;
 use record::{ClockId, ClockKind, Origin, Recorder};
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// Files of `blktrace`.
@@ -50,6 +49,11 @@ impl Source for Blktrace {
         }
     }
 
+    /// A processor on which nothing happened has an empty file.
+    fn may_be_empty(&self, name: &str) -> bool {
+        trace_and_processor(name).is_some()
+    }
+
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
         self.read_all(&[input], recorder);
     }
@@ -62,17 +66,17 @@ impl Source for Blktrace {
         for input in inputs {
             let source = recorder.source(input.name, self.name());
             let mut lane = Lane::new(input.bytes, source);
-            let head = lane.next(&mut notices, recorder);
+            lane.fill(&mut notices, recorder);
             // `blkparse -d` gives times from zero; such a file is a trace of
             // its own, on a clock of its own.
-            if head.is_some_and(|h| h.header.time == 0) {
+            if lane.from_zero {
                 let origin = Origin { source, offset: 0 };
                 recorder.note(origin, &TIMES_FROM_ZERO, String::new);
                 let clock = recorder.clock(input.name, ClockKind::Monotonic, 1);
                 clocks.insert(source, clock);
-                merge(vec![(lane, head)], clock, &mut notices, recorder);
+                merge(vec![lane], clock, &mut notices, recorder);
             } else {
-                whole.push((lane, head));
+                whole.push(lane);
             }
         }
         let clock = recorder.clock(MONOTONIC, ClockKind::Monotonic, 1);
@@ -86,44 +90,32 @@ impl Source for Blktrace {
 }
 
 /// Takes the events of all lanes in the order of their times.
-fn merge<'a>(
-    lanes: Vec<(Lane<'a>, Option<Placed<'a>>)>,
-    clock: ClockId,
-    notices: &mut Notices,
-    recorder: &mut Recorder,
-) {
+fn merge(mut lanes: Vec<Lane<'_>>, clock: ClockId, notices: &mut Notices, recorder: &mut Recorder) {
     let mut assembler = Assembler::new(clock);
-    let mut heads = BinaryHeap::new();
-    let mut lanes: Vec<Lane<'a>> = lanes
-        .into_iter()
-        .enumerate()
-        .map(|(i, (lane, head))| {
-            heads.extend(head.map(|h| Reverse(Head::new(h, i))));
-            lane
-        })
-        .collect();
-    if let Some(Reverse(first)) = heads.peek()
-        && let Some(lane) = lanes.get(first.lane)
+    let heads = lanes.iter().enumerate();
+    let heads = heads.filter_map(|(i, lane)| Some(Reverse((lane.time()?, i))));
+    let mut heads: BinaryHeap<Reverse<(u64, usize)>> = heads.collect();
+    if let Some(&Reverse((time, first))) = heads.peek()
+        && let Some(lane) = lanes.get(first)
     {
         let origin = Origin {
             source: lane.source,
-            offset: first.placed.offset,
+            offset: lane.event().map_or(0, |e| e.offset),
         };
-        recorder.mark(clock, TRACE_START, nanoseconds(first.time), None, origin);
+        recorder.mark(clock, TRACE_START, nanoseconds(time), None, origin);
     }
-    while let Some(Reverse(head)) = heads.pop() {
-        let Some(lane) = lanes.get_mut(head.lane) else {
+    while let Some(Reverse((_, i))) = heads.pop() {
+        let until = heads.peek().map_or(u64::MAX, |h| h.0.0);
+        let Some(lane) = lanes.get_mut(i) else {
             continue;
         };
-        let until = heads.peek().map_or(u64::MAX, |h| h.0.time);
-        let mut placed = head.placed;
         // A processor mostly has several events before the next one's turn.
         loop {
-            take(lane, &placed, &mut assembler, notices, recorder);
-            match lane.next(notices, recorder) {
-                Some(next) if next.header.time <= until => placed = next,
-                Some(next) => {
-                    heads.push(Reverse(Head::new(next, head.lane)));
+            take(lane, &mut assembler, notices, recorder);
+            match lane.advance(notices, recorder) {
+                Some(time) if time <= until => {}
+                Some(time) => {
+                    heads.push(Reverse((time, i)));
                     break;
                 }
                 None => break,
@@ -136,63 +128,40 @@ fn merge<'a>(
     }
 }
 
-/// The next event of a lane.
-#[derive(Debug)]
-struct Head<'a> {
-    time: u64,
-    lane: usize,
-    placed: Placed<'a>,
-}
-
-impl<'a> Head<'a> {
-    fn new(placed: Placed<'a>, lane: usize) -> Self {
-        Self {
-            time: placed.header.time,
-            lane,
-            placed,
-        }
-    }
-}
-
-impl PartialEq for Head<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Head<'_> {}
-
-impl PartialOrd for Head<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Head<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.time, self.lane).cmp(&(other.time, other.lane))
-    }
-}
-
 #[inline]
 fn take(
     lane: &mut Lane<'_>,
-    placed: &Placed<'_>,
     assembler: &mut Assembler,
     notices: &Notices,
     recorder: &mut Recorder,
 ) {
+    let Some(placed) = lane.event().copied() else {
+        return;
+    };
     let header = &placed.header;
+    let action = header.action();
+    if let Some(kind) = action.passed_over() {
+        lane.balance.skipped(placed.offset, kind, || match action {
+            Action::Remap { from } => format!("{from} to {}", header.device()),
+            Action::Unknown => format!("action 0x{:x}", header.code()),
+            _ => String::new(),
+        });
+        return;
+    }
     let event = Event {
-        at: nanoseconds(header.time),
-        action: header.action(),
+        at: nanoseconds(header.time()),
+        action,
         device: header.device(),
-        sector: header.sector,
-        bytes: header.bytes.into(),
+        sector: header.sector(),
+        bytes: header.bytes().into(),
         asks: header.asks(),
         error: header.error(),
-        pid: Some(header.pid),
-        task: notices.name(header.pid),
+        pid: Some(header.pid()),
+        task: match action {
+            // Whoever was interrupted did not ask.
+            Action::Complete => None,
+            _ => notices.name(header.pid()),
+        },
         origin: Origin {
             source: lane.source,
             offset: placed.offset,
@@ -200,13 +169,7 @@ fn take(
     };
     match assembler.event(&event, recorder) {
         None => lane.balance.took(),
-        Some(kind) => lane
-            .balance
-            .skipped(placed.offset, kind, || match event.action {
-                Action::Remap { from } => format!("{from} to {}", event.device),
-                Action::Unknown => format!("action 0x{:x}", header.action),
-                _ => String::new(),
-            }),
+        Some(kind) => lane.balance.skipped(placed.offset, kind, String::new),
     }
 }
 
@@ -215,14 +178,18 @@ fn nanoseconds(time: u64) -> i64 {
     i64::try_from(time).unwrap_or(i64::MAX)
 }
 
+/// What trace, and what processor, a file is of by its name.
+fn trace_and_processor(name: &str) -> Option<(&str, u32)> {
+    let (trace, processor) = name.rsplit_once(INFIX)?;
+    Some((trace, processor.parse().ok()?))
+}
+
 /// Notes processors of which others of the same trace have files, but they
 /// have none.
 fn note_missing_files(inputs: &[Input<'_>], recorder: &mut Recorder) {
     let mut traces: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
     for input in inputs {
-        if let Some((trace, processor)) = input.name.rsplit_once(INFIX)
-            && let Ok(processor) = processor.parse()
-        {
+        if let Some((trace, processor)) = trace_and_processor(input.name) {
             traces.entry(trace).or_default().insert(processor);
         }
     }

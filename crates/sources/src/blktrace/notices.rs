@@ -56,20 +56,20 @@ impl Notices {
         let origin = Origin { source, offset };
         match header.notice() {
             Notice::Process(name) => {
-                let is_known = self.names.contains_key(&header.pid);
+                let is_known = self.names.contains_key(&header.pid());
                 if !is_known && self.names.len() >= MOST_NAMES {
                     balance.skipped(offset, &TOO_MANY_NAMES, String::new);
                     return;
                 }
-                self.names.insert(header.pid, recorder.name_lossy(name));
+                self.names.insert(header.pid(), recorder.name_lossy(name));
             }
             Notice::TimeOfDay(at) if self.times.len() < MOST_TIMES => {
-                self.times.push((origin, header.time, at));
+                self.times.push((origin, header.time(), at));
             }
             Notice::Message(text) if self.messages.len() < MOST_MESSAGES => {
                 let text = text.get(..LONGEST_MESSAGE).unwrap_or(text);
                 let text = lossy(text).trim_end_matches(['\0', '\n']).to_owned();
-                self.messages.push((origin, header.time, text));
+                self.messages.push((origin, header.time(), text));
             }
             Notice::Message(_) => {
                 balance.skipped(offset, &MESSAGES_DROPPED, String::new);
@@ -77,7 +77,7 @@ impl Notices {
             }
             Notice::TimeOfDay(_) | Notice::Unknown => {
                 balance.skipped(offset, &UNKNOWN_NOTICE, || {
-                    format!("action 0x{:x}", header.action)
+                    format!("action 0x{:x}", header.code())
                 });
                 return;
             }

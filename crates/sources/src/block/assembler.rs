@@ -1,8 +1,8 @@
 //! From events to requests.
 
 use super::notes::{
-    BOUNCE, COMPLETED_ONLY, DRIVER, FLUSH_ENDED, GET_REQUEST, ISSUED_AGAIN, NEVER_COMPLETED, PLUG,
-    REMAP, REQUEUED, TIME_DISORDER, TOO_MANY_DEVICES, TOO_MANY_OPEN, UNKNOWN,
+    COMPLETED_ONLY, FLUSH_ENDED, ISSUED_AGAIN, NEVER_COMPLETED, REQUEUED, TIME_DISORDER,
+    TOO_MANY_DEVICES, TOO_MANY_OPEN,
 };
 use super::open::{Open, OpenRequests, SECTOR_BYTES, Slot};
 use super::{Action, Event};
@@ -70,22 +70,20 @@ impl Assembler {
             recorder.note(event.origin, &TIME_DISORDER, String::new);
         }
         self.last_at = self.last_at.max(event.at);
-        match event.action {
-            Action::Plug => return Some(&PLUG),
-            Action::GetRequest => return Some(&GET_REQUEST),
-            Action::Bounce => return Some(&BOUNCE),
-            Action::Remap { .. } => return Some(&REMAP),
-            Action::Driver => return Some(&DRIVER),
-            Action::Unknown => return Some(&UNKNOWN),
-            _ => {}
+        if let Some(kind) = event.action.passed_over() {
+            return Some(kind);
         }
-        let mut event = *event;
         let operation = event.asks.operation(event.bytes);
-        if operation == Operation::Flush {
-            // A flush is of the whole device. Events give it the sector 0, or
-            // the largest one.
-            event.sector = 0;
-        }
+        // A flush is of the whole device. Events give it the sector 0, or the
+        // largest one.
+        let flush = Event {
+            sector: 0,
+            ..*event
+        };
+        let event = match operation {
+            Operation::Flush => &flush,
+            _ => event,
+        };
         let Some(of_device) = self.of_device(event.device) else {
             return Some(&TOO_MANY_DEVICES);
         };
@@ -112,16 +110,16 @@ impl Assembler {
             _ => {}
         }
         match event.action {
-            Action::Queue => self.queue(&event, recorder),
-            Action::BackMerge => self.back_merge(&event, recorder),
-            Action::FrontMerge => self.front_merge(&event, recorder),
-            Action::Split { at } => self.split(&event, at, recorder),
+            Action::Queue => self.queue(event, recorder),
+            Action::BackMerge => self.back_merge(event, recorder),
+            Action::FrontMerge => self.front_merge(event, recorder),
+            Action::Split { at } => self.split(event, at, recorder),
             Action::Insert => {
-                self.request(&event, operation, recorder);
+                self.request(event, operation, recorder);
             }
-            Action::Issue => self.issue(&event, operation, recorder),
-            Action::Requeue => self.requeue(&event, operation, recorder),
-            Action::Complete => return self.complete(&event, operation, recorder),
+            Action::Issue => self.issue(event, operation, recorder),
+            Action::Requeue => self.requeue(event, operation, recorder),
+            Action::Complete => return self.complete(event, operation, recorder),
             _ => {}
         }
         None

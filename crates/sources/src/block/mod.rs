@@ -14,7 +14,7 @@ mod open;
 pub(crate) use asks::Asks;
 pub(crate) use assembler::Assembler;
 
-use record::{Device, NameId, Origin};
+use record::{Device, NameId, NoteKind, Origin};
 
 /// What happened. The letter is what `blkparse(1)` prints for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,30 @@ pub(crate) enum Action {
     Driver,
     /// A code that stands in no version of the format that is known here.
     Unknown,
+}
+
+impl Action {
+    /// The kind of note that such events belong under, if no request is ever
+    /// made of them.
+    #[inline]
+    pub(crate) const fn passed_over(self) -> Option<&'static NoteKind> {
+        match self {
+            Self::Plug => Some(&notes::PLUG),
+            Self::GetRequest => Some(&notes::GET_REQUEST),
+            Self::Bounce => Some(&notes::BOUNCE),
+            Self::Remap { .. } => Some(&notes::REMAP),
+            Self::Driver => Some(&notes::DRIVER),
+            Self::Unknown => Some(&notes::UNKNOWN),
+            Self::Queue
+            | Self::BackMerge
+            | Self::FrontMerge
+            | Self::Split { .. }
+            | Self::Insert
+            | Self::Issue
+            | Self::Requeue
+            | Self::Complete => None,
+        }
+    }
 }
 
 /// One event.

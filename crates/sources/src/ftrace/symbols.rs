@@ -157,12 +157,8 @@ mod tests {
     #[test]
     fn addresses_find_the_function_they_lie_in() {
         let mut symbols = Symbols::new(TEXT);
-        let mut name = |address| {
-            symbols
-                .find(address)
-                .map(|(s, m)| (s.to_vec(), m.is_some()))
-        };
-        let is = |name: &str, module| Some((name.as_bytes().to_vec(), module));
+        let mut name = |address| symbols.find(address).map(|s| s.name());
+        let is = |name: &str| Some(name.as_bytes().to_vec());
         assert_eq!(name(0xffff_ffff_8100_0000), is("first"));
         assert_eq!(name(0xffff_ffff_8100_0fff), is("first"));
         assert_eq!(name(0xffff_ffff_8100_1004), is("second"));

@@ -26,6 +26,7 @@ mod stamp;
 
 pub use stages::{Stages, StagesError, stages_from_toml};
 
+use crate::bootstage::Reader as BootstageReader;
 use crate::kernel_log::{Outcome, Reader as KernelReader};
 use crate::text::{self, Line};
 use crate::{Input, Sniff, Source};
@@ -41,7 +42,8 @@ use std::borrow::Cow;
 /// All times are on the clock `serial`, which goes on where the stamps begin
 /// anew. Lines of the kernel are read as a kernel log; where the kernel stamps
 /// them, its clock is related to this one. Known lines of firmware and loaders
-/// begin phases.
+/// begin phases. A report of U-Boot's `bootstage` is read as such, and its clock
+/// related to this one by when it was printed.
 #[derive(Debug)]
 pub struct Serial;
 
@@ -131,6 +133,7 @@ fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
         quiet_since: None,
         time: Unroller::default(),
         kernel: KernelReader::new(source),
+        bootstage: BootstageReader::new(source),
         relation: Relation::default(),
     };
     for (number, line) in text::lines(input.bytes).enumerate() {
@@ -219,6 +222,7 @@ struct Reader<'a> {
     quiet_since: Option<i64>,
     time: Unroller,
     kernel: KernelReader,
+    bootstage: BootstageReader,
     relation: Relation,
 }
 
@@ -398,6 +402,8 @@ impl Reader<'_> {
                 recorder.arrival(clock, (at, ended), None, bytes, origin);
                 let text = screen(text);
                 self.stage(&text, clock, at, took, origin, recorder);
+                let host = Some((clock, at));
+                self.bootstage.line(&text, origin.offset, host, recorder);
                 recorder.message(clock, Some(at), None, &text, origin);
                 recorder.took(self.source);
             }
@@ -459,6 +465,7 @@ impl Reader<'_> {
             Outcome::Noted(kind) => recorder.skipped(origin, kind),
             Outcome::Other => {
                 let clock = self.clock(6, recorder);
+                self.bootstage.line(&text, origin.offset, None, recorder);
                 recorder.message(clock, None, None, &text, origin);
                 recorder.note(origin, &note::UNSTAMPED, String::new);
                 recorder.took(self.source);
@@ -468,6 +475,7 @@ impl Reader<'_> {
 
     fn finish(self, recorder: &mut Recorder) {
         self.kernel.finish(recorder);
+        self.bootstage.finish(recorder);
         if let Some(clock) = self.clock {
             self.relation.record(clock, recorder);
         }

@@ -9,6 +9,8 @@
     reason = "a test fails by panicking, and no test uses all of this"
 )]
 
+pub mod blktrace;
+
 use proptest::prelude::*;
 use record::{Record, Recorder};
 use sources::{Input, Source};
@@ -40,6 +42,12 @@ pub fn sample(name: &str) -> Option<Vec<u8>> {
 pub fn expected(name: &str) -> Option<serde_json::Value> {
     let all: serde_json::Value = serde_json::from_slice(&sample("expected.json")?).unwrap();
     Some(all["files"][name]["expect"].clone())
+}
+
+/// What others' tools found in a capture of several files.
+pub fn expected_captures(name: &str) -> Option<serde_json::Value> {
+    let all: serde_json::Value = serde_json::from_slice(&sample("expected.json")?).unwrap();
+    Some(all["captures"][name].clone())
 }
 
 /// The names of all samples in a folder of the samples, with their folder.
@@ -169,6 +177,22 @@ pub fn show(record: &Record) -> String {
         writeln!(out, "message {at}{level} {text:?} @{}", m.origin.offset).unwrap();
     }
     show_tables(record, &mut out);
+    for r in record.requests() {
+        let (device, operation) = (r.device, r.operation.as_str());
+        let (queued, issued) = (time(r.queued), time(r.issued));
+        let (again, done) = (time(r.reissued), time(r.completed));
+        let task = r.task.map_or("", |t| record.name(t));
+        let pid = r.pid.map_or("-".to_owned(), |p| p.to_string());
+        let flags = [(r.read_ahead, 'a'), (r.sync, 's'), (r.metadata, 'm')];
+        let flags: String = flags.iter().filter(|f| f.0).map(|f| f.1).collect();
+        writeln!(
+            out,
+            "request {device} {operation} {}+{} {queued} {issued} {again} {done} merged {} \
+             error {} {flags} by {pid} {task:?} @{}",
+            r.sector, r.bytes, r.merged, r.error, r.origin.offset
+        )
+        .unwrap();
+    }
     for n in record.notes() {
         let (severity, kind) = (n.kind.severity.as_str(), n.kind.name);
         let first = n.first.map_or(String::new(), |f| format!(" @{}", f.offset));

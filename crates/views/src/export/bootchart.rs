@@ -31,6 +31,7 @@ const fn colour(kind: TrackKind) -> &'static str {
         TrackKind::Process => "#56b4e9",
         TrackKind::File => "#cc79a7",
         TrackKind::Request => "#009e73",
+        TrackKind::Stage => "#f0e442",
     }
 }
 
@@ -235,7 +236,7 @@ const LINES: [(&str, &str); 5] = [
 ];
 
 /// A round step that gives about ten marks on the axis, in nanoseconds.
-fn step(whole: Nanos) -> i64 {
+pub(super) fn step(whole: Nanos) -> i64 {
     let least = (whole.get() / 12).max(1);
     let mut step = 1_i64;
     loop {
@@ -258,7 +259,7 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 /// Text that is safe in XML: characters that XML forbids become U+FFFD.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -11,6 +11,7 @@ mod parquet;
 mod perfetto;
 mod proto;
 mod rows;
+mod seek;
 
 pub use bootchart::svg;
 pub use chrome::chrome;
@@ -18,3 +19,4 @@ pub use folded::folded;
 pub use parquet::{ParquetError, parquet};
 pub use perfetto::perfetto;
 pub use rows::csv;
+pub use seek::seek;

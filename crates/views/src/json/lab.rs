@@ -22,6 +22,29 @@ pub struct Lab {
     pub comparison: Vec<LabComparison>,
     /// Boots that were done a second time.
     pub exact: Vec<LabExact>,
+    /// What recording costs, where that was measured.
+    pub recording: Vec<LabRecording>,
+}
+
+/// What recording costs a variant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LabRecording {
+    /// The variant.
+    pub variant: String,
+    /// What is recorded.
+    pub asked: Vec<String>,
+    /// How much later first light comes with it; null if one of the two boots
+    /// never came to it.
+    pub cost_ns: Option<i64>,
+}
+
+/// Why a boot never came to first light.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LabFailure {
+    /// One sentence.
+    pub detail: String,
+    /// The end of its console.
+    pub last_lines: Vec<String>,
 }
 
 /// The same boot twice.
@@ -50,6 +73,8 @@ pub struct LabTrial {
     pub first_light_ns: Option<i64>,
     /// Where its capture is.
     pub capture: String,
+    /// Why first light never came; null if it did.
+    pub failure: Option<LabFailure>,
 }
 
 /// A variant's boots together.
@@ -93,6 +118,10 @@ pub fn lab(e: &Experiment) -> Lab {
         digest: t.digest.clone(),
         first_light_ns: t.first_light.map(Nanos::get),
         capture: t.capture.clone(),
+        failure: t.failure.as_ref().map(|f| LabFailure {
+            detail: f.detail.clone(),
+            last_lines: f.last_lines.clone(),
+        }),
     };
     let variant = |v: &analysis::VariantResult| LabVariant {
         variant: v.variant.clone(),
@@ -118,6 +147,11 @@ pub fn lab(e: &Experiment) -> Lab {
         digests: p.digests.clone(),
         difference: p.difference.clone(),
     };
+    let recording = |r: &analysis::RecordingCost| LabRecording {
+        variant: r.variant.clone(),
+        asked: r.asked.clone(),
+        cost_ns: r.cost.map(Nanos::get),
+    };
     Lab {
         schema: "firstlight.lab/1",
         clock: match e.clock {
@@ -129,5 +163,6 @@ pub fn lab(e: &Experiment) -> Lab {
         variants: e.variants.iter().map(variant).collect(),
         comparison: e.variants.iter().filter_map(comparison).collect(),
         exact: e.exact.iter().map(exact).collect(),
+        recording: e.recording.iter().map(recording).collect(),
     }
 }

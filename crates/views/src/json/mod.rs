@@ -8,7 +8,9 @@ mod deferrals;
 mod diff;
 mod doctor;
 mod functions;
+mod io;
 mod lab;
+mod lab_plan;
 mod path;
 mod show;
 
@@ -18,7 +20,12 @@ pub use deferrals::{Deferrals, DeferredDevice, deferrals};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
 pub use functions::{CallRow, Calls, FunctionRow, Functions, calls, functions};
-pub use lab::{Lab, LabComparison, LabTrial, LabVariant, lab};
+pub use io::{
+    Io, IoDepth, IoDevice, IoEvents, IoFile, IoLatency, IoOperation, IoProcess, IoSequence,
+    IoStretch, io,
+};
+pub use lab::{Lab, LabComparison, LabFailure, LabRecording, LabTrial, LabVariant, lab};
+pub use lab_plan::{Plan, PlanBoot, PlanVariant, lab_plan};
 pub use path::{Path, PathItem, path};
 pub use show::{
     Show, ShowEvidence, ShowFact, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote,

@@ -254,8 +254,8 @@ pub fn show(boot: &Boot) -> Show {
         readings: boot.readings.iter().map(readings).collect(),
         facts: boot.facts.iter().map(fact).collect(),
         findings: boot.findings.iter().map(finding).collect(),
-        sources: boot.ledger.sources.iter().map(source).collect(),
-        notes: boot.ledger.notes.iter().map(note).collect(),
+        sources: boot.ledger.sources.iter().map(ShowSource::from).collect(),
+        notes: boot.ledger.notes.iter().map(ShowNote::from).collect(),
     }
 }
 
@@ -341,23 +341,27 @@ fn finding(f: &analysis::Finding) -> ShowFinding {
     }
 }
 
-fn source(s: &analysis::SourceBalance) -> ShowSource {
-    ShowSource {
-        name: s.name.clone(),
-        format: s.format.clone(),
-        units: s.units,
-        events: s.events,
-        noted: s.noted,
+impl From<&analysis::SourceBalance> for ShowSource {
+    fn from(s: &analysis::SourceBalance) -> Self {
+        Self {
+            name: s.name.clone(),
+            format: s.format.clone(),
+            units: s.units,
+            events: s.events,
+            noted: s.noted,
+        }
     }
 }
 
-fn note(n: &analysis::LedgerNote) -> ShowNote {
-    ShowNote {
-        severity: n.severity.as_str(),
-        kind: n.kind.clone(),
-        count: n.count,
-        advice: n.advice.clone(),
-        detail: n.detail.clone(),
-        first: n.first.as_ref().map(Place::from),
+impl From<&analysis::LedgerNote> for ShowNote {
+    fn from(n: &analysis::LedgerNote) -> Self {
+        Self {
+            severity: n.severity.as_str(),
+            kind: n.kind.clone(),
+            count: n.count,
+            advice: n.advice.clone(),
+            detail: n.detail.clone(),
+            first: n.first.as_ref().map(Place::from),
+        }
     }
 }

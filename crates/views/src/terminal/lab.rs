@@ -2,7 +2,9 @@
 
 use super::Style;
 use super::bar::share;
-use super::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, delta, left, right, time};
+use super::layout::{
+    BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, clean, delta, fit, left, right, time,
+};
 use crate::words;
 use analysis::{Experiment, Verdict};
 use record::{ClockKind, Nanos};
@@ -12,6 +14,9 @@ const BAR: usize = 12;
 /// The columns beside the name and the bar, with the gaps between them.
 const NUMBERS: usize = 2 + 3 * (2 + TIME) + 2 + VERDICT + 2;
 const VERDICT: usize = 13;
+
+/// How many of the last lines of a failed boot are shown; its capture has all.
+const LAST_LINES: usize = 8;
 
 /// How much of a digest is enough to tell two apart at a glance.
 const DIGEST: usize = 16;
@@ -108,6 +113,35 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
          first light. A variant is faster or slower only outside of it."
     };
     screen.wrapped("", 2, DIM, text);
+    if !e.recording.is_empty() {
+        let asked = e.recording.first().map(|r| r.asked.join(", "));
+        screen.heading("What recording costs", &asked.unwrap_or_default());
+    }
+    for r in &e.recording {
+        let cost = match r.cost {
+            Some(cost) => delta(cost),
+            None => right("unknown", TIME),
+        };
+        let line = format!("  {}  {cost}", left(&r.variant, name));
+        screen.line(&line);
+    }
+    let failed = || {
+        let trials = e.trials.iter();
+        trials.filter_map(|t| Some((t, t.failure.as_ref()?)))
+    };
+    if failed().next().is_some() {
+        screen.heading("Never came to first light", "");
+    }
+    for (trial, failure) in failed() {
+        let label = format!("  {}/{}  ", trial.variant, trial.perturbation);
+        screen.wrapped(&label, 4, BAD, &failure.detail);
+        let skipped = failure.last_lines.len().saturating_sub(LAST_LINES);
+        for line in failure.last_lines.iter().skip(skipped) {
+            let line = fit(&clean(line), screen.width().saturating_sub(6));
+            let line = screen.paint(DIM, &line);
+            screen.line(&format!("      {line}"));
+        }
+    }
     if !e.exact.is_empty() {
         screen.heading("Booted a second time", "");
     }

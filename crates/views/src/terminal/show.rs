@@ -8,7 +8,7 @@ use super::layout::{
 };
 use super::{Style, blame, readings};
 use crate::words::{self, plural, thousands};
-use analysis::{BlameKind, Boot, Finding, LedgerNote, Phases, Place, SourceBalance};
+use analysis::{BlameKind, Boot, Finding, Ledger, LedgerNote, Phases, Place, SourceBalance};
 use record::{ClockKind, Nanos, Severity};
 
 const NAME: usize = 15;
@@ -21,7 +21,7 @@ const MILESTONES: usize = 24;
 #[must_use]
 pub fn show(boot: &Boot, style: &Style) -> String {
     let mut screen = Screen::new(style);
-    data_loss(&mut screen, boot);
+    data_loss(&mut screen, &boot.ledger);
     headline(&mut screen, boot);
     phases(&mut screen, &boot.phases);
     milestones(&mut screen, &boot.phases);
@@ -29,13 +29,14 @@ pub fn show(boot: &Boot, style: &Style) -> String {
     console::section(&mut screen, boot);
     readings::readings(&mut screen, &boot.readings);
     findings(&mut screen, &boot.findings);
-    ledger(&mut screen, boot);
-    sources(&mut screen, boot);
+    ledger(&mut screen, &boot.ledger);
+    sources(&mut screen, &boot.ledger);
     screen.finish()
 }
 
-fn data_loss(screen: &mut Screen, boot: &Boot) {
-    let notes = &boot.ledger.notes;
+/// What is missing, which stands before all.
+pub(super) fn data_loss(screen: &mut Screen, ledger: &Ledger) {
+    let notes = &ledger.notes;
     let lost: Vec<&LedgerNote> = notes
         .iter()
         .filter(|n| n.severity == Severity::DataLoss)
@@ -247,8 +248,9 @@ pub(super) fn place(p: &Place) -> String {
     format!("{} at byte {}", fit_end(&p.source, 40), p.offset)
 }
 
-fn ledger(screen: &mut Screen, boot: &Boot) {
-    let notes = boot.ledger.notes.iter();
+/// What is doubtful or was passed over.
+pub(super) fn ledger(screen: &mut Screen, ledger: &Ledger) {
+    let notes = ledger.notes.iter();
     let rest: Vec<&LedgerNote> = notes.filter(|n| n.severity != Severity::DataLoss).collect();
     if rest.is_empty() {
         return;
@@ -288,8 +290,9 @@ fn note(screen: &mut Screen, n: &LedgerNote) {
     screen.wrapped("", 19, DIM, &n.advice);
 }
 
-fn sources(screen: &mut Screen, boot: &Boot) {
-    let sources = &boot.ledger.sources;
+/// The balance of every source.
+pub(super) fn sources(screen: &mut Screen, ledger: &Ledger) {
+    let sources = &ledger.sources;
     if sources.is_empty() {
         return;
     }

@@ -5,9 +5,9 @@
 #[path = "../../../analysis/tests/common/mod.rs"]
 mod common;
 
-use analysis::{Boot, Comparison, Experiment, Options, Trial};
+use analysis::{Boot, Comparison, Experiment, Options, RecordingCost, Trial, TrialFailure};
 use record::{ClockKind, FunctionSum, Nanos, Origin, Record, Recorder};
-use views::{Check, html};
+use views::{Check, LabPlan, LabPlanBoot, LabPlanVariant, html};
 
 pub const BASE: &str = include_str!("base.record");
 pub const VARIANT: &str = include_str!("variant.record");
@@ -102,10 +102,69 @@ fn experiment_of<const K: usize>(variants: &[(&str, [Option<i64>; K])]) -> Exper
                 digest: format!("{:064x}", i + 1),
                 first_light: ms.map(Nanos::from_millis),
                 capture: format!("trials/{variant}-{i}/capture.tar"),
+                failure: ms.is_none().then(|| TrialFailure {
+                    detail: "Kernel panic - not syncing: no | root".to_owned(),
+                    last_lines: vec![
+                        "[    1.000000] VFS: cannot open root".to_owned(),
+                        "[    1.000100] Kernel panic - not syncing: no | root".to_owned(),
+                    ],
+                }),
             });
         }
     }
-    analysis::experiment(ClockKind::Virtual, "baseline", trials).unwrap()
+    let mut experiment = analysis::experiment(ClockKind::Virtual, "baseline", trials).unwrap();
+    experiment.recording = vec![
+        RecordingCost {
+            variant: "baseline".to_owned(),
+            asked: vec!["initcalls".to_owned(), "sched".to_owned()],
+            cost: Some(Nanos::from_millis(237)),
+        },
+        RecordingCost {
+            variant: "broken".to_owned(),
+            asked: vec!["initcalls".to_owned(), "sched".to_owned()],
+            cost: None,
+        },
+    ];
+    experiment
+}
+
+/// What a run would do.
+pub fn lab_plan() -> LabPlan {
+    let boot = |variant: &str, kind, wall_s, basis| LabPlanBoot {
+        variant: variant.to_owned(),
+        perturbation: 0,
+        kind,
+        wall_s,
+        basis,
+    };
+    let variant = |name: &str, changes: &[&str]| LabPlanVariant {
+        variant: name.to_owned(),
+        changes: changes.iter().map(|c| (*c).to_owned()).collect(),
+        cmdline: "console=ttyAMA0 quiet".to_owned(),
+    };
+    LabPlan {
+        experiment: "u-boot".to_owned(),
+        machine: "arm-virt armhf, U-Boot".to_owned(),
+        jobs: 2,
+        wall_s: 75.0,
+        variants: vec![
+            variant("baseline", &[]),
+            variant(
+                "no-checksums",
+                &[
+                    "the boot loader's `verify` becomes `no`, which is a long sentence that has to \
+                   go on to a second line of the screen",
+                ],
+            ),
+        ],
+        boots: vec![
+            boot("baseline", "boot", 12.5, "there"),
+            boot("no-checksums", "boot", 9.0, "machine"),
+            boot("baseline", "again", 12.5, "variant"),
+            boot("no-checksums", "unrecorded", 6.0, "guess"),
+        ],
+        before: vec!["Debian's kernel for armv7 is fetched first, 40 to 70 MB".to_owned()],
+    }
 }
 
 pub fn checks() -> Vec<Check> {

@@ -4,7 +4,7 @@
 //! program leaves what was heard until then.
 
 use crate::beside;
-use agent::capture::{MANIFEST, Manifest, Member, write_tar};
+use agent::capture::{MANIFEST, Manifest, Writer};
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
 use std::io::Write;
@@ -60,14 +60,21 @@ impl Growing {
 
     /// Packs the capture.
     pub fn pack(self) -> Result<()> {
-        let mut members: Vec<Member> = Vec::new();
-        for name in [MANIFEST].into_iter().chain(self.files()) {
+        let open = |name: &str| {
             let path = self.folder.join(name);
-            let bytes = fs::read(&path);
-            let bytes = bytes.with_context(|| format!("{}: cannot be read", path.display()))?;
-            members.push((name.to_owned(), bytes));
-        }
-        pack(&self.out, |to| Ok(write_tar(to, &members)?))
+            let file = File::open(&path).and_then(|f| Ok((f.metadata()?.len(), f)));
+            file.with_context(|| format!("{}: cannot be read", path.display()))
+        };
+        let fill = |to: &mut dyn Write| -> Result<()> {
+            let mut tar = Writer::new(to);
+            for name in [MANIFEST].into_iter().chain(self.files()) {
+                let (length, file) = open(name)?;
+                tar.copy(name, file, length)?;
+            }
+            tar.finish()?;
+            Ok(())
+        };
+        pack(&self.out, fill)
             .with_context(|| format!("what was captured is in {}", self.folder.display()))?;
         fs::remove_dir_all(&self.folder)
             .with_context(|| format!("{}: cannot be removed", self.folder.display()))

@@ -2,3 +2,4 @@
 
 pub mod keep;
 pub mod serial;
+pub mod ssh;

@@ -24,13 +24,13 @@ pub enum FlashVerb {
                       --erase-size 128KiB --no-cleanmarkers --pad"
     )]
     Summarize(Summarize),
-    /// The files in a JFFS2 image, as the kernel would see them
+    /// The files in an image of JFFS2 or UBIFS, as the kernel would see them
     #[command(after_help = "Example:\n  $ firstlight flash list rootfs.jffs2 etc")]
     List(List),
-    /// Copy the files of a JFFS2 image into a new folder
+    /// Copy the files of an image into a new folder
     #[command(after_help = "Example:\n  $ firstlight flash extract rootfs.jffs2 -o rootfs")]
     Extract(Extract),
-    /// Read every file of a JFFS2 image, and all checksums
+    /// Read every file of an image, and all checksums
     #[command(after_help = "Example:\n  $ firstlight flash verify rootfs.jffs2\n\n\
                       Exit codes: 0 all is well, 1 something is wrong, 2 could not do it.")]
     Verify(Verify),
@@ -58,6 +58,16 @@ pub struct Layout {
     /// A dump with spare bytes (OOB): PAGE+SPARE, such as 2048+64, or none [default: found]
     #[arg(long, value_name = "PAGE+SPARE", value_parser = oob)]
     pub oob: Option<Spare>,
+}
+
+/// Which filesystem of an image.
+#[derive(Clone, Debug, Args)]
+pub struct Inside {
+    #[command(flatten)]
+    pub layout: Layout,
+    /// The UBI volume that the files are in, by name or number [default: the one that holds UBIFS]
+    #[arg(long, value_name = "VOLUME")]
+    pub volume: Option<String>,
 }
 
 /// The byte order.
@@ -166,7 +176,7 @@ pub struct Summarize {
 
 #[derive(Debug, Args)]
 pub struct List {
-    /// A JFFS2 image, or a dump of a chip
+    /// An image of JFFS2, UBI or UBIFS, or a dump of a chip
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
     /// Only this file, or what is below this folder
@@ -176,12 +186,12 @@ pub struct List {
     #[arg(long)]
     pub nodes: bool,
     #[command(flatten)]
-    pub layout: Layout,
+    pub inside: Inside,
 }
 
 #[derive(Debug, Args)]
 pub struct Extract {
-    /// A JFFS2 image, or a dump of a chip
+    /// An image of JFFS2, UBI or UBIFS, or a dump of a chip
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
     /// The folder to make; an empty one may be there
@@ -191,16 +201,16 @@ pub struct Extract {
     #[arg(long)]
     pub owners: bool,
     #[command(flatten)]
-    pub layout: Layout,
+    pub inside: Inside,
 }
 
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// A JFFS2 image, or a dump of a chip
+    /// An image of JFFS2, UBI or UBIFS, or a dump of a chip
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
     #[command(flatten)]
-    pub layout: Layout,
+    pub inside: Inside,
 }
 
 #[derive(Debug, Args)]
@@ -224,7 +234,10 @@ pub struct Ubi {
     /// Let the kernel check this static volume again
     #[arg(long, value_name = "VOLUME", requires = "out")]
     pub check: Option<String>,
-    /// The image to write, with --skip-check or --check
+    /// Copy the bytes of this volume
+    #[arg(long, value_name = "VOLUME", requires = "out", conflicts_with_all = ["check", "skip_check"])]
+    pub copy: Option<String>,
+    /// The file to write, with --skip-check, --check or --copy
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }

@@ -42,7 +42,8 @@ pub fn run(args: &Env, out: &mut Out) -> Result<()> {
     if changes.is_empty() && args.out.is_some() {
         bail!("nothing is to be changed: give --set NAME=VALUE or --unset NAME, or leave -o out");
     }
-    let found = find(&part, &options(args)).with_context(|| shown.clone())?;
+    crate::progress::say(format!("searching {shown}"));
+    let found = find(&part, &options(args), changes.is_empty()).with_context(|| shown.clone())?;
     let fits = fits(args, &part)?;
     let changed = match changes.as_slice() {
         [] => None,
@@ -53,6 +54,7 @@ pub fn run(args: &Env, out: &mut Out) -> Result<()> {
         None => None,
     };
     let look = look(shown, &part, found, &fits)?;
+    crate::progress::clear();
     let text = if out.json {
         json::text(&look, changed.as_ref(), differences.as_deref())
     } else if let Some(changed) = &changed {
@@ -91,12 +93,19 @@ fn changes(args: &Env) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
-/// The environments; what is missing is said with the options that give it.
-fn find(part: &Part<'_>, options: &Options) -> Result<Found> {
-    environment::find(part, options).map_err(|e| match e {
-        e @ environment::Error::Several { .. } => anyhow::Error::new(e).context("see --offset"),
-        e => e.into(),
-    })
+/// The environments; none, if there is one of Barebox and that is enough.
+fn find(part: &Part<'_>, options: &Options, barebox: bool) -> Result<Found> {
+    match environment::find(part, options) {
+        Err(environment::Error::None {
+            barebox: Some(_),
+            gave_up,
+            ..
+        }) if barebox => Ok(Found {
+            environments: Vec::new(),
+            gave_up,
+        }),
+        found => Ok(found?),
+    }
 }
 
 /// FIT images that are booted, as far as they are known: the name of each.
@@ -191,6 +200,7 @@ fn check(file: &File, args: &Env, before: &Environment, changes: &[Change]) -> R
 fn one(found: &Found) -> Result<&Environment> {
     match found.environments.as_slice() {
         [one] => Ok(one),
+        [] => bail!("there is no U-Boot environment"),
         several => {
             let places = several.iter().filter_map(|e| Some(e.active()?.offset));
             let places: Vec<String> = places.map(|o| o.to_string()).collect();
@@ -207,7 +217,7 @@ fn differences(shown: &str, found: &Found, other: &Path) -> Result<Vec<Differenc
     let name = other.display().to_string();
     let file = open::image(other)?;
     let part = Part::whole(&file).with_context(|| name.clone())?;
-    let second = find(&part, &Options::default()).with_context(|| name.clone())?;
+    let second = find(&part, &Options::default(), false).with_context(|| name.clone())?;
     let first = one(found).with_context(|| shown.to_owned())?;
     let second = one(&second).with_context(|| name)?;
     match (first.data(), second.data()) {

@@ -1,6 +1,7 @@
 //! `firstlight flash extract`: files out of an image.
 
 use super::args::Extract;
+use super::open::Filesystem;
 use super::{lost, text};
 use crate::out::Out;
 use crate::size;
@@ -18,16 +19,26 @@ const NOT_AS_THEY_WERE: usize = 20;
 
 pub fn run(args: &Extract, out: &mut Out) -> Result<()> {
     let to = args.out.display();
-    let (done, lost) = args.layout.filesystem(&args.image, |filesystem| {
+    let mut damaged = 0;
+    let (done, lost) = args.inside.filesystem(&args.image, |filesystem| {
         let mut folder = Folder::new(&args.out, args.owners).map_err(|e| match e.kind() {
             io::ErrorKind::DirectoryNotEmpty => {
                 anyhow::anyhow!("{to} is not empty; extract into a new folder or an empty one")
             }
             _ => anyhow::Error::new(e).context(format!("{to} cannot be made")),
         })?;
-        let done = extract(filesystem, &mut folder);
-        let done = done.with_context(|| format!("extracting to {to}"))?;
-        Ok((done, filesystem.lost().to_vec()))
+        let extracting = || format!("extracting to {to}");
+        Ok(match filesystem {
+            Filesystem::Jffs2(jffs2) => {
+                let done = extract(jffs2, &mut folder).with_context(extracting)?;
+                (done, jffs2.lost().to_vec())
+            }
+            Filesystem::Ubifs(ubifs) => {
+                let done = extract(ubifs, &mut folder).with_context(extracting)?;
+                damaged = ubifs.damage().len();
+                (done, Vec::new())
+            }
+        })
     })?;
     let text = if out.json {
         views::json::text(&Json::of(args, &done, &lost))
@@ -42,6 +53,13 @@ pub fn run(args: &Extract, out: &mut Out) -> Result<()> {
             "{}: of {not} {} the image does not hold all; the rest was extracted",
             args.image.display(),
             plural(not, "file"),
+        );
+    }
+    if damaged > 0 {
+        out.flush()?;
+        bail!(
+            "{}: {damaged} parts of the index are damaged, and what they lead to is missing",
+            args.image.display()
         );
     }
     Ok(())

@@ -1,12 +1,13 @@
 //! `firstlight flash list`: the files that the kernel would see.
 
 use super::args::List;
+use super::open::Filesystem;
 use super::{text, utc};
 use crate::out::Out;
 use crate::size;
 use anyhow::{Result, bail};
 use image::files::{Entry, FileType, Files, Visit};
-use image::jffs2::{Filesystem, Write, decompress};
+use image::jffs2::{self, Write, decompress};
 use serde::Serialize;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -14,13 +15,21 @@ use views::terminal::layout::{BAD, BOLD, DIM, PLAIN, Screen, clean, right};
 use views::thousands;
 
 pub fn run(args: &List, out: &mut Out) -> Result<()> {
-    let rows = args
-        .layout
-        .filesystem(&args.image, |filesystem| rows(args, filesystem))?;
+    let (rows, filesystem) = args.inside.filesystem(&args.image, |filesystem| {
+        let rows = match filesystem {
+            Filesystem::Jffs2(jffs2) => rows(args, jffs2, &|ino| history(args, jffs2, ino)),
+            Filesystem::Ubifs(_) if args.nodes => {
+                bail!("--nodes is for JFFS2, which is a log of nodes; this is UBIFS")
+            }
+            Filesystem::Ubifs(ubifs) => rows(args, ubifs, &|_| Ok(None)),
+        };
+        Ok((rows?, filesystem.name()))
+    })?;
     let text = if out.json {
         views::json::text(&Json {
             schema: "firstlight.flash.list/1",
             image: args.image.display().to_string(),
+            filesystem,
             files: rows.files,
             faults: rows.faults,
         })
@@ -35,6 +44,7 @@ pub fn run(args: &List, out: &mut Out) -> Result<()> {
 struct Json {
     schema: &'static str,
     image: String,
+    filesystem: &'static str,
     files: Vec<Row>,
     faults: Vec<Fault>,
 }
@@ -116,7 +126,18 @@ fn is_wanted(path: &[u8], wanted: &[u8]) -> bool {
     }
 }
 
-fn rows(args: &List, filesystem: &Filesystem) -> Result<Rows> {
+/// The nodes of an inode, if they are wanted.
+type Nodes<'n> = dyn Fn(u32) -> Result<Option<Vec<Node>>> + 'n;
+
+fn history(args: &List, filesystem: &jffs2::Filesystem, ino: u32) -> Result<Option<Vec<Node>>> {
+    if !args.nodes {
+        return Ok(None);
+    }
+    let history = filesystem.history(ino)?;
+    Ok(Some(history.iter().map(Node::from).collect()))
+}
+
+fn rows<F: Files>(args: &List, filesystem: &F, nodes: &Nodes) -> Result<Rows> {
     // A path on the target begins with a slash, and one in the image without.
     let wanted = args.path.as_deref().unwrap_or(Path::new(""));
     let wanted = wanted.as_os_str().as_bytes().trim_ascii();
@@ -132,7 +153,7 @@ fn rows(args: &List, filesystem: &Filesystem) -> Result<Rows> {
     for visit in filesystem.tree() {
         match visit? {
             Visit::Entry(entry) if is_wanted(&entry.path, wanted) => {
-                rows.files.push(row(args, filesystem, &entry)?);
+                rows.files.push(row(filesystem, &entry, nodes)?);
             }
             Visit::Fault(folder, name, fault) => {
                 let mut path = folder;
@@ -156,7 +177,7 @@ fn rows(args: &List, filesystem: &Filesystem) -> Result<Rows> {
     Ok(rows)
 }
 
-fn row(args: &List, filesystem: &Filesystem, entry: &Entry) -> Result<Row> {
+fn row<F: Files>(filesystem: &F, entry: &Entry, nodes: &Nodes) -> Result<Row> {
     let stat = &entry.stat;
     let (path, path_hex) = match entry.path.as_slice() {
         b"" => (".".to_owned(), None),
@@ -164,18 +185,15 @@ fn row(args: &List, filesystem: &Filesystem, entry: &Entry) -> Result<Row> {
     };
     // A damaged link or device is listed; `verify` says what is wrong with it.
     let link = stat.file_type == FileType::Symlink;
-    let target = link.then(|| filesystem.link_target(stat.ino).ok());
+    let target = match link {
+        true => filesystem.link_target(stat.ino)?,
+        false => None,
+    };
     let device = match stat.file_type {
-        FileType::BlockDevice | FileType::CharacterDevice => filesystem.device(stat.ino).ok(),
+        FileType::BlockDevice | FileType::CharacterDevice => filesystem.device(stat.ino)?,
         _ => None,
     };
     let attributes = filesystem.attributes(stat.ino)?;
-    let nodes = if args.nodes {
-        let history = filesystem.history(stat.ino)?;
-        Some(history.iter().map(Node::from).collect())
-    } else {
-        None
-    };
     Ok(Row {
         path,
         path_hex,
@@ -187,7 +205,7 @@ fn row(args: &List, filesystem: &Filesystem, entry: &Entry) -> Result<Row> {
         mtime: stat.mtime,
         ino: stat.ino,
         links: stat.links,
-        target: target.flatten().map(|t| text(&t).0),
+        target: target.map(|t| text(&t).0),
         device: device.map(|d| [d.major, d.minor]),
         xattrs: attributes
             .iter()
@@ -196,7 +214,7 @@ fn row(args: &List, filesystem: &Filesystem, entry: &Entry) -> Result<Row> {
                 length: a.value.len(),
             })
             .collect(),
-        nodes,
+        nodes: nodes(stat.ino)?,
     })
 }
 

@@ -1,9 +1,11 @@
 //! Opening an image or a chip.
 
-use super::args::Layout;
+use super::args::{Inside, Layout};
 use agent::sys::is_bad_block;
 use anyhow::{Context, Result, bail};
-use image::jffs2::{Filesystem, OpenOptions, Spare};
+use image::foreign::Foreign;
+use image::jffs2::{self, OpenOptions, Spare};
+use image::{ReadAt, ubi, ubifs};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::FileTypeExt;
@@ -101,18 +103,99 @@ impl Layout {
             },
         }
     }
+}
 
+/// A filesystem that files can be read from.
+pub enum Filesystem<'f> {
+    Jffs2(&'f jffs2::Filesystem<'f>),
+    Ubifs(&'f ubifs::Filesystem<'f>),
+}
+
+impl Filesystem<'_> {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Jffs2(_) => "jffs2",
+            Self::Ubifs(_) => "ubifs",
+        }
+    }
+}
+
+impl Inside {
     /// Opens the filesystem in `path` and lets `with` look at it.
     pub fn filesystem<T>(
         &self,
         path: &Path,
-        with: impl FnOnce(&Filesystem) -> Result<T>,
+        with: impl FnOnce(Filesystem) -> Result<T>,
     ) -> Result<T> {
+        let shown = || path.display().to_string();
         let file = image(path)?;
         let mtd = Mtd::of(path, &file)?;
-        let shown = || path.display().to_string();
-        let filesystem =
-            Filesystem::open(&file, &self.options(mtd.as_ref())).with_context(shown)?;
-        with(&filesystem).with_context(shown)
+        let layout = self.layout.options(mtd.as_ref());
+        let mut head = [0; 4096];
+        let read = file.read_exact_at(0, &mut head);
+        let looks = read.map_or(Foreign::Unknown, |()| Foreign::recognise(&head));
+        if looks == Foreign::Ubifs {
+            let filesystem = ubifs::Filesystem::open(&file).with_context(shown)?;
+            return with(Filesystem::Ubifs(&filesystem)).with_context(shown);
+        }
+        if looks == Foreign::Ubi || self.volume.is_some() {
+            return self.in_ubi(&file, layout, mtd, with).with_context(shown);
+        }
+        let filesystem = jffs2::Filesystem::open(&file, &layout).with_context(shown)?;
+        with(Filesystem::Jffs2(&filesystem)).with_context(shown)
     }
+
+    /// Opens UBIFS in a volume.
+    fn in_ubi<T>(
+        &self,
+        file: &File,
+        layout: OpenOptions,
+        mtd: Option<Mtd>,
+        with: impl FnOnce(Filesystem) -> Result<T>,
+    ) -> Result<T> {
+        let options = ubi::Options {
+            erase_size: layout.erase_size,
+            spare: layout.spare,
+            bad_blocks: mtd.map(|m| m.bad_blocks).unwrap_or_default(),
+            ..ubi::Options::default()
+        };
+        let image = ubi::Image::open(file, &options)?;
+        let volumes: Vec<ubi::Volume> = match &self.volume {
+            Some(volume) => {
+                let (id, record) = image.find(volume)?;
+                vec![image.volume(id, record)]
+            }
+            None => {
+                let all = image.records.iter();
+                let all = all.map(|(id, record)| image.volume(*id, record));
+                all.filter(is_ubifs).collect()
+            }
+        };
+        match volumes.as_slice() {
+            [] => bail!("no volume of this UBI image holds UBIFS; see `firstlight flash ubi`"),
+            [volume] => {
+                let filesystem = ubifs::Filesystem::open(volume)
+                    .with_context(|| format!("volume {} ({})", volume.id, name(volume)))?;
+                with(Filesystem::Ubifs(&filesystem))
+            }
+            several => {
+                let names: Vec<String> = several.iter().map(name).collect();
+                bail!(
+                    "several volumes hold UBIFS; choose one with --volume: {}",
+                    names.join(", ")
+                )
+            }
+        }
+    }
+}
+
+fn is_ubifs(volume: &ubi::Volume) -> bool {
+    let mut head = [0; 4096];
+    let read = volume.read_exact_at(0, &mut head);
+    read.is_ok() && Foreign::recognise(&head) == Foreign::Ubifs
+}
+
+fn name(volume: &ubi::Volume) -> String {
+    String::from_utf8_lossy(volume.record.name()).into_owned()
 }

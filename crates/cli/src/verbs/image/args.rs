@@ -21,8 +21,7 @@ pub enum ImageVerb {
     /// Write an initramfs anew, packed in another way or not at all
     #[command(
         after_help = "Example:\n  $ firstlight image repack initrd.img --compression zstd -o new.img\n\n\
-                      Every entry keeps every byte. What the processor's microcode is in stays \n\
-                      first and unpacked."
+                      Every entry keeps every byte. The processor's microcode stays first, and as it was."
     )]
     Repack(Repack),
 }

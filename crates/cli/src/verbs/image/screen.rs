@@ -10,8 +10,9 @@ use image::boot::info::{Item, Kind};
 use image::boot::initramfs::Initramfs;
 use image::boot::kernel::{Inner, Payload};
 use image::boot::uimage::Uimage;
+use image::foreign::Foreign;
 use views::terminal::Style;
-use views::terminal::layout::{BAD, DIM, GOOD, PLAIN, Screen, WARN, clean, left, right};
+use views::terminal::layout::{self, BAD, DIM, GOOD, PLAIN, Screen, WARN, clean, left, right};
 use views::thousands;
 
 /// The width of what a value is called.
@@ -241,6 +242,9 @@ fn details(rows: &mut Rows<'_>, kind: &Kind) {
             rows.some("erase size", erase_size.map(|n| size::show(n.into())));
             rows.row("more", "`firstlight flash check` looks at each block");
         }
+        Kind::Foreign(Foreign::Ubi) => {
+            rows.row("more", "`firstlight flash ubi` looks at its volumes");
+        }
         _ => {}
     }
 }
@@ -376,9 +380,11 @@ fn initramfs(rows: &mut Rows<'_>, i: &Initramfs) {
     );
     let head = rows.screen.paint(DIM, &head);
     rows.line(&head);
+    // What the numbers leave, for a name.
+    let room = rows.screen.width().saturating_sub(rows.indent + 74).max(12);
     for segment in i.segments.iter().take(ROWS) {
         let what = match (segment.is_only_early, segment.early.first()) {
-            (true, Some(first)) => format!("  early: {}", clean(first)),
+            (true, Some(first)) => format!("  early: {}", layout::fit(first, room)),
             _ => String::new(),
         };
         let line = format!(

@@ -82,7 +82,7 @@ impl From<io::Error> for Failure {
 
 enum Stream<'a> {
     Plain(Cursor<'a>),
-    Gzip(flate2::bufread::GzDecoder<Cursor<'a>>),
+    Gzip(Box<flate2::bufread::GzDecoder<Cursor<'a>>>),
     Bzip2(bzip2::bufread::BzDecoder<Cursor<'a>>),
     Xz(Box<liblzma::bufread::XzDecoder<Cursor<'a>>>),
     Blocks(Box<Blocks<'a>>),
@@ -112,7 +112,7 @@ impl<'a> Decoder<'a> {
         };
         let stream = match compression {
             Compression::None => Stream::Plain(input),
-            Compression::Gzip => Stream::Gzip(flate2::bufread::GzDecoder::new(input)),
+            Compression::Gzip => Stream::Gzip(Box::new(flate2::bufread::GzDecoder::new(input))),
             Compression::Bzip2 => Stream::Bzip2(bzip2::bufread::BzDecoder::new(input)),
             Compression::Xz => lzma(liblzma::stream::Stream::new_stream_decoder(MEMORY, 0))?,
             Compression::Lzma => lzma(liblzma::stream::Stream::new_lzma_decoder(MEMORY))?,

@@ -164,19 +164,26 @@ pub struct Options {
 
 /// Refuses changes that turn off the check of signatures of a FIT image: where
 /// U-Boot is told not to verify, it passes over them as well
-/// (`boot/image-fit.c`). `fit` names the image, for the message.
+/// (`boot/image-fit.c`). A script that sets `verify` counts too. `fit` names the
+/// image, for the message.
 ///
 /// # Errors
 /// [`Error::SignedFit`].
 pub fn refuse_unsafe(changes: &[Change], fit: &super::fit::Fit, name: &str) -> Result<(), Error> {
+    if !fit.is_signed() {
+        return Ok(());
+    }
     for change in changes {
-        if let Change::Set(variable, value) = change
-            && variable == b"verify"
-            && !verifies(Some(value))
-            && fit.is_signed()
-        {
+        let Change::Set(variable, value) = change else {
+            continue;
+        };
+        let off = match variable.as_slice() {
+            b"verify" if !verifies(Some(value)) => Some(value.clone()),
+            _ => script::sets(value, "verify").filter(|v| !verifies(Some(v))),
+        };
+        if let Some(off) = off {
             return Err(Error::SignedFit {
-                value: String::from_utf8_lossy(value).into_owned(),
+                value: String::from_utf8_lossy(&off).into_owned(),
                 fit: name.to_owned(),
             });
         }

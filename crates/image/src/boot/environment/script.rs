@@ -120,6 +120,20 @@ pub(super) fn split(script: &str) -> Option<Vec<Statement>> {
     quote.is_none().then_some(statements)
 }
 
+/// What a script sets a variable to, if it does.
+pub(super) fn sets(script: &[u8], variable: &str) -> Option<Vec<u8>> {
+    let text = String::from_utf8_lossy(script);
+    let statements = split(&text).unwrap_or_default();
+    statements.iter().rev().find_map(|statement| {
+        let words = statement.words();
+        let at = words.iter().position(|w| w == variable)?;
+        let command = words.get(..at)?.last()?;
+        let sets = matches!(command.as_str(), "setenv" | "set" | "-f");
+        let value = words.get(at + 1)?;
+        sets.then(|| value.clone().into_bytes())
+    })
+}
+
 /// Scripts that run scripts: no deeper.
 const DEEPEST: usize = 16;
 /// And no more statements in all.
@@ -272,6 +286,21 @@ mod tests {
         let words = split(script).unwrap()[0].words();
         assert_eq!(words, ["echo", "a;b", "c && d"]);
         assert_eq!(split("echo 'a"), None);
+    }
+
+    #[test]
+    fn what_a_script_sets_is_seen() {
+        for (script, value) in [
+            ("setenv verify no; bootm", Some("no")),
+            ("x && env set verify 'n o'", Some("n o")),
+            ("if a; then setenv -f verify 0; fi", Some("0")),
+            ("echo verify no", None),
+            ("setenv verify", None),
+            ("setenv verified no", None),
+        ] {
+            let found = sets(script.as_bytes(), "verify");
+            assert_eq!(found.as_deref(), value.map(str::as_bytes), "{script}");
+        }
     }
 
     #[test]

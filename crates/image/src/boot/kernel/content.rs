@@ -56,10 +56,7 @@ pub fn scan(reader: &mut dyn Read) -> io::Result<Content> {
     let mut buffer = vec![0; LONGEST_CONFIG + STEP];
     let mut there = 0;
     let mut first = true;
-    loop {
-        let Some(room) = buffer.get_mut(there..) else {
-            break;
-        };
+    while let Some(room) = buffer.get_mut(there..) {
         let new = read_full(reader, room)?;
         there += new;
         let bytes = buffer.get(..there).unwrap_or_default();

@@ -4,9 +4,9 @@ use super::{Changed, Look};
 use crate::size;
 use image::boot::environment::{Change, Difference, Environment, Proposal, Proposals};
 use record::Nanos;
-use views::plural;
 use views::terminal::Style;
 use views::terminal::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, clean, left, right};
+use views::{plural, thousands};
 
 /// Names of variables are shown in a column of at most so many characters.
 const WIDEST: usize = 24;
@@ -27,6 +27,22 @@ pub fn look(look: &Look, style: &Style) -> String {
             plural_of(barebox.files.len(), "file"),
         );
         screen.heading(&look.image, &about);
+        screen.blank();
+        if !barebox.is_whole {
+            screen.wrapped(
+                "",
+                2,
+                BAD,
+                "Their checksum is wrong: Barebox does not take them.",
+            );
+        }
+        for (name, bytes) in &barebox.files {
+            screen.line(&format!(
+                "  {}  {}",
+                right(&thousands(*bytes), 9),
+                clean(name)
+            ));
+        }
     }
     if let Some(at) = look.found.gave_up {
         screen.blank();

@@ -1,5 +1,6 @@
 //! `firstlight flash ubi`: what the kernel would do with a UBI image.
 
+mod copy;
 mod json;
 mod screen;
 mod skip_check;
@@ -22,8 +23,8 @@ pub fn run(args: &Ubi, out: &mut Out) -> Result<()> {
     match (&args.skip_check, &args.check) {
         (Some(volume), _) => return skip_check::run(args, volume, true, out),
         (None, Some(volume)) => return skip_check::run(args, volume, false, out),
-        (None, None) if args.out.is_some() => {
-            bail!("-o FILE goes with --skip-check VOLUME or --check VOLUME");
+        (None, None) if args.out.is_some() && args.copy.is_none() => {
+            bail!("-o FILE goes with --skip-check, --check or --copy VOLUME");
         }
         (None, None) => {}
     }
@@ -48,6 +49,9 @@ pub fn run(args: &Ubi, out: &mut Out) -> Result<()> {
         options.chip_blocks = Some(size / u64::from(layout.erase_size.max(1)));
     }
     let opened = Image::open(&part, &options).with_context(|| shown.clone())?;
+    if let (Some(volume), Some(to)) = (&args.copy, &args.out) {
+        return copy::run(&shown, &opened, volume, to, out);
+    }
     let report = report(&opened, &options);
     if report.chip_blocks < report.blocks {
         bail!(

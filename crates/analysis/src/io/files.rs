@@ -1,0 +1,113 @@
+//! What files were needed.
+//!
+//! From a trace of the page cache or of system calls, which name files. What a
+//! request reads by its place on the device is for an image to say.
+
+use record::{Access, AccessKind, Device, NameId, Nanos, Record};
+use std::collections::BTreeMap;
+
+/// A file that was needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IoFile {
+    /// Its path; without one, its inode and device.
+    pub path: String,
+    /// How many pieces of it came into memory (or, if that was not traced,
+    /// were read or touched).
+    pub requests: u64,
+    /// How much that was, in bytes. A piece that came twice counts twice.
+    pub bytes: u64,
+    /// How much was written, in bytes.
+    pub write_bytes: u64,
+    /// How often it was opened.
+    pub opens: u64,
+    /// When it was needed first.
+    pub first: Nanos,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Path(NameId),
+    Inode(Option<Device>, u64),
+    Unknown,
+}
+
+fn key(access: &Access) -> Key {
+    match (access.path, access.inode) {
+        (Some(path), _) => Key::Path(path),
+        (None, Some(inode)) => Key::Inode(access.device, inode),
+        (None, None) => Key::Unknown,
+    }
+}
+
+/// The path of each inode that any access names by both.
+fn paths(accesses: &[Access]) -> BTreeMap<(Option<Device>, u64), NameId> {
+    let both = |a: &Access| Some(((a.device, a.inode?), a.path?));
+    accesses.iter().filter_map(both).collect()
+}
+
+/// Files in the order of their first need.
+pub(super) fn files(record: &Record) -> Vec<IoFile> {
+    #[derive(Default)]
+    struct Sums {
+        first: Option<Nanos>,
+        fills: u64,
+        filled: u64,
+        touches: u64,
+        touched: u64,
+        written: u64,
+        opens: u64,
+    }
+    let paths = paths(record.accesses());
+    let mut all: BTreeMap<Key, Sums> = BTreeMap::new();
+    // What was looked for and is not there is no file.
+    let found = |a: &&Access| a.kind != AccessKind::Miss;
+    for access in record.accesses().iter().filter(found) {
+        let key = match key(access) {
+            Key::Inode(device, inode) => match paths.get(&(device, inode)) {
+                Some(&path) => Key::Path(path),
+                None => Key::Inode(device, inode),
+            },
+            key => key,
+        };
+        let sums = all.entry(key).or_default();
+        sums.first = Some(sums.first.map_or(access.at, |f| f.min(access.at)));
+        let (count, bytes) = match access.kind {
+            AccessKind::Open => (&mut sums.opens, None),
+            AccessKind::Fill => (&mut sums.fills, Some(&mut sums.filled)),
+            AccessKind::Touch => (&mut sums.touches, Some(&mut sums.touched)),
+            AccessKind::Miss => continue,
+            AccessKind::Write => {
+                sums.written = sums.written.saturating_add(access.bytes);
+                continue;
+            }
+        };
+        *count += 1;
+        if let Some(sum) = bytes {
+            *sum = sum.saturating_add(access.bytes);
+        }
+    }
+    let mut files: Vec<IoFile> = all
+        .into_iter()
+        .map(|(key, s)| {
+            let (requests, bytes) = match s.fills {
+                0 => (s.touches, s.touched),
+                fills => (fills, s.filled),
+            };
+            IoFile {
+                path: match key {
+                    Key::Path(path) => record.name(path).to_owned(),
+                    Key::Inode(Some(device), inode) => format!("inode {inode} on {device}"),
+                    Key::Inode(None, inode) => format!("inode {inode}"),
+                    Key::Unknown => "unknown".to_owned(),
+                },
+                requests,
+                bytes,
+                write_bytes: s.written,
+                opens: s.opens,
+                first: s.first.unwrap_or_default(),
+            }
+        })
+        .collect();
+    files.sort_by(|a, b| (a.first, &a.path).cmp(&(b.first, &b.path)));
+    files
+}

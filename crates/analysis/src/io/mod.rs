@@ -1,0 +1,236 @@
+//! What was asked of block devices, by whom, and how long it took.
+
+mod depth;
+mod files;
+mod gathered;
+mod latency;
+mod places;
+mod processes;
+mod seek;
+mod timeline;
+
+pub use depth::Depth;
+pub use files::IoFile;
+pub use latency::Latency;
+pub use places::Sequence;
+pub use processes::{IoProcess, ProcessOf};
+pub use seek::{Seek, SeekDevice, SeekPoint, seek};
+pub use timeline::IoStretch;
+
+use crate::ledger::{Ledger, ledger};
+use crate::place::Place;
+use depth::Changes;
+use gathered::Gathered;
+use record::{Clock, Device, Nanos, Operation, Record, Request, RequestEvents, RequestTotals};
+use std::collections::BTreeMap;
+
+/// What was asked of block devices in a boot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Io {
+    /// The clock that times are on, if anything carries a time.
+    pub clock: Option<Clock>,
+    /// The name of the mark at time zero.
+    pub zero: String,
+    /// How many requests there were.
+    pub requests: u64,
+    /// How many of them the record holds, the first: what is not in
+    /// [`Self::operations`] and [`Self::devices`] is of these.
+    pub kept: u64,
+    /// By operation, in the order of output; those that occur.
+    pub operations: Vec<IoOperation>,
+    /// By device, in the order of their numbers.
+    pub devices: Vec<IoDevice>,
+    /// From the first issue to completion, of requests that carry data.
+    pub service: Latency,
+    /// From being asked to the first issue, of requests that carry data.
+    pub wait: Latency,
+    /// From being asked to completion, of requests that carry data.
+    pub whole: Latency,
+    /// The mean of [`Self::service`] over all requests, kept or not.
+    pub service_mean: Option<Nanos>,
+    /// The same from the last issue, where a request was issued again.
+    pub service_mean_from_last: Option<Nanos>,
+    /// How many requests a device had at a time.
+    pub depth: Depth,
+    /// Whether a request began where the one before it ended.
+    pub sequence: Sequence,
+    /// Stretches of equal length, from the first request to the last.
+    pub timeline: Vec<IoStretch>,
+    /// Who asked, most bytes first.
+    pub processes: Vec<IoProcess>,
+    /// Where the names of processes come from.
+    pub process_of: ProcessOf,
+    /// What files were needed, in the order of their first need.
+    pub files: Vec<IoFile>,
+    /// Sources and notes.
+    pub ledger: Ledger,
+}
+
+/// What was asked in one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IoOperation {
+    /// Which.
+    pub operation: Operation,
+    /// Sums over requests.
+    pub totals: RequestTotals,
+    /// What the trace says was done, event by event.
+    pub events: RequestEvents,
+    /// From the first issue to completion.
+    pub service: Latency,
+}
+
+/// What was asked of one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IoDevice {
+    /// Which.
+    pub device: Device,
+    /// How many requests of it the record holds.
+    pub requests: u64,
+    /// What they moved to memory, in bytes.
+    pub read_bytes: u64,
+    /// What they moved to the device, in bytes.
+    pub write_bytes: u64,
+    /// From the first issue to completion, of requests that carry data.
+    pub service: Latency,
+    /// What the trace says was done, event by event, operations together.
+    pub events: RequestEvents,
+}
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IoRequest {
+    /// What is known of it.
+    pub request: Request,
+    /// The name of the process that asked.
+    pub task: String,
+    /// The evidence.
+    pub origin: Place,
+}
+
+impl Io {
+    /// How many requests of an operation there were, and how many bytes.
+    #[must_use]
+    pub fn total(&self, operation: Operation) -> RequestTotals {
+        let of = self.operations.iter().find(|o| o.operation == operation);
+        of.map(|o| o.totals).unwrap_or_default()
+    }
+
+    /// Whether nothing was asked of a device and no file was needed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.requests == 0 && self.files.is_empty()
+    }
+}
+
+/// Whether a request carries data, to the device or from it, or says what
+/// data is no longer needed. The others have no place on a device.
+pub(crate) const fn carries_data(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::Read | Operation::Write | Operation::Discard
+    )
+}
+
+/// What was asked of block devices; `stretches` is the number of parts of the
+/// timeline.
+#[must_use]
+pub fn io(record: &Record, stretches: usize) -> Io {
+    let mut all = Gathered::of(record.requests());
+    let (mut served, mut sum, mut sum_from_last) = (0_i64, Nanos::ZERO, Nanos::ZERO);
+    for (operation, t) in record.request_totals() {
+        if carries_data(operation) {
+            served = served.saturating_add(i64::try_from(t.served).unwrap_or(i64::MAX));
+            sum = sum + t.service;
+            sum_from_last = sum_from_last + t.service_from_last;
+        }
+    }
+    let mean = |sum: Nanos| (served > 0).then(|| Nanos(rounded(sum.get(), served)));
+    let operations = operations(record, &all);
+    let devices = devices(record, &all);
+    let mut service = all.service(|_, operation| carries_data(operation));
+    let requests = record.requests();
+    let changes = Changes::of(all.came, all.left);
+    let timeline = all.span.map_or_else(Vec::new, |span| {
+        timeline::stretches(span, requests, &changes, stretches)
+    });
+    Io {
+        clock: record.clock().cloned(),
+        zero: record.zero().to_owned(),
+        requests: record.request_totals().map(|t| t.1.requests).sum(),
+        kept: requests.len() as u64,
+        operations,
+        devices,
+        service: Latency::of(&mut service),
+        wait: Latency::of(&mut all.wait),
+        whole: Latency::of(&mut all.whole),
+        service_mean: mean(sum),
+        service_mean_from_last: mean(sum_from_last),
+        depth: Depth::of(&changes),
+        sequence: Sequence::of(requests),
+        timeline,
+        process_of: all.processes.of(),
+        processes: all.processes.rows(record),
+        files: files::files(record),
+        ledger: ledger(record),
+    }
+}
+
+/// Every request that the record holds, by the first time that is known of it.
+pub fn io_requests(record: &Record) -> impl Iterator<Item = IoRequest> + '_ {
+    record.requests().iter().map(|&request| IoRequest {
+        request,
+        task: request
+            .task
+            .map_or_else(String::new, |t| record.name(t).to_owned()),
+        origin: Place::of(record, request.origin),
+    })
+}
+
+/// A quotient, rounded to the nearest number.
+pub(crate) fn rounded(sum: i64, count: i64) -> i64 {
+    let count = i128::from(count.max(1));
+    let quotient = (i128::from(sum) + count / 2).div_euclid(count);
+    i64::try_from(quotient).unwrap_or(i64::MAX)
+}
+
+fn operations(record: &Record, all: &Gathered) -> Vec<IoOperation> {
+    let totals: BTreeMap<Operation, RequestTotals> = record.request_totals().collect();
+    let mut events: BTreeMap<Operation, RequestEvents> = BTreeMap::new();
+    for (_, operation, e) in record.request_events() {
+        let sum = events.entry(operation).or_default();
+        *sum = sum.and(e);
+    }
+    let one = |operation| IoOperation {
+        operation,
+        totals: totals.get(&operation).copied().unwrap_or_default(),
+        events: events.get(&operation).copied().unwrap_or_default(),
+        service: Latency::of(&mut all.service(|_, o| o == operation)),
+    };
+    let occurs = |o: &Operation| totals.contains_key(o) || events.contains_key(o);
+    let operations = Operation::ALL.into_iter();
+    operations.filter(occurs).map(one).collect()
+}
+
+fn devices(record: &Record, all: &Gathered) -> Vec<IoDevice> {
+    let mut events: BTreeMap<Device, RequestEvents> = BTreeMap::new();
+    for (device, _, e) in record.request_events() {
+        let sum = events.entry(device).or_default();
+        *sum = sum.and(e);
+    }
+    for (device, _) in all.kinds.keys() {
+        events.entry(*device).or_default();
+    }
+    let bytes = |device, operation| all.kinds.get(&(device, operation)).map_or(0, |k| k.bytes);
+    let one = |(device, events)| IoDevice {
+        device,
+        requests: {
+            let of = all.kinds.iter().filter(|((d, _), _)| *d == device);
+            of.map(|(_, k)| k.requests).sum()
+        },
+        read_bytes: bytes(device, Operation::Read),
+        write_bytes: bytes(device, Operation::Write),
+        service: Latency::of(&mut all.service(|d, o| d == device && carries_data(o))),
+        events,
+    };
+    events.into_iter().map(one).collect()
+}

@@ -1,0 +1,188 @@
+//! An experiment from plan to results.
+
+mod boot;
+mod cost;
+mod exact;
+mod forecast;
+mod plan;
+
+pub use cost::RecordingCost;
+pub use exact::{Difference, ExactCheck};
+pub use forecast::{Basis, Forecast, ForecastBoot, forecast};
+
+use crate::arm_virt::ArmVirt;
+use crate::artifacts::Cache;
+use crate::capture;
+use crate::error::LabError;
+use crate::event::Event;
+use crate::experiment::{Experiment, Platform};
+use crate::machine::Machine;
+use crate::pc::Pc;
+use crate::replay::Replay;
+use crate::store::Store;
+use crate::trial::{Plan, Trial};
+use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// How an experiment is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder for the results. What it holds of an earlier run of the same
+    /// inputs is not run again.
+    pub out: PathBuf,
+    /// How many machines run at once; `None`: one a core of the host.
+    pub jobs: Option<NonZeroUsize>,
+    /// How many boots each variant gets: one as it is, the others each with an
+    /// innocent word on the command line.
+    pub ensemble: u32,
+    /// Whether the first boot of each variant is done a second time and compared.
+    pub check_exact: bool,
+    /// Whether each variant is also booted without what the experiment records, if
+    /// it records anything that a boot could notice, so that every capture can say
+    /// what that costs.
+    pub recording_cost: bool,
+}
+
+impl Options {
+    /// How many machines run at once.
+    fn jobs(&self) -> usize {
+        let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.jobs.unwrap_or_else(cores).get()
+    }
+}
+
+/// What came of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// All trials, variant by variant, perturbation by perturbation.
+    pub trials: Vec<Trial>,
+    /// One a variant, if that was asked for.
+    pub exact: Vec<ExactCheck>,
+    /// What recording costs, one a variant, if that was asked for.
+    pub recording: Vec<RecordingCost>,
+}
+
+/// Runs an experiment on the machine that it names.
+///
+/// # Errors
+/// If it cannot be run: a tool or file is missing, or the output folder cannot
+/// be written. A trial that does not boot is a result.
+pub fn run(
+    experiment: &Experiment,
+    options: &Options,
+    on: &mut dyn FnMut(Event),
+) -> Result<Outcome, LabError> {
+    // First: whoever else writes into this folder is not disturbed.
+    let mut store = Store::open(&options.out)?;
+    let cache = Cache::open()?;
+    let machine = prepare(experiment, &cache, &options.out, &mut |text| {
+        on(Event::Note { text });
+    })?;
+    run_in(
+        &mut store,
+        machine.as_ref(),
+        experiment,
+        options,
+        &mut |event| {
+            if let Event::Finished {
+                trial,
+                reused: false,
+            } = &event
+            {
+                forecast::remember(&cache, experiment, trial);
+            }
+            on(event);
+        },
+    )
+}
+
+/// The machine that `experiment` names, with all that it needs.
+fn prepare(
+    experiment: &Experiment,
+    cache: &Cache,
+    out: &Path,
+    say: &mut dyn FnMut(String),
+) -> Result<Box<dyn Machine>, LabError> {
+    Ok(match &experiment.base.platform {
+        Platform::Pc => Box::new(Pc::prepare(experiment, cache, out, say)?),
+        Platform::ArmVirt { .. } => Box::new(ArmVirt::prepare(experiment, cache, out, say)?),
+        Platform::Replay(folder) => Box::new(Replay::open(folder)?),
+    })
+}
+
+/// Runs an experiment on `machine`.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(
+    machine: &dyn Machine,
+    experiment: &Experiment,
+    options: &Options,
+    on: &mut dyn FnMut(Event),
+) -> Result<Outcome, LabError> {
+    let mut store = Store::open(&options.out)?;
+    run_in(&mut store, machine, experiment, options, on)
+}
+
+fn run_in(
+    store: &mut Store,
+    machine: &dyn Machine,
+    experiment: &Experiment,
+    options: &Options,
+    on: &mut dyn FnMut(Event),
+) -> Result<Outcome, LabError> {
+    let plans = plan::plan(experiment, options);
+    let mut results: Vec<Option<Trial>> = Vec::new();
+    let mut open = VecDeque::new();
+    for (i, plan) in plans.iter().enumerate() {
+        let found = store.finished(&plan.id, &fingerprint(machine, plan));
+        if found.is_none() {
+            open.push_back(i);
+        }
+        results.push(found);
+    }
+    let jobs = options.jobs();
+    on(Event::Planned {
+        trials: plans.len(),
+        reused: results.iter().flatten().count(),
+        jobs,
+    });
+    for trial in results.iter().flatten() {
+        store.keep(trial)?;
+        on(Event::Finished {
+            trial: Box::new(trial.clone()),
+            reused: true,
+        });
+    }
+    boot::boot_all(machine, &plans, open, jobs, store, &mut results, on)?;
+    let mut all: Vec<Trial> = results.into_iter().flatten().collect();
+    all.sort_by_key(|t| {
+        let variants = experiment.variants.iter();
+        let place = variants.map(|v| &v.name).position(|n| *n == t.id.variant);
+        (place, t.id.perturbation, t.id.repeat, t.id.unrecorded)
+    });
+    let recording = cost::state(&options.out, &experiment.base.recording, &all)?;
+    let (repeats, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|t| t.id.repeat);
+    let trials: Vec<Trial> = rest.into_iter().filter(|t| !t.id.unrecorded).collect();
+    let exact = repeats
+        .iter()
+        .filter_map(|second| {
+            let same = |t: &&Trial| t.id.variant == second.id.variant && t.id.perturbation == 0;
+            let first = trials.iter().find(same)?;
+            Some(exact::compare(&options.out, first, second))
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Outcome {
+        trials,
+        exact,
+        recording,
+    })
+}
+
+fn fingerprint(machine: &dyn Machine, plan: &Plan) -> String {
+    let mut hash = Sha256::new();
+    hash.update(machine.inputs(plan));
+    capture::hex(&hash.finalize())
+}

@@ -1,0 +1,137 @@
+//! strace: the system calls of programs.
+//!
+//! Best written by `strace -f -ttt -T -o FILE`. Read in every form that has the
+//! calls one to a line: with process ids in front or in brackets, with stamps
+//! since 1970, of the time of day, since the line before, or none; calls that
+//! others interrupt are joined.
+//!
+//! Units of the ledger are lines.
+
+mod line;
+mod reader;
+
+use crate::text;
+use crate::{Input, Sniff, Source};
+use line::{Event, parse};
+use reader::Reader;
+use record::{NoteKind, Origin, Recorder, Severity};
+
+/// strace's output.
+///
+/// Processes with their forks, programs and exits; files that were opened, and
+/// those that were looked for and not there, also along search paths; and a
+/// table of calls, by task and call, with the times of `-T`. Times are on the
+/// clock `realtime`, or `strace` where the log does not say which day it is.
+#[derive(Debug)]
+pub struct Strace;
+
+const fn kind(name: &'static str, severity: Severity, advice: &'static str) -> NoteKind {
+    NoteKind {
+        name,
+        severity,
+        advice,
+    }
+}
+
+const REPORT: NoteKind = kind(
+    "strace_report",
+    Severity::Info,
+    "strace says these of itself, or they are signals and blank lines; they hold no calls",
+);
+
+const OTHER_LINE: NoteKind = kind(
+    "line_not_of_strace",
+    Severity::Info,
+    "these lines are none of strace's: programs wrote them between; use `-o FILE`",
+);
+
+const NO_STAMPS: NoteKind = kind(
+    "no_stamps",
+    Severity::DataLoss,
+    "the lines carry no times, so only the table of calls is shown; use `strace -f -ttt -T`",
+);
+
+const NO_DURATIONS: NoteKind = kind(
+    "no_durations",
+    Severity::DataLoss,
+    "the lines do not say how long calls took, so the table has counts only; use `strace -T`",
+);
+
+const TIME_OF_DAY: NoteKind = kind(
+    "time_of_day_only",
+    Severity::Info,
+    "the stamps have no date, so they cannot be put beside those of other sources; use \
+     `strace -ttt`",
+);
+
+const RELATIVE: NoteKind = kind(
+    "relative_stamps",
+    Severity::Doubt,
+    "each stamp counts from the line before, so rounding adds up over the log; use `strace -ttt`",
+);
+
+const NOT_RESUMED: NoteKind = kind(
+    "call_without_end",
+    Severity::Info,
+    "these calls did not return before the process or the log ended; they are counted without a \
+     time",
+);
+
+const RESUMED_ONLY: NoteKind = kind(
+    "call_without_begin",
+    Severity::DataLoss,
+    "the begin of these calls is not in the log, so it is cut at its start, or lines are missing",
+);
+
+/// How many lines are looked at to know the format.
+const SNIFF_LINES: usize = 60;
+
+impl Source for Strace {
+    fn name(&self) -> &'static str {
+        "strace"
+    }
+
+    fn sniff(&self, head: &[u8]) -> Sniff {
+        let (mut calls, mut sure, mut all) = (0_usize, false, 0_usize);
+        for line in text::lines(head).take(SNIFF_LINES) {
+            if line.bytes.trim_ascii().is_empty() {
+                continue;
+            }
+            all += 1;
+            let Some(parsed) = parse(text::without_cr(line.bytes)) else {
+                continue;
+            };
+            calls += 1;
+            sure |= match parsed.event {
+                // What no other log has.
+                Event::Call(c) => c.name == b"execve" || c.took.is_some() || c.error.is_some(),
+                Event::Unfinished(..) | Event::Resumed(_) | Event::Exited(_) => true,
+                _ => false,
+            };
+        }
+        match calls * 2 > all {
+            true if sure => Sniff::Yes,
+            true if calls > 2 => Sniff::Maybe,
+            _ => Sniff::No,
+        }
+    }
+
+    fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
+        let source = recorder.source(input.name, self.name());
+        let mut reader = Reader::new(source);
+        for line in text::lines(input.bytes) {
+            let origin = Origin {
+                source,
+                offset: line.offset,
+            };
+            match parse(line.bytes) {
+                Some(parsed) if reader.line(parsed, origin, recorder) => recorder.took(source),
+                Some(_) => recorder.skipped(origin, &REPORT),
+                None if reader.rest(line.bytes, recorder) => recorder.took(source),
+                None if line.bytes.trim_ascii().is_empty() => recorder.skipped(origin, &REPORT),
+                None => recorder.skipped(origin, &OTHER_LINE),
+            }
+        }
+        reader.finish(recorder);
+    }
+}

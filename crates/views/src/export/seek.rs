@@ -1,0 +1,395 @@
+//! Block requests as a picture: where on the device over time, how long each
+//! took, and how much was moved.
+//!
+//! However many requests there are, the picture stays small: each is drawn on
+//! a grid of pixels, and a pixel is drawn once.
+
+use super::bootchart::{escaped, step};
+use crate::words::{bytes, thousands};
+use analysis::{Seek, SeekDevice};
+use record::{Nanos, Operation};
+use std::fmt::Write;
+
+/// The picture's width, and its margins, in pixels.
+const WIDTH: u32 = 1280;
+const LEFT: u32 = 100;
+const RIGHT: u32 = 20;
+/// The width of a chart.
+const CHART: u32 = WIDTH - LEFT - RIGHT;
+/// Heights of charts.
+const PLACES: u32 = 300;
+const LATENCY: u32 = 160;
+const THROUGHPUT: u32 = 90;
+/// A cell of the grid is one pixel wide and this high.
+const CELL: u32 = 2;
+
+/// How many devices are drawn: those that moved most.
+const MOST_DEVICES: usize = 4;
+
+/// The operations that are drawn, in colours of Okabe and Ito, which the
+/// colour-blind tell apart.
+const DRAWN: [(Operation, &str); 3] = [
+    (Operation::Read, "#0072b2"),
+    (Operation::Write, "#d55e00"),
+    (Operation::Discard, "#009e73"),
+];
+
+/// The picture; of no requests, one that says so. `title` stands on top.
+#[must_use]
+pub fn seek(seek: Option<&Seek>, title: &str) -> String {
+    let mut picture = Picture {
+        body: String::new(),
+        y: 60,
+        span: seek.map_or((Nanos::ZERO, Nanos(1)), |s| s.span),
+    };
+    match seek {
+        Some(seek) => picture.all(seek),
+        None => picture.heading("no requests"),
+    }
+    picture.finish(title, seek)
+}
+
+struct Picture {
+    body: String,
+    /// Where the next chart goes.
+    y: u32,
+    span: (Nanos, Nanos),
+}
+
+/// Which cells of a chart are drawn.
+struct Grid {
+    rows: u32,
+    cells: Vec<bool>,
+}
+
+impl Grid {
+    fn new(height: u32) -> Self {
+        let rows = height / CELL;
+        let cells = usize::try_from(rows * CHART).unwrap_or(0);
+        Self {
+            rows,
+            cells: vec![false; cells],
+        }
+    }
+
+    /// Marks the cells of some columns and rows, the last ones included.
+    fn mark(&mut self, columns: (u32, u32), rows: (u32, u32)) {
+        for row in rows.0..=rows.1.min(self.rows - 1) {
+            let from = row * CHART + columns.0;
+            let to = row * CHART + columns.1.min(CHART - 1);
+            let line = usize::try_from(from).ok().zip(usize::try_from(to).ok());
+            if let Some(cells) = line.and_then(|(from, to)| self.cells.get_mut(from..=to)) {
+                cells.fill(true);
+            }
+        }
+    }
+
+    /// The marked cells as lines of a path, from `top` down.
+    fn path(&self, top: u32) -> String {
+        let mut path = String::new();
+        let width = usize::try_from(CHART).unwrap_or(1);
+        for (row, cells) in (0..).zip(self.cells.chunks(width)) {
+            let y = top + row * CELL + CELL / 2;
+            let mut column = 0;
+            for run in cells.chunk_by(|a, b| a == b) {
+                let length = u32::try_from(run.len()).unwrap_or(0);
+                if run.first() == Some(&true) {
+                    write!(path, "M{} {y}h{length}", LEFT + column).ok();
+                }
+                column += length;
+            }
+        }
+        path
+    }
+}
+
+/// Where a value stands on a scale of so many steps, from 0.
+fn place(value: u128, most: u128, steps: u32) -> u32 {
+    let steps_wide = u128::from(steps);
+    let at = value.saturating_mul(steps_wide) / most.max(1);
+    u32::try_from(at.min(steps_wide.saturating_sub(1))).unwrap_or(0)
+}
+
+impl Picture {
+    fn column(&self, t: Nanos) -> u32 {
+        let into =
+            |t: Nanos| u128::try_from(t.get().saturating_sub(self.span.0.get())).unwrap_or(0);
+        place(into(t), into(self.span.1).max(1), CHART)
+    }
+
+    /// Writing to memory does not fail.
+    fn put(&mut self, text: std::fmt::Arguments<'_>) {
+        self.body.write_fmt(text).ok();
+    }
+
+    fn heading(&mut self, text: &str) {
+        let y = self.y + 14;
+        self.put(format_args!(
+            "<text x=\"{LEFT}\" y=\"{y}\" class=\"h\">{}</text>\n",
+            escaped(text)
+        ));
+        self.y += 20;
+    }
+
+    fn all(&mut self, seek: &Seek) {
+        for device in seek.devices.iter().take(MOST_DEVICES) {
+            self.places(device);
+        }
+        self.latency(seek);
+        self.throughput(seek);
+        let others = seek.devices.len().saturating_sub(MOST_DEVICES);
+        if others > 0 {
+            self.heading(&format!(
+                "{others} more devices, which moved less, are not drawn"
+            ));
+        }
+        if seek.kept < seek.requests {
+            self.heading(&format!(
+                "the first {} of {} requests are drawn",
+                thousands(seek.kept),
+                thousands(seek.requests)
+            ));
+        }
+    }
+
+    /// A frame with values at its left edge, from the bottom up.
+    fn frame(&mut self, height: u32, values: &[(u32, String)]) {
+        let top = self.y;
+        self.put(format_args!(
+            "<rect x=\"{LEFT}\" y=\"{top}\" width=\"{CHART}\" height=\"{height}\" class=\"c\"/>\n"
+        ));
+        for (up, value) in values {
+            let y = (top + height).saturating_sub(*up);
+            self.put(format_args!(
+                "<text x=\"{}\" y=\"{}\" class=\"n\">{}</text>\n",
+                LEFT - 6,
+                y + 4,
+                escaped(value)
+            ));
+        }
+    }
+
+    fn draw(&mut self, grids: &[Grid]) {
+        for (grid, (operation, colour)) in grids.iter().zip(DRAWN) {
+            let path = grid.path(self.y);
+            if !path.is_empty() {
+                self.put(format_args!(
+                    "<path d=\"{path}\" stroke=\"{colour}\" class=\"p\"><title>{}</title></path>\n",
+                    operation.as_str()
+                ));
+            }
+        }
+    }
+
+    /// Where on the device, over time: from when it got a request to when it
+    /// was done.
+    fn places(&mut self, device: &SeekDevice) {
+        let range = device.end.saturating_sub(device.first).max(1);
+        self.heading(&format!(
+            "{}: place on the device, {} requests over {}",
+            device.device,
+            thousands(device.points.len() as u64),
+            bytes(range)
+        ));
+        let rows = PLACES / CELL;
+        let mut grids = DRAWN.map(|_| Grid::new(PLACES));
+        let fat = fat(device.points.len());
+        for p in &device.points {
+            let up = |offset: u64| {
+                let row = place(
+                    u128::from(offset.saturating_sub(device.first)),
+                    u128::from(range),
+                    rows,
+                );
+                rows - 1 - row
+            };
+            let last = p.offset.saturating_add(p.bytes.saturating_sub(1));
+            if let Some(grid) = of(&mut grids, p.operation) {
+                let columns = (self.column(p.start), self.column(p.end) + fat);
+                grid.mark(columns, (up(last), up(p.offset) + fat / 2));
+            }
+        }
+        let values: Vec<(u32, String)> = (0..=4)
+            .map(|i| {
+                let offset = device.first + range / 4 * u64::from(i);
+                (PLACES * i / 4, bytes(offset))
+            })
+            .collect();
+        self.frame(PLACES, &values);
+        self.draw(&grids);
+        self.y += PLACES + 12;
+    }
+
+    /// How long each request took, over the time of its end: each step up is
+    /// ten times as long.
+    fn latency(&mut self, seek: &Seek) {
+        let points = || seek.devices.iter().flat_map(|d| &d.points);
+        let served = || points().filter_map(|p| Some((p, p.service?.get().max(1))));
+        let (Some(least), Some(most)) = (served().map(|s| s.1).min(), served().map(|s| s.1).max())
+        else {
+            return;
+        };
+        self.heading("time on the device (each line is ten times the one below)");
+        let (first, last) = (least.ilog10(), most.ilog10() + 1);
+        let decades = last - first;
+        let rows = LATENCY / CELL;
+        let height = |service: i64| -> u32 {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss,
+                reason = "a row of a chart: small, and not negative"
+            )]
+            let row = {
+                let up = (service as f64).log10() - f64::from(first);
+                (up / f64::from(decades) * f64::from(rows)) as u32
+            };
+            row.min(rows - 1)
+        };
+        let mut grids = DRAWN.map(|_| Grid::new(LATENCY));
+        let fat = fat(points().count());
+        for (p, service) in served() {
+            if let Some(grid) = of(&mut grids, p.operation) {
+                let column = self.column(p.end);
+                let row = rows - 1 - height(service);
+                grid.mark((column, column + fat.max(1)), (row, row + fat / 2));
+            }
+        }
+        let values: Vec<(u32, String)> = (0..=decades)
+            .map(|i| {
+                let t = 10_i64.checked_pow(first + i).unwrap_or(i64::MAX);
+                (LATENCY * i / decades, Nanos(t).to_string())
+            })
+            .collect();
+        self.frame(LATENCY, &values);
+        for i in 1..decades {
+            let y = self.y + LATENCY - LATENCY * i / decades;
+            self.put(format_args!(
+                "<line x1=\"{LEFT}\" y1=\"{y}\" x2=\"{}\" y2=\"{y}\" class=\"g\"/>\n",
+                WIDTH - RIGHT
+            ));
+        }
+        self.draw(&grids);
+        self.y += LATENCY + 12;
+    }
+
+    /// What was moved in each stretch of time: reads up, writes down.
+    fn throughput(&mut self, seek: &Seek) {
+        let Some(stretch) = seek.timeline.first() else {
+            return;
+        };
+        let length = (stretch.end - stretch.start).get().max(1);
+        let most = seek.timeline.iter();
+        let most = most.map(|s| s.read_bytes.max(s.write_bytes)).max();
+        let most = most.unwrap_or(0);
+        if most == 0 {
+            return;
+        }
+        let per_second = u128::from(most) * 1_000_000_000 / u128::from(length.unsigned_abs());
+        let rate = format!("{}/s", bytes(u64::try_from(per_second).unwrap_or(u64::MAX)));
+        self.heading("throughput: read above the line, written below");
+        let half = THROUGHPUT / 2;
+        let values = [
+            (THROUGHPUT, rate.clone()),
+            (half, "0".to_owned()),
+            (0, rate),
+        ];
+        self.frame(THROUGHPUT, &values);
+        let middle = self.y + half;
+        for s in &seek.timeline {
+            let (x0, x1) = (LEFT + self.column(s.start), LEFT + self.column(s.end));
+            let width = x1.saturating_sub(x0).max(1);
+            let tall = |moved: u64| place(u128::from(moved), u128::from(most), half + 1);
+            let (up, down) = (tall(s.read_bytes), tall(s.write_bytes));
+            if up > 0 {
+                let y = middle - up;
+                self.put(format_args!(
+                    "<rect x=\"{x0}\" y=\"{y}\" width=\"{width}\" height=\"{up}\" fill=\"{}\"/>\n",
+                    DRAWN[0].1
+                ));
+            }
+            if down > 0 {
+                self.put(format_args!(
+                    "<rect x=\"{x0}\" y=\"{middle}\" width=\"{width}\" height=\"{down}\" fill=\"{}\"/>\n",
+                    DRAWN[1].1
+                ));
+            }
+        }
+        self.put(format_args!(
+            "<line x1=\"{LEFT}\" y1=\"{middle}\" x2=\"{}\" y2=\"{middle}\" class=\"m\"/>\n",
+            WIDTH - RIGHT
+        ));
+        self.y += THROUGHPUT + 8;
+    }
+
+    fn finish(self, title: &str, seek: Option<&Seek>) -> String {
+        let bottom = self.y;
+        let height = bottom + 26;
+        let mut axis = String::new();
+        let step = step(self.span.1 - self.span.0);
+        let mut t = Nanos((self.span.0.get().div_euclid(step)).saturating_mul(step));
+        // Times near the ends of 64 bits would go on without an end.
+        for _ in 0..32 {
+            if t > self.span.1 {
+                break;
+            }
+            if t >= self.span.0 {
+                let x = LEFT + self.column(t);
+                // The last one may stand at the edge.
+                let text = x.min(WIDTH - RIGHT - 14);
+                writeln!(
+                    axis,
+                    "<line x1=\"{x}\" y1=\"{bottom}\" x2=\"{x}\" y2=\"{}\" class=\"m\"/>\
+                     <text x=\"{text}\" y=\"{}\" class=\"t\">{t}</text>",
+                    bottom + 4,
+                    bottom + 18
+                )
+                .ok();
+            }
+            t = t + Nanos(step);
+        }
+        let mut legend = String::new();
+        for (i, (operation, colour)) in (0..).zip(DRAWN) {
+            let x = LEFT + i * 90;
+            writeln!(
+                legend,
+                "<rect x=\"{x}\" y=\"36\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\
+                 <text x=\"{}\" y=\"46\">{}</text>",
+                x + 17,
+                operation.as_str()
+            )
+            .ok();
+        }
+        let zero = seek.map_or("", |s| &s.zero);
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
+             viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n<style>text{{font:11px sans-serif;\
+             fill:#222}}.h{{font-weight:bold;font-size:12px}}.n{{text-anchor:end;fill:#555}}\
+             .d,.t{{fill:#555}}.t{{text-anchor:middle}}.g{{stroke:#ddd}}.m{{stroke:#888}}\
+             .c{{fill:#f6f6f6}}.p{{fill:none;stroke-width:{CELL}}}</style>\n\
+             <title>{0}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
+             <text x=\"12\" y=\"22\" style=\"font-size:15px;font-weight:bold\">{0}</text>\n\
+             <text x=\"{1}\" y=\"46\" text-anchor=\"end\" class=\"d\">zero: {2}</text>\n\
+             {legend}{3}{axis}</svg>\n",
+            escaped(title),
+            WIDTH - RIGHT,
+            escaped(zero),
+            self.body,
+        )
+    }
+}
+
+/// How much larger than one cell a point is drawn: few points would be lost in
+/// the picture, and many would hide each other.
+const fn fat(points: usize) -> u32 {
+    match points {
+        0..=5_000 => 2,
+        _ => 0,
+    }
+}
+
+/// The grid of an operation, if it is drawn.
+fn of(grids: &mut [Grid; DRAWN.len()], operation: Operation) -> Option<&mut Grid> {
+    let at = DRAWN.iter().position(|(o, _)| *o == operation)?;
+    grids.get_mut(at)
+}

@@ -1,0 +1,100 @@
+//! Tables as Markdown, for reports and comments.
+
+use crate::words;
+use analysis::{Experiment, Verdict};
+use record::{ClockKind, Nanos};
+use std::fmt::Write;
+
+/// A cell's text: a bar would begin another cell, a line break another row.
+fn cell(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('|', "\\|")
+        .replace(['\n', '\r'], " ")
+}
+
+fn time(time: Option<Nanos>) -> String {
+    time.map_or_else(String::new, |t| t.to_string())
+}
+
+fn change(delta: Nanos) -> String {
+    match delta > Nanos::ZERO {
+        true => format!("+{delta}"),
+        false => delta.to_string(),
+    }
+}
+
+/// The variants of an experiment, the baseline first; then what else is to say.
+#[must_use]
+pub fn lab(e: &Experiment) -> String {
+    let mut text = String::new();
+    let clock = match e.clock {
+        ClockKind::Virtual => "virtual time",
+        _ => "wall time",
+    };
+    // Writing into a string does not fail.
+    let _ = write!(
+        text,
+        "**First light of each variant, in {clock}**\n\n\
+         | variant | boots | median | change | spread | verdict |\n\
+         |---|---:|---:|---:|---:|---|\n"
+    );
+    for v in &e.variants {
+        let verdict = match v.effect.map(|e| e.verdict) {
+            Some(Verdict::Faster) => "faster".to_owned(),
+            Some(Verdict::Slower) => "slower".to_owned(),
+            Some(Verdict::NoDifference) => "no difference".to_owned(),
+            None if v.failed > 0 => {
+                format!("{} of {} never came to first light", v.failed, v.boots)
+            }
+            None if v.variant == e.baseline => "baseline".to_owned(),
+            None => "the baseline did not come to first light".to_owned(),
+        };
+        let unperturbed = |e: analysis::Effect| e.unperturbed && e.spread == Nanos::ZERO;
+        let spread = match v.effect {
+            Some(effect) if unperturbed(effect) => "unknown".to_owned(),
+            Some(effect) => effect.spread.to_string(),
+            None => String::new(),
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {spread} | {verdict} |",
+            cell(&v.variant),
+            v.boots,
+            time(v.median.filter(|_| v.failed == 0)),
+            v.effect.map_or_else(String::new, |e| change(e.delta)),
+        );
+    }
+    let _ = write!(text, "\nTimes are {}.\n", words::clock(e.clock));
+    for r in &e.recording {
+        let cost = match r.cost {
+            Some(cost) => format!("moves its first light by {}", change(cost)),
+            None => "costs what is not known".to_owned(),
+        };
+        let (variant, asked) = (cell(&r.variant), r.asked.join(", "));
+        let _ = write!(text, "\n{variant}: recording {asked} {cost}.\n");
+    }
+    for pair in &e.exact {
+        let said = match &pair.difference {
+            None => format!("the same to the byte, digest `{}`", pair.digests[0]),
+            Some(difference) => format!("**not the same**: {}", cell(difference)),
+        };
+        let _ = write!(text, "\n{}, booted twice: {said}.\n", cell(&pair.variant));
+    }
+    for trial in &e.trials {
+        let Some(failure) = &trial.failure else {
+            continue;
+        };
+        let _ = write!(
+            text,
+            "\n{}, boot {}, never came to first light: {}\n\n",
+            cell(&trial.variant),
+            trial.perturbation,
+            cell(&failure.detail)
+        );
+        // Indented text is shown as it is, whatever it holds.
+        for line in &failure.last_lines {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+    text
+}

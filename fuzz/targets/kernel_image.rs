@@ -1,0 +1,23 @@
+#![no_main]
+
+use image::boot::kernel::{bzimage, content, elf, zboot, zimage};
+use image::boot::{Compression, Part, compression};
+
+libfuzzer_sys::fuzz_target!(|input: (u8, &[u8])| {
+    let (which, bytes) = input;
+    let part = Part::whole(&bytes).unwrap();
+    let limit = 1 << 20;
+    // One stream, packed in any way.
+    let packed = Compression::ALL[usize::from(which) % Compression::ALL.len()];
+    if let Ok(found) = compression::measure(packed, &part, limit) {
+        assert!(found.packed <= part.len() && found.unpacked <= limit);
+    }
+    if let Some(found) = bzimage::read(&part).unwrap() {
+        found.unpack(&part, limit).unwrap();
+    }
+    zimage::read(&part, limit).unwrap();
+    zboot::read(&part, limit).unwrap();
+    content::scan(&mut part.cursor()).unwrap();
+    content::inner(bytes);
+    elf::pvh_entry(bytes);
+});
