@@ -1,5 +1,7 @@
 //! Speed against what people use today: ratios, measured side by side.
 
+mod sources;
+
 use crate::{root, step};
 use anyhow::{Context, Result, bail};
 use std::fs::File;
@@ -19,7 +21,12 @@ struct Cost {
     memory: u64,
 }
 
-pub fn run() -> Result<()> {
+pub fn run(args: &[String]) -> Result<()> {
+    match args.first().map(String::as_str) {
+        None => {}
+        Some("sources") => return sources::run(),
+        Some(other) => bail!("`{other}` is no benchmark; say `sources`, or nothing"),
+    }
     step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
     let dir = root().join("target/bench");
     std::fs::create_dir_all(&dir)?;
@@ -78,19 +85,7 @@ fn mb(bytes: u64) -> f64 {
 /// Runs a command `runs` times, its output thrown away, and keeps the fastest;
 /// then once more to see its memory, because looking takes time too.
 fn measure(program: &Path, args: &[&str], stdin: Option<&Path>, runs: usize) -> Result<Cost> {
-    let start = || -> Result<Child> {
-        let input = match stdin {
-            Some(path) => Stdio::from(File::open(path)?),
-            None => Stdio::null(),
-        };
-        Command::new(program)
-            .args(args)
-            .stdin(input)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .with_context(|| format!("{} could not be started", program.display()))
-    };
+    let start = || start(program, args, stdin);
     let mut wall = Duration::MAX;
     for _ in 0..runs {
         let begun = Instant::now();
@@ -110,6 +105,21 @@ fn measure(program: &Path, args: &[&str], stdin: Option<&Path>, runs: usize) -> 
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(Cost { wall, memory })
+}
+
+/// Starts a command whose output is thrown away.
+fn start(program: &Path, args: &[&str], stdin: Option<&Path>) -> Result<Child> {
+    let input = match stdin {
+        Some(path) => Stdio::from(File::open(path)?),
+        None => Stdio::null(),
+    };
+    Command::new(program)
+        .args(args)
+        .stdin(input)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .with_context(|| format!("{} could not be started", program.display()))
 }
 
 fn peak_memory(status: &str) -> u64 {

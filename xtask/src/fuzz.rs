@@ -20,6 +20,7 @@ fn seeds(target: &str) -> Option<&'static str> {
     match target {
         "kernel_log" => Some("corpus/kernel-log"),
         "serial" => Some("corpus/serial"),
+        "blktrace" | "blkparse" => Some("corpus/blktrace"),
         "capture" => Some("corpus/captures"),
         "ftrace" | "trace_dat" => Some("corpus/ftrace"),
         "kft" => Some("corpus/kft"),

@@ -21,7 +21,7 @@ fn main() -> Result<()> {
         Some("test") => test(),
         Some("lint") => lint(),
         Some("bless") => bless(),
-        Some("bench") => bench::run(),
+        Some("bench") => bench::run(rest),
         Some("fuzz") => fuzz::run(rest),
         _ => bail!("say one of test, lint, bless, bench, fuzz"),
     }

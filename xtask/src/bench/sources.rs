@@ -1,0 +1,288 @@
+//! `./x bench sources`: how fast traces are read, against the tools that own
+//! the formats, in turns in one run.
+
+use super::{Cost, mb, measure, start};
+use crate::{root, step};
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How often both sides run, one after the other; the fastest run of each
+/// counts.
+const TURNS: usize = 5;
+
+/// A format, its own tool, and what both do with the same files.
+struct Case {
+    /// What it is.
+    format: &'static str,
+    /// Makes the files in a folder; gives how many events they hold.
+    make: fn(&Path) -> Result<u64>,
+    /// Our words, with `{}` for the folder.
+    ours: &'static str,
+    /// The other's words.
+    theirs: &'static str,
+    /// The Debian package that brings it.
+    package: &'static str,
+    /// How many times as fast ours is to be.
+    goal: f64,
+}
+
+const CASES: &[Case] = &[Case {
+    format: "blktrace, 2,000,000 events of 4 processors",
+    make: |dir| blktrace::write(&dir.join("sda"), 2_000_000),
+    ours: "io --json {}/sda.blktrace.0 {}/sda.blktrace.1 {}/sda.blktrace.2 {}/sda.blktrace.3",
+    theirs: "blkparse -D {} -i sda -o /dev/null",
+    package: "blktrace",
+    goal: 10.0,
+}];
+
+/// How many events the trace has whose memory is looked at: 1.5 GB.
+const LARGE_EVENTS: u64 = 30_000_000;
+
+/// What a trace may take in memory, however large it is.
+const MOST_MEMORY: u64 = 500_000_000;
+
+pub fn run() -> Result<()> {
+    step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
+    let firstlight = root().join("target/release/firstlight");
+    let mut missed = Vec::new();
+    for case in CASES {
+        let dir = root().join("target/bench/sources").join(case.package);
+        std::fs::create_dir_all(&dir)?;
+        let ratio = race(case, &dir, &firstlight);
+        std::fs::remove_dir_all(&dir).ok();
+        match ratio? {
+            Some(ratio) if ratio < case.goal => {
+                missed.push(format!("{}: {ratio:.1} times", case.format));
+            }
+            _ => {}
+        }
+    }
+    let dir = root().join("target/bench/sources/large");
+    std::fs::create_dir_all(&dir)?;
+    let memory = large(&dir, &firstlight);
+    std::fs::remove_dir_all(&dir).ok();
+    if memory? > MOST_MEMORY {
+        missed.push("memory".to_owned());
+    }
+    if !missed.is_empty() {
+        bail!("below the goal: {}", missed.join(", "));
+    }
+    Ok(())
+}
+
+/// Runs both sides of a case in turns; gives how many times as fast ours is.
+fn race(case: &Case, dir: &Path, firstlight: &Path) -> Result<Option<f64>> {
+    let events = (case.make)(dir)?;
+    let folder = dir.to_string_lossy();
+    let words = |line: &str| -> Vec<String> {
+        let words = line.split(' ').map(|w| w.replace("{}", &folder));
+        words.collect()
+    };
+    let (ours, theirs) = (words(case.ours), words(case.theirs));
+    let (Some(peer), peer_args) = (theirs.first(), theirs.get(1..).unwrap_or_default()) else {
+        return Ok(None);
+    };
+    println!("{}", case.format);
+    let mut best = (Duration::MAX, Duration::MAX);
+    for _ in 0..TURNS {
+        best.0 = best.0.min(timed(firstlight, &ours)?);
+        match timed(Path::new(peer), peer_args) {
+            Ok(time) => best.1 = best.1.min(time),
+            Err(_) => {
+                println!("skipped: {peer} (apt-get install {})", case.package);
+                return Ok(None);
+            }
+        }
+    }
+    let rate = |time: Duration| events as f64 / time.as_secs_f64() / 1e6;
+    let ratio = best.1.as_secs_f64() / best.0.as_secs_f64();
+    let name = case.ours.split(' ').next().unwrap_or_default();
+    for (who, time) in [
+        (format!("firstlight {name}"), best.0),
+        (peer.clone(), best.1),
+    ] {
+        println!(
+            "  {who:<24}{:>9.3} s   {:>6.2} million events/s",
+            time.as_secs_f64(),
+            rate(time)
+        );
+    }
+    println!(
+        "  firstlight is {ratio:.1} times as fast; the goal is {}",
+        case.goal
+    );
+    Ok(Some(ratio))
+}
+
+fn timed(program: &Path, args: &[String]) -> Result<Duration> {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let begun = Instant::now();
+    let ended = start(program, &args, None)?.wait()?;
+    if !ended.success() {
+        bail!("{} {}: {ended}", program.display(), args.join(" "));
+    }
+    Ok(begun.elapsed())
+}
+
+/// A trace that is larger than what may be in memory; gives what was.
+fn large(dir: &Path, firstlight: &Path) -> Result<u64> {
+    let events = blktrace::write(&dir.join("sda"), LARGE_EVENTS)?;
+    let mut bytes = 0;
+    let mut args = vec!["io".to_owned(), "--json".to_owned()];
+    for cpu in 0..blktrace::PROCESSORS {
+        let file = dir.join(format!("sda.blktrace.{cpu}"));
+        bytes += std::fs::metadata(&file)?.len();
+        args.push(file.to_string_lossy().into_owned());
+    }
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let Cost { wall, memory } = measure(firstlight, &args, None, 1)?;
+    println!(
+        "blktrace, {events} events, {:.0} MB\n  firstlight io           {:>9.3} s   {:>6.2} million \
+         events/s   peak memory {:.0} MB of at most {:.0}",
+        mb(bytes),
+        wall.as_secs_f64(),
+        events as f64 / wall.as_secs_f64() / 1e6,
+        mb(memory),
+        mb(MOST_MEMORY)
+    );
+    Ok(memory)
+}
+
+/// Traces as the kernel writes them: queued, sometimes merged, issued, and
+/// completed on any processor.
+mod blktrace {
+    use super::{BufWriter, Context, File, Path, Result, Write};
+    use std::collections::VecDeque;
+
+    pub(super) const PROCESSORS: usize = 4;
+
+    // Actions with their categories (`include/uapi/linux/blktrace_api.h`).
+    const QUEUE: u32 = 1 | 1 << 20;
+    const BACK_MERGE: u32 = 2 | 1 << 20;
+    const GET_REQUEST: u32 = 4 | 1 << 20;
+    const ISSUE: u32 = 7 | 1 << 22 | 1 << 24;
+    const COMPLETE: u32 = 8 | 1 << 23 | 1 << 24;
+    const INSERT: u32 = 12 | 1 << 20 | 1 << 24;
+    const PROCESS: u32 = 1 << 26;
+    const READ: u32 = 1 << 16;
+    const WRITE: u32 = 1 << 17 | 1 << 19;
+
+    struct Writer {
+        files: Vec<BufWriter<File>>,
+        sequences: [u32; PROCESSORS],
+        time: u64,
+        random: u64,
+        events: u64,
+    }
+
+    impl Writer {
+        /// The same numbers in every run (xorshift).
+        fn random(&mut self, below: u64) -> u64 {
+            self.random ^= self.random << 13;
+            self.random ^= self.random >> 7;
+            self.random ^= self.random << 17;
+            (self.random >> 11) % below
+        }
+
+        fn record(
+            &mut self,
+            cpu: usize,
+            (action, pid): (u32, u32),
+            (sector, bytes): (u64, u32),
+            payload: &[u8],
+        ) -> Result<()> {
+            let is_event = action & PROCESS == 0;
+            let sequence = self.sequences.get_mut(cpu).context("a processor")?;
+            *sequence += u32::from(is_event);
+            self.events += u64::from(is_event);
+            let mut record = [0_u8; 48];
+            let mut at = 0;
+            let mut put = |bytes: &[u8]| {
+                if let Some(place) = record.get_mut(at..at + bytes.len()) {
+                    place.copy_from_slice(bytes);
+                }
+                at += bytes.len();
+            };
+            put(&0x6561_7407_u32.to_le_bytes());
+            put(&(if is_event { *sequence } else { 0 }).to_le_bytes());
+            put(&self.time.to_le_bytes());
+            put(&sector.to_le_bytes());
+            put(&bytes.to_le_bytes());
+            put(&action.to_le_bytes());
+            put(&pid.to_le_bytes());
+            put(&(8_u32 << 20).to_le_bytes());
+            put(&u32::try_from(cpu)?.to_le_bytes());
+            put(&0_u16.to_le_bytes());
+            put(&u16::try_from(payload.len())?.to_le_bytes());
+            let file = self.files.get_mut(cpu).context("a file")?;
+            file.write_all(&record)?;
+            file.write_all(payload)?;
+            Ok(())
+        }
+
+        fn event(&mut self, cpu: usize, action: (u32, u32), place: (u64, u32)) -> Result<()> {
+            self.time += 500 + self.random(2_500);
+            self.record(cpu, action, place, &[])
+        }
+    }
+
+    /// Writes `NAME.blktrace.0` and so on with about so many events.
+    pub(super) fn write(name: &Path, events: u64) -> Result<u64> {
+        let file = |cpu| -> Result<BufWriter<File>> {
+            let path = format!("{}.blktrace.{cpu}", name.display());
+            Ok(BufWriter::with_capacity(1 << 20, File::create(path)?))
+        };
+        let mut w = Writer {
+            files: (0..PROCESSORS).map(file).collect::<Result<_>>()?,
+            sequences: [0; PROCESSORS],
+            time: 10_000_000_000,
+            random: 0x9e37_79b9_7f4a_7c15,
+            events: 0,
+        };
+        for pid in 100..140 {
+            let mut comm = [0_u8; 16];
+            let text = format!("task{pid}");
+            if let Some(place) = comm.get_mut(..text.len()) {
+                place.copy_from_slice(text.as_bytes());
+            }
+            let cpu = usize::try_from(pid)? % PROCESSORS;
+            w.record(cpu, (PROCESS, pid), (0, 0), &comm)?;
+        }
+        let mut open: VecDeque<(u32, (u64, u32))> = VecDeque::new();
+        while w.events < events {
+            let cpu = usize::try_from(w.random(PROCESSORS as u64))?;
+            let pid = 100 + u32::try_from(w.random(40))?;
+            let kind = if w.random(4) == 0 { WRITE } else { READ };
+            let sector = w.random(1 << 30) * 8;
+            let mut bytes = 4096 << w.random(5);
+            w.event(cpu, (QUEUE | kind, pid), (sector, bytes))?;
+            w.event(cpu, (GET_REQUEST | kind, pid), (sector, bytes))?;
+            if w.random(5) == 0 {
+                let next = sector + u64::from(bytes / 512);
+                w.event(cpu, (QUEUE | kind, pid), (next, 4096))?;
+                w.event(cpu, (BACK_MERGE | kind, pid), (next, 4096))?;
+                bytes += 4096;
+            }
+            w.event(cpu, (INSERT | kind, pid), (sector, bytes))?;
+            w.event(cpu, (ISSUE | kind, pid), (sector, bytes))?;
+            open.push_back((kind, (sector, bytes)));
+            while open.len() > 32 {
+                let which = usize::try_from(w.random(32))?;
+                if let Some((kind, place)) = open.swap_remove_back(which) {
+                    let cpu = usize::try_from(w.random(PROCESSORS as u64))?;
+                    w.event(cpu, (COMPLETE | kind, 0), place)?;
+                }
+            }
+        }
+        for (kind, place) in open {
+            w.event(0, (COMPLETE | kind, 0), place)?;
+        }
+        for file in &mut w.files {
+            file.flush()?;
+        }
+        Ok(w.events)
+    }
+}
