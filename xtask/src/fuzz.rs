@@ -22,6 +22,8 @@ fn seeds(target: &str) -> Option<&'static str> {
         "serial" => Some("corpus/serial"),
         "blktrace" | "blkparse" => Some("corpus/blktrace"),
         "capture" => Some("corpus/captures"),
+        "ftrace" | "trace_dat" => Some("corpus/ftrace"),
+        "kft" => Some("corpus/kft"),
         "boot_container" | "initramfs" | "kernel_image" => Some("corpus/boot"),
         systemd if systemd.starts_with("systemd_") => Some("corpus/systemd"),
         _ => None,

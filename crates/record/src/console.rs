@@ -1,6 +1,6 @@
 //! Lines of a console, as the host on the other end of the wire saw them.
 
-use crate::clock::{ClockId, ClockKind, Mapping};
+use crate::clock::{ClockId, Mapping};
 use crate::event::{Message, Origin};
 use crate::note::{NoteKind, Severity};
 use crate::recorder::Recorder;
@@ -108,7 +108,7 @@ impl Recorder {
     fn pairs(&self, console: ClockId) -> Option<(ClockId, Vec<(i64, i64)>)> {
         let is_kernel = |m: &&Message| {
             let clock = self.clocks.get(usize::from(m.clock.0));
-            m.at.is_some() && clock.is_some_and(|c| c.kind == ClockKind::Printk)
+            m.at.is_some() && clock.is_some_and(|c| c.name == "printk")
         };
         let kernel = self.messages.iter().find(is_kernel)?.clock;
         let related = Mapping::new(console, self.clocks.len(), &self.sync);
@@ -129,7 +129,7 @@ impl Recorder {
     }
 
     /// The texts of some messages, with the time of those that occur once.
-    fn once(&self, wanted: impl Fn(&Message) -> bool) -> HashMap<&str, Option<i64>> {
+    pub(crate) fn once(&self, wanted: impl Fn(&Message) -> bool) -> HashMap<&str, Option<i64>> {
         let mut texts: HashMap<&str, Option<i64>> = HashMap::new();
         for message in self.messages.iter().filter(|m| wanted(m)) {
             let text = self.text_of(message);

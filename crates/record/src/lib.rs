@@ -12,6 +12,7 @@ mod clock;
 mod console;
 mod event;
 mod io;
+mod matching;
 mod name;
 mod note;
 mod process;

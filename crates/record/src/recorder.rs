@@ -19,18 +19,6 @@ use std::collections::BTreeMap;
 /// starts: in a real log of 2,139 calls a span passed 1.4 others.
 const MOST_PASSED: usize = 8;
 
-/// Kernel messages and `CLOCK_MONOTONIC` count from nearly, not exactly, the
-/// same instant. Without a reading of both, they are taken as equal, within
-/// this bound (the largest gap that was measured was 105 ms).
-const PRINTK_TO_MONOTONIC_ERROR_NS: u64 = 110_000_000;
-
-const CLOCKS_TAKEN_AS_EQUAL: NoteKind = NoteKind {
-    name: "clocks_taken_as_equal",
-    severity: Severity::Info,
-    advice: "the kernel log's clock and the monotonic clock were never read together and are \
-             taken as equal; a capture by the agent reads both",
-};
-
 const CLOCK_UNRELATED: NoteKind = NoteKind {
     name: "clock_unrelated",
     severity: Severity::Doubt,
@@ -356,6 +344,11 @@ impl Recorder {
         }
     }
 
+    /// The spans whose times are on `clock`, in no particular order.
+    pub(crate) fn spans_on(&self, clock: ClockId) -> impl Iterator<Item = &Span> {
+        self.spans.iter().filter(move |s| s.clock == clock)
+    }
+
     /// Records an interval.
     #[inline]
     pub fn span(&mut self, span: SpanBuilder) {
@@ -457,8 +450,9 @@ impl Recorder {
         self.sort_sync();
         self.note_full_tables();
         let used = self.clocks_in_use();
-        self.assume_printk_is_monotonic(&used);
         self.relate_by_lines();
+        self.relate_by_matches(&used);
+        self.assume_equal_clocks(&used);
         let reference = self.reference(&used);
         let mapping = Mapping::new(reference, self.clocks.len(), &self.sync);
         for (i, clock) in self.clocks.iter_mut().enumerate() {
@@ -574,27 +568,6 @@ impl Recorder {
             .filter(|(_, used)| **used)
             .map(|(id, _)| id)
             .collect()
-    }
-
-    fn assume_printk_is_monotonic(&mut self, used: &[ClockId]) {
-        let find = |holds: &dyn Fn(&Clock) -> bool| {
-            used.iter()
-                .copied()
-                .find(|c| self.clocks.get(usize::from(c.0)).is_some_and(holds))
-        };
-        // By name: another clock of the kind may have a zero of its own, such
-        // as the start of userspace.
-        let printk = find(&|c| c.kind == ClockKind::Printk);
-        let monotonic = find(&|c| c.kind == ClockKind::Monotonic && c.name == "monotonic");
-        let (Some(printk), Some(monotonic)) = (printk, monotonic) else {
-            return;
-        };
-        let related = Mapping::new(printk, self.clocks.len(), &self.sync);
-        if related.error_ns(monotonic).is_none() {
-            let error = PRINTK_TO_MONOTONIC_ERROR_NS;
-            self.relate((printk, 0), (monotonic, 0), error, None);
-            self.note_whole(&CLOCKS_TAKEN_AS_EQUAL, String::new());
-        }
     }
 
     /// The clock that reaches furthest back, of those that carry events or are

@@ -45,6 +45,11 @@ pub(super) const TORN_LINE: NoteKind = loss(
     "lines that are no event, or not a whole one, are left out; take the trace again",
 );
 
+pub(super) const GLUED_LINE: NoteKind = info(
+    "glued_line",
+    "line ends were lost: two events stand in one line, and both were read",
+);
+
 pub(super) const UNKNOWN_EVENT_ID: NoteKind = loss(
     "unknown_event_id",
     "events of a number whose format is not in the file cannot be read; give the file as \

@@ -434,57 +434,12 @@ impl Writer {
 
     /// The pages of one processor's events, which come in the order of time.
     fn pages<'e>(&self, events: impl Iterator<Item = &'e Event>) -> Vec<u8> {
-        let head = 8 + self.long;
-        let mut out: Vec<u8> = Vec::new();
-        let mut page: Vec<u8> = Vec::new();
-        let mut last = 0;
-        let mut flush = |page: &mut Vec<u8>, start: u64| {
-            let mut whole = Vec::new();
-            self.number(&mut whole, start, 8);
-            self.number(&mut whole, page.len() as u64, self.long);
-            whole.append(page);
-            whole.resize(self.sub_buffer, 0);
-            out.extend(whole);
-        };
-        let mut start = None;
+        let mut pages = Pages::default();
+        let mut out = Vec::new();
         for event in events {
-            let mut data = self.event(event);
-            data.resize(data.len().next_multiple_of(4), 0);
-            // A head, a length, and perhaps an extended time.
-            if start.is_some() && head + page.len() + data.len() + 16 > self.sub_buffer {
-                flush(&mut page, start.take().unwrap());
-            }
-            if start.is_none() {
-                start = Some(event.at);
-                last = event.at;
-            }
-            let delta = event.at - last;
-            last = event.at;
-            let word = |page: &mut Vec<u8>, kind: u64, delta: u64| {
-                let word = match self.big {
-                    true => kind << 27 | delta,
-                    false => kind | delta << 5,
-                };
-                self.number(page, word, 4);
-            };
-            let mut small = delta;
-            if delta >= 1 << 27 {
-                word(&mut page, 30, delta & ((1 << 27) - 1));
-                self.number(&mut page, delta >> 27, 4);
-                small = 0;
-            }
-            match data.len() / 4 {
-                words @ 1..=28 => word(&mut page, words as u64, small),
-                _ => {
-                    word(&mut page, 0, small);
-                    self.number(&mut page, data.len() as u64 + 4, 4);
-                }
-            }
-            page.extend(data);
+            out.extend(pages.push(self, event).unwrap_or_default());
         }
-        if let Some(start) = start {
-            flush(&mut page, start);
-        }
+        out.extend(pages.finish(self).unwrap_or_default());
         out
     }
 
@@ -560,6 +515,38 @@ impl Writer {
         out
     }
 
+    /// All that stands before the events of a file of version 6, whose streams
+    /// have these lengths and follow one after the other.
+    pub fn head_6(&self, lengths: &[usize]) -> Vec<u8> {
+        let mut out = self.start();
+        out.extend(self.header_info());
+        out.extend(self.ftrace_formats());
+        out.extend(self.event_formats());
+        self.sized(&mut out, self.symbols.as_bytes(), 4);
+        self.sized(&mut out, b"", 4);
+        self.sized(&mut out, self.names.as_bytes(), 8);
+        self.number(&mut out, lengths.len() as u64, 4);
+        out.extend(b"options  \0");
+        let clock = format!("[{}] other\0", self.clock);
+        for (id, data) in [(4, clock.into_bytes())].iter().chain(&self.options) {
+            self.number(&mut out, u64::from(*id), 2);
+            self.sized(&mut out, data, 4);
+        }
+        self.number(&mut out, 0, 2);
+        out.extend(b"flyrecord\0");
+        let clock = format!("[{}] other", self.clock);
+        let tables = out.len() + 16 * lengths.len() + 8 + clock.len();
+        let mut at = tables.next_multiple_of(self.page);
+        for &length in lengths {
+            self.number(&mut out, at as u64, 8);
+            self.number(&mut out, length as u64, 8);
+            at += length;
+        }
+        self.sized(&mut out, clock.as_bytes(), 8);
+        out.resize(tables.next_multiple_of(self.page), 0);
+        out
+    }
+
     /// The file with these events of `cpus` processors.
     pub fn write(&self, cpus: usize, events: &[Event]) -> Vec<u8> {
         let streams: Vec<Vec<u8>> = (0..cpus)
@@ -572,32 +559,8 @@ impl Writer {
     }
 
     fn write_6(&self, streams: &[Vec<u8>]) -> Vec<u8> {
-        let mut out = self.start();
-        out.extend(self.header_info());
-        out.extend(self.ftrace_formats());
-        out.extend(self.event_formats());
-        self.sized(&mut out, self.symbols.as_bytes(), 4);
-        self.sized(&mut out, b"", 4);
-        self.sized(&mut out, self.names.as_bytes(), 8);
-        self.number(&mut out, streams.len() as u64, 4);
-        out.extend(b"options  \0");
-        let clock = format!("[{}] other\0", self.clock);
-        for (id, data) in [(4, clock.into_bytes())].iter().chain(&self.options) {
-            self.number(&mut out, u64::from(*id), 2);
-            self.sized(&mut out, data, 4);
-        }
-        self.number(&mut out, 0, 2);
-        out.extend(b"flyrecord\0");
-        let clock = format!("[{}] other", self.clock);
-        let tables = out.len() + 16 * streams.len() + 8 + clock.len();
-        let mut at = tables.next_multiple_of(self.page);
-        for stream in streams {
-            self.number(&mut out, at as u64, 8);
-            self.number(&mut out, stream.len() as u64, 8);
-            at += stream.len();
-        }
-        self.sized(&mut out, clock.as_bytes(), 8);
-        out.resize(tables.next_multiple_of(self.page), 0);
+        let lengths: Vec<usize> = streams.iter().map(Vec::len).collect();
+        let mut out = self.head_6(&lengths);
         out.extend(streams.concat());
         out
     }
@@ -698,5 +661,65 @@ impl Writer {
         self.number(&mut place, at, 8);
         out[first_options..first_options + 8].copy_from_slice(&place);
         out
+    }
+}
+
+/// The events of one processor, put into pages.
+#[derive(Clone, Debug, Default)]
+pub struct Pages {
+    page: Vec<u8>,
+    start: Option<u64>,
+    last: u64,
+}
+
+impl Pages {
+    /// Adds an event, which must not be older than the one before. Gives the
+    /// page before, if that is full.
+    pub fn push(&mut self, writer: &Writer, event: &Event) -> Option<Vec<u8>> {
+        let mut data = writer.event(event);
+        data.resize(data.len().next_multiple_of(4), 0);
+        // A head, a length, and perhaps an extended time.
+        let head = 8 + writer.long;
+        let full = head + self.page.len() + data.len() + 16 > writer.sub_buffer;
+        let before = if full { self.finish(writer) } else { None };
+        if self.start.is_none() {
+            self.start = Some(event.at);
+            self.last = event.at;
+        }
+        let delta = event.at - self.last;
+        self.last = event.at;
+        let word = |page: &mut Vec<u8>, kind: u64, delta: u64| {
+            let word = match writer.big {
+                true => kind << 27 | delta,
+                false => kind | delta << 5,
+            };
+            writer.number(page, word, 4);
+        };
+        let mut small = delta;
+        if delta >= 1 << 27 {
+            word(&mut self.page, 30, delta & ((1 << 27) - 1));
+            writer.number(&mut self.page, delta >> 27, 4);
+            small = 0;
+        }
+        match data.len() / 4 {
+            words @ 1..=28 => word(&mut self.page, words as u64, small),
+            _ => {
+                word(&mut self.page, 0, small);
+                writer.number(&mut self.page, data.len() as u64 + 4, 4);
+            }
+        }
+        self.page.extend(data);
+        before
+    }
+
+    /// The page that is not full yet, if there is one.
+    pub fn finish(&mut self, writer: &Writer) -> Option<Vec<u8>> {
+        let start = self.start.take()?;
+        let mut whole = Vec::new();
+        writer.number(&mut whole, start, 8);
+        writer.number(&mut whole, self.page.len() as u64, writer.long);
+        whole.append(&mut self.page);
+        whole.resize(writer.sub_buffer, 0);
+        Some(whole)
     }
 }

@@ -63,6 +63,28 @@ fn in_brackets(line: &[u8]) -> Option<EventLine<'_>> {
     }
 }
 
+/// Where a second event begins in what the first one says, and that event: a
+/// line end was lost between the two. Its task's name is one word.
+pub(super) fn glued(rest: &[u8]) -> Option<(usize, EventLine<'_>)> {
+    let mut from = 0;
+    loop {
+        let open = from + memchr(b'[', rest.get(from..)?)?;
+        from = open + 1;
+        let Some((_, [b']', behind @ ..])) = number(rest.get(from..)?) else {
+            continue;
+        };
+        if stamp_behind_flags(behind).is_none() {
+            continue;
+        }
+        let before = without_group(rest.get(..open)?);
+        let blank = |b: &u8| b.is_ascii_whitespace();
+        let start = before.iter().rposition(blank).map_or(0, |at| at + 1);
+        if let Some(event) = in_brackets(rest.get(start..)?) {
+            return Some((start, event));
+        }
+    }
+}
+
 /// `(   1977)` or `(-------)` away from the end.
 fn without_group(before: &[u8]) -> &[u8] {
     let before = before.trim_ascii_end();
@@ -345,6 +367,17 @@ mod tests {
             "a-1 [0] 1.0",
         ] {
             assert_eq!(event(line.as_bytes()), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn two_lines_without_an_end_between_are_two() {
+        let rest = b"sys_exit: NR 12 = 5             cat-697     [000] ...1.   253.5: e: x";
+        let (start, second) = super::glued(rest).unwrap();
+        assert_eq!(&rest[..start], b"sys_exit: NR 12 = 5             ");
+        assert_eq!((second.comm, second.pid, second.rest), (&b"cat"[..], 697, &b"e: x"[..]));
+        for rest in ["block_rq_complete: 8,0 R () 8 + 8 [0]", "x: [1] 2: y", "x: a-1 [x] 1.0: y"] {
+            assert_eq!(super::glued(rest.as_bytes()), None, "{rest}");
         }
     }
 

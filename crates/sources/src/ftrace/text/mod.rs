@@ -37,7 +37,7 @@ const PAGE_BYTES: u64 = 4096;
 /// A trace as text: `trace`, `trace_pipe`, `trace-cmd report`, also in the
 /// latency format and of the tracers `function` and `function_graph`.
 ///
-/// A unit is a line.
+/// A unit is a line; two events that stand in one are two.
 #[derive(Debug)]
 pub struct Ftrace;
 
@@ -169,7 +169,14 @@ impl<'a> Reader<'a> {
         }
         let clean = without_controls(line.bytes);
         let bytes = &*clean;
-        if let Some(event) = line::event(bytes) {
+        if let Some(mut event) = line::event(bytes) {
+            if let Some((start, second)) = line::glued(event.rest) {
+                recorder.note(origin, &notes::GLUED_LINE, String::new);
+                event.rest = event.rest.get(..start).unwrap_or_default();
+                let first = self.event(&event, origin, recorder);
+                self.second(&second, origin, recorder);
+                return first;
+            }
             return self.event(&event, origin, recorder);
         }
         match bytes.first() {
@@ -302,6 +309,15 @@ impl<'a> Reader<'a> {
             Some(Outcome::Bad) => Read::Noted(&notes::BAD_EVENT),
             Some(Outcome::Noted(kind)) => Read::Noted(kind),
             None => self.count_unused(&name, origin),
+        }
+    }
+
+    /// The second event of a line.
+    fn second(&mut self, event: &line::EventLine<'_>, origin: Origin, recorder: &mut Recorder) {
+        match self.event(event, origin, recorder) {
+            Read::Taken => recorder.took(self.source),
+            Read::Noted(kind) => recorder.skipped(origin, kind),
+            Read::Unused => {}
         }
     }
 
