@@ -21,8 +21,8 @@ pub(crate) fn distinct(record: &Record) -> Cow<'_, [Span]> {
         return Cow::Borrowed(record.spans());
     }
     match initcalls_once(record) {
-        Some(spans) => Cow::Owned(units_once(record, &spans).into_owned()),
-        None => units_once(record, record.spans()),
+        Some(spans) => Cow::Owned(units_once(&spans).into_owned()),
+        None => units_once(record.spans()),
     }
 }
 
@@ -109,7 +109,7 @@ fn fill(kept: &mut Span, said: &Span) {
 }
 
 /// The spans with each unit once.
-fn units_once<'a>(record: &'a Record, spans: &'a [Span]) -> Cow<'a, [Span]> {
+fn units_once(spans: &[Span]) -> Cow<'_, [Span]> {
     let mut views: BTreeMap<NameId, Vec<Span>> = BTreeMap::new();
     for span in spans.iter().filter(|s| s.kind == SpanKind::Unit) {
         views.entry(span.name).or_default().push(*span);

@@ -89,9 +89,17 @@ fn formats_are_known_by_their_first_bytes() {
         let found = sources::sniff(&corpus(file)).map(Source::name);
         assert_eq!(found, Some(name), "{file}");
     }
-    for file in ["kernel-log/caller", "serial/board.log", "systemd/small.show"] {
+    for file in [
+        "kernel-log/caller",
+        "serial/board.log",
+        "systemd/small.show",
+    ] {
         let path = workspace().join("corpus").join(file);
-        let path = if path.is_dir() { path.join("input") } else { path };
+        let path = if path.is_dir() {
+            path.join("input")
+        } else {
+            path
+        };
         let bytes = std::fs::read(path).unwrap();
         for source in [&Ftrace as &dyn Source, &TraceDat, &Kft] {
             assert_ne!(source.sniff(&bytes), sources::Sniff::Yes, "{file}");

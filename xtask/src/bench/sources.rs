@@ -39,12 +39,12 @@ const CASES: &[Case] = &[
         goal: 8.0,
     },
     Case {
-    format: "blktrace, 2,000,000 events of 4 processors",
-    make: |dir| blktrace::write(&dir.join("sda"), 2_000_000),
-    ours: "io --json {}/sda.blktrace.0 {}/sda.blktrace.1 {}/sda.blktrace.2 {}/sda.blktrace.3",
-    theirs: "blkparse -D {} -i sda -o /dev/null",
-    package: "blktrace",
-    goal: 10.0,
+        format: "blktrace, 2,000,000 events of 4 processors",
+        make: |dir| blktrace::write(&dir.join("sda"), 2_000_000),
+        ours: "io --json {}/sda.blktrace.0 {}/sda.blktrace.1 {}/sda.blktrace.2 {}/sda.blktrace.3",
+        theirs: "blkparse -D {} -i sda -o /dev/null",
+        package: "blktrace",
+        goal: 10.0,
     },
 ];
 
@@ -204,7 +204,10 @@ mod trace {
         let cpu = (n % PROCESSORS as u64) as usize;
         let task = (n / 7 % 400) as i64;
         let (pid, next) = (1_000 + task, 1_000 + (task * 31 + 7) % 400);
-        let (comm, other) = (format!("worker/{}", task % 60), format!("worker/{}", next % 60));
+        let (comm, other) = (
+            format!("worker/{}", task % 60),
+            format!("worker/{}", next % 60),
+        );
         let mut events = Vec::new();
         let mut add = |id, pid: i64, values: Vec<Value>| {
             *at += 700 + n * 2_654_435_761 % 5_000;
@@ -223,9 +226,21 @@ mod trace {
         match n % 16 {
             0 => {
                 let child = 2_000 + (n / 16 % 20_000) as i64;
-                add(FORK, pid, vec![text(&comm), number(pid), text(&comm), number(child)]);
-                add(EXEC, child, vec![text("/usr/bin/a-program"), number(child), number(child)]);
-                add(EXIT, child, vec![text("a-program"), number(child), number(120)]);
+                add(
+                    FORK,
+                    pid,
+                    vec![text(&comm), number(pid), text(&comm), number(child)],
+                );
+                add(
+                    EXEC,
+                    child,
+                    vec![text("/usr/bin/a-program"), number(child), number(child)],
+                );
+                add(
+                    EXIT,
+                    child,
+                    vec![text("a-program"), number(child), number(120)],
+                );
             }
             1..=4 => {
                 let request = || vec![number(DISK), number(sector), number(8)];
@@ -241,11 +256,21 @@ mod trace {
             }
             _ => {
                 let (inode, page) = ((n % 5_000) as i64, (n / 5_000 % 600) as i64);
-                let values = vec![number(sector), number(inode), number(page), number(DISK), number(0)];
+                let values = vec![
+                    number(sector),
+                    number(inode),
+                    number(page),
+                    number(DISK),
+                    number(0),
+                ];
                 add(CACHE_ADD, pid, values);
             }
         }
-        add(WAKING, pid, vec![text(&other), number(next), number(120), number(cpu as i64)]);
+        add(
+            WAKING,
+            pid,
+            vec![text(&other), number(next), number(120), number(cpu as i64)],
+        );
         add(
             SWITCH,
             pid,

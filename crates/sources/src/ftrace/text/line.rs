@@ -375,8 +375,15 @@ mod tests {
         let rest = b"sys_exit: NR 12 = 5             cat-697     [000] ...1.   253.5: e: x";
         let (start, second) = super::glued(rest).unwrap();
         assert_eq!(&rest[..start], b"sys_exit: NR 12 = 5             ");
-        assert_eq!((second.comm, second.pid, second.rest), (&b"cat"[..], 697, &b"e: x"[..]));
-        for rest in ["block_rq_complete: 8,0 R () 8 + 8 [0]", "x: [1] 2: y", "x: a-1 [x] 1.0: y"] {
+        assert_eq!(
+            (second.comm, second.pid, second.rest),
+            (&b"cat"[..], 697, &b"e: x"[..])
+        );
+        for rest in [
+            "block_rq_complete: 8,0 R () 8 + 8 [0]",
+            "x: [1] 2: y",
+            "x: a-1 [x] 1.0: y",
+        ] {
             assert_eq!(super::glued(rest.as_bytes()), None, "{rest}");
         }
     }
