@@ -239,7 +239,7 @@ fn every_sample_is_known_for_what_it_is() {
                 "systemd" if name.ends_with(".svg") => Some("systemd-plot"),
                 "systemd" if name.ends_with(".txt") => Some("systemd-analyze"),
                 "bootchart" => Some("bootchart"),
-                "bootstage" => Some("bootstage"),
+                "blktrace" | "bootstage" | "kft" => Some(folder),
                 _ => None,
             };
             let found = sources::sniff(&bytes).map(Source::name);
