@@ -183,6 +183,10 @@ fn large_trace(dir: &Path, firstlight: &Path) -> Result<u64> {
 }
 
 #[path = "../../../crates/sources/tests/common/trace_dat.rs"]
+#[allow(
+    clippy::panic,
+    reason = "shared with the tests, which fail by panicking"
+)]
 mod trace_dat;
 
 /// A boot as `trace-cmd record -e sched -e filemap -e block` sees it.
