@@ -24,7 +24,7 @@ span initcall 70ms 71ms only_in_trace
 fn each_is_counted_once_as_the_trace_saw_it() {
     let record = common::record(BOTH);
     let all = blame(&record, Some(BlameKind::Initcall), 0);
-    let rows: Vec<(&str, Option<i64>, Option<i64>, Option<Doubt>)> = all
+    let rows: Vec<_> = all
         .rows
         .iter()
         .map(|r| {
