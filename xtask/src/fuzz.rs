@@ -24,6 +24,12 @@ fn seeds(target: &str) -> Option<&'static str> {
         "capture" => Some("corpus/captures"),
         "ftrace" | "trace_dat" => Some("corpus/ftrace"),
         "kft" => Some("corpus/kft"),
+        "bootchart" => Some("corpus/bootchart"),
+        "bootstage" => Some("corpus/bootstage"),
+        "cbmem" => Some("corpus/cbmem"),
+        "strace" => Some("corpus/strace"),
+        // Before the rest of its prefix: it is a program of its own.
+        "systemd_bootchart" => Some("corpus/systemd-bootchart"),
         "boot_container" | "initramfs" | "kernel_image" => Some("corpus/boot"),
         systemd if systemd.starts_with("systemd_") => Some("corpus/systemd"),
         _ => None,
