@@ -17,6 +17,7 @@ mod fdt;
 pub mod ftrace;
 pub mod kernel_log;
 pub mod kft;
+pub mod perf_script;
 pub mod serial;
 pub mod strace;
 pub mod systemd;
@@ -100,6 +101,7 @@ pub static SOURCES: &[&dyn Source] = &[
     &systemd::Analyze,
     &systemd::Dump,
     &strace::Strace,
+    &perf_script::PerfScript,
     &serial::Serial,
     &kernel_log::KernelLog,
 ];
