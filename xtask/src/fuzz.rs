@@ -28,6 +28,9 @@ fn seeds(target: &str) -> Option<&'static str> {
         "bootstage" => Some("corpus/bootstage"),
         "cbmem" => Some("corpus/cbmem"),
         "strace" => Some("corpus/strace"),
+        "perf_script" => Some("corpus/perf-script"),
+        "kernel_config" => Some("corpus/kernel-config"),
+        "state" => Some("corpus/state"),
         // Before the rest of its prefix: it is a program of its own.
         "systemd_bootchart" => Some("corpus/systemd-bootchart"),
         "boot_container" | "initramfs" | "kernel_image" => Some("corpus/boot"),
