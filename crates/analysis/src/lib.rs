@@ -51,7 +51,7 @@ pub use io::{
     Seek, SeekDevice, SeekPoint, Sequence, io, io_requests, seek,
 };
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
-pub use path::{CriticalPath, PathItem, PathKind, critical_path};
+pub use path::{CriticalPath, PathItem, PathKind, critical_path, critical_path_of_processes};
 pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,
 };

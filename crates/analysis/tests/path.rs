@@ -1,8 +1,14 @@
 //! The critical path of small boots.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
-use analysis::{CriticalPath, Options, critical_path, phases_with};
+use analysis::{
+    CriticalPath, Options, critical_path, critical_path_of_processes, phases, phases_with,
+};
+use proptest::prelude::*;
+use std::fmt::Write;
 
 fn path(boot: &str) -> CriticalPath {
     let record = common::record(boot);
@@ -86,4 +92,149 @@ fn nothing_has_no_path() {
             .items
             .is_empty()
     );
+}
+
+/// A shell that starts a program, waits for it, and ends the boot. The program
+/// reads from storage; a module is loaded meanwhile.
+const TASKS: &str = "\
+source trace.dat trace.dat
+clock boot monotonic
+mark 0s kernel-start kernel
+mark 1000ms userspace-start userspace
+mark 2000ms first-light -
+process 1 init 0ms -
+process 7 modprobe 1100ms 1800ms parent=1
+process 9 logger 0ms -
+slice 1 running 900ms 1150ms
+slice 7 runnable 1100ms 1150ms
+slice 7 running 1150ms 1300ms
+slice 7 blocked 1300ms 1500ms
+slice 7 running 1500ms 1700ms
+span initcall 1500ms 1700ms foo_init track=7
+slice 7 runnable 1700ms 1720ms
+slice 9 running 1700ms 1720ms
+slice 7 running 1720ms 1800ms
+wake 1800ms 7 1
+slice 1 runnable 1800ms 1800ms
+slice 1 running 1800ms 2000ms
+";
+
+#[test]
+fn processes_wait_for_each_other() {
+    let path = path(TASKS);
+    assert!(path.knows_processes && !path.knows_units);
+    assert_eq!(
+        items(&path),
+        [
+            ("phase", "kernel", 1000, 500),
+            ("process", "init (1)", 150, 75),
+            ("process", "modprobe (7)", 150, 75),
+            ("io", "modprobe (7) waits for storage or a lock", 200, 100),
+            ("initcall", "foo_init", 200, 100),
+            ("process", "logger (9)", 20, 10),
+            ("process", "modprobe (7)", 80, 40),
+            ("process", "init (1)", 200, 100),
+        ]
+    );
+}
+
+/// What waits has work of its own: a quicker other saves no more than the time
+/// that was waited.
+#[test]
+fn no_more_is_saved_than_was_waited() {
+    let path = path(
+        "source trace.dat trace.dat\nclock boot monotonic\n\
+         mark 0s kernel-start kernel\nmark 1s userspace-start userspace\n\
+         mark 2s first-light -\n\
+         process 1 init 0ms -\nprocess 7 worker 1100ms 1900ms parent=1\n\
+         slice 1 running 900ms 1100ms\n\
+         slice 7 running 1100ms 1900ms\n\
+         slice 1 running 1100ms 1800ms\n\
+         wake 1900ms 7 1\nslice 1 running 1900ms 2000ms\n",
+    );
+    assert_eq!(
+        items(&path)[1..],
+        [
+            ("process", "init (1)", 100, 50),
+            ("process", "worker (7)", 800, 100),
+            ("process", "init (1)", 100, 50),
+        ]
+    );
+}
+
+/// Sleeping until a timer ends is nobody's work.
+#[test]
+fn a_timer_is_waited_for() {
+    let path = path(
+        "source trace.dat trace.dat\nclock boot monotonic\n\
+         mark 0s kernel-start kernel\nmark 1s userspace-start userspace\n\
+         mark 2s first-light -\nprocess 1 init 0ms -\n\
+         slice 1 running 900ms 1100ms\n\
+         wake 1900ms 0 1\nslice 1 running 1900ms 2000ms\n",
+    );
+    assert_eq!(
+        items(&path)[1..],
+        [
+            ("process", "init (1)", 100, 50),
+            ("wait", "init (1) sleeps: a timer, a device", 800, 400),
+            ("process", "init (1)", 100, 50),
+        ]
+    );
+}
+
+/// A trace as it may come from anywhere: nothing in it need make sense.
+fn any_trace() -> impl Strategy<Value = String> {
+    let slice = (1_u32..6, 0_usize..4, 0_i64..3_000, 0_i64..900);
+    let wake = (0_i64..3_000, 0_u32..6, 1_u32..6);
+    let life = (1_u32..6, 0_i64..2_500, 0_u32..6);
+    (
+        prop::collection::vec(slice, 0..40),
+        prop::collection::vec(wake, 1..30),
+        prop::collection::vec(life, 0..8),
+    )
+        .prop_map(|(slices, wakes, lives)| {
+            let mut text = String::from(
+                "source trace.dat trace.dat\nclock boot monotonic\n\
+                 mark 0s kernel-start kernel\nmark 500ms initrd-start initrd\n\
+                 mark 1s userspace-start userspace\nmark 2500ms first-light -\n",
+            );
+            let states = ["running", "runnable", "blocked", "sleeping"];
+            for (pid, state, start, length) in slices {
+                let end = start + length;
+                let state = states[state];
+                writeln!(text, "slice {pid} {state} {start}ms {end}ms").unwrap();
+            }
+            for (at, by, pid) in wakes {
+                writeln!(text, "wake {at}ms {by} {pid}").unwrap();
+            }
+            for (pid, start, parent) in lives {
+                writeln!(text, "process {pid} task {start}ms - parent={parent}").unwrap();
+            }
+            text
+        })
+}
+
+proptest! {
+    #[test]
+    fn a_path_is_whole_whatever_the_trace(text in any_trace()) {
+        let record = common::record(&text);
+        let phases = phases(&record);
+        for path in [critical_path(&record, &phases), critical_path_of_processes(&record, &phases)] {
+            let items = &path.items;
+            prop_assert!(!items.is_empty());
+            prop_assert_eq!(items[0].start.get(), 0);
+            prop_assert_eq!(items.last().map(|i| i.end), Some(path.end));
+            prop_assert_eq!(path.end.get(), 2_500_000_000);
+            for pair in items.windows(2) {
+                prop_assert_eq!(pair[0].end, pair[1].start, "{:?}", items);
+            }
+            for item in items {
+                let length = item.end.get() - item.start.get();
+                prop_assert!(length > 0);
+                prop_assert!(item.slack.get() >= 0, "{:?}", item);
+                let saving = item.saving_if_halved.get();
+                prop_assert!((0..=length - length / 2).contains(&saving), "{:?}", item);
+            }
+        }
+    }
 }

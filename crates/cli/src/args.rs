@@ -184,6 +184,9 @@ pub struct Path {
     /// Print short items one by one, too
     #[arg(long)]
     pub all: bool,
+    /// Tell the userspace process by process where tasks were traced, not unit by unit
+    #[arg(long)]
+    pub processes: bool,
 }
 
 #[derive(Debug, Args)]

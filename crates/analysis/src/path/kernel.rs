@@ -9,12 +9,17 @@ use record::{Nanos, Phase, Span, SpanKind};
 /// Time between two calls is an item of its own from here on.
 const GAP: Nanos = Nanos::from_millis(1);
 
-/// Adds everything before the userspace; gives the last of it.
-pub(super) fn until_userspace(all: &mut Activities<'_>, phases: &Phases) -> Option<NodeId> {
+/// Adds everything before the first of the phases `programs`; gives the last of
+/// it.
+pub(super) fn until(
+    all: &mut Activities<'_>,
+    phases: &Phases,
+    programs: &[Phase],
+) -> Option<NodeId> {
     let mut last = None;
     for phase in &phases.phases {
         match phase.name {
-            Phase::Userspace | Phase::App => break,
+            program if programs.contains(&program) => break,
             Phase::Kernel => last = calls(all, phase, last),
             _ => last = stages(all, phase, last),
         }

@@ -1,18 +1,20 @@
 //! The critical path: what first light waited for, from power-on to the end.
 //!
 //! Until the kernel starts the first program a boot is one thing after another.
-//! After that, units wait for those that they are ordered after. Both are
-//! activities of one graph; the path is the way back from first light, at each
-//! step to the one that was waited for last.
+//! After that, units wait for those that they are ordered after, or processes
+//! for each other, for the processor and for storage. All are activities of one
+//! graph; the path is the way back from first light, at each step to the one
+//! that was waited for last.
 
 mod graph;
 mod kernel;
+mod processes;
 mod units;
 
 use crate::phases::Phases;
 use crate::place::Place;
 use graph::{Change, Graph, NodeId};
-use record::{Nanos, Record};
+use record::{Nanos, Phase, Record};
 
 /// What kind of thing an item of the path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,6 +27,10 @@ pub enum PathKind {
     Kernel,
     /// A systemd unit.
     Unit,
+    /// A process that ran.
+    Process,
+    /// A process that waited for storage.
+    Io,
     /// Time that nobody is known to have used: a queue, a device, a timer.
     Wait,
 }
@@ -38,6 +44,8 @@ impl PathKind {
             Self::Initcall => "initcall",
             Self::Kernel => "kernel",
             Self::Unit => "unit",
+            Self::Process => "process",
+            Self::Io => "io",
             Self::Wait => "wait",
         }
     }
@@ -79,6 +87,8 @@ pub struct CriticalPath {
     /// Whether units and their order are known: without them the userspace is
     /// one item.
     pub knows_units: bool,
+    /// Whether the userspace is told process by process.
+    pub knows_processes: bool,
 }
 
 /// Activities, and what they are called.
@@ -97,6 +107,12 @@ struct About {
 }
 
 impl Activities<'_> {
+    /// Forgets all that was added.
+    fn clear(&mut self) {
+        self.graph = Graph::default();
+        self.about.clear();
+    }
+
     fn add(&mut self, about: About, after: &[NodeId]) -> NodeId {
         let id = self.graph.add(about.start, about.end, after);
         self.about.push(about);
@@ -127,20 +143,55 @@ impl Activities<'_> {
     }
 }
 
-/// What first light waited for. Empty without any phase.
+/// What first light waited for. Empty without any phase. The userspace is told
+/// unit by unit, or process by process where no units with their order are
+/// known and the tasks were traced.
 #[must_use]
 pub fn critical_path(record: &Record, phases: &Phases) -> CriticalPath {
+    through(record, phases, Through::Units)
+}
+
+/// The same, process by process wherever the tasks were traced.
+#[must_use]
+pub fn critical_path_of_processes(record: &Record, phases: &Phases) -> CriticalPath {
+    through(record, phases, Through::Processes)
+}
+
+/// What the userspace is told by, if both are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Through {
+    Units,
+    Processes,
+}
+
+fn through(record: &Record, phases: &Phases, through: Through) -> CriticalPath {
     let mut all = Activities {
         record,
         graph: Graph::default(),
         about: Vec::new(),
     };
     let end = phases.end();
-    let before = kernel::until_userspace(&mut all, phases);
-    let units = units::until(&mut all, phases, before, end);
-    let last = match units {
+    let (mut last, mut knows_units, mut knows_processes) = (None, false, false);
+    if through == Through::Units {
+        let before = kernel::until(&mut all, phases, &[Phase::Userspace, Phase::App]);
+        last = units::until(&mut all, phases, before, end);
+        knows_units = last.is_some();
+    }
+    if last.is_none() {
+        all.clear();
+        let programs = [Phase::Initrd, Phase::Userspace, Phase::App];
+        let before = kernel::until(&mut all, phases, &programs);
+        last = processes::until(&mut all, before, end);
+        knows_processes = last.is_some();
+    }
+    let last = match last {
         Some(last) => all.fill(Some(last), end, PathKind::Wait, "until first light"),
-        None => kernel::rest(&mut all, phases, before, end),
+        None if through == Through::Processes => return critical_path(record, phases),
+        None => {
+            all.clear();
+            let before = kernel::until(&mut all, phases, &[Phase::Userspace, Phase::App]);
+            kernel::rest(&mut all, phases, before, end)
+        }
     };
     let first_light = phases.first_light.as_ref();
     CriticalPath {
@@ -154,7 +205,8 @@ pub fn critical_path(record: &Record, phases: &Phases) -> CriticalPath {
         ),
         end,
         items: last.map_or_else(Vec::new, |last| items(&all, last)),
-        knows_units: units.is_some(),
+        knows_units,
+        knows_processes,
     }
 }
 

@@ -10,6 +10,9 @@
 //! after a.service b.service           a unit that is ordered after another
 //! fact kernel.cmdline quiet root=x    holds for the whole boot
 //! note data_loss lost_thing 3 what it means
+//! slice 7 running 1ms 2ms             what task 7 did
+//! wake 1ms 7 8                        task 7 woke task 8
+//! process 7 sh 1ms 2ms parent=1       a life
 //! ```
 //!
 //! Times are `5s`, `1.5ms`, `2us`, `7ns` or `-` for none. A line's origin is
@@ -22,8 +25,8 @@
 )]
 
 use record::{
-    ClockId, ClockKind, DependencyKind, Doubt, NoteKind, Origin, Phase, Record, Recorder, Severity,
-    SpanKind,
+    ClockId, ClockKind, DependencyKind, Doubt, Nanos, NoteKind, Origin, Phase, Record, Recorder,
+    Severity, SpanKind, TaskState,
 };
 
 const PHASES: [Phase; 7] = [
@@ -63,6 +66,16 @@ fn kind(word: &str) -> ClockKind {
         ClockKind::Monotonic,
     ];
     kinds.into_iter().find(|k| k.as_str() == word).unwrap()
+}
+
+fn state(word: &str) -> TaskState {
+    let states = [
+        TaskState::Running,
+        TaskState::Runnable,
+        TaskState::Blocked,
+        TaskState::Sleeping,
+    ];
+    states.into_iter().find(|s| s.as_str() == word).unwrap()
 }
 
 fn doubt(word: &str) -> Option<Doubt> {
@@ -156,6 +169,44 @@ pub fn record(text: &str) -> Record {
                 rec.message(on, time(words[1]), level, rest(3), origin);
             }
             "after" => rec.dependency(words[1], words[2], DependencyKind::After, origin),
+            "slice" => rec.slice(record::Slice {
+                pid: words[1].parse().unwrap(),
+                state: state(words[2]),
+                start: Nanos(time(words[3]).unwrap()),
+                end: Nanos(time(words[4]).unwrap()),
+                busy: None,
+                cpu: Some(0),
+                origin,
+                clock: on,
+            }),
+            "wake" => rec.wake(record::Wake {
+                at: Nanos(time(words[1]).unwrap()),
+                by: words[2].parse().unwrap(),
+                pid: words[3].parse().unwrap(),
+                origin,
+                clock: on,
+            }),
+            "process" => {
+                let name = rec.name(words[2]);
+                let (start, end) = (time(words[3]), time(words[4]));
+                let parent = words.get(5).and_then(|w| w.strip_prefix("parent="));
+                rec.process(record::Process {
+                    pid: words[1].parse().unwrap(),
+                    parent: parent.map(|p| p.parse().unwrap()),
+                    name,
+                    command: None,
+                    start: start.map(Nanos),
+                    end: end.map(Nanos),
+                    first_seen: Nanos(start.unwrap_or(0)),
+                    last_seen: Nanos(end.or(start).unwrap_or(0)),
+                    user: None,
+                    system: None,
+                    kernel_thread: false,
+                    exit: None,
+                    origin,
+                    clock: on,
+                });
+            }
             "fact" => rec.fact(words[1], rest(2), origin),
             "note" => {
                 let kind = note(words[1], words[2], rest(4));

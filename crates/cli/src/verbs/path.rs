@@ -12,7 +12,10 @@ const SHORTEST: i64 = 500;
 pub fn run(args: &Path, out: &mut Out) -> Result<()> {
     let record = input::boot(&args.inputs.inputs, &args.inputs.reading)?;
     let phases = analysis::phases_with(&record, &args.inputs.reading.options());
-    let path = analysis::critical_path(&record, &phases);
+    let path = match args.processes {
+        true => analysis::critical_path_of_processes(&record, &phases),
+        false => analysis::critical_path(&record, &phases),
+    };
     let shortest = match args.all {
         true => Nanos::ZERO,
         false => Nanos(path.end.get() / SHORTEST),

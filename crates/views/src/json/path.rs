@@ -17,6 +17,8 @@ pub struct Path {
     pub end_ns: i64,
     /// Whether units and their order are known.
     pub knows_units: bool,
+    /// Whether the userspace is told process by process.
+    pub knows_processes: bool,
     /// In order; each begins where the one before it ended.
     pub items: Vec<PathItem>,
 }
@@ -24,7 +26,7 @@ pub struct Path {
 /// Something that first light waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PathItem {
-    /// `phase`, `initcall`, `kernel`, `unit` or `wait`.
+    /// `phase`, `initcall`, `kernel`, `unit`, `process`, `io` or `wait`.
     pub kind: &'static str,
     /// Which one.
     pub name: String,
@@ -58,6 +60,7 @@ pub fn path(path: &analysis::CriticalPath) -> Path {
         mark: path.mark.clone(),
         end_ns: Nanos::get(path.end),
         knows_units: path.knows_units,
+        knows_processes: path.knows_processes,
         items: path.items.iter().map(item).collect(),
     }
 }

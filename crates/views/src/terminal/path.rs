@@ -53,14 +53,15 @@ pub fn path(path: &CriticalPath, shortest: Nanos, style: &Style) -> String {
         screen.line(&line);
     }
     shorter(&mut screen, &mut short, bar);
-    let note = match path.knows_units {
+    let note = match path.knows_units || path.knows_processes {
         true => {
             "half saves: how much earlier first light comes if the item takes half its time and \
                  all else stays as it was."
         }
         false => {
-            "half saves: how much earlier first light comes if the item takes half its time. No \
-                  units with their order are known here, so the userspace is one item."
+            "half saves: how much earlier first light comes if the item takes half its time. \
+                  Neither units with their order nor a trace of tasks are known here, so the \
+                  userspace is one item."
         }
     };
     screen.wrapped("", 2, DIM, note);

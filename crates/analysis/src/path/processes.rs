@@ -1,0 +1,417 @@
+//! Processes: who ran, who waited for storage, and who woke whom.
+//!
+//! The way back from first light, task by task: a task that runs came from
+//! where it began to run; one that could run and did not, from those that had
+//! the processor; one that slept, from the task that woke it; a new one, from
+//! the task that forked it. Where two tasks meet, because one waits for the
+//! other, the one that waits could not have gone on earlier than it began to
+//! wait: that bounds what is saved by a quicker other.
+
+use super::graph::NodeId;
+use super::{About, Activities, PathKind};
+use crate::place::Place;
+use record::{Nanos, Origin, Process, Record, Slice, SpanKind, TaskState, Wake};
+use std::collections::HashMap;
+
+/// The most steps back, so that a trace of any length ends.
+const MOST_STEPS: usize = 200_000;
+
+/// How often the way may go from task to task at one instant.
+const MOST_JUMPS: u32 = 16;
+
+/// The most items: each is computed anew with half its length.
+const MOST_ITEMS: usize = 2_000;
+
+/// A stretch of the way, the latest first.
+#[derive(Clone, Debug)]
+struct Stretch {
+    kind: PathKind,
+    name: String,
+    start: Nanos,
+    end: Nanos,
+    origin: Option<Origin>,
+}
+
+/// A place on the way where a task waited for another one.
+#[derive(Clone, Copy, Debug)]
+struct Meeting {
+    /// How many stretches were there: the one before is what came after it.
+    at: usize,
+    /// The task that waited.
+    pid: u32,
+    /// When it began to wait.
+    own_end: Nanos,
+    /// When the way came to that task again, earlier.
+    from: Option<Nanos>,
+}
+
+/// What a trace says of the tasks of a boot.
+struct Tasks<'r> {
+    record: &'r Record,
+    /// Slices of each task, by start.
+    slices: HashMap<u32, Vec<&'r Slice>>,
+    /// Running slices of each processor, by start.
+    running: HashMap<Option<u32>, Vec<&'r Slice>>,
+    wakes: HashMap<u32, Vec<&'r Wake>>,
+    processes: HashMap<u32, Vec<&'r Process>>,
+    /// Calls of modules and drivers in each task, by start.
+    calls: HashMap<u32, Vec<(Nanos, Nanos, String, Origin)>>,
+}
+
+impl<'r> Tasks<'r> {
+    fn new(record: &'r Record) -> Self {
+        let mut tasks = Self {
+            record,
+            slices: HashMap::new(),
+            running: HashMap::new(),
+            wakes: HashMap::new(),
+            processes: HashMap::new(),
+            calls: HashMap::new(),
+        };
+        for slice in record.slices() {
+            tasks.slices.entry(slice.pid).or_default().push(slice);
+            // What a sampler saw is no switch of tasks.
+            if slice.state == TaskState::Running && slice.busy.is_none() {
+                tasks.running.entry(slice.cpu).or_default().push(slice);
+            }
+        }
+        for wake in record.wakes() {
+            tasks.wakes.entry(wake.pid).or_default().push(wake);
+        }
+        for process in record.processes() {
+            tasks
+                .processes
+                .entry(process.pid)
+                .or_default()
+                .push(process);
+        }
+        for span in record.spans() {
+            let track = span.track.map(|t| record.name(t));
+            let pid = track.and_then(|t| t.strip_prefix("task ")?.parse().ok());
+            let is_call = matches!(span.kind, SpanKind::Initcall | SpanKind::Probe);
+            if let (Some(pid), Some(start), Some(end), true) = (pid, span.start, span.end, is_call)
+            {
+                let name = record.name(span.name).to_owned();
+                let calls = tasks.calls.entry(pid).or_default();
+                calls.push((start, end, name, span.origin));
+            }
+        }
+        tasks
+    }
+
+    /// The process of this id at a time.
+    fn process(&self, pid: u32, at: Nanos) -> Option<&'r Process> {
+        let all = self.processes.get(&pid)?;
+        let begun = |p: &&&Process| p.start.unwrap_or(p.first_seen) <= at;
+        all.iter()
+            .rev()
+            .find(begun)
+            .or_else(|| all.first())
+            .copied()
+    }
+
+    fn name(&self, pid: u32, at: Nanos) -> String {
+        let name = self.process(pid, at).map(|p| self.record.name(p.name));
+        format!("{} ({pid})", name.unwrap_or("task"))
+    }
+
+    /// The last slice of a task that began before `at`.
+    fn slice_before(&self, pid: u32, at: Nanos) -> Option<&'r Slice> {
+        let all = self.slices.get(&pid)?;
+        let after = all.partition_point(|s| s.start < at);
+        all.get(after.checked_sub(1)?).copied()
+    }
+
+    /// Who was on a processor last at `at`: where several were, the one that
+    /// began last.
+    fn running_at(&self, at: Nanos) -> Option<u32> {
+        let last = |all: &Vec<&'r Slice>| {
+            let after = all.partition_point(|s| s.start < at);
+            all.get(after.checked_sub(1)?).copied()
+        };
+        let ran = self.running.values().filter_map(last);
+        let ran = ran.max_by_key(|s| (s.end.min(at), s.start, s.pid));
+        ran.map(|s| s.pid)
+    }
+
+    /// What a running stretch is: a call of a module or driver if it lies in
+    /// one, else the task's own work.
+    fn work(&self, pid: u32, start: Nanos, end: Nanos, origin: Origin) -> Stretch {
+        let calls = self.calls.get(&pid).map_or(&[][..], Vec::as_slice);
+        let call = calls.iter().find(|c| c.0 <= start && end <= c.1);
+        match call {
+            Some((_, _, name, origin)) => Stretch {
+                kind: PathKind::Initcall,
+                name: name.clone(),
+                start,
+                end,
+                origin: Some(*origin),
+            },
+            None => Stretch {
+                kind: PathKind::Process,
+                name: self.name(pid, end),
+                start,
+                end,
+                origin: Some(origin),
+            },
+        }
+    }
+
+    /// Those that had the processor while a task waited for it, the latest
+    /// first.
+    fn others(&self, waiting: &Slice, from: Nanos, until: Nanos, way: &mut Vec<Stretch>) {
+        let start = waiting.start.max(from);
+        let all = self
+            .running
+            .get(&waiting.cpu)
+            .map_or(&[][..], Vec::as_slice);
+        let after = all.partition_point(|s| s.start < until);
+        let mut at = until;
+        for other in all.get(..after).unwrap_or_default().iter().rev() {
+            if other.end <= start || at <= start {
+                break;
+            }
+            let (begin, end) = (other.start.max(start), other.end.min(at));
+            if begin >= end || other.pid == waiting.pid {
+                continue;
+            }
+            self.processor(waiting.pid, end, at, way);
+            way.push(self.work(other.pid, begin, end, other.origin));
+            at = begin;
+        }
+        self.processor(waiting.pid, start, at, way);
+    }
+
+    fn processor(&self, pid: u32, start: Nanos, end: Nanos, way: &mut Vec<Stretch>) {
+        if start < end {
+            way.push(Stretch {
+                kind: PathKind::Wait,
+                name: format!("{} waits for a processor", self.name(pid, end)),
+                start,
+                end,
+                origin: None,
+            });
+        }
+    }
+
+    /// What a task waited for where signals do not reach it.
+    fn storage(&self, slice: &Slice, start: Nanos, end: Nanos) -> Stretch {
+        let requests = self.record.requests();
+        let after = requests.partition_point(|r| r.first() < Some(end));
+        // Requests that were under way, the last of them first.
+        const LOOKED_AT: usize = 1_000;
+        let latest = requests.get(..after).unwrap_or_default();
+        let under_way = latest.iter().rev().take(LOOKED_AT).find(|r| {
+            let ended = r.completed.is_none_or(|c| c > start);
+            r.pid == Some(slice.pid) && ended
+        });
+        let name = self.name(slice.pid, end);
+        let name = match under_way {
+            Some(r) => format!(
+                "{name} waits for a {} of {}",
+                r.operation.as_str(),
+                r.device
+            ),
+            None => format!("{name} waits for storage or a lock"),
+        };
+        Stretch {
+            kind: PathKind::Io,
+            name,
+            start,
+            end,
+            origin: Some(slice.origin),
+        }
+    }
+
+    /// The way back from `end` to `from`.
+    fn way(&self, from: Nanos, end: Nanos) -> Option<(Vec<Stretch>, Vec<Meeting>)> {
+        let (mut pid, mut at) = (self.running_at(end)?, end);
+        let mut way: Vec<Stretch> = Vec::new();
+        let mut meetings: Vec<Meeting> = Vec::new();
+        let mut jumps = 0;
+        for _ in 0..MOST_STEPS {
+            if at <= from {
+                break;
+            }
+            let slice = self.slice_before(pid, at).filter(|s| s.end > from);
+            if let Some(s) = slice
+                && s.end >= at
+                && !matches!(s.state, TaskState::Sleeping | TaskState::Zombie)
+            {
+                let start = s.start.max(from);
+                match s.state {
+                    TaskState::Running => way.push(self.work(pid, start, at, s.origin)),
+                    TaskState::Runnable => self.others(s, from, at, &mut way),
+                    _ => way.push(self.storage(s, start, at)),
+                }
+                at = start;
+                jumps = 0;
+                continue;
+            }
+            // It slept, or it was not there yet.
+            let process = self.process(pid, at);
+            let born = process.and_then(|p| p.start);
+            let born = born.filter(|b| *b > from && *b <= at);
+            let asleep_from = match slice {
+                Some(s) if s.end >= at => s.start,
+                Some(s) => s.end,
+                None => born.unwrap_or(from),
+            };
+            let asleep_from = asleep_from.max(born.unwrap_or(from)).max(from);
+            let next = self
+                .waker(pid, asleep_from, at)
+                .map(|w| (w.by, w.at, true))
+                .or_else(|| {
+                    let parent = process?.parent.filter(|p| *p != 0 && *p != pid)?;
+                    let born = born.filter(|b| slice.is_none_or(|s| s.start < *b))?;
+                    Some((parent, born, false))
+                });
+            let (by, when, met) = match next {
+                Some(next) if next.1 > from && jumps < MOST_JUMPS => next,
+                // Nothing is known of what came before.
+                _ if slice.is_none() || asleep_from >= at => {
+                    self.asleep(pid, from, at, &mut way);
+                    break;
+                }
+                _ => {
+                    self.asleep(pid, asleep_from, at, &mut way);
+                    at = asleep_from;
+                    jumps = 0;
+                    continue;
+                }
+            };
+            jumps = if when < at { 0 } else { jumps + 1 };
+            self.asleep(pid, when, at, &mut way);
+            if met {
+                meetings.push(Meeting {
+                    at: way.len(),
+                    pid,
+                    own_end: asleep_from,
+                    from: None,
+                });
+            }
+            for m in meetings
+                .iter_mut()
+                .filter(|m| m.pid == by && m.from.is_none())
+            {
+                m.from = Some(when);
+            }
+            (pid, at) = (by, when);
+        }
+        Some((way, meetings))
+    }
+
+    /// The task that woke `pid` last while it slept. An interrupt wakes as the
+    /// task that it interrupts, so one that did not run then is none.
+    fn waker(&self, pid: u32, from: Nanos, until: Nanos) -> Option<&'r Wake> {
+        let all = self.wakes.get(&pid)?;
+        let after = all.partition_point(|w| w.at <= until);
+        let wake = all.get(after.checked_sub(1)?).copied()?;
+        let ran = self.slice_before(wake.by, wake.at);
+        let ran = ran.is_some_and(|s| s.state == TaskState::Running && s.end >= wake.at);
+        let fits = wake.at >= from && wake.by != 0 && wake.by != pid;
+        (fits && ran).then_some(wake)
+    }
+
+    fn asleep(&self, pid: u32, start: Nanos, end: Nanos, way: &mut Vec<Stretch>) {
+        if start < end {
+            way.push(Stretch {
+                kind: PathKind::Wait,
+                name: format!("{} sleeps: a timer, a device", self.name(pid, end)),
+                start,
+                end,
+                origin: None,
+            });
+        }
+    }
+}
+
+/// Adds the way through the tasks to first light; gives its last stretch.
+/// `None` without a trace of tasks that reaches there.
+pub(super) fn until(
+    all: &mut Activities<'_>,
+    before: Option<NodeId>,
+    end: Nanos,
+) -> Option<NodeId> {
+    let record = all.record;
+    let from = before.map_or(Nanos::ZERO, |b| all.graph.end(b));
+    if record.wakes().is_empty() || end <= from {
+        return None;
+    }
+    let tasks = Tasks::new(record);
+    let (way, meetings) = tasks.way(from, end)?;
+    let reached = way.last().map(|s| s.start)?;
+    let (way, meetings) = shorter(way, meetings);
+
+    let mut last = all.fill(
+        before,
+        reached,
+        PathKind::Wait,
+        "before the trace of tasks begins",
+    );
+    // The nodes of the way so far, by their ends.
+    let mut done: Vec<(Nanos, NodeId)> = last.iter().map(|l| (all.graph.end(*l), *l)).collect();
+    for (number, stretch) in way.into_iter().enumerate().rev() {
+        let mut after: Vec<NodeId> = last.into_iter().collect();
+        for m in meetings.iter().filter(|m| m.at == number + 1) {
+            let start = m.from.unwrap_or(from).max(from).min(m.own_end);
+            let anchor = done.partition_point(|(end, _)| *end <= start);
+            let anchor = anchor.checked_sub(1).and_then(|i| done.get(i));
+            let anchor: Vec<NodeId> = anchor.iter().map(|a| a.1).collect();
+            let about = About {
+                kind: PathKind::Process,
+                name: tasks.name(m.pid, m.own_end),
+                start,
+                end: m.own_end,
+                origin: None,
+            };
+            after.push(all.add(about, &anchor));
+        }
+        let about = About {
+            kind: stretch.kind,
+            name: stretch.name,
+            start: stretch.start,
+            end: stretch.end,
+            origin: stretch.origin.map(|o| Place::of(record, o)),
+        };
+        let node = all.add(about, &after);
+        done.push((stretch.end, node));
+        last = Some(node);
+    }
+    last
+}
+
+/// The way with neighbours of one name as one, and with the shortest stretches
+/// in their neighbours, until it is short enough.
+fn shorter(mut way: Vec<Stretch>, mut meetings: Vec<Meeting>) -> (Vec<Stretch>, Vec<Meeting>) {
+    let mut shortest = Nanos::ZERO;
+    loop {
+        let mut merged: Vec<Stretch> = Vec::with_capacity(way.len());
+        let mut place = vec![0_usize; way.len() + 1];
+        for (number, stretch) in way.into_iter().enumerate() {
+            let meets = meetings.iter().any(|m| m.at == number);
+            let length = stretch.end - stretch.start;
+            match merged.last_mut() {
+                Some(later)
+                    if later.kind == stretch.kind && later.name == stretch.name && !meets =>
+                {
+                    later.start = stretch.start;
+                    later.origin = stretch.origin.or(later.origin);
+                }
+                Some(later) if length < shortest => later.start = stretch.start,
+                _ => merged.push(stretch),
+            }
+            if let Some(p) = place.get_mut(number + 1) {
+                *p = merged.len();
+            }
+        }
+        for m in &mut meetings {
+            m.at = place.get(m.at).copied().unwrap_or(0);
+        }
+        way = merged;
+        if way.len() <= MOST_ITEMS {
+            return (way, meetings);
+        }
+        shortest = Nanos((shortest.get() * 2).max(1_000));
+    }
+}
