@@ -152,6 +152,9 @@ pub struct Blame {
     /// The functions of a kernel function trace (function_graph, KFT, kd)
     #[arg(long, conflicts_with_all = ["kind", "deferrals"])]
     pub functions: bool,
+    /// Sum initcalls by part of the kernel
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["kind", "csv", "deferrals", "functions"])]
+    pub by: Option<By>,
     /// What the functions are sorted by [default: time]
     #[arg(
         long,
@@ -163,6 +166,13 @@ pub struct Blame {
     /// Functions below the ones that called them
     #[arg(long, requires = "functions")]
     pub tree: bool,
+}
+
+/// What calls are summed by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// Where their source is: drivers/usb, kernel/trace
+    Subsystem,
 }
 
 /// A column of the table of functions.

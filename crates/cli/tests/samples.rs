@@ -320,3 +320,26 @@ fn a_tree_of_kd_keeps_its_calls() {
         assert_eq!(fork[key], us * 1_000, "{key}");
     }
 }
+
+#[test]
+fn initcalls_by_part_of_the_kernel() {
+    for name in ["dmesg/x13s-dmesg.txt", "dmesg/rpi4-6.18.39-run1-head.txt"] {
+        let (Some(expected), Some(path)) = (expected(), sample(name)) else {
+            return;
+        };
+        let all = json(&["blame", "--by", "subsystem", "--json", "--top", "0", &path]);
+        valid(&all, "blame.subsystems");
+        let e = &expected["files"][name]["expect"]["initcalls"];
+        let rows = all["rows"].as_array().unwrap();
+        let sum = |key: &str| rows.iter().map(|r| r[key].as_i64().unwrap()).sum::<i64>();
+        assert_eq!(sum("time_ns") / 1_000, e["sum_wall_us"].as_i64().unwrap());
+        assert_eq!(all["time_ns"].as_i64(), Some(sum("time_ns")));
+        // Most of the calls are known.
+        let unknown = rows.iter().find(|r| r["subsystem"] == "unknown");
+        let unknown = unknown.map_or(0, |r| r["calls"].as_i64().unwrap());
+        assert!(unknown * 7 < sum("calls"), "{unknown} of {}", sum("calls"));
+        for row in rows {
+            assert!(row["busy_ns"].as_i64() <= row["time_ns"].as_i64(), "{row}");
+        }
+    }
+}

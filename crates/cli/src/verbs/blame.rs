@@ -1,6 +1,6 @@
 //! `firstlight blame`: what took longest.
 
-use crate::args::{Blame, FunctionColumn, Kind};
+use crate::args::{Blame, By, FunctionColumn, Kind};
 use crate::input;
 use crate::out::Out;
 use analysis::{BlameKind, FunctionOrder};
@@ -20,6 +20,13 @@ pub fn run(args: &Blame, out: &mut Out) -> Result<()> {
         return out.text(&match out.json {
             true => views::json::text(&views::json::deferrals(&all, args.top)),
             false => views::terminal::deferrals(&all, args.top, &out.style),
+        });
+    }
+    if args.by == Some(By::Subsystem) {
+        let all = analysis::subsystems(&record, args.top);
+        return out.text(&match out.json {
+            true => views::json::text(&views::json::subsystems(&all)),
+            false => views::terminal::subsystems(&all, &out.style),
         });
     }
     let phases = analysis::phases_with(&record, &args.inputs.reading.options());

@@ -13,6 +13,7 @@ mod lab;
 mod lab_plan;
 mod path;
 mod show;
+mod subsystems;
 
 pub use blame::{Blame, BlameRow, blame};
 pub use console::{ShowConsole, ShowDelay, ShowFlush, ShowLateLine, ShowRate, ShowWritten};
@@ -31,6 +32,7 @@ pub use show::{
     Show, ShowEvidence, ShowFact, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote,
     ShowPhase, ShowReadings, ShowSaving, ShowSource, ShowStage, ShowSummary, show,
 };
+pub use subsystems::{SubsystemRow, Subsystems, subsystems};
 
 use serde::Serialize;
 

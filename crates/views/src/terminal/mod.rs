@@ -19,6 +19,7 @@ mod path;
 mod readings;
 mod serial;
 mod show;
+mod subsystems;
 
 pub use blame::blame;
 pub use deferrals::deferrals;
@@ -31,6 +32,7 @@ pub use lab_plan::lab_plan;
 pub use path::path;
 pub use serial::serial_line;
 pub use show::show;
+pub use subsystems::subsystems;
 
 /// The narrowest screen that is laid out; a narrower terminal wraps lines.
 const MIN_WIDTH: usize = 60;
