@@ -69,7 +69,7 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
     let shaped = match line.first() {
         Some(b'[') => bracket(line),
         Some(b'<') => raw(line),
-        Some(b'0'..=b'9') => kmsg(line).or_else(|| iso(line)),
+        Some(b'0'..=b'9') => kmsg(line).or_else(|| iso(line)).or_else(|| clocked(line)),
         Some(b'a'..=b'z') => decoded(line),
         Some(b'A'..=b'Z') => syslog(line),
         _ => None,
@@ -91,7 +91,7 @@ pub(super) fn usual(line: &[u8]) -> Option<(i64, &[u8])> {
     while let [b' ', digits @ ..] = seconds {
         seconds = digits;
     }
-    if seconds.is_empty() {
+    if seconds.is_empty() || vendor(rest).is_some() {
         return None;
     }
     let (seconds, micros) = (digits(seconds)?, digits(&stamp[7..13])?);
@@ -243,16 +243,36 @@ fn iso(line: &[u8]) -> Option<Shaped<'_>> {
     let iso = walltime::iso(line)?;
     let text = iso.rest.strip_prefix(b" ")?;
     let stamp = wall(iso.ns, iso.resolution_ns);
+    if let Some(shaped) = nested(text) {
+        return Some(shaped);
+    }
     if iso.comma {
         return Some(after_stamp(stamp, text));
     }
     Some(after_host(stamp, text))
 }
 
+/// `21:02:00.123 [    0.123456] text` or `1795312448.123456 [    0.123456] text`:
+/// what programs such as `ts` put before the lines of a console.
+fn clocked(line: &[u8]) -> Option<Shaped<'_>> {
+    let end = memchr(b' ', line)?;
+    let (clock, text) = line.split_at(end);
+    let plain = |b: &u8| b.is_ascii_digit() || matches!(b, b':' | b'.' | b',');
+    let parts = clock.iter().filter(|b| matches!(b, b':' | b'.')).count();
+    if !clock.iter().all(plain) || !(1..=3).contains(&parts) {
+        return None;
+    }
+    nested(without_indent(text))
+}
+
 /// `Nov 21 21:02:00 host kernel: text`: journal and syslog.
 fn syslog(line: &[u8]) -> Option<Shaped<'_>> {
     let (ns, resolution_ns, rest) = walltime::yearless(line)?;
     let text = rest.strip_prefix(b" ")?;
+    // `ts` writes no host.
+    if let Some(shaped) = nested(text) {
+        return Some(shaped);
+    }
     let stamp = Stamp::Wall {
         ns,
         resolution_ns,
@@ -284,6 +304,13 @@ fn after_host(stamp: Stamp, text: &[u8]) -> Shaped<'_> {
 
 /// The caller, if there is one, and the text after a stamp.
 fn after_stamp(stamp: Stamp, rest: &[u8]) -> Shaped<'_> {
+    if let Some((pid, text)) = vendor(rest) {
+        return Shaped {
+            stamp,
+            caller: Some(pid),
+            ..Shaped::plain(text)
+        };
+    }
     let (caller, rest) = caller(rest);
     let text = rest.strip_prefix(b" ").unwrap_or(rest);
     Shaped {
@@ -307,6 +334,58 @@ fn caller(rest: &[u8]) -> (Option<u64>, &[u8]) {
         },
         _ => none,
     }
+}
+
+/// The task that vendors' kernels write behind the stamp, and the text:
+/// `(0)[1:swapper/0]` (MediaTek; also with `.` or `<0>.` before it),
+/// `[0:      swapper/0:    1] ` (Samsung; also with a letter before it) and
+/// `[c0      1] `, each with its processor.
+#[inline]
+fn vendor(rest: &[u8]) -> Option<(u64, &[u8])> {
+    // Few texts begin so: the rest is looked at for these only.
+    let begins = matches!(rest.first(), Some(b' ' | b'.' | b'(' | b'[' | b'<'));
+    let lettered = matches!(rest, [b'A'..=b'Z', b'[', ..]);
+    (begins || lettered).then(|| vendors_task(rest)).flatten()
+}
+
+fn vendors_task(rest: &[u8]) -> Option<(u64, &[u8])> {
+    let rest = without_indent(rest);
+    let level = rest.strip_prefix(b"<").and_then(number);
+    let rest = match level {
+        Some((_, [b'>', tail @ ..])) => tail,
+        _ => rest,
+    };
+    let rest = rest.strip_prefix(b".").unwrap_or(rest);
+    if let Some(processor) = rest.strip_prefix(b"(") {
+        let (_, task) = number(processor)?;
+        let (pid, name) = number(task.strip_prefix(b")[")?)?;
+        let name = name.strip_prefix(b":")?;
+        // Tasks' names have at most 15 bytes.
+        let end = memchr(b']', name.get(..17).unwrap_or(name))?;
+        let text = name.get(end + 1..)?;
+        return Some((pid, text.strip_prefix(b" ").unwrap_or(text)));
+    }
+    let rest = match rest {
+        [b'A'..=b'Z', tail @ ..] if tail.starts_with(b"[") => tail,
+        _ => rest,
+    };
+    let inner = rest.strip_prefix(b"[")?;
+    let (pid, text) = match inner {
+        [b'c', processor @ ..] => {
+            let (_, pid) = number(processor)?;
+            number(without_indent(pid.strip_prefix(b" ")?))?
+        }
+        _ => {
+            let (_, name) = number(without_indent(inner))?;
+            let name = name.strip_prefix(b":")?;
+            // Blanks fill the name up; names may hold colons.
+            let bracket = memchr(b']', name.get(..32).unwrap_or(name))?;
+            let end = memchr::memrchr(b':', name.get(..bracket)?)?;
+            number(without_indent(name.get(end + 1..)?))?
+        }
+    };
+    let text = text.strip_prefix(b"]")?;
+    Some((pid, text.strip_prefix(b" ").unwrap_or(text)))
 }
 
 const fn wall(ns: i64, resolution_ns: u64) -> Stamp {
@@ -435,6 +514,71 @@ mod tests {
             ("[    0.000001][    T1] a", Some(1_000), None, Some(1), "a"),
             ("[    0.000001] [    T1] a", Some(1_000), None, Some(1), "a"),
             ("[    0.000001][    C0] a", Some(1_000), None, None, "a"),
+            (
+                "[    0.000001]  (0)[1:swapper/0]a",
+                Some(1_000),
+                None,
+                Some(1),
+                "a",
+            ),
+            (
+                "[    0.000001] .(1)[12:a:b]a",
+                Some(1_000),
+                None,
+                Some(12),
+                "a",
+            ),
+            (
+                "<6>[    0.000001]<0>.(0)[1:swapper/0]a",
+                Some(1_000),
+                Some(6),
+                Some(1),
+                "a",
+            ),
+            (
+                "[    0.000001]  [0:      swapper/0:    1] a",
+                Some(1_000),
+                None,
+                Some(1),
+                "a",
+            ),
+            (
+                "<6>[    0.000001] I[0:    kworker/0:1:   21] a",
+                Some(1_000),
+                Some(6),
+                Some(21),
+                "a",
+            ),
+            (
+                "[    0.000001] [c0      1] a",
+                Some(1_000),
+                None,
+                Some(1),
+                "a",
+            ),
+            (
+                "[    0.000001] (0) is a",
+                Some(1_000),
+                None,
+                None,
+                "(0) is a",
+            ),
+            ("[    0.000001] [0: a", Some(1_000), None, None, "[0: a"),
+            ("21:02:00 [    0.000001] a", Some(1_000), None, None, "a"),
+            (
+                "1795312448.123456 [    0.000001] a",
+                Some(1_000),
+                None,
+                None,
+                "a",
+            ),
+            (
+                "Nov 21 21:02:00 [    0.000001] a",
+                Some(1_000),
+                None,
+                None,
+                "a",
+            ),
             ("[    0.000001]", Some(1_000), None, None, ""),
             ("[    0.000001]   a", Some(1_000), None, None, "  a"),
             ("<6>[    0.000001] a", Some(1_000), Some(6), None, "a"),
