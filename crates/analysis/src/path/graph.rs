@@ -24,6 +24,8 @@ pub(super) enum Change {
 struct Node {
     /// Those that it waits for: they stand before it.
     after: Vec<NodeId>,
+    /// What else kept it from beginning, of which no more is known.
+    guard: Option<NodeId>,
     lag: Nanos,
     duration: Nanos,
     start: Nanos,
@@ -39,13 +41,27 @@ impl Graph {
     /// Adds an activity that went from `start` to `end`. Of `after`, those
     /// that ended later than it began were not waited for.
     pub(super) fn add(&mut self, start: Nanos, end: Nanos, after: &[NodeId]) -> NodeId {
+        self.add_guarded(start, end, after, None)
+    }
+
+    /// The same for one that something else kept from beginning, too: the way
+    /// back does not go there.
+    pub(super) fn add_guarded(
+        &mut self,
+        start: Nanos,
+        end: Nanos,
+        after: &[NodeId],
+        guard: Option<NodeId>,
+    ) -> NodeId {
         let after: Vec<NodeId> = after
             .iter()
             .copied()
             .filter(|id| self.end(*id) <= start)
             .collect();
-        let ready = after.iter().map(|id| self.end(*id)).max();
+        let guard = guard.filter(|g| self.end(*g) <= start);
+        let ready = after.iter().chain(&guard).map(|id| self.end(*id)).max();
         self.nodes.push(Node {
+            guard,
             lag: start - ready.unwrap_or(Nanos::ZERO),
             duration: (end - start).max(Nanos::ZERO),
             start,
@@ -74,7 +90,8 @@ impl Graph {
     pub(super) fn end_if(&self, last: NodeId, change: Change) -> Nanos {
         let mut ends: Vec<Nanos> = Vec::with_capacity(self.nodes.len());
         for (i, node) in self.nodes.iter().enumerate() {
-            let ready = node.after.iter().filter_map(|a| ends.get(a.0)).max();
+            let waits = node.after.iter().chain(&node.guard);
+            let ready = waits.filter_map(|a| ends.get(a.0)).max();
             let (mut lag, mut duration) = (node.lag, node.duration);
             match change {
                 Change::Duration(id, new) if id.0 == i => duration = new,
@@ -101,7 +118,7 @@ impl Graph {
                 continue;
             };
             let ready = end - node.duration - node.lag;
-            for a in &node.after {
+            for a in node.after.iter().chain(&node.guard) {
                 if let Some(l) = latest.get_mut(a.0) {
                     *l = Some(l.map_or(ready, |l| l.min(ready)));
                 }
@@ -116,6 +133,11 @@ impl Graph {
     /// The place of an activity in what [`Self::slacks`] gives.
     pub(super) const fn place(id: NodeId) -> usize {
         id.0
+    }
+
+    /// What else kept an activity from beginning.
+    pub(super) fn guard(&self, id: NodeId) -> Option<NodeId> {
+        self.node(id)?.guard
     }
 
     /// Its duration.
@@ -148,6 +170,22 @@ mod tests {
         let slacks = g.slacks(last);
         let all = [Some(0), Some(0), Some(10), Some(0)].map(|s| s.map(Nanos));
         assert_eq!(slacks, all);
+    }
+
+    #[test]
+    fn what_was_kept_from_beginning_does_not_begin_earlier() {
+        let mut g = Graph::default();
+        let first = g.add(Nanos(0), Nanos(10), &[]);
+        let guard = g.add(Nanos(0), Nanos(45), &[]);
+        let last = g.add_guarded(Nanos(50), Nanos(60), &[first], Some(guard));
+        assert_eq!(g.waited_for(last), Some(first));
+        assert_eq!(g.end_if(last, Change::Duration(first, Nanos(5))), Nanos(60));
+        assert_eq!(
+            g.end_if(last, Change::Duration(guard, Nanos(25))),
+            Nanos(40)
+        );
+        let slacks = [Some(35), Some(0), Some(0)].map(|s| s.map(Nanos));
+        assert_eq!(g.slacks(last), slacks);
     }
 
     #[test]

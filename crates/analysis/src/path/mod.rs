@@ -119,6 +119,14 @@ impl Activities<'_> {
         id
     }
 
+    /// Adds one that something else kept from beginning, too.
+    fn add_guarded(&mut self, about: About, after: &[NodeId], guard: Option<NodeId>) -> NodeId {
+        let (start, end) = (about.start, about.end);
+        let id = self.graph.add_guarded(start, end, after, guard);
+        self.about.push(about);
+        id
+    }
+
     /// Adds what fills the time up to `until`, if there is any.
     fn fill(
         &mut self,
@@ -238,13 +246,18 @@ fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
         // Time between the two that neither used.
         let ready = at.map_or(Nanos::ZERO, |a| all.graph.end(a));
         if ready < about.start {
+            let wait = about.start - ready;
+            let change = match all.graph.guard(id) {
+                Some(g) => Change::Duration(g, all.graph.duration(g) - half(wait)),
+                None => Change::Lag(id, half(wait)),
+            };
             items.push(PathItem {
                 kind: PathKind::Wait,
                 name: format!("before {}", about.name),
                 start: ready,
                 end: about.start,
                 slack: slack.unwrap_or_default(),
-                saving_if_halved: saving(Change::Lag(id, half(about.start - ready))),
+                saving_if_halved: saving(change),
                 origin: None,
             });
         }

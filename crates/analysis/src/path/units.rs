@@ -18,6 +18,10 @@ const MANAGER: [(&str, &str); 5] = [
     ("units-load-finish", "systemd loads its units"),
 ];
 
+/// A unit that begins so soon after the last of those that it waits for began
+/// because of it: a manager that has no processor for a while comes late by less.
+const AT_ONCE: Nanos = Nanos::from_millis(200);
+
 /// Adds the units on the way to first light; gives the last one. `None` if no
 /// units with times and an order are known.
 pub(super) fn until(
@@ -81,7 +85,33 @@ pub(super) fn until(
             end: unit_end,
             origin: Some(Place::of(record, span.origin)),
         };
-        nodes.insert(span.name, all.add(about, &waits));
+        let guard = guard(all, &about, &waits, &manager);
+        nodes.insert(span.name, all.add_guarded(about, &waits, guard));
     }
     nodes.get(&last).copied()
+}
+
+/// What kept a unit from beginning, if it began long after all that it waits for:
+/// it would not have begun earlier had those been quicker.
+fn guard(
+    all: &mut Activities<'_>,
+    unit: &About,
+    waits: &[NodeId],
+    manager: &[NodeId],
+) -> Option<NodeId> {
+    let ready = |of: &[NodeId]| of.iter().map(|w| all.graph.end(*w)).max();
+    let until = unit.start - AT_ONCE;
+    let last = ready(waits).filter(|r| *r < until)?;
+    let begun = ready(manager).unwrap_or_default();
+    if last <= begun {
+        return None;
+    }
+    let about = About {
+        kind: PathKind::Wait,
+        name: format!("before {}", unit.name),
+        start: begun,
+        end: until,
+        origin: None,
+    };
+    Some(all.add(about, manager))
 }
