@@ -119,8 +119,12 @@ pub fn classics(results: &[ClassicResult]) -> String {
             r.classic.source
         );
         for v in &r.values {
-            let here = v.measured_ms().map_or("not here".to_owned(), |ms| format!("{ms:.1} ms"));
-            let ratio = v.measured_ratio.map_or(String::new(), |r| format!("{r:.3}"));
+            let here = v
+                .measured_ms()
+                .map_or("not here".to_owned(), |ms| format!("{ms:.1} ms"));
+            let ratio = v
+                .measured_ratio
+                .map_or(String::new(), |r| format!("{r:.3}"));
             let _ = writeln!(
                 text,
                 "| {} | {:.1} ms | {:.3} | {here} | {ratio} |",
@@ -129,7 +133,11 @@ pub fn classics(results: &[ClassicResult]) -> String {
                 v.published_ratio
             );
         }
-        let _ = write!(text, "\nHere: {}\n\nWhy they differ: {}\n", r.classic.here, r.classic.why);
+        let _ = write!(
+            text,
+            "\nHere: {}\n\nWhy they differ: {}\n",
+            r.classic.here, r.classic.why
+        );
         let _ = writeln!(text, "\nMachine: {}.", r.machine);
         for failure in &r.failures {
             let _ = writeln!(text, "\nFailed: {}.", cell(failure));

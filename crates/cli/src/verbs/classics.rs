@@ -65,11 +65,7 @@ pub fn run(args: &LabClassics, out: &mut Out) -> Result<()> {
 }
 
 /// Runs one and writes its `result.json`.
-fn run_one(
-    classic: &Classic,
-    folder: &Path,
-    args: &LabClassics,
-) -> Result<views::ClassicResult> {
+fn run_one(classic: &Classic, folder: &Path, args: &LabClassics) -> Result<views::ClassicResult> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("{}: cannot be made", folder.display()))?;
     progress::say(classic.id.clone());
@@ -84,9 +80,10 @@ fn run_one(
 }
 
 fn published(classic: &Classic) -> views::Classic {
-    let missing = classic.missing().into_iter().map(|(tool, package)| {
-        format!("{tool} is missing; `apt-get install {package}` brings it")
-    });
+    let missing = classic
+        .missing()
+        .into_iter()
+        .map(|(tool, package)| format!("{tool} is missing; `apt-get install {package}` brings it"));
     let figures = classic.values.iter();
     views::Classic {
         id: classic.id.clone(),

@@ -436,6 +436,7 @@ impl Machine for ArmVirt {
         let limits = Limits {
             wall_s: self.base.limit_wall_s,
             virtual_s: self.base.limit_virtual_s,
+            until: None,
         };
         let mut boot = self.qemu.boot(&machine, &out_file, limits, work, seen)?;
         if boot.payload.is_some() {

@@ -43,7 +43,10 @@ pub fn get(
     Tool::new("dpkg-deb", "dpkg", why)
         .args(["-x".as_ref(), deb.as_os_str(), tree.as_os_str()])
         .run()?;
-    let found = PLACES.map(|p| tree.join(p)).into_iter().find(|p| p.is_file());
+    let found = PLACES
+        .map(|p| tree.join(p))
+        .into_iter()
+        .find(|p| p.is_file());
     let found = found.ok_or_else(|| LabError::ToolFailed {
         what: format!("unpacking {PACKAGE}"),
         detail: "it holds no bin/busybox".into(),

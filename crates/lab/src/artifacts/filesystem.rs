@@ -52,12 +52,32 @@ const KINDS: &[Kind] = &[
     kind("xfs", "xfs", ("mkfs.xfs", "xfsprogs"), &[]),
     kind("btrfs", "btrfs", ("mkfs.btrfs", "btrfs-progs"), &[]),
     kind("f2fs", "f2fs", ("mkfs.f2fs", "f2fs-tools"), &[]),
-    kind("squashfs", "squashfs", ("mksquashfs", "squashfs-tools"), COMPRESSORS),
-    kind("erofs", "erofs", ("mkfs.erofs", "erofs-utils"), &["lz4", "lz4hc"]),
+    kind(
+        "squashfs",
+        "squashfs",
+        ("mksquashfs", "squashfs-tools"),
+        COMPRESSORS,
+    ),
+    kind(
+        "erofs",
+        "erofs",
+        ("mkfs.erofs", "erofs-utils"),
+        &["lz4", "lz4hc"],
+    ),
     kind("cramfs", "cramfs", ("mkfs.cramfs", "util-linux-extra"), &[]),
     kind("romfs", "romfs", ("genromfs", "genromfs"), &[]),
-    kind("jffs2", "jffs2", ("mkfs.jffs2", "mtd-utils"), &["nor", "summary"]),
-    kind("ubifs", "ubifs", ("mkfs.ubifs", "mtd-utils"), &["none", "lzo", "zlib", "zstd"]),
+    kind(
+        "jffs2",
+        "jffs2",
+        ("mkfs.jffs2", "mtd-utils"),
+        &["nor", "summary"],
+    ),
+    kind(
+        "ubifs",
+        "ubifs",
+        ("mkfs.ubifs", "mtd-utils"),
+        &["none", "lzo", "zlib", "zstd"],
+    ),
 ];
 
 const fn kind(
@@ -91,7 +111,10 @@ impl Form {
         let name = parts.next().unwrap_or_default();
         let kind = KINDS.iter().find(|k| k.name == name).ok_or_else(|| {
             let known: Vec<_> = KINDS.iter().map(|k| k.name).collect();
-            format!("`{name}` is no filesystem of an image; there are {}", known.join(", "))
+            format!(
+                "`{name}` is no filesystem of an image; there are {}",
+                known.join(", ")
+            )
         })?;
         let options: Vec<String> = parts.map(str::to_owned).collect();
         if let Some(wrong) = options.iter().find(|o| !kind.options.contains(&o.as_str())) {
@@ -139,7 +162,10 @@ impl Form {
         if !file.is_file() {
             let making = cache.make("images")?;
             let folder = making.folder.path();
-            say(format!("making an image: {self}, {} KiB in {} files", tree.kib, tree.files));
+            say(format!(
+                "making an image: {self}, {} KiB in {} files",
+                tree.kib, tree.files
+            ));
             let (source, image) = (folder.join("tree"), folder.join("image"));
             fs::create_dir(&source).map_err(io_error(&source, "cannot be made"))?;
             tree.make(&source, &program)?;
@@ -229,9 +255,11 @@ impl Form {
                 run(tool.args([to, from]))
             }
             "cramfs" => run(tool().args([from, to])),
-            "romfs" => run(tool()
-                .args(["-V", "firstlight"])
-                .args([word("-d"), from, word("-f"), to])),
+            "romfs" => {
+                run(tool()
+                    .args(["-V", "firstlight"])
+                    .args([word("-d"), from, word("-f"), to]))
+            }
             "jffs2" => self.make_jffs2(tool(), tree, image),
             "ubifs" => make_ubi(tool(), &self.options, tree, image),
             other => Err(LabError::Bug {
@@ -270,9 +298,11 @@ impl Form {
 fn make_ubi(tool: Tool, options: &[String], tree: &Path, image: &Path) -> Result<(), LabError> {
     let volume = image.with_extension("ubifs");
     let compressor = options.first().map_or("lzo", String::as_str);
-    tool.args(["-m", "2048", "-e", "129024", "-c", "1000", "-x", compressor, "-r"])
-        .args([tree.as_os_str(), "-o".as_ref(), volume.as_os_str()])
-        .run()?;
+    tool.args([
+        "-m", "2048", "-e", "129024", "-c", "1000", "-x", compressor, "-r",
+    ])
+    .args([tree.as_os_str(), "-o".as_ref(), volume.as_os_str()])
+    .run()?;
     let plan = image.with_extension("ini");
     let text = format!(
         "[rootfs]\nmode=ubi\nimage={}\nvol_id=0\nvol_type=dynamic\nvol_name=rootfs\n\
@@ -324,12 +354,25 @@ mod tests {
 
     #[test]
     fn forms_are_read_and_written_alike() {
-        for text in ["ext2", "ext4:no-journal", "squashfs:xz", "jffs2:nor:summary"] {
+        for text in [
+            "ext2",
+            "ext4:no-journal",
+            "squashfs:xz",
+            "jffs2:nor:summary",
+        ] {
             assert_eq!(Form::parse(text).unwrap().to_string(), text);
         }
         assert!(Form::parse("ntfs").unwrap_err().contains("there are ext2"));
-        assert!(Form::parse("romfs:xz").unwrap_err().contains("there are none"));
-        assert!(Form::parse("squashfs:bz").unwrap_err().contains("gzip, lzo"));
+        assert!(
+            Form::parse("romfs:xz")
+                .unwrap_err()
+                .contains("there are none")
+        );
+        assert!(
+            Form::parse("squashfs:bz")
+                .unwrap_err()
+                .contains("gzip, lzo")
+        );
     }
 
     /// Every form that this host has the tool for. Those into which the tool puts
@@ -352,7 +395,7 @@ mod tests {
                 let folder = tempfile::tempdir().unwrap();
                 let busybox = folder.path().join("busybox");
                 std::fs::write(&busybox, "#!").unwrap();
-                let cache = Cache::at(folder.path().join("cache"));
+                let cache = Cache::at(folder.path().to_owned());
                 let image = form.image(&cache, &tree, 0, &busybox, &mut |_| {}).unwrap();
                 assert!(image.bytes > 4096, "{form}");
                 image.sha256

@@ -192,9 +192,13 @@ fn fetch(cache: &Cache, to: &Path, say: &mut dyn FnMut(String)) -> Result<(), La
         fs::create_dir(new).map_err(io_error(new, "cannot be made"))?;
     }
     let deb = apt.download(PACKAGE, &download)?;
-    Tool::new("dpkg-deb", "dpkg", "the kernel's source is unpacked with it")
-        .args(["-x".as_ref(), deb.as_os_str(), tree.as_os_str()])
-        .run()?;
+    Tool::new(
+        "dpkg-deb",
+        "dpkg",
+        "the kernel's source is unpacked with it",
+    )
+    .args(["-x".as_ref(), deb.as_os_str(), tree.as_os_str()])
+    .run()?;
     let found = tree.join(TARBALL.trim_start_matches('/'));
     let parent = to.parent().unwrap_or(working);
     fs::create_dir_all(parent)
@@ -256,16 +260,26 @@ impl Build {
         self.make(&["versatile_defconfig"], &mut quiet)?;
         let merge = self.source.join("scripts/kconfig/merge_config.sh");
         let config = self.objects.join(".config");
-        Tool::new("sh", "dash", "the kernel's configuration is put together with it")
-            .args([merge.as_os_str(), "-m".as_ref(), "-O".as_ref()])
-            .args([self.objects.as_os_str(), config.as_os_str(), fragment_file.as_os_str()])
-            .folder(&self.objects)
-            .run()?;
+        Tool::new(
+            "sh",
+            "dash",
+            "the kernel's configuration is put together with it",
+        )
+        .args([merge.as_os_str(), "-m".as_ref(), "-O".as_ref()])
+        .args([
+            self.objects.as_os_str(),
+            config.as_os_str(),
+            fragment_file.as_os_str(),
+        ])
+        .folder(&self.objects)
+        .run()?;
         self.make(&["olddefconfig"], &mut quiet)?;
         let found = String::from_utf8_lossy(&read(&config)?).into_owned();
         let set = |key: &str| found.lines().find(|l| l.starts_with(&format!("{key}=")));
         for line in last_of_each(fragment) {
-            let off = line.strip_prefix("# ").and_then(|l| l.strip_suffix(" is not set"));
+            let off = line
+                .strip_prefix("# ")
+                .and_then(|l| l.strip_suffix(" is not set"));
             let lost = match off {
                 Some(key) => set(key).map(str::to_owned),
                 None if found.lines().any(|l| l == line) => None,
@@ -346,7 +360,11 @@ impl Build {
         let said = fs::read(&self.log).unwrap_or_default();
         Err(LabError::ToolFailed {
             what: format!("building a kernel (make {})", targets.join(" ")),
-            detail: format!("{}; all of it is in {}", last_words(&said), self.log.display()),
+            detail: format!(
+                "{}; all of it is in {}",
+                last_words(&said),
+                self.log.display()
+            ),
         })
     }
 }
@@ -370,7 +388,8 @@ mod tests {
 
     #[test]
     fn the_last_line_about_a_symbol_counts() {
-        let fragment = "# A comment.\nCONFIG_A=y\nCONFIG_B=m\n# CONFIG_A is not set\n\nCONFIG_AB=\"\"\n";
+        let fragment =
+            "# A comment.\nCONFIG_A=y\nCONFIG_B=m\n# CONFIG_A is not set\n\nCONFIG_AB=\"\"\n";
         assert_eq!(
             last_of_each(fragment),
             ["CONFIG_B=m", "# CONFIG_A is not set", "CONFIG_AB=\"\""]

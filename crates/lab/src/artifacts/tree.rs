@@ -122,10 +122,17 @@ mod tests {
             let mut names = below(folder.path()).unwrap();
             names.sort();
             let read = |n: &String| std::fs::read(folder.path().join(n)).unwrap();
-            names.iter().map(|n| (n.clone(), read(n))).collect::<Vec<_>>()
+            names
+                .iter()
+                .map(|n| (n.clone(), read(n)))
+                .collect::<Vec<_>>()
         };
         let files = make();
-        let text: usize = files.iter().filter(|f| f.0.ends_with(".txt")).map(|f| f.1.len()).sum();
+        let text: usize = files
+            .iter()
+            .filter(|f| f.0.ends_with(".txt"))
+            .map(|f| f.1.len())
+            .sum();
         assert_eq!((files.len(), text), (132, 260 << 10));
         assert_eq!(files, make());
     }

@@ -169,7 +169,9 @@ fn workload(shared: &Table, case: &Table) -> Result<(String, Workload), String> 
     let Some(toml::Value::String(name)) = all.remove("name") else {
         return Err("a case needs a `name`".into());
     };
-    let file: WorkloadFile = all.try_into().map_err(|e: toml::de::Error| e.message().to_owned())?;
+    let file: WorkloadFile = all
+        .try_into()
+        .map_err(|e: toml::de::Error| e.message().to_owned())?;
     let images = file.image.into_iter().map(|image| {
         Ok(Image {
             form: Form::parse(&image.form)?,

@@ -163,7 +163,11 @@ mod tests {
         let all = classics().unwrap();
         for classic in &all {
             assert!(!classic.source.is_empty() && !classic.why.is_empty());
-            assert!(classic.values.iter().any(|v| v.case.is_some()), "{}", classic.id);
+            assert!(
+                classic.values.iter().any(|v| v.case.is_some()),
+                "{}",
+                classic.id
+            );
             let cases: Vec<&str> = match &classic.method {
                 Method::Workload { cases, .. } => cases.iter().map(|c| c.0.as_str()).collect(),
                 Method::Experiment(e) => e.variants.iter().map(|v| v.name.as_str()).collect(),

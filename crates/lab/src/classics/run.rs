@@ -68,7 +68,10 @@ struct Given {
 impl Given {
     /// When a mark came after reset: the middle of a variant's boots.
     fn at(&self, name: &str) -> Option<i64> {
-        let times = self.captures.iter().filter_map(|c| capture::mark_at(c, name));
+        let times = self
+            .captures
+            .iter()
+            .filter_map(|c| capture::mark_at(c, name));
         let mut times: Vec<i64> = times.map(|t| t.get()).collect();
         times.sort_unstable();
         times.get(times.len() / 2).copied()
@@ -119,9 +122,7 @@ pub fn run(
             }
             given
         }
-        Method::Experiment(experiment) => {
-            run_variants(experiment, out, jobs, &mut report, say)?
-        }
+        Method::Experiment(experiment) => run_variants(experiment, out, jobs, &mut report, say)?,
     };
     let measured: Vec<Option<i64>> = classic
         .values
@@ -136,7 +137,10 @@ pub fn run(
             published_ms: value.published_ms,
             measured_ns: *ns,
             published_ratio: value.published_ms / first.map_or(f64::NAN, |f| f.published_ms),
-            measured_ratio: ns.zip(first_ns).filter(|(_, f)| *f != 0).map(|(n, f)| n as f64 / f as f64),
+            measured_ratio: ns
+                .zip(first_ns)
+                .filter(|(_, f)| *f != 0)
+                .map(|(n, f)| n as f64 / f as f64),
         });
     }
     Ok(report)
@@ -250,10 +254,17 @@ fn run_case(
         kernel_bytes: seen.kernel_bytes,
         failure: gave_up.or(seen.failure.map(|f| f.detail)),
     };
-    let text = serde_json::to_vec_pretty(&case).map_err(|e| LabError::Bug { why: e.to_string() })?;
+    let text =
+        serde_json::to_vec_pretty(&case).map_err(|e| LabError::Bug { why: e.to_string() })?;
     fs::write(&file, text).map_err(io_error(&file, "cannot be written"))?;
-    let how = case.failure.as_ref().map_or("done".to_owned(), |f| format!("failed: {f}"));
-    say(format!("{name}: {how} in {:.0} s", begin.elapsed().as_secs_f64()));
+    let how = case
+        .failure
+        .as_ref()
+        .map_or("done".to_owned(), |f| format!("failed: {f}"));
+    say(format!(
+        "{name}: {how} in {:.0} s",
+        begin.elapsed().as_secs_f64()
+    ));
     Ok(case)
 }
 
@@ -291,7 +302,9 @@ fn run_variants(
     let mut given: BTreeMap<String, Given> = BTreeMap::new();
     for trial in &outcome.trials {
         if let Some(failure) = &trial.failure {
-            report.failures.push(format!("{}: {}", trial.id, failure.detail));
+            report
+                .failures
+                .push(format!("{}: {}", trial.id, failure.detail));
             continue;
         }
         let variant = given.entry(trial.id.variant.clone()).or_default();

@@ -74,7 +74,10 @@ mod tests {
                         [   12.000002] firstlight-mark end 0x0000ABCD\r\n[ 1.2] firstlight-mark x\n";
         let found = marks(console);
         assert_eq!(found.len(), 2);
-        assert_eq!((found[0].name.as_str(), found[0].at_ns), ("begin", 1_500_001_000));
+        assert_eq!(
+            (found[0].name.as_str(), found[0].at_ns),
+            ("begin", 1_500_001_000)
+        );
         assert_eq!(found[0].console_bytes, 6);
         assert_eq!(found[1].counter, Some(0xabcd));
         assert_eq!(found[1].at_ns, 12_000_002_000);

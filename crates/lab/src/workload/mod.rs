@@ -276,6 +276,8 @@ impl Workload {
         let limits = Limits {
             wall_s: self.limit_wall_s,
             virtual_s: None,
+            // A board need not know how to switch itself off.
+            until: Some("firstlight-mark end"),
         };
         // No payload comes out of a workload: its console says all.
         let boot = qemu.boot_to_end(&machine, limits, work, &mut |_, _| {})?;
@@ -351,7 +353,9 @@ impl Workload {
             return Err(LabError::Bug { why });
         };
         let busybox = cache.busybox(self.board.architecture(), say)?;
-        let made = image.form.image(cache, &image.tree, image.mib, &busybox, say)?;
+        let made = image
+            .form
+            .image(cache, &image.tree, image.mib, &busybox, say)?;
         let mut bytes = read(&made.path)?;
         match on {
             RootOn::RamDisk => {

@@ -13,7 +13,10 @@ const RATIO: usize = 8;
 pub fn classics(all: &[Classic], style: &Style) -> String {
     let mut screen = Screen::new(style);
     let runs = all.iter().filter(|c| c.missing.is_empty()).count();
-    screen.heading("Published results", &format!("{runs} of {} run here", all.len()));
+    screen.heading(
+        "Published results",
+        &format!("{runs} of {} run here", all.len()),
+    );
     let name = all.iter().map(|c| c.id.len()).max().unwrap_or(0);
     for c in all {
         let label = format!("  {}  ", left(&c.id, name));
@@ -47,8 +50,12 @@ pub fn classics_result(result: &ClassicResult, style: &Style) -> String {
     let head = screen.paint(DIM, &head);
     screen.line(&head);
     for v in &result.values {
-        let here = v.measured_ms().map_or("not here".to_owned(), |ms| format!("{ms:.1} ms"));
-        let ratio = v.measured_ratio.map_or(String::new(), |r| format!("{r:.3}"));
+        let here = v
+            .measured_ms()
+            .map_or("not here".to_owned(), |ms| format!("{ms:.1} ms"));
+        let ratio = v
+            .measured_ratio
+            .map_or(String::new(), |r| format!("{r:.3}"));
         screen.line(&format!(
             "  {}  {}  {}  {}  {}",
             left(&clean(&v.name), name),
