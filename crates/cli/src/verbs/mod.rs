@@ -2,6 +2,7 @@
 
 pub mod blame;
 pub mod capture;
+pub mod classics;
 pub mod demo;
 pub mod diff;
 pub mod export;

@@ -3,6 +3,7 @@
 //! nanoseconds on the record's clock, in keys that end in `_ns`.
 
 mod blame;
+mod classics;
 mod console;
 mod deferrals;
 mod diff;
@@ -15,6 +16,9 @@ mod path;
 mod show;
 
 pub use blame::{Blame, BlameRow, blame};
+pub use classics::{
+    Classics, ClassicsResult, ClassicsRow, ClassicsValue, Published, classics, classics_result,
+};
 pub use console::{ShowConsole, ShowDelay, ShowFlush, ShowLateLine, ShowRate, ShowWritten};
 pub use deferrals::{Deferrals, DeferredDevice, deferrals};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};

@@ -6,6 +6,7 @@
 
 mod bar;
 mod blame;
+mod classics;
 mod console;
 mod deferrals;
 mod diff;
@@ -21,6 +22,7 @@ mod serial;
 mod show;
 
 pub use blame::blame;
+pub use classics::{classics, classics_result};
 pub use deferrals::deferrals;
 pub use diff::diff;
 pub use doctor::doctor;
