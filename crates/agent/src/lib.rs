@@ -12,6 +12,8 @@ pub mod clocks;
 pub mod config;
 #[cfg(target_os = "linux")]
 pub mod deliver;
+#[cfg(target_os = "linux")]
+pub mod extents;
 pub mod frame;
 #[cfg(target_os = "linux")]
 pub mod here;

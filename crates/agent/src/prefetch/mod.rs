@@ -1,8 +1,17 @@
 //! Reading ahead of need what an access list says.
+//!
+//! The list is cut into windows of the time at which things were needed: one for
+//! a disk that turns, short ones elsewhere. A window's pieces go out together, in
+//! the order in which they lie on the device, a bounded number of bytes at once. The reads have the idle I/O priority: what the boot itself
+//! asks for goes first wherever the I/O scheduler knows priorities.
 
+pub mod memory;
+mod play;
 mod requests;
+mod ring;
 mod state;
 
+pub use play::{Order, Played, SHORT_WINDOW_US, Settings, play};
 pub use requests::infilled;
 pub use state::{State, state_of};
 
