@@ -85,6 +85,8 @@ pub enum Verb {
     Flash(crate::verbs::flash::args::Flash),
     /// Kernels, initramfs archives, device trees: what they are, and packed anew
     Image(crate::verbs::image::args::Image),
+    /// What a boot or a program reads: recorded, looked at, read ahead of need
+    Prefetch(crate::verbs::prefetch::args::Prefetch),
     /// The whole loop on a real Debian: boot, explain, change, prove
     #[command(after_help = "Example:\n  $ firstlight demo --out demo-boot")]
     Demo(Demo),
@@ -416,7 +418,7 @@ pub struct Line {
 }
 
 /// A length of time: seconds, or with a unit.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     let (number, unit) = text.split_at(split.unwrap_or(text.len()));
     let factor = match unit {

@@ -13,5 +13,6 @@ pub mod io;
 pub mod lab;
 pub mod man;
 pub mod path;
+pub mod prefetch;
 pub mod report;
 pub mod show;
