@@ -65,7 +65,11 @@ impl Disk {
         if let Some(number) = only {
             let found = table.partitions.iter().find(|p| p.number == number);
             let Some(found) = found else {
-                let all: Vec<String> = table.partitions.iter().map(|p| p.number.to_string()).collect();
+                let all: Vec<String> = table
+                    .partitions
+                    .iter()
+                    .map(|p| p.number.to_string())
+                    .collect();
                 let there = match all.as_slice() {
                     [] => "none".to_owned(),
                     all => all.join(", "),
@@ -124,7 +128,9 @@ impl Disk {
         let end = start.saturating_add(len);
         let mut at = start;
         // Partitions that overlap are a damage: each byte is told of once.
-        let first = self.volumes.partition_point(|v| v.start.saturating_add(v.len) <= at);
+        let first = self
+            .volumes
+            .partition_point(|v| v.start.saturating_add(v.len) <= at);
         for volume in self.volumes.get(first..).unwrap_or_default() {
             if volume.start >= end {
                 break;

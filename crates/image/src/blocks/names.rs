@@ -150,7 +150,10 @@ impl Names {
     pub(super) fn find(&self, path: &[u8]) -> Option<u32> {
         let parts = |p: &[u8]| -> Vec<Vec<u8>> {
             let parts = p.split(|b| *b == b'/').rev();
-            parts.filter(|p| !p.is_empty()).map(<[u8]>::to_vec).collect()
+            parts
+                .filter(|p| !p.is_empty())
+                .map(<[u8]>::to_vec)
+                .collect()
         };
         // What is still to be walked, the next part last; and where we are.
         let mut rest = parts(path);

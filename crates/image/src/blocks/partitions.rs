@@ -114,7 +114,10 @@ fn gpt_at(disk: &Part<'_>, at: u64, sector: u64) -> io::Result<Option<Partitions
             continue;
         }
         let len = last.checked_sub(first).and_then(|l| l.checked_add(1));
-        let place = (first.checked_mul(sector), len.and_then(|l| l.checked_mul(sector)));
+        let place = (
+            first.checked_mul(sector),
+            len.and_then(|l| l.checked_mul(sector)),
+        );
         let (Some(start), Some(len)) = place else {
             notes.push(format!("partition {number} ends before it begins"));
             continue;

@@ -91,8 +91,7 @@ pub fn score(disk: &Disk, paths: &[Vec<u8>]) -> Score {
                 Some(end) => {
                     score.discontinuities += 1;
                     score.requests += 1;
-                    score.distance_bytes =
-                        score.distance_bytes.saturating_add(end.abs_diff(start));
+                    score.distance_bytes = score.distance_bytes.saturating_add(end.abs_diff(start));
                 }
                 None => score.requests += 1,
             }

@@ -5,11 +5,7 @@ use crate::boot::bytes::{le16, le32};
 /// Calls `each` with the inode and the name of every entry in one block, or in
 /// the part of an inode that stands for one. The blocks of a directory's index
 /// look like blocks without names. `false` if it is damaged from some entry on.
-pub(super) fn entries(
-    block: &[u8],
-    has_types: bool,
-    each: &mut dyn FnMut(u32, &[u8]),
-) -> bool {
+pub(super) fn entries(block: &[u8], has_types: bool, each: &mut dyn FnMut(u32, &[u8])) -> bool {
     let mut at: usize = 0;
     while let Some(entry) = block.get(at..).filter(|e| e.len() >= 8) {
         let inode = le32(entry, 0).unwrap_or(0);

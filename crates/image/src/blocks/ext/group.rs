@@ -41,8 +41,7 @@ pub(super) fn groups(
         true => u64::from(sb.first_meta_bg).min(descriptor_blocks),
         false => descriptor_blocks,
     };
-    let itable_blocks =
-        (u64::from(sb.inodes_per_group) * u64::from(sb.inode_size)).div_ceil(size);
+    let itable_blocks = (u64::from(sb.inodes_per_group) * u64::from(sb.inode_size)).div_ceil(size);
     let mut tables = Vec::new();
     let mut block = Vec::new();
     for group in 0..groups {
@@ -179,7 +178,11 @@ impl Descriptor {
     fn of(bytes: &[u8], sb: &Superblock) -> Self {
         let wide = sb.descriptor_size >= 64;
         let n = |low: usize, high: usize| {
-            let top = if wide { le32(bytes, high).unwrap_or(0) } else { 0 };
+            let top = if wide {
+                le32(bytes, high).unwrap_or(0)
+            } else {
+                0
+            };
             u64::from(le32(bytes, low).unwrap_or(0)) | u64::from(top) << 32
         };
         let n16 = |at: usize| u32::from(le16(bytes, at).unwrap_or(0));

@@ -72,8 +72,16 @@ impl<'a> Inode<'a> {
     pub(super) fn is_fast_symlink(&self, block_size: u32) -> bool {
         // i_blocks counts sectors, or blocks with the flag HUGE_FILE (0x40000).
         let blocks = u64::from(self.n32(0x1c)) | u64::from(self.n16(0x74)) << 32;
-        let unit = if self.flags() & 0x4_0000 != 0 { u64::from(block_size) } else { 512 };
-        let xattr = if self.xattr_block() != 0 { u64::from(block_size) / unit } else { 0 };
+        let unit = if self.flags() & 0x4_0000 != 0 {
+            u64::from(block_size)
+        } else {
+            512
+        };
+        let xattr = if self.xattr_block() != 0 {
+            u64::from(block_size) / unit
+        } else {
+            0
+        };
         self.size() < 60 && blocks <= xattr
     }
 

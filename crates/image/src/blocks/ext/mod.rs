@@ -56,8 +56,9 @@ impl Reader<'_, '_> {
             return Ok(None);
         }
         if !self.followed.insert(block) {
-            self.map
-                .note(format!("inode {inode}: block {block} says twice where content lies"));
+            self.map.note(format!(
+                "inode {inode}: block {block} says twice where content lies"
+            ));
             return Ok(None);
         }
         self.read_block(block)
@@ -86,7 +87,9 @@ impl Reader<'_, '_> {
             }
         });
         if refused {
-            map.note(format!("directory {directory}: holds names that are no file names"));
+            map.note(format!(
+                "directory {directory}: holds names that are no file names"
+            ));
         }
         if !sound {
             map.note(format!("directory {directory}: a block of it is damaged"));
@@ -193,9 +196,10 @@ impl Reader<'_, '_> {
         let mut done = 0;
         while done < length {
             let want = (length - done).min(CHUNK);
-            let bytes = self
-                .volume
-                .read(start.saturating_add(done), usize::try_from(want).unwrap_or(0))?;
+            let bytes = self.volume.read(
+                start.saturating_add(done),
+                usize::try_from(want).unwrap_or(0),
+            )?;
             self.cut |= (bytes.len() as u64) < want;
             let first = u64::from(table.first) + done / size;
             let inodes = bytes.chunks_exact(usize::from(self.sb.inode_size));
@@ -236,8 +240,9 @@ impl Reader<'_, '_> {
                 .read(start.saturating_add(at), usize::from(self.sb.inode_size))?;
             let inode = Inode::new(&bytes);
             if next >= table.first.saturating_add(table.used) || inode.mode() == 0 {
-                self.map
-                    .note(format!("the list of deleted files names inode {next}, which is free"));
+                self.map.note(format!(
+                    "the list of deleted files names inode {next}, which is free"
+                ));
                 break;
             }
             if inode.links() == 0 {
@@ -269,7 +274,9 @@ impl Found for Content {
             Kind::Directory => {
                 for block in physical..physical + len {
                     if reader.directory_blocks == 0 {
-                        reader.map.note("there are more blocks of directories than blocks");
+                        reader
+                            .map
+                            .note("there are more blocks of directories than blocks");
                         return Ok(());
                     }
                     reader.directory_blocks -= 1;

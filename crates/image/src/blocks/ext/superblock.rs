@@ -145,7 +145,10 @@ impl Superblock {
     pub fn read(volume: &Part<'_>) -> Result<Self, Error> {
         let bytes = volume.read(AT, 1024)?;
         if bytes.len() < 1024 || le16(&bytes, 0x38) != Some(MAGIC) {
-            return Err(Error::corrupt(AT + 0x38, "expected the magic number 0xef53"));
+            return Err(Error::corrupt(
+                AT + 0x38,
+                "expected the magic number 0xef53",
+            ));
         }
         let n16 = |at| le16(&bytes, at).unwrap_or(0);
         let n32 = |at| le32(&bytes, at).unwrap_or(0);
@@ -202,11 +205,19 @@ impl Superblock {
             reserved_descriptors: n16(0xce),
             first_meta_bg: n32(0x104),
             backup_groups: [n32(0x24c), n32(0x250)],
-            journal: if features[0] & compat::HAS_JOURNAL != 0 { n32(0xe0) } else { 0 },
+            journal: if features[0] & compat::HAS_JOURNAL != 0 {
+                n32(0xe0)
+            } else {
+                0
+            },
             quotas: [n32(0x240), n32(0x244), n32(0x26c)],
             orphan_file: n32(0x280),
             last_orphan: n32(0xe8),
-            mmp: if features[1] & incompat::MMP != 0 { le64(&bytes, 0x168).unwrap_or(0) } else { 0 },
+            mmp: if features[1] & incompat::MMP != 0 {
+                le64(&bytes, 0x168).unwrap_or(0)
+            } else {
+                0
+            },
             facts,
         };
         found.check(volume)?;
@@ -226,13 +237,19 @@ impl Superblock {
         if self.blocks_per_group == 0 || u64::from(self.blocks_per_group) > most * 64 {
             return Err(Error::corrupt(
                 AT + 0x20,
-                format!("expected blocks of a group, found {}", self.blocks_per_group),
+                format!(
+                    "expected blocks of a group, found {}",
+                    self.blocks_per_group
+                ),
             ));
         }
         if self.inodes_per_group == 0 || u64::from(self.inodes_per_group) > most {
             return Err(Error::corrupt(
                 AT + 0x28,
-                format!("expected 1 to {most} inodes of a group, found {}", self.inodes_per_group),
+                format!(
+                    "expected 1 to {most} inodes of a group, found {}",
+                    self.inodes_per_group
+                ),
             ));
         }
         let descriptor = u32::from(self.descriptor_size);
@@ -327,9 +344,9 @@ fn check_features(features: &[u32; 3]) -> Result<(), Error> {
 }
 
 fn names(features: &[u32; 3]) -> Vec<String> {
-    let used = FEATURES.iter().filter(|(word, bit, _)| {
-        features.get(*word).is_some_and(|f| f & bit != 0)
-    });
+    let used = FEATURES
+        .iter()
+        .filter(|(word, bit, _)| features.get(*word).is_some_and(|f| f & bit != 0));
     used.map(|(_, _, name)| (*name).to_owned()).collect()
 }
 
