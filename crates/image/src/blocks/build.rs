@@ -117,6 +117,7 @@ impl Builder {
         self.inodes.sort_by_key(|i| i.number);
         self.inodes.dedup_by_key(|i| i.number);
         intervals.shrink_to_fit();
+        shared.sort_by_key(Interval::start);
         Map {
             facts,
             notes: self.notes,

@@ -233,6 +233,8 @@ fn filesystem(volume: &Part<'_>) -> Result<Map, Error> {
     }
     match Foreign::recognise(&head) {
         Foreign::Ext => super::ext::map(volume),
+        Foreign::Squashfs => super::squashfs::map(volume),
+        Foreign::Erofs => super::erofs::map(volume),
         Foreign::Ubi | Foreign::Ubifs => not_yet("UBIFS, which moves its data with every write,"),
         Foreign::Cramfs => not_yet("cramfs"),
         Foreign::Romfs => not_yet("romfs"),

@@ -281,8 +281,7 @@ pub struct Map {
     pub(super) unit: u64,
     /// In order, without overlaps.
     pub(super) intervals: Vec<Interval>,
-    /// What shares its place with one of the intervals, in order of inode and
-    /// offset.
+    /// What shares its place with one of the intervals, in order of place.
     pub(super) shared: Vec<Interval>,
     /// In order of number.
     pub(super) inodes: Vec<Inode>,
@@ -377,9 +376,17 @@ impl Map {
     #[must_use]
     pub fn sharers(&self, start: u64) -> Vec<u32> {
         let unit = start.checked_div(self.unit).unwrap_or(0);
-        let shared = self.shared.iter();
+        let at = self.intervals.partition_point(|i| i.end() <= unit);
+        let Some(interval) = self.intervals.get(at).filter(|i| i.start() <= unit) else {
+            return Vec::new();
+        };
+        let first = self
+            .shared
+            .partition_point(|i| i.start() < interval.start());
+        let shared = self.shared.get(first..).unwrap_or_default();
         let mut inodes: Vec<u32> = shared
-            .filter(|i| i.start() <= unit && unit < i.end())
+            .iter()
+            .take_while(|i| i.start() == interval.start())
             .map(|i| i.inode)
             .collect();
         inodes.sort_unstable();

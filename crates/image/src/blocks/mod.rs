@@ -8,6 +8,7 @@
 
 mod build;
 mod disk;
+pub mod erofs;
 mod error;
 pub mod ext;
 mod facts;
@@ -15,6 +16,9 @@ mod map;
 mod names;
 mod partitions;
 mod score;
+pub mod squashfs;
+#[cfg(test)]
+mod testing;
 
 pub use disk::{Disk, Piece, Volume};
 pub use error::Error;

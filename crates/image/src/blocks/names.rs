@@ -73,11 +73,6 @@ impl Names {
         }
     }
 
-    /// How many names there are.
-    pub(super) fn len(&self) -> usize {
-        self.names.len()
-    }
-
     /// No more names come.
     pub(super) fn finish(&mut self) {
         // Stable: of one inode, the name that was found first stays first.
