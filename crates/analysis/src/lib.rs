@@ -26,6 +26,7 @@ mod readings;
 mod spans;
 mod stable_name;
 mod summary;
+mod system;
 mod timeline;
 mod tracks;
 
@@ -44,7 +45,10 @@ pub use experiment::{
     experiment,
 };
 pub use facts::{FactRow, facts};
-pub use findings::{Evidence, Finding, findings, findings_for};
+pub use findings::{
+    Advice, CATALOGUE, Confidence, Evidence, Finding, Group, Rule, Silent, advice, findings,
+    findings_for, rule,
+};
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use io::{
     Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, ProcessOf,
@@ -58,5 +62,6 @@ pub use phases::{
 pub use place::Place;
 pub use readings::{Readings, readings};
 pub use summary::{KindSummary, Summary, summary};
+pub use system::{EnvironmentProposal, ImageFact, ImageKind, KernelConfig, RootTree, SystemFacts};
 pub use timeline::{Bar, Timeline, timeline};
 pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};

@@ -77,6 +77,11 @@ pub enum Verb {
             parquet in DuckDB, pandas and the like; folded in flame graph tools."
     )]
     Export(Export),
+    /// What to change: ranked findings with their evidence and expected saving
+    #[command(
+        after_help = "Examples:\n  $ firstlight advise dmesg.txt\n  $ firstlight advise boot.tar.zst --image vmlinuz --image rootfs/ --config .config\n  $ firstlight advise --all serial.log"
+    )]
+    Advise(Advise),
     /// Take a capture
     Capture(Capture),
     /// Boots in the lab: exact, repeatable, compared
@@ -184,6 +189,29 @@ pub struct Path {
     #[command(flatten)]
     pub inputs: Inputs,
     /// Print short items one by one, too
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Advise {
+    /// A capture, or any raw files of one boot: they are recognised by content
+    #[arg(
+        required_unless_present_any = ["image", "config"],
+        value_name = "INPUT",
+        value_hint = ValueHint::AnyPath
+    )]
+    pub inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub reading: Reading,
+    /// What is booted: a kernel, an initramfs, a FIT, flash or U-Boot image, or the folder of a
+    /// root; may be repeated
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub image: Vec<PathBuf>,
+    /// The kernel's configuration: .config, /boot/config-*, config.gz, or a kernel that holds it
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// Say of each finding that does not apply why, too
     #[arg(long)]
     pub all: bool,
 }

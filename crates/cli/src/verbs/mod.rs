@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub mod advise;
 pub mod blame;
 pub mod capture;
 pub mod classics;
