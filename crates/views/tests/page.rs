@@ -39,7 +39,8 @@ fn nothing_makes_markup_or_code_of_a_string() {
 
 #[test]
 fn nothing_comes_from_elsewhere() {
-    let page = shell(&small_page());
+    // The name of a format, not an address.
+    let page = shell(&small_page()).replace("http://www.w3.org/2000/svg", "");
     for door in [
         "http:",
         "https:",
@@ -57,6 +58,7 @@ fn nothing_comes_from_elsewhere() {
         assert!(!page.contains(door), "{door} is in the page");
     }
     assert!(page.contains("default-src 'none'"));
+    assert!(!page.contains("unsafe-inline"), "any script would run");
 }
 
 #[test]
