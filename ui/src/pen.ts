@@ -69,7 +69,7 @@ export class SvgPen implements Pen {
   fill() { this.parts.push(`<path d="${this.path}" fill="${escaped(this.fillStyle)}"${this.opacity()}/>`); }
   clip() {
     const id = `c${this.clips++}`;
-    this.parts.push(`<clipPath id="${id}"><path d="${this.path}"/></clipPath><g clip-path="${`u${"rl"}(#${id})`}">`);
+    this.parts.push(`<clipPath id="${id}"><path d="${this.path}"/></clipPath><g clip-path="url(#${id})">`);
     this.open++;
   }
   save() {
@@ -128,7 +128,7 @@ export function fitted(pen: Pen, text: string, width: number): string {
 function download(blob: Blob, name: string): void {
   const link = document.createElement("a");
   const at = URL.createObjectURL(blob);
-  link.setAttribute("hr" + "ef", at);
+  link.setAttribute("href", at);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(at), 10_000);
