@@ -20,6 +20,7 @@ async function start(): Promise<void> {
   const block = document.getElementById("data");
   if (!page || !block) return;
   choose(chosen());
+  const mark = document.getElementById("mark");
   let data: Data;
   try {
     data = JSON.parse(await dataText(block.textContent ?? "")) as Data;
@@ -92,7 +93,7 @@ async function start(): Promise<void> {
     go(tabs[at]!.id);
     links[at]!.focus();
   });
-  refill(page, el("header", {}, el("div.brand", {}, mark(), el("h1", { title: data.title }, title)), bar, themeButton()), main,
+  refill(page, el("header", {}, el("div.brand", {}, mark, el("h1", { title: data.title }, title)), bar, themeButton()), main,
     el("footer", {}, `Made by ${data.made_by}. The page holds its data and asks no network for anything.`));
   onGo((s) => open(s.view));
   open(here().view);
@@ -143,25 +144,6 @@ function themeButton(): HTMLElement {
   }, { title: "Colours: as the system has them, light, dark", class: "theme" });
   let now: Choice = chosen();
   return b;
-}
-
-/** A sun that comes up. */
-function mark(): SVGElement {
-  const ns = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(ns, "svg");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("class", "mark");
-  svg.setAttribute("aria-hidden", "true");
-  for (const [d, stroke] of [["M5 17a7 7 0 0 1 14 0Z", "none"], ["M1.5 20.5h21M12 3v3M4 6.5l2.2 2.2M20 6.5l-2.2 2.2", "round"]] as const) {
-    const path = document.createElementNS(ns, "path");
-    path.setAttribute("d", d);
-    path.setAttribute("fill", stroke === "none" ? "currentColor" : "none");
-    path.setAttribute("stroke", stroke === "none" ? "none" : "currentColor");
-    path.setAttribute("stroke-width", "2");
-    path.setAttribute("stroke-linecap", "round");
-    svg.append(path);
-  }
-  return svg;
 }
 
 void start();

@@ -91,7 +91,7 @@ export class SvgPen implements Pen {
   }
   text(): string {
     const end = "</g>".repeat(this.open);
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}">${this.parts.join("\n")}${end}</svg>\n`;
+    return `<svg xmlns="${document.querySelector("svg")?.namespaceURI ?? ""}" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}">${this.parts.join("\n")}${end}</svg>\n`;
   }
 }
 

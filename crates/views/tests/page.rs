@@ -39,9 +39,9 @@ fn nothing_makes_markup_or_code_of_a_string() {
 
 #[test]
 fn nothing_comes_from_elsewhere() {
-    // The name of a format, and a place within a picture: not addresses.
+    // A place within a picture is none elsewhere.
     let page = shell(&small_page())
-        .replace("http://www.w3.org/2000/svg", "")
+        
         .replace("url(#", "");
     for door in [
         "http:",
