@@ -3,11 +3,13 @@
 mod bytes;
 mod folder;
 mod kernel_image;
+mod line;
 
 use crate::args::Reading;
 use agent::capture::{self, Limits, Manifest};
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
+pub use line::line;
 use record::{Record, Recorder};
 use sources::{SNIFF_BYTES, Sniff, Source, serial};
 use std::fs::File;
@@ -216,11 +218,16 @@ pub fn boot(paths: &[PathBuf], reading: &Reading) -> Result<Record> {
 
 /// One record of several inputs.
 pub fn record_of(inputs: Vec<Input>, reading: &Reading) -> Result<Record> {
+    record_from(&inputs, reading)
+}
+
+/// One record of several inputs, which stay to be looked at.
+pub fn record_from(inputs: &[Input], reading: &Reading) -> Result<Record> {
     let virtual_time = |i: &Input| match i {
         Input::Capture(c) => c.manifest.clocks.iter().any(|k| k.kind == "virtual"),
         Input::Raw(_) => false,
     };
-    if inputs.len() > 1 && inputs.iter().any(virtual_time) {
+    if inputs.len() > 1 && inputs.iter().any(&virtual_time) {
         bail!(
             "a capture in virtual time stands beside other inputs; virtual and wall time are \
              never mixed: give that capture alone, or compare with `firstlight diff`"
@@ -237,7 +244,7 @@ pub fn record_of(inputs: Vec<Input>, reading: &Reading) -> Result<Record> {
     for input in inputs {
         match input {
             Input::Raw(file) => raw.push(file),
-            Input::Capture(capture) => read_capture(&capture, serial, &mut recorder)?,
+            Input::Capture(capture) => read_capture(capture, serial, &mut recorder)?,
         }
     }
     let files = raw.iter().map(|r| (r.source, &*r.name, &*r.bytes));
