@@ -28,7 +28,7 @@ const EVENTS: &[(&str, &str, u32)] = &[
     (
         "sched",
         "sched:sched_process_exec,sched:sched_process_fork,sched:sched_process_exit,\
-         sched:sched_switch",
+         sched:sched_switch,sched:sched_waking",
         8,
     ),
 ];
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(
             words(&["sched", "events:irq:*,timer:timer_start"], "").unwrap(),
             "trace_buf_size=24M trace_event=sched:sched_process_exec,sched:sched_process_fork,\
-             sched:sched_process_exit,sched:sched_switch,irq:*,timer:timer_start"
+             sched:sched_process_exit,sched:sched_switch,sched:sched_waking,irq:*,timer:timer_start"
         );
         assert_eq!(
             words(&["function_graph:do_mount", "function_graph:vfs_*"], "").unwrap(),
