@@ -1,9 +1,11 @@
 //! `firstlight prefetch`: access lists.
 
 pub mod args;
+mod install;
 mod merge;
 mod plan;
 mod record;
+mod replay;
 
 use crate::out::Out;
 use agent::access::{AccessList, MOST_BYTES, decode};
@@ -19,6 +21,9 @@ pub fn run(args: &Prefetch, out: &mut Out) -> Result<()> {
         PrefetchVerb::Record(a) => record::run(a, out),
         PrefetchVerb::Plan(a) => plan::run(a, out),
         PrefetchVerb::Merge(a) => merge::run(a, out),
+        PrefetchVerb::Replay(a) => replay::run(a, out),
+        PrefetchVerb::Install(a) => install::install(a, out),
+        PrefetchVerb::Uninstall(a) => install::uninstall(a, out),
         PrefetchVerb::Guard { file } => crate::prefetch::settings::guard(file),
     }
 }
