@@ -7,6 +7,7 @@
 
 mod blame;
 mod boot;
+mod bootstrap;
 mod chain;
 mod compare;
 mod console;
@@ -31,6 +32,7 @@ mod tracks;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
+pub use bootstrap::{Interval, interval};
 pub use chain::{ChainLink, critical_chain};
 pub use compare::{
     Change, CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, Usual,

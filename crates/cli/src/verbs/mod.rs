@@ -2,6 +2,7 @@
 
 pub mod blame;
 pub mod capture;
+pub mod cold;
 pub mod demo;
 pub mod diff;
 pub mod export;
