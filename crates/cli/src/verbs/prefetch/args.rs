@@ -20,6 +20,11 @@ pub enum PrefetchVerb {
         All settings come back when it ends, however it ends."
     )]
     Record(Record),
+    /// The list of a boot that was captured with the events filemap:*
+    #[command(
+        after_help = "Example:\n  $ firstlight prefetch import boot.tar --root /mnt/image -o boot.list"
+    )]
+    Import(Import),
     /// What a list would read, and in how many requests
     #[command(after_help = "Example:\n  $ firstlight prefetch plan editor.list")]
     Plan(Plan),
@@ -110,6 +115,25 @@ pub struct Replay {
     /// Read in the order of need, not as things lie on the device
     #[arg(long)]
     pub need_order: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Import {
+    /// A capture, or a kernel trace
+    #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    pub inputs: Vec<PathBuf>,
+    /// Where the files of the captured system are: `/`, or its mounted image
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub root: PathBuf,
+    /// The list to write
+    #[arg(short, long, value_name = "LIST", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+    /// The captured machine, as its `uname -m` says it
+    #[arg(long, value_name = "NAME", default_value = std::env::consts::ARCH)]
+    pub machine: String,
+    /// The length of its pages, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 4096)]
+    pub page: u32,
 }
 
 /// What starts the prefetcher.

@@ -1,6 +1,7 @@
 //! `firstlight prefetch`: access lists.
 
 pub mod args;
+mod import;
 mod install;
 mod merge;
 mod plan;
@@ -19,6 +20,7 @@ use std::path::Path;
 pub fn run(args: &Prefetch, out: &mut Out) -> Result<()> {
     match &args.verb {
         PrefetchVerb::Record(a) => record::run(a, out),
+        PrefetchVerb::Import(a) => import::run(a, out),
         PrefetchVerb::Plan(a) => plan::run(a, out),
         PrefetchVerb::Merge(a) => merge::run(a, out),
         PrefetchVerb::Replay(a) => replay::run(a, out),
