@@ -175,13 +175,17 @@ pub fn children_usage() -> Usage {
         }
         used
     };
-    let number = |n: i64| u64::try_from(n).unwrap_or(0);
-    let micros = |t: libc::timeval| number(t.tv_sec as i64) * 1_000_000 + number(t.tv_usec as i64);
+    // C's long has 32 or 64 bits.
+    let number = |n: i128| u64::try_from(n).unwrap_or(0);
+    let micros = |t: libc::timeval| {
+        let seconds = number(t.tv_sec.into());
+        seconds * 1_000_000 + number(t.tv_usec.into())
+    };
     Usage {
         processor_ns: (micros(used.ru_utime) + micros(used.ru_stime)) * 1000,
-        major_faults: number(used.ru_majflt as i64),
+        major_faults: number(used.ru_majflt.into()),
         // The kernel counts in units of 512 bytes.
-        read_bytes: number(used.ru_inblock as i64) * 512,
+        read_bytes: number(used.ru_inblock.into()) * 512,
     }
 }
 

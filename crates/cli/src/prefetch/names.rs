@@ -66,7 +66,7 @@ impl Names {
         let Some(mut opens) = self.opens.take() else {
             return;
         };
-        while let Ok(events) = opens.next()
+        while let Ok(events) = opens.take()
             && !events.is_empty()
         {
             for open in &events {
