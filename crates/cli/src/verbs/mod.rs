@@ -1,8 +1,10 @@
 //! One file per verb.
 
+pub mod advise;
 pub mod blame;
 pub mod capture;
 pub mod cold;
+pub mod classics;
 pub mod demo;
 pub mod diff;
 pub mod export;
