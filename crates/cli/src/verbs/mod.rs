@@ -3,8 +3,8 @@
 pub mod advise;
 pub mod blame;
 pub mod capture;
-pub mod cold;
 pub mod classics;
+pub mod cold;
 pub mod demo;
 pub mod diff;
 pub mod export;
