@@ -36,6 +36,11 @@ pub enum PrefetchVerb {
     /// Read ahead now what a list names
     #[command(after_help = "Example:\n  $ firstlight prefetch replay editor.list")]
     Replay(Replay),
+    /// What a list's owner would wait for a device, with and without reading ahead
+    #[command(
+        after_help = "Example:\n  $ firstlight prefetch simulate editor.list --storage sd-card"
+    )]
+    Simulate(Simulate),
     /// Put the prefetcher and a list into a root filesystem: it runs at each boot
     #[command(
         after_help = "Example:\n  $ sudo firstlight prefetch install /mnt/image --list boot.list --dry-run"
@@ -134,6 +139,19 @@ pub struct Import {
     /// The length of its pages, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]
     pub page: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct Simulate {
+    /// The list: recorded where storage cost no time, its times are those of the work
+    #[arg(value_name = "LIST", value_hint = ValueHint::FilePath)]
+    pub list: PathBuf,
+    /// A storage profile of the lab; may be repeated [default: all]
+    #[arg(long, value_name = "PROFILE")]
+    pub storage: Vec<String>,
+    /// Where the files are, and lie as they will
+    #[arg(long, value_name = "DIR", default_value = "/", value_hint = ValueHint::DirPath)]
+    pub root: PathBuf,
 }
 
 /// What starts the prefetcher.

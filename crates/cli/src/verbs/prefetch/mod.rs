@@ -7,6 +7,7 @@ mod merge;
 mod plan;
 mod record;
 mod replay;
+mod simulate;
 
 use crate::out::Out;
 use agent::access::{AccessList, MOST_BYTES, decode};
@@ -24,6 +25,7 @@ pub fn run(args: &Prefetch, out: &mut Out) -> Result<()> {
         PrefetchVerb::Plan(a) => plan::run(a, out),
         PrefetchVerb::Merge(a) => merge::run(a, out),
         PrefetchVerb::Replay(a) => replay::run(a, out),
+        PrefetchVerb::Simulate(a) => simulate::run(a, out),
         PrefetchVerb::Install(a) => install::install(a, out),
         PrefetchVerb::Uninstall(a) => install::uninstall(a, out),
         PrefetchVerb::Guard { file } => crate::prefetch::settings::guard(file),
