@@ -260,3 +260,108 @@ fn what_is_no_list_is_told_in_one_sentence() {
         assert!(said.contains(words) && said.lines().count() == 1, "{said}");
     }
 }
+
+/// A list of files that are there: what a recording of them would be.
+fn list_of(folder: &Path, files: u32) -> Vec<u8> {
+    use agent::access::{AccessList, Entry, Identity, Range, RangeKind, encode};
+    let entries = (0..files).map(|n| {
+        let path = folder.join(format!("f{n:03}"));
+        fs::write(&path, vec![1u8; 8192]).unwrap();
+        let meta = fs::metadata(&path).unwrap();
+        Entry {
+            path: path.to_str().unwrap().into(),
+            identity: Identity::File {
+                size: meta.len(),
+                mtime_s: meta.mtime(),
+                mtime_ns: u32::try_from(meta.mtime_nsec()).unwrap(),
+                inode: meta.ino(),
+                generation: 0,
+            },
+            program: 0,
+            ranges: vec![Range {
+                page: u64::from(n % 2),
+                pages: 1,
+                first_us: u64::from(n) * 1000,
+                seen: 1,
+                kind: RangeKind::Touched,
+            }],
+        }
+    });
+    encode(&AccessList {
+        recordings: 1,
+        page_bytes: 4096,
+        machine: std::env::consts::ARCH.to_owned(),
+        programs: vec!["p".to_owned()],
+        entries: entries.collect(),
+        ..AccessList::default()
+    })
+}
+
+#[test]
+fn a_list_is_planned_simulated_and_replayed() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = folder.path().canonicalize().unwrap();
+    let list = place.join("list");
+    fs::write(&list, list_of(&place, 20)).unwrap();
+    fs::File::open(&list).unwrap().sync_all().unwrap();
+    let list = list.to_str().unwrap();
+    let plan = json(&["prefetch", "plan", list, "--json"]);
+    assert_eq!(
+        (&plan["bytes"], &plan["requests"]),
+        (&81_920.into(), &20.into())
+    );
+    let files = plan["files"].as_array().unwrap();
+    assert_eq!(
+        files[3]["ranges"],
+        serde_json::json!([{"offset": 4096, "len": 4096}])
+    );
+    assert_eq!(files[3]["first_need_ns"], 3_000_000);
+    assert!(files.iter().all(|f| f["state"] == "same"));
+    let replayed = json(&["prefetch", "replay", list, "--json"]);
+    assert_eq!(
+        (&replayed["files"], &replayed["stale"]),
+        (&20.into(), &0.into())
+    );
+    for n in 0..20 {
+        let file = fs::File::open(place.join(format!("f{n:03}"))).unwrap();
+        file.sync_all().unwrap();
+    }
+    let simulated = json(&[
+        "prefetch",
+        "simulate",
+        list,
+        "--json",
+        "--storage",
+        "sd-card",
+    ]);
+    let row = &simulated["profiles"][0];
+    let total = |case: &str| row[case]["total_ns"].as_u64().unwrap();
+    assert!(total("ordered") >= row["limit_ns"].as_u64().unwrap());
+    assert!(total("ordered") <= total("demand"));
+    // Most files gone: the list is of another system.
+    for n in 0..15 {
+        fs::remove_file(place.join(format!("f{n:03}"))).unwrap();
+    }
+    let replayed = json(&["prefetch", "replay", list, "--json"]);
+    assert_eq!(replayed["stale"], 15);
+    assert!(
+        replayed["stopped"]
+            .as_str()
+            .unwrap()
+            .contains("another system")
+    );
+}
+
+#[test]
+fn cold_and_warm_starts_are_measured() {
+    let measured = json(&["cold", "--evict", "--runs", "3", "--json", "--", "ls", "/"]);
+    let cases = measured["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 2);
+    for case in cases {
+        assert_eq!(case["times_ns"].as_array().unwrap().len(), 3);
+        assert!(case["low_ns"].as_i64() <= case["median_ns"].as_i64());
+        assert!(case["median_ns"].as_i64() <= case["high_ns"].as_i64());
+    }
+    let failed = firstlight(&["cold", "--evict", "--runs", "1", "--", "false"]);
+    assert_eq!(failed.status.code(), Some(2));
+}
