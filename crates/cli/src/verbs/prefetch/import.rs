@@ -37,10 +37,8 @@ pub fn run(args: &Import, out: &mut Out) -> Result<()> {
         .iter()
         .any(|a| a.kind == AccessKind::Touch);
     let mut touched = Touched::new(page, !touches);
-    let mut zero_us = u64::MAX;
     for access in record.accesses() {
         if let Some((event, is_device)) = event(&record, access) {
-            zero_us = zero_us.min(event.at_us);
             touched.take(&event, is_device);
         }
     }
@@ -54,6 +52,15 @@ pub fn run(args: &Import, out: &mut Out) -> Result<()> {
         title: "boot".to_owned(),
         ..AccessList::default()
     };
+    let number = u64::from(device.0) << MINOR_BITS | u64::from(device.1);
+    let block = touched
+        .files
+        .iter()
+        .find(|((of, inode), _)| of.0 == 0 && *inode == number);
+    // Times count from the first access to the root.
+    let of_root = touched.files.iter().filter(|((of, _), _)| *of == device);
+    let firsts = of_root.chain(block).filter_map(|(_, p)| p.first.as_ref());
+    let zero_us = firsts.map(|f| f.0).min().unwrap_or(0);
     let wanted: HashMap<u64, &Pages> = touched
         .files
         .iter()
@@ -71,11 +78,6 @@ pub fn run(args: &Import, out: &mut Out) -> Result<()> {
         let bytes = path.as_os_str().as_bytes().to_vec();
         push(&mut list, bytes, identity, pages, zero_us);
     }
-    let number = u64::from(device.0) << MINOR_BITS | u64::from(device.1);
-    let block = touched
-        .files
-        .iter()
-        .find(|((of, inode), _)| of.0 == 0 && *inode == number);
     if let (Some((_, pages)), Some(identity)) = (block, filesystem(&args.root)) {
         push(&mut list, b"/".to_vec(), identity, pages, zero_us);
     }

@@ -43,7 +43,9 @@ struct Case {
 /// Simulates.
 pub fn run(args: &Simulate, out: &mut Out) -> Result<()> {
     let list = super::read(&args.list)?;
-    let (needs, missing_files) = needs(&list, args);
+    let (mut needs, missing_files) = needs(&list, args);
+    let first = needs.iter().map(|n| n.at_ns).min().unwrap_or(0);
+    needs.iter_mut().for_each(|n| n.at_ns -= first);
     if needs.is_empty() {
         bail!(
             "{}: none of its files can be found on a device below {}",
