@@ -83,7 +83,7 @@ impl Opens {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn next(&mut self) -> io::Result<Vec<Open>> {
+    pub fn take(&mut self) -> io::Result<Vec<Open>> {
         let mut bytes = [0u8; 16 << 10];
         let n = match self.file.read(&mut bytes) {
             Ok(n) => n,

@@ -152,6 +152,43 @@ pub fn idle_io() -> io::Result<()> {
     }
 }
 
+/// What this process's children used, and theirs, as far as they were waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Time on a processor, in nanoseconds.
+    pub processor_ns: u64,
+    /// Page faults that waited for storage.
+    pub major_faults: u64,
+    /// Bytes that were read from storage on their behalf.
+    pub read_bytes: u64,
+}
+
+/// The children's usage (`getrusage(2)`).
+#[must_use]
+pub fn children_usage() -> Usage {
+    // SAFETY: a structure of plain numbers, for which zero is a value; the kernel
+    // fills it in, and it outlives the call.
+    let used = unsafe {
+        let mut used: libc::rusage = std::mem::zeroed();
+        if libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut used) != 0 {
+            return Usage::default();
+        }
+        used
+    };
+    // C's long has 32 or 64 bits.
+    let number = |n: i128| u64::try_from(n).unwrap_or(0);
+    let micros = |t: libc::timeval| {
+        let seconds = number(t.tv_sec.into());
+        seconds * 1_000_000 + number(t.tv_usec.into())
+    };
+    Usage {
+        processor_ns: (micros(used.ru_utime) + micros(used.ru_stime)) * 1000,
+        major_faults: number(used.ru_majflt.into()),
+        // The kernel counts in units of 512 bytes.
+        read_bytes: number(used.ru_inblock.into()) * 512,
+    }
+}
+
 /// Starts reading a piece of a file into the page cache (`readahead(2)`).
 ///
 /// # Errors

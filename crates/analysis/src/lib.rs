@@ -7,6 +7,7 @@
 
 mod blame;
 mod boot;
+mod bootstrap;
 mod chain;
 mod chart;
 mod compare;
@@ -34,6 +35,7 @@ mod tracks;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
+pub use bootstrap::{Interval, interval};
 pub use chain::{ChainLink, critical_chain};
 pub use chart::{Chart, ChartDependency, ChartLimits, ChartMessage, chart};
 pub use compare::{

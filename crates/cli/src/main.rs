@@ -58,6 +58,7 @@ fn main() -> ExitCode {
         Some(Verb::Flash(a)) => verbs::flash::run(a, &mut out),
         Some(Verb::Image(a)) => verbs::image::run(a, &mut out),
         Some(Verb::Prefetch(a)) => verbs::prefetch::run(a, &mut out),
+        Some(Verb::Cold(a)) => verbs::cold::run(a, &mut out),
         Some(Verb::Advise(a)) => verbs::advise::run(a, &mut out),
         Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),
         Some(Verb::Completions { shell }) => {

@@ -20,7 +20,7 @@ pub fn merge(lists: &[AccessList]) -> AccessList {
         title: newest.title.clone(),
         ..AccessList::default()
     };
-    let mut all: BTreeMap<(bool, &[u8]), Vec<(&Entry, &AccessList)>> = BTreeMap::new();
+    let mut all: BTreeMap<(bool, &[u8]), Vec<Version<'_>>> = BTreeMap::new();
     for list in lists.iter().filter(|l| l.page_bytes == newest.page_bytes) {
         merged.recordings = merged.recordings.saturating_add(list.recordings);
         merged.directories = merged.directories.max(list.directories);
@@ -48,6 +48,9 @@ pub fn merge(lists: &[AccessList]) -> AccessList {
     }
     merged
 }
+
+/// An entry, and the list that it is of.
+type Version<'a> = (&'a Entry, &'a AccessList);
 
 /// The number of a program's name in the table, which it joins if it is new.
 fn number_of(programs: &mut Vec<String>, name: &str) -> u32 {

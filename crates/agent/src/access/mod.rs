@@ -176,3 +176,9 @@ pub fn is_plain(path: &[u8]) -> bool {
             .split(|b| *b == b'/')
             .all(|part| !matches!(part, b"" | b"." | b".."))
 }
+
+/// The sum over `bytes` that lists carry: the CRC-32 of Ethernet and zlib.
+#[must_use]
+pub fn checksum(bytes: &[u8]) -> u32 {
+    crate::bytes::crc32(bytes)
+}

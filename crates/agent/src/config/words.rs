@@ -109,7 +109,8 @@ impl Words {
                         seconds.map(|s| Duration::from_secs(s.into())),
                     )
                 }
-                "perturb" => true,
+                // The lab's own: innocent words, and what a trial reads ahead.
+                "perturb" | "prefetch" => true,
                 _ => {
                     let (key, known) = (shown(key), names());
                     wrong.push(format!(

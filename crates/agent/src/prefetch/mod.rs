@@ -13,7 +13,7 @@ mod state;
 
 pub use play::{Order, Played, SHORT_WINDOW_US, Settings, play};
 pub use requests::infilled;
-pub use state::{State, state_of};
+pub use state::{State, open_entry, state_of};
 
 /// Holes of up to so many bytes are read as well, where that saves a request: at
 /// 20 MB/s they take as long as a third of an SD card's command does.

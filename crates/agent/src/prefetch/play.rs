@@ -8,7 +8,7 @@ use crate::access::{AccessList, Entry, RangeKind};
 use crate::extents::{Extent, extents};
 use crate::resident::resident;
 use rustix::fs::{Advice, Mode, OFlags, fadvise, open};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, hash_map};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -293,22 +293,20 @@ fn open_window(
         let Some(entry) = files.get(file) else {
             continue;
         };
-        if !reader.files.contains_key(&file) {
-            match open_entry(&settings.root, entry) {
+        let opened = match reader.files.entry(file) {
+            hash_map::Entry::Occupied(opened) => opened.into_mut(),
+            hash_map::Entry::Vacant(place) => match open_entry(&settings.root, entry) {
                 (Some(opened), State::Same | State::Moved) => {
                     // Exactly what is asked for, and nothing around it.
                     fadvise(&opened, 0, None, Advice::Random).ok();
-                    reader.files.insert(file, opened);
                     played.files += 1;
+                    place.insert(opened)
                 }
                 _ => {
                     played.stale += 1;
                     continue;
                 }
-            }
-        }
-        let Some(opened) = reader.files.get(&file) else {
-            continue;
+            },
         };
         ranges.sort_unstable();
         let wide = infilled(&ranges, settings.infill_bytes);

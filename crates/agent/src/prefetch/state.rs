@@ -75,10 +75,11 @@ fn compare(stat: &Stat, identity: &Identity) -> State {
     if kind != rustix::fs::FileType::RegularFile {
         return State::Missing;
     }
-    let same = u64::try_from(stat.st_size) == Ok(size)
-        && stat.st_mtime as i64 == mtime_s
-        && stat.st_mtime_nsec as u64 == u64::from(mtime_ns);
-    match (same, stat.st_ino as u64 == inode) {
+    // The types differ from one processor to the next.
+    let same = i128::from(stat.st_size) == i128::from(size)
+        && i128::from(stat.st_mtime) == i128::from(mtime_s)
+        && i128::from(stat.st_mtime_nsec) == i128::from(mtime_ns);
+    match (same, i128::from(stat.st_ino) == i128::from(inode)) {
         (false, _) => State::Changed,
         (true, true) => State::Same,
         (true, false) => State::Moved,

@@ -1,10 +1,10 @@
 //! The agent as `/init` of a trial: from the kernel to the root's own init.
 
 use crate::finish::{self, Seen};
-use crate::job::{CONFIG, Job};
+use crate::job::{CONFIG, Job, command_line};
 use crate::state::{FOLDER, State};
 use crate::trial::{self, Memory};
-use crate::{kmsg, own, serve, units, watcher};
+use crate::{kmsg, own, prefetch, serve, units, watcher};
 use agent::clocks::Stamp;
 use agent::config::{FirstLight, MODULES, Model, Root};
 use rustix::io::Errno;
@@ -76,6 +76,8 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
         kmsg::say("mark first-light")?;
     }
     become_root()?;
+    prefetch::start_if_asked(&command_line())
+        .map_err(|e| format!("the prefetcher cannot be started: {e}"))?;
     // The kernel's words for init go on to it.
     let why = Command::new(&root.init)
         .args(std::env::args_os().skip(1))

@@ -6,8 +6,9 @@ use lexopt::prelude::*;
 use std::error::Error;
 use std::fs;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
 const HELP: &str = "\
 firstlight-agent prefetch: reads ahead of need what an access list names
@@ -33,6 +34,42 @@ Example: firstlight-agent prefetch /var/lib/firstlight/boot.list --order need
 A list that is damaged, old, newer than this program or of another system is
 told in one sentence, and the exit code is 0: a boot goes on without it.
 ";
+
+/// The word of the kernel's command line by which a trial reads ahead:
+/// `firstlight.prefetch=LIST[,OPTION[=VALUE]]...`; besides the options of the
+/// program there is `wait`: init starts when all is read.
+const WORD: &str = "firstlight.prefetch=";
+
+/// The program's name then. systemd spares processes whose name begins with `@`.
+const ARGV0: &str = "@firstlight-prefetch";
+
+/// Starts the prefetcher if the command line asks for it.
+pub fn start_if_asked(command_line: &str) -> std::io::Result<()> {
+    let mut words = command_line.split_ascii_whitespace();
+    let Some(asked) = words.find_map(|w| w.strip_prefix(WORD)) else {
+        return Ok(());
+    };
+    let mut parts = asked.split(',');
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0(ARGV0).arg("prefetch");
+    command.args(parts.next()).stdin(Stdio::null());
+    let mut wait = false;
+    for part in parts {
+        match part.split_once('=') {
+            Some((option, value)) => command.arg(format!("--{option}")).arg(value),
+            None if part == "wait" => {
+                wait = true;
+                &mut command
+            }
+            None => command.arg(format!("--{part}")),
+        };
+    }
+    let mut child = command.spawn()?;
+    if wait {
+        child.wait()?;
+    }
+    Ok(())
+}
 
 struct Arguments {
     list: PathBuf,

@@ -48,6 +48,8 @@ pub struct Mount {
     pub place: PathBuf,
     /// The filesystem's kind, such as `ext4`.
     pub kind: String,
+    /// What is mounted, such as `/dev/sda1`.
+    pub source: String,
 }
 
 /// The mounts of this process, in the order they were made.
@@ -72,12 +74,14 @@ fn mount(line: &[u8]) -> Option<Mount> {
     let mut rest = words.skip_while(|w| *w != b"-");
     rest.next()?;
     let kind = str::from_utf8(rest.next()?).ok()?.to_owned();
+    let source = String::from_utf8_lossy(rest.next()?).into_owned();
     Some(Mount {
         id,
         device,
         root,
         place,
         kind,
+        source,
     })
 }
 

@@ -10,7 +10,7 @@ use super::mounts::Mount;
 use super::touched::Key;
 use agent::access::Identity;
 use agent::opens::{Opens, generation};
-use rustix::fs::{FileType, Mode, OFlags, fstat, major, minor};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, major, minor};
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::os::fd::{AsFd, AsRawFd};
@@ -66,7 +66,7 @@ impl Names {
         let Some(mut opens) = self.opens.take() else {
             return;
         };
-        while let Ok(events) = opens.next()
+        while let Ok(events) = opens.take()
             && !events.is_empty()
         {
             for open in &events {
@@ -111,13 +111,7 @@ impl Names {
         let Some(device) = self.device_of(fd, stat.st_dev) else {
             return;
         };
-        let identity = Identity::File {
-            size: u64::try_from(stat.st_size).unwrap_or(0),
-            mtime_s: stat.st_mtime,
-            mtime_ns: u32::try_from(stat.st_mtime_nsec).unwrap_or(0),
-            inode: stat.st_ino,
-            generation: generation(&file).unwrap_or(0),
-        };
+        let identity = identity(&stat, &file);
         let name = Name { path, identity };
         self.files.entry((device, stat.st_ino)).or_insert(name);
     }
@@ -211,6 +205,24 @@ impl Names {
         let whole = mounts.clone().find(|m| m.root == Path::new("/"));
         whole.or_else(|| mounts.next())
     }
+}
+
+fn identity(stat: &Stat, file: impl AsFd) -> Identity {
+    Identity::File {
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        mtime_s: stat.st_mtime,
+        mtime_ns: u32::try_from(stat.st_mtime_nsec).unwrap_or(0),
+        inode: stat.st_ino,
+        generation: generation(file).unwrap_or(0),
+    }
+}
+
+/// How the file at `path` is known again; `None` if it is not a file that can be
+/// opened.
+pub fn identity_of(path: &Path) -> Option<Identity> {
+    let file = File::open(path).ok()?;
+    let stat = fstat(&file).ok()?;
+    (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| identity(&stat, &file))
 }
 
 /// The bytes of a path.

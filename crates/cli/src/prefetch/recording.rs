@@ -326,7 +326,7 @@ fn entries(
 }
 
 /// How a filesystem is known again.
-fn filesystem(mount: &Mount) -> Option<Identity> {
+pub fn filesystem(mount: &Mount) -> Option<Identity> {
     let (major, minor) = mount.device;
     let sectors = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size")).ok()?;
     Some(Identity::Device {

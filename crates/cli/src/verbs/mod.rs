@@ -4,6 +4,7 @@ pub mod advise;
 pub mod blame;
 pub mod capture;
 pub mod classics;
+pub mod cold;
 pub mod demo;
 pub mod diff;
 pub mod export;

@@ -1,5 +1,7 @@
 //! Storage profiles: named figures of devices, each with its source.
 
+pub mod simulate;
+
 use crate::error::LabError;
 use agent::config::{Model, Storage};
 use serde::Deserialize;

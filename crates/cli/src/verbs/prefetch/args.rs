@@ -1,6 +1,6 @@
 //! The command line of `firstlight prefetch`.
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,6 +20,11 @@ pub enum PrefetchVerb {
         All settings come back when it ends, however it ends."
     )]
     Record(Record),
+    /// The list of a boot that was captured with the events filemap:*
+    #[command(
+        after_help = "Example:\n  $ firstlight prefetch import boot.tar --root /mnt/image -o boot.list"
+    )]
+    Import(Import),
     /// What a list would read, and in how many requests
     #[command(after_help = "Example:\n  $ firstlight prefetch plan editor.list")]
     Plan(Plan),
@@ -28,6 +33,22 @@ pub enum PrefetchVerb {
         after_help = "Example:\n  $ firstlight prefetch merge -o boot.list monday.list tuesday.list"
     )]
     Merge(Merge),
+    /// Read ahead now what a list names
+    #[command(after_help = "Example:\n  $ firstlight prefetch replay editor.list")]
+    Replay(Replay),
+    /// What a list's owner would wait for a device, with and without reading ahead
+    #[command(
+        after_help = "Example:\n  $ firstlight prefetch simulate editor.list --storage sd-card"
+    )]
+    Simulate(Simulate),
+    /// Put the prefetcher and a list into a root filesystem: it runs at each boot
+    #[command(
+        after_help = "Example:\n  $ sudo firstlight prefetch install /mnt/image --list boot.list --dry-run"
+    )]
+    Install(Install),
+    /// Take it out again: the root is as it was
+    #[command(after_help = "Example:\n  $ sudo firstlight prefetch uninstall /mnt/image")]
+    Uninstall(Uninstall),
     /// Restores settings when a recording is killed
     #[command(hide = true)]
     Guard {
@@ -86,4 +107,86 @@ pub struct Merge {
     /// The recordings, the oldest first
     #[arg(required = true, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub lists: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Replay {
+    /// The list
+    #[arg(value_name = "LIST", value_hint = ValueHint::FilePath)]
+    pub list: PathBuf,
+    /// Where the files are: the folder that is `/` for the list
+    #[arg(long, value_name = "DIR", default_value = "/", value_hint = ValueHint::DirPath)]
+    pub root: PathBuf,
+    /// Read in the order of need, not as things lie on the device
+    #[arg(long)]
+    pub need_order: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Import {
+    /// A capture, or a kernel trace
+    #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    pub inputs: Vec<PathBuf>,
+    /// Where the files of the captured system are: `/`, or its mounted image
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub root: PathBuf,
+    /// The list to write
+    #[arg(short, long, value_name = "LIST", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+    /// The captured machine, as its `uname -m` says it
+    #[arg(long, value_name = "NAME", default_value = std::env::consts::ARCH)]
+    pub machine: String,
+    /// The length of its pages, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 4096)]
+    pub page: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct Simulate {
+    /// The list: recorded where storage cost no time, its times are those of the work
+    #[arg(value_name = "LIST", value_hint = ValueHint::FilePath)]
+    pub list: PathBuf,
+    /// A storage profile of the lab; may be repeated [default: all]
+    #[arg(long, value_name = "PROFILE")]
+    pub storage: Vec<String>,
+    /// Where the files are, and lie as they will
+    #[arg(long, value_name = "DIR", default_value = "/", value_hint = ValueHint::DirPath)]
+    pub root: PathBuf,
+}
+
+/// What starts the prefetcher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Init {
+    /// A unit of systemd
+    Systemd,
+    /// A script in /etc/init.d, for BusyBox and its like
+    Busybox,
+    /// The initramfs that Debian's initramfs-tools make
+    Initramfs,
+}
+
+#[derive(Debug, Args)]
+pub struct Install {
+    /// The root filesystem
+    #[arg(value_name = "ROOT", value_hint = ValueHint::DirPath)]
+    pub root: PathBuf,
+    /// The list; it can be put into /usr/lib/firstlight/boot.list later, too
+    #[arg(long, value_name = "LIST", value_hint = ValueHint::FilePath)]
+    pub list: Option<PathBuf>,
+    /// What starts it [default: what the root has]
+    #[arg(long)]
+    pub init: Option<Init>,
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Uninstall {
+    /// The root filesystem
+    #[arg(value_name = "ROOT", value_hint = ValueHint::DirPath)]
+    pub root: PathBuf,
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
 }

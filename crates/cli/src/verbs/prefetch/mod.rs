@@ -1,9 +1,13 @@
 //! `firstlight prefetch`: access lists.
 
 pub mod args;
+mod import;
+mod install;
 mod merge;
 mod plan;
 mod record;
+mod replay;
+mod simulate;
 
 use crate::out::Out;
 use agent::access::{AccessList, MOST_BYTES, decode};
@@ -17,8 +21,13 @@ use std::path::Path;
 pub fn run(args: &Prefetch, out: &mut Out) -> Result<()> {
     match &args.verb {
         PrefetchVerb::Record(a) => record::run(a, out),
+        PrefetchVerb::Import(a) => import::run(a, out),
         PrefetchVerb::Plan(a) => plan::run(a, out),
         PrefetchVerb::Merge(a) => merge::run(a, out),
+        PrefetchVerb::Replay(a) => replay::run(a, out),
+        PrefetchVerb::Simulate(a) => simulate::run(a, out),
+        PrefetchVerb::Install(a) => install::install(a, out),
+        PrefetchVerb::Uninstall(a) => install::uninstall(a, out),
         PrefetchVerb::Guard { file } => crate::prefetch::settings::guard(file),
     }
 }

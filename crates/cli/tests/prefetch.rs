@@ -1,0 +1,367 @@
+//! Recording, planning and installing, as a user would.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
+
+mod common;
+
+use common::{firstlight, json};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Reads files as the table in `docs/prefetch.md` says: all of f1, a page of f2,
+/// 64 KiB in the middle of f3, 20 pages of f4 through a mapping, all of s1.
+const WORKLOAD: &str = "
+import mmap, os, sys
+d = sys.argv[1]
+def read(name, offset, size):
+    fd = os.open(d + '/' + name, os.O_RDONLY)
+    os.lseek(fd, offset, 0)
+    while size > 0:
+        got = len(os.read(fd, min(size, 65536)))
+        if got == 0: break
+        size -= got
+    os.close(fd)
+read('f1', 0, 8 << 20)
+read('f2', 0, 4096)
+read('f3', 4 << 20, 65536)
+with open(d + '/f4', 'rb', buffering=0) as f:
+    m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+    for k in range(20):
+        m[((k * 797 + 11) % 2048) * 4096]
+read('s1', 0, 65536)
+";
+
+fn can_record() -> bool {
+    let root = fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0);
+    let traced = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
+        .iter()
+        .any(|t| {
+            Path::new(t)
+                .join("events/filemap/mm_filemap_get_pages")
+                .exists()
+        });
+    let python = Command::new("python3").arg("--version").output().is_ok();
+    let all = root && traced && python;
+    if !all {
+        eprintln!(
+            "skipped: a recording needs root ({root}), touch events in tracefs ({traced}) and \
+             python3 ({python})"
+        );
+    }
+    all
+}
+
+/// What the kernel is set to, as far as a recording changes it.
+fn settings() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir("/sys/class/bdi")
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let file = entry.path().join("read_ahead_kb");
+        let value = fs::read_to_string(&file).unwrap_or_default();
+        all.push((file.display().to_string(), value));
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn exactly_the_touched_pages_are_recorded_and_all_settings_come_back() {
+    if !can_record() {
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = folder.path().canonicalize().unwrap();
+    for (name, pages) in [
+        ("f1", 2048),
+        ("f2", 2048),
+        ("f3", 2048),
+        ("f4", 2048),
+        ("s1", 16),
+    ] {
+        fs::write(place.join(name), vec![7u8; pages * 4096]).unwrap();
+    }
+    let shown = |path: &Path| path.to_str().unwrap().to_owned();
+    let list = shown(&place.join("list"));
+    let before = settings();
+    // Whether the files are in memory before must not matter: once they are, as
+    // they were just written, and once all of them were read.
+    for warm in [false, true] {
+        if warm {
+            for name in ["f1", "f2", "f3", "f4", "s1"] {
+                fs::read(place.join(name)).unwrap();
+            }
+        }
+        let recorded = json(&[
+            "prefetch",
+            "record",
+            "--json",
+            "-o",
+            &list,
+            "--",
+            "python3",
+            "-c",
+            WORKLOAD,
+            &shown(&place),
+        ]);
+        assert_eq!(recorded["exit_code"], 0);
+        let plan = json(&["prefetch", "plan", &list, "--json"]);
+        let pages = pages_of(&plan, &place);
+        let expected = [("f1", 2048), ("f2", 1), ("f3", 16), ("f4", 20), ("s1", 16)];
+        for (name, count) in expected {
+            assert_eq!(pages.get(name), Some(&count), "{name}, warm {warm}");
+        }
+    }
+    assert_eq!(settings(), before);
+    let left = fs::read_dir("/sys/kernel/tracing/instances")
+        .into_iter()
+        .flatten();
+    let ours = left
+        .flatten()
+        .filter(|e| e.file_name().to_string_lossy().starts_with("firstlight"));
+    assert_eq!(ours.count(), 0);
+    // The same list twice is one list of two recordings.
+    let merged = shown(&place.join("merged"));
+    let done = json(&["prefetch", "merge", "--json", "-o", &merged, &list, &list]);
+    assert_eq!(done["recordings"], 2);
+    assert_eq!(done["ranges"], done["always"]);
+    let replayed = json(&["prefetch", "replay", "--json", &merged]);
+    assert!(replayed["files"].as_u64().unwrap() >= 5);
+    // A file that changed is told.
+    fs::write(place.join("f2"), "other").unwrap();
+    let plan = json(&["prefetch", "plan", &list, "--json"]);
+    let f2 = shown(&place.join("f2"));
+    let files = plan["files"].as_array().unwrap();
+    let state = files.iter().find(|f| f["path"] == f2.as_str()).unwrap();
+    assert_eq!(state["state"], "changed");
+}
+
+/// Pages by the name of files in `folder`.
+fn pages_of(plan: &Value, folder: &Path) -> BTreeMap<String, u64> {
+    let mut pages = BTreeMap::new();
+    for file in plan["files"].as_array().unwrap() {
+        let path = Path::new(file["path"].as_str().unwrap());
+        if path.parent() == Some(folder) {
+            let ranges = file["ranges"].as_array().unwrap();
+            let bytes: u64 = ranges.iter().map(|r| r["len"].as_u64().unwrap()).sum();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            pages.insert(name, bytes / 4096);
+        }
+    }
+    pages
+}
+
+/// Everything that can be seen of a tree, times too.
+fn tree(root: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().flatten() {
+            let path = entry.path();
+            let meta = fs::symlink_metadata(&path).unwrap();
+            let content = match meta.is_file() {
+                true => format!("{:08x}", agent::access::checksum(&fs::read(&path).unwrap())),
+                false => String::new(),
+            };
+            let (time, ns) = (meta.mtime(), meta.mtime_nsec());
+            all.push(format!(
+                "{} {:o} {time}.{ns} {content}",
+                path.display(),
+                meta.mode()
+            ));
+            if meta.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn a_root_is_after_uninstall_as_it_was_before_install() {
+    let cases: [(&str, &[&str], &[&str]); 4] = [
+        (
+            "systemd",
+            &["usr/lib/systemd", "etc/systemd/system"],
+            &["usr/lib/systemd/systemd"],
+        ),
+        (
+            "systemd",
+            &["usr/lib/systemd", "etc"],
+            &["usr/lib/systemd/systemd"],
+        ),
+        ("busybox", &["etc/init.d"], &["etc/init.d/rcS"]),
+        ("initramfs", &["etc/initramfs-tools/hooks"], &[]),
+    ];
+    for (init, folders, files) in cases {
+        let root = tempfile::tempdir().unwrap();
+        for folder in folders {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+        }
+        for file in files {
+            fs::write(root.path().join(file), "x").unwrap();
+        }
+        let before = tree(root.path());
+        let place = root.path().to_str().unwrap();
+        let install = |dry: bool| {
+            let mut args = vec!["prefetch", "install", place, "--init", init, "--json"];
+            if dry {
+                args.push("--dry-run");
+            }
+            json(&args)
+        };
+        assert_eq!(install(true)["done"], false);
+        assert_eq!(tree(root.path()), before, "{init}: a plan changes nothing");
+        assert_eq!(install(false)["done"], true);
+        assert_ne!(tree(root.path()), before);
+        let again = firstlight(&["prefetch", "install", place, "--init", init]);
+        assert_eq!(again.status.code(), Some(2));
+        json(&["prefetch", "uninstall", place, "--json"]);
+        assert_eq!(tree(root.path()), before, "{init}");
+    }
+}
+
+#[test]
+fn nothing_is_installed_through_a_link() {
+    let root = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join("etc")).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), root.path().join("usr")).unwrap();
+    let place = root.path().to_str().unwrap();
+    let done = firstlight(&["prefetch", "install", place, "--init", "systemd"]);
+    assert_eq!(done.status.code(), Some(2));
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_no_list_is_told_in_one_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = folder.path().join("list");
+    for (bytes, words) in [
+        (&b"firstlight-access-list 7\n"[..], "version 7"),
+        (b"#!/bin/sh\n", "not an access list"),
+        (b"firstlight-access-list 1\n\x09\0\0\0", "cut short"),
+    ] {
+        fs::write(&list, bytes).unwrap();
+        let done = firstlight(&["prefetch", "plan", list.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(2));
+        assert!(said.contains(words) && said.lines().count() == 1, "{said}");
+    }
+}
+
+/// A list of files that are there: what a recording of them would be.
+fn list_of(folder: &Path, files: u32) -> Vec<u8> {
+    use agent::access::{AccessList, Entry, Identity, Range, RangeKind, encode};
+    let entries = (0..files).map(|n| {
+        let path = folder.join(format!("f{n:03}"));
+        fs::write(&path, vec![1u8; 8192]).unwrap();
+        let meta = fs::metadata(&path).unwrap();
+        Entry {
+            path: path.to_str().unwrap().into(),
+            identity: Identity::File {
+                size: meta.len(),
+                mtime_s: meta.mtime(),
+                mtime_ns: u32::try_from(meta.mtime_nsec()).unwrap(),
+                inode: meta.ino(),
+                generation: 0,
+            },
+            program: 0,
+            ranges: vec![Range {
+                page: u64::from(n % 2),
+                pages: 1,
+                first_us: u64::from(n) * 1000,
+                seen: 1,
+                kind: RangeKind::Touched,
+            }],
+        }
+    });
+    encode(&AccessList {
+        recordings: 1,
+        page_bytes: 4096,
+        machine: std::env::consts::ARCH.to_owned(),
+        programs: vec!["p".to_owned()],
+        entries: entries.collect(),
+        ..AccessList::default()
+    })
+}
+
+#[test]
+fn a_list_is_planned_simulated_and_replayed() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = folder.path().canonicalize().unwrap();
+    let list = place.join("list");
+    fs::write(&list, list_of(&place, 20)).unwrap();
+    fs::File::open(&list).unwrap().sync_all().unwrap();
+    let list = list.to_str().unwrap();
+    let plan = json(&["prefetch", "plan", list, "--json"]);
+    assert_eq!(
+        (&plan["bytes"], &plan["requests"]),
+        (&81_920.into(), &20.into())
+    );
+    let files = plan["files"].as_array().unwrap();
+    assert_eq!(
+        files[3]["ranges"],
+        serde_json::json!([{"offset": 4096, "len": 4096}])
+    );
+    assert_eq!(files[3]["first_need_ns"], 3_000_000);
+    assert!(files.iter().all(|f| f["state"] == "same"));
+    let replayed = json(&["prefetch", "replay", list, "--json"]);
+    assert_eq!(
+        (&replayed["files"], &replayed["stale"]),
+        (&20.into(), &0.into())
+    );
+    for n in 0..20 {
+        let file = fs::File::open(place.join(format!("f{n:03}"))).unwrap();
+        file.sync_all().unwrap();
+    }
+    let simulated = json(&[
+        "prefetch",
+        "simulate",
+        list,
+        "--json",
+        "--storage",
+        "sd-card",
+    ]);
+    let row = &simulated["profiles"][0];
+    let total = |case: &str| row[case]["total_ns"].as_u64().unwrap();
+    assert!(total("ordered") >= row["limit_ns"].as_u64().unwrap());
+    assert!(total("ordered") <= total("demand"));
+    // Most files gone: the list is of another system.
+    for n in 0..15 {
+        fs::remove_file(place.join(format!("f{n:03}"))).unwrap();
+    }
+    let replayed = json(&["prefetch", "replay", list, "--json"]);
+    assert_eq!(replayed["stale"], 15);
+    assert!(
+        replayed["stopped"]
+            .as_str()
+            .unwrap()
+            .contains("another system")
+    );
+}
+
+#[test]
+fn cold_and_warm_starts_are_measured() {
+    let measured = json(&["cold", "--evict", "--runs", "3", "--json", "--", "ls", "/"]);
+    let cases = measured["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 2);
+    for case in cases {
+        assert_eq!(case["times_ns"].as_array().unwrap().len(), 3);
+        assert!(case["low_ns"].as_i64() <= case["median_ns"].as_i64());
+        assert!(case["median_ns"].as_i64() <= case["high_ns"].as_i64());
+    }
+    let failed = firstlight(&["cold", "--evict", "--runs", "1", "--", "false"]);
+    assert_eq!(failed.status.code(), Some(2));
+}
