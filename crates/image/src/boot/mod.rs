@@ -13,6 +13,7 @@ pub mod fit;
 pub mod info;
 pub mod initramfs;
 pub mod kernel;
+pub mod signature;
 pub mod treatment;
 pub mod uimage;
 

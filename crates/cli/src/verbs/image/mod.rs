@@ -1,7 +1,7 @@
 //! `firstlight image`: what a boot loader and a boot read. One file per verb.
 
 pub mod args;
-mod info;
+pub mod info;
 mod json;
 mod map;
 mod repack;
