@@ -108,10 +108,8 @@ pub fn find(root: &OwnedFd, list: &[Vec<u8>], writes: bool) -> Result<(Vec<Wante
                 continue;
             }
         };
-        if writes {
-            // What is not on disk yet has no place.
-            rustix::fs::fdatasync(&file).ok();
-        }
+        // What is not on disk yet has no place.
+        rustix::fs::fdatasync(&file).ok();
         match content(&file, u64::try_from(about.st_size).unwrap_or(0)) {
             Ok(extents) if extents.is_empty() => skip("it has no blocks".to_owned()),
             Ok(extents) => wanted.push(Wanted {
