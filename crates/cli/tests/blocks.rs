@@ -304,8 +304,11 @@ impl Drop for Mounted {
     }
 }
 
+/// Content; mode and owner; the time of the last change; inode.
+type State = (Vec<u8>, [u32; 2], [i64; 2], u64);
+
 /// Everything about every file that relocation must not change.
-fn state(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, u32, i64, i64, u64)> {
+fn state(root: &Path) -> BTreeMap<PathBuf, State> {
     let mut all = BTreeMap::new();
     for folder in fs::read_dir(root)
         .unwrap()
@@ -318,17 +321,9 @@ fn state(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, u32, i64, i64, u64)> {
         for entry in fs::read_dir(folder.path()).unwrap().flatten() {
             let about = entry.metadata().unwrap();
             let bytes = fs::read(entry.path()).unwrap();
-            let facts = (
-                about.mode(),
-                about.uid(),
-                about.mtime(),
-                about.mtime_nsec(),
-                about.ino(),
-            );
-            all.insert(
-                entry.path(),
-                (bytes, facts.0, facts.1, facts.2, facts.3, facts.4),
-            );
+            let owner = [about.mode(), about.uid()];
+            let time = [about.mtime(), about.mtime_nsec()];
+            all.insert(entry.path(), (bytes, owner, time, about.ino()));
         }
     }
     all
@@ -341,6 +336,13 @@ fn scatter(root: &Path) -> String {
         let path = root.join(name(i));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content(i, 100 + i * i % 40_000)).unwrap();
+    }
+    // Now, and in this order, they get their places.
+    for i in 0..600 {
+        fs::File::open(root.join(name(i)))
+            .unwrap()
+            .sync_all()
+            .unwrap();
     }
     for i in (0..600).step_by(9) {
         fs::remove_file(root.join(name(i))).unwrap();
