@@ -14,11 +14,14 @@ use std::path::Path;
 /// The highest and the lowest rank of `mksquashfs -sort`.
 const RANKS: (i64, i64) = (32_767, -32_768);
 
+/// A path that is left out, and why.
+type Skipped = (Vec<u8>, &'static str);
+
 /// What was made, and what not.
 struct Made {
     text: Vec<u8>,
     files: u64,
-    skipped: Vec<(Vec<u8>, &'static str)>,
+    skipped: Vec<Skipped>,
 }
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
@@ -65,7 +68,7 @@ fn chosen(
     list: &[Vec<u8>],
     root: Option<&Path>,
     folders_too: bool,
-) -> (Vec<Vec<u8>>, Vec<(Vec<u8>, &'static str)>) {
+) -> (Vec<Vec<u8>>, Vec<Skipped>) {
     let (mut good, mut skipped) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
     for path in list {
