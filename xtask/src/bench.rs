@@ -1,5 +1,6 @@
 //! Speed against what people use today: ratios, measured side by side.
 
+mod image;
 mod sources;
 
 use crate::{root, step};
@@ -24,8 +25,9 @@ struct Cost {
 pub fn run(args: &[String]) -> Result<()> {
     match args.first().map(String::as_str) {
         None => {}
+        Some("image") => return image::run(),
         Some("sources") => return sources::run(),
-        Some(other) => bail!("`{other}` is no benchmark; say `sources`, or nothing"),
+        Some(other) => bail!("`{other}` is no benchmark; say `image`, `sources`, or nothing"),
     }
     step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
     let dir = root().join("target/bench");

@@ -95,3 +95,50 @@ pub fn extents(file: impl AsFd, offset: u64, end: u64, most: usize) -> io::Resul
     }
     Ok(all)
 }
+
+/// Exchanges the places of `blocks` blocks of `file`, from block `from` on, with
+/// those of `donor` from block `at` on: the content of `file` stays what it was,
+/// and lies where the donor's blocks were (`EXT4_IOC_MOVE_EXT`). The kernel
+/// journals it: after a crash each block is at one place or the other. How many
+/// blocks were exchanged; at the end of a file fewer may be.
+///
+/// # Errors
+/// What the kernel says: the filesystem is no ext4, a file has no extents, is a
+/// swap file, or is not open for writing.
+pub fn exchange(
+    file: impl AsFd,
+    from: u64,
+    donor: impl AsFd,
+    at: u64,
+    blocks: u64,
+) -> io::Result<u64> {
+    /// `struct move_extent` of `fs/ext4/ext4.h`.
+    #[repr(C)]
+    struct MoveExtent {
+        reserved: u32,
+        donor: u32,
+        from: u64,
+        at: u64,
+        blocks: u64,
+        moved: u64,
+    }
+    // `EXT4_IOC_MOVE_EXT`: _IOWR('f', 15, struct move_extent).
+    const MOVE_EXT: u32 = 0xc028_660f;
+    let donor = u32::try_from(donor.as_fd().as_raw_fd())
+        .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut asked = MoveExtent {
+        reserved: 0,
+        donor,
+        from,
+        at,
+        blocks,
+        moved: 0,
+    };
+    let fd = file.as_fd().as_raw_fd();
+    // SAFETY: the kernel reads and writes the 40 bytes of the structure, which
+    // outlives the call; the donor's descriptor is open as long as `donor` is.
+    match unsafe { libc::ioctl(fd, MOVE_EXT as _, &raw mut asked) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(asked.moved),
+    }
+}

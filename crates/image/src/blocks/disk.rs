@@ -128,11 +128,8 @@ impl Disk {
         let end = start.saturating_add(len);
         let mut at = start;
         // Partitions that overlap are a damage: each byte is told of once.
-        let first = self
-            .volumes
-            .partition_point(|v| v.start.saturating_add(v.len) <= at);
-        for volume in self.volumes.get(first..).unwrap_or_default() {
-            if volume.start >= end {
+        for volume in &self.volumes {
+            if volume.start >= end || at >= end {
                 break;
             }
             let volume_end = volume.start.saturating_add(volume.len);
@@ -240,4 +237,33 @@ fn filesystem(volume: &Part<'_>) -> Result<Map, Error> {
         Foreign::Romfs => not_yet("romfs"),
         found => Err(Error::Unknown { at: 0, found }),
     }
+}
+
+/// What the filesystem that a volume begins with says of itself; `None` if it
+/// is none that can be mapped.
+///
+/// # Errors
+/// It is damaged in its superblock, or uses what cannot be read; and whatever
+/// reading says.
+pub fn facts(volume: &Part<'_>) -> Result<Option<super::Facts>, Error> {
+    let head = volume.read(0, 4096)?;
+    Ok(match Foreign::recognise(&head) {
+        Foreign::Ext => Some(super::ext::facts(volume)?),
+        Foreign::Squashfs => Some(super::squashfs::facts(volume)?),
+        Foreign::Erofs => Some(super::erofs::facts(volume)?),
+        _ => None,
+    })
+}
+
+/// The partitions of a disk; `None` if it has no table, or is a filesystem.
+///
+/// # Errors
+/// Whatever reading says.
+pub fn partitions(disk: &Part<'_>) -> Result<Option<(Table, Vec<Partition>)>, Error> {
+    let table = match partitions::gpt(disk)? {
+        Some(table) => Some(table),
+        None if looks_like(disk)?.is_some() => None,
+        None => partitions::mbr(disk)?,
+    };
+    Ok(table.map(|t| (t.table, t.partitions)))
 }

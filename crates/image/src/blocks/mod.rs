@@ -20,7 +20,7 @@ pub mod squashfs;
 #[cfg(test)]
 mod testing;
 
-pub use disk::{Disk, Piece, Volume};
+pub use disk::{Disk, Piece, Volume, facts, partitions};
 pub use error::Error;
 pub use facts::{Facts, State};
 pub use map::{Extent, Inode, Kind, Map};

@@ -15,6 +15,7 @@ use super::kernel::zboot::{self, Zboot};
 use super::kernel::zimage::{self, ZImage};
 use super::kernel::{self, Content, Inner, Payload};
 use super::uimage::{self, Uimage};
+use crate::blocks::{self, Facts, Partition, Table};
 use crate::foreign::Foreign;
 use crate::jffs2::{self, Endian};
 use std::io;
@@ -76,6 +77,10 @@ pub enum Kind {
         /// The size of an erase block, if the image shows it.
         erase_size: Option<u32>,
     },
+    /// A filesystem of which it can be told who owns which block.
+    Filesystem(Facts),
+    /// A disk with partitions.
+    Disk(Table, Vec<Partition>),
     /// Something that is only recognised.
     Foreign(Foreign),
 }
@@ -98,6 +103,8 @@ impl Kind {
             Self::Environment(_) => "u-boot-environment",
             Self::Barebox(_) => "barebox-environment",
             Self::Jffs2 { .. } => "jffs2",
+            Self::Filesystem(_) => "filesystem",
+            Self::Disk(..) => "disk",
             Self::Foreign(_) => "other",
         }
     }
@@ -476,6 +483,35 @@ fn other(image: &Part<'_>, new: impl Fn(u64, Kind) -> Item) -> io::Result<Item> 
     let head = image.read(0, 1 << 18)?;
     let foreign = Foreign::recognise(&head);
     let all = image.len();
+    match blocks::facts(image) {
+        Ok(Some(facts)) => {
+            let mut item = new(all, Kind::Filesystem(facts.clone()));
+            if facts.bytes > all {
+                item.notes.push(format!(
+                    "The filesystem has {} bytes, and the image only {all}: it is cut short.",
+                    facts.bytes
+                ));
+            }
+            return Ok(item);
+        }
+        Ok(None) => {}
+        Err(e) => {
+            let mut item = new(all, Kind::Foreign(foreign));
+            item.notes.push(format!("{e}."));
+            return Ok(item);
+        }
+    }
+    if let Ok(Some((table, partitions))) = blocks::partitions(image) {
+        let mut item = new(all, Kind::Disk(table, partitions.clone()));
+        for partition in partitions {
+            if let Ok(Some(facts)) = blocks::facts(&image.part(partition.start, partition.len)) {
+                let mut inside = new(partition.len, Kind::Filesystem(facts));
+                inside.offset = inside.offset.saturating_add(partition.start);
+                item.inside.push(inside);
+            }
+        }
+        return Ok(item);
+    }
     if foreign != Foreign::Unknown {
         return Ok(new(all, Kind::Foreign(foreign)));
     }

@@ -1,7 +1,7 @@
 //! What `firstlight image` takes.
 
 use super::requests::Unit;
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use image::boot::Compression;
 use std::path::PathBuf;
 
@@ -34,6 +34,24 @@ pub enum ImageVerb {
                       The list has one path in a line, in the order of access. Each file is read whole, once."
     )]
     Score(Score),
+    /// Put files one behind the other on a mounted ext4, in the order in which they are read
+    #[command(
+        after_help = "Example:\n  $ firstlight image relocate / --files order.txt\n  \
+                      $ firstlight image relocate / --files order.txt --apply\n\n\
+                      Without --apply it only says what it would do. The list has one path in a line, from \
+                      the folder on. A file that is running, immutable or not there is left where it is."
+    )]
+    Relocate(Relocate),
+    /// An order of access in the form that an image builder takes
+    #[command(
+        after_help = "Example:\n  $ firstlight image order order.txt --for mksquashfs -o sort.txt\n  \
+                      $ mksquashfs root root.squashfs -sort sort.txt\n\n  \
+                      $ firstlight image order order.txt --for tar --root root --null -o names\n  \
+                      $ tar -C root --no-recursion --null -T names -cf root.tar\n\n  \
+                      $ firstlight image order order.txt --for cpio --root root --null -o names\n  \
+                      $ (cd root && cpio -o -0 -H newc) < names > initrd.cpio"
+    )]
+    Order(Order),
     /// Write an initramfs anew, packed in another way or not at all
     #[command(
         after_help = "Example:\n  $ firstlight image repack initrd.img --compression zstd -o new.img\n\n\
@@ -109,6 +127,60 @@ pub struct Score {
     /// Take this partition of the image for the whole of it
     #[arg(long, value_name = "N")]
     pub partition: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub struct Relocate {
+    /// A folder of a mounted ext4; paths in the list are below it
+    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub root: PathBuf,
+    /// The files in the order in which they are read: one path in a line
+    #[arg(long, value_name = "LIST", value_hint = ValueHint::FilePath)]
+    pub files: PathBuf,
+    /// Do it
+    #[arg(long)]
+    pub apply: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Order {
+    /// The files in the order in which they are read: one path in a line
+    #[arg(value_name = "LIST", value_hint = ValueHint::FilePath)]
+    pub list: PathBuf,
+    /// Which builder
+    #[arg(long = "for", value_name = "BUILDER")]
+    pub builder: Builder,
+    /// The folder that the image is made of; what is not in it is left out
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub root: Option<PathBuf>,
+    /// Names of archives end with NUL instead of a line break
+    #[arg(short = '0', long)]
+    pub null: bool,
+    /// The list to write, instead of standard output
+    #[arg(short, long, value_name = "OUT", required_if_eq("json", "true"), value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+/// What makes an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Builder {
+    /// A list for `-sort`
+    Mksquashfs,
+    /// Names for `tar -T`: for mke2fs -d and mkfs.erofs --tar
+    Tar,
+    /// Names for `cpio -o`
+    Cpio,
+}
+
+impl Builder {
+    /// The word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Mksquashfs => "mksquashfs",
+            Self::Tar => "tar",
+            Self::Cpio => "cpio",
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -117,9 +117,38 @@ fn details(kind: &Kind) -> Value {
         Kind::Jffs2 { endian, erase_size } => json!({
             "endian": endian.to_string(), "erase_size": erase_size,
         }),
+        Kind::Filesystem(f) => filesystem(f),
+        Kind::Disk(table, partitions) => json!({
+            "table": table.name(),
+            "partitions": partitions.iter().map(|p| json!({
+                "number": p.number, "start": p.start, "size": p.len, "type": p.kind, "name": p.name,
+            })).collect::<Vec<_>>(),
+        }),
         Kind::Foreign(f) => json!({ "name": f.name() }),
         _ => Value::Null,
     }
+}
+
+fn filesystem(f: &image::blocks::Facts) -> Value {
+    json!({
+        "filesystem": f.filesystem,
+        "bytes": f.bytes,
+        "block_size": f.block_size,
+        "blocks": f.blocks,
+        "free_blocks": f.free_blocks,
+        "inodes": f.inodes,
+        "free_inodes": f.free_inodes,
+        "label": f.label,
+        "uuid": f.uuid,
+        "features": f.features,
+        "compression": f.compression,
+        "state": f.state.word(),
+        "made": f.made,
+        "mounted": f.mounted,
+        "written": f.written,
+        "mounts": f.mounts,
+        "mounted_on": f.mounted_on,
+    })
 }
 
 fn endian(big: bool) -> &'static str {

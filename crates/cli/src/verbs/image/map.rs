@@ -15,24 +15,27 @@ use std::io::Write as _;
 use views::terminal::layout::{self, DIM, PLAIN, Screen, WARN, clean, left, right};
 use views::thousands;
 
+/// A path as text, and in hexadecimal digits if it is not UTF-8.
+type Shown = (String, Option<String>);
+
 /// Paths that were made once: rows come in runs of one file.
 #[derive(Default)]
 struct Paths {
-    known: HashMap<(u64, u32), Option<(String, Option<String>)>>,
+    /// By where the volume begins, and the inode.
+    known: HashMap<(u64, u32), Option<Shown>>,
 }
 
 /// So many paths are kept at once.
 const MOST_PATHS: usize = 1 << 16;
 
 impl Paths {
-    /// The path of a piece's owner: as text, and in hexadecimal digits if it
-    /// is not UTF-8.
-    fn of(&mut self, piece: &Piece<'_>) -> Option<&(String, Option<String>)> {
+    /// The path of a piece's owner.
+    fn of(&mut self, piece: &Piece<'_>) -> Option<&Shown> {
         let inode = piece.extent.inode?;
         self.named(piece, inode)
     }
 
-    fn named(&mut self, piece: &Piece<'_>, inode: u32) -> Option<&(String, Option<String>)> {
+    fn named(&mut self, piece: &Piece<'_>, inode: u32) -> Option<&Shown> {
         let volume = piece.volume?;
         let map = volume.map.as_ref().ok()?;
         if self.known.len() >= MOST_PATHS {
@@ -88,7 +91,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     if args.by_file {
         return by_file(&shown, unit, &notes, args.top, &mut walk, out);
     }
-    in_order(&shown, unit, base, &notes, &mut walk, out)
+    in_order(&shown, unit, &notes, &mut walk, out)
 }
 
 /// What is doubtful, and which partitions are not mapped.
@@ -190,7 +193,7 @@ fn of_files(disk: &Disk, args: &Args, each: &mut dyn FnMut(Row<'_>) -> Result<()
 fn in_units(extent: &Extent, unit: Unit) -> (u64, u64, bool) {
     let end = extent.start.saturating_add(extent.len);
     let start = extent.start / unit.bytes;
-    let exact = extent.start % unit.bytes == 0 && extent.len % unit.bytes == 0;
+    let exact = extent.start.is_multiple_of(unit.bytes) && extent.len.is_multiple_of(unit.bytes);
     (start, end.div_ceil(unit.bytes) - start, exact)
 }
 
@@ -306,7 +309,6 @@ fn say_notes(screen: &mut Screen, notes: &[String]) {
 fn in_order(
     image: &str,
     unit: Unit,
-    _base: u64,
     notes: &[String],
     walk: &mut Walk<'_>,
     out: &mut Out,
@@ -318,7 +320,7 @@ fn in_order(
         "  {}  {}  {}  {}",
         right("start", 12),
         right("len", 8),
-        left("kind", 18),
+        left("kind", 26),
         "owner"
     );
     let title = screen.paint(DIM, &title);
@@ -332,7 +334,7 @@ fn in_order(
             "  {}  {}  {}  {}",
             right(&start.to_string(), 12),
             right(&len.to_string(), 8),
-            left(row.piece.extent.kind.word(), 18),
+            left(row.piece.extent.kind.word(), 26),
             owner(&row, &mut paths)
         );
         writeln!(out, "{}", layout::fit(&line, width).trim_end())?;
@@ -386,7 +388,7 @@ fn by_file(
         "  {}  {}  {}  {}",
         right("bytes", 15),
         right("pieces", 8),
-        left("kind", 18),
+        left("kind", 26),
         "owner"
     );
     let title = screen.paint(DIM, &title);
@@ -397,7 +399,7 @@ fn by_file(
             "  {}  {}  {}  {name}",
             right(&thousands(sum.bytes), 15),
             right(&thousands(sum.pieces), 8),
-            left(kind.word(), 18),
+            left(kind.word(), 26),
         );
         let line = layout::fit(&line, screen.width());
         screen.line(line.trim_end());

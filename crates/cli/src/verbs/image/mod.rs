@@ -4,6 +4,8 @@ pub mod args;
 pub mod info;
 mod json;
 mod map;
+mod order;
+mod relocate;
 mod repack;
 mod requests;
 mod score;
@@ -17,6 +19,8 @@ pub fn run(args: &Image, out: &mut Out) -> Result<()> {
     match &args.verb {
         ImageVerb::Info(a) => info::run(a, out),
         ImageVerb::Map(a) => map::run(a, out),
+        ImageVerb::Relocate(a) => relocate::run(a, out),
+        ImageVerb::Order(a) => order::run(a, out),
         ImageVerb::Score(a) => score::run(a, out),
         ImageVerb::Repack(a) => repack::run(a, out),
     }

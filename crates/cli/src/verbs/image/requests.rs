@@ -191,8 +191,10 @@ fn trace(paths: &[PathBuf], options: &Options<'_>) -> Result<Requests> {
             name(paths)
         );
     }
-    if empty > 0 {
-        notes.push(format!("{empty} requests carry no data; they are left out"));
+    match empty {
+        0 => {}
+        1 => notes.push("1 request carries no data; it is left out".to_owned()),
+        n => notes.push(format!("{n} requests carry no data; they are left out")),
     }
     Ok(Requests { list, unit, notes })
 }

@@ -58,6 +58,8 @@ fn title(kind: &Kind) -> String {
         Kind::Environment(_) => "U-Boot environment".into(),
         Kind::Barebox(_) => "Barebox environment".into(),
         Kind::Jffs2 { endian, .. } => format!("JFFS2 filesystem, {endian}-endian"),
+        Kind::Filesystem(f) => format!("{} filesystem", f.filesystem),
+        Kind::Disk(table, _) => format!("disk with a partition table ({})", table.name()),
         Kind::Foreign(f) => f.name().into(),
         _ => "something else".into(),
     }
@@ -242,11 +244,71 @@ fn details(rows: &mut Rows<'_>, kind: &Kind) {
             rows.some("erase size", erase_size.map(|n| size::show(n.into())));
             rows.row("more", "`firstlight flash check` looks at each block");
         }
+        Kind::Filesystem(f) => filesystem(rows, f),
+        Kind::Disk(_, partitions) => {
+            for p in partitions {
+                let name = match p.name.as_str() {
+                    "" => String::new(),
+                    name => format!(", {}", clean(name)),
+                };
+                let place = format!(
+                    "{} at byte {}, type {}{name}",
+                    size::show(p.len),
+                    p.start,
+                    p.kind
+                );
+                rows.row(&format!("partition {}", p.number), &place);
+            }
+        }
         Kind::Foreign(Foreign::Ubi) => {
             rows.row("more", "`firstlight flash ubi` looks at its volumes");
         }
         _ => {}
     }
+}
+
+fn filesystem(rows: &mut Rows<'_>, f: &image::blocks::Facts) {
+    let free = f
+        .free_blocks
+        .map_or_else(String::new, |n| format!(", {} free", thousands(n)));
+    let blocks = thousands(f.blocks);
+    rows.row(
+        "size",
+        &format!(
+            "{}: {blocks} blocks of {}{free}",
+            size::show(f.bytes),
+            size::show(f.block_size.into())
+        ),
+    );
+    let free = f
+        .free_inodes
+        .map_or_else(String::new, |n| format!(", {} free", thousands(n)));
+    rows.row("inodes", &format!("{}{free}", thousands(f.inodes)));
+    rows.row("label", &clean(&f.label));
+    rows.some("uuid", f.uuid.as_deref());
+    rows.row("features", &f.features.join(", "));
+    rows.some("compression", f.compression.as_deref());
+    rows.row("state", f.state.name());
+    let time = |t: Option<u64>| {
+        let seconds = t.filter(|t| *t != 0).and_then(|t| i64::try_from(t).ok());
+        seconds.map(utc)
+    };
+    rows.some("made", time(Some(f.made)));
+    let mounts = match f.mounts {
+        Some(1) => ", once since it was checked".to_owned(),
+        Some(n) => format!(", {n} times since it was checked"),
+        None => String::new(),
+    };
+    let on = match f.mounted_on.as_str() {
+        "" => String::new(),
+        on => format!(" on {}", clean(on)),
+    };
+    rows.some(
+        "mounted",
+        time(f.mounted).map(|t| format!("{t}{on}{mounts}")),
+    );
+    rows.some("written", time(f.written));
+    rows.row("more", "`firstlight image map` says which file lies where");
 }
 
 fn packed(rows: &mut Rows<'_>, payload: Option<&Payload>) {

@@ -38,6 +38,14 @@ struct Piece {
     is_packed: bool,
 }
 
+/// What the superblock says.
+///
+/// # Errors
+/// There is none, or it is damaged or uses what cannot be read.
+pub(super) fn facts(volume: &Part<'_>) -> Result<super::Facts, Error> {
+    Ok(Superblock::read(volume)?.facts)
+}
+
 /// Maps an erofs.
 ///
 /// # Errors

@@ -4,6 +4,8 @@ mod directory;
 mod group;
 mod inode;
 pub mod superblock;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use super::build::Builder;
@@ -136,7 +138,8 @@ impl Reader<'_, '_> {
             FileType::File | FileType::Directory | FileType::Symlink
         );
         // Inodes that the filesystem keeps for itself have no type, often.
-        if !has_content && !(number < 11 && file_type == FileType::Unknown) {
+        let is_kept = number < 11 && file_type == FileType::Unknown;
+        if !(has_content || is_kept) {
             return Ok(());
         }
         let root = inode.root();
@@ -300,6 +303,14 @@ impl Found for Content {
     fn metadata(&mut self, reader: &mut Reader<'_, '_>, block: u64, kind: Kind) {
         reader.map.add(block, 1, kind, self.number, 0);
     }
+}
+
+/// What the superblock says.
+///
+/// # Errors
+/// There is none, or it is damaged or uses what cannot be read.
+pub(super) fn facts(volume: &Part<'_>) -> Result<super::Facts, Error> {
+    Ok(Superblock::read(volume)?.facts)
 }
 
 /// Maps an ext2, ext3 or ext4 filesystem.

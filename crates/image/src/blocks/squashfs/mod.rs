@@ -26,6 +26,14 @@ const NO_FRAGMENT: u32 = u32::MAX;
 /// A fragment as it is listed: start, stored size.
 type Fragment = (u64, u32);
 
+/// What the superblock says.
+///
+/// # Errors
+/// There is none, or it is damaged or uses what cannot be read.
+pub(super) fn facts(volume: &Part<'_>) -> Result<super::Facts, Error> {
+    Ok(Superblock::read(volume)?.facts)
+}
+
 /// Maps a squashfs.
 ///
 /// # Errors

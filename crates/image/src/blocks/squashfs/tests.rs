@@ -68,7 +68,7 @@ fn reads_back(options: &[&str]) {
 #[test]
 fn every_file_reads_back_with_every_compressor() {
     for compressor in ["gzip", "lzma", "lzo", "lz4", "xz", "zstd"] {
-        reads_back(&["-comp", compressor]);
+        reads_back(&["-comp", compressor, "-b", "16384"]);
     }
 }
 
@@ -77,7 +77,7 @@ fn every_file_reads_back_with_every_layout() {
     for options in [
         &["-no-fragments"][..],
         &["-always-use-fragments", "-b", "4096"],
-        &["-b", "1M", "-no-duplicates"],
+        &["-b", "256K", "-no-duplicates"],
         &["-noI", "-noD", "-noF"],
         &[
             "-no-exports",

@@ -1,0 +1,160 @@
+//! The files that are to be put elsewhere, and where they lie.
+
+use super::Layout;
+use agent::extents::{Extent, extents};
+use anyhow::{Context, Result};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use std::collections::HashSet;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// A file in more pieces than this is no file of a boot.
+const MOST_EXTENTS: usize = 1 << 20;
+
+/// A file that stays where it is, and why.
+#[derive(Clone, Debug)]
+pub struct Skipped {
+    pub path: Vec<u8>,
+    pub reason: String,
+}
+
+/// A file to be put elsewhere.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    pub path: Vec<u8>,
+    /// Open for reading, and for writing where it is to be moved.
+    pub file: std::sync::Arc<OwnedFd>,
+    /// Where its content lies, without what is behind its end.
+    pub extents: Vec<Extent>,
+}
+
+impl Wanted {
+    /// What it takes, in whole blocks.
+    pub fn bytes(&self) -> u64 {
+        self.extents.iter().map(|e| e.bytes).sum()
+    }
+}
+
+/// Opens a path below `root`, never outside of it nor on another filesystem.
+fn open(root: &OwnedFd, path: &[u8], writes: bool) -> Result<OwnedFd, Errno> {
+    let relative: Vec<u8> = path.iter().copied().skip_while(|b| *b == b'/').collect();
+    let access = if writes { OFlags::RDWR } else { OFlags::RDONLY };
+    // A pipe or a device is not waited for.
+    let flags = access | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+    rustix::fs::openat2(root, relative.as_slice(), flags, Mode::empty(), resolve)
+}
+
+/// Why a file cannot be opened, in words.
+fn reason(error: Errno) -> String {
+    match error {
+        Errno::NOENT | Errno::NOTDIR => "it is not there".to_owned(),
+        Errno::TXTBSY => "it is running".to_owned(),
+        Errno::PERM => "it is immutable or append-only".to_owned(),
+        Errno::ROFS => "the filesystem is mounted read-only".to_owned(),
+        Errno::XDEV => "it is on another filesystem".to_owned(),
+        Errno::ISDIR => "it is a folder".to_owned(),
+        error => error.to_string(),
+    }
+}
+
+/// Where a file's content lies: whole blocks, up to its end.
+fn content(file: impl AsFd, size: u64) -> std::io::Result<Vec<Extent>> {
+    let mut all = extents(&file, 0, u64::MAX, MOST_EXTENTS)?;
+    all.retain(|e| e.offset < size);
+    let block = rustix::param::page_size() as u64;
+    if let Some(last) = all.last_mut() {
+        let end = size.next_multiple_of(block);
+        last.bytes = last.bytes.min(end.saturating_sub(last.offset));
+    }
+    Ok(all)
+}
+
+/// The files of a list that can be moved, and those that cannot.
+pub fn find(root: &OwnedFd, list: &[Vec<u8>], writes: bool) -> Result<(Vec<Wanted>, Vec<Skipped>)> {
+    let (mut wanted, mut skipped) = (Vec::new(), Vec::new());
+    let mut seen = HashSet::new();
+    // Each is kept open.
+    if let Err(e) = raise_limit() {
+        return Err(e).context("the limit of open files cannot be asked for");
+    }
+    for path in list {
+        let mut skip = |reason: String| {
+            skipped.push(Skipped {
+                path: path.clone(),
+                reason,
+            });
+        };
+        // What is no regular file must not be opened for writing.
+        let looked = open(root, path, false).and_then(|f| rustix::fs::fstat(&f));
+        let about = match looked {
+            Ok(about) => about,
+            Err(e) => {
+                skip(reason(e));
+                continue;
+            }
+        };
+        if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+            skip("it is no regular file".to_owned());
+            continue;
+        }
+        if !seen.insert((about.st_dev, about.st_ino)) {
+            continue;
+        }
+        let file = match open(root, path, writes) {
+            Ok(file) => file,
+            Err(e) => {
+                skip(reason(e));
+                continue;
+            }
+        };
+        // What is not on disk yet has no place.
+        rustix::fs::fdatasync(&file).ok();
+        match content(&file, u64::try_from(about.st_size).unwrap_or(0)) {
+            Ok(extents) if extents.is_empty() => skip("it has no blocks".to_owned()),
+            Ok(extents) => wanted.push(Wanted {
+                path: path.clone(),
+                file: file.into(),
+                extents,
+            }),
+            Err(e) => skip(format!("where it lies is not known: {e}")),
+        }
+    }
+    Ok((wanted, skipped))
+}
+
+/// As many open files as are allowed.
+fn raise_limit() -> std::io::Result<()> {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    Ok(setrlimit(Resource::Nofile, limit)?)
+}
+
+/// Where the same files lie now.
+pub fn look_again(mut wanted: Vec<Wanted>) -> Result<Vec<Wanted>> {
+    for file in &mut wanted {
+        let about = rustix::fs::fstat(&*file.file)?;
+        file.extents = content(&*file.file, u64::try_from(about.st_size).unwrap_or(0))?;
+    }
+    Ok(wanted)
+}
+
+/// How files lie, read one after the other.
+pub fn layout(wanted: &[Wanted]) -> Layout {
+    let mut layout = Layout {
+        discontinuities: 0,
+        distance: 0,
+    };
+    let mut end: Option<u64> = None;
+    for extent in wanted.iter().flat_map(|w| &w.extents) {
+        if let Some(end) = end.filter(|e| *e != extent.physical) {
+            layout.discontinuities += 1;
+            layout.distance = layout
+                .distance
+                .saturating_add(end.abs_diff(extent.physical));
+        }
+        end = Some(extent.physical.saturating_add(extent.bytes));
+    }
+    layout
+}

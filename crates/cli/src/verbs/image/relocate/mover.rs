@@ -1,0 +1,114 @@
+//! Exchanging the places of files with free space in one piece.
+//!
+//! A donor is a file without a name: a crash leaves nothing of it. The kernel
+//! copies the content within its page cache and journals each exchange, which is
+//! committed after the content is at its new place: at any moment, every file
+//! is whole. So one sync at the end is enough.
+
+use super::files::{Skipped, Wanted};
+use crate::{progress, size};
+use agent::extents::{exchange, extents};
+use anyhow::{Context, Result, bail};
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
+
+/// So many donors are tried; the one in the fewest pieces is taken.
+const TRIES: usize = 4;
+/// An exchange that meets a busy page is tried so often again.
+const BUSY: u32 = 5;
+
+/// What could not be moved.
+pub struct Done {
+    pub skipped: Vec<Skipped>,
+}
+
+/// Puts the content of `wanted` one behind the other, in that order.
+pub fn apply(root: &OwnedFd, shown: &str, wanted: &[Wanted]) -> Result<Done> {
+    let block = rustix::param::page_size() as u64;
+    let total: u64 = wanted.iter().map(Wanted::bytes).sum();
+    let donor = donor(root, shown, total)?;
+    let mut skipped = Vec::new();
+    let mut at = 0;
+    for (number, file) in wanted.iter().enumerate() {
+        if number % 16 == 0 {
+            progress::say(format!("file {} of {}", number + 1, wanted.len()));
+        }
+        let start = at;
+        for extent in &file.extents {
+            let blocks = extent.bytes / block;
+            match all_of(&file.file, extent.offset / block, &donor, at, blocks) {
+                Ok(()) => at += blocks,
+                Err(e) => {
+                    skipped.push(Skipped {
+                        path: file.path.clone(),
+                        reason: if at == start {
+                            format!("the kernel does not move it: {e}")
+                        } else {
+                            format!("the kernel moved only a part of it: {e}")
+                        },
+                    });
+                    break;
+                }
+            }
+        }
+    }
+    Ok(Done { skipped })
+}
+
+/// Exchanges all of a piece; the kernel may do it in several steps.
+fn all_of(file: &OwnedFd, from: u64, donor: &OwnedFd, at: u64, blocks: u64) -> std::io::Result<()> {
+    let (mut done, mut busy) = (0, 0);
+    while done < blocks {
+        match exchange(file, from + done, donor, at + done, blocks - done) {
+            Ok(0) => {
+                return Err(std::io::Error::other("nothing was exchanged"));
+            }
+            Ok(moved) => done += moved,
+            Err(e) if e.raw_os_error() == Some(Errno::BUSY.raw_os_error()) && busy < BUSY => {
+                busy += 1;
+                rustix::fs::fdatasync(file).ok();
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// A file without a name, of `bytes` bytes in as few pieces as can be had.
+fn donor(root: &OwnedFd, shown: &str, bytes: u64) -> Result<OwnedFd> {
+    let mut best: Option<(usize, OwnedFd)> = None;
+    // Those that are not taken are kept until the end, so that each try finds
+    // another place.
+    let mut others = Vec::new();
+    for _ in 0..TRIES {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let donor = rustix::fs::openat(root, c".", flags, Mode::RUSR | Mode::WUSR)
+            .with_context(|| format!("{shown}: no file without a name can be made there"))?;
+        match rustix::fs::fallocate(&donor, FallocateFlags::empty(), 0, bytes) {
+            Ok(()) => {}
+            Err(Errno::NOSPC | Errno::DQUOT) if best.is_some() => break,
+            Err(e @ (Errno::NOSPC | Errno::DQUOT)) => bail!(
+                "{shown}: {} of free space are needed while the files move: {e}",
+                size::show(bytes)
+            ),
+            Err(e) => return Err(e).with_context(|| format!("{shown}: no space can be taken")),
+        }
+        rustix::fs::fsync(&donor).with_context(|| format!("{shown}: cannot be synced"))?;
+        let found = extents(&donor, 0, u64::MAX, usize::MAX)?;
+        let joined = |pair: &[agent::extents::Extent]| match pair {
+            [a, b] => a.physical.saturating_add(a.bytes) == b.physical,
+            _ => false,
+        };
+        let pieces = found.len() - found.windows(2).filter(|p| joined(p)).count();
+        match &mut best {
+            Some((fewest, _)) if *fewest <= pieces => others.push(donor),
+            best => others.extend(best.replace((pieces, donor)).map(|b| b.1)),
+        }
+        if pieces <= 1 {
+            break;
+        }
+    }
+    let (_, donor) = best.with_context(|| format!("{shown}: no space can be taken"))?;
+    Ok(donor)
+}

@@ -1,0 +1,421 @@
+//! `firstlight image map`, `score`, `order` and `relocate`, as a user runs them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
+
+mod common;
+
+use common::{firstlight, json};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Runs a tool; `false` with a visible line where it is not there or fails.
+fn tool(name: &str, args: &[&str]) -> bool {
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    match Command::new(name).args(args).env("PATH", path).output() {
+        Ok(out) if out.status.success() => true,
+        Ok(out) => {
+            let said = String::from_utf8_lossy(&out.stderr);
+            eprintln!("skipped: {name} {args:?}: {said}");
+            false
+        }
+        Err(e) => {
+            eprintln!("skipped: {name} is not there: {e}");
+            false
+        }
+    }
+}
+
+fn content(seed: usize, len: usize) -> Vec<u8> {
+    (0..len)
+        .map(|i| ((i * 31 + seed * 7919) >> 3) as u8)
+        .collect()
+}
+
+/// A folder with files, and an ext4 image of it.
+fn ext4(dir: &Path) -> Option<PathBuf> {
+    let root = dir.join("root");
+    for i in 0..120 {
+        let folder = root.join(format!("d{}", i % 7));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(format!("f{i}")), content(i, i * 331)).unwrap();
+    }
+    let image = dir.join("root.img");
+    let args = ["-q", "-F", "-t", "ext4", "-b", "4096", "-d"];
+    let paths = [root.to_str()?, image.to_str()?, "24M"];
+    tool("mke2fs", &[&args[..], &paths].concat()).then_some(image)
+}
+
+#[test]
+fn each_request_comes_out_with_the_bytes_of_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(image) = ext4(dir.path()) else {
+        return;
+    };
+    let name = image.to_str().unwrap();
+    let list = dir.path().join("requests");
+    fs::write(&list, "# all of it\n0+49152\n\n2 4\n0x8 + 8\n49150,10\n").unwrap();
+    let map = json(&[
+        "image",
+        "map",
+        name,
+        "--requests",
+        list.to_str().unwrap(),
+        "--json",
+    ]);
+    assert_eq!(map["unit"], "sectors");
+    let rows = map["rows"].as_array().unwrap();
+    let mut sums = [0; 4];
+    let file = fs::File::open(&image).unwrap();
+    let mut seen: BTreeMap<String, u64> = BTreeMap::new();
+    for row in rows {
+        sums[row["request"].as_u64().unwrap() as usize] += row["len"].as_u64().unwrap();
+        if row["kind"] != "file" || row["request"] != 0 {
+            continue;
+        }
+        let path = row["path"].as_str().unwrap();
+        let wanted = fs::read(dir.path().join("root").join(&path[1..])).unwrap();
+        let offset = row["offset"].as_u64().unwrap() as usize;
+        let len = row["len"].as_u64().unwrap() as usize * 512;
+        let mut found = vec![0; len.min(wanted.len() - offset)];
+        file.read_exact_at(&mut found, row["start"].as_u64().unwrap() * 512)
+            .unwrap();
+        assert!(
+            found == wanted[offset..offset + found.len()],
+            "{path} at {offset}"
+        );
+        *seen.entry(path.to_owned()).or_default() += found.len() as u64;
+    }
+    assert_eq!(sums, [49152, 4, 8, 10]);
+    assert_eq!(seen.len(), 119, "each file that is not empty");
+    assert_eq!(seen["/d0/f119"], 119 * 331);
+    // In bytes, the same.
+    fs::write(&list, "0+25165824\n").unwrap();
+    let list = list.to_str().unwrap();
+    let bytes = json(&[
+        "image",
+        "map",
+        name,
+        "--requests",
+        list,
+        "--unit",
+        "bytes",
+        "--json",
+    ]);
+    let first = |v: &Value| {
+        v["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|r| r["request"] == 0)
+            .count()
+    };
+    assert_eq!(first(&bytes), first(&map));
+}
+
+#[test]
+fn partitions_are_found_and_can_be_chosen() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(image) = ext4(dir.path()) else {
+        return;
+    };
+    // An MBR with one partition from sector 2048 on.
+    let mut disk = vec![0; 1 << 20];
+    disk[446 + 4] = 0x83;
+    disk[454..458].copy_from_slice(&2048_u32.to_le_bytes());
+    disk[458..462].copy_from_slice(&49152_u32.to_le_bytes());
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    disk.extend(fs::read(&image).unwrap());
+    let path = dir.path().join("disk");
+    fs::write(&path, disk).unwrap();
+    let list = dir.path().join("files");
+    fs::write(&list, "/d0/f119\n").unwrap();
+    let [name, disk, list] = [&image, &path, &list].map(|p| p.to_str().unwrap());
+    let alone = json(&["image", "map", name, "--files", list, "--json"]);
+    let whole = json(&["image", "map", disk, "--files", list, "--json"]);
+    let chosen = json(&[
+        "image",
+        "map",
+        disk,
+        "--partition",
+        "1",
+        "--files",
+        list,
+        "--json",
+    ]);
+    let start = |v: &Value| v["rows"][0]["start"].as_u64().unwrap();
+    assert_eq!(start(&whole), start(&alone) + 2048);
+    assert_eq!(start(&chosen), start(&alone));
+    assert_eq!(whole["rows"][0]["partition"], 1);
+    let requests = dir.path().join("requests");
+    fs::write(&requests, format!("0+1\n1+1\n{}+8\n", start(&whole))).unwrap();
+    let map = json(&[
+        "image",
+        "map",
+        disk,
+        "--requests",
+        requests.to_str().unwrap(),
+        "--json",
+    ]);
+    assert_eq!(map["rows"][0]["kind"], "partition_table");
+    assert_eq!(map["rows"][1]["kind"], "unmapped");
+    assert_eq!(map["rows"][2]["path"], "/d0/f119");
+    let info = json(&["image", "info", disk, name, "--json"]);
+    assert_eq!(info["files"][0]["items"][0]["kind"], "disk");
+    assert_eq!(
+        info["files"][0]["items"][0]["inside"][0]["details"]["filesystem"],
+        "ext4"
+    );
+    assert_eq!(info["files"][1]["items"][0]["details"]["state"], "clean");
+    let out = firstlight(&["image", "map", disk, "--partition", "3", "--files", list]);
+    assert_eq!(out.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(
+        said.contains("there is no partition 3; the disk has 1"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_wrong_list_is_refused_in_one_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(image) = ext4(dir.path()) else {
+        return;
+    };
+    let list = dir.path().join("list");
+    let [name, list] = [&image, &list].map(|p| p.to_str().unwrap());
+    for (text, said) in [
+        (
+            "8+8\nhello\n",
+            "line 2: expected `start+len`, found `hello`",
+        ),
+        ("18446744073709551615+8\n", "ends behind every image"),
+        ("nothing at all\n", "list"),
+    ] {
+        fs::write(list, text).unwrap();
+        let out = firstlight(&["image", "map", name, "--requests", list]);
+        assert_eq!(out.status.code(), Some(2), "{text}");
+        let errors = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(errors.contains(said), "{text}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+}
+
+#[test]
+fn the_order_of_a_list_is_that_of_a_squashfs() {
+    let dir = tempfile::tempdir().unwrap();
+    if ext4(dir.path()).is_none() {
+        return;
+    }
+    let root = dir.path().join("root");
+    let files: Vec<usize> = (0..120).filter(|i| i * 37 % 5 == 1).rev().collect();
+    let lines = files.iter().map(|i| format!("/d{}/f{i}\n", i % 7));
+    let list = dir.path().join("list");
+    fs::write(&list, lines.collect::<String>() + "/not/there\n").unwrap();
+    let [sort, before, after] = ["sort", "before", "after"].map(|n| dir.path().join(n));
+    let [root, list, sort] = [&root, &list, &sort].map(|p| p.to_str().unwrap());
+    let args = [
+        "image",
+        "order",
+        list,
+        "--for",
+        "mksquashfs",
+        "--root",
+        root,
+        "-o",
+        sort,
+        "--json",
+    ];
+    let made = json(&args);
+    assert_eq!(made["files"].as_u64(), Some(files.len() as u64));
+    assert_eq!(made["skipped"][0]["path"], "/not/there");
+    let [b, a] = [&before, &after].map(|p| p.to_str().unwrap());
+    let options = ["-noappend", "-quiet", "-no-fragments", "-noD"];
+    if !tool("mksquashfs", &[&[root, b][..], &options].concat())
+        || !tool(
+            "mksquashfs",
+            &[&[root, a][..], &options, &["-sort", sort]].concat(),
+        )
+    {
+        return;
+    }
+    let score = |image| json(&["image", "score", image, "--files", list, "--json"]);
+    let (before, after) = (score(b), score(a));
+    assert!(before["discontinuities"].as_u64() > Some(10));
+    assert_eq!(after["discontinuities"], 0);
+    assert_eq!(after["requests"], 1);
+    assert_eq!(after["files"], before["files"]);
+    assert_eq!(after["missing"][0], "/not/there");
+}
+
+/// An ext4 on a loop device; `None` with a visible line where that cannot be.
+struct Mounted {
+    dir: tempfile::TempDir,
+}
+
+impl Mounted {
+    fn new() -> Option<Self> {
+        let dir = tempfile::tempdir().unwrap();
+        let image = dir.path().join("image");
+        let at = dir.path().join("at");
+        fs::create_dir(&at).unwrap();
+        let made = tool(
+            "mke2fs",
+            &[
+                "-q",
+                "-F",
+                "-t",
+                "ext4",
+                "-b",
+                "4096",
+                image.to_str()?,
+                "96M",
+            ],
+        );
+        let mounted = made && tool("mount", &["-o", "loop", image.to_str()?, at.to_str()?]);
+        mounted.then_some(Self { dir })
+    }
+
+    fn at(&self) -> PathBuf {
+        self.dir.path().join("at")
+    }
+
+    fn unmount(&self) -> bool {
+        tool("umount", &[self.at().to_str().unwrap()])
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        Command::new("umount")
+            .arg(self.at())
+            .stderr(Stdio::null())
+            .status()
+            .ok();
+    }
+}
+
+/// Content; mode and owner; the time of the last change; inode.
+type State = (Vec<u8>, [u32; 2], [i64; 2], u64);
+
+/// Everything about every file that relocation must not change.
+fn state(root: &Path) -> BTreeMap<PathBuf, State> {
+    let mut all = BTreeMap::new();
+    for folder in fs::read_dir(root)
+        .unwrap()
+        .flatten()
+        .filter(|e| e.path().is_dir())
+    {
+        if folder.file_name() == "lost+found" {
+            continue;
+        }
+        for entry in fs::read_dir(folder.path()).unwrap().flatten() {
+            let about = entry.metadata().unwrap();
+            let bytes = fs::read(entry.path()).unwrap();
+            let owner = [about.mode(), about.uid()];
+            let time = [about.mtime(), about.mtime_nsec()];
+            all.insert(entry.path(), (bytes, owner, time, about.ino()));
+        }
+    }
+    all
+}
+
+/// 600 files with gaps between them, and a list of 120 in no order.
+fn scatter(root: &Path) -> String {
+    let name = |i: usize| format!("d{}/f{i}", i % 11);
+    for i in 0..600 {
+        let path = root.join(name(i));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content(i, 100 + i * i % 40_000)).unwrap();
+    }
+    // Now, and in this order, they get their places.
+    for i in 0..600 {
+        fs::File::open(root.join(name(i)))
+            .unwrap()
+            .sync_all()
+            .unwrap();
+    }
+    for i in (0..600).step_by(9) {
+        fs::remove_file(root.join(name(i))).unwrap();
+    }
+    let chosen = (0..600).map(|i| i * 353 % 600).filter(|i| i % 9 != 0);
+    chosen.take(120).fold(String::new(), |mut list, i| {
+        writeln!(list, "/{}", name(i)).unwrap();
+        list
+    })
+}
+
+#[test]
+fn relocated_files_lie_in_order_and_are_what_they_were() {
+    let Some(mounted) = Mounted::new() else {
+        return;
+    };
+    let list = mounted.dir.path().join("list");
+    fs::write(&list, scatter(&mounted.at())).unwrap();
+    let (at, list) = (mounted.at(), list.to_str().unwrap().to_owned());
+    let args = [
+        "image",
+        "relocate",
+        at.to_str().unwrap(),
+        "--files",
+        &list,
+        "--json",
+    ];
+    let before = state(&at);
+    let plan = json(&args);
+    assert_eq!(plan["applied"], false);
+    assert!(plan["before"]["discontinuities"].as_u64() > Some(50));
+    assert_eq!(json(&args), plan, "a plan changes nothing");
+    let done = json(&[&args[..], &["--apply"]].concat());
+    assert_eq!(done["before"], plan["before"]);
+    assert!(
+        done["after"]["discontinuities"].as_u64() <= Some(1),
+        "{done}"
+    );
+    assert!(state(&at) == before, "nothing else changed");
+    assert!(mounted.unmount());
+    let image = mounted.dir.path().join("image");
+    let image = image.to_str().unwrap();
+    assert!(tool("e2fsck", &["-fn", image]), "e2fsck is content");
+    let score = json(&["image", "score", image, "--files", &list, "--json"]);
+    assert_eq!(score["discontinuities"], done["after"]["discontinuities"]);
+    assert_eq!(score["files"], 120);
+}
+
+#[test]
+fn a_relocation_may_be_killed_at_any_moment() {
+    let Some(mounted) = Mounted::new() else {
+        return;
+    };
+    let list = mounted.dir.path().join("list");
+    fs::write(&list, scatter(&mounted.at())).unwrap();
+    let before = state(&mounted.at());
+    for wait in [0, 2, 4, 7, 10, 15, 20, 30, 45, 70] {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_firstlight"))
+            .args(["image", "relocate", "--apply", "--files"])
+            .args([&list, &mounted.at()])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(wait));
+        run.kill().ok();
+        run.wait().unwrap();
+        assert!(state(&mounted.at()) == before, "killed after {wait} ms");
+    }
+    assert!(mounted.unmount());
+    let image = mounted.dir.path().join("image");
+    assert!(
+        tool("e2fsck", &["-fn", image.to_str().unwrap()]),
+        "e2fsck is content"
+    );
+}

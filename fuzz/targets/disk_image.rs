@@ -1,0 +1,44 @@
+#![no_main]
+
+use image::ReadAt;
+use image::blocks::{Disk, score};
+use image::boot::Part;
+
+/// What decides which reader sees the bytes.
+const MAGICS: [(usize, &[u8]); 5] = [
+    (1080, &[0x53, 0xef]),
+    (0, b"hsqs"),
+    (1024, &[0xe2, 0xe1, 0xf5, 0xe0]),
+    (510, &[0x55, 0xaa]),
+    (512, b"EFI PART"),
+];
+
+libfuzzer_sys::fuzz_target!(|input: (u8, Vec<u8>)| {
+    let (kind, mut bytes) = input;
+    if let Some((at, magic)) = MAGICS.get(usize::from(kind % 8)) {
+        if let Some(place) = bytes.get_mut(*at..at + magic.len()) {
+            place.copy_from_slice(magic);
+        }
+    }
+    let slice: &[u8] = &bytes;
+    let Ok(part) = Part::whole(&slice as &dyn ReadAt) else {
+        return;
+    };
+    let Ok(disk) = Disk::open(&part, None) else {
+        return;
+    };
+    let mut at = 0;
+    let end = bytes.len() as u64 * 2;
+    disk.pieces(0, end, &mut |piece| {
+        assert_eq!(piece.extent.start, at);
+        at += piece.extent.len;
+    });
+    assert_eq!(at, end);
+    let mut paths = Vec::new();
+    for (_, map) in disk.maps() {
+        for inode in map.inodes().iter().take(50) {
+            paths.extend(map.path(inode.number));
+        }
+    }
+    score(&disk, &paths);
+});
