@@ -64,7 +64,7 @@ const KINDS: &[Kind] = &[
         ("mkfs.erofs", "erofs-utils"),
         &["lz4", "lz4hc"],
     ),
-    kind("cramfs", "cramfs", ("mkfs.cramfs", "util-linux-extra"), &[]),
+    kind("cramfs", "cramfs", ("mkfs.cramfs", "util-linux"), &[]),
     kind("romfs", "romfs", ("genromfs", "genromfs"), &[]),
     kind(
         "jffs2",

@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(between(&marks, "reset", "done"), Some(2_000_000_000));
         assert_eq!(between(&marks, "done", "begin"), None);
         assert_eq!(between(&marks, "begin", "never"), None);
-        assert_eq!(bytes_between(&marks, "begin", "done"), Some(41 - 0));
+        assert_eq!(bytes_between(&marks, "begin", "done"), Some(41));
         // 11,520 bytes of ten bits at 115,200 a second.
         assert_eq!(part(115_200, 115_200), Some(1_000_000_000));
         assert_eq!(part(1, 0), None);
