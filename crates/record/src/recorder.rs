@@ -6,6 +6,7 @@ use crate::event::{
     Span, SpanKind,
 };
 use crate::mark;
+use crate::matching::PRINTK;
 use crate::name::{NameId, Names};
 use crate::note::{Note, NoteKind, Severity};
 use crate::record::Record;
@@ -573,7 +574,7 @@ impl Recorder {
     /// The clock that reaches furthest back, of those that carry events or are
     /// related to one that does; a counter also over other clocks. The
     /// target's own time of day reaches back no further than what happened on
-    /// it.
+    /// it. Of clocks of one kind, the one of the kernel's messages.
     fn reference(&self, used: &[ClockId]) -> ClockId {
         let mut candidates: Vec<ClockId> = used.to_vec();
         // By name: the time of day of a host that watched is another thing.
@@ -600,7 +601,7 @@ impl Recorder {
             .into_iter()
             .min_by_key(|c| {
                 let clock = self.clocks.get(usize::from(c.0));
-                clock.map(|k| (k.kind, k.name.clone()))
+                clock.map(|k| (k.kind, k.name != PRINTK, k.name.clone()))
             })
             .unwrap_or(ClockId(0))
     }
