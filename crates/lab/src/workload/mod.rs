@@ -44,7 +44,7 @@ const PRELUDE: &str = "#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin
 mark() { echo \"<1>firstlight-mark $*\" >/dev/kmsg; }
-fail() { echo \"<1>firstlight-fail $*\" >/dev/kmsg; reboot -f; }
+fail() { dmesg | tail -n 12 >/dev/console; echo \"<1>firstlight-fail $*\" >/dev/kmsg; reboot -f; }
 ";
 
 /// The machine of a workload.
@@ -276,6 +276,7 @@ impl Workload {
         let limits = Limits {
             wall_s: self.limit_wall_s,
             virtual_s: None,
+            clock: None,
             // A board need not know how to switch itself off.
             until: Some("firstlight-mark end"),
         };
