@@ -25,6 +25,7 @@ mod processes;
 mod readings;
 mod spans;
 mod stable_name;
+mod statistics;
 mod summary;
 mod timeline;
 mod tracks;
@@ -57,6 +58,7 @@ pub use phases::{
 };
 pub use place::Place;
 pub use readings::{Readings, readings};
+pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use summary::{KindSummary, Summary, summary};
 pub use timeline::{Bar, Timeline, timeline};
 pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};
