@@ -528,23 +528,26 @@ fn u_boot(arch: ArmArch, named: Option<&Path>) -> Result<HashedFile, LabError> {
 
 impl RootFile {
     fn of(path: &Path, cache: &Cache) -> Result<Self, LabError> {
-        let image = HashedFile::large(path.to_owned(), cache)?;
+        let bytes = fs::metadata(path)
+            .map_err(io_error(path, "cannot be read"))?
+            .len();
         let unfit = |why: &'static str| {
             let wrong = std::io::Error::new(std::io::ErrorKind::InvalidInput, why);
             io_error(path, "cannot be a root")(wrong)
         };
-        if image.bytes == 0 || !image.bytes.is_multiple_of(4096) {
+        if bytes == 0 || !bytes.is_multiple_of(4096) {
             return Err(unfit(
                 "its size must be a multiple of 4 KiB; `truncate -s %4K FILE` makes it so",
             ));
         }
-        if image.bytes > ROOT_LIMIT {
+        if bytes > ROOT_LIMIT {
             return Err(unfit(
                 "the machine arm-virt has room for a root of 512 MiB; make it smaller",
             ));
         }
-        let padded_bytes = image.bytes.next_power_of_two();
-        if padded_bytes == image.bytes {
+        let image = HashedFile::large(path.to_owned(), cache)?;
+        let padded_bytes = bytes.next_power_of_two();
+        if padded_bytes == bytes {
             return Ok(Self {
                 padded: path.to_owned(),
                 padded_bytes,
