@@ -222,9 +222,7 @@ fn run_case(
     folder: &Path,
     say: &mut dyn FnMut(String),
 ) -> Result<Case, LabError> {
-    // The program is a part of it: it decides what a script finds.
-    let inputs = format!("{} {workload:?}", env!("CARGO_PKG_VERSION"));
-    let fingerprint = hash_bytes(inputs.as_bytes());
+    let fingerprint = hash_bytes(workload.inputs().as_bytes());
     let (file, console) = (folder.join("case.json"), folder.join(capture::CONSOLE));
     let stored = fs::read(&file).ok();
     let stored = stored.and_then(|b| serde_json::from_slice::<Case>(&b).ok());

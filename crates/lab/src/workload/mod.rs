@@ -195,6 +195,17 @@ pub fn missing<'a>(
 }
 
 impl Workload {
+    /// Everything that decides how it runs, but the tools that make its images: the
+    /// same text, the same console.
+    #[must_use]
+    pub fn inputs(&self) -> String {
+        format!(
+            "{self:?}\n{ARM9}\n{PRELUDE}\n{}\n{}",
+            pc::MACHINE,
+            arm_virt::MACHINE
+        )
+    }
+
     /// Boots it to its end, with its files in the empty folder `work`; `say` is
     /// told what takes time.
     ///
