@@ -8,6 +8,7 @@
 mod blame;
 mod boot;
 mod chain;
+mod chart;
 mod compare;
 mod console;
 mod deferrals;
@@ -20,6 +21,7 @@ mod io;
 mod ledger;
 mod path;
 mod phases;
+mod picture;
 mod place;
 mod processes;
 mod readings;
@@ -27,12 +29,13 @@ mod spans;
 mod stable_name;
 mod statistics;
 mod summary;
-mod timeline;
+mod system;
 mod tracks;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
 pub use chain::{ChainLink, critical_chain};
+pub use chart::{Chart, ChartDependency, ChartLimits, ChartMessage, chart};
 pub use compare::{
     Change, CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, Usual,
     compare, compare_with, compare_with_history,
@@ -45,7 +48,10 @@ pub use experiment::{
     experiment,
 };
 pub use facts::{FactRow, facts};
-pub use findings::{Evidence, Finding, findings, findings_for};
+pub use findings::{
+    Advice, CATALOGUE, Confidence, Evidence, Finding, Group, Rule, Silent, advice, findings,
+    findings_for, rule,
+};
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use io::{
     Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, ProcessOf,
@@ -56,9 +62,10 @@ pub use path::{CriticalPath, PathItem, PathKind, critical_path};
 pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,
 };
+pub use picture::{Picture, picture};
 pub use place::Place;
 pub use readings::{Readings, readings};
 pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use summary::{KindSummary, Summary, summary};
-pub use timeline::{Bar, Timeline, timeline};
+pub use system::{EnvironmentProposal, ImageFact, ImageKind, KernelConfig, RootTree, SystemFacts};
 pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};

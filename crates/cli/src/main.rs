@@ -5,10 +5,12 @@ mod beside;
 mod input;
 mod interrupt;
 mod out;
+mod prefetch;
 mod progress;
 mod serial;
 mod size;
 mod ssh;
+mod system;
 mod systemd_bus;
 mod verbs;
 
@@ -55,6 +57,8 @@ fn main() -> ExitCode {
         },
         Some(Verb::Flash(a)) => verbs::flash::run(a, &mut out),
         Some(Verb::Image(a)) => verbs::image::run(a, &mut out),
+        Some(Verb::Prefetch(a)) => verbs::prefetch::run(a, &mut out),
+        Some(Verb::Advise(a)) => verbs::advise::run(a, &mut out),
         Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),
         Some(Verb::Completions { shell }) => {
             let mut text = Vec::new();

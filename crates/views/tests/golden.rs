@@ -195,7 +195,8 @@ fn csv_tables() {
 #[test]
 fn the_data_block_of_the_page() {
     // One value a line, so that a difference can be read.
-    let data = html::data(&boots::page());
+    let (base, variant) = (boots::base(), boots::variant());
+    let data = html::data(&boots::page(&base, &variant));
     let value: serde_json::Value = serde_json::from_str(&data).unwrap();
     check("page-data.json", &json::text(&value));
 }

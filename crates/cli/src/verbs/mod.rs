@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub mod advise;
 pub mod blame;
 pub mod capture;
 pub mod classics;
@@ -13,5 +14,6 @@ pub mod io;
 pub mod lab;
 pub mod man;
 pub mod path;
+pub mod prefetch;
 pub mod report;
 pub mod show;

@@ -2,6 +2,7 @@
 //! for each, and tests hold the output against them. Times are integer
 //! nanoseconds on the record's clock, in keys that end in `_ns`.
 
+mod advise;
 mod blame;
 mod classics;
 mod console;
@@ -15,6 +16,7 @@ mod lab_plan;
 mod path;
 mod show;
 
+pub use advise::{Advise, AdviseEvidence, AdviseFinding, AdviseSilent, advise};
 pub use blame::{Blame, BlameRow, blame};
 pub use classics::{
     Classics, ClassicsResult, ClassicsRow, ClassicsValue, Published, classics, classics_result,

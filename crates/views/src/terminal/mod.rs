@@ -4,6 +4,7 @@
 //! same text comes without escape sequences. Names from logs are shown with
 //! their control characters replaced, so that a log cannot move the cursor.
 
+mod advise;
 mod bar;
 mod blame;
 mod classics;
@@ -21,6 +22,7 @@ mod readings;
 mod serial;
 mod show;
 
+pub use advise::advise;
 pub use blame::blame;
 pub use classics::{classics, classics_result};
 pub use deferrals::deferrals;

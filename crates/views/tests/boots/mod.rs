@@ -5,7 +5,9 @@
 #[path = "../../../analysis/tests/common/mod.rs"]
 mod common;
 
-use analysis::{Boot, Comparison, Experiment, Options, RecordingCost, Trial, TrialFailure};
+use analysis::{
+    Boot, ChartLimits, Comparison, Experiment, Options, RecordingCost, Trial, TrialFailure,
+};
 use record::{ClockKind, FunctionSum, Nanos, Origin, Record, Recorder};
 use views::{
     Check, Classic, ClassicResult, ClassicValue, LabPlan, LabPlanBoot, LabPlanVariant, html,
@@ -221,17 +223,16 @@ pub fn checks() -> Vec<Check> {
     ]
 }
 
-pub fn page() -> html::Page {
-    let side = |title: &str, record: Record| html::Side {
+pub fn page<'r>(base: &'r Record, variant: &'r Record) -> html::Page<'r> {
+    let side = |title: &str, record: &'r Record| html::Side {
         title: title.to_owned(),
-        boot: boot(&record),
-        blame: analysis::blame(&record, None, html::MAX_ROWS),
-        timeline: analysis::timeline(&record, html::MAX_BARS),
+        picture: analysis::picture(record, &Options::default(), ChartLimits::default()),
+        lines: Vec::new(),
     };
     html::Page {
         title: "a <small> boot & its variant".to_owned(),
-        baseline: side("baseline", base()),
-        best: Some(side("cryptomgr.notests", variant())),
+        baseline: side("baseline", base),
+        best: Some(side("cryptomgr.notests", variant)),
         comparison: Some(comparison()),
         experiment: Some(experiment()),
     }
