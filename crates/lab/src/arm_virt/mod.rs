@@ -12,7 +12,7 @@ mod image;
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
 use crate::emulator::gdb::{AARCH64, ARM};
 use crate::emulator::stages::{self, KnownStages, Route, Stages};
-use crate::emulator::{self, Limits, PowerOn, Program, Qemu, Words};
+use crate::emulator::{self, Clock, Limits, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Base, Experiment, Kernel, Loader, Platform, Root, Variant};
 use crate::files::{HashedFile, read};
@@ -48,6 +48,9 @@ const ROOT_LIMIT: u64 = 512 << 20;
 
 /// What the counter of QEMU's ARM processors ticks at.
 const COUNTER_HZ: u64 = 62_500_000;
+
+/// The data register of the board's real-time clock, a PL031.
+const REAL_TIME_CLOCK: u64 = 0x0901_0000;
 
 /// The data register of the board's serial port, a PL011.
 const UART_DATA: u64 = 0x0900_0000;
@@ -436,6 +439,7 @@ impl Machine for ArmVirt {
         let limits = Limits {
             wall_s: self.base.limit_wall_s,
             virtual_s: self.base.limit_virtual_s,
+            clock: Some(Clock::Pl031(REAL_TIME_CLOCK)),
             until: None,
         };
         let mut boot = self.qemu.boot(&machine, &out_file, limits, work, seen)?;
@@ -524,23 +528,26 @@ fn u_boot(arch: ArmArch, named: Option<&Path>) -> Result<HashedFile, LabError> {
 
 impl RootFile {
     fn of(path: &Path, cache: &Cache) -> Result<Self, LabError> {
-        let image = HashedFile::large(path.to_owned(), cache)?;
+        let bytes = fs::metadata(path)
+            .map_err(io_error(path, "cannot be read"))?
+            .len();
         let unfit = |why: &'static str| {
             let wrong = std::io::Error::new(std::io::ErrorKind::InvalidInput, why);
             io_error(path, "cannot be a root")(wrong)
         };
-        if image.bytes == 0 || !image.bytes.is_multiple_of(4096) {
+        if bytes == 0 || !bytes.is_multiple_of(4096) {
             return Err(unfit(
                 "its size must be a multiple of 4 KiB; `truncate -s %4K FILE` makes it so",
             ));
         }
-        if image.bytes > ROOT_LIMIT {
+        if bytes > ROOT_LIMIT {
             return Err(unfit(
                 "the machine arm-virt has room for a root of 512 MiB; make it smaller",
             ));
         }
-        let padded_bytes = image.bytes.next_power_of_two();
-        if padded_bytes == image.bytes {
+        let image = HashedFile::large(path.to_owned(), cache)?;
+        let padded_bytes = bytes.next_power_of_two();
+        if padded_bytes == bytes {
             return Ok(Self {
                 padded: path.to_owned(),
                 padded_bytes,

@@ -63,12 +63,6 @@ impl Cache {
         }
     }
 
-    /// The cache in `folder`.
-    #[cfg(test)]
-    pub(crate) const fn at(folder: PathBuf) -> Self {
-        Self { folder }
-    }
-
     /// Where the folder is or would be.
     #[must_use]
     pub fn place() -> PathBuf {

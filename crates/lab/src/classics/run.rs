@@ -222,9 +222,7 @@ fn run_case(
     folder: &Path,
     say: &mut dyn FnMut(String),
 ) -> Result<Case, LabError> {
-    // The program is a part of it: it decides what a script finds.
-    let inputs = format!("{} {workload:?}", env!("CARGO_PKG_VERSION"));
-    let fingerprint = hash_bytes(inputs.as_bytes());
+    let fingerprint = hash_bytes(workload.inputs().as_bytes());
     let (file, console) = (folder.join("case.json"), folder.join(capture::CONSOLE));
     let stored = fs::read(&file).ok();
     let stored = stored.and_then(|b| serde_json::from_slice::<Case>(&b).ok());
@@ -329,7 +327,7 @@ mod tests {
         assert_eq!(between(&marks, "reset", "done"), Some(2_000_000_000));
         assert_eq!(between(&marks, "done", "begin"), None);
         assert_eq!(between(&marks, "begin", "never"), None);
-        assert_eq!(bytes_between(&marks, "begin", "done"), Some(41 - 0));
+        assert_eq!(bytes_between(&marks, "begin", "done"), Some(41));
         // 11,520 bytes of ten bits at 115,200 a second.
         assert_eq!(part(115_200, 115_200), Some(1_000_000_000));
         assert_eq!(part(1, 0), None);

@@ -1,10 +1,12 @@
 //! The QEMU process: its program, its command line, a boot to its end.
 
+mod clock;
 pub mod gdb;
 pub mod stages;
 mod watch;
 mod words;
 
+pub use clock::Clock;
 pub use watch::Limits;
 pub use words::Words;
 
@@ -143,9 +145,22 @@ impl Qemu {
         let shift = machine.cpu_shift;
         words.pair("-icount", format!("shift={shift},sleep=off"));
         words.console_file(&console);
+        // The path of a socket has at most 107 bytes, so not among the results.
+        let short = tempfile::tempdir().map_err(io_error(work, "has no place for a socket"))?;
+        let monitor = short.path().join("monitor");
+        let asked = limits.virtual_s.is_some() && limits.clock.is_some();
+        if asked {
+            words.monitor(&monitor);
+        }
         let errors = work.join("qemu.err");
         let mut child = self.start(words, &errors)?;
-        let watched = watch::watch(&mut child, &console, limits, seen);
+        let watched = watch::watch(
+            &mut child,
+            &console,
+            asked.then_some(&*monitor),
+            limits,
+            seen,
+        );
         // It has ended, unless looking at it failed.
         let _ = child.kill();
         let _ = child.wait();

@@ -1,5 +1,6 @@
 //! Watching a boot: how its console grows, and why it ended.
 
+use super::clock::Clock;
 use crate::console::{self, Who};
 use crate::error::{LabError, io_error};
 use crate::tools::last_words;
@@ -18,6 +19,10 @@ const SIGBUS: i32 = 7;
 /// How often the console is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// How long a console is silent before the machine's own clock is looked at, and
+/// how often that is done.
+const SILENCE: Duration = Duration::from_secs(3);
+
 /// How long after a panic it is believed that nothing more comes.
 const PANIC_GRACE: Duration = Duration::from_secs(2);
 
@@ -29,8 +34,11 @@ const LONGEST_LINE: usize = 1024;
 pub struct Limits {
     /// Seconds of the host.
     pub wall_s: u32,
-    /// Seconds of the kernel's clock, as far as its console shows them.
+    /// Seconds of the kernel's clock, as far as its console shows them, or of the
+    /// machine's, while the console is silent.
     pub virtual_s: Option<u32>,
+    /// What tells the machine's own time.
+    pub clock: Option<Clock>,
     /// The line of the console with these words is the end.
     pub until: Option<&'static str>,
 }
@@ -50,14 +58,16 @@ pub enum Stop {
     LastLine,
 }
 
-/// Watches `child` to its end or a limit; gives the console up to there.
+/// Watches `child`, whose monitor may be on a socket, to its end or a limit; gives the console up to there.
 pub fn watch(
     child: &mut Child,
     console: &Path,
+    monitor: Option<&Path>,
     limits: Limits,
     seen: &mut dyn FnMut(u64, &str),
 ) -> Result<(Stop, Vec<u8>), LabError> {
     let begin = Instant::now();
+    let mut heard = begin;
     let mut bytes = Vec::new();
     let mut panic = None;
     loop {
@@ -82,6 +92,16 @@ pub fn watch(
             if length < bytes.len() {
                 bytes.truncate(length);
                 return Ok((Stop::VirtualLimit, bytes));
+            }
+            if bytes.len() > before {
+                heard = Instant::now();
+            } else if heard.elapsed() > SILENCE {
+                heard = Instant::now();
+                let now = limits.clock.zip(monitor);
+                let now = now.and_then(|(clock, socket)| clock.seconds(socket));
+                if now.is_some_and(|now| now >= u64::from(limit)) {
+                    return Ok((Stop::VirtualLimit, bytes));
+                }
             }
         }
         if let Some(words) = limits.until {
@@ -189,6 +209,7 @@ mod tests {
         let limits = Limits {
             wall_s: 7,
             virtual_s: Some(9),
+            clock: None,
             until: None,
         };
         let absent = Some(&PayloadError::Absent);
@@ -251,6 +272,7 @@ mod tests {
         let limits = Limits {
             wall_s: 7,
             virtual_s: None,
+            clock: None,
             until: None,
         };
         assert_eq!(failure(&ended(9), b"", None, b"", limits), None);

@@ -57,6 +57,13 @@ impl Words {
         );
     }
 
+    /// QEMU's monitor listens on the socket at `path`.
+    pub fn monitor(&mut self, path: &Path) {
+        let socket = format!("socket,id=qmp,path={},server=on,wait=off", option(path));
+        self.pair("-chardev", socket);
+        self.pair("-mon", "chardev=qmp,mode=control");
+    }
+
     /// The first serial port writes into the file at `path`.
     pub fn console_file(&mut self, path: &Path) {
         self.pair("-chardev", format!("file,id=console,path={}", option(path)));

@@ -12,7 +12,12 @@ pub struct File {
     pub base: BaseFile,
     #[serde(default)]
     pub variant: Vec<toml::Spanned<VariantFile>>,
+    #[serde(default)]
+    pub factor: BTreeMap<String, toml::Spanned<Factor>>,
 }
+
+/// The levels of a factor, each with its treatments.
+pub type Factor = BTreeMap<String, Vec<toml::Spanned<String>>>;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

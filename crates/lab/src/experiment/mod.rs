@@ -1,5 +1,6 @@
 //! The experiment file: what is booted, and which variants of it.
 
+mod factors;
 mod file;
 mod reader;
 mod recording;
@@ -27,7 +28,8 @@ pub struct Experiment {
     pub name: String,
     /// What all variants share.
     pub base: Base,
-    /// The baseline first, then the file's variants in their order.
+    /// The baseline first, then the file's variants in their order, then every
+    /// combination of its factors' levels.
     pub variants: Vec<Variant>,
 }
 
@@ -208,7 +210,8 @@ impl Experiment {
         let reader = reader::Reader { path, at: &at };
         let (base, baseline) = reader.base(file.base)?;
         let mut variants = vec![baseline];
-        for variant in file.variant {
+        let combined = factors::variants(&file.factor).map_err(|(span, why)| at(&span, why))?;
+        for variant in file.variant.into_iter().chain(combined) {
             let next = reader.variant(&variant, &base, &variants)?;
             variants.push(next);
         }

@@ -6,7 +6,7 @@ mod bzimage;
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
 use crate::emulator::gdb::X86_64;
 use crate::emulator::stages::{self, KnownStages, Route, Stages};
-use crate::emulator::{self, Limits, PowerOn, Program, Qemu, Words};
+use crate::emulator::{self, Clock, Limits, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Experiment, Kernel, Root};
 use crate::files::{HashedFile, read};
@@ -241,6 +241,7 @@ impl Machine for Pc {
         let limits = Limits {
             wall_s: self.base.limit_wall_s,
             virtual_s: self.base.limit_virtual_s,
+            clock: Some(Clock::Pc),
             until: None,
         };
         let mut boot = self.qemu.boot(&machine, &out_file, limits, work, seen)?;

@@ -44,7 +44,7 @@ const PRELUDE: &str = "#!/bin/busybox sh
 /bin/busybox --install -s /bin
 export PATH=/bin
 mark() { echo \"<1>firstlight-mark $*\" >/dev/kmsg; }
-fail() { echo \"<1>firstlight-fail $*\" >/dev/kmsg; reboot -f; }
+fail() { dmesg | tail -n 12 >/dev/console; echo \"<1>firstlight-fail $*\" >/dev/kmsg; reboot -f; }
 ";
 
 /// The machine of a workload.
@@ -195,6 +195,17 @@ pub fn missing<'a>(
 }
 
 impl Workload {
+    /// Everything that decides how it runs, but the tools that make its images: the
+    /// same text, the same console.
+    #[must_use]
+    pub fn inputs(&self) -> String {
+        format!(
+            "{self:?}\n{ARM9}\n{PRELUDE}\n{}\n{}",
+            pc::MACHINE,
+            arm_virt::MACHINE
+        )
+    }
+
     /// Boots it to its end, with its files in the empty folder `work`; `say` is
     /// told what takes time.
     ///
@@ -276,6 +287,7 @@ impl Workload {
         let limits = Limits {
             wall_s: self.limit_wall_s,
             virtual_s: None,
+            clock: None,
             // A board need not know how to switch itself off.
             until: Some("firstlight-mark end"),
         };
