@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         Some(Verb::Flash(a)) => verbs::flash::run(a, &mut out),
         Some(Verb::Image(a)) => verbs::image::run(a, &mut out),
         Some(Verb::Advise(a)) => verbs::advise::run(a, &mut out),
+        Some(Verb::Treat(a)) => verbs::treat::run(a, &mut out),
         Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),
         Some(Verb::Completions { shell }) => {
             let mut text = Vec::new();

@@ -135,7 +135,7 @@ pub fn record(text: &str) -> Record {
             }
             "span" => {
                 let kind = SpanKind::ALL.into_iter().find(|k| k.as_str() == words[1]);
-                let name = rec.name(&words[4].replace('~', " "));
+                let name = rec.name(words[4]);
                 let value = |key: &str| {
                     let mut found = words[5..].iter().filter_map(|w| w.split_once('='));
                     found.find(|(k, _)| *k == key).map(|(_, v)| v.to_owned())

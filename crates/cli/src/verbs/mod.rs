@@ -15,3 +15,4 @@ pub mod man;
 pub mod path;
 pub mod report;
 pub mod show;
+pub mod treat;
