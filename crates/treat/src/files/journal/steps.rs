@@ -172,9 +172,13 @@ pub(super) fn rename(
     fault: Fault<'_>,
 ) -> Result<(), FileError> {
     for (at, step) in entry.format.steps.iter().enumerate() {
-        let folder = folder_of(target, &step.path)?;
         let (name, own) = (beside(entry, at, way), split(&step.path).1);
         let content = wanted(entry, at, way)?;
+        // An earlier run may have removed the folder that was made for it.
+        if content == Content::Absent && target.folder(split(&step.path).0)?.is_none() {
+            continue;
+        }
+        let folder = folder_of(target, &step.path)?;
         let mut act = || -> io::Result<()> {
             fault("rename")?;
             let gone = match content {
