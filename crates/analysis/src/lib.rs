@@ -8,6 +8,7 @@
 mod blame;
 mod boot;
 mod chain;
+mod chart;
 mod compare;
 mod console;
 mod deferrals;
@@ -20,6 +21,7 @@ mod io;
 mod ledger;
 mod path;
 mod phases;
+mod picture;
 mod place;
 mod processes;
 mod readings;
@@ -27,12 +29,12 @@ mod spans;
 mod stable_name;
 mod summary;
 mod system;
-mod timeline;
 mod tracks;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
 pub use chain::{ChainLink, critical_chain};
+pub use chart::{Chart, ChartDependency, ChartLimits, ChartMessage, chart};
 pub use compare::{
     Change, CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, Usual,
     compare, compare_with, compare_with_history,
@@ -59,9 +61,9 @@ pub use path::{CriticalPath, PathItem, PathKind, critical_path};
 pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,
 };
+pub use picture::{Picture, picture};
 pub use place::Place;
 pub use readings::{Readings, readings};
 pub use summary::{KindSummary, Summary, summary};
 pub use system::{EnvironmentProposal, ImageFact, ImageKind, KernelConfig, RootTree, SystemFacts};
-pub use timeline::{Bar, Timeline, timeline};
 pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};

@@ -58,6 +58,8 @@ pub struct Slice<'r> {
     pub end: Nanos,
     /// More to know of it.
     pub about: About,
+    /// The process that asked for it, of a request or a file.
+    pub by: Option<&'r str>,
     /// The evidence, if it has a place of its own.
     pub origin: Option<Origin>,
 }
@@ -182,7 +184,7 @@ pub fn tracks<'r>(record: &'r Record, phases: &Phases) -> Tracks<'r> {
         groups.push(TrackGroup {
             kind: TrackKind::Request,
             name: Cow::Owned(format!("requests {device}")),
-            tracks: in_lanes(of_device.filter_map(of_request).collect()),
+            tracks: in_lanes(of_device.filter_map(|r| of_request(record, r)).collect()),
         });
     }
     groups.retain(|g| g.tracks.iter().any(|t| !t.slices.is_empty()));
@@ -218,6 +220,7 @@ fn of_phases<'r>(phases: &Phases) -> TrackGroup<'r> {
             start,
             end,
             about: About::Plain,
+            by: None,
             origin: None,
         });
     };
@@ -249,6 +252,7 @@ fn of_spans(record: &Record, kind: SpanKind) -> Vec<Slice<'_>> {
                     doubt: s.doubt,
                     outcome: s.outcome,
                 },
+                by: None,
                 origin: Some(s.origin),
             })
         })
@@ -274,6 +278,7 @@ fn of_processes(record: &Record) -> TrackGroup<'_> {
                 pid: p.pid,
                 parent: p.parent,
             },
+            by: None,
             origin: Some(p.origin),
         };
         let within = did.get(&p.pid).map_or(&[][..], Vec::as_slice);
@@ -283,6 +288,7 @@ fn of_processes(record: &Record) -> TrackGroup<'_> {
             start: s.start,
             end: s.end,
             about: About::Plain,
+            by: None,
             origin: Some(s.origin),
         });
         let name = format!("{} {}", record.name(p.name), p.pid);
@@ -332,6 +338,7 @@ fn of_files(record: &Record) -> Vec<Slice<'_>> {
             start: a.at,
             end: a.at + a.took.unwrap_or_default(),
             about: About::File { bytes: 0 },
+            by: a.task.map(|t| record.name(t)),
             origin: Some(a.origin),
         });
         if let About::File { bytes } = &mut file.about {
@@ -345,7 +352,7 @@ fn of_files(record: &Record) -> Vec<Slice<'_>> {
 
 type FileKey = (Option<NameId>, Option<record::Device>, Option<u64>);
 
-fn of_request<'r>(r: &Request) -> Option<Slice<'r>> {
+fn of_request<'r>(record: &'r Record, r: &Request) -> Option<Slice<'r>> {
     let (start, end) = (r.first()?, r.completed?);
     (start <= end).then(|| Slice {
         name: Cow::Borrowed(r.operation.as_str()),
@@ -355,6 +362,7 @@ fn of_request<'r>(r: &Request) -> Option<Slice<'r>> {
             sector: r.sector,
             bytes: r.bytes,
         },
+        by: r.task.map(|t| record.name(t)),
         origin: Some(r.origin),
     })
 }

@@ -1,11 +1,11 @@
-//! Blame, facts, comparison, timeline, effect and experiment.
+//! Blame, facts, comparison, tracks, effect and experiment.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
 
 use analysis::{
-    BlameKind, CompareError, Presence, Trial, Verdict, blame, compare, effect, experiment, median,
-    summary, timeline,
+    BlameKind, CompareError, Presence, TrackKind, Trial, Verdict, blame, compare, effect,
+    experiment, median, phases, summary, tracks,
 };
 use common::record;
 use proptest::prelude::*;
@@ -95,9 +95,15 @@ fn facts_count_overlapping_time_once() {
 }
 
 #[test]
-fn lanes_hold_no_overlapping_bars() {
-    let t = timeline(&record(BOOT), 100);
-    let lanes: Vec<_> = t.bars.iter().map(|b| (b.name.as_str(), b.lane)).collect();
+fn lanes_hold_no_overlapping_slices() {
+    let record = record(BOOT);
+    let t = tracks(&record, &phases(&record));
+    let mut lanes = Vec::new();
+    for group in t.groups.iter().filter(|g| g.kind != TrackKind::Phase) {
+        for (lane, track) in group.tracks.iter().enumerate() {
+            lanes.extend(track.slices.iter().map(|s| (&*s.name, lane)));
+        }
+    }
     assert_eq!(
         lanes,
         [
@@ -109,8 +115,6 @@ fn lanes_hold_no_overlapping_bars() {
             ("2-0051", 1)
         ]
     );
-    let short = timeline(&record(BOOT), 1);
-    assert_eq!((short.bars[0].name.as_str(), short.left_out), ("c_init", 5));
 }
 
 #[test]

@@ -92,6 +92,8 @@ pub enum Verb {
     Flash(crate::verbs::flash::args::Flash),
     /// Kernels, initramfs archives, device trees: what they are, and packed anew
     Image(crate::verbs::image::args::Image),
+    /// What a boot or a program reads: recorded, looked at, read ahead of need
+    Prefetch(crate::verbs::prefetch::args::Prefetch),
     /// The whole loop on a real Debian: boot, explain, change, prove
     #[command(after_help = "Example:\n  $ firstlight demo --out demo-boot")]
     Demo(Demo),
@@ -531,7 +533,7 @@ pub struct Line {
 }
 
 /// A length of time: seconds, or with a unit.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     let (number, unit) = text.split_at(split.unwrap_or(text.len()));
     let factor = match unit {
@@ -558,6 +560,11 @@ pub enum LabVerb {
         after_help = "Examples:\n  $ firstlight lab run experiments/smoke.toml --check-exact --out smoke\n  $ firstlight lab run experiments/u-boot.toml --dry-run --out u-boot"
     )]
     Run(LabRun),
+    /// Published boot-time results, run again here
+    #[command(
+        after_help = "Examples:\n  $ firstlight lab classics --list\n  $ firstlight lab classics quiet --out quiet"
+    )]
+    Classics(LabClassics),
     /// What this host can run, and what is missing
     #[command(after_help = "Example:\n  $ firstlight lab doctor")]
     Doctor,
@@ -591,6 +598,28 @@ pub struct LabRun {
     pub csv: bool,
     /// Print the table as Markdown
     #[arg(long, conflicts_with_all = ["json", "csv", "dry_run"])]
+    pub markdown: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct LabClassics {
+    /// Which to run, by name
+    #[arg(value_name = "ID", required_unless_present_any = ["list", "all"])]
+    pub ids: Vec<String>,
+    /// List them: what was published, and which run here
+    #[arg(long, conflicts_with_all = ["all", "ids", "out"])]
+    pub list: bool,
+    /// Run all that run here, which takes hours
+    #[arg(long, conflicts_with = "ids")]
+    pub all: bool,
+    /// Where results go; an interrupted run resumes there
+    #[arg(long, value_name = "DIR", required_unless_present = "list", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// Boots at once, where a result is an experiment [default: one]
+    #[arg(long, value_name = "N", default_value = "1", hide_default_value = true)]
+    pub jobs: std::num::NonZeroUsize,
+    /// Print the results as Markdown
+    #[arg(long, conflicts_with_all = ["json", "list"])]
     pub markdown: bool,
 }
 

@@ -1,13 +1,17 @@
 //! From what the user named to the record of one boot.
 
 mod bytes;
+mod folder;
+mod kernel_image;
+mod line;
 
 use crate::args::Reading;
 use agent::capture::{self, Limits, Manifest};
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
+pub use line::line;
 use record::{Record, Recorder};
-use sources::{SNIFF_BYTES, Source, serial};
+use sources::{SNIFF_BYTES, Sniff, Source, serial};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Component, Path, PathBuf};
@@ -69,7 +73,13 @@ pub fn read(path: &Path) -> Result<Input> {
             .with_context(|| format!("{shown}: not a capture that can be read"))?;
         return whole_capture(path, members);
     }
-    let Some(source) = sources::sniff(&head) else {
+    let image: &'static dyn Source = &kernel_image::KERNEL_IMAGE;
+    let image = Some(image).filter(|i| i.sniff(&head) == Sniff::Yes);
+    let Some(source) = sources::sniff(&head).or(image) else {
+        let name = shown.to_string();
+        if let Some(log) = packed_log(&name, &head, file)? {
+            return Ok(Input::Raw(log));
+        }
         bail!("{shown}: {}", unknown_format(&head));
     };
     if length > MAX_RAW_BYTES && !source.is_bounded() {
@@ -84,6 +94,22 @@ pub fn read(path: &Path) -> Result<Input> {
         name: shown.to_string(),
         source,
         bytes,
+    }))
+}
+
+/// A log that was packed by itself, such as `dmesg.gz`; `None` if it is none.
+fn packed_log(name: &str, head: &[u8], mut file: File) -> Result<Option<Raw>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(MAX_RAW_BYTES).read_to_end(&mut bytes)?;
+    let Some(unpacked) = kernel_image::unpacked(head, &bytes, MAX_RAW_BYTES) else {
+        return Ok(None);
+    };
+    let head = unpacked.get(..SNIFF_BYTES).unwrap_or(&unpacked);
+    Ok(sources::sniff(head).map(|source| Raw {
+        name: name.to_owned(),
+        source,
+        bytes: Bytes::Read(unpacked),
     }))
 }
 
@@ -185,17 +211,23 @@ fn unknown_format(head: &[u8]) -> String {
 
 /// The record of the boot that the paths hold the evidence of.
 pub fn boot(paths: &[PathBuf], reading: &Reading) -> Result<Record> {
+    let paths = folder::expanded(paths)?;
     let inputs = paths.iter().map(|p| read(p)).collect::<Result<Vec<_>>>()?;
     record_of(inputs, reading)
 }
 
 /// One record of several inputs.
 pub fn record_of(inputs: Vec<Input>, reading: &Reading) -> Result<Record> {
+    record_from(&inputs, reading)
+}
+
+/// One record of several inputs, which stay to be looked at.
+pub fn record_from(inputs: &[Input], reading: &Reading) -> Result<Record> {
     let virtual_time = |i: &Input| match i {
         Input::Capture(c) => c.manifest.clocks.iter().any(|k| k.kind == "virtual"),
         Input::Raw(_) => false,
     };
-    if inputs.len() > 1 && inputs.iter().any(virtual_time) {
+    if inputs.len() > 1 && inputs.iter().any(&virtual_time) {
         bail!(
             "a capture in virtual time stands beside other inputs; virtual and wall time are \
              never mixed: give that capture alone, or compare with `firstlight diff`"
@@ -212,7 +244,7 @@ pub fn record_of(inputs: Vec<Input>, reading: &Reading) -> Result<Record> {
     for input in inputs {
         match input {
             Input::Raw(file) => raw.push(file),
-            Input::Capture(capture) => read_capture(&capture, serial, &mut recorder)?,
+            Input::Capture(capture) => read_capture(capture, serial, &mut recorder)?,
         }
     }
     let files = raw.iter().map(|r| (r.source, &*r.name, &*r.bytes));

@@ -5,6 +5,7 @@ mod beside;
 mod input;
 mod interrupt;
 mod out;
+mod prefetch;
 mod progress;
 mod serial;
 mod size;
@@ -51,10 +52,12 @@ fn main() -> ExitCode {
         },
         Some(Verb::Lab(a)) => match &a.verb {
             LabVerb::Run(a) => verbs::lab::run(a, &mut out),
+            LabVerb::Classics(a) => verbs::classics::run(a, &mut out),
             LabVerb::Doctor => verbs::lab::doctor(&mut out),
         },
         Some(Verb::Flash(a)) => verbs::flash::run(a, &mut out),
         Some(Verb::Image(a)) => verbs::image::run(a, &mut out),
+        Some(Verb::Prefetch(a)) => verbs::prefetch::run(a, &mut out),
         Some(Verb::Advise(a)) => verbs::advise::run(a, &mut out),
         Some(Verb::Treat(a)) => verbs::treat::run(a, &mut out),
         Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),

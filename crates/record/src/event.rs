@@ -8,6 +8,14 @@ use crate::time::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceId(pub(crate) u16);
 
+impl SourceId {
+    /// Its place in [`crate::Record::sources`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// What is known of a source, and the balance of what it read.
 ///
 /// Conservation: `units == events + noted`, always.

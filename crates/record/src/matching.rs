@@ -9,7 +9,7 @@ use crate::recorder::Recorder;
 use hashbrown::HashMap;
 
 /// The clock that stamps the kernel's messages.
-const PRINTK: &str = "printk";
+pub(crate) const PRINTK: &str = "printk";
 
 /// Fewer pairs of lines or of initcalls relate no clocks.
 const FEWEST_PAIRS: usize = 3;

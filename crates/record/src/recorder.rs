@@ -6,9 +6,11 @@ use crate::event::{
     Span, SpanKind,
 };
 use crate::mark;
+use crate::matching::PRINTK;
 use crate::name::{NameId, Names};
 use crate::note::{Note, NoteKind, Severity};
 use crate::record::Record;
+use crate::table::TABLE_FULL;
 use crate::tables::Tables;
 use crate::time::Nanos;
 use std::cmp::Ordering;
@@ -18,6 +20,9 @@ use std::collections::BTreeMap;
 /// it comes. Sources see spans end, so most come nearly in the order of their
 /// starts: in a real log of 2,139 calls a span passed 1.4 others.
 const MOST_PASSED: usize = 8;
+
+/// The most facts of a record: a configuration of a kernel has some hundred.
+const MOST_FACTS: usize = 100_000;
 
 const CLOCK_UNRELATED: NoteKind = NoteKind {
     name: "clock_unrelated",
@@ -440,6 +445,10 @@ impl Recorder {
 
     /// Records something that holds for the whole boot.
     pub fn fact(&mut self, key: &str, value: &str, origin: Origin) {
+        if self.facts.len() >= MOST_FACTS {
+            self.note(origin, &TABLE_FULL, || "facts".to_owned());
+            return;
+        }
         let (key, value) = (self.names.intern(key), self.names.intern(value));
         self.facts.push(Fact { key, value, origin });
     }
@@ -573,7 +582,7 @@ impl Recorder {
     /// The clock that reaches furthest back, of those that carry events or are
     /// related to one that does; a counter also over other clocks. The
     /// target's own time of day reaches back no further than what happened on
-    /// it.
+    /// it. Of clocks of one kind, the one of the kernel's messages.
     fn reference(&self, used: &[ClockId]) -> ClockId {
         let mut candidates: Vec<ClockId> = used.to_vec();
         // By name: the time of day of a host that watched is another thing.
@@ -600,7 +609,7 @@ impl Recorder {
             .into_iter()
             .min_by_key(|c| {
                 let clock = self.clocks.get(usize::from(c.0));
-                clock.map(|k| (k.kind, k.name.clone()))
+                clock.map(|k| (k.kind, k.name != PRINTK, k.name.clone()))
             })
             .unwrap_or(ClockId(0))
     }

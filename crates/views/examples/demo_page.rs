@@ -330,11 +330,10 @@ fn experiment() -> Experiment {
 fn page(kind: ClockKind) -> String {
     let (a, b) = (boot(kind, false), boot(kind, true));
     let options = Options::default();
-    let side = |title: &str, r: &Record| html::Side {
+    let side = |title: &str, r| html::Side {
         title: title.to_owned(),
-        boot: analysis::boot(r, &options, 10),
-        blame: analysis::blame(r, None, html::MAX_ROWS),
-        timeline: analysis::timeline(r, html::MAX_BARS),
+        picture: analysis::picture(r, &options, analysis::ChartLimits::default()),
+        lines: Vec::new(),
     };
     let lab = kind == ClockKind::Virtual;
     html::page(&html::Page {

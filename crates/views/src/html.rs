@@ -3,45 +3,56 @@
 //! The page holds its data in a JSON script block, its style and its script
 //! inline, and asks no network for anything. The script only ever sets text
 //! (`textContent`) and makes elements, so nothing in a log can become markup.
+//! The page without data is built from `ui/`; `./x test` checks that what is
+//! kept here is what `ui/` gives.
 
+mod column;
 mod data;
+mod lanes;
 
-use analysis::{Blame, Boot, Comparison, Experiment, Timeline};
+use analysis::{Comparison, Experiment, Picture, Place};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::Serialize;
+use std::io::Write;
 
-/// How many bars the time line of a page should have at most: more are slow to
-/// draw and cannot be told apart.
-pub const MAX_BARS: usize = 20_000;
+/// A larger data block is compressed, in bytes. A smaller one can be read by
+/// people and by any JSON tool.
+const PLAIN_BYTES: usize = 512 << 10;
 
-/// How many rows of what took longest a page should hold at most: the longest
-/// of a boot that has very many.
-pub const MAX_ROWS: usize = 20_000;
+const PAGE: &str = include_str!("../page/index.html");
 
-const PAGE: &str = include_str!("../assets/page.html");
-const CSS: &str = include_str!("../assets/page.css");
-const JS: &str = include_str!("../assets/page.js");
+/// A line of a source, as the source has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Where it begins.
+    pub place: Place,
+    /// What it says, without its end.
+    pub text: String,
+}
 
 /// A boot on the page.
-#[derive(Clone, Debug)]
-pub struct Side {
+#[derive(Debug)]
+pub struct Side<'r> {
     /// What the reader calls it: `baseline`, a variant, a file.
     pub title: String,
     /// The boot, explained.
-    pub boot: Boot,
-    /// What took longest, at most [`MAX_ROWS`].
-    pub blame: Blame,
-    /// The intervals in lanes, at most [`MAX_BARS`].
-    pub timeline: Timeline,
+    pub picture: Picture<'r>,
+    /// The evidence of what took longest, in the words of the sources.
+    pub lines: Vec<Line>,
 }
 
 /// What a page shows.
-#[derive(Clone, Debug)]
-pub struct Page {
+#[derive(Debug)]
+pub struct Page<'r> {
     /// What it is about.
     pub title: String,
     /// The boot.
-    pub baseline: Side,
+    pub baseline: Side<'r>,
     /// A second boot beside it, such as the best variant.
-    pub best: Option<Side>,
+    pub best: Option<Side<'r>>,
     /// The two, item by item.
     pub comparison: Option<Comparison>,
     /// The experiment that both belong to.
@@ -50,34 +61,47 @@ pub struct Page {
 
 /// The page's bytes.
 #[must_use]
-pub fn page(page: &Page) -> String {
-    let mut text = String::new();
-    let mut rest = PAGE;
-    // The template is cut at its slots, so that nothing that is put in is
-    // searched for slots again.
-    while let Some(at) = rest.find("{{") {
-        let (before, slot) = rest.split_at(at);
-        let end = slot.find("}}").map_or(slot.len(), |i| i + 2);
-        let (name, after) = slot.split_at(end);
-        text.push_str(before);
-        match name {
-            "{{title}}" => text.push_str(&escaped(&page.title)),
-            "{{css}}" => text.push_str(CSS),
-            "{{data}}" => text.push_str(&data(page)),
-            "{{js}}" => text.push_str(JS),
-            _ => {}
-        }
-        rest = after;
-    }
-    text + rest
+pub fn page(page: &Page<'_>) -> String {
+    filled(&page.title, &data(page))
 }
 
 /// The page's data block: JSON that cannot end the script element it is in.
+/// One that is large stands there as the text of its gzip stream.
 #[must_use]
-pub fn data(page: &Page) -> String {
-    let json = serde_json::to_string(&data::Data::of(page)).unwrap_or_default();
-    // `<` occurs in JSON only inside strings, where its escape means the same.
-    // The two separators end a line in old scripts.
+pub fn data(page: &Page<'_>) -> String {
+    block(&data::Data::of(page))
+}
+
+/// The page, with a title and a data block. The template is cut at its two
+/// slots, so that nothing that is put in is searched for slots again.
+fn filled(title: &str, data: &str) -> String {
+    let (head, rest) = PAGE.split_once("{{title}}").unwrap_or((PAGE, ""));
+    let (middle, tail) = rest.split_once("{{data}}").unwrap_or((rest, ""));
+    let mut text = String::with_capacity(PAGE.len() + data.len() + title.len());
+    text.push_str(head);
+    text.push_str(&escaped(title));
+    text.push_str(middle);
+    text.push_str(data);
+    text.push_str(tail);
+    text
+}
+
+fn block(data: &impl Serialize) -> String {
+    // Structs of strings and numbers cannot fail to become JSON.
+    let json = serde_json::to_string(data).unwrap_or_default();
+    if json.len() <= PLAIN_BYTES {
+        return inert(&json);
+    }
+    // To memory: this cannot fail either. What it would give is no stream.
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    let stream = gzip.write_all(json.as_bytes()).and_then(|()| gzip.finish());
+    let stream = STANDARD.encode(stream.unwrap_or_default());
+    format!("{{\"encoding\":\"gzip\",\"base64\":\"{stream}\"}}")
+}
+
+/// JSON in which no tag can begin: `<` occurs only inside strings, where its
+/// escape means the same. The two separators end a line in old scripts.
+fn inert(json: &str) -> String {
     json.replace('<', "\\u003c")
         .replace('\u{2028}', "\\u2028")
         .replace('\u{2029}', "\\u2029")

@@ -69,6 +69,18 @@ fn terminal_screens() {
         let plan = terminal::lab_plan(&boots::lab_plan(), &plain(width));
         check(&format!("lab-plan-{width}.txt"), &plan);
     }
+    for width in [80, 120] {
+        let style = plain(width);
+        let rows = [boots::classic(&[]), boots::classic(&["mkfs.x is missing"])];
+        let list = terminal::classics(&rows, &style);
+        check(&format!("classics-{width}.txt"), &list);
+        let result = terminal::classics_result(&boots::classic_result(), &style);
+        check(&format!("classics-result-{width}.txt"), &result);
+    }
+    check(
+        "classics.md",
+        &views::markdown::classics(&[boots::classic_result()]),
+    );
     check("lab.md", &views::markdown::lab(&boots::experiment()));
     let bare = terminal::lab(&boots::bare_experiment(), &plain(80));
     check("lab-unperturbed-80.txt", &bare);
@@ -183,7 +195,8 @@ fn csv_tables() {
 #[test]
 fn the_data_block_of_the_page() {
     // One value a line, so that a difference can be read.
-    let data = html::data(&boots::page());
+    let (base, variant) = (boots::base(), boots::variant());
+    let data = html::data(&boots::page(&base, &variant));
     let value: serde_json::Value = serde_json::from_str(&data).unwrap();
     check("page-data.json", &json::text(&value));
 }

@@ -135,7 +135,13 @@ pub fn record(text: &str) -> Record {
             }
             "span" => {
                 let kind = SpanKind::ALL.into_iter().find(|k| k.as_str() == words[1]);
-                let name = rec.name(words[4]);
+                // A module's initcall is two words: `fuse_init [fuse]`.
+                let first = words[4].replace('~', " ");
+                let module = words.get(5).filter(|w| w.starts_with('['));
+                let name = match module {
+                    Some(module) => rec.name(&format!("{first} {module}")),
+                    None => rec.name(&first),
+                };
                 let value = |key: &str| {
                     let mut found = words[5..].iter().filter_map(|w| w.split_once('='));
                     found.find(|(k, _)| *k == key).map(|(_, v)| v.to_owned())

@@ -85,10 +85,15 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
         None => None,
     };
     let page = dir.join("boot.html");
-    let beside = best.as_ref().map(|(name, record)| (*name, record));
+    let shown = |title: &str, record| report::Shown {
+        title: title.to_owned(),
+        record,
+        inputs: &[],
+    };
+    let beside = best.as_ref().map(|(name, record)| shown(name, record));
     let html = report::page(
-        (BASELINE, &baseline),
-        beside,
+        &shown(BASELINE, &baseline),
+        beside.as_ref(),
         Some(result.clone()),
         &Options::default(),
     )?;

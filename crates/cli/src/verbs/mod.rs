@@ -3,6 +3,7 @@
 pub mod advise;
 pub mod blame;
 pub mod capture;
+pub mod classics;
 pub mod demo;
 pub mod diff;
 pub mod export;
@@ -13,6 +14,7 @@ pub mod io;
 pub mod lab;
 pub mod man;
 pub mod path;
+pub mod prefetch;
 pub mod report;
 pub mod show;
 pub mod treat;

@@ -4,11 +4,15 @@ use crate::args::Report;
 use crate::beside;
 use crate::input::{self, Input};
 use crate::out::Out;
-use analysis::{Experiment, Options};
+use analysis::{ChartLimits, Experiment, Options, Picture, Place};
 use anyhow::{Context, Result, bail};
 use record::Record;
+use std::collections::BTreeSet;
 use std::io::Write;
-use views::html::{MAX_BARS, MAX_ROWS, Page, Side};
+use views::html::{Line, Page, Side};
+
+/// How many rows of each table show the line that is their evidence.
+const LINES_OF_EACH: usize = 2_000;
 
 pub fn run(args: &Report, out: &mut Out) -> Result<()> {
     let reading = &args.inputs.reading;
@@ -20,26 +24,22 @@ pub fn run(args: &Report, out: &mut Out) -> Result<()> {
         .count();
     let mut titles = args.inputs.inputs.iter().map(|p| p.display().to_string());
     // Raw files are one boot together; each capture is a boot by itself.
-    let boots = match (captures, inputs.len()) {
-        (2, 2) => inputs
-            .into_iter()
-            .map(|i| input::record_of(vec![i], reading))
-            .collect::<Result<Vec<_>>>()?,
-        (0 | 1, _) => vec![input::record_of(inputs, reading)?],
+    let boots: Vec<Vec<Input>> = match (captures, inputs.len()) {
+        (2, 2) => inputs.into_iter().map(|i| vec![i]).collect(),
+        (0 | 1, _) => vec![inputs],
         _ => bail!("{captures} captures; a page shows one boot, or compares two captures"),
     };
-    let mut boots = boots.into_iter();
-    let (Some(a), b) = (boots.next(), boots.next()) else {
+    let records = boots.iter().map(|b| input::record_from(b, reading));
+    let records = records.collect::<Result<Vec<_>>>()?;
+    let mut shown = records.iter().zip(&boots).map(|(record, inputs)| Shown {
+        title: titles.next().unwrap_or_default(),
+        record,
+        inputs,
+    });
+    let (Some(a), b) = (shown.next(), shown.next()) else {
         bail!("nothing to show");
     };
-    let title = titles.next().unwrap_or_default();
-    let b = b.map(|b| (titles.next().unwrap_or_default(), b));
-    let page = page(
-        (&title, &a),
-        b.as_ref().map(|(t, r)| (t.as_str(), r)),
-        None,
-        &reading.options(),
-    )?;
+    let page = page(&a, b.as_ref(), None, &reading.options())?;
     beside::write(&args.out, |f| Ok(f.write_all(page.as_bytes())?))?;
     if out.json {
         let done = serde_json::json!({"schema": "firstlight.report/1", "page": args.out});
@@ -48,34 +48,68 @@ pub fn run(args: &Report, out: &mut Out) -> Result<()> {
     out.text(&format!("{}\n", args.out.display()))
 }
 
+/// A boot to show.
+pub struct Shown<'r> {
+    /// What the reader calls it.
+    pub title: String,
+    /// The boot.
+    pub record: &'r Record,
+    /// What the record was made of, for the lines of its evidence; may be empty.
+    pub inputs: &'r [Input],
+}
+
 /// The page of a boot, alone or beside another one.
 pub fn page(
-    (title, a): (&str, &Record),
-    best: Option<(&str, &Record)>,
+    a: &Shown<'_>,
+    b: Option<&Shown<'_>>,
     experiment: Option<Experiment>,
     options: &Options,
 ) -> Result<String> {
-    let comparison = match best {
-        Some((name, b)) => Some(
-            analysis::compare_with(a, b, options).with_context(|| format!("{title} and {name}"))?,
-        ),
+    let comparison = match b {
+        Some(b) => {
+            let compared = analysis::compare_with(a.record, b.record, options);
+            Some(compared.with_context(|| format!("{} and {}", a.title, b.title))?)
+        }
         None => None,
     };
     Ok(views::html::page(&Page {
-        title: title.to_owned(),
-        baseline: side(title, a, options),
-        best: best.map(|(name, b)| side(name, b, options)),
+        title: a.title.clone(),
+        baseline: side(a, options),
+        best: b.map(|b| side(b, options)),
         comparison,
         experiment,
     }))
 }
 
-fn side(title: &str, record: &Record, options: &Options) -> Side {
-    let boot = analysis::boot(record, options, 0);
+fn side<'r>(shown: &Shown<'r>, options: &Options) -> Side<'r> {
+    let picture = analysis::picture(shown.record, options, ChartLimits::default());
     Side {
-        title: title.to_owned(),
-        blame: analysis::blame_with(record, &boot.phases, None, MAX_ROWS),
-        timeline: analysis::timeline(record, MAX_BARS),
-        boot,
+        title: shown.title.clone(),
+        lines: lines(&picture, shown.inputs),
+        picture,
     }
+}
+
+/// The evidence of what the page's tables show, in the words of the sources.
+fn lines(picture: &Picture<'_>, inputs: &[Input]) -> Vec<Line> {
+    let boot = &picture.boot;
+    let rows = boot.longest.iter();
+    let rows = rows.flat_map(|(_, b)| b.rows.iter().take(LINES_OF_EACH).map(|r| &r.origin));
+    let marks = boot.phases.milestones.iter().map(|m| &m.origin);
+    let findings = boot.findings.iter().flat_map(|f| &f.evidence);
+    let notes = boot.ledger.notes.iter().filter_map(|n| n.first.as_ref());
+    let deferrals = picture.deferrals.iter().take(LINES_OF_EACH);
+    let places: BTreeSet<&Place> = rows
+        .chain(marks)
+        .chain(findings.map(|e| &e.place))
+        .chain(notes)
+        .chain(deferrals.map(|d| &d.origin))
+        .collect();
+    let line = |place: &Place| {
+        Some(Line {
+            text: input::line(inputs, place)?,
+            place: place.clone(),
+        })
+    };
+    places.into_iter().filter_map(line).collect()
 }

@@ -2,7 +2,7 @@
 //! containers, and the environment of U-Boot.
 
 pub mod barebox;
-mod bytes;
+pub(crate) mod bytes;
 pub mod compression;
 pub mod cpio;
 pub mod device_tree;

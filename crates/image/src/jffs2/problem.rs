@@ -104,12 +104,17 @@ impl fmt::Display for What {
                 f,
                 "the content does not show the erase size, which is assumed"
             ),
-            Self::NoSummary { blocks } => {
-                write!(
-                    f,
-                    "{blocks} full blocks have no summary: a mount reads them whole"
-                )
+            Self::NoSummary { blocks: 1 } => {
+                f.write_str("1 full block has no summary: a mount reads it whole")
             }
+            Self::NoSummary { blocks } => write!(
+                f,
+                "{blocks} full blocks have no summary: a mount reads them whole"
+            ),
+            Self::NoCleanmarker { blocks: 1 } => f.write_str(
+                "1 erased block has no clean marker: \
+                 the kernel erases it again after the first mount",
+            ),
             Self::NoCleanmarker { blocks } => write!(
                 f,
                 "{blocks} erased blocks have no clean marker: \

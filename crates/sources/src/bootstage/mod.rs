@@ -1,7 +1,7 @@
 //! U-Boot's bootstage: what the loader timed itself.
 //!
-//! Four forms of the same records: the text of `bootstage report` ([`report`],
-//! also when it stands in a serial log), the device tree that U-Boot hands to
+//! Four forms of the same records: the text of `bootstage report` (also when
+//! it stands in a serial log), the device tree that U-Boot hands to
 //! the kernel (a blob such as `/sys/firmware/fdt`, or a tar of
 //! `/proc/device-tree/bootstage`), and the stash in memory, of machines of 32
 //! and of 64 bits and of both byte orders.

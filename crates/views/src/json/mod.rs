@@ -4,6 +4,7 @@
 
 mod advise;
 mod blame;
+mod classics;
 mod console;
 mod deferrals;
 mod diff;
@@ -17,6 +18,9 @@ mod show;
 
 pub use advise::{Advise, AdviseEvidence, AdviseFinding, AdviseSilent, advise};
 pub use blame::{Blame, BlameRow, blame};
+pub use classics::{
+    Classics, ClassicsResult, ClassicsRow, ClassicsValue, Published, classics, classics_result,
+};
 pub use console::{ShowConsole, ShowDelay, ShowFlush, ShowLateLine, ShowRate, ShowWritten};
 pub use deferrals::{Deferrals, DeferredDevice, deferrals};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};

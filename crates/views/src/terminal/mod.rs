@@ -7,6 +7,7 @@
 mod advise;
 mod bar;
 mod blame;
+mod classics;
 mod console;
 mod deferrals;
 mod diff;
@@ -23,6 +24,7 @@ mod show;
 
 pub use advise::advise;
 pub use blame::blame;
+pub use classics::{classics, classics_result};
 pub use deferrals::deferrals;
 pub use diff::diff;
 pub use doctor::doctor;

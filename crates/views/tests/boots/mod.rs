@@ -5,9 +5,13 @@
 #[path = "../../../analysis/tests/common/mod.rs"]
 mod common;
 
-use analysis::{Boot, Comparison, Experiment, Options, RecordingCost, Trial, TrialFailure};
+use analysis::{
+    Boot, ChartLimits, Comparison, Experiment, Options, RecordingCost, Trial, TrialFailure,
+};
 use record::{ClockKind, FunctionSum, Nanos, Origin, Record, Recorder};
-use views::{Check, LabPlan, LabPlanBoot, LabPlanVariant, html};
+use views::{
+    Check, Classic, ClassicResult, ClassicValue, LabPlan, LabPlanBoot, LabPlanVariant, html,
+};
 
 pub const BASE: &str = include_str!("base.record");
 pub const VARIANT: &str = include_str!("variant.record");
@@ -167,6 +171,41 @@ pub fn lab_plan() -> LabPlan {
     }
 }
 
+/// A published result, and what this host lacks to run it.
+pub fn classic(missing: &[&str]) -> Classic {
+    Classic {
+        id: "quiet".to_owned(),
+        title: "quiet: from the kernel's start to init".to_owned(),
+        source: "A conference, 2014".to_owned(),
+        here: "A board with a slow serial line: what its bytes take is added, which is a sentence \
+               that has to go on to a second line"
+            .to_owned(),
+        why: "It says more.".to_owned(),
+        published: vec![("loud".to_owned(), 2352.0), ("quiet".to_owned(), 1285.0)],
+        missing: missing.iter().map(|m| (*m).to_owned()).collect(),
+    }
+}
+
+/// That result, run here.
+pub fn classic_result() -> ClassicResult {
+    let value = |name: &str, published_ms, measured_ns, ratios: (f64, Option<f64>)| ClassicValue {
+        name: name.to_owned(),
+        published_ms,
+        measured_ns,
+        published_ratio: ratios.0,
+        measured_ratio: ratios.1,
+    };
+    ClassicResult {
+        classic: classic(&[]),
+        machine: "arm-virt, 500 MIPS".to_owned(),
+        values: vec![
+            value("loud", 2352.0, Some(1_388_800_000), (1.0, Some(1.0))),
+            value("quiet", 1285.0, None, (0.546, None)),
+        ],
+        failures: vec!["quiet: its clock passed 9 s".to_owned()],
+    }
+}
+
 pub fn checks() -> Vec<Check> {
     vec![
         Check {
@@ -184,17 +223,16 @@ pub fn checks() -> Vec<Check> {
     ]
 }
 
-pub fn page() -> html::Page {
-    let side = |title: &str, record: Record| html::Side {
+pub fn page<'r>(base: &'r Record, variant: &'r Record) -> html::Page<'r> {
+    let side = |title: &str, record: &'r Record| html::Side {
         title: title.to_owned(),
-        boot: boot(&record),
-        blame: analysis::blame(&record, None, html::MAX_ROWS),
-        timeline: analysis::timeline(&record, html::MAX_BARS),
+        picture: analysis::picture(record, &Options::default(), ChartLimits::default()),
+        lines: Vec::new(),
     };
     html::Page {
         title: "a <small> boot & its variant".to_owned(),
-        baseline: side("baseline", base()),
-        best: Some(side("cryptomgr.notests", variant())),
+        baseline: side("baseline", base),
+        best: Some(side("cryptomgr.notests", variant)),
         comparison: Some(comparison()),
         experiment: Some(experiment()),
     }

@@ -1,0 +1,58 @@
+//! Everything that a page shows of a boot.
+
+use crate::boot::{Boot, boot};
+use crate::chart::{Chart, ChartLimits, chart};
+use crate::deferrals::{Deferral, deferrals};
+use crate::functions::{Calls, FunctionOrder, Functions, calls, functions};
+use crate::io::{Io, io};
+use crate::path::{CriticalPath, critical_path};
+use crate::phases::Options;
+use record::Record;
+
+/// How many rows each table holds at most: the first in its order.
+const ROWS: usize = 20_000;
+
+/// In how many parts throughput is shown.
+const STRETCHES: usize = 240;
+
+/// A boot, explained and ready to be drawn.
+#[derive(Debug)]
+pub struct Picture<'r> {
+    /// Phases, findings, the ledger, what took longest.
+    pub boot: Boot,
+    /// Intervals, instants, readings, log lines.
+    pub chart: Chart<'r>,
+    /// What first light waited for.
+    pub path: CriticalPath,
+    /// What was asked of block devices; `None` if nothing was.
+    pub io: Option<Io>,
+    /// How many files there are in all: [`Io::files`] holds the first.
+    pub files: usize,
+    /// Functions by time.
+    pub functions: Functions,
+    /// The tree of calls.
+    pub calls: Calls,
+    /// Devices whose probes were put off.
+    pub deferrals: Vec<Deferral>,
+}
+
+/// Everything that a page shows of a boot.
+#[must_use]
+pub fn picture<'r>(record: &'r Record, options: &Options, limits: ChartLimits) -> Picture<'r> {
+    let boot = boot(record, options, ROWS);
+    let mut io = Some(io(record, STRETCHES)).filter(|io| !io.is_empty());
+    let files = io.as_ref().map_or(0, |io| io.files.len());
+    if let Some(io) = &mut io {
+        io.files.truncate(ROWS);
+    }
+    Picture {
+        chart: chart(record, &boot.phases, limits),
+        path: critical_path(record, &boot.phases),
+        io,
+        files,
+        functions: functions(record, FunctionOrder::Time, ROWS),
+        calls: calls(record, ROWS),
+        deferrals: deferrals(record),
+        boot,
+    }
+}

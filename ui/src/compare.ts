@@ -1,0 +1,332 @@
+// Two boots, or the variants of an experiment, side by side.
+
+import type { Boot, Data, Diff, DiffItem, Lab } from "./data";
+import { button, el, refill, section } from "./dom";
+import { count, plural, signed, step, tick, ticks, time, words } from "./format";
+import { here, remember } from "./link";
+import { type Pen, fitted, paint } from "./pen";
+import { meter, table } from "./table";
+import { type Colour, FONT, onTheme, theme } from "./theme";
+import { colourOf, phaseColour } from "./timeline/draw";
+import { copyTools } from "./tools";
+
+export function compare(data: Data, boots: Boot[]): HTMLElement {
+  const { comparison, lab } = data;
+  return el("div", {},
+    lab ? variants(lab) : null,
+    comparison && boots[1] ? waterfall(comparison, boots) : null,
+    comparison && boots[1] ? aligned(boots as [Boot, Boot]) : null,
+    comparison && boots[1] ? items(comparison, boots) : null,
+    lab ? trials(lab) : null);
+}
+
+interface Step { label: string; delta: number; kind: "total" | "step" | "rest" }
+
+/** From one boot's time to the other's, by what changed most. */
+export function steps(diff: Diff, names: [string, string]): Step[] {
+  const { a, b } = diff.first_light;
+  const sum = (f: (p: Diff["phases"][number]) => number | null) => diff.phases.reduce((s, p) => s + (f(p) ?? 0), 0);
+  const from = a?.at_ns ?? sum((p) => p.a_ns);
+  const to = b?.at_ns ?? sum((p) => p.b_ns);
+  const all: Step[] = [{ label: names[0], delta: from, kind: "total" }];
+  let left = to - from;
+  for (const p of diff.phases) {
+    if (!p.delta_ns) continue;
+    all.push({ label: p.name, delta: p.delta_ns, kind: "step" });
+    left -= p.delta_ns;
+  }
+  if (Math.abs(left) > 1000) all.push({ label: "the rest", delta: left, kind: "rest" });
+  all.push({ label: names[1], delta: to, kind: "total" });
+  return all;
+}
+
+function waterfall(diff: Diff, boots: Boot[]): HTMLElement {
+  const all = steps(diff, [boots[0]!.title, boots[1]!.title]);
+  const ROW = 28;
+  const LABEL = 190;
+  const height = all.length * ROW + 8;
+  const draw = (pen: Pen, width: number, h: number) => {
+    const t = theme();
+    const label = width < 560 ? 110 : LABEL;
+    pen.fillStyle = t.card;
+    pen.fillRect(0, 0, width, h);
+    pen.textBaseline = "middle";
+    let [most, at] = [1, 0];
+    for (const s of all) {
+      at = s.kind === "total" ? s.delta : at + s.delta;
+      most = Math.max(most, at);
+    }
+    const scale = (width - label - 92) / most;
+    at = 0;
+    all.forEach((s, i) => {
+      const y = 4 + i * ROW;
+      const [from, to] = s.kind === "total" ? [0, s.delta] : [at, at + s.delta];
+      pen.font = `${s.kind === "total" ? "600 " : ""}12px ${FONT}`;
+      pen.textAlign = "right";
+      pen.fillStyle = s.kind === "total" ? t.ink : t.quiet;
+      pen.fillText(fitted(pen, s.label, label - 14), label - 10, y + ROW / 2);
+      pen.fillStyle = s.kind === "total" ? t.stage : s.delta < 0 ? t.good : t.bad;
+      const [x, w] = [label + Math.min(from, to) * scale, Math.max(Math.abs(to - from) * scale, 1.5)];
+      pen.fillRect(x, y + 5, w, ROW - 10);
+      pen.textAlign = "left";
+      pen.font = `${s.kind === "total" ? "600 " : ""}12px ${FONT}`;
+      pen.fillStyle = s.kind === "total" ? t.ink : s.delta < 0 ? t.good : t.bad;
+      pen.fillText(s.kind === "total" ? time(s.delta) : signed(s.delta), x + w + 7, y + ROW / 2);
+      at = to;
+      if (i + 1 < all.length) {
+        pen.strokeStyle = t.quiet;
+        pen.setLineDash([2, 2]);
+        pen.beginPath();
+        pen.moveTo(label + at * scale, y + ROW - 5);
+        pen.lineTo(label + at * scale, y + ROW + 5);
+        pen.stroke();
+        pen.setLineDash([]);
+      }
+    });
+  };
+  const says = diff.first_light.same_marks ? null : "The two do not begin and end at the same marks: a part of the difference may be one of definition.";
+  return section("What made the difference", says, el("div.tools", {}, copyTools(() => ({ name: "difference", width: 900, height, draw }))), drawn(height, draw, `From ${time(all[0]!.delta)} to ${time(all.at(-1)!.delta)}: ${all.slice(1, -1).map((s) => `${s.label} ${signed(s.delta)}`).join(", ")}`));
+}
+
+/** A canvas as wide as there is room. */
+function drawn(height: number, draw: (pen: Pen, width: number, height: number) => void, label: string): HTMLElement & { again?: () => void } {
+  const canvas = el("canvas", { role: "img", "aria-label": label }) as HTMLCanvasElement;
+  const stage: HTMLElement & { again?: () => void } = el("div.stage.flat", {}, canvas);
+  const again = () => {
+    const width = stage.clientWidth;
+    if (!width) return;
+    canvas.style.height = `${height}px`;
+    paint(canvas, width, height, (pen) => draw(pen, width, height));
+  };
+  new ResizeObserver(again).observe(stage);
+  onTheme(again);
+  stage.again = again;
+  return stage;
+}
+
+/** Both boots to one scale, with the same mark at the same place. */
+function aligned(boots: [Boot, Boot]): HTMLElement {
+  const marks = boots[0].show.milestones.filter((m) => boots[1].show.milestones.some((n) => n.name === m.name)).map((m) => m.name);
+  let mark = here().settings["mark"] ?? "";
+  if (!marks.includes(mark)) mark = "";
+  const zero = (b: Boot) => (mark ? (b.show.milestones.find((m) => m.name === mark)?.at_ns ?? 0) : 0);
+  const HEIGHT = 250;
+  const draw = (pen: Pen, width: number, h: number) => {
+    const t = theme();
+    pen.fillStyle = t.card;
+    pen.fillRect(0, 0, width, h);
+    const label = 120;
+    const from = Math.min(...boots.map((b) => Math.min(0, b.show.phases[0]?.start_ns ?? 0) - zero(b)));
+    const to = Math.max(...boots.map((b) => b.end - zero(b))) * 1.02;
+    const x = (b: Boot, at: number) => label + ((at - zero(b) - from) / (to - from)) * (width - label - 10);
+    const by = step(to - from, (width - label) / 100);
+    pen.font = `11px ${FONT}`;
+    pen.textBaseline = "middle";
+    pen.textAlign = "center";
+    for (const at of ticks(from, to, by)) {
+      const px = label + ((at - from) / (to - from)) * (width - label - 10);
+      pen.strokeStyle = t.line;
+      pen.beginPath();
+      pen.moveTo(px, 0);
+      pen.lineTo(px, h - 20);
+      pen.stroke();
+      pen.fillStyle = t.quiet;
+      const text = tick(at, by);
+      if (px + pen.measureText(text).width / 2 < width) pen.fillText(text, px, h - 9);
+    }
+    boots.forEach((boot, n) => {
+      const top = 6 + n * ((h - 26) / 2);
+      const room = (h - 26) / 2 - 8;
+      pen.textAlign = "left";
+      pen.fillStyle = t.ink;
+      pen.font = `600 12px ${FONT}`;
+      pen.fillText(fitted(pen, boot.title, label - 12), 4, top + 10);
+      pen.font = `11px ${FONT}`;
+      pen.fillStyle = t.quiet;
+      pen.fillText(time(boot.end), 4, top + 26);
+      pen.save();
+      pen.beginPath();
+      pen.rect(label, 0, width - label, h - 20);
+      pen.clip();
+      for (const p of boot.show.phases) {
+        const [a, b] = [x(boot, p.start_ns), x(boot, p.end_ns)];
+        pen.fillStyle = t[phaseColour(p.name)];
+        pen.fillRect(a, top, Math.max(b - a - 1, 1), 20);
+        pen.fillStyle = t["on-bar"];
+        if (b - a > 40) pen.fillText(fitted(pen, p.name, b - a - 10), a + 5, top + 10.5);
+      }
+      // Below them the longest things, in as many lines as there is room for.
+      const line = 13;
+      const free: number[] = [];
+      const lines = Math.floor((room - 26) / line);
+      const long: { group: Boot["groups"][number]; i: number }[] = [];
+      for (const group of boot.groups) {
+        if (!["initcall", "probe", "unit", "stage"].includes(group.kind)) continue;
+        for (let i = 0; i < group.count; i++) if (group.end[i]! - group.start[i]! > (to - from) * 0.012) long.push({ group, i });
+      }
+      long.sort((a, b) => a.group.start[a.i]! - b.group.start[b.i]!);
+      for (const { group, i } of long) {
+        const [a, b] = [x(boot, group.start[i]!), x(boot, group.end[i]!)];
+        const k = free.findIndex((f) => f <= a);
+        const at = k >= 0 ? k : free.length;
+        if (at >= lines) continue;
+        free[at] = b;
+        pen.globalAlpha = 0.8;
+        pen.fillStyle = t[colourOf(group, i)];
+        pen.fillRect(a, top + 24 + at * line, Math.max(b - a - 1, 1), line - 2);
+        pen.globalAlpha = 1;
+        pen.fillStyle = t["on-bar"];
+        pen.font = `10px ${FONT}`;
+        if (b - a > 34) pen.fillText(fitted(pen, group.nameOf(i), b - a - 8), a + 4, top + 24 + at * line + 6);
+        pen.font = `11px ${FONT}`;
+      }
+      if (boot.show.first_light) {
+        pen.fillStyle = t.ink;
+        pen.fillRect(x(boot, boot.show.first_light.at_ns) - 1, top - 3, 2.5, room);
+      }
+      pen.restore();
+    });
+  };
+  const stage = drawn(HEIGHT, draw, `Both boots on one scale. ${boots.map((b) => `${b.title}: ${time(b.end)}`).join("; ")}`);
+  const select = el("select", { "aria-label": "Align at" }, el("option", { value: "" }, `time zero (${boots[0].show.zero})`), marks.map((m) => el("option", { value: m, selected: m === mark }, m))) as HTMLSelectElement;
+  select.addEventListener("change", () => {
+    mark = select.value;
+    remember({ mark });
+    stage.again?.();
+  });
+  return section("Side by side", null, el("div.tools", {}, el("label.quiet", {}, "align at ", select), copyTools(() => ({ name: "side-by-side", width: 1200, height: HEIGHT, draw }))), stage);
+}
+
+function items(diff: Diff, boots: Boot[]): HTMLElement {
+  const changed = diff.items.filter((i) => i.change !== "same");
+  const kinds = [...new Set(diff.items.map((i) => i.kind))];
+  let kind = "";
+  const body = el("div");
+  const show = () => {
+    const rows = changed.filter((i) => !kind || i.kind === kind);
+    const most = rows.reduce((m, i) => Math.max(m, Math.abs(i.delta_ns)), 0);
+    refill(body, table<DiffItem>({
+      label: "Items that changed", rows, text: (i) => i.name, shown: 60,
+      columns: [
+        { name: "change", numeric: true, value: (i) => i.delta_ns, cell: (i) => el(`span.${i.delta_ns < 0 ? "good" : "bad"}`, {}, signed(i.delta_ns)) },
+        { name: "", value: (i) => Math.abs(i.delta_ns), cell: (i) => meter(Math.abs(i.delta_ns), most, i.delta_ns < 0 ? "good" : "bad"), className: "bar" },
+        { name: boots[0]!.title, numeric: true, value: (i) => i.a_ns, cell: (i) => time(i.a_ns) },
+        { name: boots[1]!.title, numeric: true, value: (i) => i.b_ns, cell: (i) => time(i.b_ns) },
+        { name: "", cell: (i) => (i.presence === "both" ? "" : el("span.pill", {}, i.change)) },
+        { name: "kind", cell: (i) => i.kind },
+        { name: "name", cell: (i) => `${i.name}${i.nth > 1 ? ` (${i.nth}.)` : ""}`, value: (i) => i.name, className: "name" },
+      ],
+    }));
+  };
+  const buttons = ["", ...kinds].map((k) => button(k || "all", () => {
+    kind = k;
+    buttons.forEach((b) => b.setAttribute("aria-pressed", String((b.textContent === "all" ? "" : b.textContent) === kind)));
+    show();
+  }, { "aria-pressed": String(k === kind) }));
+  show();
+  return section("Item by item", `${plural(changed.length, "item")} of ${count(diff.items.length)} changed, the largest change first. What ran side by side may not move first light.`,
+    kinds.length > 1 ? el("div.tools.lanes", { role: "group", "aria-label": "Kind" }, buttons) : null, body);
+}
+
+/** Every boot of every variant as a dot: the distribution. */
+function variants(lab: Lab): HTMLElement {
+  const ROW = 34;
+  const height = lab.variants.length * ROW + 30;
+  const times = lab.trials.flatMap((t) => (t.first_light_ns === null ? [] : [t.first_light_ns]));
+  const base = lab.variants.find((v) => v.variant === lab.baseline);
+  const [low, high] = [Math.min(...times), Math.max(...times)];
+  const margin = Math.max((high - low) * 0.06, 1e6);
+  const draw = (pen: Pen, width: number, h: number) => {
+    const t = theme();
+    const label = width < 560 ? 110 : 220;
+    const [from, to] = [low - margin, high + margin];
+    const x = (at: number) => label + ((at - from) / (to - from)) * (width - label - 16);
+    pen.fillStyle = t.card;
+    pen.fillRect(0, 0, width, h);
+    pen.font = `11px ${FONT}`;
+    pen.textBaseline = "middle";
+    pen.textAlign = "center";
+    const by = step(to - from, (width - label) / 110);
+    for (const at of ticks(from, to, by)) {
+      pen.strokeStyle = t.line;
+      pen.beginPath();
+      pen.moveTo(x(at), 0);
+      pen.lineTo(x(at), h - 22);
+      pen.stroke();
+      pen.fillStyle = t.quiet;
+      if (x(at) > label + 20 && x(at) < width - 24) pen.fillText(tick(at, by), x(at), h - 10);
+    }
+    if (base?.median_ns) {
+      pen.strokeStyle = t.quiet;
+      pen.setLineDash([4, 3]);
+      pen.beginPath();
+      pen.moveTo(x(base.median_ns), 0);
+      pen.lineTo(x(base.median_ns), h - 22);
+      pen.stroke();
+      pen.setLineDash([]);
+    }
+    lab.variants.forEach((v, i) => {
+      const y = i * ROW + ROW / 2 + 2;
+      const verdict = lab.comparison.find((c) => c.variant === v.variant)?.verdict;
+      const colour: Colour = verdict === "faster" ? "good" : verdict === "slower" ? "bad" : "stage";
+      pen.textAlign = "right";
+      pen.font = `${v.variant === lab.baseline ? "600 " : ""}12px ${FONT}`;
+      pen.fillStyle = t.ink;
+      pen.fillText(fitted(pen, v.variant, label - 18), label - 12, y);
+      if (v.median_ns === null || v.min_ns === null || v.max_ns === null) {
+        pen.textAlign = "left";
+        pen.fillStyle = t.bad;
+        pen.fillText("never came to first light", label + 6, y);
+        return;
+      }
+      pen.fillStyle = t[colour];
+      pen.globalAlpha = 0.3;
+      pen.fillRect(x(v.min_ns), y - 3, Math.max(x(v.max_ns) - x(v.min_ns), 1), 6);
+      pen.globalAlpha = 0.9;
+      lab.trials.filter((r) => r.variant === v.variant && r.first_light_ns !== null).forEach((r, k) => {
+        const dy = ((k % 3) - 1) * 4;
+        pen.fillRect(x(r.first_light_ns!) - 2.5, y + dy - 2.5, 5, 5);
+      });
+      pen.globalAlpha = 1;
+      pen.fillRect(x(v.median_ns) - 1.5, y - 11, 3, 22);
+    });
+  };
+  const isVirtual = lab.clock === "virtual";
+  const rows = lab.variants.map((v) => ({ v, c: lab.comparison.find((c) => c.variant === v.variant) ?? null }));
+  return section("Variants", isVirtual ? "Virtual time: instructions at a stated rate, exact from run to run. It ranks and compares; it is not board seconds. A square is a boot, the bar their median." : "A square is a boot, the bar their median.",
+    times.length ? el("div", {}, el("div.tools", {}, copyTools(() => ({ name: "variants", width: 1000, height, draw }))), drawn(height, draw, lab.variants.map((v) => `${v.variant}: ${v.median_ns === null ? "failed" : time(v.median_ns)}`).join("; "))) : null,
+    table({
+      label: "Variants", rows, sort: -1,
+      columns: [
+        { name: "variant", cell: ({ v }) => (v.variant === lab.baseline ? el("b", {}, v.variant) : v.variant), value: ({ v }) => v.variant, className: "name" },
+        { name: "first light", numeric: true, value: ({ v }) => v.median_ns, cell: ({ v }) => time(v.median_ns) },
+        { name: "change", numeric: true, value: ({ c }) => c?.delta_ns ?? null, cell: ({ c }) => (c ? el(`span.${c.verdict === "faster" ? "good" : c.verdict === "slower" ? "bad" : "quiet"}`, {}, signed(c.delta_ns)) : "") },
+        { name: "verdict", cell: ({ c }) => (c ? `${words(c.verdict)}${c.unperturbed ? " (one boot)" : ""}` : "") },
+        { name: "spread", numeric: true, value: ({ c }) => c?.spread_ns ?? null, cell: ({ c }) => (c && !c.unperturbed ? time(c.spread_ns) : ""), title: "how far innocent changes alone move first light" },
+        { name: "boots", numeric: true, value: ({ v }) => v.boots, cell: ({ v }) => count(v.boots) },
+        { name: "failed", numeric: true, value: ({ v }) => v.failed, cell: ({ v }) => (v.failed ? el("span.bad", {}, count(v.failed)) : "") },
+      ],
+    }));
+}
+
+function trials(lab: Lab): HTMLElement {
+  const failed = lab.trials.filter((t) => t.failure);
+  return el("div", {},
+    failed.length ? section("Boots that failed", null, failed.map((t) => el("article.finding", {}, el("h3", {}, `${t.variant}, perturbation ${t.perturbation}`), el("p", {}, t.failure!.detail), el("pre.evidence", {}, t.failure!.last_lines.join("\n"))))) : null,
+    lab.exact.length ? section("The same boot twice", null, table({
+      label: "The same boot twice", rows: lab.exact,
+      columns: [{ name: "variant", cell: (e) => e.variant }, { name: "same", cell: (e) => (e.same ? "to the byte" : el("span.bad", {}, e.difference ?? "no")) }, { name: "digest", cell: (e) => el("code", {}, e.digests[0]?.slice(0, 16) ?? "") }],
+    })) : null,
+    lab.recording.length ? section("What recording costs", null, table({
+      label: "What recording costs", rows: lab.recording,
+      columns: [{ name: "variant", cell: (r) => r.variant }, { name: "recorded", cell: (r) => r.asked.join(", ") }, { name: "cost", numeric: true, value: (r) => r.cost_ns, cell: (r) => (r.cost_ns === null ? "not known" : time(r.cost_ns)) }],
+    })) : null,
+    section("Every boot", null, table({
+      label: "Every boot", rows: lab.trials, text: (t) => t.variant,
+      columns: [
+        { name: "variant", cell: (t) => t.variant, className: "name" }, { name: "perturbation", numeric: true, value: (t) => t.perturbation, cell: (t) => String(t.perturbation) },
+        { name: "first light", numeric: true, value: (t) => t.first_light_ns, cell: (t) => (t.first_light_ns === null ? el("span.bad", {}, "never") : time(t.first_light_ns)) },
+        { name: "digest", cell: (t) => el("code", {}, t.digest.slice(0, 16)) }, { name: "capture", cell: (t) => t.capture, className: "name" },
+      ],
+    })));
+}

@@ -1,0 +1,56 @@
+// Colours: by Okabe and Ito, told apart with every common colour vision. They
+// are in the style sheet; canvases ask for them here.
+
+const NAMES = [
+  "ink", "quiet", "line", "ground", "card", "accent", "good", "bad", "warn", "select",
+  "firmware", "loader", "decompression", "kernel", "initrd", "userspace", "app",
+  "initcall", "probe", "unit", "process", "file", "request", "stage", "read", "write", "other",
+  "running", "runnable", "blocked", "life", "path", "on-bar",
+  "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7",
+] as const;
+export type Colour = (typeof NAMES)[number];
+export type Theme = Record<Colour, string>;
+
+let current: Theme | null = null;
+const listeners = new Set<() => void>();
+
+export function theme(): Theme {
+  if (!current) {
+    const style = getComputedStyle(document.documentElement);
+    current = Object.fromEntries(NAMES.map((n) => [n, style.getPropertyValue(`--${n}`).trim()])) as Theme;
+  }
+  return current;
+}
+
+/** Calls when colours have changed. */
+export function onTheme(f: () => void): void { listeners.add(f); }
+
+function changed(): void {
+  current = null;
+  for (const f of listeners) f();
+}
+
+export type Choice = "auto" | "light" | "dark";
+export function choose(choice: Choice): void {
+  if (choice === "auto") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = choice;
+  try { localStorage.setItem("firstlight-theme", choice); } catch { /* file:// may have no storage */ }
+  changed();
+}
+export function chosen(): Choice {
+  try {
+    const c = localStorage.getItem("firstlight-theme");
+    return c === "light" || c === "dark" ? c : "auto";
+  } catch { return "auto"; }
+}
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
+
+/** The colour of something by its name, always the same. */
+export const shade = (name: string): Colour => `s${hash(name) % 8}` as Colour;
+export function hash(text: string): number {
+  let h = 2166136261;
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619);
+  return h >>> 0;
+}
+export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
