@@ -30,6 +30,7 @@ mod stable_name;
 mod summary;
 mod system;
 mod tracks;
+mod tune;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
@@ -67,3 +68,4 @@ pub use readings::{Readings, readings};
 pub use summary::{KindSummary, Summary, summary};
 pub use system::{EnvironmentProposal, ImageFact, ImageKind, KernelConfig, RootTree, SystemFacts};
 pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};
+pub use tune::{ENOUGH, HealthCheck, health, is_enough, smallest};

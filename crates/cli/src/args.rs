@@ -84,6 +84,11 @@ pub enum Verb {
     Advise(Advise),
     /// Change files so that a boot is faster, and take it back
     Treat(Treat),
+    /// Try treatments in the lab, and keep what helps: the smallest set, with proof
+    #[command(
+        after_help = "Examples:\n  $ firstlight tune experiments/micro.toml --out micro\n  $ firstlight tune root.img --kernel debian --until unit:multi-user.target --storage sd-card\n  $ firstlight tune none --kernel debian --with cmdline+=quiet"
+    )]
+    Tune(Tune),
     /// Take a capture
     Capture(Capture),
     /// Boots in the lab: exact, repeatable, compared
@@ -301,6 +306,38 @@ pub struct TreatUndo {
     /// Take back everything that was applied, the last first
     #[arg(long)]
     pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Tune {
+    /// An experiment (FILE.toml), an ext4 image of a root, `debian-minimal`, or `none`: the boot
+    /// ends in the initramfs
+    #[arg(value_name = "EXPERIMENT|IMAGE", value_hint = ValueHint::AnyPath)]
+    pub what: PathBuf,
+    /// The kernel of an IMAGE: a file, or `debian`
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub kernel: Option<PathBuf>,
+    /// The folder of that kernel's modules
+    #[arg(long, value_name = "DIR", requires = "kernel", value_hint = ValueHint::DirPath)]
+    pub modules: Option<PathBuf>,
+    /// What ends the boot of an IMAGE: init, unit:NAME, line:TEXT, file:PATH, ...
+    #[arg(long, value_name = "WHAT")]
+    pub until: Option<String>,
+    /// The storage profile of an IMAGE [default: emmc]
+    #[arg(long, value_name = "PROFILE")]
+    pub storage: Option<String>,
+    /// Try this treatment too; may be repeated
+    #[arg(long, value_name = "TREATMENT")]
+    pub with: Vec<String>,
+    /// Boots of each set [default: as the experiment says, 2 for an IMAGE]
+    #[arg(long, value_name = "K")]
+    pub ensemble: Option<std::num::NonZeroU32>,
+    /// Where trials and results go; an interrupted run resumes there [default: NAME.tune]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// Print what would be tried and what that takes; boot nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, Args)]

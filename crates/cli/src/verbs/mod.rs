@@ -18,3 +18,4 @@ pub mod prefetch;
 pub mod report;
 pub mod show;
 pub mod treat;
+pub mod tune;
