@@ -329,6 +329,14 @@ pub struct Tune {
     /// Try this treatment too; may be repeated
     #[arg(long, value_name = "TREATMENT")]
     pub with: Vec<String>,
+    /// Try at most N treatments, those that promise most [default: 24]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 24,
+        hide_default_value = true
+    )]
+    pub tries: usize,
     /// Boots of each set [default: as the experiment says, 2 for an IMAGE]
     #[arg(long, value_name = "K")]
     pub ensemble: Option<std::num::NonZeroU32>,

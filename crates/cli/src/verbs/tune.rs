@@ -83,6 +83,9 @@ fn command(args: &Tune, dir: &Path) -> String {
         words.push(format!("--storage {storage}"));
     }
     words.extend(args.with.iter().map(|t| format!("--with '{t}'")));
+    if args.tries != 24 {
+        words.push(format!("--tries {}", args.tries));
+    }
     if let Some(n) = args.ensemble {
         words.push(format!("--ensemble {n}"));
     }

@@ -11,9 +11,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use treat::Treatment;
 
-/// At most so many treatments are tried: each costs two boots or more.
-const MOST: usize = 24;
-
 /// The lab, with what it has booted so far.
 pub struct Lab {
     experiment: Experiment,
@@ -23,6 +20,8 @@ pub struct Lab {
     /// The boot whose health the others must have.
     healthy: Option<Record>,
     boots: usize,
+    /// At most so many treatments are tried: each costs two boots or more.
+    tries: usize,
 }
 
 /// A set of treatments, booted.
@@ -145,6 +144,7 @@ impl Lab {
             booted: BTreeMap::new(),
             healthy: None,
             boots: 0,
+            tries: args.tries.max(1),
         })
     }
 
@@ -293,10 +293,10 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     if let Some(record) = &lab.healthy {
         recommended(record, &mut all, &mut dropped, &recorded);
     }
-    for surplus in all.split_off(all.len().min(MOST)) {
+    for surplus in all.split_off(all.len().min(lab.tries)) {
         dropped.push(Dropped {
             treatment: surplus.to_string(),
-            why: format!("not tried: {MOST} others promise more"),
+            why: format!("not tried: {} others promise more (--tries)", lab.tries),
         });
     }
     if all.is_empty() {
