@@ -445,12 +445,8 @@ fn treatments_that_contradict_each_other_are_known() {
     let folder = tempfile::tempdir().unwrap();
     let root = root(folder.path());
     apply(&root, "cmdline+=quiet").unwrap();
-    for text in ["cmdline-=quiet"] {
-        assert!(
-            matches!(apply(&root, text), Err(FileError::Conflict { .. })),
-            "{text}"
-        );
-    }
+    let refused = apply(&root, "cmdline-=quiet");
+    assert!(matches!(refused, Err(FileError::Conflict { .. })));
     fs::write(root.join("boot/cmdline.txt"), "root=x ignore_loglevel\n").unwrap();
     fs::remove_dir_all(folder.path().join("root.firstlight")).unwrap();
     let refused = apply(&root, "cmdline+=quiet").unwrap_err().to_string();

@@ -256,7 +256,7 @@ pub(super) fn is_config(text: &str) -> bool {
     let other = |l: &&str| !l.trim().is_empty() && !l.starts_with('#');
     !text.contains('\0')
         && text.lines().any(|l| own(&l))
-        && text.lines().filter(|l| other(&l)).all(|l| own(&l))
+        && text.lines().filter(other).all(|l| own(&l))
 }
 
 /// A field of a line with blanks between fields, by its number: its bytes.

@@ -44,8 +44,8 @@ impl Metadata {
             mode: stat.st_mode & 0o7777,
             uid: stat.st_uid,
             gid: stat.st_gid,
-            read: (nanos(stat.st_atime), nanos(stat.st_atime_nsec)),
-            written: (nanos(stat.st_mtime), nanos(stat.st_mtime_nsec)),
+            read: (field(stat.st_atime), field(stat.st_atime_nsec)),
+            written: (field(stat.st_mtime), field(stat.st_mtime_nsec)),
             attributes: Vec::new(),
         }
     }
@@ -59,7 +59,8 @@ impl Metadata {
     }
 }
 
-fn nanos(n: impl TryInto<i64>) -> i64 {
+/// A field of `struct stat`, whose types differ between processors.
+fn field(n: impl TryInto<i64>) -> i64 {
     n.try_into().unwrap_or(0)
 }
 
@@ -240,7 +241,7 @@ impl Target {
         if stat.st_nlink > 1 {
             return Err(FileError::Linked {
                 path: real,
-                links: u64::from(stat.st_nlink),
+                links: field(stat.st_nlink).unsigned_abs(),
             });
         }
         let (content, metadata) = self.content(fd, &stat, &real)?;
@@ -297,7 +298,7 @@ impl Target {
     ) -> Result<(Content, Metadata), FileError> {
         let mut metadata = Metadata::of(stat);
         metadata.attributes = attributes(&fd)
-            .map_err(|e| io_error(self.outer(path), "its attributes cannot be read")(e.into()))?;
+            .map_err(|e| io_error(self.outer(path), "its attributes cannot be read")(e))?;
         let mut bytes = Vec::new();
         File::from(fd)
             .take(MOST + 1)

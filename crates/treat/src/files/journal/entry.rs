@@ -22,6 +22,9 @@ pub(super) const UNDO: &str = "undo";
 /// Taking it back is decided.
 pub(super) const UNDO_COMMIT: &str = "undo-commit";
 
+/// A time stamp: seconds and nanoseconds.
+pub(super) type Moment = (i64, i64);
+
 /// What an entry's `entry.json` holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Format {
@@ -35,8 +38,9 @@ pub(super) struct Format {
     pub steps: Vec<Step>,
     /// Folders that are made, outer ones first.
     pub made: Vec<String>,
-    /// The folders whose time of change a treatment moves, and that time.
-    pub folders: Vec<(String, (i64, i64), (i64, i64))>,
+    /// The folders whose time of change a treatment moves, with their times of
+    /// reading and of writing.
+    pub folders: Vec<(String, Moment, Moment)>,
 }
 
 /// A path that changes.
@@ -106,7 +110,7 @@ impl Entry {
         fault: Fault<'_>,
     ) -> Result<Self, FileError> {
         let mut made = Vec::new();
-        let mut folders: Vec<(String, (i64, i64), (i64, i64))> = Vec::new();
+        let mut folders: Vec<(String, Moment, Moment)> = Vec::new();
         for change in &plan.changes {
             let mut missing = split(&change.path).0.to_owned();
             let mut new = Vec::new();
