@@ -97,7 +97,7 @@ fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut in_number = false;
     for c in text.trim().chars() {
-        let digit = c.is_ascii_hexdigit() && (in_number || c.is_ascii_digit());
+        let digit = c.is_ascii_digit() || (in_number && (c.is_ascii_hexdigit() || c == 'x'));
         if digit && !in_number {
             plain.push('0');
         } else if !digit {
