@@ -13,7 +13,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("sources", &["record", "agent"]),
     ("analysis", &["record"]),
     ("views", &["analysis", "record"]),
-    ("treat", &[]),
+    ("treat", &["image"]),
     ("lab", &["treat", "sources", "record", "agent", "image"]),
     (
         "cli",

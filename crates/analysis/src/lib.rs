@@ -33,6 +33,7 @@ mod statistics;
 mod summary;
 mod system;
 mod tracks;
+mod tune;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
@@ -73,3 +74,4 @@ pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use summary::{KindSummary, Summary, summary};
 pub use system::{EnvironmentProposal, ImageFact, ImageKind, KernelConfig, RootTree, SystemFacts};
 pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};
+pub use tune::{ENOUGH, HealthCheck, health, is_enough, smallest};

@@ -82,6 +82,13 @@ pub enum Verb {
         after_help = "Examples:\n  $ firstlight advise dmesg.txt\n  $ firstlight advise boot.tar.zst --image vmlinuz --image rootfs/ --config .config\n  $ firstlight advise --all serial.log"
     )]
     Advise(Advise),
+    /// Change files so that a boot is faster, and take it back
+    Treat(Treat),
+    /// Try treatments in the lab, and keep what helps: the smallest set, with proof
+    #[command(
+        after_help = "Examples:\n  $ firstlight tune experiments/micro.toml --out micro\n  $ firstlight tune root.img --kernel debian --until unit:multi-user.target --storage sd-card\n  $ firstlight tune none --kernel debian --with cmdline+=quiet"
+    )]
+    Tune(Tune),
     /// Take a capture
     Capture(Capture),
     /// Boots in the lab: exact, repeatable, compared
@@ -233,6 +240,131 @@ pub struct Advise {
     /// Say of each finding that does not apply why, too
     #[arg(long)]
     pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Treat {
+    #[command(subcommand)]
+    pub verb: TreatVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TreatVerb {
+    /// Every kind of treatment; with TARGET, what was applied to it
+    #[command(
+        after_help = "Examples:\n  $ firstlight treat list\n  $ firstlight treat list rootfs/"
+    )]
+    List {
+        /// A root tree or a file that was treated
+        #[arg(value_name = "TARGET", value_hint = ValueHint::AnyPath)]
+        target: Option<PathBuf>,
+    },
+    /// Print exactly what a treatment would change, what it costs and how to undo it
+    #[command(
+        after_help = "Examples:\n  $ firstlight treat plan cmdline+=quiet rootfs/\n  $ firstlight treat plan mask=e2scrub_reap.service rootfs/ --as diff\n  $ firstlight treat plan config=CONFIG_KERNEL_LZ4=y .config --as buildroot"
+    )]
+    Plan(TreatPlan),
+    /// Apply a treatment; a crash leaves the old state or the new one
+    #[command(
+        after_help = "Example:\n  $ firstlight treat apply cmdline+=quiet rootfs/\n\nThe journal is in the folder TARGET.firstlight beside the target."
+    )]
+    Apply(TreatOn),
+    /// Take back the last treatment, or TREATMENT, to the byte
+    #[command(
+        after_help = "Examples:\n  $ firstlight treat undo cmdline+=quiet rootfs/\n  $ firstlight treat undo rootfs/\n  $ firstlight treat undo --all rootfs/"
+    )]
+    Undo(TreatUndo),
+}
+
+#[derive(Debug, Args)]
+pub struct TreatPlan {
+    /// The treatment's text, as `advise` and `treat list` print it
+    #[arg(value_name = "TREATMENT")]
+    pub treatment: String,
+    /// The folder of a root, or a file
+    #[arg(value_name = "TARGET", value_hint = ValueHint::AnyPath)]
+    pub target: PathBuf,
+    /// Print the change alone, for another tool
+    #[arg(long = "as", value_name = "FORM", conflicts_with = "json")]
+    pub form: Option<TreatAs>,
+}
+
+/// A tool that takes a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TreatAs {
+    /// A plain diff, for patch and git apply
+    Diff,
+    /// Buildroot
+    Buildroot,
+    /// Yocto
+    Yocto,
+    /// Debian
+    Debian,
+    /// The prompt of U-Boot
+    Setenv,
+}
+
+#[derive(Debug, Args)]
+pub struct TreatOn {
+    /// The treatment's text, as `advise` and `treat list` print it
+    #[arg(value_name = "TREATMENT")]
+    pub treatment: String,
+    /// The folder of a root, or a file
+    #[arg(value_name = "TARGET", value_hint = ValueHint::AnyPath)]
+    pub target: PathBuf,
+    /// Only if the target is still what this plan (`plan --json`) was made for
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub planned: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct TreatUndo {
+    /// TARGET, or TREATMENT and TARGET
+    #[arg(value_name = "[TREATMENT] TARGET", required = true, num_args = 1..=2, value_hint = ValueHint::AnyPath)]
+    pub what: Vec<OsString>,
+    /// Take back everything that was applied, the last first
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Tune {
+    /// An experiment (FILE.toml), an ext4 image of a root, `debian-minimal`, or `none`: the boot
+    /// ends in the initramfs
+    #[arg(value_name = "EXPERIMENT|IMAGE", value_hint = ValueHint::AnyPath)]
+    pub what: PathBuf,
+    /// The kernel of an IMAGE: a file, or `debian`
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub kernel: Option<PathBuf>,
+    /// The folder of that kernel's modules
+    #[arg(long, value_name = "DIR", requires = "kernel", value_hint = ValueHint::DirPath)]
+    pub modules: Option<PathBuf>,
+    /// What ends the boot of an IMAGE: init, unit:NAME, line:TEXT, file:PATH, ...
+    #[arg(long, value_name = "WHAT")]
+    pub until: Option<String>,
+    /// The storage profile of an IMAGE [default: emmc]
+    #[arg(long, value_name = "PROFILE")]
+    pub storage: Option<String>,
+    /// Try this treatment too; may be repeated
+    #[arg(long, value_name = "TREATMENT")]
+    pub with: Vec<String>,
+    /// Try at most N treatments, those that promise most [default: 24]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 24,
+        hide_default_value = true
+    )]
+    pub tries: usize,
+    /// Boots of each set [default: as the experiment says, 2 for an IMAGE]
+    #[arg(long, value_name = "K")]
+    pub ensemble: Option<std::num::NonZeroU32>,
+    /// Where trials and results go; an interrupted run resumes there [default: NAME.tune]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// Print what would be tried and what that takes; boot nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, Args)]

@@ -60,6 +60,8 @@ fn main() -> ExitCode {
         Some(Verb::Prefetch(a)) => verbs::prefetch::run(a, &mut out),
         Some(Verb::Cold(a)) => verbs::cold::run(a, &mut out),
         Some(Verb::Advise(a)) => verbs::advise::run(a, &mut out),
+        Some(Verb::Treat(a)) => verbs::treat::run(a, &mut out),
+        Some(Verb::Tune(a)) => verbs::tune::run(a, &mut out),
         Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),
         Some(Verb::Completions { shell }) => {
             let mut text = Vec::new();

@@ -1,11 +1,14 @@
 //! Treatments: changes that can be planned, shown, applied and undone.
 //!
 //! A treatment is written as text, `cmdline+=quiet`, and works on a
-//! [`BootSpec`]: what is booted, as plain values. Nothing here touches a file.
+//! [`BootSpec`]: what is booted, as plain values. [`files`] brings treatments to
+//! the files of a target, with a journal that takes them back.
 
 mod cmdline;
+pub mod files;
 
 pub use cmdline::{CommandLine, WordError};
+pub use files::FileTreatment;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -89,7 +89,8 @@ pub(super) fn certificates(view: &View<'_>) -> Option<Found> {
     Some(
         Found::new("The kernel loads its built-in certificates", why)
             .evidence(view.initcall_evidence(&found))
-            .saving(Nanos::ZERO, all, all),
+            .saving(Nanos::ZERO, all, all)
+            .treatment("cmdline+=initcall_blacklist=load_system_certificate_list"),
     )
 }
 
@@ -114,6 +115,7 @@ pub(super) fn instrumentation(view: &View<'_>) -> Option<Found> {
     let found = view.initcalls(|f| TRACERS.contains(&f));
     found.first()?;
     let all = sum(found.iter().map(|(_, time, _)| time));
+    let longest = found.first().map(|(name, _, _)| function(name));
     let config = view.system.config.as_ref();
     let named = config.filter(|c| c.is_built_in("KPROBE_EVENTS"));
     let stands = named.and_then(|c| c.place("KPROBE_EVENTS"));
@@ -128,7 +130,11 @@ pub(super) fn instrumentation(view: &View<'_>) -> Option<Found> {
             .evidence(view.initcall_evidence(&found))
             .evidence(evidence)
             .saving(Nanos::ZERO, all, all)
-            .maybe_treatment(named.map(|_| "config=CONFIG_FTRACE=n".to_owned())),
+            .maybe_treatment(match named {
+                Some(_) => Some("config=CONFIG_FTRACE=n".to_owned()),
+                // The longest can be left out of a kernel that is there.
+                None => longest.map(|f| format!("cmdline+=initcall_blacklist={f}")),
+            }),
     )
 }
 

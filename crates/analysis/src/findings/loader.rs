@@ -16,6 +16,9 @@ const USUAL_SPEED: u64 = 500_000_000;
 /// The rate of a console that nothing tells.
 const ASSUMED_BAUD: i64 = 115_200;
 
+/// A silence that is longer is no count.
+const LONGEST_COUNT: Nanos = Nanos(60_000_000_000);
+
 /// The loader counts down and waits for a key.
 pub(super) fn countdown(view: &View<'_>) -> Option<Found> {
     let line = view
@@ -33,13 +36,13 @@ pub(super) fn countdown(view: &View<'_>) -> Option<Found> {
         .filter(|n| *n <= 60);
     let measured = view.silence_after(&line).filter(|t| *t > Nanos::ZERO);
     let told_time = told.map(|n| times(n, 1_000_000_000));
-    // The count may be of a later second; the stamps know all of it, where the
-    // next line is the loader's and comes when the count is over.
-    let time = match (measured, told_time) {
-        (Some(m), Some(t)) if m > t + Nanos(2_000_000_000) => t.max(Nanos(1_000_000_000)),
+    // The stamps know all of it, where the next line is the loader's and comes
+    // when the count is over. A count of 0 is what is left on the line then.
+    let time = match (measured, told_time.filter(|t| *t > Nanos::ZERO)) {
+        (Some(m), Some(t)) if m > t + Nanos(2_000_000_000) => t,
+        (Some(m), None) if m > LONGEST_COUNT => return None,
         (Some(m), _) => m,
-        (None, Some(t)) => t,
-        (None, None) => return None,
+        (None, t) => t?,
     };
     if time < Nanos::from_millis(50) {
         return None;

@@ -18,3 +18,5 @@ pub mod path;
 pub mod prefetch;
 pub mod report;
 pub mod show;
+pub mod treat;
+pub mod tune;

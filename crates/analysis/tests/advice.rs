@@ -1,0 +1,597 @@
+//! Each finding is found where its cause is, and nowhere else.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use analysis::{
+    Advice, EnvironmentProposal, Finding, ImageFact, ImageKind, KernelConfig, Place, RootTree,
+    SystemFacts, advice, phases,
+};
+use common::record;
+use std::collections::BTreeMap;
+
+fn advised(text: &str, system: &SystemFacts) -> Advice {
+    let record = record(text);
+    advice(&record, &phases(&record), system)
+}
+
+fn found(text: &str) -> Vec<Finding> {
+    advised(text, &SystemFacts::default()).findings
+}
+
+fn ids(text: &str) -> Vec<&'static str> {
+    found(text).iter().map(|f| f.id).collect()
+}
+
+const BOOT: &str = "mark 0s kernel-start kernel
+    mark 4s userspace-start userspace
+    mark 10s startup-finished -
+    fact kernel.cmdline root=/dev/mmcblk0p2 rootwait CMDLINE\n";
+
+/// A cause, the finding that it must give, its treatment, and the milliseconds
+/// that it is expected to save, from and to.
+type Planted = (&'static str, &'static str, Option<&'static str>, (i64, i64));
+
+const PLANTED: [Planted; 38] = [
+    (
+        "rootdelay=5",
+        "root-delay",
+        Some("cmdline-=rootdelay=5"),
+        (4_900, 5_000),
+    ),
+    (
+        "x\nsay 1s 6 Waiting for root device /dev/mmcblk0p2...\nmark 3s root-mounted -",
+        "root-wait",
+        None,
+        (900, 1_100),
+    ),
+    (
+        "x\nsay 1s 3 VFS: Can't find ext4 filesystem\nsay 1.1s 3 cramfs: wrong magic\n\
+         say 1.3s 6 VFS: Mounted root (squashfs filesystem) readonly on device 31:2.",
+        "root-fstype",
+        Some("cmdline+=rootfstype=squashfs"),
+        (150, 300),
+    ),
+    (
+        "udev.log_level=debug",
+        "debug-words",
+        Some("cmdline-=udev.log_level=debug"),
+        (100, 300),
+    ),
+    (
+        "x\nsay 1s 6 Calibrating delay loop... 996.14 BogoMIPS (lpj=4980736)\nsay 1.2s 6 pid_max: 32768",
+        "delay-loop",
+        Some("cmdline+=lpj=4980736"),
+        (100, 200),
+    ),
+    (
+        "ip=dhcp\nsay 1s 6 Sending DHCP requests ., OK\nsay 3.1s 6 IP-Config: Complete:",
+        "network-autoconfig",
+        Some("cmdline-=ip=dhcp"),
+        (2_000, 2_100),
+    ),
+    (
+        "x\nsay 5s 4 random: systemd: uninitialized urandom read (16 bytes read)\nsay 5.1s 6 a\n\
+         say 7.1s 5 random: crng init done",
+        "random-wait",
+        Some("cmdline+=random.trust_cpu=on"),
+        (1_000, 2_000),
+    ),
+    (
+        "x\nsay 2s 6 EXT4-fs (mmcblk0p2): recovery required on readonly filesystem\n\
+         say 2.5s 6 EXT4-fs (mmcblk0p2): recovery complete",
+        "journal-replay",
+        None,
+        (400, 500),
+    ),
+    (
+        "x\nsay 2s 6 ubi0: attaching mtd2\nsay 3s 6 ubi0: scanning is finished",
+        "ubi-scan",
+        Some("cmdline+=ubi.fm_autoconvert=1"),
+        (700, 900),
+    ),
+    (
+        "x\nsay 1s 6 a\nsay 4s 6 VFS: Mounted root (jffs2 filesystem) on device 31:3.",
+        "jffs2-mount",
+        None,
+        (2_000, 2_200),
+    ),
+    (
+        "x\nsay 2s 6 raid6: sse2x1 gen() 1000 MB/s\nsay 2.4s 6 raid6: avx2x4 gen() 9000 MB/s",
+        "raid-benchmarks",
+        Some("config=CONFIG_RAID6_PQ_BENCHMARK=n"),
+        (300, 400),
+    ),
+    (
+        "x\nsay 1s 6 Trying to unpack rootfs image as initramfs...\n\
+         say 2s 6 Freeing initrd memory: 34000K",
+        "initramfs-unpacking",
+        Some("initramfs=lz4"),
+        (500, 700),
+    ),
+    (
+        "x\nsay 1s 6 usb 1-1: new high-speed USB device\n\
+         say 6.2s 3 usb 1-1: device descriptor read/64, error -110",
+        "missing-hardware",
+        None,
+        (2_000, 3_000),
+    ),
+    (
+        "x\nsay 1s 6 Lock dependency validator: Copyright (c) 2006 Red Hat",
+        "debug-kernel",
+        Some("config=CONFIG_PROVE_LOCKING=n"),
+        (1_000, 1_300),
+    ),
+    (
+        "x\nsay 1s 6 one thing\nsay 3s 6 another thing",
+        "kernel-silence",
+        None,
+        (700, 900),
+    ),
+    (
+        "x\nspan initcall 1s 1.4s foo_init+0x0/0x10 outcome=-19",
+        "absent-devices",
+        Some("cmdline+=initcall_blacklist=foo_init"),
+        (390, 400),
+    ),
+    (
+        "x\nspan initcall 1s 1.4s foo_init+0x0/0x10 outcome=0",
+        "long-initcalls",
+        None,
+        (300, 330),
+    ),
+    (
+        "x\nspan initcall 1s 1.35s isapnp_init outcome=0",
+        "hardware-polls",
+        Some("cmdline+=noisapnp"),
+        (330, 350),
+    ),
+    (
+        "x\nspan initcall 1s 1.4s crypto_algapi_init",
+        "crypto-self-tests",
+        Some("cmdline+=cryptomgr.notests"),
+        (400, 400),
+    ),
+    (
+        "x\nspan initcall 1s 1.2s load_system_certificate_list",
+        "built-in-certificates",
+        Some("cmdline+=initcall_blacklist=load_system_certificate_list"),
+        (190, 200),
+    ),
+    (
+        "x\nspan initcall 1s 1.3s init_kprobe_trace",
+        "instrumentation",
+        Some("cmdline+=initcall_blacklist=init_kprobe_trace"),
+        (290, 300),
+    ),
+    (
+        "x\nspan probe 1s 1.3s 3f300000.mmc outcome=0",
+        "long-probes",
+        None,
+        (100, 300),
+    ),
+    (
+        "x\nspan probe 1s 1.1s dev outcome=-517",
+        "deferred-probes",
+        None,
+        (0, 0),
+    ),
+    (
+        "x\nspan initcall 1s 1.04s init_btrfs_fs outcome=0",
+        "unused-parts",
+        Some("config=CONFIG_BTRFS_FS=m"),
+        (35, 40),
+    ),
+    (
+        "x\nspan unit 5s 9s NetworkManager-wait-online.service",
+        "waiting-unit",
+        Some("mask=NetworkManager-wait-online.service"),
+        (1_000, 4_000),
+    ),
+    (
+        "x\nspan unit 5s 6s apt-daily.service",
+        "spare-unit",
+        Some("mask=apt-daily.service"),
+        (250, 1_000),
+    ),
+    (
+        "x\nspan unit 5s 6s ldconfig.service",
+        "rebuilt-at-boot",
+        Some("mask=ldconfig.service"),
+        (250, 1_000),
+    ),
+    (
+        "x\nspan unit 5s 6s snapd.service",
+        "optional-unit",
+        Some("mask=snapd.service"),
+        (250, 1_000),
+    ),
+    (
+        "x\nspan unit 5s 6s systemd-fsck-root.service",
+        "fsck-at-boot",
+        Some("cmdline+=fsck.mode=skip"),
+        (250, 1_000),
+    ),
+    (
+        "x\nspan unit 5s 6s systemd-journal-flush.service",
+        "journal-flush",
+        Some("journald=volatile"),
+        (250, 1_000),
+    ),
+    (
+        "x\nmark 4.1s generators-start -\nmark 4.9s generators-finish -",
+        "generators",
+        None,
+        (400, 500),
+    ),
+    (
+        "x\nmark 4.1s systemd-started -\n\
+         say 9s 3 systemd[1]: dev-sdb1.device: Timed out waiting for device dev-sdb1.device.",
+        "device-timeout",
+        None,
+        (4_000, 5_000),
+    ),
+    (
+        "x\nspan unit 8s 8.1s psplash-start.service",
+        "splash-late",
+        None,
+        (0, 0),
+    ),
+    (
+        "x\nsay 1s 6 ata1: SATA max UDMA/133\nsay 1.6s 6 ata1: SATA link down (SStatus 0)",
+        "empty-ports",
+        None,
+        (200, 300),
+    ),
+    (
+        "x\nsay 1s 3 clocksource: Marking clocksource 'tsc' as unstable",
+        "counter-unused",
+        Some("cmdline+=tsc=reliable"),
+        (50, 70),
+    ),
+    (
+        "x\nsay 1s 6 EXT4-fs (sda1): mounting ext3 file system using the ext4 subsystem",
+        "ext-indirect-blocks",
+        None,
+        (0, 0),
+    ),
+    (
+        "x\nsay 1s 4 FAT-fs (sda1): Volume was not properly unmounted.",
+        "unclean-filesystem",
+        None,
+        (0, 0),
+    ),
+    (
+        "console=ttyS0,9600\nsay 1s 6 a line of some length that is written to it",
+        "console-speed",
+        None,
+        (0, 200),
+    ),
+];
+
+#[test]
+fn each_cause_is_found_with_its_figure_and_treatment() {
+    for (cause, id, treatment, (from, to)) in PLANTED {
+        let (words, rest) = cause.split_once('\n').unwrap_or((cause, ""));
+        let text = format!("{}{rest}\n", BOOT.replace("CMDLINE", words));
+        let all = found(&text);
+        let Some(f) = all.iter().find(|f| f.id == id) else {
+            // Too small to be told in a boot of ten seconds.
+            assert_eq!(from, 0, "{id} is not among {:?}", ids(&text));
+            continue;
+        };
+        assert_eq!(f.treatment.as_deref(), treatment, "{id}");
+        let ms = f.expected.0 / 1_000_000;
+        assert!(from <= ms && ms <= to, "{id}: {ms} ms");
+        assert!(!f.evidence.is_empty(), "{id}");
+        let (low, high) = f.saving.unwrap_or_default();
+        assert!(low <= f.expected && f.expected <= high, "{id}");
+    }
+}
+
+const CLEAN: [&str; 10] = [
+    "mark 0s kernel-start kernel\nmark 1s userspace-start userspace\nmark 2s startup-finished -",
+    "mark 0s kernel-start kernel\nmark 1s startup-finished -\nfact kernel.cmdline root=/dev/vda quiet",
+    "mark 0s kernel-start kernel\nmark 2s startup-finished -\nfact kernel.cmdline console=ttyS0,115200 quiet\nsay 100ms 6 a\nsay 200ms 6 b",
+    "mark 0s kernel-start kernel\nmark 2s startup-finished -\nspan initcall 1s 1.001s a_init\nspan initcall 1.1s 1.102s b_init",
+    "mark 0s kernel-start kernel\nmark 1s userspace-start userspace\nmark 3s startup-finished -\nspan unit 1s 1.5s dbus.service\nspan unit 1.5s 2s ssh.service",
+    "mark 0s kernel-start kernel\nmark 2s startup-finished -\nsay 100ms 6 Calibrating delay loop (skipped), value calculated using timer frequency.. 48.00 BogoMIPS (lpj=24000)\nsay 101ms 6 x",
+    "mark 0s kernel-start kernel\nmark 2s startup-finished -\nsay 100ms 6 EXT4-fs (vda1): mounted filesystem with ordered data mode\nsay 110ms 6 VFS: Mounted root (ext4 filesystem) readonly on device 254:1.",
+    "mark 0s kernel-start kernel\nmark 2s startup-finished -\nsay 100ms 6 ubi0: attaching mtd2\nsay 120ms 6 ubi0: attached by fastmap\nsay 130ms 6 ubi0: scanning is finished",
+    "mark 0s kernel-start kernel\nmark 2s startup-finished -\nsay 1s 5 random: crng init done",
+    "source a.log serial\nclock host wall\nmark 0s power-on firmware\nmark 100ms U-Boot loader\nmark 300ms kernel-start kernel\nmark 2s startup-finished -\nsay 120ms - Hit any key to stop autoboot:  0\nsay 121ms - ## Booting kernel from Legacy Image at 80007fc0 ...\nsay 122ms -    Load Address: 80008000\nsay 125ms -    XIP Kernel Image (no copy)\nsay 126ms - Starting kernel ...",
+];
+
+#[test]
+fn ten_clean_boots_give_nothing() {
+    for text in CLEAN {
+        assert_eq!(ids(text), Vec::<&str>::new(), "{text}");
+    }
+}
+
+const LOADER: &str = "source board.log serial
+    clock host wall
+    mark 0s U-Boot~SPL loader
+    mark 200ms U-Boot loader
+    mark 8s kernel-start kernel
+    mark 12s startup-finished -\n";
+
+#[test]
+fn a_loader_tells_what_it_waits_for() {
+    let lines = "say 300ms - WARNING: Caches not enabled
+        say 400ms - Hit any key to stop autoboot:  0
+        say 3.4s - starting USB...
+        say 5s - reading partition
+        say 6s - 8388608 bytes read in 1000 ms (8 MiB/s)
+        say 6.1s - ## Booting kernel from Legacy Image at 82000000 ...
+        say 6.11s -    Image Type:   ARM Linux Kernel Image (uncompressed)
+        say 6.12s -    Data Size:    3145728 Bytes = 3 MiB
+        say 6.13s -    Load Address: 80008000
+        say 6.14s -    Verifying Checksum ... OK
+        say 6.2s -    Loading Kernel Image
+        say 6.4s - Starting kernel ...\n";
+    let text = format!("{LOADER}{lines}");
+    let all = found(&text);
+    for (id, from, to) in [
+        ("boot-countdown", 2_900, 3_000),
+        ("loader-caches", 3_000, 5_000),
+        ("loader-probes", 1_500, 1_600),
+        ("loader-whole-partition", 550, 650),
+        ("loader-checksums", 40, 60),
+        ("moved-kernel", 100, 200),
+        ("falcon-mode", 3_000, 4_000),
+    ] {
+        let f = all.iter().find(|f| f.id == id);
+        let f = f.unwrap_or_else(|| panic!("{id} is not in {:?}", ids(&text)));
+        let ms = f.expected.0 / 1_000_000;
+        assert!(from <= ms && ms <= to, "{id}: {ms} ms");
+        assert!(f.on_critical_path, "{id}");
+    }
+    // A signed image is checked for a reason.
+    let signed = text.replace(
+        "Verifying Checksum",
+        "Verifying Hash Integrity ... sha256,rsa2048:dev+",
+    );
+    assert!(!ids(&signed).contains(&"loader-checksums"));
+}
+
+fn place() -> Place {
+    Place {
+        source: "image".to_owned(),
+        offset: 0,
+    }
+}
+
+fn of_image(what: ImageKind) -> Vec<Finding> {
+    let system = SystemFacts {
+        images: vec![ImageFact {
+            place: place(),
+            what,
+        }],
+        ..SystemFacts::default()
+    };
+    advised(&BOOT.replace("CMDLINE", ""), &system).findings
+}
+
+#[test]
+fn images_tell_what_they_cost() {
+    let kernel = |compression: &str, signed| ImageKind::Kernel {
+        compression: compression.to_owned(),
+        packed: 7_000_000,
+        unpacked: 30_000_000,
+        signed,
+    };
+    let found = of_image(kernel("xz", false));
+    assert_eq!(found[0].id, "kernel-compression");
+    assert!(
+        found[0]
+            .treatment
+            .as_deref()
+            .unwrap()
+            .starts_with("config=CONFIG_KERNEL_")
+    );
+    assert_eq!(of_image(kernel("xz", true))[0].treatment, None);
+    assert_eq!(of_image(kernel("lz4", false)).len(), 0);
+    let archive = |compression: &str| ImageKind::Initramfs {
+        compression: compression.to_owned(),
+        packed: 10_000_000,
+        unpacked: 40_000_000,
+        entries: 900,
+    };
+    assert_eq!(of_image(archive("gzip"))[0].id, "initramfs-compression");
+    let fit = |signed, algorithm: &str| ImageKind::Fit {
+        signed,
+        hashes: vec![(algorithm.to_owned(), 8_000_000)],
+    };
+    assert_eq!(of_image(fit(false, "sha256"))[0].id, "fit-hashes");
+    assert_eq!(of_image(fit(true, "sha256")).len(), 0);
+    assert_eq!(of_image(fit(false, "crc32")).len(), 0);
+    let environment = |name: &str, saves_ns| ImageKind::Environment {
+        variables: BTreeMap::new(),
+        proposals: vec![EnvironmentProposal {
+            name: name.to_owned(),
+            value: "0".to_owned(),
+            why: "it waits".to_owned(),
+            cost: "a key".to_owned(),
+            saves_ns,
+        }],
+    };
+    let delay = &of_image(environment("bootdelay", Some(3_000_000_000)))[0];
+    assert_eq!((delay.id, delay.expected.0), ("boot-delay", 3_000_000_000));
+    assert_eq!(delay.treatment.as_deref(), Some("env=bootdelay=0"));
+    assert_eq!(of_image(environment("verify", None))[0].id, "loader-checks");
+    assert_eq!(
+        of_image(environment("filesize", None))[0].id,
+        "oversized-load"
+    );
+    let jffs2 = |summarised| ImageKind::Jffs2 {
+        used_blocks: 300,
+        summarised,
+        saves_ns: 2_000_000_000,
+    };
+    assert_eq!(of_image(jffs2(0))[0].id, "jffs2-summary");
+    assert_eq!(of_image(jffs2(300)).len(), 0);
+    let ubi = ImageKind::Ubi {
+        blocks: 1_024,
+        fastmap_saves_ns: 300_000_000,
+        checked_bytes: 20_000_000,
+        checked_ns: 2_400_000_000,
+    };
+    let of_ubi: Vec<_> = of_image(ubi).iter().map(|f| f.id).collect();
+    assert_eq!(of_ubi, ["ubi-static-check", "ubi-fastmap"]);
+}
+
+#[test]
+fn a_configuration_tells_what_it_costs() {
+    let text = "CONFIG_CC_OPTIMIZE_FOR_SIZE=y\nCONFIG_KASAN=y\nCONFIG_INITRAMFS_SOURCE=\"/r\"\n\
+                CONFIG_INITRAMFS_COMPRESSION_GZIP=y\nCONFIG_KALLSYMS_ALL=y\n# CONFIG_X is not set\n";
+    let config = KernelConfig::parse("config", text);
+    assert_eq!((config.len(), config.get("X")), (6, Some("n")));
+    let system = SystemFacts {
+        config: Some(config),
+        ..SystemFacts::default()
+    };
+    let boot = format!(
+        "{}span initcall 1s 1.3s populate_rootfs\n",
+        BOOT.replace("CMDLINE", "")
+    );
+    let all = advised(&boot, &system).findings;
+    for id in ["kernel-for-size", "debug-kernel", "initramfs-packed-twice"] {
+        let f = all
+            .iter()
+            .find(|f| f.id == id)
+            .unwrap_or_else(|| panic!("{id}"));
+        let e = f.evidence.iter().find(|e| e.place.source == "config");
+        let e = e.unwrap_or_else(|| panic!("{id}"));
+        let line = text.get(e.place.offset as usize..).unwrap();
+        assert!(
+            line.starts_with(&e.text.split('=').next().unwrap().to_owned()),
+            "{id}"
+        );
+    }
+    let none = SystemFacts {
+        config: Some(KernelConfig::parse(
+            "config",
+            "CONFIG_CC_OPTIMIZE_FOR_PERFORMANCE=y\n",
+        )),
+        ..SystemFacts::default()
+    };
+    assert_eq!(advised(&BOOT.replace("CMDLINE", ""), &none).findings, []);
+}
+
+fn of_root(texts: &[(&str, &str)]) -> Vec<Finding> {
+    let own = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
+    let system = SystemFacts {
+        root: Some(RootTree {
+            source: "/r".to_owned(),
+            texts: texts.iter().map(own).collect(),
+            ..RootTree::default()
+        }),
+        ..SystemFacts::default()
+    };
+    advised(&BOOT.replace("CMDLINE", ""), &system).findings
+}
+
+#[test]
+fn a_root_tells_what_it_does_at_boot() {
+    let forks = "x=`uname -r | cut -d. -f1`\n".repeat(20);
+    for (path, text, id, treatment) in [
+        (
+            "etc/default/grub",
+            "GRUB_TIMEOUT=5\n",
+            "boot-menu",
+            Some("menu-timeout=0"),
+        ),
+        (
+            "boot/extlinux/extlinux.conf",
+            "TIMEOUT 50\n",
+            "boot-menu",
+            Some("menu-timeout=0"),
+        ),
+        (
+            "etc/fstab",
+            "/dev/a / ext4 rw,discard 0 0\n",
+            "mount-options",
+            Some("fstab=/:-discard"),
+        ),
+        (
+            "etc/fstab",
+            "/dev/a / ext4 defaults 0 1\n",
+            "fstab-checks",
+            Some("fstab=/:pass=0"),
+        ),
+        (
+            "etc/initramfs-tools/initramfs.conf",
+            "#\nMODULES=most\n",
+            "initramfs-modules",
+            Some("initramfs-modules=dep"),
+        ),
+        (
+            "etc/init.d/S10x",
+            "#!/bin/sh\nsleep 2\n",
+            "script-sleeps",
+            None,
+        ),
+        (
+            "etc/systemd/system/x.service",
+            "[Service]\nExecStartPre=/bin/sleep 3\n",
+            "script-sleeps",
+            None,
+        ),
+        (
+            "etc/init.d/rcS",
+            "cat /proc/mtd | grep root\n".repeat(8).leak(),
+            "script-cats",
+            None,
+        ),
+        ("etc/init.d/rcS", forks.leak(), "script-forks", None),
+        (
+            "etc/init.d/udev",
+            "start)\nudevadm settle\n",
+            "script-settle",
+            None,
+        ),
+    ] {
+        let all = of_root(&[(path, text)]);
+        let f = all.iter().find(|f| f.id == id);
+        let f = f.unwrap_or_else(|| panic!("{id} is not in {all:?}"));
+        assert_eq!(f.treatment.as_deref(), treatment, "{id}");
+        assert!(f.evidence[0].place.source.starts_with("/r/"), "{id}");
+    }
+    let clean = [
+        ("etc/default/grub", "GRUB_TIMEOUT=0\n"),
+        (
+            "etc/fstab",
+            "/dev/a / ext4 defaults 0 0\n/dev/b /boot vfat defaults 0 2\n",
+        ),
+        ("etc/initramfs-tools/initramfs.conf", "MODULES=dep\n"),
+        (
+            "etc/init.d/x",
+            "# sleep 5\nwhile ! test -e /dev/a; do\n sleep 1\ndone\nstop)\n sleep 3\n",
+        ),
+        (
+            "usr/lib/systemd/system/a.service",
+            "[Service]\nExecStop=/bin/sleep 5\n",
+        ),
+    ];
+    assert_eq!(of_root(&clean), []);
+}
+
+#[test]
+fn many_start_scripts_are_counted() {
+    let names: Vec<String> = (10..30).map(|n| format!("etc/init.d/S{n}x")).collect();
+    let texts: Vec<(&str, &str)> = names.iter().map(|n| (n.as_str(), "#!/bin/sh\n")).collect();
+    let all = of_root(&texts);
+    assert_eq!(
+        all.iter().map(|f| f.id).collect::<Vec<_>>(),
+        ["many-scripts"]
+    );
+}
+
+#[test]
+fn the_silent_ones_say_why() {
+    let advice = advised(&BOOT.replace("CMDLINE", ""), &SystemFacts::default());
+    assert_eq!(advice.findings, []);
+    assert_eq!(advice.silent.len(), analysis::CATALOGUE.len());
+    assert!(advice.silent.iter().all(|s| !s.why.is_empty()));
+}

@@ -1,0 +1,500 @@
+//! The search: which sets are booted, and what is kept.
+
+use crate::args::Tune;
+use crate::progress;
+use crate::verbs::lab as lab_verb;
+use analysis::{Confidence, HealthCheck, Options, Verdict, effect, median, range};
+use anyhow::{Result, bail};
+use lab::{BASELINE, Experiment, Variant};
+use record::{Nanos, Record};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use treat::Treatment;
+
+/// The lab, with what it has booted so far.
+pub struct Lab {
+    experiment: Experiment,
+    out: PathBuf,
+    ensemble: u32,
+    booted: BTreeMap<String, Measured>,
+    /// The boot whose health the others must have.
+    healthy: Option<Record>,
+    boots: usize,
+    /// At most so many treatments are tried: each costs two boots or more.
+    tries: usize,
+}
+
+/// A set of treatments, booted.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// First light of each boot of its ensemble.
+    pub times: Vec<Nanos>,
+    /// Where the capture of the first one is.
+    pub capture: PathBuf,
+    /// Whether it does what the baseline does.
+    pub health: Vec<HealthCheck>,
+}
+
+impl Measured {
+    pub fn median(&self) -> Nanos {
+        median(&self.times).unwrap_or(Nanos(i64::MAX))
+    }
+
+    fn is_healthy(&self) -> bool {
+        !self.times.is_empty() && self.health.iter().all(|h| h.ok)
+    }
+
+    fn trouble(&self) -> String {
+        let broken = self.health.iter().filter(|h| !h.ok);
+        let told: Vec<&str> = broken.map(|h| h.detail.as_str()).collect();
+        match told.is_empty() {
+            true => "first light never came".to_owned(),
+            false => told.join("; "),
+        }
+    }
+
+    fn spread(&self) -> Nanos {
+        range(&self.times).map_or(Nanos::ZERO, |(a, b)| b - a)
+    }
+}
+
+/// A treatment that is kept.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    pub treatment: Treatment,
+    /// How much later first light comes without it.
+    pub share: Nanos,
+    /// How far innocent changes alone move the two.
+    pub spread: Nanos,
+}
+
+/// A treatment that is not.
+#[derive(Clone, Debug)]
+pub struct Dropped {
+    pub treatment: String,
+    pub why: String,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Found {
+    pub baseline: Measured,
+    pub best: Measured,
+    /// What the largest set that helps brings.
+    pub whole: Nanos,
+    pub kept: Vec<Kept>,
+    pub dropped: Vec<Dropped>,
+    pub boots: usize,
+    /// What first light waits for in the best boot, the longest first.
+    pub limits: Vec<(String, Nanos)>,
+}
+
+/// How a set is run: nothing is recorded that costs.
+pub fn options(out: &Path, ensemble: u32) -> lab::Options {
+    lab::Options {
+        out: out.to_owned(),
+        jobs: None,
+        ensemble,
+        check_exact: false,
+        recording_cost: false,
+    }
+}
+
+/// How many boots each set gets.
+pub fn ensemble(experiment: &Experiment, args: &Tune) -> u32 {
+    args.ensemble.unwrap_or(experiment.base.ensemble).get()
+}
+
+/// The treatments that are known before the first boot: those of the
+/// experiment's variants, and those that the user named.
+pub fn candidates(experiment: &Experiment, with: &[String]) -> Result<Vec<Treatment>> {
+    let mut all: Vec<Treatment> = Vec::new();
+    let of_variants = experiment.variants.iter().flat_map(|v| v.treatments.iter());
+    for treatment in of_variants {
+        if !all.contains(treatment) {
+            all.push(treatment.clone());
+        }
+    }
+    for text in with {
+        let treatment = Treatment::parse(text)?;
+        if !all.contains(&treatment) {
+            all.push(treatment);
+        }
+    }
+    Ok(all)
+}
+
+/// A finding's treatment as the lab can do it.
+fn in_lab(text: &str) -> Option<Treatment> {
+    // What keeps the journal in memory leaves nothing to flush.
+    let text = match text {
+        "journald=volatile" => "mask=systemd-journal-flush.service",
+        other => other,
+    };
+    Treatment::parse(text).ok()
+}
+
+impl Lab {
+    pub fn new(experiment: Experiment, out: PathBuf, args: &Tune) -> Result<Self> {
+        let ensemble = ensemble(&experiment, args);
+        Ok(Self {
+            experiment,
+            out,
+            ensemble,
+            booted: BTreeMap::new(),
+            healthy: None,
+            boots: 0,
+            tries: args.tries.max(1),
+        })
+    }
+
+    /// Boots sets of treatments that were not booted yet.
+    fn boot(&mut self, sets: &[(String, Vec<Treatment>)], ensemble: u32) -> Result<()> {
+        let open: Vec<_> = sets
+            .iter()
+            .filter(|(name, _)| !self.booted.contains_key(name))
+            .collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let base = self.experiment.variants.first();
+        let Some(base) = base.map(|b| b.spec.clone()) else {
+            bail!("the experiment has no baseline");
+        };
+        let mut variants = Vec::new();
+        for (name, treatments) in &open {
+            let mut spec = base.clone();
+            for treatment in treatments {
+                // A word that is not there needs not be taken away.
+                if let Ok((after, _)) = treatment.apply(&spec) {
+                    spec = after;
+                }
+            }
+            variants.push(Variant {
+                name: name.clone(),
+                treatments: treatments.clone(),
+                spec,
+            });
+        }
+        let experiment = Experiment {
+            variants,
+            ..self.experiment.clone()
+        };
+        let outcome = lab_verb::boot(&experiment, &options(&self.out, ensemble), true)?;
+        self.boots += outcome.trials.len();
+        for (name, treatments) in open {
+            let mut times = Vec::new();
+            let mut health = Vec::new();
+            let mut capture = PathBuf::new();
+            let trials = outcome.trials.iter().filter(|t| t.id.variant == *name);
+            for trial in trials {
+                let path = self.out.join(&trial.capture);
+                if let Some(failure) = &trial.failure {
+                    health.push(HealthCheck {
+                        check: "first-light",
+                        ok: false,
+                        detail: failure.detail.clone(),
+                    });
+                    continue;
+                }
+                let record = lab_verb::record(&path)?;
+                let phases = analysis::phases_with(&record, &Options::default());
+                times.extend(phases.first_light.as_ref().map(|f| f.at));
+                if trial.id.perturbation == 0 {
+                    capture = path;
+                    let before = self.healthy.as_ref().unwrap_or(&record);
+                    let masked = masked(treatments);
+                    health.extend(analysis::health(before, &record, &phases, &masked));
+                    if name == BASELINE && self.healthy.is_none() {
+                        self.healthy = Some(record);
+                    }
+                }
+            }
+            let failed = health.iter().any(|h| !h.ok);
+            if failed {
+                times.clear();
+            }
+            let measured = Measured {
+                times,
+                capture,
+                health,
+            };
+            self.booted.insert(name.clone(), measured);
+        }
+        Ok(())
+    }
+
+    fn measured(&self, name: &str) -> Result<&Measured> {
+        match self.booted.get(name) {
+            Some(measured) => Ok(measured),
+            None => bail!("the set {name} was not booted"),
+        }
+    }
+}
+
+fn masked(treatments: &[Treatment]) -> Vec<String> {
+    let of = |t: &Treatment| match t {
+        Treatment::Mask(unit) => Some(unit.clone()),
+        _ => None,
+    };
+    treatments.iter().filter_map(of).collect()
+}
+
+/// The name of a set: `set-1-3`, by the numbers of its treatments.
+fn name(set: &[usize]) -> String {
+    let numbers: Vec<String> = set.iter().map(|i| (i + 1).to_string()).collect();
+    format!("set-{}", numbers.join("-"))
+}
+
+/// Adds what the findings of a boot recommend and the lab can do.
+fn recommended(
+    record: &Record,
+    all: &mut Vec<Treatment>,
+    dropped: &mut Vec<Dropped>,
+    cmdline: &str,
+) {
+    let phases = analysis::phases_with(record, &Options::default());
+    let advice = analysis::advice(record, &phases, &analysis::SystemFacts::default());
+    for finding in advice.findings {
+        let Some(text) = finding.treatment else {
+            continue;
+        };
+        // What has no number and is a rule of thumb is not worth a boot, but
+        // for what virtual time alone does not show.
+        let blind = finding.saving.is_none() && finding.confidence == Confidence::Low;
+        match in_lab(&text) {
+            // What the lab records by is no cause of the boot's.
+            Some(Treatment::RemoveWord(word)) if cmdline.contains(&word) => {}
+            Some(treatment) if !blind && !all.contains(&treatment) => all.push(treatment),
+            Some(_) => {}
+            None => dropped.push(Dropped {
+                treatment: text,
+                why: "the lab cannot do this; `firstlight treat` can".to_owned(),
+            }),
+        }
+    }
+}
+
+/// Tries treatments alone and together, and keeps what helps.
+pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
+    let ensemble = lab.ensemble;
+    let mut all = candidates(&lab.experiment, with)?;
+    let mut dropped = Vec::new();
+    progress::say("the baseline".to_owned());
+    lab.boot(&[(BASELINE.to_owned(), Vec::new())], ensemble)?;
+    let baseline = lab.measured(BASELINE)?.clone();
+    if baseline.times.is_empty() {
+        bail!(
+            "the baseline never came to first light ({}); nothing can be compared with it",
+            baseline.trouble()
+        );
+    }
+    let recorded = lab.experiment.base.recording.words.join(" ");
+    if let Some(record) = &lab.healthy {
+        recommended(record, &mut all, &mut dropped, &recorded);
+    }
+    for surplus in all.split_off(all.len().min(lab.tries)) {
+        dropped.push(Dropped {
+            treatment: surplus.to_string(),
+            why: format!("not tried: {} others promise more (--tries)", lab.tries),
+        });
+    }
+    if all.is_empty() {
+        bail!("no finding of this boot has a treatment that the lab can do; name one by --with");
+    }
+    let set = |numbers: &[usize]| {
+        let of = numbers
+            .iter()
+            .filter_map(|i| all.get(*i).cloned())
+            .collect();
+        (name(numbers), of)
+    };
+
+    // Each alone, and all together: together they may be worth more than alone.
+    let everything: Vec<usize> = (0..all.len()).collect();
+    let mut sets: Vec<_> = everything.iter().map(|i| set(&[*i])).collect();
+    sets.push(set(&everything));
+    lab.boot(&sets, ensemble)?;
+    let mut helps = Vec::new();
+    for (i, treatment) in all.iter().enumerate() {
+        let alone = lab.measured(&name(&[i]))?;
+        let treatment = treatment.to_string();
+        if !alone.is_healthy() {
+            let why = format!("it breaks the boot: {}", alone.trouble());
+            dropped.push(Dropped { treatment, why });
+            continue;
+        }
+        let effect = effect(&baseline.times, &alone.times);
+        match effect.filter(|e| e.verdict == Verdict::Faster) {
+            Some(_) => helps.push(i),
+            None => dropped.push(Dropped {
+                treatment,
+                why: effect.map_or_else(
+                    || "nothing was measured".to_owned(),
+                    |e| match e.verdict {
+                        Verdict::Slower => format!("it makes the boot {} slower", e.delta),
+                        _ => format!(
+                            "no effect: {} where innocent changes alone move first light by {}",
+                            e.delta, e.spread
+                        ),
+                    },
+                ),
+            }),
+        }
+    }
+    let mut best = together(lab, &all, helps, &baseline, &mut dropped)?;
+
+    // What all together bring beyond that is an interaction.
+    let healthy = |i: &usize| lab.measured(&name(&[*i])).is_ok_and(Measured::is_healthy);
+    let sound: Vec<usize> = everything.iter().copied().filter(healthy).collect();
+    if sound.len() == all.len() && sound != best {
+        let whole = lab.measured(&name(&sound))?;
+        let now = match best.is_empty() {
+            true => &baseline,
+            false => lab.measured(&name(&best))?,
+        };
+        let more = effect(&now.times, &whole.times);
+        if whole.is_healthy() && more.is_some_and(|e| e.verdict == Verdict::Faster) {
+            dropped.retain(|d| !all.iter().any(|t| t.to_string() == d.treatment));
+            best = sound;
+        }
+    }
+    if best.is_empty() {
+        return Ok(Found {
+            whole: baseline.median(),
+            best: baseline.clone(),
+            limits: limits(&baseline)?,
+            baseline,
+            kept: Vec::new(),
+            dropped,
+            boots: lab.boots,
+        });
+    }
+
+    // Each left out of the best set: its share is what is missing then.
+    let whole = lab.measured(&name(&best))?.clone();
+    let without = |i: usize| -> Vec<usize> { best.iter().copied().filter(|b| *b != i).collect() };
+    if best.len() > 1 {
+        let sets: Vec<_> = best.iter().map(|i| set(&without(*i))).collect();
+        lab.boot(&sets, ensemble)?;
+    }
+    let mut shares = Vec::new();
+    for i in &best {
+        let rest = without(*i);
+        let missing = match rest.is_empty() {
+            true => &baseline,
+            false => lab.measured(&name(&rest))?,
+        };
+        // Without it the boot breaks: it cannot be left out.
+        let share = match missing.times.is_empty() {
+            true => baseline.median() - whole.median(),
+            false => missing.median() - whole.median(),
+        };
+        shares.push((share, whole.spread().max(missing.spread())));
+    }
+    let saving = baseline.median() - whole.median();
+    let only: Vec<Nanos> = shares.iter().map(|s| s.0).collect();
+    let (order, mut count) = analysis::smallest(&only, saving);
+    let chosen = loop {
+        count = count.clamp(1, best.len());
+        let mut chosen: Vec<usize> = order
+            .iter()
+            .take(count)
+            .filter_map(|o| best.get(*o).copied())
+            .collect();
+        chosen.sort_unstable();
+        if count == best.len() {
+            break chosen;
+        }
+        lab.boot(&[set(&chosen)], ensemble)?;
+        let measured = lab.measured(&name(&chosen))?;
+        let enough = measured.is_healthy()
+            && analysis::is_enough(baseline.median(), whole.median(), measured.median());
+        if enough {
+            break chosen;
+        }
+        count += 1;
+    };
+    let mut kept = Vec::new();
+    for o in order {
+        let (Some(i), Some((share, spread))) = (best.get(o), shares.get(o)) else {
+            continue;
+        };
+        let Some(treatment) = all.get(*i).cloned() else {
+            continue;
+        };
+        match chosen.contains(i) {
+            true => kept.push(Kept {
+                treatment,
+                share: *share,
+                spread: *spread,
+            }),
+            false => dropped.push(Dropped {
+                treatment: treatment.to_string(),
+                why: format!(
+                    "it brings {share}: the set without it has {} % of the saving or more",
+                    analysis::ENOUGH
+                ),
+            }),
+        }
+    }
+    let best = lab.measured(&name(&chosen))?.clone();
+    Ok(Found {
+        limits: limits(&best)?,
+        whole: whole.median(),
+        baseline,
+        best,
+        kept,
+        dropped,
+        boots: lab.boots,
+    })
+}
+
+/// Boots those that help together, and leaves out what breaks that.
+fn together(
+    lab: &mut Lab,
+    all: &[Treatment],
+    mut helps: Vec<usize>,
+    baseline: &Measured,
+    dropped: &mut Vec<Dropped>,
+) -> Result<Vec<usize>> {
+    while helps.len() > 1 {
+        let of = helps.iter().filter_map(|i| all.get(*i).cloned()).collect();
+        let ensemble = lab.ensemble;
+        lab.boot(&[(name(&helps), of)], ensemble)?;
+        let measured = lab.measured(&name(&helps))?;
+        if measured.is_healthy() {
+            break;
+        }
+        let trouble = measured.trouble();
+        // The one that brings least alone goes first.
+        let alone = |i: &usize| {
+            let measured = lab.measured(&name(&[*i]));
+            measured.map_or(Nanos::ZERO, |m| baseline.median() - m.median())
+        };
+        let Some(least) = helps.iter().copied().min_by_key(alone) else {
+            break;
+        };
+        helps.retain(|i| *i != least);
+        dropped.push(Dropped {
+            treatment: all.get(least).map(ToString::to_string).unwrap_or_default(),
+            why: format!("together with the others it breaks the boot: {trouble}"),
+        });
+    }
+    Ok(helps)
+}
+
+/// What first light waits for, the longest first.
+fn limits(measured: &Measured) -> Result<Vec<(String, Nanos)>> {
+    let record = lab_verb::record(&measured.capture)?;
+    let phases = analysis::phases_with(&record, &Options::default());
+    let path = analysis::critical_path(&record, &phases);
+    let mut items: Vec<(String, Nanos)> = path
+        .items
+        .into_iter()
+        .map(|i| (i.name, i.end - i.start))
+        .collect();
+    items.sort_by_key(|(name, length)| (std::cmp::Reverse(*length), name.clone()));
+    items.truncate(5);
+    Ok(items)
+}

@@ -1,0 +1,191 @@
+//! `firstlight advise` and `firstlight tune` on the command line.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod common;
+
+use common::{firstlight, json, workspace};
+use serde_json::{Value, json as value};
+use std::fs;
+use std::path::Path;
+
+fn check(name: &str, document: &Value) {
+    let file = workspace().join(format!("schemas/{name}.json"));
+    let mut all = boon::Schemas::new();
+    let index = boon::Compiler::new()
+        .compile(&file.to_string_lossy(), &mut all)
+        .unwrap_or_else(|e| panic!("{e:#}"));
+    if let Err(e) = all.validate(document, index) {
+        panic!("{e:#}");
+    }
+}
+
+fn advise(words: &[&str]) -> Value {
+    let advice = json(&[&["advise", "--json"], words].concat());
+    check("advise", &advice);
+    advice
+}
+
+fn ids(advice: &Value) -> Vec<String> {
+    let findings = advice["findings"].as_array().unwrap();
+    let id = |f: &Value| f["id"].as_str().unwrap().to_owned();
+    findings.iter().map(id).collect()
+}
+
+#[test]
+fn a_capture_is_advised_on_with_evidence_that_is_there() {
+    let capture = workspace().join("corpus/captures/v1-debian.tar.zst");
+    let advice = advise(&[capture.to_str().unwrap()]);
+    let ids = ids(&advice);
+    for id in ["kernel-decompression", "crypto-self-tests", "spare-unit"] {
+        assert!(ids.contains(&id.to_owned()), "{id} is not in {ids:?}");
+    }
+    let saving = |f: &Value| f["saving_ns"].as_i64().unwrap();
+    let findings = advice["findings"].as_array().unwrap();
+    assert!(findings.is_sorted_by_key(|f| -saving(f)));
+    let all = advise(&[capture.to_str().unwrap(), "--all"]);
+    assert!(all["silent"].as_array().unwrap().len() > 30);
+}
+
+#[test]
+fn an_offset_leads_to_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("dmesg");
+    let text = "[    0.000000] Linux version 6.1.0\n\
+                [    0.000000] Kernel command line: root=/dev/mmcblk0p2 rootdelay=3 quiet\n\
+                [    0.500000] Waiting 3 sec before mounting root device...\n\
+                [    3.500000] VFS: Mounted root (ext4 filesystem) readonly on device 179:2.\n\
+                [    4.000000] Run /sbin/init as init process\n";
+    fs::write(&log, text).unwrap();
+    let advice = advise(&[log.to_str().unwrap()]);
+    let finding = &advice["findings"][0];
+    assert_eq!(finding["id"], "root-delay");
+    assert_eq!(finding["treatment"], "cmdline-=rootdelay=3");
+    assert_eq!(finding["on_critical_path"], true);
+    for e in finding["evidence"].as_array().unwrap() {
+        let offset = usize::try_from(e["offset"].as_u64().unwrap()).unwrap();
+        assert!(text[offset..].starts_with("[  "), "{e}");
+    }
+}
+
+#[test]
+fn images_and_configurations_need_no_boot() {
+    let corpus = workspace().join("corpus");
+    let environment = corpus.join("flash/environment.bin");
+    let found = ids(&advise(&["--image", environment.to_str().unwrap()]));
+    assert!(found.contains(&"boot-delay".to_owned()), "{found:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("config");
+    fs::write(&config, "CONFIG_KASAN=y\n").unwrap();
+    let found = advise(&["--config", config.to_str().unwrap()]);
+    assert_eq!(found["schema"], "firstlight.advise/1");
+    let root = folder.path().join("root");
+    fs::create_dir_all(root.join("etc/init.d")).unwrap();
+    fs::write(root.join("etc/init.d/S01x"), "#!/bin/sh\nsleep 4\n").unwrap();
+    let found = ids(&advise(&["--image", root.to_str().unwrap()]));
+    assert_eq!(found, ["script-sleeps"]);
+    for wrong in [
+        vec!["advise"],
+        vec!["advise", "--image", "/none"],
+        vec!["advise", "--config", "/dev/null"],
+    ] {
+        let out = firstlight(&wrong);
+        assert_eq!(out.status.code(), Some(2), "{wrong:?}");
+    }
+}
+
+/// A stored boot: a kernel log whose first program starts at this time.
+fn stored(runs: &Path, set: &str, ms: u64, extra: &str) {
+    let trial = runs.join(format!("trials/{set}/0"));
+    let capture = trial.join("capture");
+    fs::create_dir_all(&capture).unwrap();
+    let time = |ms: u64| format!("{}.{:06}", ms / 1000, ms % 1000 * 1000);
+    let log = format!(
+        "<5>[    0.000000] Linux version 6.1.0\n\
+         <6>[    0.000000] Kernel command line: console=ttyS0 rootdelay=1 init=/x\n{extra}\
+         <6>[    0.400000] Run /init as init process\n\
+         <30>[    {0}] systemd[1]: Startup finished in 400ms (kernel) + 1s (userspace) = 1.4s.\n",
+        time(ms)
+    );
+    fs::write(capture.join("kmsg"), log).unwrap();
+    let manifest = value!({
+        "firstlight_capture": 1, "taken_by": "a test", "machine": "m", "kernel": "k",
+        "cmdline": "c", "clocks": [],
+        "sources": [{"name": "kmsg", "format": "kernel-log", "file": "kmsg", "clock": ""}],
+    });
+    fs::write(capture.join("manifest.json"), manifest.to_string()).unwrap();
+    let trial_json = value!({
+        "firstlight_trial": 1, "variant": set, "perturbation": 0, "fingerprint": "f",
+        "digest": "d", "capture": format!("trials/{set}/0/capture"), "virtual_end_ns": null,
+        "wall_s": 1.0, "failure": null, "kernel": "image", "cmdline": "c",
+    });
+    fs::write(trial.join("trial.json"), trial_json.to_string()).unwrap();
+}
+
+#[test]
+fn tune_keeps_the_smallest_set_that_brings_most_and_is_healthy() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().join("runs");
+    // Of four treatments one does nothing, one breaks the boot, one is small.
+    stored(&runs, "baseline", 4_000, "");
+    stored(&runs, "set-1", 2_000, "");
+    stored(&runs, "set-2", 3_980, "");
+    stored(&runs, "set-3", 4_000, "");
+    stored(
+        &runs,
+        "set-4",
+        1_000,
+        "<3>[    0.500000] foo: cannot find its device\n",
+    );
+    stored(
+        &runs,
+        "set-1-2-3-4",
+        900,
+        "<3>[    0.500000] foo: cannot find its device\n",
+    );
+    stored(&runs, "set-1-2", 1_980, "");
+    let file = folder.path().join("e.toml");
+    let text = format!(
+        "firstlight_experiment = 1\n[base]\nmachine = \"replay\"\nreplay = {:?}\nensemble = 1\n\
+         [[variant]]\nname = \"v\"\ntreatments = [\"cmdline+=a\", \"cmdline+=b\", \"cmdline+=c\", \
+         \"cmdline+=d\"]\n",
+        runs.to_str().unwrap()
+    );
+    fs::write(&file, text).unwrap();
+    let out = folder.path().join("out");
+    let words = [
+        "tune",
+        file.to_str().unwrap(),
+        "--out",
+        out.to_str().unwrap(),
+        "--json",
+    ];
+    let done = firstlight(&words);
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{told}");
+    let tuned: Value = serde_json::from_slice(&done.stdout).unwrap();
+    check("tune", &tuned);
+    assert_eq!(tuned["baseline_ns"], 4_000_000_000_i64, "{tuned}");
+    assert_eq!(tuned["best_ns"], 2_000_000_000_i64, "{tuned}");
+    assert_eq!(tuned["kept"].as_array().unwrap().len(), 1);
+    assert_eq!(tuned["kept"][0]["treatment"], "cmdline+=a");
+    assert_eq!(tuned["kept"][0]["share_ns"], 2_000_000_000_i64);
+    let why = |t: &str| {
+        let dropped = tuned["dropped"].as_array().unwrap();
+        let found = dropped.iter().find(|d| d["treatment"] == t);
+        found.map_or(String::new(), |d| d["why"].as_str().unwrap().to_owned())
+    };
+    assert!(why("cmdline+=b").contains("95 %"), "{tuned}");
+    assert!(why("cmdline+=c").contains("no effect") || why("cmdline+=c").contains("slower"));
+    assert!(why("cmdline+=d").contains("new in the log"), "{tuned}");
+    let health = tuned["health"].as_array().unwrap();
+    assert!(health.iter().all(|h| h["ok"] == true));
+    for name in ["tune.md", "compare.html", "patch.yocto", "patch.setenv"] {
+        assert!(out.join(name).is_file(), "{name}");
+    }
+    // Again: nothing is booted anew, and the answer is the same.
+    assert_eq!(json(&words), tuned);
+}

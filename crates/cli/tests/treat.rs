@@ -1,0 +1,210 @@
+//! `firstlight treat` on the command line, and what a kill leaves.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
+
+mod common;
+
+use common::{firstlight, json, workspace};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn root(folder: &Path) -> PathBuf {
+    let root = folder.join("root");
+    for (path, text) in [
+        ("boot/cmdline.txt", "console=ttyS0 root=/dev/sda1\n"),
+        (
+            "boot/extlinux/extlinux.conf",
+            "label a\n kernel /k\n append root=/dev/sda1\n",
+        ),
+        ("etc/kernel/cmdline", "root=/dev/sda1\n"),
+        (
+            "etc/default/grub",
+            "GRUB_CMDLINE_LINUX_DEFAULT=\"splash\"\n",
+        ),
+    ] {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    root
+}
+
+/// All files of a tree, with their bytes.
+fn content(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => open.push(path),
+                false => all.push((
+                    path.strip_prefix(root).unwrap().to_owned(),
+                    fs::read(&path).unwrap(),
+                )),
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+fn start(words: &[&str]) -> std::process::Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
+    command
+        .args(words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+#[test]
+fn two_hundred_kills_leave_the_old_state_or_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    let target = root.to_str().unwrap();
+    let old = content(&root);
+    let begin = Instant::now();
+    assert!(
+        firstlight(&["treat", "apply", "cmdline+=quiet", target])
+            .status
+            .success()
+    );
+    let whole = begin.elapsed();
+    let new = content(&root);
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let (mut was_new, mut was_old) = (0, 0);
+    for round in 0..200 {
+        // A kill at a moment of its run that nobody chose.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let share = (state % 1_100) as f64 / 1_000.0;
+        let word = if round % 2 == 0 { "undo" } else { "apply" };
+        let mut child = start(&["treat", word, "cmdline+=quiet", target]);
+        std::thread::sleep(Duration::from_secs_f64(whole.as_secs_f64() * share));
+        let _ = child.kill();
+        child.wait().unwrap();
+        // Whoever comes next finishes it or takes it back.
+        let list = json(&["treat", "list", target, "--json"]);
+        let is = content(&root);
+        let applied = list["applied"].as_array().unwrap().len();
+        match is == new {
+            true => was_new += 1,
+            false => was_old += 1,
+        }
+        assert!(is == new || is == old, "round {round}: {is:?}");
+        assert_eq!(
+            applied == 1,
+            is == new,
+            "round {round}: the journal says {list}"
+        );
+        // Every other round begins from the state that its word changes.
+        let other = if word == "undo" { "undo" } else { "apply" };
+        let _ = firstlight(&["treat", other, "cmdline+=quiet", target]);
+    }
+    assert!(was_new > 10 && was_old > 10, "{was_new} new, {was_old} old");
+}
+
+#[test]
+fn plans_applications_and_undoings_have_the_shapes_that_are_promised() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    let target = root.to_str().unwrap();
+    let check = |name: &str, words: &[&str]| {
+        let document = json(words);
+        let file = workspace().join(format!("schemas/{name}.json"));
+        let mut all = boon::Schemas::new();
+        let index = boon::Compiler::new()
+            .compile(&file.to_string_lossy(), &mut all)
+            .unwrap_or_else(|e| panic!("{e:#}"));
+        if let Err(e) = all.validate(&document, index) {
+            panic!("{e:#}");
+        }
+        document
+    };
+    check("treat.list", &["treat", "list", "--json"]);
+    let plan = check(
+        "treat.plan",
+        &["treat", "plan", "cmdline+=quiet", target, "--json"],
+    );
+    assert_eq!(plan["changes"].as_array().unwrap().len(), 4);
+    assert!(
+        plan["changes"][0]["diff"]
+            .as_str()
+            .unwrap()
+            .contains("+++ b/boot/cmdline.txt")
+    );
+    // A plan that is not true any more is not followed.
+    let file = folder.path().join("plan.json");
+    fs::write(&file, plan.to_string()).unwrap();
+    let planned = [
+        "treat",
+        "apply",
+        "cmdline+=quiet",
+        target,
+        "--planned",
+        file.to_str().unwrap(),
+    ];
+    fs::write(root.join("boot/cmdline.txt"), "root=/dev/sdb1\n").unwrap();
+    let refused = firstlight(&planned);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("changed since the plan"));
+    fs::write(
+        root.join("boot/cmdline.txt"),
+        "console=ttyS0 root=/dev/sda1\n",
+    )
+    .unwrap();
+    let mut words = planned.to_vec();
+    words.push("--json");
+    let done = check("treat.apply", &words);
+    assert_eq!(done["changed"], true);
+    let again = check(
+        "treat.apply",
+        &["treat", "apply", "cmdline+=quiet", target, "--json"],
+    );
+    assert_eq!(again["changed"], false);
+    check("treat.list", &["treat", "list", target, "--json"]);
+    let undone = check(
+        "treat.undo",
+        &["treat", "undo", "cmdline+=quiet", target, "--json"],
+    );
+    assert_eq!(undone["undone"][0]["treatment"], "cmdline+=quiet");
+    let nothing = firstlight(&["treat", "undo", target]);
+    assert_eq!(nothing.status.code(), Some(2));
+}
+
+#[test]
+fn a_plan_as_a_diff_is_what_patch_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    let target = root.to_str().unwrap();
+    let diff = firstlight(&["treat", "plan", "cmdline+=quiet", target, "--as", "diff"]);
+    let file = folder.path().join("change.diff");
+    fs::write(&file, &diff.stdout).unwrap();
+    let copy = folder.path().join("copy");
+    let copied = Command::new("cp")
+        .arg("-a")
+        .args([&root, &copy])
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let patched = Command::new("patch")
+        .args(["-p1", "-s", "-i"])
+        .arg(&file)
+        .current_dir(&copy)
+        .status();
+    let Ok(patched) = patched else {
+        eprintln!("skipped: patch is not there");
+        return;
+    };
+    assert!(patched.success());
+    firstlight(&["treat", "apply", "cmdline+=quiet", target]);
+    assert_eq!(content(&copy), content(&root));
+}

@@ -1,0 +1,468 @@
+//! What a treatment makes of a target.
+
+use super::FileError;
+use super::parse::FileTreatment;
+use super::plan::{Change, Content, Plan};
+use super::text::{self, Holder};
+use super::tree::{Found, Target};
+use crate::{TreatError, Treatment};
+use image::boot::environment::{self, Options};
+use image::boot::info::{Item, Kind, inspect};
+use image::boot::signature::{is_signed_program, is_verity};
+use image::boot::{Part, compression::LIMIT, treatment};
+
+/// Files of a root tree that hold a kernel command line.
+const COMMAND_LINES: [&str; 6] = [
+    "boot/cmdline.txt",
+    "boot/extlinux/extlinux.conf",
+    "boot/firmware/cmdline.txt",
+    "etc/default/grub",
+    "etc/kernel/cmdline",
+    "extlinux/extlinux.conf",
+];
+
+/// Folders of boot entries.
+const ENTRIES: [&str; 3] = [
+    "boot/loader/entries",
+    "efi/loader/entries",
+    "loader/entries",
+];
+
+/// Where units are.
+const UNITS: [&str; 4] = [
+    "etc/systemd/system",
+    "run/systemd/system",
+    "usr/lib/systemd/system",
+    "lib/systemd/system",
+];
+
+/// Files that say how long a menu waits.
+const MENUS: [&str; 6] = [
+    "boot/extlinux/extlinux.conf",
+    "boot/loader/loader.conf",
+    "boot/syslinux/syslinux.cfg",
+    "etc/default/grub",
+    "extlinux/extlinux.conf",
+    "loader/loader.conf",
+];
+
+const JOURNAL: &str = "etc/systemd/journald.conf.d/50-firstlight.conf";
+const VOLATILE: &str =
+    "# Written by firstlight: messages stay in memory.\n[Journal]\nStorage=volatile\n";
+const INITRAMFS: &str = "etc/initramfs-tools/initramfs.conf";
+
+impl FileTreatment {
+    /// What this would change on a target. Nothing is changed.
+    ///
+    /// # Errors
+    /// If the target is none for it, or a change would break a signature.
+    pub fn plan(&self, target: &Target) -> Result<Plan, FileError> {
+        let changes = match self {
+            Self::Boot(t @ (Treatment::AddWord(_) | Treatment::RemoveWord(_))) => {
+                command_lines(t, target)?
+            }
+            Self::Boot(Treatment::Mask(unit)) => mask(unit, target)?,
+            Self::Boot(Treatment::Kernel(_)) => {
+                return Err(target.wrong(
+                    "`kernel=` is a treatment of the lab only; for a board, build the kernel \
+                     with CONFIG_KERNEL_UNCOMPRESSED, or take its Image instead of its zImage",
+                ));
+            }
+            Self::Boot(t) => variables(t, target)?,
+            Self::Config { name, value } => {
+                one_file(target, "a kernel configuration", |_, text| {
+                    text::is_config(text).then(|| text::config(text, name, value))
+                })?
+            }
+            Self::Fstab { folder, change } => settings(
+                target,
+                &["etc/fstab"],
+                &format!("a line of an fstab that mounts {folder}"),
+                |_, text| text::fstab(text, folder, change),
+            )?,
+            Self::JournalInMemory => {
+                systemd(target)?;
+                vec![whole(target, JOURNAL, Content::File(VOLATILE.into()))?]
+            }
+            Self::MenuTimeout(seconds) => settings(
+                target,
+                &MENUS,
+                "a boot menu's settings with a timeout",
+                |name, text| text::menu_timeout(name, text, *seconds),
+            )?,
+            Self::InitramfsModules(kind) => settings(
+                target,
+                &[INITRAMFS],
+                "initramfs.conf with a MODULES= line",
+                |_, text| text::setting(text, "MODULES", kind),
+            )?,
+            Self::Initramfs(method) => initramfs(*method, target)?,
+        };
+        let changes: Vec<Change> = changes
+            .into_iter()
+            .filter(|c| c.before != c.after)
+            .collect();
+        unprotected(target, &changes)?;
+        let sentences = changes.iter().map(|c| match (&c.before, &c.after) {
+            (Content::Absent, Content::Link(to)) => format!("{} becomes a link to {to}", c.path),
+            (Content::Absent, _) => format!("{} is made", c.path),
+            (_, Content::Link(to)) => format!("{} is replaced by a link to {to}", c.path),
+            _ => format!("{} is changed", c.path),
+        });
+        Ok(Plan {
+            treatment: self.to_string(),
+            sentences: sentences.collect(),
+            changes,
+            then: self.kind().then.to_owned(),
+        })
+    }
+}
+
+fn changed(found: Found, after: Vec<u8>) -> Change {
+    Change {
+        path: found.path,
+        before: found.content,
+        metadata: Some(found.metadata),
+        after: Content::File(after),
+    }
+}
+
+/// A path that gets this content as a whole.
+fn whole(target: &Target, path: &str, after: Content) -> Result<Change, FileError> {
+    let (path, found) = target.look(path)?;
+    Ok(match found {
+        Some(found) => Change {
+            path,
+            before: found.content,
+            metadata: Some(found.metadata),
+            after,
+        },
+        None => Change {
+            path,
+            before: Content::Absent,
+            metadata: None,
+            after,
+        },
+    })
+}
+
+fn text_of(found: &Found) -> Option<String> {
+    match &found.content {
+        Content::File(bytes) => String::from_utf8(bytes.clone()).ok(),
+        _ => None,
+    }
+}
+
+/// The files of a tree that `change` fits, or the one that was named.
+fn settings(
+    target: &Target,
+    files: &[&str],
+    expected: &str,
+    change: impl Fn(&str, &str) -> Option<String>,
+) -> Result<Vec<Change>, FileError> {
+    if target.file().is_some() {
+        return one_file(target, expected, change);
+    }
+    let mut changes: Vec<Change> = Vec::new();
+    for file in files {
+        let Some(found) = target.read(file)? else {
+            continue;
+        };
+        let new = text_of(&found).and_then(|t| change(&found.path, &t));
+        if let Some(new) = new.filter(|_| !changes.iter().any(|c| c.path == found.path)) {
+            changes.push(changed(found, new.into_bytes()));
+        }
+    }
+    match changes.is_empty() {
+        false => Ok(changes),
+        true => Err(target.wrong(format!(
+            "there is no {expected} in this tree (looked in {})",
+            files.join(", ")
+        ))),
+    }
+}
+
+fn one_file(
+    target: &Target,
+    expected: &str,
+    change: impl Fn(&str, &str) -> Option<String>,
+) -> Result<Vec<Change>, FileError> {
+    let found = named(target, expected)?;
+    let new = text_of(&found).and_then(|t| change(&found.path, &t));
+    match new {
+        Some(new) => Ok(vec![changed(found, new.into_bytes())]),
+        None => Err(target.wrong(format!("is not {expected}"))),
+    }
+}
+
+/// The file that the user named.
+fn named(target: &Target, expected: &str) -> Result<Found, FileError> {
+    let Some(name) = target.file() else {
+        return Err(target.wrong(format!("is a folder; expected the file of {expected}")));
+    };
+    let found = target.read(name)?;
+    found.ok_or_else(|| target.wrong(format!("is not there; expected {expected}")))
+}
+
+fn command_lines(treatment: &Treatment, target: &Target) -> Result<Vec<Change>, FileError> {
+    let mut files: Vec<String> = match target.file() {
+        Some(name) => vec![name.to_owned()],
+        None => COMMAND_LINES.map(str::to_owned).to_vec(),
+    };
+    if target.file().is_none() {
+        for folder in ENTRIES {
+            let names = target.names(folder);
+            let entries = names.iter().filter(|n| n.ends_with(".conf"));
+            files.extend(entries.map(|n| format!("{folder}/{n}")));
+        }
+    }
+    let mut changes: Vec<Change> = Vec::new();
+    for file in &files {
+        let Some(found) = target.read(file)? else {
+            continue;
+        };
+        let text = text_of(&found);
+        let holder = text.as_ref().and_then(|t| text::holder(&found.path, t));
+        let (Some(text), Some(holder)) = (text, holder) else {
+            continue;
+        };
+        let new = text::command_line(treatment, holder, &text).map_err(|why| {
+            FileError::Treatment(TreatError::Word {
+                treatment: treatment.to_string(),
+                why,
+            })
+        })?;
+        conflicts(treatment, holder, &text)?;
+        if let Some(new) = new.filter(|_| !changes.iter().any(|c| c.path == found.path)) {
+            changes.push(changed(found, new.into_bytes()));
+        }
+    }
+    if !changes.is_empty() {
+        return Ok(changes);
+    }
+    if target.file().is_some() {
+        signed_image(target)?;
+        return Err(target.wrong(
+            "is no kernel command line; expected cmdline.txt, /etc/kernel/cmdline, \
+             /etc/default/grub, extlinux.conf or a boot entry",
+        ));
+    }
+    Err(target.wrong(format!(
+        "there is no kernel command line in this tree (looked in {}, and for boot entries)",
+        COMMAND_LINES.join(", ")
+    )))
+}
+
+/// Words that say the opposite of each other.
+const OPPOSITES: [(&str, &[&str]); 5] = [
+    ("quiet", &["debug", "ignore_loglevel"]),
+    ("fsck.mode=skip", &["fsck.mode=force"]),
+    ("ro", &["rw"]),
+    ("rw", &["ro"]),
+    ("tsc=reliable", &["tsc=unstable"]),
+];
+
+fn conflicts(treatment: &Treatment, holder: Holder, text: &str) -> Result<(), FileError> {
+    let Treatment::AddWord(word) = treatment else {
+        return Ok(());
+    };
+    let opposite = OPPOSITES.iter().find(|(w, _)| w == word);
+    // What stands in comments of other files is no word of a command line.
+    let lines = text.lines().filter(|l| {
+        let l = l.trim_start();
+        holder == Holder::Plain || !l.starts_with('#')
+    });
+    let mut words = lines.flat_map(|l| l.split([' ', '\t', '"', '\'']));
+    let found = opposite.and_then(|(_, others)| words.find(|w| others.contains(w)));
+    match found {
+        Some(other) => Err(FileError::Conflict {
+            treatment: treatment.to_string(),
+            other: format!(
+                "`{other}`, which is on the command line; take that away first \
+                 (`cmdline-={other}`)"
+            ),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn systemd(target: &Target) -> Result<(), FileError> {
+    if target.file().is_some() {
+        return Err(target.wrong("is a file; expected the folder of a root with systemd"));
+    }
+    let there = UNITS.iter().any(|folder| target.has(folder));
+    match there {
+        true => Ok(()),
+        false => Err(target.wrong(
+            "there is no systemd in this tree; expected usr/lib/systemd/system or \
+             etc/systemd/system",
+        )),
+    }
+}
+
+fn mask(unit: &str, target: &Target) -> Result<Vec<Change>, FileError> {
+    systemd(target)?;
+    // An instance comes from its template.
+    let template = unit.split_once('@').map(|(stem, rest)| {
+        let suffix = rest.rsplit('.').next().unwrap_or(rest);
+        format!("{stem}@.{suffix}")
+    });
+    let known = UNITS.iter().any(|folder| {
+        target.has(&format!("{folder}/{unit}"))
+            || template
+                .as_ref()
+                .is_some_and(|t| target.has(&format!("{folder}/{t}")))
+    });
+    let path = format!("etc/systemd/system/{unit}");
+    let change = whole(target, &path, Content::Link("/dev/null".to_owned()))?;
+    if !known && change.before == Content::Absent {
+        return Err(target.wrong(format!(
+            "there is no unit {unit} in this tree (looked in {})",
+            UNITS.join(", ")
+        )));
+    }
+    Ok(vec![change])
+}
+
+fn variables(treatment: &Treatment, target: &Target) -> Result<Vec<Change>, FileError> {
+    let found = named(target, "a U-Boot environment")?;
+    let Content::File(bytes) = &found.content else {
+        return Err(target.wrong("is no file"));
+    };
+    let change = match treatment {
+        Treatment::SetVariable { name, value } => {
+            environment::Change::Set(name.as_bytes().to_vec(), value.as_bytes().to_vec())
+        }
+        Treatment::RemoveVariable(name) => environment::Change::Unset(name.as_bytes().to_vec()),
+        _ => return Err(target.wrong("takes no such treatment")),
+    };
+    let refused = |source| FileError::Image {
+        target: target.shown().to_owned(),
+        source,
+    };
+    let slice = bytes.as_slice();
+    let fits = Part::whole(&slice)
+        .and_then(|p| image::boot::fit::find(&p))
+        .map_err(|e| refused(e.into()))?;
+    let fits: Vec<_> = fits.into_iter().map(|(_, fit)| fit).collect();
+    let same = {
+        let part = Part::whole(&slice).map_err(|e| refused(e.into()))?;
+        let found = environment::find(&part, &Options::default());
+        let found = found.map_err(|e| refused(e.into()))?;
+        let data = found.environments.first().and_then(|e| e.data());
+        data.is_some_and(|d| match &change {
+            environment::Change::Set(name, value) => {
+                d.get(name).as_deref() == Some(value.as_slice())
+            }
+            environment::Change::Unset(name) => d.get(name).is_none(),
+        })
+    };
+    let after = match same {
+        true => bytes.clone(),
+        false => {
+            treatment::set_environment(bytes, &Options::default(), &[change], &fits)
+                .map_err(refused)?
+                .bytes
+        }
+    };
+    Ok(vec![changed(found, after)])
+}
+
+fn initramfs(method: image::boot::Compression, target: &Target) -> Result<Vec<Change>, FileError> {
+    let found = named(target, "an initramfs")?;
+    let Content::File(bytes) = &found.content else {
+        return Err(target.wrong("is no file"));
+    };
+    signed_image(target)?;
+    let refused = |source| FileError::Image {
+        target: target.shown().to_owned(),
+        source,
+    };
+    let slice = bytes.as_slice();
+    let part = Part::whole(&slice).map_err(|e| refused(e.into()))?;
+    if !is_initramfs(&part) {
+        return Err(target.wrong("is no initramfs"));
+    }
+    let archive = image::boot::initramfs::read(&part, LIMIT).map_err(|e| refused(e.into()))?;
+    let last = archive.segments.iter().rfind(|s| !s.is_only_early);
+    let after = match last.is_some_and(|s| s.compression == method) {
+        true => bytes.clone(),
+        false => {
+            treatment::repack_initramfs(bytes, method)
+                .map_err(refused)?
+                .bytes
+        }
+    };
+    Ok(vec![changed(found, after)])
+}
+
+fn is_initramfs(part: &Part<'_>) -> bool {
+    let items = inspect(part, LIMIT).unwrap_or_default();
+    matches!(
+        items.as_slice(),
+        [Item {
+            kind: Kind::Initramfs(_),
+            offset: 0,
+            ..
+        }]
+    )
+}
+
+/// Refuses an image that is signed.
+fn signed_image(target: &Target) -> Result<(), FileError> {
+    let Some(found) = target.file().map(|f| target.read(f)).transpose()?.flatten() else {
+        return Ok(());
+    };
+    let Content::File(bytes) = &found.content else {
+        return Ok(());
+    };
+    let slice = bytes.as_slice();
+    let Ok(part) = Part::whole(&slice) else {
+        return Ok(());
+    };
+    if is_signed_program(&part) {
+        return Err(target.protected("is a signed EFI program (a kernel or a unified image)"));
+    }
+    if is_verity(&part) {
+        return Err(target.protected("is protected by dm-verity"));
+    }
+    let fits = image::boot::fit::find(&part).unwrap_or_default();
+    match fits.iter().any(|(_, fit)| fit.is_signed()) {
+        true => Err(target.protected("is a signed FIT image")),
+        false => Ok(()),
+    }
+}
+
+/// Words by which a kernel checks its root, byte by byte.
+const VERITY: [&str; 4] = ["roothash=", "systemd.verity", "dm-verity", "veritysetup"];
+
+/// Refuses changes of a root that a hash tree protects. What the loader reads
+/// is not of that root.
+fn unprotected(target: &Target, changes: &[Change]) -> Result<(), FileError> {
+    if target.file().is_some() {
+        return Ok(());
+    }
+    let of_root = |c: &Change| {
+        let loader = ["boot/", "efi/", "extlinux/", "loader/"];
+        !loader.iter().any(|l| c.path.starts_with(l))
+    };
+    let Some(change) = changes.iter().find(|c| of_root(c)) else {
+        return Ok(());
+    };
+    for file in COMMAND_LINES {
+        let text = target.read(file)?.as_ref().and_then(text_of);
+        let text = text.unwrap_or_default();
+        let word = VERITY.iter().find(|w| text.contains(**w));
+        let word = word.copied().or_else(|| {
+            let mapped = text.contains("dm-mod.create=") && text.contains(" verity ");
+            mapped.then_some("dm-mod.create= with verity")
+        });
+        if let Some(word) = word {
+            return Err(target.protected(format!(
+                "dm-verity protects this root (`{word}` in {file}), and {} is a part of it",
+                change.path
+            )));
+        }
+    }
+    Ok(())
+}

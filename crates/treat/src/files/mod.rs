@@ -1,0 +1,22 @@
+//! Treatments of files: a root tree, a command line, a configuration, an
+//! environment, an initramfs.
+//!
+//! A [`Target`] is a folder or a file that the user names. A [`FileTreatment`]
+//! makes a [`Plan`] for it; [`Journal::apply`] follows a plan, and keeps what
+//! takes it back in the target's side folder.
+
+mod edit;
+mod error;
+mod export;
+mod journal;
+mod parse;
+mod plan;
+mod text;
+mod tree;
+
+pub use error::FileError;
+pub use export::{Form, export};
+pub use journal::{Applied, Fault, Journal, Kept};
+pub use parse::{FileTreatment, FstabChange, KINDS, TreatmentKind};
+pub use plan::{Basis, Change, Content, Plan};
+pub use tree::{Metadata, Target};

@@ -1,0 +1,334 @@
+//! Treatments of files, as text.
+
+use super::FileError;
+use crate::Treatment;
+use image::boot::Compression;
+use std::fmt;
+
+/// A treatment of files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileTreatment {
+    /// One that the lab takes, too: `cmdline+=`, `cmdline-=`, `mask=`, `env=`,
+    /// `env-=`, `kernel=`.
+    Boot(Treatment),
+    /// `config=CONFIG_NAME=VALUE`: an option of a kernel's configuration.
+    Config {
+        /// Its name without `CONFIG_`.
+        name: String,
+        /// `y`, `m`, `n`, a number, or a text in quotes.
+        value: String,
+    },
+    /// `fstab=FOLDER:+OPTION`, `fstab=FOLDER:-OPTION`, `fstab=FOLDER:pass=N`.
+    Fstab {
+        /// Where it is mounted.
+        folder: String,
+        /// What becomes of it.
+        change: FstabChange,
+    },
+    /// `journald=volatile`: the journal stays in memory.
+    JournalInMemory,
+    /// `menu-timeout=SECONDS`: how long a boot menu waits.
+    MenuTimeout(u32),
+    /// `initramfs=METHOD`: the initramfs is packed in another way.
+    Initramfs(Compression),
+    /// `initramfs-modules=dep`: what Debian's initramfs holds.
+    InitramfsModules(String),
+}
+
+/// A change of a line of /etc/fstab.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FstabChange {
+    /// The option is added.
+    Add(String),
+    /// The option is taken away.
+    Remove(String),
+    /// The last field, the pass of fsck, becomes this.
+    Pass(u8),
+}
+
+/// A kind of treatment, for a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreatmentKind {
+    /// How it is written: `cmdline+=WORD`.
+    pub form: &'static str,
+    /// One that can be used as it stands.
+    pub example: &'static str,
+    /// What it does.
+    pub what: &'static str,
+    /// What it works on.
+    pub targets: &'static [&'static str],
+    /// What it costs.
+    pub risk: &'static str,
+    /// What must be done by hand for it to take effect; empty: nothing.
+    pub then: &'static str,
+    /// Whether the lab and `tune` take it.
+    pub in_lab: bool,
+}
+
+const CMDLINE: &[&str] = &[
+    "root tree",
+    "/boot/cmdline.txt",
+    "/etc/default/grub",
+    "/etc/kernel/cmdline",
+    "extlinux.conf",
+    "loader/entries/*.conf",
+];
+
+/// Every kind of treatment there is.
+pub const KINDS: &[TreatmentKind] = &[
+    TreatmentKind {
+        form: "cmdline+=WORD",
+        example: "cmdline+=quiet",
+        what: "adds a word to the kernel command line",
+        targets: CMDLINE,
+        risk: "what the word does; see the finding that recommends it",
+        then: "update-grub, if the word went to /etc/default/grub; kernel-install, if to \
+               /etc/kernel/cmdline",
+        in_lab: true,
+    },
+    TreatmentKind {
+        form: "cmdline-=WORD",
+        example: "cmdline-=initcall_debug",
+        what: "takes a word from the kernel command line",
+        targets: CMDLINE,
+        risk: "what the word did is no longer done",
+        then: "as for cmdline+=",
+        in_lab: true,
+    },
+    TreatmentKind {
+        form: "mask=UNIT",
+        example: "mask=e2scrub_reap.service",
+        what: "keeps systemd from starting a unit",
+        targets: &["root tree"],
+        risk: "what the unit does is no longer done, and units that require it fail",
+        then: "",
+        in_lab: true,
+    },
+    TreatmentKind {
+        form: "journald=volatile",
+        example: "journald=volatile",
+        what: "keeps systemd's journal in memory, by a drop-in",
+        targets: &["root tree"],
+        risk: "messages are lost when power goes",
+        then: "",
+        in_lab: false,
+    },
+    TreatmentKind {
+        form: "fstab=FOLDER:+OPTION | :-OPTION | :pass=N",
+        example: "fstab=/:+noatime",
+        what: "changes how a file system is mounted",
+        targets: &["root tree", "/etc/fstab"],
+        risk: "what the option protected",
+        then: "",
+        in_lab: false,
+    },
+    TreatmentKind {
+        form: "menu-timeout=SECONDS",
+        example: "menu-timeout=0",
+        what: "sets how long a boot menu waits",
+        targets: &[
+            "root tree",
+            "/etc/default/grub",
+            "extlinux.conf",
+            "loader.conf",
+        ],
+        risk: "another entry can only be chosen with a key that is held down",
+        then: "update-grub, if /etc/default/grub was changed",
+        in_lab: false,
+    },
+    TreatmentKind {
+        form: "config=CONFIG_NAME=VALUE",
+        example: "config=CONFIG_RAID6_PQ_BENCHMARK=n",
+        what: "sets an option of a kernel's configuration, or of a fragment of one",
+        targets: &[".config", "*.cfg", "defconfig"],
+        risk: "what the option does; the kernel must be built anew",
+        then: "make olddefconfig, and build the kernel",
+        in_lab: false,
+    },
+    TreatmentKind {
+        form: "env=NAME=VALUE",
+        example: "env=bootdelay=0",
+        what: "sets a variable of a U-Boot environment, with its checksum",
+        targets: &["U-Boot environment image"],
+        risk: "a wrong variable keeps the board from booting",
+        then: "write the image to the board",
+        in_lab: true,
+    },
+    TreatmentKind {
+        form: "env-=NAME",
+        example: "env-=preboot",
+        what: "takes a variable out of a U-Boot environment",
+        targets: &["U-Boot environment image"],
+        risk: "a missing variable keeps the board from booting",
+        then: "write the image to the board",
+        in_lab: true,
+    },
+    TreatmentKind {
+        form: "initramfs=METHOD",
+        example: "initramfs=lz4",
+        what: "packs an initramfs anew: none, gzip, xz, lzma, bzip2, lz4 or zstd",
+        targets: &["initramfs image"],
+        risk: "the kernel must be able to unpack it (CONFIG_RD_LZ4, ...)",
+        then: "",
+        in_lab: false,
+    },
+    TreatmentKind {
+        form: "initramfs-modules=most|dep|list",
+        example: "initramfs-modules=dep",
+        what: "sets which modules Debian puts into an initramfs",
+        targets: &["root tree", "initramfs.conf"],
+        risk: "with `dep` the disk boots only on machines like this one",
+        then: "update-initramfs -u",
+        in_lab: false,
+    },
+    TreatmentKind {
+        form: "kernel=uncompressed",
+        example: "kernel=uncompressed",
+        what: "boots the kernel unpacked",
+        targets: &["lab"],
+        risk: "an image three to five times as large, to be stored and loaded",
+        then: "on a board: build the kernel without compression",
+        in_lab: true,
+    },
+];
+
+impl FileTreatment {
+    /// Reads a treatment from its text.
+    ///
+    /// # Errors
+    /// If the text names none, or one that cannot be.
+    pub fn parse(text: &str) -> Result<Self, FileError> {
+        let refuse = |why: &str| FileError::Form {
+            treatment: text.chars().take(80).collect(),
+            why: why.to_owned(),
+        };
+        if let Some(rest) = text.strip_prefix("config=") {
+            let (name, value) = rest
+                .split_once('=')
+                .ok_or_else(|| refuse("expected config=CONFIG_NAME=VALUE"))?;
+            let name = name.strip_prefix("CONFIG_").unwrap_or(name);
+            let legal = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if name.is_empty() || !name.chars().all(legal) {
+                return Err(refuse("an option has a name of letters, digits and `_`"));
+            }
+            let quoted = value.len() >= 2 && value.starts_with('"') && value.ends_with('"');
+            let number = value.strip_prefix("0x").unwrap_or(value);
+            let number = !number.is_empty() && number.chars().all(|c| c.is_ascii_hexdigit());
+            let plain = matches!(value, "y" | "m" | "n") || number || quoted;
+            if !plain || value.chars().any(char::is_control) {
+                return Err(refuse(
+                    "a value is y, m, n, a number, or a text in double quotes",
+                ));
+            }
+            return Ok(Self::Config {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            });
+        }
+        if let Some(rest) = text.strip_prefix("fstab=") {
+            let (folder, change) = rest
+                .rsplit_once(':')
+                .ok_or_else(|| refuse("expected fstab=FOLDER:+OPTION, :-OPTION or :pass=N"))?;
+            let option = |o: &str| {
+                let legal = |c: char| c.is_ascii_graphic() && c != ',' && c != '#';
+                match !o.is_empty() && o.chars().all(legal) {
+                    true => Ok(o.to_owned()),
+                    false => Err(refuse("an option has no blanks, commas or `#`")),
+                }
+            };
+            let change = if let Some(o) = change.strip_prefix('+') {
+                FstabChange::Add(option(o)?)
+            } else if let Some(o) = change.strip_prefix('-') {
+                FstabChange::Remove(option(o)?)
+            } else if let Some(n) = change.strip_prefix("pass=") {
+                let n = n.parse().map_err(|_| refuse("a pass is 0, 1 or 2"))?;
+                FstabChange::Pass(n)
+            } else {
+                return Err(refuse(
+                    "expected +OPTION, -OPTION or pass=N behind the colon",
+                ));
+            };
+            if folder.is_empty() || folder.contains(char::is_whitespace) {
+                return Err(refuse(
+                    "expected the folder that the file system is mounted on",
+                ));
+            }
+            return Ok(Self::Fstab {
+                folder: folder.to_owned(),
+                change,
+            });
+        }
+        if let Some(kind) = text.strip_prefix("journald=") {
+            return match kind {
+                "volatile" => Ok(Self::JournalInMemory),
+                _ => Err(refuse("expected journald=volatile")),
+            };
+        }
+        if let Some(seconds) = text.strip_prefix("menu-timeout=") {
+            let seconds = seconds.parse().ok().filter(|s| *s <= 3_600);
+            return seconds
+                .map(Self::MenuTimeout)
+                .ok_or_else(|| refuse("expected whole seconds"));
+        }
+        if let Some(kind) = text.strip_prefix("initramfs-modules=") {
+            return match kind {
+                "most" | "dep" | "list" => Ok(Self::InitramfsModules(kind.to_owned())),
+                _ => Err(refuse("expected most, dep or list")),
+            };
+        }
+        if let Some(method) = text.strip_prefix("initramfs=") {
+            let method = Compression::from_name(method).filter(|c| c.is_read_by_linux());
+            return method
+                .map(Self::Initramfs)
+                .ok_or_else(|| refuse("expected none, gzip, bzip2, lzma, xz, lz4 or zstd"));
+        }
+        match Treatment::parse(text) {
+            Ok(treatment) => Ok(Self::Boot(treatment)),
+            Err(crate::TreatError::Unknown { .. }) => {
+                Err(refuse("it is not one that `firstlight treat list` shows"))
+            }
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// What holds for all treatments of its kind.
+    #[must_use]
+    pub fn kind(&self) -> &'static TreatmentKind {
+        let text = self.to_string();
+        let word = |t: &TreatmentKind| {
+            let end = t.form.find('=').map_or(t.form.len(), |e| e + 1);
+            t.form.get(..end).is_some_and(|w| text.starts_with(w))
+        };
+        // Every treatment is of a kind: a test holds the two lists together.
+        let first = KINDS.first();
+        KINDS.iter().find(|k| word(k)).or(first).unwrap_or(&NOTHING)
+    }
+}
+
+const NOTHING: TreatmentKind = TreatmentKind {
+    form: "",
+    example: "",
+    what: "",
+    targets: &[],
+    risk: "",
+    then: "",
+    in_lab: false,
+};
+
+impl fmt::Display for FileTreatment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boot(treatment) => treatment.fmt(f),
+            Self::Config { name, value } => write!(f, "config=CONFIG_{name}={value}"),
+            Self::Fstab { folder, change } => match change {
+                FstabChange::Add(o) => write!(f, "fstab={folder}:+{o}"),
+                FstabChange::Remove(o) => write!(f, "fstab={folder}:-{o}"),
+                FstabChange::Pass(n) => write!(f, "fstab={folder}:pass={n}"),
+            },
+            Self::JournalInMemory => f.write_str("journald=volatile"),
+            Self::MenuTimeout(n) => write!(f, "menu-timeout={n}"),
+            Self::Initramfs(method) => write!(f, "initramfs={}", method.name()),
+            Self::InitramfsModules(kind) => write!(f, "initramfs-modules={kind}"),
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! A folder or a file that may be changed, and nothing outside of it.
+//!
+//! Every path is resolved by the kernel beneath the folder's own descriptor
+//! (`openat2`, `RESOLVE_BENEATH`), so no link, however it changes meanwhile,
+//! leads out of the tree.
+
+use super::FileError;
+use super::error::io_error;
+use super::plan::Content;
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps, fstat, openat, openat2,
+    readlinkat, statat,
+};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// No file that a treatment changes as a whole is larger, in bytes: 1 GiB.
+const MOST: u64 = 1 << 30;
+
+/// What a file is beside its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// Its rights, of a symbolic link too.
+    pub mode: u32,
+    /// Its owner.
+    pub uid: u32,
+    /// Its group.
+    pub gid: u32,
+    /// When it was read last: seconds and nanoseconds.
+    pub read: (i64, i64),
+    /// When it was written last: seconds and nanoseconds.
+    pub written: (i64, i64),
+    /// Its extended attributes, by name.
+    pub attributes: Vec<(String, Vec<u8>)>,
+}
+
+impl Metadata {
+    pub(super) fn of(stat: &Stat) -> Self {
+        Self {
+            mode: stat.st_mode & 0o7777,
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+            read: (field(stat.st_atime), field(stat.st_atime_nsec)),
+            written: (field(stat.st_mtime), field(stat.st_mtime_nsec)),
+            attributes: Vec::new(),
+        }
+    }
+
+    pub(super) fn times(&self) -> Timestamps {
+        let of = |(tv_sec, tv_nsec): (i64, i64)| Timespec { tv_sec, tv_nsec };
+        Timestamps {
+            last_access: of(self.read),
+            last_modification: of(self.written),
+        }
+    }
+}
+
+/// A field of `struct stat`, whose types differ between processors.
+fn field(n: impl TryInto<i64>) -> i64 {
+    n.try_into().unwrap_or(0)
+}
+
+/// What is at a path of a tree.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    /// Where it really is.
+    pub path: String,
+    pub content: Content,
+    pub metadata: Metadata,
+}
+
+/// What the user named.
+#[derive(Debug)]
+pub struct Target {
+    shown: PathBuf,
+    /// The folder that all paths count from, without links.
+    folder: PathBuf,
+    root: OwnedFd,
+    /// The file in it, if the user named a file.
+    file: Option<String>,
+}
+
+impl Target {
+    /// Opens a folder or a file.
+    ///
+    /// # Errors
+    /// If it is not there, or is neither.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        let real = std::fs::canonicalize(path).map_err(io_error(path, "cannot be opened"))?;
+        let about = std::fs::metadata(&real).map_err(io_error(path, "cannot be opened"))?;
+        let wrong = |why: &str| FileError::WrongTarget {
+            target: path.to_owned(),
+            why: why.to_owned(),
+        };
+        let (folder, file) = if about.is_dir() {
+            (real, None)
+        } else if about.is_file() {
+            let name = real.file_name().and_then(|n| n.to_str());
+            let name = name.ok_or_else(|| wrong("its name is no text"))?.to_owned();
+            let parent = real.parent().unwrap_or(Path::new("/")).to_owned();
+            (parent, Some(name))
+        } else {
+            return Err(wrong("is a device or a pipe; expected a folder or a file"));
+        };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(CWD, &folder, flags, Mode::empty())
+            .map_err(|e| io_error(&folder, "cannot be opened")(e.into()))?;
+        Ok(Self {
+            shown: path.to_owned(),
+            folder,
+            root,
+            file,
+        })
+    }
+
+    /// As the user named it.
+    #[must_use]
+    pub fn shown(&self) -> &Path {
+        &self.shown
+    }
+
+    /// The file's name, if a file was named.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// `root tree` or `file`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self.file {
+            Some(_) => "file",
+            None => "root tree",
+        }
+    }
+
+    /// The folder beside it that keeps what takes treatments back.
+    #[must_use]
+    pub fn side(&self) -> PathBuf {
+        match &self.file {
+            Some(name) => self.folder.join(format!("{name}.firstlight")),
+            None => match (self.folder.parent(), self.folder.file_name()) {
+                (Some(parent), Some(name)) => {
+                    let mut name = name.to_owned();
+                    name.push(".firstlight");
+                    parent.join(name)
+                }
+                // The running system's own root has nothing beside it.
+                _ => self.folder.join("var/lib/firstlight"),
+            },
+        }
+    }
+
+    pub(super) fn wrong(&self, why: impl Into<String>) -> FileError {
+        FileError::WrongTarget {
+            target: self.shown.clone(),
+            why: why.into(),
+        }
+    }
+
+    pub(super) fn protected(&self, why: impl Into<String>) -> FileError {
+        FileError::Protected {
+            target: self.shown.clone(),
+            why: why.into(),
+        }
+    }
+
+    /// The real path of one inside, for messages and for the journal.
+    pub(super) fn outer(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    fn failed(&self, path: &str, error: Errno) -> FileError {
+        match error {
+            Errno::XDEV | Errno::LOOP => FileError::Outside {
+                path: path.to_owned(),
+                tree: self.folder.clone(),
+            },
+            error => io_error(self.outer(path), "cannot be opened")(error.into()),
+        }
+    }
+
+    fn resolve(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let path = if path.is_empty() { "." } else { path };
+        let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        // The kernel says "again" if something moved meanwhile.
+        let mut tries = 0;
+        loop {
+            match openat2(
+                &self.root,
+                path,
+                flags | OFlags::CLOEXEC,
+                Mode::empty(),
+                beneath,
+            ) {
+                Err(Errno::AGAIN) if tries < 16 => tries += 1,
+                other => return other,
+            }
+        }
+    }
+
+    /// A folder of the tree; `None` if it is not there.
+    pub(super) fn folder(&self, path: &str) -> Result<Option<OwnedFd>, FileError> {
+        match self.resolve(path, OFlags::RDONLY | OFlags::DIRECTORY) {
+            Ok(fd) => Ok(Some(fd)),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(e) => Err(self.failed(path, e)),
+        }
+    }
+
+    /// Where a descriptor's file is in the tree, without links.
+    fn real(&self, fd: &OwnedFd, path: &str) -> Result<String, FileError> {
+        use std::os::fd::AsRawFd;
+        let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        let real = std::fs::read_link(&link).map_err(io_error(self.outer(path), "is not found"))?;
+        let inside = real.strip_prefix(&self.folder).ok();
+        let inside = inside.and_then(|p| p.to_str()).map(str::to_owned);
+        inside.ok_or_else(|| FileError::Outside {
+            path: path.to_owned(),
+            tree: self.folder.clone(),
+        })
+    }
+
+    /// What is at a path, links on the way and at its end followed within the
+    /// tree; `None` if nothing is.
+    pub(super) fn read(&self, path: &str) -> Result<Option<Found>, FileError> {
+        let fd = match self.resolve(path, OFlags::RDONLY | OFlags::NONBLOCK) {
+            Ok(fd) => fd,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+            Err(e) => return Err(self.failed(path, e)),
+        };
+        let real = self.real(&fd, path)?;
+        let stat = fstat(&fd).map_err(|e| self.failed(path, e))?;
+        if stat.st_mode & 0o170_000 != 0o100_000 {
+            return Ok(None);
+        }
+        if stat.st_nlink > 1 {
+            return Err(FileError::Linked {
+                path: real,
+                links: field(stat.st_nlink).unsigned_abs(),
+            });
+        }
+        let (content, metadata) = self.content(fd, &stat, &real)?;
+        Ok(Some(Found {
+            path: real,
+            content,
+            metadata,
+        }))
+    }
+
+    /// What is at a path, with a link at its end as such; `None` if nothing is.
+    /// The path comes back with no links before its end.
+    pub(super) fn look(&self, path: &str) -> Result<(String, Option<Found>), FileError> {
+        let (parent, name) = split(path);
+        let Some(folder) = self.folder(parent)? else {
+            return Ok((path.to_owned(), None));
+        };
+        let real = join(&self.real(&folder, parent)?, name);
+        let stat = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok((real, None)),
+            Err(e) => return Err(self.failed(path, e)),
+        };
+        let found = match stat.st_mode & 0o170_000 {
+            0o120_000 => {
+                let to = readlinkat(&folder, name, Vec::new()).map_err(|e| self.failed(path, e))?;
+                Found {
+                    path: real.clone(),
+                    content: Content::Link(to.to_string_lossy().into_owned()),
+                    metadata: Metadata::of(&stat),
+                }
+            }
+            0o100_000 => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let fd = openat(&folder, name, flags, Mode::empty())
+                    .map_err(|e| self.failed(path, e))?;
+                let (content, metadata) = self.content(fd, &stat, &real)?;
+                Found {
+                    path: real.clone(),
+                    content,
+                    metadata,
+                }
+            }
+            _ => return Err(self.wrong(format!("{real} is neither a file nor a link"))),
+        };
+        Ok((real, Some(found)))
+    }
+
+    fn content(
+        &self,
+        fd: OwnedFd,
+        stat: &Stat,
+        path: &str,
+    ) -> Result<(Content, Metadata), FileError> {
+        let mut metadata = Metadata::of(stat);
+        metadata.attributes = attributes(&fd)
+            .map_err(|e| io_error(self.outer(path), "its attributes cannot be read")(e))?;
+        let mut bytes = Vec::new();
+        File::from(fd)
+            .take(MOST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(io_error(self.outer(path), "cannot be read"))?;
+        if bytes.len() as u64 > MOST {
+            return Err(self.wrong(format!("{path} has more than {MOST} bytes")));
+        }
+        Ok((Content::File(bytes), metadata))
+    }
+
+    /// Whether a path is there, as anything but a dangling link.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.resolve(path, OFlags::PATH).is_ok()
+    }
+
+    /// The names in a folder of the tree, sorted.
+    pub(super) fn names(&self, path: &str) -> Vec<String> {
+        let Ok(Some(fd)) = self.folder(path) else {
+            return Vec::new();
+        };
+        let Ok(entries) = rustix::fs::Dir::read_from(fd.as_fd()) else {
+            return Vec::new();
+        };
+        let mut names: Vec<String> = entries
+            .flatten()
+            .filter_map(|e| e.file_name().to_str().ok().map(str::to_owned))
+            .filter(|n| n != "." && n != "..")
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// Everything before the last slash, and the rest.
+pub(super) fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+pub(super) fn join(folder: &str, name: &str) -> String {
+    match folder {
+        "" => name.to_owned(),
+        folder => format!("{folder}/{name}"),
+    }
+}
+
+/// The extended attributes of a file; none where the file system has none.
+fn attributes(fd: &OwnedFd) -> io::Result<Vec<(String, Vec<u8>)>> {
+    /// The most that Linux lets a list or a value be (`XATTR_SIZE_MAX`).
+    const LARGEST: usize = 65_536;
+    let mut names = vec![0_u8; LARGEST];
+    let length = match rustix::fs::flistxattr(fd, names.as_mut_slice()) {
+        Ok(n) => n,
+        Err(Errno::OPNOTSUPP) => return Ok(Vec::new()),
+        Err(e) => return Err(e.into()),
+    };
+    names.truncate(length);
+    let mut all = Vec::new();
+    for name in names.split(|b| *b == 0).filter(|n| !n.is_empty()) {
+        let name = String::from_utf8_lossy(name).into_owned();
+        let mut value = vec![0_u8; LARGEST];
+        let length = rustix::fs::fgetxattr(fd, name.as_str(), value.as_mut_slice())?;
+        value.truncate(length);
+        all.push((name, value));
+    }
+    all.sort();
+    Ok(all)
+}

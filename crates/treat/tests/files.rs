@@ -1,0 +1,520 @@
+//! Treatments of files: to the byte and back, and nothing in between.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    reason = "a test fails by panicking"
+)]
+
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fs::{self, File, FileTimes};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use treat::FileTreatment;
+use treat::files::{Applied, FileError, Journal, KINDS, Target};
+
+/// A small root with systemd, a boot loader's files and an old time stamp.
+fn root(folder: &Path) -> PathBuf {
+    let root = folder.join("root");
+    let files = [
+        ("boot/cmdline.txt", "console=ttyS0 root=/dev/sda1\n"),
+        (
+            "etc/default/grub",
+            "GRUB_TIMEOUT=5\nGRUB_CMDLINE_LINUX_DEFAULT=\"splash\"\n",
+        ),
+        ("etc/fstab", "/dev/sda1 / ext4 rw,discard 0 1\n"),
+        ("etc/initramfs-tools/initramfs.conf", "MODULES=most\n"),
+        ("usr/lib/systemd/system/a.service", "[Service]\n"),
+        ("usr/lib/systemd/system/b@.service", "[Service]\n"),
+        (
+            "etc/systemd/system/a.service",
+            "[Service]\nExecStart=/own\n",
+        ),
+    ];
+    for (path, text) in files {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+    }
+    let cmdline = root.join("boot/cmdline.txt");
+    fs::set_permissions(&cmdline, fs::Permissions::from_mode(0o640)).unwrap();
+    let old = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789);
+    for path in [
+        "boot/cmdline.txt",
+        "etc/fstab",
+        "etc",
+        "boot",
+        "etc/systemd",
+    ] {
+        let file = File::open(root.join(path)).unwrap();
+        file.set_times(FileTimes::new().set_modified(old).set_accessed(old))
+            .unwrap();
+    }
+    root
+}
+
+/// Everything about a tree that a treatment could change.
+fn seen(root: &Path) -> BTreeMap<String, String> {
+    fn walk(root: &Path, at: &Path, all: &mut BTreeMap<String, String>) {
+        let about = at.symlink_metadata().unwrap();
+        let name = at.strip_prefix(root).unwrap().display().to_string();
+        let content = if about.is_symlink() {
+            format!("-> {}", fs::read_link(at).unwrap().display())
+        } else if about.is_file() {
+            String::from_utf8_lossy(&fs::read(at).unwrap()).into_owned()
+        } else {
+            for entry in fs::read_dir(at).unwrap() {
+                walk(root, &entry.unwrap().path(), all);
+            }
+            String::new()
+        };
+        let facts = format!(
+            "{:o} {}:{} {}.{:09} {content}",
+            about.mode(),
+            about.uid(),
+            about.gid(),
+            about.mtime(),
+            about.mtime_nsec()
+        );
+        all.insert(name, facts);
+    }
+    let mut all = BTreeMap::new();
+    walk(root, root, &mut all);
+    all
+}
+
+/// The same without times: those of new files are the present's.
+fn content(root: &Path) -> BTreeMap<String, String> {
+    let timeless = |v: String| {
+        let words: Vec<&str> = v.splitn(4, ' ').collect();
+        format!("{} {} {}", words[0], words[1], words[3])
+    };
+    seen(root)
+        .into_iter()
+        .map(|(k, v)| (k, timeless(v)))
+        .collect()
+}
+
+fn go_on(_: &str) -> io::Result<()> {
+    Ok(())
+}
+
+fn parse(text: &str) -> FileTreatment {
+    FileTreatment::parse(text).unwrap()
+}
+
+fn apply(root: &Path, text: &str) -> Result<Applied, FileError> {
+    let target = Target::open(root)?;
+    let mut journal = Journal::open(&target, &mut go_on)?;
+    Ok(journal.apply(&parse(text), None, &mut go_on)?.1)
+}
+
+fn undo(root: &Path, text: &str) -> Result<(), FileError> {
+    let target = Target::open(root)?;
+    let mut journal = Journal::open(&target, &mut go_on)?;
+    journal.undo(Some(&parse(text)), &mut go_on).map(|_| ())
+}
+
+/// What changes a root tree, in every way there is.
+const TREATMENTS: [&str; 9] = [
+    "cmdline+=quiet",
+    "cmdline-=splash",
+    "mask=a.service",
+    "mask=b@x.service",
+    "journald=volatile",
+    "fstab=/:-discard",
+    "fstab=/:pass=0",
+    "menu-timeout=0",
+    "initramfs-modules=dep",
+];
+
+#[test]
+fn every_treatment_is_undone_to_the_byte_and_done_but_once() {
+    for text in TREATMENTS {
+        let folder = tempfile::tempdir().unwrap();
+        let root = root(folder.path());
+        let before = seen(&root);
+        assert!(
+            matches!(apply(&root, text), Ok(Applied::Changed { .. })),
+            "{text}"
+        );
+        let after = seen(&root);
+        assert_ne!(before, after, "{text}");
+        assert_eq!(apply(&root, text).unwrap(), Applied::Already, "{text}");
+        assert_eq!(seen(&root), after, "{text}");
+        undo(&root, text).unwrap();
+        assert_eq!(seen(&root), before, "{text}");
+        // Nothing is left beside it.
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn texts_and_kinds_agree() {
+    for kind in KINDS {
+        let treatment = parse(kind.example);
+        assert_eq!(treatment.to_string(), kind.example);
+        assert_eq!(treatment.kind(), kind, "{}", kind.example);
+    }
+    for text in TREATMENTS {
+        assert_eq!(parse(text).to_string(), text);
+    }
+    for wrong in [
+        "",
+        "x",
+        "config=",
+        "config=CONFIG_A",
+        "config=CONFIG_A=b c",
+        "fstab=/",
+        "fstab=:+a",
+        "fstab=/:+",
+        "journald=x",
+        "menu-timeout=-1",
+        "initramfs=rar",
+        "initramfs=lzop",
+        "initramfs-modules=all",
+        "cmdline+=",
+        "mask=a",
+    ] {
+        assert!(FileTreatment::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+/// Stops before the `at`th step, as if the process had been killed there; gives
+/// how many steps there were.
+fn run_until(at: usize, work: impl FnOnce(&mut dyn FnMut(&str) -> io::Result<()>)) -> usize {
+    let mut steps = 0;
+    work(&mut |_: &str| {
+        steps += 1;
+        if steps > at {
+            return Err(io::Error::from_raw_os_error(28));
+        }
+        Ok(())
+    });
+    steps
+}
+
+#[test]
+fn a_stop_at_any_step_leaves_the_old_state_or_the_new_one() {
+    // Two files and a new folder, and a file that a link replaces.
+    for text in ["cmdline+=quiet", "journald=volatile", "mask=a.service"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = {
+            let root = root(&folder.path().join("model"));
+            let old = content(&root);
+            apply(&root, text).unwrap();
+            (old, content(&root))
+        };
+        let mut at = 0;
+        let (mut stayed, mut changed) = (0, 0);
+        loop {
+            let root = root(&folder.path().join(format!("{at}")));
+            let steps = run_until(at, |fault| {
+                let target = Target::open(&root).unwrap();
+                let mut journal = Journal::open(&target, &mut go_on).unwrap();
+                let done = journal.apply(&parse(text), None, fault);
+                assert_eq!(done.is_ok(), content(&root) == new && done.is_ok());
+            });
+            let target = Target::open(&root).unwrap();
+            drop(Journal::open(&target, &mut go_on).unwrap());
+            let is = content(&root);
+            match is == new {
+                true => changed += 1,
+                false if is == old => stayed += 1,
+                false => panic!("{text}, stopped at step {at}: {is:#?}"),
+            }
+            // And it can be done, and undone, from there.
+            apply(&root, text).unwrap();
+            assert_eq!(content(&root), new);
+            undo(&root, text).unwrap();
+            assert_eq!(content(&root), old);
+            if steps <= at {
+                break;
+            }
+            at += 1;
+        }
+        assert!(
+            at > 8 && stayed > 4 && changed > 1,
+            "{text}: {stayed} {changed}"
+        );
+    }
+}
+
+#[test]
+fn a_stop_while_undoing_leaves_the_old_state_or_the_new_one() {
+    for text in ["cmdline+=quiet", "journald=volatile", "mask=a.service"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut at = 0;
+        loop {
+            let root = root(&folder.path().join(format!("{at}")));
+            let old = seen(&root);
+            apply(&root, text).unwrap();
+            let new = content(&root);
+            let steps = run_until(at, |fault| {
+                let target = Target::open(&root).unwrap();
+                let mut journal = Journal::open(&target, &mut go_on).unwrap();
+                let _ = journal.undo(None, fault);
+            });
+            let target = Target::open(&root).unwrap();
+            drop(Journal::open(&target, &mut go_on).unwrap());
+            if content(&root) == new {
+                undo(&root, text).unwrap();
+            }
+            assert_eq!(seen(&root), old, "{text}, stopped at step {at}");
+            if steps <= at {
+                break;
+            }
+            at += 1;
+        }
+        assert!(at > 6, "{text}");
+    }
+}
+
+#[test]
+fn a_link_that_leads_out_of_the_tree_is_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let outside = folder.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("cmdline.txt"), "root=/dev/sda1\n").unwrap();
+    for (link, to) in [
+        ("boot/cmdline.txt", "../../outside/cmdline.txt"),
+        ("boot", "../outside"),
+        (
+            "boot/cmdline.txt",
+            outside.join("cmdline.txt").to_str().unwrap(),
+        ),
+    ] {
+        let root = root(&folder.path().join("r"));
+        let path = root.join(link);
+        match path.is_dir() {
+            true => fs::remove_dir_all(&path).unwrap(),
+            false => fs::remove_file(&path).unwrap(),
+        }
+        symlink(to, &path).unwrap();
+        let before = (seen(&root), seen(&outside));
+        let refused = apply(&root, "cmdline+=quiet").unwrap_err();
+        assert!(matches!(refused, FileError::Outside { .. }), "{refused}");
+        assert!(refused.to_string().contains("leads out of the tree"));
+        assert_eq!((seen(&root), seen(&outside)), before);
+        assert!(!root.with_extension("firstlight").exists());
+        fs::remove_dir_all(folder.path().join("r")).unwrap();
+    }
+}
+
+#[test]
+fn a_link_within_the_tree_leads_to_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    fs::rename(
+        root.join("boot/cmdline.txt"),
+        root.join("boot/real.cmdline"),
+    )
+    .unwrap();
+    symlink("real.cmdline", root.join("boot/cmdline.txt")).unwrap();
+    let before = seen(&root);
+    apply(&root, "cmdline+=quiet").unwrap();
+    let text = fs::read_to_string(root.join("boot/real.cmdline")).unwrap();
+    assert_eq!(text, "console=ttyS0 root=/dev/sda1 quiet\n");
+    assert!(
+        root.join("boot/cmdline.txt")
+            .symlink_metadata()
+            .unwrap()
+            .is_symlink()
+    );
+    undo(&root, "cmdline+=quiet").unwrap();
+    assert_eq!(seen(&root), before);
+}
+
+#[test]
+fn what_cannot_be_treated_is_refused_and_nothing_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus");
+    let signed = fs::read(format!("{corpus}/boot/signed.itb")).unwrap();
+    let environment = fs::read(format!("{corpus}/flash/environment.bin")).unwrap();
+    let both: Vec<u8> = environment.iter().chain(&signed).copied().collect();
+    let empty = folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    for (target, text, said) in [
+        (root.clone(), "mask=none.service", "no unit none.service"),
+        (root.clone(), "env=bootdelay=0", "is a folder"),
+        (root.clone(), "config=CONFIG_A=y", "is a folder"),
+        (root.clone(), "kernel=uncompressed", "of the lab only"),
+        (root.clone(), "fstab=/none:+noatime", "mounts /none"),
+        (empty.clone(), "cmdline+=quiet", "no kernel command line"),
+        (empty.clone(), "mask=a.service", "no systemd"),
+        (empty, "menu-timeout=0", "boot menu"),
+        (
+            file("notes.txt", b"two\nlines\n"),
+            "cmdline+=quiet",
+            "is no kernel command line",
+        ),
+        (
+            file("x.config", b"A=b\n"),
+            "config=CONFIG_A=y",
+            "is not a kernel configuration",
+        ),
+        (file("noise", &[7; 5_000]), "env=bootdelay=0", "environment"),
+        (
+            file("noise2", &[7; 5_000]),
+            "initramfs=lz4",
+            "is no initramfs",
+        ),
+        (file("signed.itb", &signed), "initramfs=lz4", "signed FIT"),
+        (file("signed2.itb", &signed), "cmdline+=quiet", "signed FIT"),
+        (file("both.bin", &both), "env=verify=no", "signatures"),
+    ] {
+        let before = seen(folder.path());
+        let refused = apply(&target, text).unwrap_err().to_string();
+        assert!(refused.contains(said), "{text}: {refused}");
+        assert!(!refused.contains('\n'));
+        assert_eq!(seen(folder.path()), before, "{text}");
+    }
+}
+
+#[test]
+fn a_root_under_verity_is_left_alone_but_not_its_loader() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    fs::remove_file(root.join("etc/default/grub")).unwrap();
+    fs::write(
+        root.join("boot/cmdline.txt"),
+        "root=/dev/dm-0 roothash=0123\n",
+    )
+    .unwrap();
+    let before = seen(&root);
+    let refused = apply(&root, "mask=a.service").unwrap_err();
+    assert!(matches!(refused, FileError::Protected { .. }), "{refused}");
+    assert_eq!(seen(&root), before);
+    assert!(matches!(
+        apply(&root, "cmdline+=quiet"),
+        Ok(Applied::Changed { .. })
+    ));
+}
+
+#[test]
+fn changes_since_the_plan_and_since_the_treatment_are_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    let treatment = parse("cmdline+=quiet");
+    let target = Target::open(&root).unwrap();
+    let basis = treatment.plan(&target).unwrap().basis();
+    fs::write(root.join("boot/cmdline.txt"), "root=/dev/sdb1\n").unwrap();
+    let before = seen(&root);
+    let mut journal = Journal::open(&target, &mut go_on).unwrap();
+    let refused = journal.apply(&treatment, Some(&basis), &mut go_on);
+    assert!(matches!(refused, Err(FileError::ChangedSince { .. })));
+    drop(journal);
+    assert_eq!(seen(&root), before);
+    // Between the plan and the first rename, too.
+    let target = Target::open(&root).unwrap();
+    let mut journal = Journal::open(&target, &mut go_on).unwrap();
+    let mut meddle = |step: &str| {
+        if step == "stage" {
+            fs::write(root.join("boot/cmdline.txt"), "root=/dev/sdc1\n")?;
+        }
+        Ok(())
+    };
+    let refused = journal.apply(&treatment, None, &mut meddle);
+    assert!(matches!(refused, Err(FileError::ChangedSince { .. })));
+    drop(journal);
+    let text = fs::read_to_string(root.join("boot/cmdline.txt")).unwrap();
+    assert_eq!(text, "root=/dev/sdc1\n");
+    // What is changed after it cannot be undone.
+    apply(&root, "cmdline+=quiet").unwrap();
+    fs::write(root.join("boot/cmdline.txt"), "mine\n").unwrap();
+    let before = seen(&root);
+    let refused = undo(&root, "cmdline+=quiet").unwrap_err();
+    assert!(
+        matches!(refused, FileError::ChangedAfter { .. }),
+        "{refused}"
+    );
+    assert_eq!(seen(&root), before);
+}
+
+#[test]
+fn treatments_that_contradict_each_other_are_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    apply(&root, "cmdline+=quiet").unwrap();
+    let refused = apply(&root, "cmdline-=quiet");
+    assert!(matches!(refused, Err(FileError::Conflict { .. })));
+    fs::write(root.join("boot/cmdline.txt"), "root=x ignore_loglevel\n").unwrap();
+    fs::remove_dir_all(folder.path().join("root.firstlight")).unwrap();
+    let refused = apply(&root, "cmdline+=quiet").unwrap_err().to_string();
+    assert!(refused.contains("ignore_loglevel"), "{refused}");
+    // An undo goes in the order of the treatments of a file.
+    let other = self::root(&folder.path().join("other"));
+    apply(&other, "fstab=/:-discard").unwrap();
+    apply(&other, "fstab=/:pass=0").unwrap();
+    let refused = undo(&other, "fstab=/:-discard").unwrap_err();
+    assert!(matches!(refused, FileError::Later { .. }), "{refused}");
+    let never = undo(&other, "cmdline+=quiet").unwrap_err();
+    assert!(matches!(never, FileError::NotApplied { .. }), "{never}");
+}
+
+#[test]
+fn a_file_with_two_names_keeps_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    fs::hard_link(root.join("boot/cmdline.txt"), root.join("boot/again")).unwrap();
+    let before = seen(&root);
+    let refused = apply(&root, "cmdline+=quiet").unwrap_err();
+    assert!(matches!(refused, FileError::Linked { .. }), "{refused}");
+    assert_eq!(seen(&root), before);
+}
+
+#[test]
+fn images_are_treated_and_put_back() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus");
+    for (name, text) in [
+        ("flash/environment.bin", "env=bootdelay=-2"),
+        ("flash/environment-redundant.bin", "env-=bootdelay"),
+        ("boot/initrd.img", "initramfs=none"),
+        ("boot/initrd.img", "initramfs=zstd"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        fs::copy(format!("{corpus}/{name}"), &path).unwrap();
+        let before = fs::read(&path).unwrap();
+        assert!(
+            matches!(apply(&path, text), Ok(Applied::Changed { .. })),
+            "{text}"
+        );
+        assert_ne!(fs::read(&path).unwrap(), before);
+        assert_eq!(apply(&path, text).unwrap(), Applied::Already, "{text}");
+        undo(&path, text).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn no_text_makes_a_treatment_panic_or_a_plan_grow(
+        text in "[ -~\n\t]{0,200}",
+        which in 0..TREATMENTS.len(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = root(folder.path());
+        for file in ["boot/cmdline.txt", "etc/default/grub", "etc/fstab"] {
+            fs::write(root.join(file), &text).unwrap();
+        }
+        let target = Target::open(&root).unwrap();
+        if let Ok(plan) = parse(TREATMENTS[which]).plan(&target) {
+            // Done once, it is done.
+            let mut journal = Journal::open(&target, &mut go_on).unwrap();
+            journal.apply(&parse(TREATMENTS[which]), None, &mut go_on).unwrap();
+            let again = parse(TREATMENTS[which]).plan(&target).unwrap();
+            prop_assert!(again.is_empty(), "{:?} then {:?}", plan, again);
+        }
+    }
+}
