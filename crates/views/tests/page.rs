@@ -40,9 +40,7 @@ fn nothing_makes_markup_or_code_of_a_string() {
 #[test]
 fn nothing_comes_from_elsewhere() {
     // A place within a picture is none elsewhere.
-    let page = shell(&small_page())
-        
-        .replace("url(#", "");
+    let page = shell(&small_page()).replace("url(#", "");
     for door in [
         "http:",
         "https:",
