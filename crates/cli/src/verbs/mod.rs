@@ -13,4 +13,5 @@ pub mod lab;
 pub mod man;
 pub mod path;
 pub mod report;
+pub mod serve;
 pub mod show;
