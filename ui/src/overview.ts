@@ -4,6 +4,7 @@ import type { Boot, Data, Finding, Note } from "./data";
 import { type Child_, button, el, prose, refill, section } from "./dom";
 import { count, plural, signed, step, tick, ticks, time, words } from "./format";
 import { go } from "./link";
+import { on, onTheme } from "./theme";
 import { phaseColour } from "./timeline/draw";
 import { meter } from "./table";
 
@@ -57,6 +58,9 @@ export function phases(boots: Boot[]): HTMLElement | null {
       part.style.left = share(p.start_ns);
       part.style.width = `${((p.end_ns - p.start_ns) / (to - from)) * 100}%`;
       part.style.background = `var(--${phaseColour(p.name)})`;
+      const colour = () => { part.style.color = on(phaseColour(p.name)); };
+      colour();
+      onTheme(colour);
       if ((p.end_ns - p.start_ns) / (to - from) < 0.02) part.classList.add("thin");
       strip.append(part);
     }
