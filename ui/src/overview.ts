@@ -156,7 +156,7 @@ function path(boot: Boot): HTMLElement | null {
   const shown = items.filter((i) => top.includes(i));
   const most = Math.max(...top.map((i) => i.end_ns - i.start_ns));
   const colours: Record<string, string> = { initcall: "initcall", unit: "unit", kernel: "kernel", phase: "stage", wait: "other" };
-  return section("Critical path", `What first light waited for: ${plural(items.length, "item")}, the longest in order.`,
+  return section("Critical path", `What first light waited for: ${plural(boot.raw.path_items, "item")}, the longest in order.`,
     el("table", {}, el("tbody", {}, shown.map((i) => el("tr", {}, el("td.num", {}, time(i.end_ns - i.start_ns)), el("td.bar", {}, meter(i.end_ns - i.start_ns, most, colours[i.kind] ?? "other")),
       el("td.name", {}, button(i.name, () => go("timeline", { t: `${i.start_ns}~${i.end_ns}` }), { class: "link" }), el("span.quiet", {}, ` ${i.kind}`)))))),
     el("p.end-link", {}, button("The whole path", () => go("blame", { kind: "path" }), { class: "link" })));

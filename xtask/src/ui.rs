@@ -19,7 +19,11 @@ fn install() -> Result<()> {
     }
     // Scripts of packages are not run: none is needed.
     let quiet = ["--ignore-scripts", "--no-audit", "--no-fund"];
-    step("npm", &[&["--prefix", "ui", "ci"][..], &quiet].concat(), &[])
+    step(
+        "npm",
+        &[&["--prefix", "ui", "ci"][..], &quiet].concat(),
+        &[],
+    )
 }
 
 fn npm(script: &str, envs: &[(&str, &str)]) -> Result<()> {

@@ -15,7 +15,7 @@ const group = (kind: string, slices: [name: number, start: number, end: number][
 
 const boot = (groups: RawGroup[], texts: string[], items: RawBoot["path"]["items"] = []): Boot =>
   new Boot({
-    title: "b", clock_says: null, path: { mark: "m", end_ns: 100, knows_units: true, items }, blame: [], deferrals: { devices: [], total_devices: 0 }, io: null, files: 0, functions: null, calls: null, lines: [[0, 7, "the line"]],
+    title: "b", clock_says: null, path: { mark: "m", end_ns: 100, knows_units: true, items }, path_items: items.length, blame: [], deferrals: { devices: [], total_devices: 0 }, io: null, files: 0, functions: null, calls: null, lines: [[0, 7, "the line"]],
     show: { zero: "z", clock: "printk", kernel: null, machine: null, cmdline: null, phases: [], first_light: null, last_ns: 100, milestones: [], summary: { kinds: [], deferrals: 0, deferred_devices: 0, deferral_ns: 0 }, facts: [], findings: [], sources: [{ name: "log", format: "f", units: 1, events: 1, noted: 0 }], notes: [] },
     lanes: { texts, groups, marks: {}, counters: [], messages: {}, dependencies: { from: { values: [0, 0] }, to: { values: [1, 2] }, kind: { values: [0, 2] } }, slices_left_out: 0, messages_left_out: 0 },
   }, "b");

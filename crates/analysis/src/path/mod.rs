@@ -162,6 +162,7 @@ pub fn critical_path(record: &Record, phases: &Phases) -> CriticalPath {
 fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
     let end = all.graph.end(last);
     let slacks = all.graph.slacks(last);
+    let on_every_way = all.graph.on_every_way(last, &slacks);
     let mut items = Vec::new();
     let mut at = Some(last);
     while let Some(id) = at {
@@ -170,7 +171,12 @@ fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
             continue;
         };
         let half = |t: Nanos| Nanos(t.get() / 2);
-        let saving = |change| end - all.graph.end_if(last, change);
+        // There may be very many: no way is followed where none leads past it.
+        let always = on_every_way.get(Graph::place(id)) == Some(&true);
+        let saving = |less, change| match always {
+            true => less,
+            false => end - all.graph.end_if(last, change),
+        };
         let slack = slacks.get(Graph::place(id)).copied().flatten();
         if about.end > about.start {
             items.push(PathItem {
@@ -179,7 +185,10 @@ fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
                 start: about.start,
                 end: about.end,
                 slack: slack.unwrap_or_default(),
-                saving_if_halved: saving(Change::Duration(id, half(all.graph.duration(id)))),
+                saving_if_halved: {
+                    let whole = all.graph.duration(id);
+                    saving(whole - half(whole), Change::Duration(id, half(whole)))
+                },
                 origin: about.origin.clone(),
             });
         }
@@ -192,7 +201,10 @@ fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
                 start: ready,
                 end: about.start,
                 slack: slack.unwrap_or_default(),
-                saving_if_halved: saving(Change::Lag(id, half(about.start - ready))),
+                saving_if_halved: {
+                    let whole = about.start - ready;
+                    saving(whole - half(whole), Change::Lag(id, half(whole)))
+                },
                 origin: None,
             });
         }
