@@ -73,12 +73,14 @@ fn keep_longest(path: &mut CriticalPath, limit: usize) {
     if over == 0 {
         return;
     }
-    let (_, longest, _) = lengths.select_nth_unstable(over - 1);
-    let longest = *longest;
-    let mut room = limit;
+    let (_, least, longer) = lengths.select_nth_unstable(over);
+    let least = *least;
+    // Of those as long as the shortest that stays, the first stay.
+    let mut room = limit - longer.iter().filter(|l| **l > least).count();
     path.items.retain(|i| {
-        let stays = i.end - i.start > longest && room > 0;
-        room -= usize::from(stays);
+        let length = i.end - i.start;
+        let stays = length > least || (length == least && room > 0);
+        room -= usize::from(stays && length == least);
         stays
     });
 }
