@@ -2,6 +2,9 @@
 //! captures, the payload that a lab trial hands out, the agent's configuration,
 //! and the timing of a modelled storage device.
 
+pub mod access;
+#[cfg(target_os = "linux")]
+pub mod before_exec;
 mod bytes;
 pub mod capture;
 #[cfg(target_os = "linux")]
@@ -9,10 +12,18 @@ pub mod clocks;
 pub mod config;
 #[cfg(target_os = "linux")]
 pub mod deliver;
+#[cfg(target_os = "linux")]
+pub mod extents;
 pub mod frame;
 #[cfg(target_os = "linux")]
 pub mod here;
+#[cfg(target_os = "linux")]
+pub mod opens;
 pub mod payload;
+#[cfg(target_os = "linux")]
+pub mod prefetch;
+#[cfg(target_os = "linux")]
+pub mod resident;
 #[cfg(target_os = "linux")]
 pub mod sampler;
 pub mod storage;

@@ -127,6 +127,44 @@ pub fn run_in_real_time(priority: i32) -> io::Result<()> {
     }
 }
 
+/// Lets the I/O of all others go before this thread's, where the I/O scheduler
+/// knows priorities (`ioprio_set(2)`).
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn idle_io() -> io::Result<()> {
+    // Of `linux/ioprio.h`: for one process, 0 for the caller; the class stands
+    // above 13 bits of level.
+    const IOPRIO_WHO_PROCESS: libc::c_int = 1;
+    const IOPRIO_CLASS_IDLE: libc::c_int = 3;
+    // SAFETY: three plain numbers; no memory is touched.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_ioprio_set,
+            IOPRIO_WHO_PROCESS,
+            0,
+            IOPRIO_CLASS_IDLE << 13,
+        )
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Starts reading a piece of a file into the page cache (`readahead(2)`).
+///
+/// # Errors
+/// If it cannot be read.
+pub fn readahead(file: impl AsFd, offset: u64, bytes: usize) -> io::Result<()> {
+    let offset = i64::try_from(offset).map_err(io::Error::other)?;
+    // SAFETY: plain numbers; the file is open for as long as the call takes.
+    match unsafe { libc::readahead(file.as_fd().as_raw_fd(), offset, bytes) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// What is asked of the kernel's network block device: the numbers of
 /// `linux/nbd.h`.
 #[derive(Clone, Copy, Debug)]

@@ -28,6 +28,7 @@ mod readings;
 mod spans;
 mod stable_name;
 mod summary;
+mod system;
 mod tracks;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
@@ -46,7 +47,10 @@ pub use experiment::{
     experiment,
 };
 pub use facts::{FactRow, facts};
-pub use findings::{Evidence, Finding, findings, findings_for};
+pub use findings::{
+    Advice, CATALOGUE, Confidence, Evidence, Finding, Group, Rule, Silent, advice, findings,
+    findings_for, rule,
+};
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use io::{
     Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, ProcessOf,
@@ -61,4 +65,5 @@ pub use picture::{Picture, picture};
 pub use place::Place;
 pub use readings::{Readings, readings};
 pub use summary::{KindSummary, Summary, summary};
+pub use system::{EnvironmentProposal, ImageFact, ImageKind, KernelConfig, RootTree, SystemFacts};
 pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};

@@ -82,6 +82,11 @@ pub enum Verb {
             parquet in DuckDB, pandas and the like; folded in flame graph tools."
     )]
     Export(Export),
+    /// What to change: ranked findings with their evidence and expected saving
+    #[command(
+        after_help = "Examples:\n  $ firstlight advise dmesg.txt\n  $ firstlight advise boot.tar.zst --image vmlinuz --image rootfs/ --config .config\n  $ firstlight advise --all serial.log"
+    )]
+    Advise(Advise),
     /// Take a capture
     Capture(Capture),
     /// Boots in the lab: exact, repeatable, compared
@@ -90,6 +95,8 @@ pub enum Verb {
     Flash(crate::verbs::flash::args::Flash),
     /// Kernels, initramfs archives, device trees: what they are, and packed anew
     Image(crate::verbs::image::args::Image),
+    /// What a boot or a program reads: recorded, looked at, read ahead of need
+    Prefetch(crate::verbs::prefetch::args::Prefetch),
     /// The whole loop on a real Debian: boot, explain, change, prove
     #[command(after_help = "Example:\n  $ firstlight demo --out demo-boot")]
     Demo(Demo),
@@ -187,6 +194,29 @@ pub struct Path {
     #[command(flatten)]
     pub inputs: Inputs,
     /// Print short items one by one, too
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Advise {
+    /// A capture, or any raw files of one boot: they are recognised by content
+    #[arg(
+        required_unless_present_any = ["image", "config"],
+        value_name = "INPUT",
+        value_hint = ValueHint::AnyPath
+    )]
+    pub inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub reading: Reading,
+    /// What is booted: a kernel, an initramfs, a FIT, flash or U-Boot image, or the folder of a
+    /// root; may be repeated
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub image: Vec<PathBuf>,
+    /// The kernel's configuration: .config, /boot/config-*, config.gz, or a kernel that holds it
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// Say of each finding that does not apply why, too
     #[arg(long)]
     pub all: bool,
 }
@@ -431,7 +461,7 @@ pub struct Line {
 }
 
 /// A length of time: seconds, or with a unit.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     let (number, unit) = text.split_at(split.unwrap_or(text.len()));
     let factor = match unit {
@@ -458,6 +488,11 @@ pub enum LabVerb {
         after_help = "Examples:\n  $ firstlight lab run experiments/smoke.toml --check-exact --out smoke\n  $ firstlight lab run experiments/u-boot.toml --dry-run --out u-boot"
     )]
     Run(LabRun),
+    /// Published boot-time results, run again here
+    #[command(
+        after_help = "Examples:\n  $ firstlight lab classics --list\n  $ firstlight lab classics quiet --out quiet"
+    )]
+    Classics(LabClassics),
     /// What this host can run, and what is missing
     #[command(after_help = "Example:\n  $ firstlight lab doctor")]
     Doctor,
@@ -491,6 +526,28 @@ pub struct LabRun {
     pub csv: bool,
     /// Print the table as Markdown
     #[arg(long, conflicts_with_all = ["json", "csv", "dry_run"])]
+    pub markdown: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct LabClassics {
+    /// Which to run, by name
+    #[arg(value_name = "ID", required_unless_present_any = ["list", "all"])]
+    pub ids: Vec<String>,
+    /// List them: what was published, and which run here
+    #[arg(long, conflicts_with_all = ["all", "ids", "out"])]
+    pub list: bool,
+    /// Run all that run here, which takes hours
+    #[arg(long, conflicts_with = "ids")]
+    pub all: bool,
+    /// Where results go; an interrupted run resumes there
+    #[arg(long, value_name = "DIR", required_unless_present = "list", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+    /// Boots at once, where a result is an experiment [default: one]
+    #[arg(long, value_name = "N", default_value = "1", hide_default_value = true)]
+    pub jobs: std::num::NonZeroUsize,
+    /// Print the results as Markdown
+    #[arg(long, conflicts_with_all = ["json", "list"])]
     pub markdown: bool,
 }
 

@@ -1,6 +1,8 @@
 //! From what the user named to the record of one boot.
 
 mod bytes;
+mod folder;
+mod kernel_image;
 mod line;
 
 use crate::args::Reading;
@@ -9,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 pub use line::line;
 use record::{Record, Recorder};
-use sources::{SNIFF_BYTES, Source, serial};
+use sources::{SNIFF_BYTES, Sniff, Source, serial};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Component, Path, PathBuf};
@@ -71,7 +73,13 @@ pub fn read(path: &Path) -> Result<Input> {
             .with_context(|| format!("{shown}: not a capture that can be read"))?;
         return whole_capture(path, members);
     }
-    let Some(source) = sources::sniff(&head) else {
+    let image: &'static dyn Source = &kernel_image::KERNEL_IMAGE;
+    let image = Some(image).filter(|i| i.sniff(&head) == Sniff::Yes);
+    let Some(source) = sources::sniff(&head).or(image) else {
+        let name = shown.to_string();
+        if let Some(log) = packed_log(&name, &head, file)? {
+            return Ok(Input::Raw(log));
+        }
         bail!("{shown}: {}", unknown_format(&head));
     };
     if length > MAX_RAW_BYTES && !source.is_bounded() {
@@ -86,6 +94,22 @@ pub fn read(path: &Path) -> Result<Input> {
         name: shown.to_string(),
         source,
         bytes,
+    }))
+}
+
+/// A log that was packed by itself, such as `dmesg.gz`; `None` if it is none.
+fn packed_log(name: &str, head: &[u8], mut file: File) -> Result<Option<Raw>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(MAX_RAW_BYTES).read_to_end(&mut bytes)?;
+    let Some(unpacked) = kernel_image::unpacked(head, &bytes, MAX_RAW_BYTES) else {
+        return Ok(None);
+    };
+    let head = unpacked.get(..SNIFF_BYTES).unwrap_or(&unpacked);
+    Ok(sources::sniff(head).map(|source| Raw {
+        name: name.to_owned(),
+        source,
+        bytes: Bytes::Read(unpacked),
     }))
 }
 
@@ -187,6 +211,7 @@ fn unknown_format(head: &[u8]) -> String {
 
 /// The record of the boot that the paths hold the evidence of.
 pub fn boot(paths: &[PathBuf], reading: &Reading) -> Result<Record> {
+    let paths = folder::expanded(paths)?;
     let inputs = paths.iter().map(|p| read(p)).collect::<Result<Vec<_>>>()?;
     record_of(inputs, reading)
 }

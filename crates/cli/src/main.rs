@@ -5,11 +5,13 @@ mod beside;
 mod input;
 mod interrupt;
 mod out;
+mod prefetch;
 mod progress;
 mod serial;
 mod serve;
 mod size;
 mod ssh;
+mod system;
 mod systemd_bus;
 mod verbs;
 
@@ -52,10 +54,13 @@ fn main() -> ExitCode {
         },
         Some(Verb::Lab(a)) => match &a.verb {
             LabVerb::Run(a) => verbs::lab::run(a, &mut out),
+            LabVerb::Classics(a) => verbs::classics::run(a, &mut out),
             LabVerb::Doctor => verbs::lab::doctor(&mut out),
         },
         Some(Verb::Flash(a)) => verbs::flash::run(a, &mut out),
         Some(Verb::Image(a)) => verbs::image::run(a, &mut out),
+        Some(Verb::Prefetch(a)) => verbs::prefetch::run(a, &mut out),
+        Some(Verb::Advise(a)) => verbs::advise::run(a, &mut out),
         Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),
         Some(Verb::Completions { shell }) => {
             let mut text = Vec::new();

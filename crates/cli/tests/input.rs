@@ -249,3 +249,58 @@ fn a_page_is_written_whole_and_its_path_printed() {
     valid(&done, "report");
     assert!(text.ends_with("</html>\n") && !text.contains("http://") && !text.contains("https://"));
 }
+
+#[test]
+fn a_folder_of_logs_is_its_files() {
+    let scratch = Scratch::new();
+    let corpus = common::workspace().join("corpus");
+    let copy = |from: &str, to: &str| {
+        let bytes = std::fs::read(corpus.join(from)).unwrap();
+        scratch.file(to, &bytes)
+    };
+    let logs = [
+        copy("kernel-log/caller/input", "dmesg.txt"),
+        copy("state/meminfo", "meminfo"),
+    ];
+    copy("boot/README.md", "README.md");
+    let folder = scratch.0.path().to_str().unwrap();
+    let show = json(&["show", "--json", folder]);
+    let sources = show["sources"].as_array().unwrap();
+    let formats: Vec<&str> = sources
+        .iter()
+        .map(|s| s["format"].as_str().unwrap())
+        .collect();
+    assert_eq!(formats, ["kernel-log", "proc-meminfo"]);
+    let said = firstlight(&["show", folder]).stderr;
+    let said = String::from_utf8_lossy(&said);
+    assert!(
+        said.contains("left out 1") && said.contains("README.md"),
+        "{said}"
+    );
+    for log in logs {
+        std::fs::remove_file(log).unwrap();
+    }
+    assert!(refused(folder).contains("manifest.json"));
+}
+
+#[test]
+fn a_packed_log_is_unpacked() {
+    use image::boot::compression::{Compression, encode};
+    let scratch = Scratch::new();
+    let log = common::workspace().join("corpus/kernel-log/caller/input");
+    let plain = std::fs::read(log).unwrap();
+    for compression in [Compression::Gzip, Compression::Xz, Compression::Bzip2] {
+        let mut packed = Vec::new();
+        encode(compression, &mut plain.as_slice(), &mut packed).unwrap();
+        let path = scratch.file(compression.name(), &packed);
+        let show = json(&["show", "--json", &path]);
+        assert_eq!(show["sources"][0]["format"], "kernel-log", "{path}");
+    }
+}
+
+#[test]
+fn a_kernel_beside_a_log_says_how_it_is_packed() {
+    let image = common::workspace().join("corpus/boot/uImage");
+    let show = json(&["show", "--json", image.to_str().unwrap()]);
+    assert_eq!(show["sources"][0]["format"], "kernel-image");
+}

@@ -3,6 +3,7 @@
 //! A hostile image is normal input: arithmetic is checked, sizes are bounded,
 //! and *corrupt* is told apart from *not supported*.
 
+pub mod blocks;
 pub mod boot;
 mod endian;
 pub mod files;

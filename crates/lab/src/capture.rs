@@ -135,10 +135,16 @@ pub fn gave_up(members: &[Member]) -> Option<String> {
 /// When first light came after reset, as the capture in `folder` says it.
 #[must_use]
 pub fn first_light(folder: &Path) -> Option<Nanos> {
+    mark_at(folder, mark::FIRST_LIGHT)
+}
+
+/// When the mark `name` came after reset, as the capture in `folder` says it.
+#[must_use]
+pub fn mark_at(folder: &Path, name: &str) -> Option<Nanos> {
     let bytes = fs::read(folder.join(MANIFEST)).ok()?;
     let manifest: Manifest = serde_json::from_slice(&bytes).ok()?;
     let mut marks = manifest.marks.iter();
-    let mark = marks.find(|m| m.name == mark::FIRST_LIGHT && m.clock == COUNTER)?;
+    let mark = marks.find(|m| m.name == name && m.clock == COUNTER)?;
     Some(Nanos(mark.at_ns))
 }
 

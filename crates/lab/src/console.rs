@@ -65,7 +65,14 @@ pub fn complaint(console: &[u8]) -> Option<(Who, String)> {
 /// report of a panic, if that line is there and whole.
 #[must_use]
 pub fn end_of_panic(console: &[u8]) -> Option<usize> {
-    let mark = b"---[ end Kernel panic";
+    end_of_line_with(console, "---[ end Kernel panic")
+}
+
+/// The length of the console up to the end of the first line with `words` in it, if
+/// that line is whole.
+#[must_use]
+pub fn end_of_line_with(console: &[u8], words: &str) -> Option<usize> {
+    let mark = words.as_bytes();
     let at = console.windows(mark.len()).position(|w| w == mark)?;
     let rest = console.get(at..)?;
     Some(at + rest.iter().position(|b| *b == b'\n')? + 1)

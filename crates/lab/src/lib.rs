@@ -11,6 +11,7 @@
 
 mod arm_virt;
 mod capture;
+pub mod classics;
 mod compression;
 mod console;
 mod cpio;
@@ -29,6 +30,7 @@ mod run;
 mod store;
 mod tools;
 mod trial;
+mod workload;
 
 pub mod artifacts;
 pub mod storage;

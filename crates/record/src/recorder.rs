@@ -10,6 +10,7 @@ use crate::matching::PRINTK;
 use crate::name::{NameId, Names};
 use crate::note::{Note, NoteKind, Severity};
 use crate::record::Record;
+use crate::table::TABLE_FULL;
 use crate::tables::Tables;
 use crate::time::Nanos;
 use std::cmp::Ordering;
@@ -19,6 +20,9 @@ use std::collections::BTreeMap;
 /// it comes. Sources see spans end, so most come nearly in the order of their
 /// starts: in a real log of 2,139 calls a span passed 1.4 others.
 const MOST_PASSED: usize = 8;
+
+/// The most facts of a record: a configuration of a kernel has some hundred.
+const MOST_FACTS: usize = 100_000;
 
 const CLOCK_UNRELATED: NoteKind = NoteKind {
     name: "clock_unrelated",
@@ -441,6 +445,10 @@ impl Recorder {
 
     /// Records something that holds for the whole boot.
     pub fn fact(&mut self, key: &str, value: &str, origin: Origin) {
+        if self.facts.len() >= MOST_FACTS {
+            self.note(origin, &TABLE_FULL, || "facts".to_owned());
+            return;
+        }
         let (key, value) = (self.names.intern(key), self.names.intern(value));
         self.facts.push(Fact { key, value, origin });
     }

@@ -15,9 +15,12 @@ pub mod capture;
 pub mod cbmem;
 mod fdt;
 pub mod ftrace;
+pub mod kernel_config;
 pub mod kernel_log;
 pub mod kft;
+pub mod perf_script;
 pub mod serial;
+pub mod state;
 pub mod strace;
 pub mod systemd;
 pub mod systemd_bootchart;
@@ -100,6 +103,12 @@ pub static SOURCES: &[&dyn Source] = &[
     &systemd::Analyze,
     &systemd::Dump,
     &strace::Strace,
+    &perf_script::PerfScript,
+    &kernel_config::KernelConfigFile,
+    &state::Mounts,
+    &state::Modules,
+    &state::Interrupts,
+    &state::Meminfo,
     &serial::Serial,
     &kernel_log::KernelLog,
 ];

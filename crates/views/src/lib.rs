@@ -3,6 +3,7 @@
 //! Views lay out and format; they compute nothing. Each function takes reports
 //! of [`analysis`] and gives the text. Nothing here prints or opens a file.
 
+mod classic;
 pub mod csv;
 pub mod export;
 pub mod html;
@@ -12,6 +13,7 @@ pub mod terminal;
 
 mod words;
 
+pub use classic::{Classic, ClassicResult, ClassicValue};
 pub use words::{plural, thousands};
 
 /// Something that the lab needs on this machine.

@@ -1,5 +1,6 @@
 //! Tables as Markdown, for reports and comments.
 
+use crate::ClassicResult;
 use crate::words;
 use analysis::{Experiment, Verdict};
 use record::{ClockKind, Nanos};
@@ -94,6 +95,52 @@ pub fn lab(e: &Experiment) -> String {
         // Indented text is shown as it is, whatever it holds.
         for line in &failure.last_lines {
             let _ = writeln!(text, "    {line}");
+        }
+    }
+    text
+}
+
+/// Published results with what they are here, a section each.
+#[must_use]
+pub fn classics(results: &[ClassicResult]) -> String {
+    let mut text = "# The classics\n\nPublished results of boot-time engineers, run again in exact \
+                    time. Written by\n`firstlight lab classics --all --markdown`: ratios are to the \
+                    first row of each\ngroup; times here are virtual, instructions at a stated \
+                    rate, not board seconds.\n"
+        .to_owned();
+    for r in results {
+        // Writing into a string does not fail.
+        let _ = write!(
+            text,
+            "\n## {}\n\n`{}`. {}.\n\n| | published | ratio | here | ratio |\n\
+             |---|---:|---:|---:|---:|\n",
+            cell(&r.classic.title),
+            r.classic.id,
+            r.classic.source
+        );
+        for v in &r.values {
+            let here = v
+                .measured_ms()
+                .map_or("not here".to_owned(), |ms| format!("{ms:.1} ms"));
+            let ratio = v
+                .measured_ratio
+                .map_or(String::new(), |r| format!("{r:.3}"));
+            let _ = writeln!(
+                text,
+                "| {} | {:.1} ms | {:.3} | {here} | {ratio} |",
+                cell(&v.name),
+                v.published_ms,
+                v.published_ratio
+            );
+        }
+        let _ = write!(
+            text,
+            "\nHere: {}\n\nWhy they differ: {}\n",
+            r.classic.here, r.classic.why
+        );
+        let _ = writeln!(text, "\nMachine: {}.", r.machine);
+        for failure in &r.failures {
+            let _ = writeln!(text, "\nFailed: {}.", cell(failure));
         }
     }
     text

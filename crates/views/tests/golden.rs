@@ -69,6 +69,18 @@ fn terminal_screens() {
         let plan = terminal::lab_plan(&boots::lab_plan(), &plain(width));
         check(&format!("lab-plan-{width}.txt"), &plan);
     }
+    for width in [80, 120] {
+        let style = plain(width);
+        let rows = [boots::classic(&[]), boots::classic(&["mkfs.x is missing"])];
+        let list = terminal::classics(&rows, &style);
+        check(&format!("classics-{width}.txt"), &list);
+        let result = terminal::classics_result(&boots::classic_result(), &style);
+        check(&format!("classics-result-{width}.txt"), &result);
+    }
+    check(
+        "classics.md",
+        &views::markdown::classics(&[boots::classic_result()]),
+    );
     check("lab.md", &views::markdown::lab(&boots::experiment()));
     let bare = terminal::lab(&boots::bare_experiment(), &plain(80));
     check("lab-unperturbed-80.txt", &bare);

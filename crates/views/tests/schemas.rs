@@ -140,6 +140,16 @@ fn lab_plan() {
 }
 
 #[test]
+fn classics() {
+    let schema = Schema::of("classics");
+    let list = schema.check(&json::classics(&[boots::classic(&[])]));
+    assert_eq!(list["rows"][0]["runs"], true);
+    let lacking = json::classics(&[boots::classic(&["mkfs.x is missing"])]);
+    assert_eq!(schema.check(&lacking)["rows"][0]["runs"], false);
+    Schema::of("classics.result").check(&json::classics_result(&boots::classic_result()));
+}
+
+#[test]
 fn lab() {
     let schema = Schema::of("lab");
     let document = schema.check(&json::lab(&boots::experiment()));

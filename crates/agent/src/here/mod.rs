@@ -20,6 +20,14 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+/// Those of [`FILES`] that are read, and their formats.
+const STATE: &[(&str, &str)] = &[
+    ("/proc/meminfo", "proc-meminfo"),
+    ("/proc/modules", "proc-modules"),
+    ("/proc/mounts", "proc-mounts"),
+    ("/proc/interrupts", "proc-interrupts"),
+];
+
 /// Small files of the kernel that say what the machine is and did.
 const FILES: &[&str] = &[
     "/proc/cmdline",
@@ -104,7 +112,8 @@ pub fn gather_with(counter_hz: Option<u64>, systemd: Option<(SourceFile, Vec<u8>
     for path in FILES {
         // Not every kernel has every file.
         if let Ok(bytes) = read_kernel_file(path) {
-            gathered.add(path, "none", path.trim_start_matches('/'), "", bytes);
+            let format = STATE.iter().find(|s| s.0 == *path).map_or("none", |s| s.1);
+            gathered.add(path, format, path.trim_start_matches('/'), "", bytes);
         }
     }
     gathered.configuration();
@@ -236,7 +245,8 @@ impl Gathered {
             format!("/lib/modules/{release}/config"),
         ] {
             if let Ok(bytes) = read_kernel_file(&path) {
-                self.add(&path, "none", path.trim_start_matches('/'), "", bytes);
+                let file = path.trim_start_matches('/');
+                self.add(&path, "kernel-config", file, "", bytes);
                 return;
             }
         }

@@ -11,6 +11,8 @@ mod kmsg;
 #[cfg(target_os = "linux")]
 mod own;
 #[cfg(target_os = "linux")]
+mod prefetch;
+#[cfg(target_os = "linux")]
 mod serve;
 #[cfg(target_os = "linux")]
 mod state;
@@ -38,7 +40,7 @@ fn main() -> ExitCode {
 #[cfg(target_os = "linux")]
 mod linux {
     use crate::job::Job;
-    use crate::{finish, init, kmsg, own, serve, watcher};
+    use crate::{finish, init, kmsg, own, prefetch, serve, watcher};
     use agent::config::{KEYS, Out};
     use agent::deliver::{Older, deliver, folder_of};
     use agent::here;
@@ -53,6 +55,7 @@ mod linux {
 firstlight-agent: captures a boot on the machine that boots
 
 Usage: firstlight-agent collect -o OUT    after the boot: what the system has of it
+       firstlight-agent prefetch LIST     reads ahead of need what LIST names; --help says more
        init=/path/to/firstlight-agent     on the kernel's command line: captures the
                                           next boot, and starts the real init
 
@@ -79,6 +82,7 @@ In the lab, the agent starts itself in more roles: init, finish, @...
         Storage,
         Watcher,
         Collect(Out),
+        Prefetch,
         Help,
     }
 
@@ -112,6 +116,7 @@ In the lab, the agent starts itself in more roles: init, finish, @...
                 kmsg::error(&why.to_string());
             }),
             Role::Collect(out) => collect(&out),
+            Role::Prefetch => return prefetch::run(),
             Role::Help => help(),
         };
         match done {
@@ -140,7 +145,7 @@ In the lab, the agent starts itself in more roles: init, finish, @...
     /// has; in the initramfs of a trial there is its configuration.
     fn role() -> Result<Role, lexopt::Error> {
         let first = std::env::args().nth(1).unwrap_or_default();
-        if std::process::id() == 1 && !matches!(&*first, "collect" | "-h" | "--help") {
+        if std::process::id() == 1 && !matches!(&*first, "collect" | "prefetch" | "-h" | "--help") {
             let trial = Path::new(agent::config::PATH).exists();
             return Ok(if trial { Role::Init } else { Role::OwnInit });
         }
@@ -150,6 +155,9 @@ In the lab, the agent starts itself in more roles: init, finish, @...
         }
         if name == watcher::ARGV0 {
             return Ok(Role::Watcher);
+        }
+        if first == "prefetch" {
+            return Ok(Role::Prefetch);
         }
         let mut arguments = lexopt::Parser::from_env();
         let mut collect = false;

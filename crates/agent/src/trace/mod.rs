@@ -51,6 +51,12 @@ impl Tracefs {
         Ok(at(place, true))
     }
 
+    /// The folder of tracefs.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.top
+    }
+
     /// The rings of the instance `name`, which must be there.
     #[must_use]
     pub fn instance(mut self, name: &str) -> Self {

@@ -1,6 +1,8 @@
 //! Time that the kernel spends on itself.
 
-use super::{Finding, View, sum};
+use super::Evidence;
+use super::found::{Found, Scope};
+use super::view::{View, function, sum};
 use crate::place::Place;
 use record::{Nanos, Phase};
 
@@ -54,51 +56,41 @@ fn is_cipher(function: &str) -> bool {
 }
 
 /// The ciphers test themselves at every boot.
-pub(super) fn crypto_self_tests(view: &View<'_>) -> Option<Finding> {
+pub(super) fn crypto_self_tests(view: &View<'_>) -> Option<Found> {
     if view.has_flag("cryptomgr.notests") {
         return None;
     }
     let found = view.initcalls(|f| TESTS.contains(&f) || is_cipher(f));
+    found.first()?;
     let all = sum(found.iter().map(|(_, time, _)| time));
     // A cipher's own initcall does more than start tests: only the test
     // runners' time is sure to go.
     let runners = found
         .iter()
-        .filter(|(name, _, _)| TESTS.contains(&super::function(name)));
+        .filter(|(name, _, _)| TESTS.contains(&function(name)));
     let sure = sum(runners.map(|(_, time, _)| time));
-    Some(Finding {
-        id: "crypto-self-tests",
-        title: "The kernel's ciphers test themselves".to_owned(),
-        why: "Every built-in cipher is tested at every boot, before the first program runs. \
-              `cryptomgr.notests` leaves the tests out."
-            .to_owned(),
-        evidence: view.initcall_evidence(&found),
-        saving: (!found.is_empty()).then_some((sure, all)),
-        cost: "a broken cipher driver is no longer found at boot; not allowed in FIPS mode"
-            .to_owned(),
-        treatment: Some("cmdline+=cryptomgr.notests".to_owned()),
-    })
-    .filter(|f| f.saving.is_some())
+    let why = "Every built-in cipher is tested at every boot, before the first program runs. \
+               `cryptomgr.notests` leaves the tests out.";
+    Some(
+        Found::new("The kernel's ciphers test themselves", why)
+            .evidence(view.initcall_evidence(&found))
+            .saving(sure, if sure > Nanos::ZERO { sure } else { all }, all)
+            .treatment("cmdline+=cryptomgr.notests"),
+    )
 }
 
 /// The built-in certificates are parsed and checked.
-pub(super) fn certificates(view: &View<'_>) -> Option<Finding> {
+pub(super) fn certificates(view: &View<'_>) -> Option<Found> {
     let found = view.initcalls(|f| f == "load_system_certificate_list");
-    let all = sum(found.iter().map(|(_, time, _)| time));
     found.first()?;
-    Some(Finding {
-        id: "built-in-certificates",
-        title: "The kernel loads its built-in certificates".to_owned(),
-        why: "The keys that sign modules are parsed at boot, and their own signatures are \
-              checked with slow public-key arithmetic."
-            .to_owned(),
-        evidence: view.initcall_evidence(&found),
-        saving: Some((Nanos::ZERO, all)),
-        cost: "another kernel configuration: fewer CONFIG_SYSTEM_TRUSTED_KEYS, or no module \
-               signatures"
-            .to_owned(),
-        treatment: None,
-    })
+    let all = sum(found.iter().map(|(_, time, _)| time));
+    let why = "The keys that sign modules are parsed at boot, and their own signatures are \
+               checked with slow public-key arithmetic.";
+    Some(
+        Found::new("The kernel loads its built-in certificates", why)
+            .evidence(view.initcall_evidence(&found))
+            .saving(Nanos::ZERO, all, all),
+    )
 }
 
 /// Initcalls that prepare tracing.
@@ -118,44 +110,274 @@ const TRACERS: [&str; 12] = [
 ];
 
 /// The tracers prepare themselves, whether anyone traces or not.
-pub(super) fn instrumentation(view: &View<'_>) -> Option<Finding> {
+pub(super) fn instrumentation(view: &View<'_>) -> Option<Found> {
     let found = view.initcalls(|f| TRACERS.contains(&f));
-    let all = sum(found.iter().map(|(_, time, _)| time));
     found.first()?;
-    Some(Finding {
-        id: "instrumentation",
-        title: "The kernel prepares its tracers".to_owned(),
-        why: "Kprobe and ftrace support set themselves up at every boot, whether anyone traces \
-              or not."
-            .to_owned(),
-        evidence: view.initcall_evidence(&found),
-        saving: Some((Nanos::ZERO, all)),
-        cost: "another kernel configuration (CONFIG_KPROBE_EVENTS, CONFIG_FTRACE): no tracing \
-               in the product"
-            .to_owned(),
-        treatment: None,
-    })
+    let all = sum(found.iter().map(|(_, time, _)| time));
+    let config = view.system.config.as_ref();
+    let named = config.filter(|c| c.is_built_in("KPROBE_EVENTS"));
+    let stands = named.and_then(|c| c.place("KPROBE_EVENTS"));
+    let evidence = stands.map(|place| Evidence {
+        text: "CONFIG_KPROBE_EVENTS=y".to_owned(),
+        place,
+    });
+    let why = "Kprobe and ftrace support set themselves up at every boot, whether anyone traces \
+               or not.";
+    Some(
+        Found::new("The kernel prepares its tracers", why)
+            .evidence(view.initcall_evidence(&found))
+            .evidence(evidence)
+            .saving(Nanos::ZERO, all, all)
+            .maybe_treatment(named.map(|_| "config=CONFIG_FTRACE=n".to_owned())),
+    )
 }
 
 /// The kernel image unpacks itself.
-pub(super) fn decompression(view: &View<'_>) -> Option<Finding> {
+pub(super) fn decompression(view: &View<'_>) -> Option<Found> {
     let mut rows = view.phases.phases.iter();
     let row = rows.find(|p| p.name == Phase::Decompression)?;
     let length = row.end - row.start;
     let place: Place = row.origin.clone();
-    Some(Finding {
-        id: "kernel-decompression",
-        title: "The kernel image unpacks itself".to_owned(),
-        why: "A compressed kernel is unpacked before its first instruction, on one processor. An \
-              uncompressed one must be loaded instead, which costs the loader more bytes."
-            .to_owned(),
-        evidence: vec![super::Evidence {
-            text: format!("from {} to {}: {length}", row.start_mark, row.end_mark),
+    let why = "A compressed kernel is unpacked before its first instruction, on one processor. An \
+               uncompressed one must be loaded instead, which costs the loader more bytes.";
+    // What loading the larger image costs is the medium's, not the log's.
+    let expected = match view.is_virtual() {
+        true => length,
+        false => Nanos(length.0 / 2),
+    };
+    Some(
+        Found::new("The kernel image unpacks itself", why)
+            .evidence([Evidence {
+                text: format!("from {} to {}: {length}", row.start_mark, row.end_mark),
+                place,
+            }])
+            .saving(Nanos::ZERO, expected, length)
+            .treatment("kernel=uncompressed"),
+    )
+}
+
+/// A driver that finds no device says so with this error number.
+const ENODEV: u32 = 19;
+
+/// Built-in drivers without a device.
+pub(super) fn absent_devices(view: &View<'_>) -> Option<Found> {
+    let mut found = view.initcalls(|_| true);
+    found.retain(|(name, time, s)| {
+        s.outcome.map(i32::unsigned_abs) == Some(ENODEV)
+            && !name.contains('[')
+            && *time >= Nanos::from_millis(1)
+    });
+    let first = function(found.first()?.0).to_owned();
+    let all = sum(found.iter().map(|(_, time, _)| time));
+    let names = found
+        .iter()
+        .map(|(name, _, _)| (*name).to_owned())
+        .collect();
+    let why = "These built-in drivers looked for a device that is not there. As modules, or left \
+               out of the configuration, they cost nothing.";
+    let title = format!(
+        "{} looked for absent devices",
+        super::probes::count(found.len(), "built-in driver", "built-in drivers")
+    );
+    Some(
+        Found::new(title, why)
+            .evidence(view.initcall_evidence(&found))
+            .saving(all, all, all)
+            .scope(Scope::Items(names))
+            .treatment(format!("cmdline+=initcall_blacklist={first}")),
+    )
+}
+
+/// Initcalls that another rule tells of, or that no configuration leaves out.
+const TOLD: [&str; 22] = [
+    "acpi_init",
+    "acpi_pci_root_init",
+    "calibrate_xor_blocks",
+    "clocksource_done_booting",
+    "customize_machine",
+    "default_bdi_init",
+    "deferred_probe_initcall",
+    "floppy_module_init",
+    "i8042_init",
+    "init_hw_perf_events",
+    "ip_auto_config",
+    "isapnp_init",
+    "load_system_certificate_list",
+    "of_platform_default_populate_init",
+    "param_sysfs_init",
+    "pci_subsys_init",
+    "pcibios_init",
+    "populate_rootfs",
+    "prepare_namespace",
+    "raid6_select_algo",
+    "smp_init",
+    "wait_for_initramfs",
+];
+
+/// An initcall from here on is worth a look of its own.
+const LONG_CALL: Nanos = Nanos::from_millis(50);
+
+/// Built-in drivers whose initcall takes long on the kernel's own thread.
+pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
+    let other = |f: &str| {
+        !TOLD.contains(&f) && !TESTS.contains(&f) && !TRACERS.contains(&f) && !is_cipher(f)
+    };
+    let mut found = view.initcalls(other);
+    found.retain(|(name, time, s)| {
+        !name.contains('[')
+            && *time >= LONG_CALL
+            && s.outcome.map(i32::unsigned_abs) != Some(ENODEV)
+            && s.doubt.is_none()
+    });
+    found.first()?;
+    let all = sum(found.iter().map(|(_, time, _)| time));
+    let names = found
+        .iter()
+        .map(|(name, _, _)| (*name).to_owned())
+        .collect();
+    let why = "Nothing else of the kernel goes on while a built-in driver initialises. As a \
+               module it is loaded when it is needed, side by side with other work.";
+    let title = format!(
+        "{} of 50 ms or more before the first program",
+        super::probes::count(found.len(), "built-in initcall", "built-in initcalls")
+    );
+    Some(
+        Found::new(title, why)
+            .evidence(view.initcall_evidence(&found))
+            .saving(Nanos::ZERO, Nanos(all.0 / 10 * 8), all)
+            .scope(Scope::Items(names)),
+    )
+}
+
+/// RAID-6 and XOR try each of their routines at every boot.
+pub(super) fn raid_benchmarks(view: &View<'_>) -> Option<Found> {
+    let calls = view.initcalls(|f| matches!(f, "raid6_select_algo" | "calibrate_xor_blocks"));
+    let lines: Vec<_> = view
+        .said("raid6: ")
+        .chain(view.said("xor: "))
+        .filter(|l| l.text.contains("MB/s") || l.text.contains("measuring"))
+        .collect();
+    let first = lines.first()?;
+    let begin = lines.iter().filter_map(|l| l.message.at).min();
+    let last = lines.iter().filter_map(|l| l.message.at).max();
+    let of_lines = match (begin, last) {
+        (Some(from), Some(to)) => to - from,
+        _ => Nanos::ZERO,
+    };
+    let of_calls = sum(calls.iter().map(|(_, time, _)| time));
+    let time = of_lines.max(of_calls);
+    if time <= Nanos::ZERO {
+        return None;
+    }
+    let why = "RAID-6 and XOR measure each of their routines at every boot to choose the fastest. \
+               They are pulled in by btrfs and md; CONFIG_RAID6_PQ_BENCHMARK=n takes the best by \
+               processor, and as modules they are not loaded.";
+    Some(
+        Found::new("The kernel measures its RAID routines", why)
+            .evidence([view.quote(first)])
+            .evidence(view.initcall_evidence(&calls))
+            .saving(Nanos(time.0 / 2), Nanos(time.0 / 10 * 9), time)
+            .treatment("config=CONFIG_RAID6_PQ_BENCHMARK=n"),
+    )
+}
+
+/// An initramfs that is unpacked faster is not worth a word.
+const SHORT_UNPACKING: Nanos = Nanos::from_millis(20);
+
+/// The unpacking of the initramfs, as the kernel's log shows it.
+pub(super) fn initramfs_unpacking(view: &View<'_>) -> Option<Found> {
+    let begin = view
+        .said("Trying to unpack rootfs image as initramfs")
+        .chain(view.said("Unpacking initramfs..."))
+        .next()?;
+    let from = begin.message.at?;
+    let end = view.said("Freeing initrd memory").next();
+    let calls = view.initcalls(|f| f == "populate_rootfs");
+    let of_call = calls.first().map(|(_, time, _)| *time);
+    let of_lines = end.and_then(|e| Some(e.message.at? - from));
+    let time = match (of_call, of_lines) {
+        // Since 5.13 the unpacking goes on aside, and the call only begins it.
+        (Some(a), Some(b)) => a.max(b),
+        (a, b) => a.or(b)?,
+    };
+    if time < SHORT_UNPACKING {
+        return None;
+    }
+    let packed = end.and_then(|e| e.number("Freeing initrd memory: "));
+    let size = packed.map_or_else(String::new, |k| format!(" of {k} KiB"));
+    let why = format!(
+        "An initramfs{size} is unpacked before the first program runs. Fewer modules in it, and \
+         lz4 or no compression where the medium is fast, make that short."
+    );
+    Some(
+        Found::new(format!("The initramfs took {time} to unpack"), why)
+            .evidence([view.quote(&begin)])
+            .evidence(end.map(|e| view.quote(&e)))
+            .parts(time, 0, 60, 95)
+            .treatment("initramfs=lz4"),
+    )
+}
+
+/// Debugging that the kernel's log or its configuration admits to.
+pub(super) fn debug_kernel(view: &View<'_>) -> Option<Found> {
+    const SIGNS: [(&str, &str); 5] = [
+        ("Lock dependency validator", "PROVE_LOCKING"),
+        ("KernelAddressSanitizer initialized", "KASAN"),
+        ("Kernel memory leak detector initialized", "DEBUG_KMEMLEAK"),
+        ("Running ring buffer tests", "RING_BUFFER_STARTUP_TEST"),
+        ("Testing tracer", "FTRACE_STARTUP_TEST"),
+    ];
+    let seen: Vec<_> = SIGNS
+        .iter()
+        .filter_map(|(text, option)| Some((view.said(text).next()?, *option)))
+        .collect();
+    let config = view.system.config.as_ref();
+    let set: Vec<&str> = config.map_or_else(Vec::new, |c| {
+        let costly = super::config::DEBUGGING.iter();
+        costly.copied().filter(|o| c.is_built_in(o)).collect()
+    });
+    let first = set.first().copied().or(seen.first().map(|s| s.1))?;
+    let kernel = view.length(Phase::Kernel);
+    let place = |o: &&str| {
+        let place = config?.place(o)?;
+        Some(Evidence {
+            text: format!("CONFIG_{o}=y"),
             place,
-        }],
-        // What loading the larger image costs is the medium's, not the log's.
-        saving: Some((Nanos::ZERO, length)),
-        cost: "an image three to five times as large, to be stored and loaded".to_owned(),
-        treatment: Some("kernel=uncompressed".to_owned()),
-    })
+        })
+    };
+    Some(
+        Found::new(
+            "The kernel is built for debugging",
+            "Checkers of locks, memory and races follow every access of the kernel, and its \
+             start-up tests run at every boot. A product's kernel has none of them.",
+        )
+        .evidence(seen.iter().map(|(l, _)| view.quote(l)))
+        .evidence(set.iter().filter_map(place))
+        .parts(kernel, 5, 30, 70)
+        .treatment(format!("config=CONFIG_{first}=n")),
+    )
+}
+
+/// The delay loop is calibrated although it need not be.
+pub(super) fn delay_loop(view: &View<'_>) -> Option<Found> {
+    let line = view
+        .said("Calibrating delay loop")
+        .find(|l| !l.text.contains("skipped") && !l.text.contains("preset"))?;
+    let lpj = line.number("lpj=")?;
+    if view.value("lpj").is_some() {
+        return None;
+    }
+    let silence = view.silence_after(&line)?;
+    // Twice a dozen ticks or so; what else lies in the silence is not known.
+    let most = silence.min(Nanos::from_millis(400));
+    Some(
+        Found::new(
+            "The kernel measures its delay loop",
+            "Without a timer of known rate the kernel counts loops over some timer ticks at every \
+             boot. The count is the same each time: `lpj=` gives it.",
+        )
+        .evidence([view.quote(&line)])
+        .parts(most, 10, 80, 100)
+        .treatment(format!("cmdline+=lpj={lpj}")),
+    )
 }

@@ -1,20 +1,42 @@
 //! What could be better: advice with its evidence and its expected saving.
 //!
-//! A finding is reported if it may save more than one part in
-//! [`PARTS`] of the boot. Some have no number, because nothing in the record
-//! gives one: they are reported for what they are.
+//! Each finding is one [`Rule`] of the [`CATALOGUE`]: what holds for all of its
+//! kind as data, and one pure function that looks for it in a record and in
+//! what else is known of the system.
 
+mod catalogue;
+mod cmdline;
+mod config;
 mod console;
+mod found;
+mod hardware;
+mod images;
 mod kernel;
+mod loader;
 mod probes;
+mod processes;
+mod root;
+mod scripts;
+mod storage;
 mod units;
+mod view;
 
+pub use catalogue::CATALOGUE;
+
+use crate::path::PathKind;
 use crate::phases::{Phases, phases};
 use crate::place::Place;
-use record::{ClockKind, Fact, Nanos, Origin, Record, Span, SpanKind};
+use crate::system::SystemFacts;
+use found::{Found, Scope};
+use record::{Nanos, Record};
+use view::{View, function};
 
-/// Below one percent of the boot a finding is not worth reading.
+/// Below one percent of the boot a finding is not worth a line of the first
+/// screen.
 const PARTS: i64 = 100;
+
+/// Below this part of the boot a finding is not told at all.
+const LEAST_PARTS: i64 = 500;
 
 /// How many pieces of evidence a finding shows.
 const SHOWN: usize = 3;
@@ -28,11 +50,109 @@ pub struct Evidence {
     pub place: Place,
 }
 
+/// Where in the work on a boot a finding belongs. In this order it is best
+/// done: what comes late in a boot first, so that measuring stays easy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    /// What the application does when it starts.
+    Application,
+    /// Init, units, scripts.
+    Userspace,
+    /// File systems and the devices under them.
+    Storage,
+    /// The kernel command line.
+    CommandLine,
+    /// The kernel, its configuration and its image.
+    Kernel,
+    /// What runs before the kernel.
+    Loader,
+}
+
+impl Group {
+    /// The word used in every output.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Userspace => "userspace",
+            Self::Storage => "storage",
+            Self::CommandLine => "command-line",
+            Self::Kernel => "kernel",
+            Self::Loader => "loader",
+        }
+    }
+}
+
+/// How sure it is that following a finding brings its expected saving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Confidence {
+    /// It may apply, and the figure is a rule of thumb.
+    Low,
+    /// It applies, and the figure is modelled.
+    Medium,
+    /// It applies, and the figure was measured in this boot.
+    High,
+}
+
+impl Confidence {
+    /// The word used in every output.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// What holds for all findings of one kind, and what looks for them.
+pub struct Rule {
+    /// Which finding: `crypto-self-tests`.
+    pub id: &'static str,
+    /// Where in the work it belongs.
+    pub group: Group,
+    /// What it is, in general.
+    pub title: &'static str,
+    /// Why it costs time.
+    pub about: &'static str,
+    /// How its saving is estimated.
+    pub model: &'static str,
+    /// What following it costs.
+    pub risk: &'static str,
+    /// How sure the estimate is.
+    pub confidence: Confidence,
+    /// What must be known for it to be looked for, in words.
+    pub needs: &'static str,
+    /// The treatment that follows it, as a form; `None`: no program can.
+    pub treatment: Option<&'static str>,
+    /// The texts of log lines that it looks for.
+    watch: &'static [&'static str],
+    /// Looks for it.
+    find: fn(&View<'_>) -> Vec<Found>,
+}
+
+impl std::fmt::Debug for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rule")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The rule of a finding.
+#[must_use]
+pub fn rule(id: &str) -> Option<&'static Rule> {
+    CATALOGUE.iter().find(|r| r.id == id)
+}
+
 /// A piece of advice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Which advice: `crypto-self-tests`, ...
     pub id: &'static str,
+    /// Where in the work it belongs.
+    pub group: Group,
     /// What it is, in a few words.
     pub title: String,
     /// Why it takes time, in a sentence or two.
@@ -42,6 +162,14 @@ pub struct Finding {
     /// What following it may save, from the least to the most; `None` if
     /// nothing in the record says how much.
     pub saving: Option<(Nanos, Nanos)>,
+    /// What following it is expected to save; zero if nothing says it.
+    pub expected: Nanos,
+    /// How that is estimated.
+    pub model: &'static str,
+    /// Whether first light waits for it, as far as the record knows.
+    pub on_critical_path: bool,
+    /// How sure that is.
+    pub confidence: Confidence,
     /// What following it costs.
     pub cost: String,
     /// The treatment that does it, as the lab takes it; `None` if there is
@@ -49,7 +177,29 @@ pub struct Finding {
     pub treatment: Option<String>,
 }
 
-/// What could be better in a boot, the largest saving first.
+/// A rule that found nothing to say, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Silent {
+    /// Which rule.
+    pub id: &'static str,
+    /// What it is about.
+    pub title: &'static str,
+    /// Why it is silent.
+    pub why: String,
+}
+
+/// Advice on a boot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Advice {
+    /// What could be better, the largest expected saving on the critical path
+    /// first.
+    pub findings: Vec<Finding>,
+    /// The rules that found nothing.
+    pub silent: Vec<Silent>,
+}
+
+/// What could be better in a boot, for its first screen: the largest saving
+/// first, none below a hundredth of the boot.
 #[must_use]
 pub fn findings(record: &Record) -> Vec<Finding> {
     findings_for(record, &phases(record))
@@ -58,113 +208,138 @@ pub fn findings(record: &Record) -> Vec<Finding> {
 /// [`findings`], with phases that are already known.
 #[must_use]
 pub fn findings_for(record: &Record, phases: &Phases) -> Vec<Finding> {
-    let start = phases.phases.first().map_or(Nanos::ZERO, |p| p.start);
-    let view = View {
-        record,
-        phases,
-        total: phases.end() - start.min(Nanos::ZERO),
-        cmdline: record
-            .facts()
-            .iter()
-            .find(|f| record.name(f.key) == "kernel.cmdline"),
-    };
-    let mut found = Vec::new();
-    found.extend(kernel::crypto_self_tests(&view));
-    found.extend(kernel::certificates(&view));
-    found.extend(kernel::instrumentation(&view));
-    found.extend(kernel::decompression(&view));
-    found.extend(console::messages(&view));
-    found.extend(console::initcall_debug(&view));
-    found.extend(probes::deferrals(&view));
-    found.extend(units::on_the_chain(&view));
-    found.retain(|f| {
-        f.saving
-            .is_none_or(|(_, high)| high.0 > view.total.0 / PARTS)
+    let system = SystemFacts::default();
+    let view = View::new(record, phases, &system);
+    let mut found: Vec<Finding> = CATALOGUE.iter().flat_map(|r| follow(r, &view)).collect();
+    found.retain(|f| match f.saving {
+        None => true,
+        Some((_, high)) => f.expected.max(sure(f, high)).0 > view.total.0 / PARTS,
     });
     found.sort_by_key(|f| {
         // The most first; of equals the surer one; those without a number last.
-        let saving = f.saving.map(|(low, high)| (high, low));
+        let saving = f.saving.map(|(low, high)| (f.expected, high, low));
         (std::cmp::Reverse(saving), f.id, f.title.clone())
     });
     found
 }
 
-/// A record as the rules see it.
-struct View<'a> {
-    record: &'a Record,
-    phases: &'a Phases,
-    /// The length of the boot.
-    total: Nanos,
-    cmdline: Option<&'a Fact>,
+/// The most that a finding saves, if that is more than a rule of thumb.
+fn sure(finding: &Finding, high: Nanos) -> Nanos {
+    match finding.confidence {
+        Confidence::Low => Nanos::ZERO,
+        _ => high,
+    }
 }
 
-impl View<'_> {
-    fn is_virtual(&self) -> bool {
-        self.phases.clock == Some(ClockKind::Virtual)
-    }
-
-    /// The kernel command line; empty if it is not known.
-    fn cmdline(&self) -> &str {
-        self.cmdline.map_or("", |f| self.record.name(f.value))
-    }
-
-    /// The words of the kernel command line.
-    fn words(&self) -> impl Iterator<Item = &str> {
-        self.cmdline().split_whitespace()
-    }
-
-    /// Whether the command line sets this flag. Dashes and underscores are the
-    /// same to the kernel.
-    fn has_flag(&self, flag: &str) -> bool {
-        let same = |a: &str| a.replace('-', "_") == flag.replace('-', "_");
-        self.words().any(|w| match w.split_once('=') {
-            Some((name, value)) => same(name) && !matches!(value, "0" | "n" | "N" | "off"),
-            None => same(w),
-        })
-    }
-
-    fn evidence(&self, text: String, origin: Origin) -> Evidence {
-        Evidence {
-            text,
-            place: Place::of(self.record, origin),
-        }
-    }
-
-    fn cmdline_evidence(&self, text: &str) -> Option<Evidence> {
-        let fact = self.cmdline?;
-        Some(self.evidence(format!("command line: {text}"), fact.origin))
-    }
-
-    /// The initcalls that `wanted` picks by function name and that ended before
-    /// first light, the longest first.
-    fn initcalls(&self, wanted: impl Fn(&str) -> bool) -> Vec<(&str, Nanos, &Span)> {
-        let end = self.phases.end();
-        let initcalls = self.record.spans().iter().filter(|s| {
-            s.kind == SpanKind::Initcall && s.start.or(s.end).is_none_or(|at| at <= end)
+/// Everything that could be better in a boot and the system that booted, the
+/// largest expected saving on the critical path first.
+#[must_use]
+pub fn advice(record: &Record, phases: &Phases, system: &SystemFacts) -> Advice {
+    let view = View::new(record, phases, system);
+    let mut advice = Advice::default();
+    for rule in CATALOGUE {
+        let found = follow(rule, &view);
+        let any = !found.is_empty();
+        let (told, small): (Vec<_>, Vec<_>) = found.into_iter().partition(|f| {
+            f.saving
+                .is_none_or(|(_, high)| high.0 > view.total.0 / LEAST_PARTS)
         });
-        let mut picked: Vec<(&str, Nanos, &Span)> = initcalls
-            .filter_map(|s| Some((self.record.name(s.name), s.duration()?, s)))
-            .filter(|(name, time, _)| *time > Nanos::ZERO && wanted(function(name)))
-            .collect();
-        picked.sort_by_key(|(_, time, s)| (std::cmp::Reverse(*time), s.origin));
-        picked
+        if told.is_empty() {
+            let most = small.iter().filter_map(|f| Some(f.saving?.1)).max();
+            advice.silent.push(Silent {
+                id: rule.id,
+                title: rule.title,
+                why: match most {
+                    Some(most) if any => {
+                        format!("it would save {most} at most, too little of this boot to matter")
+                    }
+                    _ => format!("not seen; it is looked for in {}", rule.needs),
+                },
+            });
+        }
+        advice.findings.extend(told);
     }
+    advice.findings.sort_by_key(|f| {
+        let most = f.saving.map(|s| s.1);
+        let rank = (f.expected, f.on_critical_path, most);
+        (std::cmp::Reverse(rank), f.id, f.title.clone())
+    });
+    advice
+}
 
-    /// The evidence for the longest of some initcalls.
-    fn initcall_evidence(&self, initcalls: &[(&str, Nanos, &Span)]) -> Vec<Evidence> {
-        let shown = initcalls.iter().take(SHOWN);
-        shown
-            .map(|(name, time, s)| self.evidence(format!("{name} took {time}"), s.origin))
-            .collect()
+/// What a rule finds, with what holds for all of its kind.
+fn follow(rule: &'static Rule, view: &View<'_>) -> Vec<Finding> {
+    let found = (rule.find)(view);
+    found.into_iter().map(|f| finish(rule, f, view)).collect()
+}
+
+fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
+    let mut saving = found.saving;
+    let on_critical_path = match &found.scope {
+        Scope::Serial => true,
+        Scope::Unknown => false,
+        Scope::Items(names) => match waited(view, names) {
+            Waited::Unknown => {
+                // Half of it: nothing says whether anything waited.
+                saving = saving.map(|(_, e, high)| (Nanos::ZERO, Nanos(e.0 / 2), high));
+                false
+            }
+            Waited::No => {
+                // It still takes processor and disk from what is waited for.
+                saving = saving.map(|(_, e, high)| (Nanos::ZERO, Nanos(e.0 / 4), high));
+                false
+            }
+            Waited::Yes { halved } => {
+                // Another way may be nearly as long.
+                let most = Nanos(halved.0.saturating_mul(2));
+                saving = saving.map(|(low, e, high)| (low.min(halved), e.min(most), high));
+                true
+            }
+        },
+    };
+    Finding {
+        id: rule.id,
+        group: rule.group,
+        title: found.title,
+        why: found.why,
+        evidence: found.evidence,
+        saving: saving.map(|(low, _, high)| (low, high)),
+        expected: saving.map_or(Nanos::ZERO, |s| s.1),
+        model: rule.model,
+        on_critical_path,
+        confidence: rule.confidence,
+        cost: found.cost.unwrap_or_else(|| rule.risk.to_owned()),
+        treatment: found.treatment,
     }
 }
 
-/// `fuse_init` of `fuse_init+0x0/0x1b0 [fuse]`.
-fn function(name: &str) -> &str {
-    let end = name.find(['+', ' ']).unwrap_or(name.len());
-    name.get(..end).unwrap_or(name)
+/// What first light has to do with some things.
+enum Waited {
+    Yes { halved: Nanos },
+    No,
+    Unknown,
 }
 
-fn sum<'a>(times: impl Iterator<Item = &'a Nanos>) -> Nanos {
-    times.fold(Nanos::ZERO, |a, b| a + *b)
+fn waited(view: &View<'_>, names: &[String]) -> Waited {
+    let path = view.path();
+    let is_named = |name: &str| names.iter().any(|n| n == name || function(n) == name);
+    let named = path
+        .items
+        .iter()
+        .filter(|i| is_named(&i.name) || is_named(function(&i.name)));
+    let mut any = false;
+    let halved = named.fold(Nanos::ZERO, |sum, i| {
+        any = true;
+        sum + i.saving_if_halved
+    });
+    let units = names.iter().any(|n| n.contains('.') && !n.contains('+'));
+    let known = match units {
+        true => path.knows_units,
+        false => path.items.iter().any(|i| i.kind == PathKind::Initcall),
+    };
+    match (any, known) {
+        (true, _) => Waited::Yes { halved },
+        (false, true) => Waited::No,
+        (false, false) => Waited::Unknown,
+    }
 }

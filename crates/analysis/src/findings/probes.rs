@@ -1,16 +1,22 @@
-//! Probes that were put off.
+//! Probes that were put off, and those that take long.
 
-use super::{Finding, SHOWN, View};
+use super::found::{Found, Scope};
+use super::view::{View, sum};
+use super::{Evidence, SHOWN};
+use crate::deferrals::deferrals;
 use crate::summary::{is_deferral, summary};
-use record::{NameId, Span};
+use record::{NameId, Nanos, Phase, Span, SpanKind};
 use std::collections::BTreeMap;
+
+/// A probe from here on is worth doing aside.
+const LONG_PROBE: Nanos = Nanos::from_millis(20);
 
 /// Drivers that waited for another one. For the reader: what to do about it is
 /// in the device tree or the link order, and the log does not say what it cost.
-pub(super) fn deferrals(view: &View<'_>) -> Option<Finding> {
+pub(super) fn deferred(view: &View<'_>) -> Vec<Found> {
     let facts = summary(view.record);
     if facts.deferrals == 0 {
-        return None;
+        return Vec::new();
     }
     let mut by_device: BTreeMap<NameId, (usize, &Span)> = BTreeMap::new();
     for span in view.record.spans().iter().filter(|s| is_deferral(s)) {
@@ -18,33 +24,86 @@ pub(super) fn deferrals(view: &View<'_>) -> Option<Finding> {
     }
     let mut devices: Vec<(usize, &Span)> = by_device.into_values().collect();
     devices.sort_by_key(|(n, s)| (std::cmp::Reverse(*n), s.origin));
-    let evidence = devices.iter().take(SHOWN).map(|(n, s)| {
-        let device = view.record.name(s.name);
-        view.evidence(
-            format!("{device} was put off {}", count(*n, "time", "times")),
-            s.origin,
-        )
+    let mut evidence: Vec<Evidence> = devices
+        .iter()
+        .take(SHOWN)
+        .map(|(n, s)| {
+            let device = view.record.name(s.name);
+            view.evidence(
+                format!("{device} was put off {}", count(*n, "time", "times")),
+                s.origin,
+            )
+        })
+        .collect();
+    // The supplier, where the kernel names it.
+    let named = view
+        .said("supplier ")
+        .filter(|l| l.text.contains(" not ready"));
+    evidence.extend(named.take(SHOWN).map(|l| view.quote(&l)));
+    let time = facts.deferral_time;
+    let waiting = deferrals(view.record).len();
+    let why = format!(
+        "A driver came before what it needs and was tried again later. The attempts took {time} \
+         together; how much later the devices came for it, the log does not say{}.",
+        match waiting {
+            0 | 1 => "",
+            _ => " (`firstlight blame --deferrals` lists them)",
+        }
+    );
+    let title = format!(
+        "{} put off, of {}",
+        count(facts.deferrals, "probe was", "probes were"),
+        count(facts.deferred_devices, "device", "devices")
+    );
+    vec![Found::new(title, why).evidence(evidence)]
+}
+
+/// Probes that run one after the other on the kernel's own thread.
+pub(super) fn long(view: &View<'_>) -> Vec<Found> {
+    // Behind the first program nothing waits for a probe by itself.
+    let kernel = view.phases.phases.iter().find(|p| p.name == Phase::Kernel);
+    let end = kernel.map_or(Nanos(i64::MIN), |k| k.end);
+    let track = |s: &Span| s.track.map(|t| view.record.name(t));
+    let mut probes: Vec<(Nanos, &Span)> = view
+        .record
+        .spans()
+        .iter()
+        .filter(|s| s.kind == SpanKind::Probe && s.outcome.is_none_or(|o| o >= 0))
+        .filter(|s| !is_deferral(s) && s.start.or(s.end).is_some_and(|at| at <= end))
+        .filter(|s| matches!(track(s), Some("task 0" | "task 1") | None))
+        .filter_map(|s| Some((s.duration()?, s)))
+        .filter(|(time, _)| *time >= LONG_PROBE)
+        .collect();
+    probes.sort_by_key(|(time, s)| (std::cmp::Reverse(*time), s.origin));
+    if probes.is_empty() {
+        return Vec::new();
+    }
+    let all = sum(probes.iter().map(|(time, _)| time));
+    let longest = probes.iter().map(|(time, _)| *time).max();
+    let evidence = probes.iter().take(SHOWN).map(|(time, s)| {
+        let text = format!("the probe of {} took {time}", view.record.name(s.name));
+        view.evidence(text, s.origin)
     });
-    Some(Finding {
-        id: "deferred-probes",
-        title: format!(
-            "{} put off, of {}",
-            count(facts.deferrals, "probe was", "probes were"),
-            count(facts.deferred_devices, "device", "devices")
+    // Side by side they take as long as the longest; the kernel goes on
+    // meanwhile where nothing needs the device.
+    let side_by_side = all - longest.unwrap_or_default();
+    let found = Found::new(
+        format!(
+            "{} of 20 ms or more, one after the other",
+            count(probes.len(), "probe", "probes")
         ),
-        why: format!(
-            "A driver came before what it needs and was tried again later. The attempts took {} \
-             together; how much later the devices came for it, the log does not say.",
-            facts.deferral_time
-        ),
-        evidence: evidence.collect(),
-        saving: None,
-        cost: "work on the device tree, the link order, or which drivers are modules".to_owned(),
-        treatment: None,
-    })
+        "A driver that waits for its device in its probe stops the kernel's whole sequence. \
+         Probed aside (`driver_async_probe=DRIVER`, or `async_probe` for a module) it does not.",
+    );
+    vec![
+        found
+            .evidence(evidence)
+            .saving(Nanos::ZERO, side_by_side.max(Nanos(all.0 / 2)), all)
+            .scope(Scope::Serial),
+    ]
 }
 
 /// `1 device`, `2 devices`.
-fn count(n: usize, one: &str, many: &str) -> String {
+pub(super) fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }

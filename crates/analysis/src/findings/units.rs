@@ -1,6 +1,8 @@
 //! Units that first light waited for.
 
-use super::{Evidence, Finding, View};
+use super::Evidence;
+use super::found::{Found, Scope};
+use super::view::View;
 use crate::chain::{ChainLink, critical_chain};
 use crate::spans;
 use record::{Nanos, SpanKind};
@@ -51,57 +53,23 @@ fn what_is_lost(unit: &str) -> Option<&'static str> {
     spare.map(|(_, lost)| *lost)
 }
 
-/// Units that can go, and the longest unit that first light waited for.
-pub(super) fn on_the_chain(view: &View<'_>) -> Vec<Finding> {
-    let chain = critical_chain(view.record, view.phases);
-    let mut found: Vec<Finding> = spare(view, &chain);
-    let length = |link: &ChainLink| link.end - link.start;
-    let mut kept = chain.iter().filter(|l| what_is_lost(&l.unit).is_none());
-    let longest = kept.by_ref().max_by_key(|l| (length(l), l.slack));
-    if let Some(link) = longest {
-        let waited: Vec<&str> = chain.iter().take(6).map(|l| l.unit.as_str()).collect();
-        found.push(Finding {
-            id: "longest-unit",
-            title: format!(
-                "{} waited for {}",
-                match view.phases.first_light {
-                    Some(_) => "First light",
-                    None => "The last unit",
-                },
-                link.unit
-            ),
-            why: format!(
-                "It is the longest in the chain of units, each of which waited for the next: {}{}.",
-                waited.join(", "),
-                if chain.len() > 6 { ", ..." } else { "" }
-            ),
-            evidence: vec![Evidence {
-                text: format!(
-                    "{} took {}, from {} to {}",
-                    link.unit,
-                    length(link),
-                    link.start,
-                    link.end
-                ),
-                place: link.origin.clone(),
-            }],
-            saving: Some((Nanos::ZERO, length(link))),
-            cost: "depends on what it does; `firstlight blame --kind unit` shows its neighbours"
-                .to_owned(),
-            treatment: None,
-        });
-    }
-    found
+/// How long a unit took to start, and the evidence, up to first light.
+struct Started {
+    name: String,
+    time: Nanos,
+    evidence: Evidence,
 }
 
-fn spare(view: &View<'_>, chain: &[ChainLink]) -> Vec<Finding> {
+/// The units that `wanted` picks and that took time before first light, the
+/// longest first.
+fn started(view: &View<'_>, wanted: impl Fn(&str) -> bool) -> Vec<Started> {
     let end = view.phases.end();
     let mut found = Vec::new();
     for span in spans::distinct(view.record).iter() {
         let name = view.record.name(span.name);
-        let Some(lost) = what_is_lost(name).filter(|_| span.kind == SpanKind::Unit) else {
+        if span.kind != SpanKind::Unit || !wanted(name) {
             continue;
-        };
+        }
         let time = match (span.start, span.end) {
             // What lies after first light would save nothing.
             (Some(from), Some(to)) => to.min(end) - from,
@@ -110,31 +78,407 @@ fn spare(view: &View<'_>, chain: &[ChainLink]) -> Vec<Finding> {
         if time <= Nanos::ZERO {
             continue;
         }
-        let (low, how) = match chain.iter().find(|l| l.unit == name) {
-            Some(link) => (link.slack.min(time), "First light waited for it."),
-            None if chain.is_empty() => (
-                Nanos::ZERO,
-                "Whether first light waited for it, these sources do not say.",
-            ),
-            None => (
-                Nanos::ZERO,
-                "First light did not wait for it by order, but it took processor and disk from \
-                 what first light waited for.",
-            ),
-        };
         let text = match (span.start, span.end) {
             (Some(from), Some(to)) => format!("{name} took {}, from {from} to {to}", to - from),
             _ => format!("{name} took {time}"),
         };
-        found.push(Finding {
-            id: "spare-unit",
-            title: format!("{name} runs during the boot"),
-            why: format!("The boot works without it. {how}"),
-            evidence: vec![view.evidence(text, span.origin)],
-            saving: Some((low, time)),
-            cost: lost.to_owned(),
-            treatment: Some(format!("mask={name}")),
+        found.push(Started {
+            name: name.to_owned(),
+            time,
+            evidence: view.evidence(text, span.origin),
         });
     }
+    found.sort_by(|a, b| (b.time, &a.name).cmp(&(a.time, &b.name)));
     found
+}
+
+/// What first light has to do with a unit, in a sentence.
+fn waited(view: &View<'_>, unit: &str) -> &'static str {
+    let path = view.path();
+    if path.items.iter().any(|i| i.name == unit) {
+        return "First light waited for it.";
+    }
+    match path.knows_units {
+        false => "Whether first light waited for it, these sources do not say.",
+        true => {
+            "First light did not wait for it by order, but it took processor and disk from what \
+             first light waited for."
+        }
+    }
+}
+
+/// A finding of one unit that can go.
+fn goes(unit: Started, title: String, why: String) -> Found {
+    let time = unit.time;
+    Found::new(title, why)
+        .evidence([unit.evidence])
+        .saving(time, time, time)
+        .treatment(format!("mask={}", unit.name))
+        .scope(Scope::Items(vec![unit.name]))
+}
+
+/// The longest unit that first light waited for, of those that no other rule
+/// tells of.
+pub(super) fn longest(view: &View<'_>) -> Option<Found> {
+    let chain = critical_chain(view.record, view.phases);
+    let length = |link: &ChainLink| link.end - link.start;
+    let kept = chain.iter().filter(|l| !is_told(&l.unit));
+    let link = kept.max_by_key(|l| (length(l), l.slack))?;
+    let waited: Vec<&str> = chain.iter().take(6).map(|l| l.unit.as_str()).collect();
+    let title = format!(
+        "{} waited for {}",
+        match view.phases.first_light {
+            Some(_) => "First light",
+            None => "The last unit",
+        },
+        link.unit
+    );
+    let why = format!(
+        "It is the longest in the chain of units, each of which waited for the next: {}{}.",
+        waited.join(", "),
+        if chain.len() > 6 { ", ..." } else { "" }
+    );
+    let text = format!(
+        "{} took {}, from {} to {}",
+        link.unit,
+        length(link),
+        link.start,
+        link.end
+    );
+    let expected = Nanos(length(link).0 / 2).min(link.slack);
+    Some(
+        Found::new(title, why)
+            .evidence([Evidence {
+                text,
+                place: link.origin.clone(),
+            }])
+            .saving(Nanos::ZERO, expected, length(link)),
+    )
+}
+
+/// Whether another rule tells of a unit.
+fn is_told(unit: &str) -> bool {
+    what_is_lost(unit).is_some()
+        || WAITS.iter().any(|w| is_unit(unit, w.0))
+        || REBUILDS.iter().any(|w| w.0 == unit)
+        || OPTIONAL.iter().any(|w| w.0 == unit)
+        || unit.starts_with("systemd-fsck")
+        || unit == JOURNAL_FLUSH
+}
+
+/// Whether `unit` is `name`, or an instance of it (`name@.service`).
+fn is_unit(unit: &str, name: &str) -> bool {
+    match name.split_once('@') {
+        Some((stem, suffix)) => {
+            let rest = unit.strip_prefix(stem).and_then(|r| r.strip_prefix('@'));
+            rest.is_some_and(|r| r.ends_with(suffix))
+        }
+        None => unit == name,
+    }
+}
+
+/// Units that the boot works without.
+pub(super) fn spare(view: &View<'_>) -> Vec<Found> {
+    let units = started(view, |name| what_is_lost(name).is_some());
+    let found = units.into_iter().map(|unit| {
+        let lost = what_is_lost(&unit.name).unwrap_or_default();
+        let title = format!("{} runs during the boot", unit.name);
+        let why = format!("The boot works without it. {}", waited(view, &unit.name));
+        goes(unit, title, why).cost(lost)
+    });
+    found.collect()
+}
+
+const NETWORK: &str = "units that need the network at once must wait for it themselves";
+
+/// Units that only wait, what for, and what is lost without them.
+const WAITS: [(&str, &str, &str); 8] = [
+    (
+        "systemd-networkd-wait-online.service",
+        "the network to be up",
+        NETWORK,
+    ),
+    (
+        "systemd-networkd-wait-online@.service",
+        "a network interface to be up",
+        NETWORK,
+    ),
+    (
+        "NetworkManager-wait-online.service",
+        "the network to be up",
+        NETWORK,
+    ),
+    (
+        "ifupdown-wait-online.service",
+        "the network to be up",
+        NETWORK,
+    ),
+    (
+        "connman-wait-online.service",
+        "the network to be up",
+        NETWORK,
+    ),
+    (
+        "systemd-time-wait-sync.service",
+        "the clock to be set from the network",
+        "units may start with a wrong time of day",
+    ),
+    (
+        "systemd-udev-settle.service",
+        "every device that is there to be handled",
+        "units that expect a device without ordering after it may come too early",
+    ),
+    (
+        "plymouth-quit-wait.service",
+        "the splash screen to go away",
+        "the console may be written to before the splash is gone",
+    ),
+];
+
+/// Units that wait for something that first light rarely needs.
+pub(super) fn waits(view: &View<'_>) -> Vec<Found> {
+    let known = |name: &str| WAITS.iter().find(|w| is_unit(name, w.0));
+    let units = started(view, |name| known(name).is_some());
+    let found = units.into_iter().filter_map(|unit| {
+        let (_, what, lost) = known(&unit.name)?;
+        let title = format!("{} waits for {what}", unit.name);
+        let why = format!(
+            "It does nothing but wait, and holds up all that is ordered after it. {}",
+            waited(view, &unit.name)
+        );
+        Some(goes(unit, title, why).cost(*lost))
+    });
+    found.collect()
+}
+
+/// Units that make anew at boot what an image can bring along.
+const REBUILDS: [(&str, &str); 7] = [
+    ("ldconfig.service", "the cache of libraries"),
+    ("systemd-hwdb-update.service", "the database of devices"),
+    (
+        "systemd-journal-catalog-update.service",
+        "the catalogue of messages",
+    ),
+    ("systemd-sysusers.service", "system users"),
+    ("systemd-update-done.service", "the stamp of updates"),
+    ("systemd-firstboot.service", "first settings"),
+    ("fontconfig-cache.service", "the cache of fonts"),
+];
+
+/// Caches that are made at boot.
+pub(super) fn rebuilds(view: &View<'_>) -> Vec<Found> {
+    let known = |name: &str| REBUILDS.iter().find(|w| w.0 == name);
+    let units = started(view, |name| known(name).is_some());
+    let found = units.into_iter().filter_map(|unit| {
+        let (_, what) = known(&unit.name)?;
+        let title = format!("{} makes {what} at boot", unit.name);
+        let why = format!(
+            "An image can bring it along, made when it is built. {}",
+            waited(view, &unit.name)
+        );
+        Some(goes(unit, title, why))
+    });
+    found.collect()
+}
+
+/// Units that products seldom need, or not before first light, and what is
+/// lost without them.
+const OPTIONAL: [(&str, &str); 34] = [
+    ("ModemManager.service", "no modems"),
+    (
+        "accounts-daemon.service",
+        "no list of users for the login screen",
+    ),
+    ("alsa-restore.service", "sound levels are not restored"),
+    ("apport.service", "crashes are not reported"),
+    ("avahi-daemon.service", "no names by mDNS"),
+    ("bluetooth.service", "no Bluetooth"),
+    ("cloud-config.service", "no settings from a cloud"),
+    ("cloud-final.service", "no settings from a cloud"),
+    ("cloud-init-local.service", "no settings from a cloud"),
+    ("cloud-init.service", "no settings from a cloud"),
+    ("colord.service", "no colour profiles"),
+    (
+        "console-setup.service",
+        "the console keeps its built-in font",
+    ),
+    ("cups.service", "no printing"),
+    ("dphys-swapfile.service", "no swap file"),
+    ("exim4.service", "no mail is sent"),
+    ("fwupd-refresh.service", "no firmware updates"),
+    ("fwupd.service", "no firmware updates"),
+    ("hciuart.service", "no Bluetooth"),
+    (
+        "keyboard-setup.service",
+        "the console keeps its built-in keyboard map",
+    ),
+    ("lvm2-monitor.service", "no monitoring of logical volumes"),
+    ("mdmonitor.service", "no monitoring of RAID"),
+    ("multipathd.service", "no multipath storage"),
+    (
+        "networkd-dispatcher.service",
+        "no scripts on network changes",
+    ),
+    ("packagekit.service", "no packages from the desktop"),
+    ("plymouth-start.service", "no splash screen"),
+    ("pollinate.service", "no random seed from the network"),
+    (
+        "raspi-config.service",
+        "no settings of raspi-config at boot",
+    ),
+    (
+        "rpi-eeprom-update.service",
+        "no updates of the boot loader at boot",
+    ),
+    ("smartmontools.service", "no monitoring of disks"),
+    ("snapd.seeded.service", "units that wait for snaps do not"),
+    ("snapd.service", "no snaps"),
+    (
+        "switcheroo-control.service",
+        "no switching of graphics cards",
+    ),
+    ("triggerhappy.service", "no hot keys"),
+    ("udisks2.service", "no mounting of removable disks by users"),
+];
+
+/// Units that a product may not need.
+pub(super) fn optional(view: &View<'_>) -> Vec<Found> {
+    let known = |name: &str| OPTIONAL.iter().find(|w| w.0 == name);
+    let units = started(view, |name| known(name).is_some());
+    let found = units.into_iter().filter_map(|unit| {
+        let (_, lost) = known(&unit.name)?;
+        let title = format!("{} starts before first light", unit.name);
+        let why = format!(
+            "Many products need it later or not at all. {}",
+            waited(view, &unit.name)
+        );
+        let time = unit.time;
+        let found = goes(unit, title, why).cost(*lost);
+        Some(found.saving(Nanos::ZERO, time, time))
+    });
+    found.collect()
+}
+
+/// File systems are checked at boot.
+pub(super) fn fsck(view: &View<'_>) -> Option<Found> {
+    let units = started(view, |name| {
+        name == "systemd-fsck-root.service" || name.starts_with("systemd-fsck@")
+    });
+    if units.is_empty() || view.value("fsck.mode") == Some("skip") {
+        return None;
+    }
+    let all = units.iter().fold(Nanos::ZERO, |sum, u| sum + u.time);
+    let names = units.iter().map(|u| u.name.clone()).collect();
+    let why = "A journal keeps a file system whole; the check before each mount only reads it. \
+               `fsck.mode=skip`, or a last field of 0 in /etc/fstab, leaves it out.";
+    Some(
+        Found::new("File systems are checked before they are mounted", why)
+            .evidence(units.into_iter().take(super::SHOWN).map(|u| u.evidence))
+            .saving(all, all, all)
+            .scope(Scope::Items(names))
+            .treatment("cmdline+=fsck.mode=skip"),
+    )
+}
+
+const JOURNAL_FLUSH: &str = "systemd-journal-flush.service";
+
+/// The journal is moved to the disk during the boot.
+pub(super) fn journal_flush(view: &View<'_>) -> Option<Found> {
+    let unit = started(view, |name| name == JOURNAL_FLUSH)
+        .into_iter()
+        .next()?;
+    let why = format!(
+        "All messages so far are copied to /var/log/journal, and large old files are looked \
+         through. {}",
+        waited(view, &unit.name)
+    );
+    let title = "The journal is written to disk during the boot".to_owned();
+    Some(goes(unit, title, why).treatment("journald=volatile"))
+}
+
+/// Generators that take no longer are not worth a word.
+const SHORT_GENERATORS: Nanos = Nanos::from_millis(30);
+
+/// The generators run before any unit does.
+pub(super) fn generators(view: &View<'_>) -> Option<Found> {
+    let (begin, end) = (
+        view.record.mark("generators-start")?,
+        view.record.mark("generators-finish")?,
+    );
+    let time = end.at - begin.at;
+    if time < SHORT_GENERATORS {
+        return None;
+    }
+    let why = "systemd runs every program in its generators' folder at each start and waits for \
+               all of them. What they write can be put into an image as plain units, and those \
+               that write nothing can be masked by a link to /dev/null.";
+    let text = format!("generators from {} to {}", begin.at, end.at);
+    Some(
+        Found::new(format!("Unit generators took {time}"), why)
+            .evidence([view.evidence(text, begin.origin)])
+            .parts(time, 10, 60, 90),
+    )
+}
+
+/// How long systemd waits for a device: `DefaultTimeoutStartSec=`.
+const DEVICE_TIMEOUT: Nanos = Nanos(90_000_000_000);
+
+/// A device that a unit waits for never comes.
+pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
+    let line = view.said("Timed out waiting for device").next()?;
+    let unit = line.behind("Timed out waiting for device ")?;
+    let unit = unit.split_whitespace().next().unwrap_or(unit);
+    let unit = unit.trim_end_matches(['.', ':']);
+    // The jobs began when systemd did.
+    let begun = view
+        .record
+        .mark(record::mark::SYSTEMD_STARTED)
+        .or(view.record.mark(record::mark::USERSPACE_START))
+        .map(|m| m.at);
+    let waited = match (begun, line.message.at) {
+        (Some(from), Some(to)) => (to - from).min(DEVICE_TIMEOUT),
+        _ => DEVICE_TIMEOUT,
+    };
+    Some(
+        Found::new(
+            format!("systemd waited for a device that never came: {unit}"),
+            "A line of /etc/fstab or a unit names a device that is not there, and systemd waits \
+             for it for 90 s. Take the line out, or give it `nofail` and a short \
+             `x-systemd.device-timeout=`.",
+        )
+        .evidence([view.quote(&line)])
+        .parts(waited, 50, 95, 100),
+    )
+}
+
+/// Units that draw a first picture.
+const SPLASHES: [&str; 4] = [
+    "plymouth-start.service",
+    "psplash-start.service",
+    "psplash.service",
+    "splash.service",
+];
+
+/// A unit that draws a splash, late.
+pub(super) fn late_splash(view: &View<'_>) -> Option<Found> {
+    let all = spans::distinct(view.record);
+    let span = all
+        .iter()
+        .find(|s| s.kind == SpanKind::Unit && SPLASHES.contains(&view.record.name(s.name)))?;
+    let drawn = span.end.filter(|end| *end <= view.phases.end())?;
+    if drawn.0 <= view.total.0 / 2 {
+        return None;
+    }
+    let name = view.record.name(span.name);
+    let why = format!(
+        "The first picture comes from {name}, {drawn} into the boot. Copied raw to the \
+         framebuffer by the first program of the initramfs, or drawn by the boot loader, it is \
+         there as soon as the display is."
+    );
+    let text = format!("{name} was active at {drawn}");
+    Some(
+        Found::new("The splash is drawn late", why)
+            .evidence([view.evidence(text, span.origin)])
+            .scope(Scope::Unknown),
+    )
 }

@@ -136,10 +136,11 @@ pub fn record(text: &str) -> Record {
             "span" => {
                 let kind = SpanKind::ALL.into_iter().find(|k| k.as_str() == words[1]);
                 // A module's initcall is two words: `fuse_init [fuse]`.
+                let first = words[4].replace('~', " ");
                 let module = words.get(5).filter(|w| w.starts_with('['));
                 let name = match module {
-                    Some(module) => rec.name(&format!("{} {module}", words[4])),
-                    None => rec.name(words[4]),
+                    Some(module) => rec.name(&format!("{first} {module}")),
+                    None => rec.name(&first),
                 };
                 let value = |key: &str| {
                     let mut found = words[5..].iter().filter_map(|w| w.split_once('='));

@@ -1,7 +1,9 @@
 //! One file per verb.
 
+pub mod advise;
 pub mod blame;
 pub mod capture;
+pub mod classics;
 pub mod demo;
 pub mod diff;
 pub mod export;
@@ -12,6 +14,7 @@ pub mod io;
 pub mod lab;
 pub mod man;
 pub mod path;
+pub mod prefetch;
 pub mod report;
 pub mod serve;
 pub mod show;

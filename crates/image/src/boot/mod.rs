@@ -2,7 +2,7 @@
 //! containers, and the environment of U-Boot.
 
 pub mod barebox;
-mod bytes;
+pub(crate) mod bytes;
 pub mod compression;
 pub mod cpio;
 pub mod device_tree;
@@ -13,6 +13,7 @@ pub mod fit;
 pub mod info;
 pub mod initramfs;
 pub mod kernel;
+pub mod signature;
 pub mod treatment;
 pub mod uimage;
 

@@ -68,6 +68,15 @@ impl Contents<'_> {
         let mut all = BTreeMap::from([
             ("kernel_addr".to_owned(), at(KERNEL_AT)),
             ("ramdisk_addr".to_owned(), at(self.initramfs_at())),
+            (
+                "kernel_size".to_owned(),
+                format!("{:#x}", self.kernel.len()),
+            ),
+            // Where a legacy image of the kernel need not be moved any more.
+            (
+                "kernel_in_place".to_owned(),
+                format!("{:#x}", KERNEL_LOAD - HEADER_BYTES as u64),
+            ),
             // Where QEMU leaves the device tree.
             ("fdt_addr".to_owned(), format!("{RAM:#x}")),
             (

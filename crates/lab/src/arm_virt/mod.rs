@@ -21,6 +21,7 @@ use crate::machine::{Boot, Evidence, HostMark, Machine};
 use crate::storage;
 use crate::trial::Plan;
 use agent::config::AgentConfig;
+pub use flash::{Kind, legacy_image};
 use image::KernelImage;
 use record::{Phase, mark};
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ use treat::{BootSpec, KernelForm};
 ///
 /// `highmem=off`: all devices lie below 4 GiB, where every kernel reaches them.
 /// `dtb-randomness=off`: no random seeds in the device tree.
-const MACHINE: &str = "-accel tcg -M virt,dtb-randomness=off,highmem=off -smp 1 -nodefaults \
+pub const MACHINE: &str = "-accel tcg -M virt,dtb-randomness=off,highmem=off -smp 1 -nodefaults \
     -no-user-config -nographic -no-reboot -monitor none -rtc base=2026-01-01,clock=vm";
 
 /// The memory for the payload, in bytes; a root that needs as much gets it
@@ -435,6 +436,7 @@ impl Machine for ArmVirt {
         let limits = Limits {
             wall_s: self.base.limit_wall_s,
             virtual_s: self.base.limit_virtual_s,
+            until: None,
         };
         let mut boot = self.qemu.boot(&machine, &out_file, limits, work, seen)?;
         if boot.payload.is_some() {

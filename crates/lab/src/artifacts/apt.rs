@@ -21,7 +21,7 @@ pub struct Apt {
 }
 
 /// Debian's name for an architecture.
-const fn debian(arch: Arch) -> &'static str {
+pub const fn debian(arch: Arch) -> &'static str {
     match arch {
         Arch::X86_64 => "amd64",
         Arch::Aarch64 => "arm64",
@@ -30,13 +30,18 @@ const fn debian(arch: Arch) -> &'static str {
 }
 
 impl Apt {
-    /// apt for `arch`. If that is not the host's own, the lists are fetched into
+    /// apt for `architecture`, by Debian's name. If that is not the host's own, the lists are fetched into
     /// `folder`, which is made; `say` is told so.
     ///
     /// # Errors
     /// If the folder cannot be made, or there is no apt.
-    pub fn open(arch: Arch, folder: &Path, say: &mut dyn FnMut(String)) -> Result<Self, LabError> {
-        if Arch::of_machine(std::env::consts::ARCH) == Some(arch) {
+    pub fn open(
+        architecture: &str,
+        folder: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Self, LabError> {
+        let host = Arch::of_machine(std::env::consts::ARCH).map(debian);
+        if host == Some(architecture) {
             return Ok(Self {
                 options: Vec::new(),
                 trouble: None,
@@ -48,7 +53,7 @@ impl Apt {
         }
         let status = folder.join("status");
         File::create(&status).map_err(io_error(&status, "cannot be written"))?;
-        let arch = debian(arch);
+        let arch = architecture;
         let path = |part: &str| folder.join(part).display().to_string();
         let options = [
             format!("APT::Architecture={arch}"),

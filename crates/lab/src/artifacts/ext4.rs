@@ -19,6 +19,9 @@ const HASH_SEED: &str = "f1257119-4700-4000-8000-000000000002";
 const BLOCK: u64 = 4096;
 const INODE: u64 = 256;
 
+/// So many inodes the smallest image has anyway.
+const INODES_WITHOUT_ASKING: u64 = 2_000;
+
 /// Makes `image` out of `tree`; nothing in it is newer than `epoch_s`, in
 /// seconds since 1970.
 pub(super) fn make(tree: &Path, image: &Path, epoch_s: u32) -> Result<(), LabError> {
@@ -29,18 +32,37 @@ pub(super) fn make(tree: &Path, image: &Path, epoch_s: u32) -> Result<(), LabErr
     fs::File::create(image)
         .and_then(|f| f.set_len(size))
         .map_err(io_error(image, "cannot be written"))?;
+    format(tree, image, "ext4", &[], 0, epoch_s)
+}
+
+/// Fills the file `image` with `tree`, as ext2, ext3 or ext4 with `features`
+/// switched on or off (`^`), and at least `inodes` inodes. All times of change in it are `epoch_s`.
+pub(super) fn format(
+    tree: &Path,
+    image: &Path,
+    fstype: &str,
+    features: &[&str],
+    inodes: u32,
+    epoch_s: u32,
+) -> Result<(), LabError> {
     // Nothing is left for the first mount to initialise: that would write
     // during the boot.
     let extended =
         format!("hash_seed={HASH_SEED},root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0");
     let epoch = epoch_s.to_string();
     let why = "it makes the root's file system";
-    Tool::new("mke2fs", "e2fsprogs", why)
+    let mut tool = Tool::new("mke2fs", "e2fsprogs", why)
         .env("E2FSPROGS_FAKE_TIME", &epoch)
         // Without -b it takes 1 KiB blocks for a small image, which no real
         // root has.
-        .args(["-q", "-F", "-t", "ext4", "-b", "4096", "-L", "firstlight"])
-        .args(["-U", UUID, "-E", &extended, "-d"])
+        .args(["-q", "-F", "-t", fstype, "-b", "4096", "-L", "firstlight"]);
+    if !features.is_empty() {
+        tool = tool.args(["-O", &features.join(",")]);
+    }
+    if u64::from(inodes) > INODES_WITHOUT_ASKING {
+        tool = tool.args(["-N", &inodes.to_string()]);
+    }
+    tool.args(["-U", UUID, "-E", &extended, "-d"])
         .args([tree, image])
         .run()?;
     set_change_times(image, &epoch)
@@ -104,7 +126,7 @@ fn inodes_in_use(said: &str) -> Vec<u64> {
 }
 
 /// No file is newer than `latest`; gives the sum of all sizes, in blocks.
-fn clamp_times(tree: &Path, epoch_s: u32) -> Result<u64, LabError> {
+pub(super) fn clamp_times(tree: &Path, epoch_s: u32) -> Result<u64, LabError> {
     let latest = SystemTime::UNIX_EPOCH + Duration::from_secs(epoch_s.into());
     let mut bytes = 0;
     let mut open = vec![tree.to_owned()];

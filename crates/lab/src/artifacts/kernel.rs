@@ -1,6 +1,6 @@
 //! Debian's kernel package, unpacked.
 
-use super::apt::Apt;
+use super::apt::{Apt, debian};
 use super::{Arch, Cache};
 use crate::error::{LabError, io_error};
 use crate::tools::Tool;
@@ -50,7 +50,7 @@ pub(super) fn get(
         return Ok(kernel);
     }
     let working = making.folder.path();
-    let apt = Apt::open(arch, &working.join("apt"), say)?;
+    let apt = Apt::open(debian(arch), &working.join("apt"), say)?;
     let package = apt.kernel_package(newest(arch))?;
     say(format!("fetching Debian's kernel package {package}"));
     let (download, tree) = (working.join("deb"), working.join("tree"));

@@ -2,12 +2,19 @@
 
 mod agent;
 mod apt;
+mod busybox;
 mod ext4;
+mod filesystem;
 mod kernel;
+mod linux;
 mod root;
+mod tree;
 
 pub use agent::{Arch, agent_program};
+pub use filesystem::Form;
 pub use kernel::DebianKernel;
+pub use linux::{BuiltKernel, KernelConfig, missing as linux_missing};
+pub use tree::Tree;
 
 use crate::capture::hex;
 use crate::error::{LabError, io_error};
@@ -56,6 +63,12 @@ impl Cache {
         }
     }
 
+    /// The cache in `folder`.
+    #[cfg(test)]
+    pub(crate) const fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
     /// Where the folder is or would be.
     #[must_use]
     pub fn place() -> PathBuf {
@@ -85,6 +98,19 @@ impl Cache {
         say: &mut dyn FnMut(String),
     ) -> Result<DebianKernel, LabError> {
         kernel::get(self, arch, say)
+    }
+
+    /// Debian's static busybox for an architecture, by Debian's name of it: from
+    /// the cache, or fetched.
+    ///
+    /// # Errors
+    /// If it has to be fetched and that fails.
+    pub fn busybox(
+        &self,
+        architecture: &str,
+        say: &mut dyn FnMut(String),
+    ) -> Result<PathBuf, LabError> {
+        busybox::get(self, architecture, say)
     }
 
     /// An ext4 image of a minimal Debian with systemd: from the cache, or made.

@@ -11,7 +11,7 @@ pub use words::Words;
 use crate::error::{LabError, io_error};
 use crate::machine::Boot;
 use crate::tools::{Tool, find, last_words};
-use agent::payload::read_payload;
+use agent::payload::{PayloadError, read_payload};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -94,6 +94,48 @@ impl Qemu {
         work: &Path,
         seen: &mut dyn FnMut(u64, &str),
     ) -> Result<Boot, LabError> {
+        let (stop, bytes, errors) = self.run(machine, limits, work, seen)?;
+        let file = File::open(out).map_err(io_error(out, "cannot be read"))?;
+        let payload = read_payload(file, PAYLOAD_LIMIT);
+        let failure = watch::failure(&stop, &bytes, payload.as_ref().err(), &errors, limits);
+        Ok(Boot {
+            console: bytes,
+            payload: payload.ok(),
+            failure,
+            ..Boot::default()
+        })
+    }
+
+    /// Boots to the end, or to a limit, a machine that hands out no payload: its
+    /// console is all there is. Why it ended is its failure.
+    ///
+    /// # Errors
+    /// If QEMU cannot be started or its files cannot be read.
+    pub fn boot_to_end(
+        &self,
+        machine: &PowerOn,
+        limits: Limits,
+        work: &Path,
+        seen: &mut dyn FnMut(u64, &str),
+    ) -> Result<Boot, LabError> {
+        let (stop, console, errors) = self.run(machine, limits, work, seen)?;
+        let absent = PayloadError::Absent;
+        Ok(Boot {
+            failure: watch::failure(&stop, &console, Some(&absent), &errors, limits),
+            console,
+            ..Boot::default()
+        })
+    }
+
+    /// Runs a machine to its end or a limit; gives why it ended, its console, and
+    /// what QEMU complained of.
+    fn run(
+        &self,
+        machine: &PowerOn,
+        limits: Limits,
+        work: &Path,
+        seen: &mut dyn FnMut(u64, &str),
+    ) -> Result<(watch::Stop, Vec<u8>, Vec<u8>), LabError> {
         let console = work.join("console");
         // A file takes every byte at once. A pipe that its reader is slow to
         // empty would make the machine wait, and the boot would not be exact.
@@ -108,16 +150,7 @@ impl Qemu {
         let _ = child.kill();
         let _ = child.wait();
         let (stop, bytes) = watched?;
-        let errors = fs::read(&errors).unwrap_or_default();
-        let file = File::open(out).map_err(io_error(out, "cannot be read"))?;
-        let payload = read_payload(file, PAYLOAD_LIMIT);
-        let failure = watch::failure(&stop, &bytes, payload.as_ref().err(), &errors, limits);
-        Ok(Boot {
-            console: bytes,
-            payload: payload.ok(),
-            failure,
-            ..Boot::default()
-        })
+        Ok((stop, bytes, fs::read(&errors).unwrap_or_default()))
     }
 
     /// Starts a boot that records its instruction count and waits for a

@@ -31,6 +31,8 @@ pub struct Limits {
     pub wall_s: u32,
     /// Seconds of the kernel's clock, as far as its console shows them.
     pub virtual_s: Option<u32>,
+    /// The line of the console with these words is the end.
+    pub until: Option<&'static str>,
 }
 
 /// Why the watching ended.
@@ -44,6 +46,8 @@ pub enum Stop {
     VirtualLimit,
     /// The kernel panicked, and does not restart by itself.
     Panic,
+    /// The line that is the end was written.
+    LastLine,
 }
 
 /// Watches `child` to its end or a limit; gives the console up to there.
@@ -78,6 +82,14 @@ pub fn watch(
             if length < bytes.len() {
                 bytes.truncate(length);
                 return Ok((Stop::VirtualLimit, bytes));
+            }
+        }
+        if let Some(words) = limits.until {
+            let from = before.saturating_sub(LONGEST_LINE);
+            let rest = bytes.get(from..).unwrap_or_default();
+            if let Some(length) = console::end_of_line_with(rest, words) {
+                bytes.truncate(from + length);
+                return Ok((Stop::LastLine, bytes));
             }
         }
         if let Some(status) = ended {
@@ -139,6 +151,7 @@ pub fn failure(
         }
         (Stop::Ended(_) | Stop::Panic, Some((Who::Kernel, words))) => (Reason::Panic, words),
         (Stop::Ended(_) | Stop::Panic, Some((Who::Agent, words))) => (Reason::Agent, words),
+        (Stop::LastLine, _) => return None,
         (Stop::Panic, None) => (Reason::Panic, "the kernel panicked".to_owned()),
         (Stop::Ended(status), None) if !status.success() => {
             let full = match status.signal() {
@@ -176,6 +189,7 @@ mod tests {
         let limits = Limits {
             wall_s: 7,
             virtual_s: Some(9),
+            until: None,
         };
         let absent = Some(&PayloadError::Absent);
         let failed = failure(stop, console.as_bytes(), absent, errors.as_bytes(), limits);
@@ -237,6 +251,7 @@ mod tests {
         let limits = Limits {
             wall_s: 7,
             virtual_s: None,
+            until: None,
         };
         assert_eq!(failure(&ended(9), b"", None, b"", limits), None);
     }

@@ -47,6 +47,16 @@ impl Words {
         );
     }
 
+    /// The board's only bank of flash memory is the file at `path`, which is not
+    /// written to.
+    pub fn nor(&mut self, path: &Path) {
+        let file = option(path);
+        self.pair(
+            "-drive",
+            format!("if=pflash,format=raw,file={file},readonly=on"),
+        );
+    }
+
     /// The first serial port writes into the file at `path`.
     pub fn console_file(&mut self, path: &Path) {
         self.pair("-chardev", format!("file,id=console,path={}", option(path)));

@@ -34,7 +34,7 @@ pub const QEMU: Program = Program {
 /// `hpet=off`: with ticks from QEMU's HPET the kernel's clock runs half as fast
 /// again as the counter until the kernel changes to the counter, and stays
 /// 145 ms ahead. Without it the two agree to 6 ms.
-const MACHINE: &str = "-accel tcg -M q35,nvdimm=on,hpet=off -smp 1 -nodefaults -no-user-config \
+pub const MACHINE: &str = "-accel tcg -M q35,nvdimm=on,hpet=off -smp 1 -nodefaults -no-user-config \
     -nographic -no-reboot -monitor none -rtc base=2026-01-01,clock=vm";
 
 /// The persistent memory for the payload, in bytes.
@@ -241,6 +241,7 @@ impl Machine for Pc {
         let limits = Limits {
             wall_s: self.base.limit_wall_s,
             virtual_s: self.base.limit_virtual_s,
+            until: None,
         };
         let mut boot = self.qemu.boot(&machine, &out_file, limits, work, seen)?;
         if boot.payload.is_some() {

@@ -11,6 +11,12 @@ pub(super) const TITLE: &str = "Timer summary in microseconds";
 /// U-Boot makes just before it prints it: some characters of a serial line.
 const PRINTED_AFTER_NS: u64 = 20_000_000;
 
+/// How many lines of others may stand between two rows of marks.
+const MOST_FOREIGN: u8 = 4;
+
+/// What a mark is called that its loader did not name.
+const UNNAMED: &str = "unnamed mark";
+
 /// What became of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -41,6 +47,8 @@ pub(crate) struct Reader {
     /// How many records its first line says.
     records: Option<u64>,
     rows: Vec<Entry>,
+    /// How many lines of others came since the last row.
+    foreign: u8,
     /// The mark of the row before.
     before: u64,
     table: Table,
@@ -68,6 +76,7 @@ impl Reader {
             title: None,
             records: None,
             rows: Vec::new(),
+            foreign: 0,
             before: 0,
             table: Table::default(),
             printed: None,
@@ -93,6 +102,7 @@ impl Reader {
         if let Some(rest) = text.strip_prefix(TITLE) {
             self.close(recorder);
             self.part = Part::Marks;
+            self.foreign = 0;
             self.title = Some((origin, host));
             self.before = 0;
             self.records = rest
@@ -114,12 +124,17 @@ impl Reader {
         if text.starts_with("Mark") && text.ends_with("Stage") {
             return Outcome::Report;
         }
-        if let Some(lost) = text.strip_prefix("Overflowed internal boot id table by ") {
+        // Older U-Boots write these two in brackets that they do not close.
+        let remark = text.trim_start_matches(['(', '-', ' ']);
+        if let Some(lost) = remark.strip_prefix("Overflowed internal boot id table by ") {
             let lost = lost.split(' ').next().and_then(|n| n.parse().ok());
             recorder.note_many(origin, &note::TABLE_FULL, lost.unwrap_or(1), String::new);
             return Outcome::Report;
         }
-        if text.starts_with("Please increase CONFIG_") {
+        if remark.starts_with("Please increase CONFIG_")
+            || remark.starts_with("please increase CONFIG_")
+            || text.contains(" stages were proceeded")
+        {
             return Outcome::Report;
         }
         let row = match self.part {
@@ -128,6 +143,7 @@ impl Reader {
         };
         match row {
             Some((time, name)) => {
+                self.foreign = 0;
                 self.rows.push(Entry {
                     name: name.to_owned(),
                     time,
@@ -136,7 +152,11 @@ impl Reader {
                 Outcome::Report
             }
             None => {
-                self.close(recorder);
+                // Others print on the same line of the console.
+                self.foreign += 1;
+                if self.part == Part::Accumulated || self.foreign > MOST_FOREIGN {
+                    self.close(recorder);
+                }
                 Outcome::Other
             }
         }
@@ -154,9 +174,18 @@ impl Reader {
             mark - if before > mark { 0 } else { before }
         };
         let (first, rest) = grouped(row)?;
+        let apart = rest.starts_with([' ', '\t']);
         let (mark, elapsed, name) = match grouped(rest.trim_start()) {
-            Some((elapsed, name)) if name.starts_with([' ', '\t']) => {
+            Some((elapsed, name))
+                if apart && (name.is_empty() || name.starts_with([' ', '\t'])) =>
+            {
                 (number(first)?, number(elapsed)?, name)
+            }
+            // A vendor's kernel writes the word for marks that go back.
+            None if rest.trim_start().starts_with("overflow ") => {
+                let (_, name) = rest.trim_start().split_once(' ')?;
+                let mark = number(first)?;
+                (mark, since(mark, self.before), name)
             }
             // From 1,000 seconds on, and from 100 seconds in both columns,
             // nothing stands between the two numbers.
@@ -172,11 +201,16 @@ impl Reader {
             }
         };
         if since(mark, self.before) != elapsed {
+            // Between lines of others, only a row that fits is one.
+            if self.foreign > 0 {
+                return None;
+            }
             recorder.note(origin, &note::ELAPSED_DIFFERS, || row.to_owned());
         }
         self.before = mark;
         let name = name.trim();
-        (!name.is_empty()).then_some((Time::Mark(mark), name))
+        let name = if name.is_empty() { UNNAMED } else { name };
+        Some((Time::Mark(mark), name))
     }
 
     /// Ends the report that is being read.

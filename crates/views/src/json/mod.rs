@@ -2,7 +2,9 @@
 //! for each, and tests hold the output against them. Times are integer
 //! nanoseconds on the record's clock, in keys that end in `_ns`.
 
+mod advise;
 mod blame;
+mod classics;
 mod console;
 mod deferrals;
 mod diff;
@@ -14,7 +16,11 @@ mod lab_plan;
 mod path;
 mod show;
 
+pub use advise::{Advise, AdviseEvidence, AdviseFinding, AdviseSilent, advise};
 pub use blame::{Blame, BlameRow, blame};
+pub use classics::{
+    Classics, ClassicsResult, ClassicsRow, ClassicsValue, Published, classics, classics_result,
+};
 pub use console::{ShowConsole, ShowDelay, ShowFlush, ShowLateLine, ShowRate, ShowWritten};
 pub use deferrals::{Deferrals, DeferredDevice, deferrals};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};

@@ -4,8 +4,10 @@
 //! same text comes without escape sequences. Names from logs are shown with
 //! their control characters replaced, so that a log cannot move the cursor.
 
+mod advise;
 mod bar;
 mod blame;
+mod classics;
 mod console;
 mod deferrals;
 mod diff;
@@ -20,7 +22,9 @@ mod readings;
 mod serial;
 mod show;
 
+pub use advise::advise;
 pub use blame::blame;
+pub use classics::{classics, classics_result};
 pub use deferrals::deferrals;
 pub use diff::diff;
 pub use doctor::doctor;

@@ -202,12 +202,15 @@ fn longest(screen: &mut Screen, boot: &Boot) {
     blame::legend(screen, rows);
 }
 
+/// How many findings the first screen holds.
+const FINDINGS: usize = 5;
+
 fn findings(screen: &mut Screen, findings: &[Finding]) {
     if findings.is_empty() {
         return;
     }
     screen.heading("What could be better", "");
-    for (i, f) in findings.iter().enumerate() {
+    for (i, f) in findings.iter().take(FINDINGS).enumerate() {
         let saving = saving(f);
         let first = format!("  {}. ", i + 1);
         let room = screen
@@ -230,6 +233,11 @@ fn findings(screen: &mut Screen, findings: &[Finding]) {
             let line = format!("     try:  {}", screen.paint(GOOD, &clean(treatment)));
             screen.line(&line);
         }
+    }
+    if let Some(more) = findings.len().checked_sub(FINDINGS).filter(|n| *n > 0) {
+        let text = format!("  and {more} more: `firstlight advise`");
+        let line = screen.paint(DIM, &text);
+        screen.line(&line);
     }
 }
 

@@ -9,7 +9,9 @@ use analysis::{
     Boot, ChartLimits, Comparison, Experiment, Options, RecordingCost, Trial, TrialFailure,
 };
 use record::{ClockKind, FunctionSum, Nanos, Origin, Record, Recorder};
-use views::{Check, LabPlan, LabPlanBoot, LabPlanVariant, html};
+use views::{
+    Check, Classic, ClassicResult, ClassicValue, LabPlan, LabPlanBoot, LabPlanVariant, html,
+};
 
 pub const BASE: &str = include_str!("base.record");
 pub const VARIANT: &str = include_str!("variant.record");
@@ -166,6 +168,41 @@ pub fn lab_plan() -> LabPlan {
             boot("no-checksums", "unrecorded", 6.0, "guess"),
         ],
         before: vec!["Debian's kernel for armv7 is fetched first, 40 to 70 MB".to_owned()],
+    }
+}
+
+/// A published result, and what this host lacks to run it.
+pub fn classic(missing: &[&str]) -> Classic {
+    Classic {
+        id: "quiet".to_owned(),
+        title: "quiet: from the kernel's start to init".to_owned(),
+        source: "A conference, 2014".to_owned(),
+        here: "A board with a slow serial line: what its bytes take is added, which is a sentence \
+               that has to go on to a second line"
+            .to_owned(),
+        why: "It says more.".to_owned(),
+        published: vec![("loud".to_owned(), 2352.0), ("quiet".to_owned(), 1285.0)],
+        missing: missing.iter().map(|m| (*m).to_owned()).collect(),
+    }
+}
+
+/// That result, run here.
+pub fn classic_result() -> ClassicResult {
+    let value = |name: &str, published_ms, measured_ns, ratios: (f64, Option<f64>)| ClassicValue {
+        name: name.to_owned(),
+        published_ms,
+        measured_ns,
+        published_ratio: ratios.0,
+        measured_ratio: ratios.1,
+    };
+    ClassicResult {
+        classic: classic(&[]),
+        machine: "arm-virt, 500 MIPS".to_owned(),
+        values: vec![
+            value("loud", 2352.0, Some(1_388_800_000), (1.0, Some(1.0))),
+            value("quiet", 1285.0, None, (0.546, None)),
+        ],
+        failures: vec!["quiet: its clock passed 9 s".to_owned()],
     }
 }
 

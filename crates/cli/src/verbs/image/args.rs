@@ -1,5 +1,6 @@
 //! What `firstlight image` takes.
 
+use super::requests::Unit;
 use clap::{Args, Subcommand, ValueHint};
 use image::boot::Compression;
 use std::path::PathBuf;
@@ -18,6 +19,21 @@ pub enum ImageVerb {
                       A stream that unpacks to more than 1 GiB is refused."
     )]
     Info(Info),
+    /// Who owns what was read: block requests to files, and files to blocks
+    #[command(
+        after_help = "Example:\n  $ firstlight image map root.img --requests requests.txt\n  \
+                      $ firstlight image map disk.img --requests sda.blktrace.0 --requests sda.blktrace.1\n\n\
+                      A list of requests is lines of `start+len` in sectors of 512 bytes, what blktrace \
+                      or blkparse wrote, or a kernel trace with block events. ext2, ext3, ext4, \
+                      squashfs and erofs are known, on their own and in partitions (MBR, GPT)."
+    )]
+    Map(Map),
+    /// How well an image suits the order in which files are read
+    #[command(
+        after_help = "Example:\n  $ firstlight image score root.img --files order.txt\n\n\
+                      The list has one path in a line, in the order of access. Each file is read whole, once."
+    )]
+    Score(Score),
     /// Write an initramfs anew, packed in another way or not at all
     #[command(
         after_help = "Example:\n  $ firstlight image repack initrd.img --compression zstd -o new.img\n\n\
@@ -37,6 +53,62 @@ pub struct Info {
     /// Print the kernel's built-in configuration (CONFIG_IKCONFIG), and nothing else
     #[arg(long, conflicts_with = "json")]
     pub config: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Map {
+    /// An image of a filesystem or of a disk, or a device
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    pub image: PathBuf,
+    /// What was read: a list, or a trace; may be repeated for the files of one trace
+    #[arg(long, value_name = "FILE", required_unless_present = "files", value_hint = ValueHint::FilePath)]
+    pub requests: Vec<PathBuf>,
+    /// Where these files lie, instead: one path in a line
+    #[arg(long, value_name = "LIST", conflicts_with_all = ["requests", "device"], value_hint = ValueHint::FilePath)]
+    pub files: Option<PathBuf>,
+    /// What a list counts in: sectors, bytes, or a size such as 4K [default: sectors]
+    #[arg(long, value_name = "UNIT", value_parser = Unit::parse)]
+    pub unit: Option<Unit>,
+    /// Where the image begins on the device that was traced, in the unit
+    #[arg(
+        long,
+        value_name = "START",
+        default_value_t = 0,
+        hide_default_value = true,
+        conflicts_with = "files"
+    )]
+    pub base: u64,
+    /// Take this partition of the image for the whole of it
+    #[arg(long, value_name = "N")]
+    pub partition: Option<u32>,
+    /// Only this device of a trace, as in 8:0
+    #[arg(long, value_name = "MAJOR:MINOR")]
+    pub device: Option<String>,
+    /// One line for each file instead of each piece
+    #[arg(long, conflicts_with = "json")]
+    pub by_file: bool,
+    /// How many lines of --by-file; 0 for all [default: 20]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        hide_default_value = true,
+        requires = "by_file"
+    )]
+    pub top: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct Score {
+    /// An image of a filesystem or of a disk, or a device
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    pub image: PathBuf,
+    /// The files in the order in which they are read: one path in a line
+    #[arg(long, value_name = "LIST", value_hint = ValueHint::FilePath)]
+    pub files: PathBuf,
+    /// Take this partition of the image for the whole of it
+    #[arg(long, value_name = "N")]
+    pub partition: Option<u32>,
 }
 
 #[derive(Debug, Args)]

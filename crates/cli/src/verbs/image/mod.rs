@@ -1,9 +1,12 @@
-//! `firstlight image`: what a boot loader reads. One file per verb.
+//! `firstlight image`: what a boot loader and a boot read. One file per verb.
 
 pub mod args;
-mod info;
+pub mod info;
 mod json;
+mod map;
 mod repack;
+mod requests;
+mod score;
 mod screen;
 
 use crate::out::Out;
@@ -13,6 +16,8 @@ use args::{Image, ImageVerb};
 pub fn run(args: &Image, out: &mut Out) -> Result<()> {
     match &args.verb {
         ImageVerb::Info(a) => info::run(a, out),
+        ImageVerb::Map(a) => map::run(a, out),
+        ImageVerb::Score(a) => score::run(a, out),
         ImageVerb::Repack(a) => repack::run(a, out),
     }
 }

@@ -1,0 +1,294 @@
+//! Words of the kernel command line that cost time, or that are missing.
+
+use super::found::Found;
+use super::view::{View, number, times};
+use crate::console::{line_rate, plain_line_time, serial_console};
+use record::{Nanos, Phase, SpanKind, mark};
+
+/// Words that make a boot talk or check, and what each does. A word that ends
+/// in `=` stands for all its values.
+const DEBUGGING: [(&str, &str); 22] = [
+    ("debug", "writes all the kernel's messages to the console"),
+    ("drm.debug=", "logs each step of the display"),
+    ("dyndbg=", "turns debug messages on"),
+    ("earlyprintk=", "writes messages twice"),
+    ("ftrace=", "traces from the start"),
+    (
+        "ignore_loglevel",
+        "writes all the kernel's messages to the console",
+    ),
+    ("keep_bootcon", "writes messages twice"),
+    ("kmemleak=on", "follows every allocation"),
+    ("page_owner=on", "keeps a stack for every page"),
+    ("page_poison=1", "fills freed pages"),
+    ("page_poison=on", "fills freed pages"),
+    ("rd.debug", "logs each step of the initramfs"),
+    ("rd.udev.debug", "logs each step of device handling"),
+    (
+        "rd.udev.log_level=debug",
+        "logs each step of device handling",
+    ),
+    (
+        "rd.udev.log_priority=debug",
+        "logs each step of device handling",
+    ),
+    ("slub_debug", "checks every small allocation"),
+    ("slub_debug=", "checks every small allocation"),
+    ("systemd.log_level=debug", "logs each step of systemd"),
+    (
+        "systemd.log_target=console",
+        "writes the log to the console",
+    ),
+    ("trace_event=", "traces from the start"),
+    ("udev.log_level=debug", "logs each step of device handling"),
+    (
+        "udev.log_priority=debug",
+        "logs each step of device handling",
+    ),
+];
+
+fn debugging(word: &str) -> Option<&'static str> {
+    let found = DEBUGGING
+        .iter()
+        .find(|(known, _)| match known.strip_suffix('=') {
+            Some(_) => word.starts_with(known),
+            None => word == *known,
+        });
+    found.map(|(_, what)| *what)
+}
+
+/// Words that debugging left behind.
+pub(super) fn debug_words(view: &View<'_>) -> Vec<Found> {
+    // What `initcall_debug` and a trace that is read here need is no accident.
+    let traced = view
+        .record
+        .sources()
+        .iter()
+        .any(|s| s.format.contains("trace"));
+    let words = view
+        .words()
+        .filter(|w| !(traced && (w.starts_with("ftrace=") || w.starts_with("trace_event="))));
+    let found = words.filter_map(|word| {
+        let what = debugging(word)?;
+        let after_firmware = view.length(Phase::Kernel) + view.length(Phase::Userspace);
+        Some(
+            Found::new(
+                format!("`{word}` is on the kernel command line"),
+                format!("It {what}: a product does not need it."),
+            )
+            .evidence(view.cmdline_evidence(word))
+            .parts(after_firmware, 0, 2, 30)
+            .treatment(format!("cmdline-={word}")),
+        )
+    });
+    found.collect()
+}
+
+/// The kernel sleeps before it looks for the root.
+pub(super) fn root_delay(view: &View<'_>) -> Option<Found> {
+    let seconds = view.value("rootdelay").and_then(number)?;
+    if seconds == 0 {
+        return None;
+    }
+    let time = times(seconds, 1_000_000_000);
+    let word = format!("rootdelay={}", view.value("rootdelay").unwrap_or_default());
+    let line = view.said("before mounting root device").next();
+    let why = format!(
+        "The kernel sleeps {seconds} s before it looks for the root, whether the device is there \
+         or not. `rootwait` waits only until it is."
+    );
+    Some(
+        Found::new(format!("`{word}` waits a fixed time for the root"), why)
+            .evidence(view.cmdline_evidence(&word))
+            .evidence(line.map(|l| view.quote(&l)))
+            .parts(time, 70, 100, 100)
+            .treatment(format!("cmdline-={word}")),
+    )
+}
+
+/// The root comes later than the kernel that needs it.
+pub(super) fn root_wait(view: &View<'_>) -> Option<Found> {
+    let line = view.said("Waiting for root device").next()?;
+    let from = line.message.at?;
+    let mounted = view.record.mark(mark::ROOT_MOUNTED).map(|m| m.at);
+    let time = mounted.filter(|at| *at > from)? - from;
+    if time < Nanos::from_millis(10) {
+        return None;
+    }
+    let why = "The kernel was ready, and the device of the root was not there yet. Start its bus \
+               earlier: its driver built in and linked first, the others probed aside, no \
+               power-up delay that the data sheet does not ask for.";
+    Some(
+        Found::new(
+            format!("The kernel waited {time} for the root's device"),
+            why,
+        )
+        .evidence([view.quote(&line)])
+        .parts(time, 0, 50, 100),
+    )
+}
+
+/// What file systems say when a root is not theirs.
+const NOT_MINE: [&str; 5] = [
+    "Can't find ext4 filesystem",
+    "Can't find a SQUASHFS superblock",
+    "VFS: Can't find",
+    "FAT-fs (",
+    "cramfs: wrong magic",
+];
+
+/// File systems were tried one after another.
+pub(super) fn root_type(view: &View<'_>) -> Option<Found> {
+    if view.value("rootfstype").is_some() || !view.knows_cmdline() {
+        return None;
+    }
+    let mounted = view.said("VFS: Mounted root (").next()?;
+    let kind = mounted.behind("VFS: Mounted root (")?;
+    let kind = kind.split_whitespace().next()?;
+    let until = mounted.message.at?;
+    let tries = NOT_MINE.iter().flat_map(|text| view.said(text));
+    let tries: Vec<_> = tries
+        .filter(|l| l.message.at.is_some_and(|at| at <= until))
+        .filter(|l| {
+            !l.text.starts_with("FAT-fs") || l.text.contains("bogus") || l.text.contains("invalid")
+        })
+        .collect();
+    let first = tries.iter().filter_map(|l| l.message.at).min()?;
+    let time = (until - first).max(Nanos::from_millis(1));
+    let evidence: Vec<_> = tries.iter().take(2).map(|l| view.quote(l)).collect();
+    Some(
+        Found::new(
+            "The kernel tried other file systems on the root first",
+            format!(
+                "Without `rootfstype=` each built-in file system reads the device and says no \
+                 before the right one, {kind}, has its turn."
+            ),
+        )
+        .evidence(evidence)
+        .evidence([view.quote(&mounted)])
+        .parts(time, 20, 70, 100)
+        .treatment(format!("cmdline+=rootfstype={kind}")),
+    )
+}
+
+/// A slow serial console.
+pub(super) fn slow_console(view: &View<'_>) -> Option<Found> {
+    const USUAL: i64 = 115_200;
+    let console = serial_console(view.cmdline())?;
+    let baud = console.baud.filter(|b| *b < USUAL)?;
+    if view.is_virtual() || line_rate(view.record).is_some_and(|r| !r.kept) {
+        return None;
+    }
+    let written = crate::console::console(view.record, view.phases, 1)?;
+    let bytes = written
+        .kernel
+        .bytes
+        .saturating_add(written.others.map_or(0, |o| o.bytes));
+    let time = plain_line_time(bytes, baud) - plain_line_time(bytes, USUAL);
+    let evidence = view.cmdline_evidence(console.word);
+    Some(
+        Found::new(
+            format!("The console's line runs at {baud} baud"),
+            format!(
+                "{bytes} bytes went over it until first light, and whoever writes waits. At \
+                 115200 baud that takes {} instead of {}.",
+                plain_line_time(bytes, USUAL),
+                plain_line_time(bytes, baud)
+            ),
+        )
+        .evidence(evidence)
+        .parts(time, 50, 90, 100),
+    )
+}
+
+/// The kernel configures the network by itself.
+pub(super) fn network_root(view: &View<'_>) -> Option<Found> {
+    let word = view
+        .words()
+        .find(|w| w.starts_with("ip=") && !matches!(*w, "ip=off" | "ip=none" | "ip="))?;
+    let nfs = view.words().any(|w| {
+        w.starts_with("root=/dev/nfs") || w.starts_with("nfsroot=") || w.starts_with("root=nfs")
+    });
+    let begin = view
+        .said("Sending DHCP requests")
+        .chain(view.said("Sending BOOTP requests"))
+        .chain(view.said("seconds for network"))
+        .next();
+    let end = view.said("IP-Config: Complete").next();
+    let calls = view.initcalls(|f| f == "ip_auto_config");
+    let of_lines = begin.and_then(|b| Some(end?.message.at? - b.message.at?));
+    let time = calls.first().map(|c| c.1).or(of_lines)?;
+    if nfs || time < Nanos::from_millis(10) {
+        return None;
+    }
+    let why = "The kernel waits for the link and for a DHCP server before it mounts the root, \
+               which does not come from the network. A program can do it later, aside.";
+    Some(
+        Found::new(
+            format!("The kernel took {time} to configure the network"),
+            why,
+        )
+        .evidence(view.cmdline_evidence(word))
+        .evidence(begin.map(|l| view.quote(&l)))
+        .evidence(view.initcall_evidence(&calls))
+        .parts(time, 90, 98, 100)
+        .treatment(format!("cmdline-={word}")),
+    )
+}
+
+/// Programs wait for random numbers.
+pub(super) fn random_numbers(view: &View<'_>) -> Option<Found> {
+    let done = view.said("crng init done").next()?;
+    let at = done.message.at?;
+    let early = view
+        .said("uninitialized urandom read")
+        .next()
+        .filter(|l| l.message.at.is_some_and(|t| t < at))?;
+    if view.has_flag("random.trust_cpu") {
+        return None;
+    }
+    // The longest silence before it: somebody waited in it.
+    let before = (0..done.at).rev().take(64).filter_map(|i| view.line(i));
+    let silence = before
+        .filter(|l| l.message.origin.source == done.message.origin.source)
+        .find_map(|l| l.message.at)
+        .map(|t| at - t)?;
+    if silence < Nanos::from_millis(100) {
+        return None;
+    }
+    let why = "A program asked for random numbers before the kernel had collected enough, and \
+               waited. `random.trust_cpu=on` or a seed from the boot loader fills the pool at \
+               once; a hardware generator's driver, built in, does too.";
+    Some(
+        Found::new("The boot waited for random numbers", why)
+            .evidence([view.quote(&early), view.quote(&done)])
+            .parts(silence, 0, 70, 100)
+            .treatment("cmdline+=random.trust_cpu=on"),
+    )
+}
+
+/// The watchdog of clocks finds one that is not steady, and slower ones are
+/// read from then on.
+pub(super) fn unstable_clock(view: &View<'_>) -> Option<Found> {
+    let line = view
+        .said("Marking TSC unstable")
+        .chain(view.said("Marking clocksource"))
+        .chain(view.said("TSC calibration failed"))
+        .chain(view.said("Fast TSC calibration failed"))
+        .next()?;
+    let reads = view.length(Phase::Userspace) + view.length(Phase::Initrd);
+    let why = "Without the processor's own counter every reading of the time goes to a slow \
+               device, and calibrating it takes tens of milliseconds. Where the counter is known \
+               to be steady, as in a virtual machine, `tsc=reliable` says so.";
+    Some(
+        Found::new("The processor's counter is not used as the clock", why)
+            .evidence([view.quote(&line)])
+            .parts(reads, 0, 1, 5)
+            .treatment("cmdline+=tsc=reliable"),
+    )
+}
+
+/// Whether anything of this boot is a span of that kind.
+pub(super) fn has(view: &View<'_>, kind: SpanKind) -> bool {
+    view.record.spans().iter().any(|s| s.kind == kind)
+}

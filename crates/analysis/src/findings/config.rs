@@ -1,0 +1,177 @@
+//! A kernel's configuration, read beside its boot.
+
+use super::Evidence;
+use super::found::{Found, Scope};
+use super::view::{View, function, sum};
+use crate::system::KernelConfig;
+use record::{Nanos, Phase};
+
+/// Options that check or trace all the time or at every start, the dearest
+/// first.
+pub(super) const DEBUGGING: [&str; 17] = [
+    "KASAN",
+    "KCSAN",
+    "UBSAN_SANITIZE_ALL",
+    "PROVE_LOCKING",
+    "LOCKDEP",
+    "DEBUG_LOCK_ALLOC",
+    "DEBUG_KMEMLEAK",
+    "DEBUG_PAGEALLOC",
+    "DEBUG_OBJECTS",
+    "SLUB_DEBUG_ON",
+    "DEBUG_SLAB",
+    "DEBUG_MUTEXES",
+    "DEBUG_ATOMIC_SLEEP",
+    "FTRACE_STARTUP_TEST",
+    "EVENT_TRACE_STARTUP_TEST",
+    "RING_BUFFER_STARTUP_TEST",
+    "KUNIT_ALL_TESTS",
+];
+
+fn evidence(config: &KernelConfig, option: &str) -> Option<Evidence> {
+    let place = config.place(option)?;
+    let value = config.get(option)?;
+    Some(Evidence {
+        text: match value {
+            "n" => format!("CONFIG_{option} is not set"),
+            value => format!("CONFIG_{option}={value}"),
+        },
+        place,
+    })
+}
+
+/// The kernel is compiled for size.
+pub(super) fn for_size(view: &View<'_>) -> Option<Found> {
+    let config = view.system.config.as_ref()?;
+    if !config.is_built_in("CC_OPTIMIZE_FOR_SIZE") {
+        return None;
+    }
+    let kernel = view.length(Phase::Kernel);
+    let why = "-Os makes a smaller kernel that is loaded faster and runs slower. Which wins \
+               depends on the medium: measure both.";
+    Some(
+        Found::new("The kernel is compiled for size", why)
+            .evidence(evidence(config, "CC_OPTIMIZE_FOR_SIZE"))
+            .parts(kernel, 0, 2, 8)
+            .treatment("config=CONFIG_CC_OPTIMIZE_FOR_PERFORMANCE=y"),
+    )
+}
+
+/// Built-in file systems and protocols: the option, what its initcalls are
+/// called, and how one would know that it is used.
+const OPTIONAL: [(&str, &[&str], &str); 18] = [
+    ("BTRFS_FS", &["init_btrfs_fs"], "btrfs"),
+    ("XFS_FS", &["init_xfs_fs"], "xfs"),
+    ("F2FS_FS", &["init_f2fs_fs"], "f2fs"),
+    ("JFS_FS", &["init_jfs_fs"], "jfs"),
+    ("REISERFS_FS", &["init_reiserfs_fs"], "reiserfs"),
+    ("NFS_FS", &["init_nfs_fs"], "nfs"),
+    ("NFSD", &["init_nfsd"], "nfsd"),
+    ("CIFS", &["init_cifs"], "cifs"),
+    ("FUSE_FS", &["fuse_init"], "fuse"),
+    ("OCFS2_FS", &["ocfs2_init"], "ocfs2"),
+    ("GFS2_FS", &["init_gfs2_fs"], "gfs2"),
+    ("NTFS_FS", &["init_ntfs_fs"], "ntfs"),
+    ("IP_SCTP", &["sctp_init"], "SCTP"),
+    ("DECNET", &["decnet_init"], "DECnet"),
+    ("ATALK", &["atalk_init"], "AppleTalk"),
+    ("TIPC", &["tipc_init"], "TIPC"),
+    ("BATMAN_ADV", &["batadv_init"], "batman"),
+    ("MD", &["md_init", "raid_init"], "md"),
+];
+
+/// Built-in parts that this boot shows no use of.
+pub(super) fn unused_parts(view: &View<'_>) -> Option<Found> {
+    let config = view.system.config.as_ref();
+    let root = view.value("rootfstype").unwrap_or_default();
+    let mut all = Vec::new();
+    let mut set = Vec::new();
+    for (option, calls, name) in OPTIONAL {
+        let built_in = config.is_none_or(|c| c.is_built_in(option));
+        let used = root == name
+            || view
+                .said("VFS: Mounted root (")
+                .any(|l| l.text.contains(name))
+            || (name == "md" && view.cmdline().contains("root=/dev/md"))
+            || (name == "nfs" && view.cmdline().contains("nfs"));
+        if !built_in || used {
+            continue;
+        }
+        let found = view.initcalls(|f| calls.contains(&f));
+        // As modules they would be in brackets.
+        let found: Vec<_> = found
+            .into_iter()
+            .filter(|(n, time, _)| !n.contains('[') && *time >= Nanos::from_micros(500))
+            .collect();
+        if !found.is_empty() {
+            set.push(option);
+        }
+        all.extend(found);
+    }
+    all.sort_by_key(|(_, time, s)| (std::cmp::Reverse(*time), s.origin));
+    let first = all.first()?;
+    let time = sum(all.iter().map(|(_, time, _)| time));
+    let names = all.iter().map(|(name, _, _)| (*name).to_owned()).collect();
+    let option = set.first()?;
+    let stated = config.map(|c| set.iter().filter_map(|o| evidence(c, o)).take(2));
+    let why = format!(
+        "{} and the like are built in, start at every boot, and nothing in this boot shows that \
+         they are used. As modules they start when they are needed.",
+        function(first.0)
+    );
+    Some(
+        Found::new("File systems or protocols are built in and not used", why)
+            .evidence(view.initcall_evidence(&all))
+            .evidence(stated.into_iter().flatten())
+            .saving(Nanos::ZERO, time, time)
+            .scope(Scope::Items(names))
+            .treatment(format!("config=CONFIG_{option}=m")),
+    )
+}
+
+/// An initramfs that is packed inside a kernel that is packed.
+pub(super) fn packed_twice(view: &View<'_>) -> Option<Found> {
+    let config = view.system.config.as_ref()?;
+    let source = config.get("INITRAMFS_SOURCE").filter(|s| !s.is_empty())?;
+    if config.is_built_in("KERNEL_UNCOMPRESSED") || config.is_built_in("INITRAMFS_COMPRESSION_NONE")
+    {
+        return None;
+    }
+    const WAYS: [&str; 7] = ["GZIP", "BZIP2", "LZMA", "XZ", "LZO", "LZ4", "ZSTD"];
+    let way = WAYS
+        .iter()
+        .find(|w| config.is_built_in(&format!("INITRAMFS_COMPRESSION_{w}")))?;
+    let time = view.initcalls(|f| f == "populate_rootfs");
+    let time = sum(time.iter().map(|(_, t, _)| t)).max(Nanos::from_millis(20));
+    let option = format!("INITRAMFS_COMPRESSION_{way}");
+    let why = format!(
+        "The initramfs ({source}) is packed, and then packed again as a part of the kernel: it \
+         is unpacked twice, and the second packing makes nothing smaller."
+    );
+    Some(
+        Found::new("The initramfs is packed twice", why)
+            .evidence(evidence(config, "INITRAMFS_SOURCE"))
+            .evidence(evidence(config, &option))
+            .parts(time, 20, 70, 95)
+            .treatment("config=CONFIG_INITRAMFS_COMPRESSION_NONE=y"),
+    )
+}
+
+/// Options that make the kernel's image larger and that nothing at boot reads.
+pub(super) fn symbols(view: &View<'_>) -> Option<Found> {
+    let config = view.system.config.as_ref()?;
+    if !config.is_built_in("KALLSYMS_ALL") {
+        return None;
+    }
+    // Some two megabytes of names, loaded and unpacked with the kernel.
+    let time = view.length(Phase::Decompression);
+    let time = Nanos(time.0 / 20).max(Nanos::from_millis(5));
+    let why = "The names of all the kernel's variables are in its image, are loaded and unpacked \
+               at every boot, and serve debuggers only.";
+    Some(
+        Found::new("The kernel's image carries all its symbols", why)
+            .evidence(evidence(config, "KALLSYMS_ALL"))
+            .parts(time, 0, 50, 200)
+            .treatment("config=CONFIG_KALLSYMS_ALL=n"),
+    )
+}

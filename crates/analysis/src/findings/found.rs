@@ -1,0 +1,83 @@
+//! What a rule found, before the catalogue adds what holds for all of its kind.
+
+use super::Evidence;
+use record::Nanos;
+
+/// What first light has to do with a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Nothing else can go on meanwhile: the loader, the kernel before its
+    /// first program, a wait for the root.
+    Serial,
+    /// It is these things; the critical path knows whether first light waited.
+    Items(Vec<String>),
+    /// Whether first light waits for it, nothing says.
+    Unknown,
+}
+
+/// Something that could be better.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub title: String,
+    pub why: String,
+    pub evidence: Vec<Evidence>,
+    /// From the least over the expected to the most.
+    pub saving: Option<(Nanos, Nanos, Nanos)>,
+    pub scope: Scope,
+    pub cost: Option<String>,
+    pub treatment: Option<String>,
+}
+
+impl Found {
+    pub fn new(title: impl Into<String>, why: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            why: why.into(),
+            evidence: Vec::new(),
+            saving: None,
+            scope: Scope::Serial,
+            cost: None,
+            treatment: None,
+        }
+    }
+
+    pub fn evidence(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
+        self.evidence.extend(evidence);
+        self
+    }
+
+    /// The least, the expected and the most; in any order they are put right.
+    pub fn saving(mut self, low: Nanos, expected: Nanos, high: Nanos) -> Self {
+        let mut three = [low, expected, high].map(|t| t.max(Nanos::ZERO));
+        three.sort();
+        let [low, expected, high] = three;
+        self.saving = Some((low, expected, high));
+        self
+    }
+
+    /// A part of `time` in percent, least, expected and most.
+    pub fn parts(self, time: Nanos, low: i64, expected: i64, high: i64) -> Self {
+        let part = |percent: i64| Nanos(time.0 / 100 * percent + time.0 % 100 * percent / 100);
+        self.saving(part(low), part(expected), part(high))
+    }
+
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    pub fn cost(mut self, cost: impl Into<String>) -> Self {
+        self.cost = Some(cost.into());
+        self
+    }
+
+    pub fn treatment(mut self, treatment: impl Into<String>) -> Self {
+        self.treatment = Some(treatment.into());
+        self
+    }
+
+    pub fn maybe_treatment(mut self, treatment: Option<String>) -> Self {
+        self.treatment = treatment;
+        self
+    }
+}

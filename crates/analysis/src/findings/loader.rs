@@ -1,0 +1,356 @@
+//! What runs before the kernel, as its own lines and stages tell.
+
+use super::found::{Found, Scope};
+use super::probes::count;
+use super::view::{Line, View, times, transfer};
+use crate::console::{line_rate, plain_line_time, serial_console};
+use record::{Nanos, Phase};
+
+/// The rate that a loader reads flash or a card at, where nothing tells: bytes
+/// a second.
+const USUAL_RATE: u64 = 20_000_000;
+
+/// Instructions a second of the processor that is assumed where nothing tells.
+const USUAL_SPEED: u64 = 500_000_000;
+
+/// The rate of a console that nothing tells.
+const ASSUMED_BAUD: i64 = 115_200;
+
+/// The loader counts down and waits for a key.
+pub(super) fn countdown(view: &View<'_>) -> Option<Found> {
+    let line = view
+        .said("to stop autoboot")
+        .chain(view.said("Hit any key to stop"))
+        .chain(view.said("any key to abort autoboot"))
+        .chain(view.said("Press SPACE to abort autoboot"))
+        .next()?;
+    // The count stands behind the words; it is printed over itself.
+    let told = line
+        .text
+        .rsplit_once(':')
+        .and_then(|(_, rest)| super::view::number(rest))
+        .or_else(|| line.number("autoboot in "))
+        .filter(|n| *n <= 60);
+    let measured = view.silence_after(&line).filter(|t| *t > Nanos::ZERO);
+    let told_time = told.map(|n| times(n, 1_000_000_000));
+    // The count may be of a later second; the stamps know all of it, where the
+    // next line is the loader's and comes when the count is over.
+    let time = match (measured, told_time) {
+        (Some(m), Some(t)) if m > t + Nanos(2_000_000_000) => t.max(Nanos(1_000_000_000)),
+        (Some(m), _) => m,
+        (None, Some(t)) => t,
+        (None, None) => return None,
+    };
+    if time < Nanos::from_millis(50) {
+        return None;
+    }
+    let why = "The boot loader waits for a key at every boot. `bootdelay=0` only looks whether \
+               one is pressed already, `-2` does not look at all.";
+    Some(
+        Found::new(format!("The boot loader waits {time} for a key"), why)
+            .evidence([view.quote(&line)])
+            .parts(time, 80, 98, 100)
+            .treatment("env=bootdelay=0"),
+    )
+}
+
+/// What a loader loads: the size that it says was read, and what it needed.
+pub(super) fn oversized_load(view: &View<'_>) -> Option<Found> {
+    let needed = view.said("Data Size:").find_map(|l| {
+        let size = l.number("Data Size:")?;
+        Some((l, size.saturating_add(64)))
+    });
+    let (image, needed) = needed?;
+    // The last load before the image was looked at.
+    let loads = view
+        .said("bytes read")
+        .filter(|l| l.at < image.at)
+        .filter_map(|l| Some((l, super::view::number(l.text)?)));
+    let (line, read) = loads.last()?;
+    let surplus = read.checked_sub(needed).filter(|s| *s > 64 << 10)?;
+    let begun = (0..line.at).rev().take(4).filter_map(|i| view.line(i));
+    let begun = begun
+        .filter(|l| l.message.origin.source == line.message.origin.source)
+        .find_map(|l| l.message.at);
+    let took = match (begun, line.message.at) {
+        (Some(from), Some(to)) if to > from => Some(to - from),
+        _ => line.number("bytes read in ").map(|ms| times(ms, 1_000_000)),
+    };
+    let part = |t: Nanos| {
+        let ns = i128::from(t.0) * i128::from(surplus) / i128::from(read.max(1));
+        Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
+    };
+    let time = took.map_or_else(|| transfer(surplus, USUAL_RATE), part);
+    Some(
+        Found::new(
+            "The loader reads more than the kernel",
+            format!(
+                "It reads {read} bytes, and the image has {needed}: the rest of the partition is \
+                 read for nothing."
+            ),
+        )
+        .evidence([view.quote(&line), view.quote(&image)])
+        .parts(time, 60, 95, 100)
+        .treatment("env=NAME=VALUE"),
+    )
+    .map(|f| f.maybe_treatment(None))
+}
+
+/// The number behind `0x` or alone, hexadecimal.
+fn hex(text: &str) -> Option<u64> {
+    let text = text.trim_start();
+    let text = text.strip_prefix("0x").unwrap_or(text);
+    let end = text
+        .find(|c: char| !c.is_ascii_hexdigit())
+        .unwrap_or(text.len());
+    u64::from_str_radix(text.get(..end)?, 16).ok()
+}
+
+/// The kernel is copied to where it runs after it was loaded.
+pub(super) fn moved_kernel(view: &View<'_>) -> Option<Found> {
+    let loading = view
+        .said("Loading Kernel Image")
+        .chain(view.said("Moving Image from"))
+        .next()?;
+    let booting = view.said("Booting kernel from Legacy Image at").next();
+    let address = view.said("Load Address:").next();
+    let packed = view
+        .said("Image Type:")
+        .any(|l| !l.text.contains("(uncompressed)"));
+    if packed || view.said("XIP Kernel Image").next().is_some() {
+        return None;
+    }
+    if let (Some(b), Some(a)) = (&booting, &address) {
+        let at = b.behind("Legacy Image at").and_then(hex)?;
+        if a.behind("Load Address:").and_then(hex)? == at.saturating_add(64) {
+            return None;
+        }
+    }
+    let size = view.said("Data Size:").find_map(|l| l.number("Data Size:"));
+    let measured = view
+        .silence_after(&loading)
+        .filter(|t| *t < Nanos(5_000_000_000));
+    // A copy runs at some hundred megabytes a second with caches on.
+    let modelled = size.map(|s| transfer(s, 200_000_000));
+    let time = match (measured, modelled) {
+        (Some(m), Some(model)) => m.min(Nanos(model.0.saturating_mul(20))),
+        (m, model) => m.or(model)?,
+    };
+    let why = "The kernel's image is copied from where it was loaded to where it runs. Loaded to \
+               its load address less the 64 bytes of its header it is started in place.";
+    Some(
+        Found::new("The loader moves the kernel after it loaded it", why)
+            .evidence([view.quote(&loading)])
+            .evidence(booting.map(|l| view.quote(&l)))
+            .evidence(address.map(|l| view.quote(&l)))
+            .parts(time, 20, 80, 100),
+    )
+}
+
+/// Checksums of what is booted, and what they cost for each byte.
+pub(super) fn checksums(view: &View<'_>) -> Option<Found> {
+    let mut evidence = Vec::new();
+    let mut time = Nanos::ZERO;
+    let lines: Vec<Line<'_>> = view
+        .said("Verifying Checksum")
+        .chain(view.said("Verifying Hash Integrity"))
+        .collect();
+    // A signed image is checked for a reason: nothing is said of it.
+    if lines
+        .iter()
+        .any(|l| l.text.contains("rsa") || l.text.contains("ecdsa"))
+    {
+        return None;
+    }
+    let sizes: Vec<u64> = view
+        .said("Data Size:")
+        .filter_map(|l| l.number("Data Size:"))
+        .collect();
+    for (i, line) in lines.iter().enumerate() {
+        let per_byte = [("sha512", 109), ("sha256", 37), ("sha1", 22)]
+            .iter()
+            .find(|(name, _)| line.text.contains(name))
+            .map_or(5, |(_, n)| *n);
+        let bytes = sizes.get(i).or(sizes.first()).copied().unwrap_or(4 << 20);
+        let modelled = transfer(bytes.saturating_mul(per_byte), USUAL_SPEED);
+        // The line is written when the check begins, and ended when it is done.
+        let measured = view.silence_after(line);
+        time = time + measured.map_or(modelled, |m| m.min(Nanos(modelled.0.saturating_mul(10))));
+        evidence.push(view.quote(line));
+    }
+    if evidence.is_empty() {
+        return None;
+    }
+    let n = evidence.len();
+    evidence.truncate(super::SHOWN);
+    let why = "U-Boot sums up every byte of what it boots: 4 instructions a byte for CRC-32, 37 \
+               for SHA-256, 109 for SHA-512. Storage with its own error correction needs CRC-32 at \
+               most. Where nothing is signed, `verify=no` leaves them out.";
+    Some(
+        Found::new(
+            format!("The loader checks {}", count(n, "image", "images")),
+            why,
+        )
+        .evidence(evidence)
+        .parts(time, 30, 80, 100)
+        .treatment("env=verify=no"),
+    )
+}
+
+/// A loader that says more than this is chatty.
+const CHATTER: i64 = 1_000;
+
+/// What the loader writes to a serial console.
+pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
+    let rows = &view.phases.phases;
+    let kernel = rows.iter().find(|p| p.name >= Phase::Kernel)?;
+    let early = rows.iter().any(|p| p.name < Phase::Kernel);
+    let (mut bytes, mut lines, mut first) = (0_i64, 0_usize, None);
+    for m in view.record.messages() {
+        let serial = view
+            .record
+            .source(m.origin.source)
+            .is_some_and(|s| s.format == "serial");
+        let text = view.record.text(m);
+        if serial && m.at.is_some_and(|at| at < kernel.start) && !text.trim().is_empty() {
+            bytes += i64::try_from(text.len()).unwrap_or(0) + 2;
+            lines += 1;
+            first = first.or(Some(m));
+        }
+    }
+    let rate = line_rate(view.record);
+    if !early || bytes < CHATTER || view.is_virtual() || rate.is_some_and(|r| !r.kept) {
+        return None;
+    }
+    let told = serial_console(view.cmdline()).and_then(|c| c.baud);
+    let baud = rate.map(|r| r.baud).or(told).unwrap_or(ASSUMED_BAUD);
+    let time = plain_line_time(bytes, baud);
+    let first = first.map(|m| {
+        let text: String = view.record.text(m).chars().take(80).collect();
+        view.evidence(text, m.origin)
+    });
+    let why = format!(
+        "Firmware and loader wrote {lines} lines, {bytes} bytes, and waited for each: {time} at \
+         {baud} baud. `silent=1` (with CONFIG_SILENT_CONSOLE) and a lower log level keep them \
+         quiet."
+    );
+    Some(
+        Found::new("The boot loader writes to a serial console", why)
+            .evidence(first)
+            .parts(time, 40, 85, 100)
+            .treatment("env=silent=1"),
+    )
+}
+
+/// Lines by which a loader says that it looks for devices.
+const PROBES: [(&str, &str); 9] = [
+    ("starting USB", "USB devices are searched"),
+    ("scanning bus", "USB devices are searched"),
+    ("BOOTP broadcast", "the network is asked for an address"),
+    ("TFTP from server", "a file comes over the network"),
+    (
+        "Waiting for PHY auto negotiation",
+        "a network link is brought up",
+    ),
+    (
+        "Waiting for Ethernet connection",
+        "a network link is brought up",
+    ),
+    ("scanning usb", "USB devices are searched"),
+    ("MMC: no card present", "an empty card slot is asked"),
+    ("SCSI:  Net:", "disks are searched"),
+];
+
+/// Devices that a loader brings up.
+pub(super) fn probes(view: &View<'_>) -> Vec<Found> {
+    let rows = &view.phases.phases;
+    let kernel = rows.iter().find(|p| p.name >= Phase::Kernel);
+    let kernel = kernel.map_or(Nanos(i64::MAX), |p| p.start);
+    let mut by_what: Vec<(&str, Nanos, Vec<super::Evidence>)> = Vec::new();
+    for (text, what) in PROBES {
+        for line in view.said(text) {
+            if line.message.at.is_some_and(|at| at >= kernel) {
+                continue;
+            }
+            let time = view.silence_after(&line).unwrap_or_default();
+            let quote = view.quote(&line);
+            match by_what.iter_mut().find(|(w, ..)| *w == what) {
+                Some((_, sum, evidence)) => {
+                    *sum = *sum + time;
+                    evidence.push(quote);
+                }
+                None => by_what.push((what, time, vec![quote])),
+            }
+        }
+    }
+    let found = by_what
+        .into_iter()
+        .filter(|(_, t, _)| *t >= Nanos::from_millis(5));
+    found
+        .map(|(what, time, mut evidence)| {
+            evidence.truncate(super::SHOWN);
+            Found::new(
+                format!("Before the kernel, {what}"),
+                "If nothing is booted from there, leave it out of `bootcmd`, `preboot` and \
+                 `boot_targets`.",
+            )
+            .evidence(evidence)
+            .parts(time, 50, 95, 100)
+        })
+        .collect()
+}
+
+/// U-Boot's caches are off.
+pub(super) fn caches_off(view: &View<'_>) -> Option<Found> {
+    let line = view
+        .said("Caches not enabled")
+        .chain(view.said("dcache is disabled"))
+        .next()?;
+    let loader = view.length(Phase::Loader) + view.length(Phase::Decompression);
+    let why = "Without caches the processor fetches every instruction and byte from memory: \
+               copying, checking and unpacking take ten times as long. Build the loader without \
+               CONFIG_SYS_DCACHE_OFF and give it its page tables.";
+    Some(
+        Found::new("The boot loader runs without caches", why)
+            .evidence([view.quote(&line)])
+            .parts(loader, 10, 50, 90),
+    )
+}
+
+/// The shortest second stage that leaving out is worth the work.
+const SECOND_STAGE: Nanos = Nanos::from_millis(100);
+
+/// The first stage could start the kernel itself.
+pub(super) fn falcon(view: &View<'_>) -> Option<Found> {
+    let mark = |wanted: &dyn Fn(&str) -> bool| {
+        view.record
+            .marks()
+            .iter()
+            .find(|m| wanted(view.record.name(m.name)))
+    };
+    let spl = mark(&|n| n == "U-Boot SPL" || n == "SPL" || n == "spl")?;
+    let proper = mark(&|n| n == "U-Boot" || n == "board_init_f" || n == "board_init_r")
+        .filter(|m| m.at >= spl.at)?;
+    let rows = &view.phases.phases;
+    let end = rows
+        .iter()
+        .find(|p| p.name > Phase::Loader)
+        .map(|p| p.start)
+        .filter(|at| *at > proper.at)?;
+    let time = end - proper.at;
+    if time < SECOND_STAGE {
+        return None;
+    }
+    let why = "SPL has storage and memory running: in falcon mode (CONFIG_SPL_OS_BOOT) it loads \
+               the kernel and its device tree itself, and U-Boot proper is only started on \
+               request. Loading the kernel stays; the rest of U-Boot goes.";
+    Some(
+        Found::new("SPL could start the kernel itself", why)
+            .evidence([
+                view.evidence("SPL begins".to_owned(), spl.origin),
+                view.evidence(format!("U-Boot proper takes {time}"), proper.origin),
+            ])
+            .parts(time, 5, 50, 90)
+            .scope(Scope::Serial),
+    )
+}

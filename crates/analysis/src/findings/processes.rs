@@ -1,0 +1,229 @@
+//! Programs: how many start, and what they look for when they do.
+
+use super::found::{Found, Scope};
+use super::probes::count;
+use super::view::{View, times};
+use crate::spans;
+use record::{AccessKind, Nanos, Process, SpanKind};
+use std::collections::BTreeMap;
+
+/// So many programs before first light are worth counting.
+const MANY: usize = 150;
+
+/// A program that lives no longer than this did little but start.
+const SHORT: Nanos = Nanos::from_millis(50);
+
+/// The processes of programs that began before first light.
+fn begun<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Process> {
+    let end = view.phases.end();
+    let all = view.record.processes().iter();
+    all.filter(move |p| !p.kernel_thread && p.start.is_some_and(|s| s <= end))
+}
+
+/// Processes that are forked in masses.
+pub(super) fn forks(view: &View<'_>) -> Option<Found> {
+    let short: Vec<&Process> = begun(view)
+        .filter(|p| p.start.zip(p.end).is_some_and(|(s, e)| e - s <= SHORT))
+        .collect();
+    if short.len() < MANY {
+        return None;
+    }
+    let mut lives: Vec<Nanos> = short
+        .iter()
+        .filter_map(|p| Some(p.end? - p.start?))
+        .collect();
+    lives.sort();
+    let middle = lives.get(lives.len() / 2).copied().unwrap_or_default();
+    let time = times(short.len() as u64, middle.0);
+    let mut by_name: BTreeMap<&str, (usize, &Process)> = BTreeMap::new();
+    for p in &short {
+        by_name.entry(view.record.name(p.name)).or_insert((0, p)).0 += 1;
+    }
+    let mut names: Vec<(usize, &str, &Process)> =
+        by_name.into_iter().map(|(n, (c, p))| (c, n, p)).collect();
+    names.sort_by_key(|(c, n, _)| (std::cmp::Reverse(*c), *n));
+    let evidence = names.iter().take(super::SHOWN).map(|(n, name, p)| {
+        view.evidence(
+            format!("{name} ran {}", count(*n, "time", "times")),
+            p.origin,
+        )
+    });
+    let why = format!(
+        "{} short programs ran before first light, {middle} each in the middle. Scripts fork for \
+         each pipeline, back-quote and `test` that is not a builtin; one script, builtins, or a \
+         program that does it all, do not.",
+        short.len()
+    );
+    Some(
+        Found::new(format!("{} short programs were started", short.len()), why)
+            .evidence(evidence)
+            .parts(time, 5, 40, 90)
+            .scope(Scope::Unknown),
+    )
+}
+
+/// Interpreters that are dear to start.
+const INTERPRETERS: [&str; 8] = [
+    "java", "node", "perl", "php", "python", "python2", "python3", "ruby",
+];
+
+fn is_interpreter(name: &str) -> bool {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&name) || INTERPRETERS.contains(&stem)
+}
+
+/// Interpreted programs before first light.
+pub(super) fn interpreters(view: &View<'_>) -> Option<Found> {
+    let end = view.phases.end();
+    let mut found: Vec<(Nanos, &Process)> = begun(view)
+        .filter(|p| is_interpreter(view.record.name(p.name)))
+        .map(|p| {
+            let start = p.start.unwrap_or(p.first_seen);
+            let lived = p.end.unwrap_or(p.last_seen).min(end) - start;
+            let cpu = match (p.user, p.system) {
+                (None, None) => None,
+                (u, s) => Some(u.unwrap_or_default() + s.unwrap_or_default()),
+            };
+            (cpu.unwrap_or(lived), p)
+        })
+        .filter(|(time, _)| *time > Nanos::ZERO)
+        .collect();
+    found.sort_by_key(|(time, p)| (std::cmp::Reverse(*time), p.origin));
+    found.first()?;
+    let all = found.iter().fold(Nanos::ZERO, |sum, (t, _)| sum + *t);
+    let evidence = found.iter().take(super::SHOWN).map(|(time, p)| {
+        let name = view.record.name(p.name);
+        view.evidence(format!("{name} (process {}) took {time}", p.pid), p.origin)
+    });
+    let why = "An interpreter reads and compiles its library before its first line of work. \
+               Compiled programs, precompiled modules (`python -m compileall`, `-S -E`, class data \
+               sharing for Java), or a later start avoid that.";
+    Some(
+        Found::new(
+            format!(
+                "{} before first light",
+                count(found.len(), "interpreter starts", "interpreters start")
+            ),
+            why,
+        )
+        .evidence(evidence)
+        .parts(all, 0, 40, 90)
+        .scope(Scope::Unknown),
+    )
+}
+
+/// Programs that do nothing but wait.
+pub(super) fn sleeps(view: &View<'_>) -> Option<Found> {
+    let end = view.phases.end();
+    let mut found: Vec<(Nanos, &Process)> = begun(view)
+        .filter(|p| view.record.name(p.name) == "sleep")
+        .filter_map(|p| Some((p.end?.min(end) - p.start?, p)))
+        .filter(|(t, _)| *t >= Nanos::from_millis(20))
+        .collect();
+    found.sort_by_key(|(time, p)| (std::cmp::Reverse(*time), p.origin));
+    found.first()?;
+    let all = found.iter().fold(Nanos::ZERO, |sum, (t, _)| sum + *t);
+    let evidence = found.iter().take(super::SHOWN).map(|(time, p)| {
+        let command = p.command.map(|c| view.record.name(c)).unwrap_or("sleep");
+        view.evidence(format!("`{command}` took {time}"), p.origin)
+    });
+    let why = "A script waits a fixed time for something. Wait for the thing itself: the file, \
+               the device, the answer.";
+    Some(
+        Found::new(format!("Scripts sleep {all} before first light"), why)
+            .evidence(evidence)
+            .parts(all, 20, 80, 100)
+            .scope(Scope::Unknown),
+    )
+}
+
+/// What a failed look-up takes where the trace does not say it.
+const LOOKUP: Nanos = Nanos(20_000);
+
+/// Files that were looked for where they are not.
+pub(super) fn misses(view: &View<'_>) -> Option<Found> {
+    let end = view.phases.end();
+    let mut by_folder: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut n, mut time, mut first) = (0_u64, Nanos::ZERO, None);
+    for a in view.record.accesses() {
+        let path = a.path.map_or("", |p| view.record.name(p));
+        let library = path.contains(".so");
+        if a.kind != AccessKind::Miss || a.at > end || !library || path.ends_with("ld.so.preload") {
+            continue;
+        }
+        n += 1;
+        time = time + a.took.unwrap_or(LOOKUP);
+        first = first.or(Some(a.origin));
+        let folder = path.rsplit_once('/').map_or("", |(f, _)| f);
+        *by_folder.entry(folder).or_default() += 1;
+    }
+    if n < 10 {
+        return None;
+    }
+    let worst = by_folder.iter().max_by_key(|(f, n)| (**n, **f));
+    let evidence = first.zip(worst).map(|(origin, (folder, of_folder))| {
+        let text = format!("{of_folder} of {n} libraries were looked for in {folder}");
+        view.evidence(text, origin)
+    });
+    let why = "The dynamic linker looks in one folder after another: run paths, \
+               LD_LIBRARY_PATH, hardware-specific folders. Without those, and with an \
+               /etc/ld.so.cache that is up to date, the first look finds each.";
+    Some(
+        Found::new(
+            format!("{n} libraries were looked for where they are not"),
+            why,
+        )
+        .evidence(evidence)
+        .parts(time, 30, 90, 120)
+        .scope(Scope::Unknown),
+    )
+}
+
+/// So many different libraries are worth a word.
+const MANY_LIBRARIES: usize = 30;
+
+/// A program that opens many libraries.
+pub(super) fn libraries(view: &View<'_>) -> Option<Found> {
+    let end = view.phases.end();
+    let mut by_process: BTreeMap<Option<u32>, BTreeMap<&str, (Nanos, record::Origin)>> =
+        BTreeMap::new();
+    for a in view.record.accesses() {
+        let path = a.path.map_or("", |p| view.record.name(p));
+        if a.kind == AccessKind::Open && a.at <= end && path.contains(".so") {
+            let took = a.took.unwrap_or(LOOKUP);
+            let of = by_process.entry(a.pid).or_default();
+            of.entry(path).or_insert((took, a.origin));
+        }
+    }
+    let (pid, most) = by_process
+        .into_iter()
+        .max_by_key(|(pid, of)| (of.len(), std::cmp::Reverse(*pid)))?;
+    if most.len() < MANY_LIBRARIES {
+        return None;
+    }
+    let open = most.values().fold(Nanos::ZERO, |sum, (t, _)| sum + *t);
+    // Mapping, relocating and closing take about as long again as opening.
+    let time = Nanos(open.0.saturating_mul(3)).max(times(most.len() as u64, 100_000));
+    let evidence = most
+        .iter()
+        .next()
+        .map(|(path, (_, origin))| view.evidence((*path).to_owned(), *origin));
+    let who = pid.map_or_else(String::new, |p| format!(" by process {p}"));
+    let why = "Each library is found, mapped, relocated and initialised before the program's own \
+               first line. Prelinking, `-Wl,-O1,--hash-style=gnu`, `-Bsymbolic`, fewer libraries, \
+               or linking statically what starts first make that short.";
+    Some(
+        Found::new(format!("{} libraries are loaded{who}", most.len()), why)
+            .evidence(evidence)
+            .parts(time, 0, 40, 90)
+            .scope(Scope::Unknown),
+    )
+}
+
+/// Whether any unit of this boot is known.
+pub(super) fn knows_units(view: &View<'_>) -> bool {
+    spans::distinct(view.record)
+        .iter()
+        .any(|s| s.kind == SpanKind::Unit)
+}

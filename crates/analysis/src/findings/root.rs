@@ -1,0 +1,173 @@
+//! Files of the root that say how it boots.
+
+use super::Evidence;
+use super::found::{Found, Scope};
+use super::view::{View, number, transfer};
+use crate::system::RootTree;
+use record::Nanos;
+
+fn evidence(tree: &RootTree, path: &str, offset: usize, line: &str) -> Evidence {
+    Evidence {
+        text: line.trim().chars().take(100).collect(),
+        place: tree.place(path, offset),
+    }
+}
+
+/// Files of menus that wait for a key: path, key, and the part of a second that
+/// one of its counts is, in milliseconds.
+const MENUS: [(&str, &str, i64); 6] = [
+    ("etc/default/grub", "GRUB_TIMEOUT=", 1_000),
+    ("boot/extlinux/extlinux.conf", "timeout ", 100),
+    ("extlinux/extlinux.conf", "timeout ", 100),
+    ("boot/syslinux/syslinux.cfg", "timeout ", 100),
+    ("boot/loader/loader.conf", "timeout ", 1_000),
+    ("loader/loader.conf", "timeout ", 1_000),
+];
+
+/// Menus that wait for a key.
+pub(super) fn menus(view: &View<'_>) -> Vec<Found> {
+    let Some(tree) = view.system.root.as_ref() else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for (file, key, each) in MENUS {
+        for (path, offset, line) in tree.lines(move |p| p == file) {
+            let text = line.trim_start().to_ascii_lowercase();
+            let value = text.strip_prefix(&key.to_ascii_lowercase());
+            let value = value.map(|v| v.trim_matches(['"', '\'', ' ']));
+            let Some(n) = value.and_then(number).filter(|n| *n > 0) else {
+                continue;
+            };
+            let time = super::view::times(n, each.saturating_mul(1_000_000));
+            let why = "The menu of the boot loader waits for a key at every boot, with nothing to \
+                       choose from in a product.";
+            all.push(
+                Found::new(format!("A boot menu waits {time}"), why)
+                    .evidence([evidence(tree, path, offset, line)])
+                    .saving(time, time, time)
+                    .treatment("menu-timeout=0"),
+            );
+        }
+    }
+    all
+}
+
+/// Mount options of /etc/fstab that cost.
+pub(super) fn mount_options(view: &View<'_>) -> Vec<Found> {
+    let Some(tree) = view.system.root.as_ref() else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for (path, offset, line) in tree.lines(|p| p == "etc/fstab") {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let (Some(folder), Some(options)) = (fields.get(1), fields.get(3)) else {
+            continue;
+        };
+        if line.trim_start().starts_with('#') {
+            continue;
+        }
+        let has = |o: &str| options.split(',').any(|x| x == o);
+        const DEAR: [(&str, &str); 4] = [
+            ("sync", "every write waits for the medium"),
+            ("dirsync", "every change of a folder waits for the medium"),
+            ("discard", "every removal is told to the medium at once"),
+            ("strictatime", "every read writes the time of reading"),
+        ];
+        for (option, what) in DEAR {
+            if has(option) {
+                all.push(
+                    Found::new(
+                        format!("{folder} is mounted with `{option}`"),
+                        format!("With `{option}` {what}."),
+                    )
+                    .evidence([evidence(tree, path, offset, line)])
+                    .parts(view.total, 0, 1, 10)
+                    .scope(Scope::Unknown)
+                    .treatment(format!("fstab={folder}:-{option}")),
+                );
+            }
+        }
+    }
+    all
+}
+
+/// File systems that /etc/fstab has checked at boot.
+pub(super) fn fstab_checks(view: &View<'_>) -> Option<Found> {
+    let tree = view.system.root.as_ref()?;
+    let mut seen = Vec::new();
+    let mut first = None;
+    for (path, offset, line) in tree.lines(|p| p == "etc/fstab") {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let pass = fields.get(5).and_then(|p| p.parse::<u32>().ok());
+        let kind = fields.get(2).copied().unwrap_or_default();
+        let journal = matches!(kind, "ext3" | "ext4");
+        if line.trim_start().starts_with('#') || pass.unwrap_or(0) == 0 || !journal {
+            continue;
+        }
+        first = first.or(fields.get(1).copied());
+        seen.push(evidence(tree, path, offset, line));
+    }
+    // Where the boot was seen, the units say whether it was checked.
+    if seen.is_empty() || super::processes::knows_units(view) {
+        return None;
+    }
+    let folder = first.unwrap_or("/");
+    let each = Nanos::from_millis(120);
+    let n = i64::try_from(seen.len()).unwrap_or(1);
+    Some(
+        Found::new(
+            "/etc/fstab has file systems with a journal checked at boot",
+            "A last field other than 0 starts fsck before the mount, which finds a clean journal \
+             and goes.",
+        )
+        .evidence(seen)
+        .saving(Nanos(each.0 / 4), Nanos(each.0 * n), Nanos(each.0 * n * 4))
+        .treatment(format!("fstab={folder}:pass=0")),
+    )
+}
+
+/// An initramfs with modules for every machine.
+pub(super) fn all_modules(view: &View<'_>) -> Option<Found> {
+    let tree = view.system.root.as_ref()?;
+    let (path, offset, line) = tree
+        .lines(|p| p == "etc/initramfs-tools/initramfs.conf")
+        .find(|(_, _, l)| l.trim() == "MODULES=most")?;
+    // Some 30 MB more to load and unpack.
+    let time = transfer(20 << 20, 60_000_000);
+    let why = "With MODULES=most the initramfs holds the modules of every disk that there is. \
+               With `dep` it holds those of this machine, a fifth of the size.";
+    Some(
+        Found::new("The initramfs holds modules for every machine", why)
+            .evidence([evidence(tree, path, offset, line)])
+            .parts(time, 10, 100, 400)
+            .treatment("initramfs-modules=dep"),
+    )
+}
+
+/// Programs that carry what only debuggers read.
+pub(super) fn unstripped(view: &View<'_>) -> Option<Found> {
+    let tree = view.system.root.as_ref()?;
+    let total: u64 = tree
+        .unstripped
+        .values()
+        .fold(0, |sum, n| sum.saturating_add(*n));
+    if total < 256 << 10 {
+        return None;
+    }
+    let mut files: Vec<(&String, &u64)> = tree.unstripped.iter().collect();
+    files.sort_by_key(|(path, n)| (std::cmp::Reverse(**n), *path));
+    let shown = files.iter().take(super::SHOWN).map(|(path, n)| Evidence {
+        text: format!("{path}: {n} bytes of symbols and debugging data"),
+        place: tree.place(path, 0),
+    });
+    let why = format!(
+        "{} programs and libraries carry {total} bytes that running them never reads. On a packed \
+         or copied root they are loaded all the same.",
+        files.len()
+    );
+    Some(
+        Found::new("Programs are not stripped", why)
+            .evidence(shown)
+            .parts(transfer(total, 20_000_000), 0, 10, 100),
+    )
+}

@@ -1,0 +1,382 @@
+//! Init scripts of the root, read line by line.
+
+use super::Evidence;
+use super::found::{Found, Scope};
+use super::probes::count;
+use super::view::{View, times};
+use crate::system::RootTree;
+use record::Nanos;
+
+/// What a fork with its program takes on a small machine; the exact lab has a
+/// third of it on a fast one.
+const FORK: i64 = 3_000_000;
+
+/// What a script of its own takes: a shell and its libraries.
+const SCRIPT: i64 = 20_000_000;
+
+/// Whether a file is a script that init runs.
+fn is_script(path: &str) -> bool {
+    let init = [
+        "etc/init.d/",
+        "etc/rc.d/",
+        "etc/rcS.d/",
+        "etc/rc.local",
+        "etc/rc",
+    ];
+    init.iter().any(|p| path.starts_with(p)) || path == "init" || path == "etc/preinit"
+}
+
+/// Units that systemd starts, of the distribution and of the administrator.
+fn is_unit(path: &str) -> bool {
+    let folder = path.contains("systemd/system/");
+    folder && (path.ends_with(".service") || path.ends_with(".conf"))
+}
+
+/// A line that does something.
+fn code(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    (!line.is_empty() && !line.starts_with('#')).then_some(line)
+}
+
+fn place(tree: &RootTree, path: &str, offset: usize, line: &str) -> Evidence {
+    Evidence {
+        text: line.trim().chars().take(100).collect(),
+        place: tree.place(path, offset),
+    }
+}
+
+/// The seconds of a `sleep N` that stands as a command in a line.
+fn slept(line: &str) -> Option<Nanos> {
+    let mut words = line
+        .split(|c: char| c.is_whitespace() || ";&|(){}`".contains(c))
+        .filter(|w| !w.is_empty());
+    while let Some(word) = words.next() {
+        let program = word
+            .trim_start_matches(['-', '@', '+', '!', ':'])
+            .rsplit(['/', '='])
+            .next()
+            .unwrap_or(word);
+        if program != "sleep" {
+            continue;
+        }
+        let amount = words.next()?;
+        let seconds: f64 = amount.trim_end_matches('s').parse().ok()?;
+        if (0.0..=600.0).contains(&seconds) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "at most 600 seconds in nanoseconds"
+            )]
+            return Some(Nanos((seconds * 1e9) as i64));
+        }
+    }
+    None
+}
+
+/// Fixed waits in scripts and units.
+pub(super) fn sleeps(view: &View<'_>) -> Option<Found> {
+    let tree = view.system.root.as_ref()?;
+    let mut all = Nanos::ZERO;
+    let mut seen = Vec::new();
+    let mut looped = false;
+    for (path, offset, line) in tree.lines(|p| is_script(p) || is_unit(p)) {
+        let Some(text) = code(line) else { continue };
+        let unit = is_unit(path);
+        if unit && !text.starts_with("ExecStart") {
+            continue;
+        }
+        // In a loop it waits for something, as it should.
+        looped |= ["while ", "until ", "for "]
+            .iter()
+            .any(|w| text.starts_with(w));
+        looped &= !text.starts_with("done");
+        if let Some(time) = slept(text).filter(|_| !looped && !stops(tree, path, offset)) {
+            all = all + time;
+            seen.push(place(tree, path, offset, line));
+        }
+    }
+    if all < Nanos::from_millis(50) {
+        return None;
+    }
+    seen.truncate(8);
+    let why = "A script that sleeps for a fixed time waits too long, or not long enough. Wait for \
+               the thing itself: the file, the device, the answer.";
+    Some(
+        Found::new(format!("Scripts of the root sleep {all}"), why)
+            .evidence(seen)
+            .parts(all, 20, 80, 100)
+            .scope(Scope::Unknown),
+    )
+}
+
+/// Whether a line of a script stands in its part for stopping.
+fn stops(tree: &RootTree, path: &str, offset: usize) -> bool {
+    let text = tree.texts.get(path).and_then(|t| t.get(..offset));
+    let labels = text.unwrap_or_default().lines().rev().filter_map(|l| {
+        let label = l.trim().strip_suffix(')')?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "|*_-\"'".contains(c);
+        label.chars().all(plain).then(|| label.to_owned())
+    });
+    let label = labels.take(1).next().unwrap_or_default();
+    ["stop", "restart", "reload", "status", "*"]
+        .iter()
+        .any(|w| label.trim_matches(['"', '\'']).starts_with(w))
+}
+
+/// A line that is rewritten with fewer programs, mechanically.
+fn shorter(line: &str) -> Option<String> {
+    let (before, rest) = line.split_once("cat ")?;
+    let (file, after) = rest.split_once('|')?;
+    let file = file.trim();
+    let plain = !file.is_empty() && !file.contains([' ', '\t', '$', '`', '<', '>', '*', '-', '"']);
+    let command = before
+        .chars()
+        .next_back()
+        .is_none_or(|c| c.is_whitespace() || "`($;&|".contains(c));
+    let after = after.trim_start();
+    let first = after.split_whitespace().next()?;
+    let reads = [
+        "grep", "sed", "awk", "cut", "head", "tail", "sort", "wc", "tr",
+    ];
+    if !plain || !command || !reads.contains(&first) {
+        return None;
+    }
+    // Up to the end of this one command of the pipeline.
+    let end = after.find(['|', '`', ')', ';', '&']).unwrap_or(after.len());
+    let (own, tail) = after.split_at(end);
+    Some(format!(
+        "{before}{} <{file}{}{tail}",
+        own.trim_end(),
+        if tail.is_empty() || tail.starts_with(['`', ')']) {
+            ""
+        } else {
+            " "
+        }
+    ))
+}
+
+/// How many programs a line starts beyond the one that it needs.
+fn forks(line: &str) -> u64 {
+    let mut quoted = None;
+    let mut n = 0;
+    let mut back_quotes = 0;
+    let chars: Vec<char> = line.chars().collect();
+    for (i, c) in chars.iter().enumerate() {
+        let (before, next) = (
+            i.checked_sub(1).and_then(|i| chars.get(i)),
+            chars.get(i + 1),
+        );
+        match (quoted, c) {
+            (None, '#') if before.is_none_or(|b| b.is_whitespace()) => break,
+            (None, '\'' | '"') => quoted = Some(*c),
+            (Some(q), c) if q == *c => quoted = None,
+            (Some('\''), _) => {}
+            (_, '`') => back_quotes += 1,
+            (_, '$') if next == Some(&'(') && chars.get(i + 2) != Some(&'(') => n += 1,
+            (None, '|') if next != Some(&'|') && before != Some(&'|') => n += 1,
+            _ => {}
+        }
+    }
+    n + back_quotes / 2
+}
+
+/// Programs that scripts start for what the shell can do.
+pub(super) fn script_forks(view: &View<'_>) -> Option<Found> {
+    let tree = view.system.root.as_ref()?;
+    let mut n = 0_u64;
+    let mut by_script: Vec<(u64, Evidence)> = Vec::new();
+    let mut current: Option<(&str, u64, Evidence)> = None;
+    for (path, offset, line) in tree.lines(is_script) {
+        let of_line = code(line).map_or(0, forks);
+        if of_line == 0 {
+            continue;
+        }
+        n += of_line;
+        match &mut current {
+            Some((p, sum, _)) if *p == path => *sum += of_line,
+            _ => {
+                let next = (path, of_line, place(tree, path, offset, line));
+                if let Some((_, sum, e)) = current.replace(next) {
+                    by_script.push((sum, e));
+                }
+            }
+        }
+    }
+    by_script.extend(current.map(|(_, sum, e)| (sum, e)));
+    if n < 40 {
+        return None;
+    }
+    by_script.sort_by_key(|(sum, e)| (std::cmp::Reverse(*sum), e.place.clone()));
+    let evidence = by_script
+        .into_iter()
+        .take(super::SHOWN)
+        .map(|(sum, mut e)| {
+            e.text = format!("{sum} pipelines and back-quotes, the first: {}", e.text);
+            e
+        });
+    let time = times(n, FORK);
+    let why = "Each pipeline and each back-quote starts a program or a shell of its own. Builtins \
+               (`read`, `case`, `${x%y}`, `test`) do most of it without.";
+    Some(
+        Found::new(
+            format!("Init scripts have {n} pipelines and back-quotes"),
+            why,
+        )
+        .evidence(evidence)
+        .parts(time, 5, 50, 150)
+        .scope(Scope::Unknown),
+    )
+}
+
+/// `cat FILE | grep X`, with the line that does without `cat`.
+pub(super) fn useless_cats(view: &View<'_>) -> Option<Found> {
+    let tree = view.system.root.as_ref()?;
+    let mut seen = Vec::new();
+    for (path, offset, line) in tree.lines(is_script) {
+        let Some(better) = code(line).and_then(shorter) else {
+            continue;
+        };
+        let mut e = place(tree, path, offset, line);
+        e.text = format!("{} -> {}", e.text, better.trim());
+        seen.push(e);
+    }
+    let n = seen.len();
+    seen.truncate(8);
+    if n == 0 {
+        return None;
+    }
+    let why = "`cat` starts a program to hand a file to another one, which can read it itself.";
+    Some(
+        Found::new(
+            format!(
+                "{} where a redirection would do",
+                count(n, "`cat` is started", "`cat`s are started")
+            ),
+            why,
+        )
+        .evidence(seen)
+        .parts(times(n as u64, FORK), 20, 100, 200)
+        .scope(Scope::Unknown),
+    )
+}
+
+/// So many scripts one after another are worth joining.
+const MANY_SCRIPTS: usize = 15;
+
+/// Many scripts that init runs one after another.
+pub(super) fn many_scripts(view: &View<'_>) -> Option<Found> {
+    let tree = view.system.root.as_ref()?;
+    let systemd = tree.links.keys().chain(tree.texts.keys()).any(|p| {
+        p.ends_with("lib/systemd/system/sysinit.target") || p.contains("lib/systemd/system/basic")
+    });
+    let begun = |folder: &str| {
+        let all = tree.links.keys().chain(tree.texts.keys());
+        let started = all.filter(|p| {
+            let name = p.strip_prefix(folder).unwrap_or_default();
+            name.starts_with('S')
+                && name
+                    .get(1..3)
+                    .is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+        });
+        started.cloned().collect::<Vec<String>>()
+    };
+    let single = begun("etc/rcS.d/");
+    let level = begun("etc/rc5.d/");
+    let level = if level.is_empty() {
+        begun("etc/rc2.d/")
+    } else {
+        level
+    };
+    // BusyBox and Buildroot keep them in init.d itself.
+    let plain = begun("etc/init.d/");
+    let all: Vec<String> = single.into_iter().chain(level).chain(plain).collect();
+    if systemd || all.len() < MANY_SCRIPTS {
+        return None;
+    }
+    let evidence = all.iter().take(super::SHOWN).map(|p| Evidence {
+        text: p.clone(),
+        place: tree.place(p, 0),
+    });
+    let time = times(all.len() as u64, SCRIPT);
+    let why = "Each script is a shell of its own that reads its libraries of functions. One \
+               script that does what this product needs, in its order, needs one shell.";
+    Some(
+        Found::new(
+            format!("{} start scripts run one after another", all.len()),
+            why,
+        )
+        .evidence(evidence)
+        .parts(time, 10, 70, 200)
+        .scope(Scope::Unknown),
+    )
+}
+
+/// A script waits until every device is handled.
+pub(super) fn script_settle(view: &View<'_>) -> Option<Found> {
+    let tree = view.system.root.as_ref()?;
+    let (path, offset, line) = tree.lines(is_script).find(|(path, offset, line)| {
+        code(line).is_some_and(|l| l.contains("udevadm settle") || l.contains("udevsettle"))
+            && !stops(tree, path, *offset)
+    })?;
+    let why = "The script waits until udev has handled every device that there is. devtmpfs makes \
+               the nodes by itself; start what needs no other device before it, or use mdev.";
+    Some(
+        Found::new("A script waits for udev to settle", why)
+            .evidence([place(tree, path, offset, line)])
+            .saving(Nanos::ZERO, Nanos::from_millis(500), Nanos(3_000_000_000))
+            .scope(Scope::Unknown),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cat_is_rewritten_where_that_is_mechanical() {
+        let of = |line: &str| shorter(line);
+        assert_eq!(
+            of("cat /proc/mtd | grep rootfs"),
+            Some("grep rootfs </proc/mtd".to_owned())
+        );
+        assert_eq!(
+            of("x=`cat /proc/cmdline | cut -d= -f2`"),
+            Some("x=`cut -d= -f2 </proc/cmdline`".to_owned())
+        );
+        assert_eq!(
+            of("x=$(cat /a | grep b | wc -l)"),
+            Some("x=$(grep b </a | wc -l)".to_owned())
+        );
+        for no in [
+            "cat $f | grep a",
+            "cat a b | grep c",
+            "cat /a",
+            "zcat /a | grep b",
+            "cat /a | ./own",
+        ] {
+            assert_eq!(of(no), None, "{no}");
+        }
+    }
+
+    #[test]
+    fn forks_are_counted_outside_of_quotes() {
+        assert_eq!(forks("a | b | c"), 2);
+        assert_eq!(forks("x=`a`; y=$(b)"), 2);
+        assert_eq!(forks("a || b"), 0);
+        assert_eq!(forks("echo 'a | b' \"c | d\" # e | f"), 0);
+        assert_eq!(forks("x=$((1 + 2))"), 0);
+        assert_eq!(forks("x=\"$(a)\""), 1);
+    }
+
+    #[test]
+    fn a_sleep_is_a_command() {
+        assert_eq!(slept("sleep 2"), Some(Nanos(2_000_000_000)));
+        assert_eq!(slept("a; sleep 0.5 && b"), Some(Nanos(500_000_000)));
+        assert_eq!(
+            slept("ExecStartPre=/bin/sleep 5s"),
+            Some(Nanos(5_000_000_000))
+        );
+        assert_eq!(slept("nosleep 5"), None);
+        assert_eq!(slept("sleep $N"), None);
+        assert_eq!(slept("sleep infinity"), None);
+    }
+}

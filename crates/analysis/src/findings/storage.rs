@@ -1,0 +1,208 @@
+//! File systems and the devices under them.
+
+use super::Evidence;
+use super::found::Found;
+use super::view::{Line, View, transfer};
+use record::{Nanos, Operation, mark};
+
+/// Lines by which file systems say that they replay or mend, and by which they
+/// say that they are done.
+const REPLAYS: [(&str, &str); 6] = [
+    ("orphan cleanup on", "EXT4-fs"),
+    ("recovery required", "EXT4-fs"),
+    ("Starting recovery (logdev", "Ending recovery"),
+    ("UBIFS: recovery needed", "recovery completed"),
+    ("recovery needed", "recovery completed"),
+    ("start tree-log replay", "BTRFS"),
+];
+
+/// A log was replayed when a file system was mounted.
+pub(super) fn journal_replay(view: &View<'_>) -> Option<Found> {
+    let mut evidence = Vec::new();
+    let mut time = Nanos::ZERO;
+    let mut seen = Vec::new();
+    for (begin, end) in REPLAYS {
+        for line in view.said(begin) {
+            if seen.contains(&line.at) || line.text.contains("recovery complete") {
+                continue;
+            }
+            seen.push(line.at);
+            let Some(from) = line.message.at else {
+                continue;
+            };
+            let done = view.after(&line).take(24).find(|l| {
+                l.text.contains(end) && (l.text.contains("omplete") || l.text.contains("mounted"))
+            });
+            let until = done.and_then(|l| l.message.at);
+            let until = until.or_else(|| view.after(&line).find_map(|l| l.message.at));
+            time = time + until.map_or(Nanos::ZERO, |u| u - from);
+            evidence.push(view.quote(&line));
+        }
+    }
+    // ext3 and ext4 often say only that they are done.
+    for line in view.said("recovery complete") {
+        if !line.text.contains("EXT") || !evidence.is_empty() {
+            continue;
+        }
+        let before = (0..line.at).rev().take(4).filter_map(|i| view.line(i));
+        let before = before
+            .filter(|l| l.message.origin.source == line.message.origin.source)
+            .find_map(|l| l.message.at);
+        if let (Some(from), Some(to)) = (before, line.message.at) {
+            time = time + (to - from);
+        }
+        evidence.push(view.quote(&line));
+    }
+    if evidence.is_empty() {
+        return None;
+    }
+    evidence.truncate(super::SHOWN);
+    let why = "The file system was not unmounted before power went, so its log was replayed, and \
+               with `-o ro` too. Unmount at power-down; keep what is written apart from the root, \
+               and mount the root read-only.";
+    Some(
+        Found::new("A file system's log was replayed", why)
+            .evidence(evidence)
+            .parts(time, 50, 85, 100),
+    )
+}
+
+/// An old file system is mounted.
+pub(super) fn indirect_blocks(view: &View<'_>) -> Option<Found> {
+    let line = view
+        .said("mounting ext3 file system using the ext4 subsystem")
+        .chain(view.said("mounting ext2 file system using the ext4 subsystem"))
+        .next()?;
+    let read = reads(view);
+    let why = "ext2 and ext3 keep a map of every block of a file, which is read beside the file. \
+               Extents (`tune2fs -O extent`, and files written anew) need one entry for a long \
+               stretch.";
+    Some(
+        Found::new("A file system without extents is mounted", why)
+            .evidence([view.quote(&line)])
+            .parts(read, 0, 10, 30),
+    )
+}
+
+/// How long block devices were busy with reading until first light.
+fn reads(view: &View<'_>) -> Nanos {
+    let totals = view.record.request_totals();
+    let read = totals.filter(|(o, _)| *o == Operation::Read);
+    read.fold(Nanos::ZERO, |sum, (_, t)| sum + t.service)
+}
+
+/// Small requests from here on are worth bundling.
+const MANY_READS: u64 = 200;
+
+/// Small, scattered reads.
+pub(super) fn small_reads(view: &View<'_>) -> Option<Found> {
+    let end = view.phases.end();
+    let (mut count, mut bytes, mut time) = (0_u64, 0_u64, Nanos::ZERO);
+    let (mut best, mut first) = (0_u64, None);
+    for r in view.record.requests() {
+        let (Some(service), Some(done)) = (r.service(), r.completed) else {
+            continue;
+        };
+        if r.operation != Operation::Read || done > end || service <= Nanos::ZERO {
+            continue;
+        }
+        count += 1;
+        bytes = bytes.saturating_add(r.bytes);
+        time = time + service;
+        first = first.or(Some(r.origin));
+        let nanos = u64::try_from(service.0).unwrap_or(1);
+        let rate = r.bytes.saturating_mul(1_000_000_000) / nanos.max(1);
+        if r.bytes >= 64 << 10 {
+            best = best.max(rate);
+        }
+    }
+    if count < MANY_READS || best == 0 {
+        return None;
+    }
+    // The device at the rate of its own best large request.
+    let in_order = transfer(bytes, best);
+    let saved = time - in_order;
+    let mean = bytes / count.max(1);
+    if saved <= Nanos::ZERO || mean > 128 << 10 {
+        return None;
+    }
+    let evidence = first.map(|origin| {
+        let text = format!("the first of {count} reads of {mean} bytes on average");
+        view.evidence(text, origin)
+    });
+    let why = format!(
+        "The device spent {time} on {count} reads of {bytes} bytes. At the rate of its own best \
+         large read, in order, they would take {in_order}: files laid out in the order of need, \
+         and read ahead from a list, come near to that."
+    );
+    Some(
+        Found::new("The boot reads many small pieces", why)
+            .evidence(evidence)
+            .parts(saved, 5, 40, 90),
+    )
+}
+
+/// UBI looks at every erase block.
+pub(super) fn ubi_scan(view: &View<'_>) -> Option<Found> {
+    let begin = view.said("attaching mtd").next()?;
+    let scanned = view.said("scanning is finished").next()?;
+    if view.said("attached by fastmap").next().is_some() {
+        return None;
+    }
+    let time = scanned.message.at? - begin.message.at?;
+    if time <= Nanos::ZERO {
+        return None;
+    }
+    let why = "Without a fastmap UBI reads the headers of every erase block when it attaches. \
+               With CONFIG_MTD_UBI_FASTMAP and `ubi.fm_autoconvert=1` it writes a map once and \
+               reads that.";
+    Some(
+        Found::new(format!("UBI scanned its flash for {time}"), why)
+            .evidence([view.quote(&begin), view.quote(&scanned)])
+            .parts(time, 30, 80, 95)
+            .treatment("cmdline+=ubi.fm_autoconvert=1"),
+    )
+}
+
+/// Lines that come right behind the mount of a root.
+fn mount_of<'a>(view: &'a View<'_>, text: &str) -> Option<(Line<'a>, Nanos)> {
+    let line = view.said(text).next()?;
+    let at = line.message.at?;
+    let before = (0..line.at).rev().take(4).filter_map(|i| view.line(i));
+    let before = before
+        .filter(|l| l.message.origin.source == line.message.origin.source)
+        .find_map(|l| l.message.at)?;
+    Some((line, at - before))
+}
+
+/// JFFS2 reads the whole flash when it is mounted.
+pub(super) fn jffs2_scan(view: &View<'_>) -> Option<Found> {
+    let (line, time) = mount_of(view, "VFS: Mounted root (jffs2")?;
+    if time < Nanos::from_millis(50) {
+        return None;
+    }
+    let why = "JFFS2 keeps no index on flash: it reads every erase block when it is mounted, \
+               unless each ends in a summary. `firstlight flash summarize` adds them to an image; \
+               the kernel needs CONFIG_JFFS2_SUMMARY.";
+    Some(
+        Found::new(format!("JFFS2 took {time} to mount"), why)
+            .evidence([view.quote(&line)])
+            .parts(time, 10, 70, 90),
+    )
+}
+
+/// Scripts and units that check on a file system that has a journal.
+pub(super) fn unclean(view: &View<'_>) -> Option<Found> {
+    let line = view
+        .said("was not properly unmounted")
+        .chain(view.said("mounting fs with errors, running e2fsck is recommended"))
+        .chain(view.said("mounting unchecked fs, running e2fsck is recommended"))
+        .next()?;
+    let mounted = view.record.mark(mark::ROOT_MOUNTED);
+    let evidence: Vec<Evidence> = std::iter::once(view.quote(&line))
+        .chain(mounted.map(|m| view.evidence("the root is mounted".to_owned(), m.origin)))
+        .collect();
+    let why = "The file system carries errors or was not unmounted; checks at each boot go on \
+               until it is repaired.";
+    Some(Found::new("A file system asks to be checked", why).evidence(evidence))
+}

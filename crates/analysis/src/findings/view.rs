@@ -1,0 +1,243 @@
+//! A record as the rules see it.
+
+use super::{CATALOGUE, Evidence, SHOWN};
+use crate::path::{CriticalPath, critical_path};
+use crate::phases::Phases;
+use crate::place::Place;
+use crate::system::SystemFacts;
+use aho_corasick::AhoCorasick;
+use record::{ClockKind, Fact, Message, Nanos, Origin, Phase, Record, Span, SpanKind};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// A pattern is looked at this often: a log that repeats itself says nothing
+/// more, and may be long.
+const MOST_LINES: usize = 4_096;
+
+/// Every text that a rule looks for, once, and what finds them all in one pass.
+static WATCHED: LazyLock<(Vec<&'static str>, Option<AhoCorasick>)> = LazyLock::new(|| {
+    let mut texts: Vec<&'static str> = CATALOGUE.iter().flat_map(|r| r.watch).copied().collect();
+    texts.sort_unstable();
+    texts.dedup();
+    let found = AhoCorasick::new(&texts).ok();
+    (texts, found)
+});
+
+/// A record as the rules see it.
+pub(super) struct View<'a> {
+    pub record: &'a Record,
+    pub phases: &'a Phases,
+    pub system: &'a SystemFacts,
+    /// The length of the boot.
+    pub total: Nanos,
+    cmdline: Option<&'a Fact>,
+    said: BTreeMap<&'static str, Vec<usize>>,
+    path: OnceCell<CriticalPath>,
+}
+
+impl<'a> View<'a> {
+    pub fn new(record: &'a Record, phases: &'a Phases, system: &'a SystemFacts) -> Self {
+        let start = phases.phases.first().map_or(Nanos::ZERO, |p| p.start);
+        let mut said: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
+        let (texts, automaton) = &*WATCHED;
+        if let Some(automaton) = automaton {
+            for (at, message) in record.messages().iter().enumerate() {
+                let text = record.text(message);
+                for hit in automaton.find_overlapping_iter(text) {
+                    if let Some(pattern) = texts.get(hit.pattern().as_usize()) {
+                        let lines = said.entry(pattern).or_default();
+                        if lines.len() < MOST_LINES && lines.last() != Some(&at) {
+                            lines.push(at);
+                        }
+                    }
+                }
+            }
+        }
+        Self {
+            record,
+            phases,
+            system,
+            total: phases.end() - start.min(Nanos::ZERO),
+            cmdline: record
+                .facts()
+                .iter()
+                .find(|f| record.name(f.key) == "kernel.cmdline"),
+            said,
+            path: OnceCell::new(),
+        }
+    }
+
+    /// What first light waited for.
+    pub fn path(&self) -> &CriticalPath {
+        self.path
+            .get_or_init(|| critical_path(self.record, self.phases))
+    }
+
+    pub fn is_virtual(&self) -> bool {
+        self.phases.clock == Some(ClockKind::Virtual)
+    }
+
+    /// The kernel command line; empty if it is not known.
+    pub fn cmdline(&self) -> &str {
+        self.cmdline.map_or("", |f| self.record.name(f.value))
+    }
+
+    pub fn knows_cmdline(&self) -> bool {
+        self.cmdline.is_some()
+    }
+
+    /// The words of the kernel command line.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.cmdline().split_whitespace()
+    }
+
+    /// The value behind `key=`, the last one if there are several.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        let values = self.words().filter_map(|w| {
+            let (k, value) = w.split_once('=')?;
+            (k == key).then_some(value)
+        });
+        values.last()
+    }
+
+    /// Whether the command line sets this flag. Dashes and underscores are the
+    /// same to the kernel.
+    pub fn has_flag(&self, flag: &str) -> bool {
+        let same = |a: &str| a.replace('-', "_") == flag.replace('-', "_");
+        self.words().any(|w| match w.split_once('=') {
+            Some((name, value)) => same(name) && !matches!(value, "0" | "n" | "N" | "off"),
+            None => same(w),
+        })
+    }
+
+    pub fn evidence(&self, text: String, origin: Origin) -> Evidence {
+        Evidence {
+            text,
+            place: Place::of(self.record, origin),
+        }
+    }
+
+    pub fn cmdline_evidence(&self, text: &str) -> Option<Evidence> {
+        let fact = self.cmdline?;
+        Some(self.evidence(format!("command line: {text}"), fact.origin))
+    }
+
+    /// The lines that contain one of the rules' texts, by evidence, up to first
+    /// light.
+    pub fn said(&self, pattern: &str) -> impl Iterator<Item = Line<'_>> {
+        let lines = self.said.get(pattern).map_or(&[][..], Vec::as_slice);
+        let end = self.phases.end();
+        lines
+            .iter()
+            .filter_map(move |&at| self.line(at))
+            .filter(move |l| l.message.at.is_none_or(|t| t <= end))
+    }
+
+    pub fn line(&self, at: usize) -> Option<Line<'_>> {
+        let message = self.record.messages().get(at)?;
+        let text = self.record.text(message);
+        Some(Line { at, message, text })
+    }
+
+    /// The lines of the same source behind this one.
+    pub fn after(&self, line: &Line<'_>) -> impl Iterator<Item = Line<'_>> {
+        let source = line.message.origin.source;
+        let rest = line.at.saturating_add(1)..self.record.messages().len();
+        rest.map_while(move |at| self.line(at).filter(|l| l.message.origin.source == source))
+    }
+
+    /// How long it took until the same source said something else.
+    pub fn silence_after(&self, line: &Line<'_>) -> Option<Nanos> {
+        let from = line.message.at?;
+        let next = self.after(line).find_map(|l| l.message.at)?;
+        Some((next - from).max(Nanos::ZERO))
+    }
+
+    /// The line as evidence.
+    pub fn quote(&self, line: &Line<'_>) -> Evidence {
+        let text: String = line.text.trim().chars().take(100).collect();
+        self.evidence(text, line.message.origin)
+    }
+
+    /// How long a phase took.
+    pub fn length(&self, phase: Phase) -> Nanos {
+        let rows = self.phases.phases.iter().filter(|p| p.name == phase);
+        rows.fold(Nanos::ZERO, |sum, p| sum + (p.end - p.start))
+    }
+
+    /// The initcalls that `wanted` picks by function name and that ended before
+    /// first light, the longest first.
+    pub fn initcalls(&self, wanted: impl Fn(&str) -> bool) -> Vec<(&str, Nanos, &Span)> {
+        let end = self.phases.end();
+        let initcalls = self.record.spans().iter().filter(|s| {
+            s.kind == SpanKind::Initcall && s.start.or(s.end).is_none_or(|at| at <= end)
+        });
+        let mut picked: Vec<(&str, Nanos, &Span)> = initcalls
+            .filter_map(|s| Some((self.record.name(s.name), s.duration()?, s)))
+            .filter(|(name, time, _)| *time > Nanos::ZERO && wanted(function(name)))
+            .collect();
+        picked.sort_by_key(|(_, time, s)| (std::cmp::Reverse(*time), s.origin));
+        picked
+    }
+
+    /// The evidence for the longest of some initcalls.
+    pub fn initcall_evidence(&self, initcalls: &[(&str, Nanos, &Span)]) -> Vec<Evidence> {
+        let shown = initcalls.iter().take(SHOWN);
+        shown
+            .map(|(name, time, s)| self.evidence(format!("{name} took {time}"), s.origin))
+            .collect()
+    }
+}
+
+/// A line of a log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'a> {
+    /// Its place among the record's messages.
+    pub at: usize,
+    pub message: &'a Message,
+    pub text: &'a str,
+}
+
+impl<'a> Line<'a> {
+    /// What stands behind `text` in the line.
+    pub fn behind(&self, text: &str) -> Option<&'a str> {
+        self.text.split_once(text).map(|(_, rest)| rest)
+    }
+
+    /// The number that stands behind `text`, blanks between allowed.
+    pub fn number(&self, text: &str) -> Option<u64> {
+        number(self.behind(text)?)
+    }
+}
+
+/// The decimal number that a text begins with, blanks before it allowed.
+pub(super) fn number(text: &str) -> Option<u64> {
+    let text = text.trim_start();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    text.get(..end)?.parse().ok()
+}
+
+/// `fuse_init` of `fuse_init+0x0/0x1b0 [fuse]`.
+pub(super) fn function(name: &str) -> &str {
+    let end = name.find(['+', ' ']).unwrap_or(name.len());
+    name.get(..end).unwrap_or(name)
+}
+
+pub(super) fn sum<'a>(times: impl Iterator<Item = &'a Nanos>) -> Nanos {
+    times.fold(Nanos::ZERO, |a, b| a + *b)
+}
+
+/// `count` times `each` nanoseconds, at most what fits.
+pub(super) fn times(count: u64, each: i64) -> Nanos {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    Nanos(count.saturating_mul(each))
+}
+
+/// How long `bytes` take at `rate` bytes a second.
+pub(super) fn transfer(bytes: u64, rate: u64) -> Nanos {
+    let ns = u128::from(bytes) * 1_000_000_000 / u128::from(rate.max(1));
+    Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
+}

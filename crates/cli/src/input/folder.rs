@@ -1,0 +1,77 @@
+//! Folders that are no captures: their files, as if each had been named.
+
+use super::kernel_image::KERNEL_IMAGE;
+use agent::capture;
+use anyhow::{Context, Result, bail};
+use sources::{SNIFF_BYTES, Sniff, Source};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The most files of a folder that are looked at.
+const MOST_FILES: usize = 1_000;
+
+/// How many names of files that were left out are said.
+const MOST_NAMED: usize = 3;
+
+/// `paths`, with the files of each folder that is no capture in its place. What
+/// is in no known format there is left out, and said.
+pub fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for path in paths {
+        if path.is_dir() && !path.join(capture::MANIFEST).is_file() {
+            all.extend(files(path)?);
+        } else {
+            all.push(path.clone());
+        }
+    }
+    Ok(all)
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let shown = folder.display();
+    let entries = std::fs::read_dir(folder).with_context(|| format!("{shown}: cannot be read"))?;
+    let mut found: Vec<PathBuf> = entries
+        .flatten()
+        .take(MOST_FILES)
+        .map(|e| e.path())
+        .filter(|p| std::fs::symlink_metadata(p).is_ok_and(|m| m.is_file()))
+        .collect();
+    found.sort();
+    let (known, others): (Vec<PathBuf>, Vec<PathBuf>) = found.into_iter().partition(|p| knows(p));
+    if known.is_empty() {
+        bail!(
+            "{shown}: a directory without {} and without a file in a format that is known here; \
+             expected a capture, or logs of one boot",
+            capture::MANIFEST
+        );
+    }
+    if !others.is_empty() {
+        let names = others.iter().filter_map(|p| p.file_name());
+        let names: Vec<_> = names
+            .take(MOST_NAMED)
+            .map(|n| n.to_string_lossy().into_owned())
+            .collect();
+        let (count, more) = (others.len(), others.len() > MOST_NAMED);
+        let dots = if more { ", ..." } else { "" };
+        anstream::eprintln!(
+            "firstlight: {shown}: left out {count} in no known format: {}{dots}",
+            names.join(", ")
+        );
+    }
+    Ok(known)
+}
+
+/// Whether a file is in a format that is known.
+fn knows(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).map(|f| f.take(SNIFF_BYTES as u64).read_to_end(&mut head));
+    if read.is_err() {
+        return false;
+    }
+    if head.is_empty() {
+        let name = path.display().to_string();
+        return sources::SOURCES.iter().any(|s| s.may_be_empty(&name));
+    }
+    sources::sniff(&head).is_some() || KERNEL_IMAGE.sniff(&head) == Sniff::Yes
+}

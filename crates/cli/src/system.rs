@@ -1,0 +1,262 @@
+//! What is known of a system beside its boot, from the files that the user
+//! names: a configuration, images, a root tree.
+
+mod root;
+
+use crate::verbs::flash::open;
+use analysis::{EnvironmentProposal, ImageFact, ImageKind, KernelConfig, Place, SystemFacts};
+use anyhow::{Context, Result, bail};
+use image::boot::compression::{Decoder, LIMIT};
+use image::boot::environment::proposals;
+use image::boot::info::{Item, Kind, inspect};
+use image::boot::kernel::{Content, Payload};
+use image::boot::signature::is_signed_program;
+use image::boot::{Compression, Part, fit};
+use image::{ReadAt, jffs2, ubi};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The largest configuration that is read, in bytes: a full one has 300 KB.
+const MOST_CONFIG: u64 = 16 << 20;
+
+/// Gathers what the files say.
+pub fn facts(images: &[PathBuf], config: Option<&Path>) -> Result<SystemFacts> {
+    let mut facts = SystemFacts::default();
+    for path in images {
+        if path.is_dir() {
+            if facts.root.is_some() {
+                bail!(
+                    "{}: a second root tree; give one folder, and files beside it",
+                    path.display()
+                );
+            }
+            facts.root = Some(root::read(path)?);
+        } else {
+            image(path, &mut facts)?;
+        }
+    }
+    // A configuration that is named wins over one that an image carries.
+    if let Some(path) = config {
+        facts.config = Some(read_config(path)?);
+    }
+    Ok(facts)
+}
+
+/// A kernel's configuration: its text, packed or not, or a kernel that holds it.
+fn read_config(path: &Path) -> Result<KernelConfig> {
+    let shown = path.display().to_string();
+    let file = open::image(path)?;
+    let mut bytes = Vec::new();
+    (&file)
+        .take(MOST_CONFIG + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("{shown}: cannot be read"))?;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let part = Part::whole(&file).with_context(|| shown.clone())?;
+        if let Some(text) = unpacked(&part) {
+            bytes = text;
+        }
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let parsed = KernelConfig::parse(&shown, &text);
+    if !parsed.is_empty() && bytes.len() as u64 <= MOST_CONFIG {
+        return Ok(parsed);
+    }
+    let part = Part::whole(&file).with_context(|| shown.clone())?;
+    let items = inspect(&part, LIMIT).with_context(|| shown.clone())?;
+    match items.iter().find_map(embedded) {
+        Some(text) => Ok(KernelConfig::parse(&shown, &text)),
+        None => bail!(
+            "{shown}: no line of a kernel configuration (CONFIG_NAME=y) and no kernel that holds \
+             one; expected a .config, /boot/config-*, /proc/config.gz, or a kernel built with \
+             CONFIG_IKCONFIG"
+        ),
+    }
+}
+
+/// The text of a file that gzip packed; `None` if it is none or too long.
+fn unpacked(part: &Part<'_>) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    let mut reader = Decoder::new(Compression::Gzip, part, MOST_CONFIG).ok()?;
+    reader.read_to_end(&mut text).ok()?;
+    Some(text)
+}
+
+fn content(kind: &Kind) -> Option<&Content> {
+    match kind {
+        Kind::Flat(_, content) | Kind::Elf(_, content) => Some(content),
+        kind => payload(kind).map(|p| &p.content),
+    }
+}
+
+fn payload(kind: &Kind) -> Option<&Payload> {
+    match kind {
+        Kind::ZImage(z) => z.payload.as_ref(),
+        Kind::BzImage(_, payload) => payload.as_ref(),
+        Kind::Zboot(z) => z.payload.as_ref(),
+        Kind::Packed(payload) => Some(payload),
+        _ => None,
+    }
+}
+
+/// The configuration that a kernel holds.
+fn embedded(item: &Item) -> Option<String> {
+    let own = content(&item.kind).and_then(|c| c.config.as_deref());
+    let own = own.map(|c| String::from_utf8_lossy(c).into_owned());
+    own.or_else(|| item.inside.iter().find_map(embedded))
+}
+
+/// What an image is, and what is in it.
+fn image(path: &Path, facts: &mut SystemFacts) -> Result<()> {
+    let shown = path.display().to_string();
+    let file = open::image(path)?;
+    if let Some(fact) = ubi_fact(&shown, &file) {
+        facts.images.push(fact);
+        return Ok(());
+    }
+    let part = Part::whole(&file).with_context(|| shown.clone())?;
+    let items = inspect(&part, LIMIT).with_context(|| shown.clone())?;
+    if let Some(text) = items.iter().find_map(embedded)
+        && facts.config.is_none()
+    {
+        facts.config = Some(KernelConfig::parse(&shown, &text));
+    }
+    let signed = items.iter().any(is_signed_fit);
+    for item in &items {
+        item_facts(&shown, &part, item, signed, &mut facts.images)?;
+    }
+    if items.is_empty() {
+        bail!(
+            "{shown}: nothing in it is known here; expected a kernel, an initramfs, a FIT or \
+             legacy image, a U-Boot environment, a JFFS2 or UBI image, or the folder of a root"
+        );
+    }
+    Ok(())
+}
+
+fn is_signed_fit(item: &Item) -> bool {
+    let own = matches!(&item.kind, Kind::Fit(fit) if fit.is_signed());
+    own || item.inside.iter().any(is_signed_fit)
+}
+
+fn item_facts(
+    source: &str,
+    image: &Part<'_>,
+    item: &Item,
+    signed: bool,
+    all: &mut Vec<ImageFact>,
+) -> Result<()> {
+    let place = Place {
+        source: source.to_owned(),
+        offset: item.offset,
+    };
+    let what = match &item.kind {
+        Kind::Uimage(u) => Some(ImageKind::Uimage {
+            size: u64::from(u.size),
+            packed: u.compression().is_none_or(|c| c != Compression::None),
+        }),
+        Kind::Fit(fit) => Some(fit_fact(fit)),
+        Kind::Initramfs(archive) => {
+            let packed = archive.segments.iter().rfind(|s| !s.is_only_early);
+            packed.map(|segment| ImageKind::Initramfs {
+                compression: segment.compression.name().to_owned(),
+                packed: segment.size,
+                unpacked: segment.unpacked,
+                entries: segment.count(),
+            })
+        }
+        Kind::Environment(environment) => {
+            let Some(data) = environment.data() else {
+                return Ok(());
+            };
+            let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+            let variables: BTreeMap<String, String> = data
+                .variables()
+                .iter()
+                .map(|v| (text(&v.name), text(&v.value)))
+                .collect();
+            let found = proposals(data, Some(image), signed.then_some(true))
+                .with_context(|| source.to_owned())?;
+            let proposals = found.proposals.into_iter().filter_map(|p| match p.change {
+                image::boot::environment::Change::Set(name, value) => Some(EnvironmentProposal {
+                    name: text(&name),
+                    value: text(&value),
+                    why: p.why,
+                    cost: p.cost,
+                    saves_ns: p.saves_ns,
+                }),
+                _ => None,
+            });
+            Some(ImageKind::Environment {
+                variables,
+                proposals: proposals.collect(),
+            })
+        }
+        Kind::Jffs2 { .. } => jffs2_fact(image),
+        kind => payload(kind).and_then(|p| {
+            Some(ImageKind::Kernel {
+                compression: p.compression.name().to_owned(),
+                packed: p.packed,
+                unpacked: p.unpacked.or(p.stated)?,
+                signed: signed || is_signed_program(&image.part(item.offset, item.size)),
+            })
+        }),
+    };
+    all.extend(what.map(|what| ImageFact { place, what }));
+    for inside in &item.inside {
+        item_facts(source, image, inside, signed, all)?;
+    }
+    Ok(())
+}
+
+fn fit_fact(fit: &fit::Fit) -> ImageKind {
+    let hashes = fit.images.iter().flat_map(|i| {
+        let bytes = i.data.map_or(0, |(_, size)| size);
+        let checked = i.hashes.iter().filter(|h| !h.is_ignored);
+        checked.map(move |h| (h.algorithm.clone(), bytes))
+    });
+    ImageKind::Fit {
+        signed: fit.is_signed(),
+        hashes: hashes.collect(),
+    }
+}
+
+fn jffs2_fact(image: &Part<'_>) -> Option<ImageKind> {
+    let report = jffs2::check(image, &jffs2::CheckOptions::default()).ok()?;
+    let count = |letters: &str| {
+        let found = report.map.chars().filter(|c| letters.contains(*c));
+        found.count() as u64
+    };
+    Some(ImageKind::Jffs2 {
+        used_blocks: count("-=sS"),
+        summarised: count("sS"),
+        saves_ns: report.mount.now_ns.saturating_sub(report.mount.summary_ns),
+    })
+}
+
+fn ubi_fact(source: &str, image: &dyn ReadAt) -> Option<ImageFact> {
+    let mut head = [0; 4];
+    image.read_exact_at(0, &mut head).ok()?;
+    if head != *b"UBI#" {
+        return None;
+    }
+    let report = ubi::check(image, &ubi::Options::default()).ok()?;
+    let fixed = report.volumes.iter().filter(|v| v.open_ns > 0);
+    let (bytes, ns) = fixed.fold((0_u64, 0_u64), |(b, t), v| {
+        (b.saturating_add(v.bytes), t.saturating_add(v.open_ns))
+    });
+    let with = report.attach.fastmap_ns;
+    Some(ImageFact {
+        place: Place {
+            source: source.to_owned(),
+            offset: 0,
+        },
+        what: ImageKind::Ubi {
+            blocks: report.blocks,
+            fastmap_saves_ns: with.map_or(0, |w| report.attach.now_ns.saturating_sub(w)),
+            checked_bytes: bytes,
+            checked_ns: ns,
+        },
+    })
+}

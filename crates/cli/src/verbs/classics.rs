@@ -1,0 +1,113 @@
+//! `firstlight lab classics`: published results, run again.
+
+use crate::args::LabClassics;
+use crate::beside;
+use crate::out::Out;
+use crate::progress;
+use anyhow::{Context, Result, bail};
+use lab::classics::{Classic, Report, classics};
+use std::io::Write as _;
+use std::path::Path;
+
+pub fn run(args: &LabClassics, out: &mut Out) -> Result<()> {
+    let all = classics()?;
+    let Some(folder) = args.out.as_deref().filter(|_| !args.list) else {
+        let rows: Vec<_> = all.iter().map(published).collect();
+        let text = if out.json {
+            views::json::text(&views::json::classics(&rows))
+        } else {
+            views::terminal::classics(&rows, &out.style)
+        };
+        return out.text(&text);
+    };
+    if let Some(unknown) = args.ids.iter().find(|id| !all.iter().any(|c| c.id == **id)) {
+        bail!("there is no classic `{unknown}`; `firstlight lab classics --list` names them");
+    }
+    let wanted = all.iter().filter(|c| match args.all {
+        true => c.missing().is_empty(),
+        false => args.ids.contains(&c.id),
+    });
+    let wanted: Vec<&Classic> = wanted.collect();
+    let mut results = Vec::new();
+    for classic in &wanted {
+        // One alone has the folder for itself.
+        let folder = match (args.all, wanted.len()) {
+            (false, 1) => folder.to_owned(),
+            _ => folder.join(&classic.id),
+        };
+        results.push(run_one(classic, &folder, args)?);
+    }
+    let text = if out.json {
+        let results: Vec<_> = results.iter().map(views::json::classics_result).collect();
+        match &results[..] {
+            [one] if !args.all => views::json::text(one),
+            _ => views::json::text(&serde_json::json!({
+                "schema": "firstlight.classics.results/1",
+                "results": results,
+            })),
+        }
+    } else if args.markdown {
+        views::markdown::classics(&results)
+    } else {
+        let screens = results.iter();
+        screens
+            .map(|r| views::terminal::classics_result(r, &out.style))
+            .collect::<String>()
+    };
+    out.text(&text)?;
+    out.flush()?;
+    let failed = results.iter().filter(|r| !r.failures.is_empty());
+    let failed: Vec<&str> = failed.map(|r| r.classic.id.as_str()).collect();
+    if !failed.is_empty() {
+        bail!("not all boots of {} came to their end", failed.join(", "));
+    }
+    Ok(())
+}
+
+/// Runs one and writes its `result.json`.
+fn run_one(classic: &Classic, folder: &Path, args: &LabClassics) -> Result<views::ClassicResult> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{}: cannot be made", folder.display()))?;
+    progress::say(classic.id.clone());
+    let say = &mut |text: String| progress::done(&format!("{}: {text}", classic.id), args.all);
+    let report = lab::classics::run(classic, folder, Some(args.jobs), say);
+    progress::clear();
+    let result = result(classic, report?);
+    let text = views::json::text(&views::json::classics_result(&result));
+    let path = folder.join("result.json");
+    beside::write(&path, |f| Ok(f.write_all(text.as_bytes())?))?;
+    Ok(result)
+}
+
+fn published(classic: &Classic) -> views::Classic {
+    let missing = classic
+        .missing()
+        .into_iter()
+        .map(|(tool, package)| format!("{tool} is missing; `apt-get install {package}` brings it"));
+    let figures = classic.values.iter();
+    views::Classic {
+        id: classic.id.clone(),
+        title: classic.title.clone(),
+        source: classic.source.clone(),
+        here: classic.here.clone(),
+        why: classic.why.clone(),
+        published: figures.map(|v| (v.name.clone(), v.published_ms)).collect(),
+        missing: missing.collect(),
+    }
+}
+
+fn result(classic: &Classic, report: Report) -> views::ClassicResult {
+    let values = report.values.into_iter().map(|v| views::ClassicValue {
+        name: v.name,
+        published_ms: v.published_ms,
+        measured_ns: v.measured_ns,
+        published_ratio: v.published_ratio,
+        measured_ratio: v.measured_ratio,
+    });
+    views::ClassicResult {
+        classic: published(classic),
+        machine: report.machine,
+        values: values.collect(),
+        failures: report.failures,
+    }
+}

@@ -1,0 +1,97 @@
+//! What is known of a filesystem before anything in it is read.
+
+/// Whether a filesystem was left as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum State {
+    /// Unmounted properly, or never written.
+    Clean,
+    /// Its journal has to be replayed before it is what it should be.
+    NeedsRecovery,
+    /// It was mounted and not unmounted, and has no journal to replay.
+    NotClean,
+    /// The kernel found damage in it.
+    Errors,
+    /// It cannot be written, so there is nothing to be left in disorder.
+    ReadOnly,
+}
+
+impl State {
+    /// One word, for programs; it stays the same.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::NeedsRecovery => "needs_recovery",
+            Self::NotClean => "not_clean",
+            Self::Errors => "errors",
+            Self::ReadOnly => "read_only",
+        }
+    }
+
+    /// In words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::NeedsRecovery => "its journal has to be replayed",
+            Self::NotClean => "not unmounted properly",
+            Self::Errors => "the kernel found errors in it",
+            Self::ReadOnly => "read-only by design",
+        }
+    }
+}
+
+/// A filesystem in a few figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Which: `ext4`, `squashfs`, `erofs`.
+    pub filesystem: &'static str,
+    /// Its length, bytes.
+    pub bytes: u64,
+    /// The size of a block, bytes.
+    pub block_size: u32,
+    /// How many blocks.
+    pub blocks: u64,
+    /// How many blocks are free; `None` where none can be.
+    pub free_blocks: Option<u64>,
+    /// How many inodes there are or can be.
+    pub inodes: u64,
+    /// How many inodes are free; `None` where none can be.
+    pub free_inodes: Option<u64>,
+    /// Its label; empty if it has none.
+    pub label: String,
+    /// Its UUID, as text; `None` if it has none.
+    pub uuid: Option<String>,
+    /// What it uses, by the names that the filesystem's own tools give.
+    pub features: Vec<String>,
+    /// How data is compressed; `None` if not at all.
+    pub compression: Option<String>,
+    /// How it was left.
+    pub state: State,
+    /// When it was made, seconds since 1970; 0 if that is not said.
+    pub made: u64,
+    /// When it was mounted last, seconds since 1970; `None` if never or not said.
+    pub mounted: Option<u64>,
+    /// When it was written last, seconds since 1970; `None` if not said.
+    pub written: Option<u64>,
+    /// How often it was mounted since it was checked; `None` if not said.
+    pub mounts: Option<u32>,
+    /// Where it was mounted last; empty if that is not said.
+    pub mounted_on: String,
+}
+
+/// Sixteen bytes in the usual form; `None` if all are zero.
+pub(super) fn uuid(bytes: &[u8]) -> Option<String> {
+    if bytes.len() != 16 || bytes.iter().all(|b| *b == 0) {
+        return None;
+    }
+    let mut text = String::with_capacity(36);
+    for (i, byte) in bytes.iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    Some(text)
+}

@@ -1,0 +1,28 @@
+//! Who owns block N: which file, which part of it, or which metadata lies
+//! where in a filesystem, and the other way round.
+//!
+//! A [`Map`] is built once, by reading an image's metadata, and then answers
+//! any number of questions. It never writes. Damage in an image costs the
+//! part that is damaged and leaves a note; it is never a panic and never
+//! unbounded work.
+
+mod build;
+mod disk;
+pub mod erofs;
+mod error;
+pub mod ext;
+mod facts;
+mod map;
+mod names;
+mod partitions;
+mod score;
+pub mod squashfs;
+#[cfg(test)]
+mod testing;
+
+pub use disk::{Disk, Piece, Volume};
+pub use error::Error;
+pub use facts::{Facts, State};
+pub use map::{Extent, Inode, Kind, Map};
+pub use partitions::{Partition, Table};
+pub use score::{Score, score};

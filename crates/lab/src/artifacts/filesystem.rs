@@ -1,0 +1,409 @@
+//! Images of a tree, in every form that a root comes in.
+//!
+//! Each is made by the tool that owns the format, with fixed identifiers, times
+//! and owners. Where the tool puts chance into an image (`mkfs.ubifs`, `mkfs.xfs`,
+//! `mkfs.btrfs`, `mkfs.f2fs`) the image that was made first is kept, so that it is
+//! the same on this host from then on.
+
+use super::tree::Tree;
+use super::{Cache, ext4, hash_bytes};
+use crate::error::{LabError, io_error};
+use crate::files::{HashedFile, read};
+use crate::tools::{Tool, find};
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+/// 2026-01-01, which the emulated clock begins with too.
+const EPOCH_S: u32 = 1_767_225_600;
+const UUID: &str = "f1257119-4700-4000-8000-000000000001";
+
+/// The form of an image: a filesystem's name, then its options, parted by colons,
+/// as in `squashfs:xz` or `jffs2:nor:summary`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Form {
+    kind: &'static Kind,
+    options: Vec<String>,
+}
+
+/// A filesystem that images are made of.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Kind {
+    name: &'static str,
+    /// What `mount -t` takes.
+    fstype: &'static str,
+    /// The program that makes it, and its Debian package.
+    tool: (&'static str, &'static str),
+    /// The options that it has.
+    options: &'static [&'static str],
+}
+
+const COMPRESSORS: &[&str] = &["gzip", "lzo", "xz", "lz4", "zstd"];
+
+const KINDS: &[Kind] = &[
+    kind("ext2", "ext2", ("mke2fs", "e2fsprogs"), &[]),
+    kind("ext3", "ext3", ("mke2fs", "e2fsprogs"), &[]),
+    kind(
+        "ext4",
+        "ext4",
+        ("mke2fs", "e2fsprogs"),
+        &["no-journal", "no-extents", "no-dir-index"],
+    ),
+    kind("xfs", "xfs", ("mkfs.xfs", "xfsprogs"), &[]),
+    kind("btrfs", "btrfs", ("mkfs.btrfs", "btrfs-progs"), &[]),
+    kind("f2fs", "f2fs", ("mkfs.f2fs", "f2fs-tools"), &[]),
+    kind(
+        "squashfs",
+        "squashfs",
+        ("mksquashfs", "squashfs-tools"),
+        COMPRESSORS,
+    ),
+    kind(
+        "erofs",
+        "erofs",
+        ("mkfs.erofs", "erofs-utils"),
+        &["lz4", "lz4hc"],
+    ),
+    kind("cramfs", "cramfs", ("mkfs.cramfs", "util-linux-extra"), &[]),
+    kind("romfs", "romfs", ("genromfs", "genromfs"), &[]),
+    kind(
+        "jffs2",
+        "jffs2",
+        ("mkfs.jffs2", "mtd-utils"),
+        &["nor", "summary"],
+    ),
+    kind(
+        "ubifs",
+        "ubifs",
+        ("mkfs.ubifs", "mtd-utils"),
+        &["none", "lzo", "zlib", "zstd"],
+    ),
+];
+
+const fn kind(
+    name: &'static str,
+    fstype: &'static str,
+    tool: (&'static str, &'static str),
+    options: &'static [&'static str],
+) -> Kind {
+    Kind {
+        name,
+        fstype,
+        tool,
+        options,
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.name)?;
+        self.options.iter().try_for_each(|o| write!(f, ":{o}"))
+    }
+}
+
+impl Form {
+    /// Reads what [`fmt::Display`] writes.
+    ///
+    /// # Errors
+    /// A clause: what was expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let kind = KINDS.iter().find(|k| k.name == name).ok_or_else(|| {
+            let known: Vec<_> = KINDS.iter().map(|k| k.name).collect();
+            format!(
+                "`{name}` is no filesystem of an image; there are {}",
+                known.join(", ")
+            )
+        })?;
+        let options: Vec<String> = parts.map(str::to_owned).collect();
+        if let Some(wrong) = options.iter().find(|o| !kind.options.contains(&o.as_str())) {
+            let known = match kind.options {
+                [] => "none".to_owned(),
+                some => some.join(", "),
+            };
+            return Err(format!("{name} has no option `{wrong}`; there are {known}"));
+        }
+        Ok(Self { kind, options })
+    }
+
+    /// What `mount -t` takes.
+    #[must_use]
+    pub const fn fstype(&self) -> &'static str {
+        self.kind.fstype
+    }
+
+    /// The program that makes it and its Debian package, if it is missing.
+    #[must_use]
+    pub fn missing(&self) -> Option<(&'static str, &'static str)> {
+        find(self.kind.tool.0).is_none().then_some(self.kind.tool)
+    }
+
+    fn has(&self, option: &str) -> bool {
+        self.options.iter().any(|o| o == option)
+    }
+
+    /// The image of `tree`, at least `mib` large if its form has room to spare:
+    /// from the cache, or made. `busybox` is the program of a tree that is a root.
+    ///
+    /// # Errors
+    /// If the tool is missing, or fails.
+    pub fn image(
+        &self,
+        cache: &Cache,
+        tree: &Tree,
+        mib: u32,
+        busybox: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<HashedFile, LabError> {
+        let program = read(busybox)?;
+        let inputs = format!("{self} {tree:?} {mib} {}", hash_bytes(&program));
+        let file = cache.path(&format!("images/{}", hash_bytes(inputs.as_bytes())));
+        if !file.is_file() {
+            let making = cache.make("images")?;
+            let folder = making.folder.path();
+            say(format!(
+                "making an image: {self}, {} KiB in {} files",
+                tree.kib, tree.files
+            ));
+            let (source, image) = (folder.join("tree"), folder.join("image"));
+            fs::create_dir(&source).map_err(io_error(&source, "cannot be made"))?;
+            tree.make(&source, &program)?;
+            self.make(&source, &image, mib, tree.files)?;
+            let parent = file.parent().unwrap_or(folder);
+            fs::create_dir_all(parent)
+                .and_then(|()| fs::rename(&image, &file))
+                .map_err(io_error(&file, "cannot be put in place"))?;
+        }
+        HashedFile::large(file, cache)
+    }
+
+    /// Makes `image` of the folder `tree`. A filesystem that can be written to has
+    /// `mib` MiB, or what it needs.
+    fn make(&self, tree: &Path, image: &Path, mib: u32, files: u32) -> Result<(), LabError> {
+        let content = ext4::clamp_times(tree, EPOCH_S)?;
+        let bytes = (u64::from(mib) << 20).max(content + content / 4 + (8 << 20));
+        let sized = |bytes: u64| {
+            fs::File::create(image)
+                .and_then(|f| f.set_len(bytes))
+                .map_err(io_error(image, "cannot be written"))
+        };
+        let (name, package) = self.kind.tool;
+        let tool = || {
+            Tool::new(name, package, "it makes the image of the root")
+                .env("SOURCE_DATE_EPOCH", &EPOCH_S.to_string())
+        };
+        let (from, to) = (tree.as_os_str(), image.as_os_str());
+        let word = |w: &'static str| std::ffi::OsStr::new(w);
+        let run = |tool: Tool| tool.run().map(|_| ());
+        match self.kind.name {
+            "ext2" | "ext3" | "ext4" => {
+                sized(bytes.next_multiple_of(4 << 20))?;
+                // Room for the folders too.
+                let inodes = files.saturating_add(files / 32).saturating_add(64);
+                let mut features = Vec::new();
+                for (option, feature) in [
+                    ("no-journal", "^has_journal"),
+                    ("no-extents", "^extent"),
+                    ("no-dir-index", "^dir_index"),
+                ] {
+                    if self.has(option) {
+                        features.push(feature);
+                    }
+                }
+                ext4::format(tree, image, self.kind.name, &features, inodes, EPOCH_S)
+            }
+            "xfs" => {
+                // What it calls the least is 300 MiB; its own tests make smaller ones.
+                sized(bytes.max(32 << 20).next_multiple_of(4 << 20))?;
+                let prototype = image.with_extension("proto");
+                fs::write(&prototype, xfs_prototype(tree)?)
+                    .map_err(io_error(&prototype, "cannot be written"))?;
+                let own_tests = ["TEST_DIR", "TEST_DEV", "QA_CHECK_FS"];
+                let tool = own_tests.iter().fold(tool(), |t, name| t.env(name, "1"));
+                let uuid = format!("uuid={UUID}");
+                run(tool
+                    .args(["-q", "-f", "-m", &uuid, "-p"])
+                    .args([prototype.as_os_str(), to]))
+            }
+            "btrfs" => {
+                sized(bytes.max(128 << 20))?;
+                run(tool().args(["-q", "-U", UUID, "-r"]).args([from, to]))
+            }
+            "f2fs" => {
+                sized(bytes.max(64 << 20))?;
+                run(tool().args(["-q", "-f"]).args([to]))?;
+                let fill = Tool::new("sload.f2fs", package, "it fills the image of the root");
+                let time = EPOCH_S.to_string();
+                run(fill.args(["-T", &time, "-f"]).args([from, to]))
+            }
+            "squashfs" => {
+                let compressor = self.options.first().map_or("gzip", String::as_str);
+                let time = EPOCH_S.to_string();
+                run(tool()
+                    .args([from, to])
+                    .args(["-quiet", "-no-progress", "-noappend", "-all-root"])
+                    .args(["-processors", "1", "-comp", compressor])
+                    .env("SOURCE_DATE_EPOCH", &time))
+            }
+            "erofs" => {
+                let time = EPOCH_S.to_string();
+                let mut tool = tool().args(["-T", &time, "-U", UUID, "--all-root"]);
+                if let Some(compressor) = self.options.first() {
+                    tool = tool.args([format!("-z{compressor}")]);
+                }
+                run(tool.args([to, from]))
+            }
+            "cramfs" => run(tool().args([from, to])),
+            "romfs" => {
+                run(tool()
+                    .args(["-V", "firstlight"])
+                    .args([word("-d"), from, word("-f"), to]))
+            }
+            "jffs2" => self.make_jffs2(tool(), tree, image),
+            "ubifs" => make_ubi(tool(), &self.options, tree, image),
+            other => Err(LabError::Bug {
+                why: format!("nobody makes images of {other}"),
+            }),
+        }
+    }
+
+    /// JFFS2 for NAND with pages of 2 KiB and erase blocks of 128 KiB, or for NOR
+    /// with erase blocks of 64 KiB.
+    fn make_jffs2(&self, tool: Tool, tree: &Path, image: &Path) -> Result<(), LabError> {
+        let (geometry, block): (&[&str], &str) = match self.has("nor") {
+            true => (&["-l", "-p"], "64KiB"),
+            false => (&["-l", "-n", "-p", "-s", "2048"], "128KiB"),
+        };
+        let plain = image.with_extension("plain");
+        let target = if self.has("summary") { &plain } else { image };
+        tool.args(geometry)
+            .args(["-q", "-e", block, "-d"])
+            .args([tree.as_os_str(), "-o".as_ref(), target.as_os_str()])
+            .run()?;
+        if self.has("summary") {
+            let geometry = geometry.iter().filter(|w| !["-s", "2048"].contains(*w));
+            Tool::new("sumtool", "mtd-utils", "it adds the summaries")
+                .args(geometry)
+                .args(["-e", block, "-i"])
+                .args([plain.as_os_str(), "-o".as_ref(), image.as_os_str()])
+                .run()?;
+        }
+        Ok(())
+    }
+}
+
+/// UBIFS in a volume `rootfs` of a UBI image: pages of 2 KiB, headers in pages of
+/// 512 bytes, erase blocks of 128 KiB.
+fn make_ubi(tool: Tool, options: &[String], tree: &Path, image: &Path) -> Result<(), LabError> {
+    let volume = image.with_extension("ubifs");
+    let compressor = options.first().map_or("lzo", String::as_str);
+    tool.args([
+        "-m", "2048", "-e", "129024", "-c", "1000", "-x", compressor, "-r",
+    ])
+    .args([tree.as_os_str(), "-o".as_ref(), volume.as_os_str()])
+    .run()?;
+    let plan = image.with_extension("ini");
+    let text = format!(
+        "[rootfs]\nmode=ubi\nimage={}\nvol_id=0\nvol_type=dynamic\nvol_name=rootfs\n\
+         vol_flags=autoresize\n",
+        volume.display()
+    );
+    fs::write(&plan, text).map_err(io_error(&plan, "cannot be written"))?;
+    Tool::new("ubinize", "mtd-utils", "it makes the image of the flash")
+        .args(["-Q", "1", "-m", "2048", "-s", "512", "-p", "128KiB", "-o"])
+        .args([image.as_os_str(), plan.as_os_str()])
+        .run()
+        .map(|_| ())
+}
+
+/// What `mkfs.xfs -p` fills an image from: two lines to be skipped, then each
+/// folder's entries with type, mode, owner and source, and `$` at its end.
+fn xfs_prototype(tree: &Path) -> Result<String, LabError> {
+    fn folder(path: &Path, text: &mut String) -> Result<(), LabError> {
+        let failed = || io_error(path, "cannot be listed");
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(path).map_err(failed())? {
+            entries.push(entry.map_err(failed())?.path());
+        }
+        entries.sort();
+        for entry in entries {
+            let name = entry.file_name().unwrap_or_default().to_string_lossy();
+            if entry.is_dir() {
+                text.push_str(&format!("{name} d--755 0 0\n"));
+                folder(&entry, text)?;
+                text.push_str("$\n");
+            } else {
+                text.push_str(&format!("{name} ---755 0 0 {}\n", entry.display()));
+            }
+        }
+        Ok(())
+    }
+    let mut text = "firstlight\n0 0\nd--755 0 0\n".to_owned();
+    folder(tree, &mut text)?;
+    text.push_str("$\n");
+    Ok(text)
+}
+
+#[cfg(test)]
+#[expect(clippy::print_stderr, reason = "what is skipped is said")]
+mod tests {
+    use super::{Form, KINDS};
+    use crate::artifacts::Cache;
+    use crate::artifacts::tree::Tree;
+
+    #[test]
+    fn forms_are_read_and_written_alike() {
+        for text in [
+            "ext2",
+            "ext4:no-journal",
+            "squashfs:xz",
+            "jffs2:nor:summary",
+        ] {
+            assert_eq!(Form::parse(text).unwrap().to_string(), text);
+        }
+        assert!(Form::parse("ntfs").unwrap_err().contains("there are ext2"));
+        assert!(
+            Form::parse("romfs:xz")
+                .unwrap_err()
+                .contains("there are none")
+        );
+        assert!(
+            Form::parse("squashfs:bz")
+                .unwrap_err()
+                .contains("gzip, lzo")
+        );
+    }
+
+    /// Every form that this host has the tool for. Those into which the tool puts
+    /// chance are only made.
+    #[test]
+    fn every_form_is_made_and_the_same_again() {
+        let random = ["xfs", "btrfs", "f2fs", "ubifs"];
+        let tree = Tree {
+            files: 3,
+            kib: 30,
+            root: true,
+        };
+        for kind in KINDS {
+            let form = Form::parse(kind.name).unwrap();
+            if let Some((tool, package)) = form.missing() {
+                eprintln!("skipped: {form}: {tool} is not there ({package})");
+                continue;
+            }
+            let make = || {
+                let folder = tempfile::tempdir().unwrap();
+                let busybox = folder.path().join("busybox");
+                std::fs::write(&busybox, "#!").unwrap();
+                let cache = Cache::at(folder.path().to_owned());
+                let image = form.image(&cache, &tree, 0, &busybox, &mut |_| {}).unwrap();
+                assert!(image.bytes > 4096, "{form}");
+                image.sha256
+            };
+            let first = make();
+            if !random.contains(&kind.name) {
+                assert_eq!(first, make(), "{form}");
+            }
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! Kernels that the lab builds itself, of Debian's package `linux-source-6.1`.
+//!
+//! A kernel is kept under the hash of everything that went into it: source,
+//! configuration, compiler. Built again it costs nothing. The objects of the last
+//! build of each optimisation are kept too, so that a kernel that differs only in
+//! its compression takes seconds.
+
+use super::apt::{Apt, debian};
+use super::{Arch, Cache, hash_bytes};
+use crate::error::{LabError, io_error};
+use crate::files::read;
+use crate::tools::{Tool, find, last_words};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The package, and where it puts the source.
+const PACKAGE: &str = "linux-source-6.1";
+const TARBALL: &str = "/usr/src/linux-source-6.1.tar.xz";
+
+/// The programs that a build needs, and Debian's packages of them.
+const TOOLS: &[(&str, &str)] = &[
+    ("arm-linux-gnueabi-gcc", "gcc-arm-linux-gnueabi"),
+    ("make", "make"),
+    ("gcc", "gcc"),
+    ("bc", "bc"),
+    ("flex", "flex"),
+    ("bison", "bison"),
+    ("xz", "xz-utils"),
+    ("lzop", "lzop"),
+    ("lz4", "lz4"),
+    ("depmod", "kmod"),
+];
+
+/// What the board's kernel has beyond its own configuration in the source.
+const ARM9: &str = include_str!("linux/arm9.config");
+
+/// What is asked of a kernel for the board `arm9`, beyond its configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct KernelConfig {
+    /// Lines of a configuration: `CONFIG_X=y`, `# CONFIG_X is not set`.
+    pub lines: Vec<String>,
+    /// An initramfs that becomes a part of the kernel.
+    pub initramfs: Option<Vec<u8>>,
+}
+
+/// A kernel that was built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuiltKernel {
+    /// The zImage.
+    pub image: PathBuf,
+    /// The kernel proper, without its decompressor.
+    pub unpacked: PathBuf,
+    /// The description of the board.
+    pub device_tree: PathBuf,
+    /// The folder of its modules.
+    pub modules: PathBuf,
+}
+
+impl BuiltKernel {
+    fn in_folder(folder: &Path) -> Option<Self> {
+        let kernel = Self {
+            image: folder.join("zImage"),
+            unpacked: folder.join("Image"),
+            device_tree: folder.join("versatile-pb.dtb"),
+            modules: folder.join("modules"),
+        };
+        let there = kernel.modules.join("modules.dep").is_file();
+        there.then_some(kernel)
+    }
+}
+
+/// What a build would need and this host does not have: programs and packages.
+#[must_use]
+pub fn missing() -> Vec<(&'static str, &'static str)> {
+    let gone = |t: &&(&str, &str)| find(t.0).is_none();
+    TOOLS.iter().filter(gone).copied().collect()
+}
+
+impl Cache {
+    /// The kernel for the board `arm9` as `config` wants it: from the cache, or
+    /// built, which takes a quarter of an hour the first time.
+    ///
+    /// # Errors
+    /// If a tool is missing, or the build fails.
+    pub fn arm9_kernel(
+        &self,
+        config: &KernelConfig,
+        say: &mut dyn FnMut(String),
+    ) -> Result<BuiltKernel, LabError> {
+        if let Some((tool, package)) = missing().first().copied() {
+            return Err(LabError::MissingTool {
+                tool,
+                package,
+                why: "a kernel is built with it",
+            });
+        }
+        let source = source(self, say)?;
+        let compiler = Tool::new(
+            "arm-linux-gnueabi-gcc",
+            "gcc-arm-linux-gnueabi",
+            "a kernel is built with it",
+        );
+        let compiler = compiler.args(["--version"]).run()?;
+        let initramfs = config.initramfs.as_deref().map(hash_bytes);
+        let inputs = format!(
+            "{}\n{}\n{ARM9}\n{:?}\n{initramfs:?}",
+            source.display(),
+            String::from_utf8_lossy(&compiler),
+            config.lines
+        );
+        let place = self.path(&format!("linux/arm9-{}", hash_bytes(inputs.as_bytes())));
+        if let Some(kernel) = BuiltKernel::in_folder(&place) {
+            return Ok(kernel);
+        }
+        // One at a time: all builds share their objects.
+        let making = self.make("linux-arm9")?;
+        if let Some(kernel) = BuiltKernel::in_folder(&place) {
+            return Ok(kernel);
+        }
+        let whole = making.folder.path().join("kernel");
+        fs::create_dir(&whole).map_err(io_error(&whole, "cannot be made"))?;
+        let build = Build {
+            source,
+            objects: self.path(&format!("linux/objects-arm9{}", config.optimisation())),
+            log: self.path("linux/build.log"),
+        };
+        build.run(config, making.folder.path(), &whole, say)?;
+        fs::rename(&whole, &place).map_err(io_error(&place, "cannot be put in place"))?;
+        BuiltKernel::in_folder(&place).ok_or_else(|| LabError::Bug {
+            why: "a kernel that was built is not there".into(),
+        })
+    }
+}
+
+impl KernelConfig {
+    /// What tells folders of objects apart: nearly nothing can be shared between
+    /// two levels of optimisation.
+    fn optimisation(&self) -> &'static str {
+        let size = |l: &String| l == "CONFIG_CC_OPTIMIZE_FOR_SIZE=y";
+        match self.lines.iter().any(size) {
+            true => "-size",
+            false => "",
+        }
+    }
+}
+
+/// The source, unpacked: from the cache, from the host's package, or fetched.
+fn source(cache: &Cache, say: &mut dyn FnMut(String)) -> Result<PathBuf, LabError> {
+    let installed = Path::new(TARBALL);
+    let fetched = cache.path("linux/linux-source-6.1.tar.xz");
+    let tarball = if installed.is_file() {
+        installed
+    } else {
+        if !fetched.is_file() {
+            fetch(cache, &fetched, say)?;
+        }
+        &fetched
+    };
+    let hash = cache.hash_of(tarball)?;
+    let short: String = hash.iter().take(6).map(|b| format!("{b:02x}")).collect();
+    let place = cache.path(&format!("linux/source-{short}"));
+    if place.is_dir() {
+        return Ok(place);
+    }
+    let making = cache.make("linux-source")?;
+    if place.is_dir() {
+        return Ok(place);
+    }
+    say("unpacking the kernel's source, 1.5 GB".into());
+    let tree = making.folder.path().join("tree");
+    fs::create_dir(&tree).map_err(io_error(&tree, "cannot be made"))?;
+    Tool::new("tar", "tar", "the kernel's source is unpacked with it")
+        .args(["--strip-components=1", "-xJf"])
+        .args([tarball.as_os_str(), "-C".as_ref(), tree.as_os_str()])
+        .run()?;
+    let parent = place.parent().unwrap_or(&tree);
+    fs::create_dir_all(parent)
+        .and_then(|()| fs::rename(&tree, &place))
+        .map_err(io_error(&place, "cannot be put in place"))?;
+    Ok(place)
+}
+
+fn fetch(cache: &Cache, to: &Path, say: &mut dyn FnMut(String)) -> Result<(), LabError> {
+    let making = cache.make("linux-source")?;
+    let working = making.folder.path();
+    let host = Arch::of_machine(std::env::consts::ARCH).map_or("amd64", debian);
+    let apt = Apt::open(host, &working.join("apt"), say)?;
+    say(format!("fetching Debian's {PACKAGE}, 135 MB"));
+    let (download, tree) = (working.join("deb"), working.join("tree"));
+    for new in [&download, &tree] {
+        fs::create_dir(new).map_err(io_error(new, "cannot be made"))?;
+    }
+    let deb = apt.download(PACKAGE, &download)?;
+    Tool::new(
+        "dpkg-deb",
+        "dpkg",
+        "the kernel's source is unpacked with it",
+    )
+    .args(["-x".as_ref(), deb.as_os_str(), tree.as_os_str()])
+    .run()?;
+    let found = tree.join(TARBALL.trim_start_matches('/'));
+    let parent = to.parent().unwrap_or(working);
+    fs::create_dir_all(parent)
+        .and_then(|()| fs::rename(&found, to))
+        .map_err(io_error(to, "cannot be put in place"))
+}
+
+/// A build in the making.
+struct Build {
+    source: PathBuf,
+    objects: PathBuf,
+    log: PathBuf,
+}
+
+impl Build {
+    fn run(
+        &self,
+        config: &KernelConfig,
+        working: &Path,
+        to: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<(), LabError> {
+        fs::create_dir_all(&self.objects).map_err(io_error(&self.objects, "cannot be made"))?;
+        let mut fragment = format!("{ARM9}\n{}\n", config.lines.join("\n"));
+        let initramfs = self.objects.join("initramfs.cpio");
+        if let Some(archive) = &config.initramfs {
+            fs::write(&initramfs, archive).map_err(io_error(&initramfs, "cannot be written"))?;
+            fragment.push_str(&format!(
+                "CONFIG_INITRAMFS_SOURCE=\"{}\"\n",
+                initramfs.display()
+            ));
+        }
+        let fragment_file = working.join("fragment");
+        fs::write(&fragment_file, &fragment)
+            .map_err(io_error(&fragment_file, "cannot be written"))?;
+        self.configure(&fragment_file, &fragment)?;
+        say("building a kernel for arm9: a quarter of an hour the first time".into());
+        for target in ["zImage", "modules", "versatile-pb.dtb"] {
+            self.make(&[target], say)?;
+        }
+        let boot = self.objects.join("arch/arm/boot");
+        for (name, from) in [
+            ("zImage", boot.join("zImage")),
+            ("Image", boot.join("Image")),
+            ("versatile-pb.dtb", boot.join("dts/versatile-pb.dtb")),
+            ("config", self.objects.join(".config")),
+        ] {
+            let to = to.join(name);
+            fs::copy(&from, &to).map_err(io_error(&from, "cannot be copied"))?;
+        }
+        self.modules(working, to, say)
+    }
+
+    /// The configuration: the board's own, and what is laid over it. A line that
+    /// the kernel's own rules do not let stand is an error: what was asked for is
+    /// what is booted.
+    fn configure(&self, fragment_file: &Path, fragment: &str) -> Result<(), LabError> {
+        let mut quiet = |_| {};
+        self.make(&["versatile_defconfig"], &mut quiet)?;
+        let merge = self.source.join("scripts/kconfig/merge_config.sh");
+        let config = self.objects.join(".config");
+        Tool::new(
+            "sh",
+            "dash",
+            "the kernel's configuration is put together with it",
+        )
+        .args([merge.as_os_str(), "-m".as_ref(), "-O".as_ref()])
+        .args([
+            self.objects.as_os_str(),
+            config.as_os_str(),
+            fragment_file.as_os_str(),
+        ])
+        .folder(&self.objects)
+        .run()?;
+        self.make(&["olddefconfig"], &mut quiet)?;
+        let found = String::from_utf8_lossy(&read(&config)?).into_owned();
+        let set = |key: &str| found.lines().find(|l| l.starts_with(&format!("{key}=")));
+        for line in last_of_each(fragment) {
+            let off = line
+                .strip_prefix("# ")
+                .and_then(|l| l.strip_suffix(" is not set"));
+            let lost = match off {
+                Some(key) => set(key).map(str::to_owned),
+                None if found.lines().any(|l| l == line) => None,
+                None => Some("not so".to_owned()),
+            };
+            if let Some(instead) = lost {
+                return Err(LabError::Kernel {
+                    path: config,
+                    why: format!(
+                        "`{line}` was asked for, and the kernel's configuration has it {instead}; \
+                         see what it depends on, or take the line out"
+                    ),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn modules(
+        &self,
+        working: &Path,
+        to: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<(), LabError> {
+        let installed = working.join("installed");
+        let path = format!("INSTALL_MOD_PATH={}", installed.display());
+        self.make(&["modules_install", &path], say)?;
+        let folder = installed.join("lib/modules");
+        let failed = || io_error(&folder, "cannot be listed");
+        let release = fs::read_dir(&folder).map_err(failed())?.next();
+        let release = release.transpose().map_err(failed())?;
+        let release = release.map_or(folder.clone(), |r| r.path());
+        // They point into the source.
+        for link in ["build", "source"] {
+            let _ = fs::remove_file(release.join(link));
+        }
+        let to = to.join("modules");
+        fs::rename(&release, &to).map_err(io_error(&to, "cannot be put in place"))
+    }
+
+    fn make(&self, targets: &[&str], say: &mut dyn FnMut(String)) -> Result<(), LabError> {
+        let log = || File::options().create(true).append(true).open(&self.log);
+        let failed = || io_error(&self.log, "cannot be written");
+        let (out, errors) = (log().map_err(failed())?, log().map_err(failed())?);
+        let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        if let [target] = targets
+            && !target.ends_with("config")
+        {
+            say(format!("make {target} ({})", self.log.display()));
+        }
+        // Nothing of this host and this hour goes into the kernel.
+        let status = Command::new("nice")
+            .args(["-n", "10", "make", "-s", "-C"])
+            .arg(&self.source)
+            .arg(format!("O={}", self.objects.display()))
+            .arg(format!("-j{jobs}"))
+            .args([
+                "ARCH=arm",
+                "CROSS_COMPILE=arm-linux-gnueabi-",
+                "KBUILD_BUILD_TIMESTAMP=2026-01-01T00:00:00Z",
+                "KBUILD_BUILD_USER=firstlight",
+                "KBUILD_BUILD_HOST=lab",
+                "KBUILD_BUILD_VERSION=1",
+                "LOCALVERSION=",
+            ])
+            .args(targets)
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(errors)
+            .status()
+            .map_err(|e| LabError::ToolFailed {
+                what: "make".into(),
+                detail: e.to_string(),
+            })?;
+        if status.success() {
+            return Ok(());
+        }
+        let said = fs::read(&self.log).unwrap_or_default();
+        Err(LabError::ToolFailed {
+            what: format!("building a kernel (make {})", targets.join(" ")),
+            detail: format!(
+                "{}; all of it is in {}",
+                last_words(&said),
+                self.log.display()
+            ),
+        })
+    }
+}
+
+/// The lines of a fragment that set something: of those about one symbol, the last.
+fn last_of_each(fragment: &str) -> Vec<&str> {
+    fn key(line: &str) -> Option<&str> {
+        let line = line.strip_prefix("# ").unwrap_or(line);
+        let end = line.find(['=', ' '])?;
+        line.get(..end).filter(|k| k.starts_with("CONFIG_"))
+    }
+    let lines: Vec<&str> = fragment.lines().filter(|l| key(l).is_some()).collect();
+    let later = |i: usize, k| lines.iter().skip(i + 1).any(|l| key(l) == k);
+    let last = lines.iter().enumerate().filter(|(i, l)| !later(*i, key(l)));
+    last.map(|(_, l)| *l).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_of_each;
+
+    #[test]
+    fn the_last_line_about_a_symbol_counts() {
+        let fragment =
+            "# A comment.\nCONFIG_A=y\nCONFIG_B=m\n# CONFIG_A is not set\n\nCONFIG_AB=\"\"\n";
+        assert_eq!(
+            last_of_each(fragment),
+            ["CONFIG_B=m", "# CONFIG_A is not set", "CONFIG_AB=\"\""]
+        );
+    }
+}

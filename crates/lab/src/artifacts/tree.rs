@@ -1,0 +1,139 @@
+//! Trees of files that are the same everywhere: what images are filled with.
+
+use crate::error::{LabError, io_error};
+use serde::Deserialize;
+use std::fs;
+use std::path::Path;
+
+/// What a tree holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tree {
+    /// How many files of text it has, sixty-four a folder.
+    #[serde(default)]
+    pub files: u32,
+    /// How large they are together, in KiB.
+    #[serde(default)]
+    pub kib: u32,
+    /// Whether it can be a root: busybox, an init, and folders to mount things on.
+    #[serde(default)]
+    pub root: bool,
+}
+
+/// How many files lie in a folder.
+const FILES_A_FOLDER: u32 = 64;
+
+/// The words of the text. Chosen by chance, they compress as source code does:
+/// gzip makes a third of it.
+const WORDS: &str = "static int struct return the buffer kernel device inode page count lock for \
+    while if else void unsigned long const char offset length block super mount data read write \
+    error check list next entry flags mode bits size table hash node tree root leaf queue wait";
+
+/// The init of a tree that can be a root: it says that it runs.
+const INIT: &str = "#!/bin/busybox sh\n\
+    echo '<1>firstlight-mark done' >/dev/kmsg\n\
+    echo '<1>firstlight-mark end' >/dev/kmsg\n\
+    exec /bin/busybox reboot -f\n";
+
+/// Folders of a tree that can be a root.
+const FOLDERS: [&str; 8] = ["bin", "sbin", "dev", "proc", "sys", "run", "tmp", "mnt"];
+
+impl Tree {
+    /// Makes it in the empty folder `folder`, with `busybox` if it is a root.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn make(&self, folder: &Path, busybox: &[u8]) -> Result<(), LabError> {
+        let failed = || io_error(folder, "cannot be filled");
+        let mut words = Text::default();
+        let each = (u64::from(self.kib) << 10) / u64::from(self.files.max(1));
+        for i in 0..self.files {
+            let below = folder.join(format!("d{:03}", i / FILES_A_FOLDER));
+            fs::create_dir_all(&below).map_err(failed())?;
+            let path = below.join(format!("f{i:05}.txt"));
+            fs::write(path, words.take(each as usize)).map_err(failed())?;
+        }
+        if self.root {
+            for name in FOLDERS {
+                fs::create_dir_all(folder.join(name)).map_err(failed())?;
+            }
+            for (name, content) in [("bin/busybox", busybox), ("sbin/init", INIT.as_bytes())] {
+                let path = folder.join(name);
+                fs::write(&path, content).map_err(failed())?;
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                fs::set_permissions(&path, mode).map_err(failed())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Text by a fixed sequence of chance: xorshift64 (Marsaglia, 2003).
+struct Text(u64);
+
+impl Default for Text {
+    fn default() -> Self {
+        Self(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+impl Text {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn take(&mut self, length: usize) -> Vec<u8> {
+        let words: Vec<&str> = WORDS.split_whitespace().collect();
+        let mut text = Vec::with_capacity(length + 32);
+        while text.len() < length {
+            let chance = self.next();
+            let word = words.get((chance >> 8) as usize % words.len().max(1));
+            text.extend_from_slice(word.copied().unwrap_or("x").as_bytes());
+            match chance % 16 {
+                0 => text.extend_from_slice(b";\n\t"),
+                1 => text.extend_from_slice(format!("({})", chance >> 52).as_bytes()),
+                2 => text.extend_from_slice(b"->"),
+                _ => text.push(b' '),
+            }
+        }
+        text.truncate(length);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tree;
+    use crate::files::below;
+
+    #[test]
+    fn a_tree_is_as_large_as_asked_for_and_the_same_each_time() {
+        let tree = Tree {
+            files: 130,
+            kib: 260,
+            root: true,
+        };
+        let make = || {
+            let folder = tempfile::tempdir().unwrap();
+            tree.make(folder.path(), b"busybox").unwrap();
+            let mut names = below(folder.path()).unwrap();
+            names.sort();
+            let read = |n: &String| std::fs::read(folder.path().join(n)).unwrap();
+            names
+                .iter()
+                .map(|n| (n.clone(), read(n)))
+                .collect::<Vec<_>>()
+        };
+        let files = make();
+        let text: usize = files
+            .iter()
+            .filter(|f| f.0.ends_with(".txt"))
+            .map(|f| f.1.len())
+            .sum();
+        assert_eq!((files.len(), text), (132, 260 << 10));
+        assert_eq!(files, make());
+    }
+}

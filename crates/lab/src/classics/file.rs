@@ -1,0 +1,202 @@
+//! The shape of a classic's file.
+
+use super::{Classic, Method, Value};
+use crate::artifacts::{Form, KernelConfig, Tree};
+use crate::error::LabError;
+use crate::experiment::Experiment;
+use crate::workload::{Board, Image, RootOn, Workload};
+use serde::Deserialize;
+use toml::{Spanned, Table};
+
+/// The version of the format that this program reads.
+const VERSION: u32 = 1;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    firstlight_classic: u32,
+    title: String,
+    source: String,
+    here: String,
+    why: String,
+    value: Vec<ValueFile>,
+    /// What all cases share.
+    workload: Option<Table>,
+    /// Each case: its name, and what it has beyond or instead of that.
+    #[serde(default)]
+    case: Vec<Spanned<Table>>,
+    experiment: Option<Table>,
+    uart_baud: Option<u32>,
+    load_bytes_per_s: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ValueFile {
+    name: String,
+    published_ms: f64,
+    case: Option<String>,
+    minus: Option<String>,
+    #[serde(default = "begin")]
+    from: String,
+    #[serde(default = "done")]
+    to: String,
+    /// Whether the ratios of those after it are to this one.
+    #[serde(default)]
+    baseline: bool,
+}
+
+fn begin() -> String {
+    "begin".into()
+}
+
+fn done() -> String {
+    "done".into()
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkloadFile {
+    board: Board,
+    memory_mb: u32,
+    cpu_shift: Option<u8>,
+    #[serde(default)]
+    cmdline: Vec<String>,
+    #[serde(default)]
+    kernel: Vec<String>,
+    #[serde(default)]
+    built_in: bool,
+    #[serde(default)]
+    unpacked: bool,
+    #[serde(default)]
+    modules: Vec<String>,
+    #[serde(default)]
+    carried: Vec<String>,
+    #[serde(default)]
+    image: Vec<ImageFile>,
+    root: Option<RootOn>,
+    /// What all scripts begin with.
+    #[serde(default)]
+    prelude: String,
+    #[serde(default)]
+    script: String,
+    #[serde(default = "limit_wall_s")]
+    limit_wall_s: u32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ImageFile {
+    name: String,
+    form: String,
+    #[serde(default)]
+    tree: Tree,
+    #[serde(default)]
+    mib: u32,
+}
+
+const fn limit_wall_s() -> u32 {
+    900
+}
+
+/// Reads the file of the classic `id`.
+///
+/// # Errors
+/// One sentence with file and line.
+pub fn parse(id: &str, text: &str) -> Result<Classic, LabError> {
+    let at = |start: usize, why: String| LabError::Experiment {
+        name: format!("{id}.toml"),
+        line: text.get(..start).unwrap_or(text).matches('\n').count() + 1,
+        why,
+    };
+    let wrong = |e: toml::de::Error| at(e.span().map_or(0, |s| s.start), e.message().into());
+    let file: File = toml::from_str(text).map_err(wrong)?;
+    if file.firstlight_classic != VERSION {
+        let found = file.firstlight_classic;
+        let why = format!("this is a classic of version {found}, and this program reads {VERSION}");
+        return Err(at(0, why));
+    }
+    let method = match (file.workload, file.experiment) {
+        (Some(shared), None) => {
+            let mut cases = Vec::new();
+            for case in &file.case {
+                let start = case.span().start;
+                cases.push(workload(&shared, case.get_ref()).map_err(|why| at(start, why))?);
+            }
+            Method::Workload {
+                cases,
+                uart_baud: file.uart_baud,
+                load_bytes_per_s: file.load_bytes_per_s,
+            }
+        }
+        (None, Some(experiment)) => {
+            let text = toml::to_string(&experiment).map_err(|e| at(0, e.to_string()))?;
+            let experiment = Experiment::parse(&format!("{id}.toml"), &text)?;
+            Method::Experiment(Box::new(experiment))
+        }
+        _ => return Err(at(0, "expected one of `workload` and `experiment`".into())),
+    };
+    let mut baseline = 0;
+    let values = file.value.into_iter().enumerate().map(|(i, v)| {
+        if v.baseline {
+            baseline = i;
+        }
+        Value {
+            name: v.name,
+            published_ms: v.published_ms,
+            case: v.case,
+            minus: v.minus,
+            from: v.from,
+            to: v.to,
+            baseline,
+        }
+    });
+    Ok(Classic {
+        id: id.to_owned(),
+        values: values.collect(),
+        title: file.title,
+        source: file.source,
+        here: file.here,
+        why: file.why,
+        method,
+    })
+}
+
+/// A case: what it says itself counts, then what all share.
+fn workload(shared: &Table, case: &Table) -> Result<(String, Workload), String> {
+    let mut all = shared.clone();
+    all.extend(case.clone());
+    let Some(toml::Value::String(name)) = all.remove("name") else {
+        return Err("a case needs a `name`".into());
+    };
+    let file: WorkloadFile = all
+        .try_into()
+        .map_err(|e: toml::de::Error| e.message().to_owned())?;
+    let images = file.image.into_iter().map(|image| {
+        Ok(Image {
+            form: Form::parse(&image.form)?,
+            name: image.name,
+            tree: image.tree,
+            mib: image.mib,
+        })
+    });
+    let workload = Workload {
+        images: images.collect::<Result<_, String>>()?,
+        board: file.board,
+        memory_mb: file.memory_mb,
+        cpu_shift: file.cpu_shift,
+        cmdline: file.cmdline,
+        kernel: KernelConfig {
+            lines: file.kernel,
+            initramfs: None,
+        },
+        built_in: file.built_in,
+        unpacked: file.unpacked,
+        modules: file.modules,
+        carried: file.carried,
+        root: file.root,
+        script: format!("{}{}", file.prelude, file.script),
+        limit_wall_s: file.limit_wall_s,
+    };
+    Ok((name, workload))
+}

@@ -1,0 +1,185 @@
+//! The classics: results that boot-time engineers have cited for years, each as
+//! an experiment that anyone can run again.
+//!
+//! A file of `experiments/classics/` holds the published table with its source,
+//! how it is measured here, and why the two differ where they do. The files are
+//! part of the program. A figure far from the published one is kept and
+//! explained, never tuned.
+
+mod file;
+mod run;
+
+pub use run::{Report, ReportValue, run};
+
+use crate::artifacts::Form;
+use crate::error::LabError;
+use crate::experiment::{Experiment, Loader, Platform};
+use crate::tools::find;
+use crate::workload::{self, Workload};
+
+/// One published result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classic {
+    /// Its name, also its file's: `quiet`.
+    pub id: String,
+    /// What was measured, in a line.
+    pub title: String,
+    /// Who published it, where and when.
+    pub source: String,
+    /// How it is measured here, and on what.
+    pub here: String,
+    /// Why the figures here differ from the published ones.
+    pub why: String,
+    /// The published table with what each figure is here. The first is what the
+    /// ratios of the others are to.
+    pub values: Vec<Value>,
+    /// How it is run.
+    pub method: Method,
+}
+
+/// One published figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// What it is of.
+    pub name: String,
+    /// As it was published, in milliseconds.
+    pub published_ms: f64,
+    /// The case or variant that it is measured in; `None`: not here.
+    pub case: Option<String>,
+    /// The case or variant whose figure is taken away from it.
+    pub minus: Option<String>,
+    /// The mark that it begins at; `kernel`: the start of the kernel's clock,
+    /// `reset`: that of the board.
+    pub from: String,
+    /// The mark that it ends at.
+    pub to: String,
+    /// Which value begins the group whose ratios this one is in.
+    pub baseline: usize,
+}
+
+/// How a classic is run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Method {
+    /// Each case is a boot of a script.
+    Workload {
+        /// The cases by name, in order.
+        cases: Vec<(String, Workload)>,
+        /// What is added to times that console output would have taken: the rate
+        /// of the serial line, in bits a second, ten to the byte.
+        uart_baud: Option<u32>,
+        /// What is added to times from reset: the kernel image at this many bytes
+        /// a second.
+        load_bytes_per_s: Option<u64>,
+    },
+    /// Each case is a variant; its figure is first light, from reset.
+    Experiment(Box<Experiment>),
+}
+
+/// A file of `experiments/classics/`.
+macro_rules! classic {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../experiments/classics/",
+                $name,
+                ".toml"
+            )),
+        )
+    };
+}
+/// The files, by their names.
+const FILES: &[(&str, &str)] = &[
+    classic!("root-filesystems"),
+    classic!("disk-filesystems"),
+    classic!("jffs2-mount"),
+    classic!("ubi-attach"),
+    classic!("quiet"),
+    classic!("lpj"),
+    classic!("u-boot-load-address"),
+    classic!("u-boot-verify"),
+    classic!("u-boot-script"),
+    classic!("u-boot-bootdelay"),
+    classic!("kernel-compression"),
+    classic!("initramfs-in-kernel"),
+    classic!("optimise-for-size"),
+    classic!("devtmpfs"),
+    classic!("modules"),
+    classic!("forks"),
+    classic!("splash"),
+    classic!("removing-files"),
+];
+
+/// All of them, in the order of the files.
+///
+/// # Errors
+/// If a file is not what it should be.
+pub fn classics() -> Result<Vec<Classic>, LabError> {
+    let all = FILES.iter().map(|(id, text)| file::parse(id, text));
+    all.collect()
+}
+
+impl Classic {
+    /// What it needs and this host does not have: programs or files, and Debian's
+    /// packages of them. Without any, it runs.
+    #[must_use]
+    pub fn missing(&self) -> Vec<(&'static str, &'static str)> {
+        let mut all = Vec::new();
+        match &self.method {
+            Method::Workload { cases, .. } => {
+                for (_, workload) in cases {
+                    let forms: Vec<&Form> = workload.images.iter().map(|i| &i.form).collect();
+                    all.extend(workload::missing(workload.board, forms));
+                }
+            }
+            Method::Experiment(experiment) => {
+                if let Platform::ArmVirt { arch, loader } = &experiment.base.platform {
+                    let program = arch.qemu();
+                    if find(program.name).is_none() {
+                        all.push((program.name, program.package));
+                    }
+                    let u_boot = arch.u_boot();
+                    if matches!(loader, Loader::UBoot { program: None, .. })
+                        && !std::path::Path::new(u_boot.0).is_file()
+                    {
+                        all.push(u_boot);
+                    }
+                }
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Method, classics};
+
+    #[test]
+    fn every_file_is_understood_and_every_figure_has_a_case() {
+        let all = classics().unwrap();
+        for classic in &all {
+            assert!(!classic.source.is_empty() && !classic.why.is_empty());
+            assert!(
+                classic.values.iter().any(|v| v.case.is_some()),
+                "{}",
+                classic.id
+            );
+            let cases: Vec<&str> = match &classic.method {
+                Method::Workload { cases, .. } => cases.iter().map(|c| c.0.as_str()).collect(),
+                Method::Experiment(e) => e.variants.iter().map(|v| v.name.as_str()).collect(),
+            };
+            for value in &classic.values {
+                for case in [&value.case, &value.minus].into_iter().flatten() {
+                    assert!(cases.contains(&case.as_str()), "{}: {case}", classic.id);
+                }
+            }
+        }
+        let mut ids: Vec<_> = all.iter().map(|c| &c.id).collect();
+        ids.dedup();
+        assert_eq!(ids.len(), all.len());
+    }
+}

@@ -1,0 +1,337 @@
+//! Running a classic: each case once, in exact time.
+
+use super::{Classic, Method, Value};
+use crate::artifacts::{Cache, hash_bytes};
+use crate::capture;
+use crate::error::{LabError, io_error};
+use crate::event::Event;
+use crate::experiment::Experiment;
+use crate::files::read;
+use crate::run::{Options, run as run_experiment};
+use crate::workload::{Mark, Workload, marks};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// What a classic gave here, beside what was published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The classic's name.
+    pub id: String,
+    /// The machine in words.
+    pub machine: String,
+    /// One for each published figure.
+    pub values: Vec<ReportValue>,
+    /// Cases that came to no end, and why, in sentences.
+    pub failures: Vec<String>,
+}
+
+/// A figure here beside the published one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReportValue {
+    /// What it is of.
+    pub name: String,
+    /// As it was published, in milliseconds.
+    pub published_ms: f64,
+    /// Here, in nanoseconds of virtual time; `None`: not measured here.
+    pub measured_ns: Option<i64>,
+    /// The published figure as a part of the first of its group.
+    pub published_ratio: f64,
+    /// The figure here as a part of the first of its group.
+    pub measured_ratio: Option<f64>,
+}
+
+/// The version of `case.json`.
+const VERSION: u32 = 1;
+
+/// A case that was run, as `case.json` keeps it beside its console.
+#[derive(Debug, Serialize, Deserialize)]
+struct Case {
+    firstlight_case: u32,
+    fingerprint: String,
+    machine: String,
+    kernel_bytes: u64,
+    failure: Option<String>,
+}
+
+/// What one case or variant gave.
+#[derive(Debug, Default)]
+struct Given {
+    marks: Vec<Mark>,
+    kernel_bytes: u64,
+    /// The captures of a variant's boots.
+    captures: Vec<PathBuf>,
+}
+
+impl Given {
+    /// When a mark came after reset: the middle of a variant's boots.
+    fn at(&self, name: &str) -> Option<i64> {
+        let times = self
+            .captures
+            .iter()
+            .filter_map(|c| capture::mark_at(c, name));
+        let mut times: Vec<i64> = times.map(|t| t.get()).collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied()
+    }
+}
+
+/// The rate of the counter that a mark on `arm9` carries.
+const COUNTER_HZ: u128 = 24_000_000;
+
+/// Runs `classic`, with its files in `out`. A case that is there of an earlier run
+/// of the same inputs is not run again. `say` is told what goes on.
+///
+/// # Errors
+/// If it cannot be run: a tool or file is missing, or `out` cannot be written. A
+/// case that fails is in the report.
+pub fn run(
+    classic: &Classic,
+    out: &Path,
+    jobs: Option<NonZeroUsize>,
+    say: &mut dyn FnMut(String),
+) -> Result<Report, LabError> {
+    let mut report = Report {
+        id: classic.id.clone(),
+        machine: String::new(),
+        values: Vec::new(),
+        failures: Vec::new(),
+    };
+    let given = match &classic.method {
+        Method::Workload { cases, .. } => {
+            let cache = Cache::open()?;
+            let mut given = BTreeMap::new();
+            for (name, workload) in cases {
+                let folder = out.join("cases").join(name);
+                let case = run_case(name, workload, &cache, &folder, say)?;
+                report.machine = case.machine;
+                if let Some(why) = case.failure {
+                    report.failures.push(format!("{name}: {why}"));
+                }
+                let console = read(&folder.join(capture::CONSOLE))?;
+                given.insert(
+                    name.clone(),
+                    Given {
+                        marks: marks(&console),
+                        kernel_bytes: case.kernel_bytes,
+                        captures: Vec::new(),
+                    },
+                );
+            }
+            given
+        }
+        Method::Experiment(experiment) => run_variants(experiment, out, jobs, &mut report, say)?,
+    };
+    let measured: Vec<Option<i64>> = classic
+        .values
+        .iter()
+        .map(|value| figure(classic, value, &given))
+        .collect();
+    for (value, ns) in classic.values.iter().zip(&measured) {
+        let first = classic.values.get(value.baseline);
+        let first_ns = measured.get(value.baseline).copied().flatten();
+        report.values.push(ReportValue {
+            name: value.name.clone(),
+            published_ms: value.published_ms,
+            measured_ns: *ns,
+            published_ratio: value.published_ms / first.map_or(f64::NAN, |f| f.published_ms),
+            measured_ratio: ns
+                .zip(first_ns)
+                .filter(|(_, f)| *f != 0)
+                .map(|(n, f)| n as f64 / f as f64),
+        });
+    }
+    Ok(report)
+}
+
+/// The figure of `value`.
+fn figure(classic: &Classic, value: &Value, given: &BTreeMap<String, Given>) -> Option<i64> {
+    let of = |name: &String| {
+        let case = given.get(name)?;
+        match &classic.method {
+            Method::Experiment(_) => case.at(&value.to),
+            Method::Workload {
+                uart_baud,
+                load_bytes_per_s,
+                ..
+            } => {
+                let mut ns = between(&case.marks, &value.from, &value.to)?;
+                if let Some(baud) = uart_baud {
+                    let bytes = bytes_between(&case.marks, &value.from, &value.to)?;
+                    ns += part(u128::from(bytes) * 10, u128::from(*baud))?;
+                }
+                if let Some(rate) = load_bytes_per_s {
+                    ns += part(u128::from(case.kernel_bytes), u128::from(*rate))?;
+                }
+                Some(ns)
+            }
+        }
+    };
+    let own = of(value.case.as_ref()?)?;
+    match &value.minus {
+        None => Some(own),
+        Some(other) => Some(own - of(other)?),
+    }
+}
+
+/// `count` things at `rate` a second, in nanoseconds.
+fn part(count: u128, rate: u128) -> Option<i64> {
+    i64::try_from(count.checked_mul(1_000_000_000)?.checked_div(rate)?).ok()
+}
+
+/// The time between two marks.
+fn between(marks: &[Mark], from: &str, to: &str) -> Option<i64> {
+    let named = |name: &str| find(marks, name);
+    let end = named(to)?;
+    match from {
+        "kernel" => i64::try_from(end.at_ns).ok(),
+        "reset" => part(u128::from(end.counter?), COUNTER_HZ),
+        from => i64::try_from(end.at_ns.checked_sub(named(from)?.at_ns)?).ok(),
+    }
+}
+
+/// The mark of a name. `line:TEXT` is the first line of the kernel with that text
+/// in it, `after:TEXT` the one after it.
+fn find<'a>(marks: &'a [Mark], name: &str) -> Option<&'a Mark> {
+    let line = |text: &str| marks.iter().position(|m| m.line.contains(text));
+    if let Some(text) = name.strip_prefix("line:") {
+        return marks.get(line(text)?);
+    }
+    if let Some(text) = name.strip_prefix("after:") {
+        return marks.get(line(text)? + 1);
+    }
+    marks.iter().find(|m| m.name == name)
+}
+
+/// How many bytes the console got between two marks.
+fn bytes_between(marks: &[Mark], from: &str, to: &str) -> Option<u64> {
+    let named = |name: &str| find(marks, name);
+    let end = named(to)?.console_bytes;
+    match from {
+        "kernel" | "reset" => Some(end),
+        from => end.checked_sub(named(from)?.console_bytes),
+    }
+}
+
+fn run_case(
+    name: &str,
+    workload: &Workload,
+    cache: &Cache,
+    folder: &Path,
+    say: &mut dyn FnMut(String),
+) -> Result<Case, LabError> {
+    // The program is a part of it: it decides what a script finds.
+    let inputs = format!("{} {workload:?}", env!("CARGO_PKG_VERSION"));
+    let fingerprint = hash_bytes(inputs.as_bytes());
+    let (file, console) = (folder.join("case.json"), folder.join(capture::CONSOLE));
+    let stored = fs::read(&file).ok();
+    let stored = stored.and_then(|b| serde_json::from_slice::<Case>(&b).ok());
+    if let Some(case) = stored
+        && case.firstlight_case == VERSION
+        && case.fingerprint == fingerprint
+        && case.failure.is_none()
+        && console.is_file()
+    {
+        say(format!("{name}: done already"));
+        return Ok(case);
+    }
+    let _ = fs::remove_file(&file);
+    let work = folder.join("work");
+    let _ = fs::remove_dir_all(&work);
+    fs::create_dir_all(&work).map_err(io_error(&work, "cannot be made"))?;
+    say(format!("{name}: {}", workload.board.as_str()));
+    let begin = std::time::Instant::now();
+    let seen = workload.run(cache, &work, say)?;
+    fs::remove_dir_all(&work).map_err(io_error(&work, "cannot be removed"))?;
+    fs::write(&console, &seen.console).map_err(io_error(&console, "cannot be written"))?;
+    let gave_up = words_of_failure(&seen.console);
+    let case = Case {
+        firstlight_case: VERSION,
+        fingerprint,
+        machine: seen.description,
+        kernel_bytes: seen.kernel_bytes,
+        failure: gave_up.or(seen.failure.map(|f| f.detail)),
+    };
+    let text =
+        serde_json::to_vec_pretty(&case).map_err(|e| LabError::Bug { why: e.to_string() })?;
+    fs::write(&file, text).map_err(io_error(&file, "cannot be written"))?;
+    let how = case
+        .failure
+        .as_ref()
+        .map_or("done".to_owned(), |f| format!("failed: {f}"));
+    say(format!(
+        "{name}: {how} in {:.0} s",
+        begin.elapsed().as_secs_f64()
+    ));
+    Ok(case)
+}
+
+/// What a script said that gave up.
+fn words_of_failure(console: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(console);
+    let line = text.lines().find(|l| l.contains("firstlight-fail "))?;
+    let (_, words) = line.split_once("firstlight-fail ")?;
+    Some(format!("its script gave up: {}", words.trim()))
+}
+
+fn run_variants(
+    experiment: &Experiment,
+    out: &Path,
+    jobs: Option<NonZeroUsize>,
+    report: &mut Report,
+    say: &mut dyn FnMut(String),
+) -> Result<BTreeMap<String, Given>, LabError> {
+    let options = Options {
+        out: out.join("run"),
+        jobs,
+        ensemble: experiment.base.ensemble.get(),
+        check_exact: false,
+        recording_cost: false,
+    };
+    let outcome = run_experiment(experiment, &options, &mut |event| match event {
+        Event::Note { text } => say(text),
+        Event::Finished { trial, reused } => {
+            let how = if reused { "done already" } else { "done" };
+            say(format!("{}: {how}", trial.id));
+        }
+        _ => {}
+    })?;
+    report.machine = experiment.base.platform.to_string();
+    let mut given: BTreeMap<String, Given> = BTreeMap::new();
+    for trial in &outcome.trials {
+        if let Some(failure) = &trial.failure {
+            report
+                .failures
+                .push(format!("{}: {}", trial.id, failure.detail));
+            continue;
+        }
+        let variant = given.entry(trial.id.variant.clone()).or_default();
+        variant.captures.push(options.out.join(&trial.capture));
+    }
+    Ok(given)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{between, bytes_between, part};
+    use crate::workload::marks;
+
+    #[test]
+    fn figures_are_what_lies_between_marks() {
+        let console = b"[    1.000000] x\n[    2.000000] firstlight-mark begin\nabc\n\
+                        [    5.000000] firstlight-mark done 0x2dc6c00\n";
+        let marks = marks(console);
+        assert_eq!(between(&marks, "begin", "done"), Some(3_000_000_000));
+        assert_eq!(between(&marks, "kernel", "done"), Some(5_000_000_000));
+        // 48,000,000 ticks of 24 MHz.
+        assert_eq!(between(&marks, "reset", "done"), Some(2_000_000_000));
+        assert_eq!(between(&marks, "done", "begin"), None);
+        assert_eq!(between(&marks, "begin", "never"), None);
+        assert_eq!(bytes_between(&marks, "begin", "done"), Some(41 - 0));
+        // 11,520 bytes of ten bits at 115,200 a second.
+        assert_eq!(part(115_200, 115_200), Some(1_000_000_000));
+        assert_eq!(part(1, 0), None);
+    }
+}

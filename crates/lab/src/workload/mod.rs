@@ -1,0 +1,437 @@
+//! Workloads: a shell script as the only program of a machine, in exact time.
+//!
+//! Much of what boot-time engineers measured is one act of a booted kernel: a
+//! mount, an attach, the removal of files. A workload is a kernel, an initramfs
+//! with busybox, modules and images, and a script that sets marks in the kernel's
+//! log. What lies between two marks is its time, to the microsecond.
+//!
+//! On `arm9` a mark carries the board's own counter too, which runs from reset:
+//! so the time before the kernel's clock is seen as well.
+
+mod marks;
+
+pub use marks::{Mark, marks};
+
+use crate::arm_virt;
+use crate::artifacts::{Arch, BuiltKernel, Cache, Form, KernelConfig, Tree, linux_missing};
+use crate::cpio::Archive;
+use crate::emulator::{Limits, PowerOn, Program, Qemu, Words};
+use crate::error::{LabError, io_error};
+use crate::experiment::ArmArch;
+use crate::files::read;
+use crate::modules::Modules;
+use crate::pc;
+use crate::tools::{Tool, find};
+use crate::trial::Failure;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What every `arm9` has in common.
+const ARM9: &str = "-accel tcg -M versatilepb -cpu arm926 -smp 1 -nodefaults -no-user-config \
+    -nographic -no-reboot -monitor none -net none -rtc base=2026-01-01,clock=vm";
+
+/// Where the board's kernel lies when it runs, and how large its NOR flash is.
+const KERNEL_AT: u64 = 0x8000;
+const FLASH_BYTES: usize = 64 << 20;
+
+/// Where a script begins, in the initramfs. `mark NAME` says where it is; with
+/// `-c`, on a machine that has one, with the counter that runs from reset.
+const PRELUDE: &str = "#!/bin/busybox sh
+/bin/busybox mkdir -p /proc /sys /mnt /tmp
+/bin/busybox mount -t proc proc /proc
+/bin/busybox mount -t sysfs sysfs /sys
+/bin/busybox mount -t devtmpfs devtmpfs /dev
+/bin/busybox --install -s /bin
+export PATH=/bin
+mark() { echo \"<1>firstlight-mark $*\" >/dev/kmsg; }
+fail() { echo \"<1>firstlight-fail $*\" >/dev/kmsg; reboot -f; }
+";
+
+/// The machine of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Board {
+    /// An x86-64 q35 with Debian's kernel.
+    Pc,
+    /// QEMU's board for ARM, 32 bits, with Debian's kernel.
+    ArmVirt,
+    /// The board versatilepb with an ARM926EJ-S, with a kernel of the lab's own.
+    Arm9,
+}
+
+impl Board {
+    /// Its name in files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pc => "pc",
+            Self::ArmVirt => "arm-virt",
+            Self::Arm9 => "arm9",
+        }
+    }
+
+    fn qemu(self) -> Program {
+        match self {
+            Self::Pc => pc::QEMU,
+            Self::ArmVirt | Self::Arm9 => ArmArch::Armhf.qemu(),
+        }
+    }
+
+    /// Debian's name for its architecture.
+    const fn architecture(self) -> &'static str {
+        match self {
+            Self::Pc => "amd64",
+            Self::ArmVirt => "armhf",
+            Self::Arm9 => "armel",
+        }
+    }
+
+    const fn console(self) -> &'static str {
+        match self {
+            Self::Pc => "ttyS0",
+            Self::ArmVirt | Self::Arm9 => "ttyAMA0",
+        }
+    }
+
+    /// How fast its processor is if nobody says otherwise: an instruction takes 2
+    /// to the power of this many nanoseconds.
+    const fn cpu_shift(self) -> u8 {
+        match self {
+            Self::Pc | Self::ArmVirt => 0,
+            // 125 MIPS, the class of an ARM926 at 155 MHz.
+            Self::Arm9 => 3,
+        }
+    }
+}
+
+/// One boot of a workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// What it runs on.
+    pub board: Board,
+    /// The memory of the machine, in MiB.
+    pub memory_mb: u32,
+    /// An instruction takes 2 to the power of this many nanoseconds; `None`: as
+    /// the board's processor does.
+    pub cpu_shift: Option<u8>,
+    /// More words of the kernel command line.
+    pub cmdline: Vec<String>,
+    /// The kernel of `arm9`.
+    pub kernel: KernelConfig,
+    /// Whether the script is a part of that kernel, and not an initramfs beside it.
+    pub built_in: bool,
+    /// Whether the kernel is booted without the part that unpacks it.
+    pub unpacked: bool,
+    /// Modules that are loaded before the script, each with its parameters.
+    pub modules: Vec<String>,
+    /// Modules that the script loads itself: `/modules/NAME.ko`. What they need is
+    /// loaded before.
+    pub carried: Vec<String>,
+    /// Files in `/img`: a name, a form, what is in it, the least size in MiB.
+    pub images: Vec<Image>,
+    /// Where the root comes from, if there is no script.
+    pub root: Option<RootOn>,
+    /// The script.
+    pub script: String,
+    /// A boot that takes longer, in seconds of the host, is ended.
+    pub limit_wall_s: u32,
+}
+
+/// Where a kernel finds its root without an initramfs: the first image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RootOn {
+    /// In the NOR flash of `arm9`.
+    Flash,
+    /// On a RAM disk, compressed with gzip.
+    RamDisk,
+}
+
+/// An image that a workload finds in `/img`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Image {
+    /// Its name there.
+    pub name: String,
+    /// What it is.
+    pub form: Form,
+    /// What is in it.
+    pub tree: Tree,
+    /// How large it is at least, in MiB.
+    pub mib: u32,
+}
+
+/// What a workload left.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// All that it wrote to its console.
+    pub console: Vec<u8>,
+    /// Its marks, in order.
+    pub marks: Vec<Mark>,
+    /// Why it came to no end, if it did not.
+    pub failure: Option<Failure>,
+    /// The machine in words.
+    pub description: String,
+    /// How large the kernel image is, in bytes.
+    pub kernel_bytes: u64,
+}
+
+/// What `board` and `images` need and this host does not have: programs and
+/// Debian's packages of them.
+#[must_use]
+pub fn missing<'a>(
+    board: Board,
+    images: impl IntoIterator<Item = &'a Form>,
+) -> Vec<(&'static str, &'static str)> {
+    let Program { name, package } = board.qemu();
+    let mut all = Vec::new();
+    if find(name).is_none() {
+        all.push((name, package));
+    }
+    if board == Board::Arm9 {
+        all.extend(linux_missing());
+    }
+    all.extend(images.into_iter().filter_map(Form::missing));
+    all
+}
+
+impl Workload {
+    /// Boots it to its end, with its files in the empty folder `work`; `say` is
+    /// told what takes time.
+    ///
+    /// # Errors
+    /// If it cannot be run at all. A workload that fails is a [`Seen`].
+    pub fn run(
+        &self,
+        cache: &Cache,
+        work: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Seen, LabError> {
+        let qemu = Qemu::find(self.board.qemu())?;
+        let shift = self.cpu_shift.unwrap_or(self.board.cpu_shift());
+        let mut kernel = self.kernel(cache, None, say)?;
+        let archive = match self.root {
+            None => Some(self.initramfs(cache, kernel.modules.as_deref(), say)?),
+            Some(on) => self.root(cache, on, work, say)?,
+        };
+        let initramfs = work.join("initrd");
+        if let Some(archive) = &archive {
+            fs::write(&initramfs, archive).map_err(io_error(&initramfs, "cannot be written"))?;
+        }
+        if self.built_in {
+            kernel = self.kernel(cache, archive.clone(), say)?;
+        }
+        if self.unpacked {
+            let image = read(&kernel.image)?;
+            let kind = arm_virt::Kind::Kernel(KERNEL_AT);
+            kernel.image = work.join("kernel");
+            let legacy = arm_virt::legacy_image(ArmArch::Armhf, kind, &image);
+            fs::write(&kernel.image, legacy)
+                .map_err(io_error(&kernel.image, "cannot be written"))?;
+        }
+        let mut words = match self.board {
+            Board::Pc => Words::of(pc::MACHINE),
+            Board::ArmVirt => {
+                let mut words = Words::of(arm_virt::MACHINE);
+                words.pair("-cpu", "cortex-a15");
+                words
+            }
+            Board::Arm9 => Words::of(ARM9),
+        };
+        words.pair("-m", self.memory_mb.to_string());
+        words.pair("-kernel", &kernel.image);
+        if !self.built_in && archive.is_some() {
+            words.pair("-initrd", &initramfs);
+        }
+        let flash = work.join("flash");
+        if flash.is_file() {
+            words.nor(&flash);
+        }
+        if let Some(device_tree) = &kernel.device_tree {
+            words.pair("-dtb", device_tree);
+        }
+        let mut cmdline = format!(
+            "console={} panic=-1 printk.devkmsg=on",
+            self.board.console()
+        );
+        cmdline.push_str(match self.root {
+            None => " rdinit=/init",
+            Some(RootOn::Flash) => " devtmpfs.mount=1 ro root=/dev/mtdblock0",
+            Some(RootOn::RamDisk) => " devtmpfs.mount=1 ro root=/dev/ram0",
+        });
+        if let (Some(_), Some(image)) = (self.root, self.images.first()) {
+            cmdline.push_str(&format!(" rootfstype={}", image.form.fstype()));
+        }
+        if self.board == Board::Pc {
+            cmdline.push_str(" nokaslr");
+        }
+        for word in &self.cmdline {
+            cmdline.push(' ');
+            cmdline.push_str(word);
+        }
+        words.pair("-append", cmdline);
+        let machine = PowerOn {
+            words,
+            cpu_shift: shift,
+        };
+        let limits = Limits {
+            wall_s: self.limit_wall_s,
+            virtual_s: None,
+            // A board need not know how to switch itself off.
+            until: Some("firstlight-mark end"),
+        };
+        // No payload comes out of a workload: its console says all.
+        let boot = qemu.boot_to_end(&machine, limits, work, &mut |_, _| {})?;
+        let marks = marks(&boot.console);
+        let ended = marks.iter().any(|m| m.name == "end");
+        let bytes = fs::metadata(&kernel.image).map_or(0, |m| m.len());
+        Ok(Seen {
+            failure: match ended {
+                true => None,
+                false => boot.failure,
+            },
+            marks,
+            console: boot.console,
+            description: format!(
+                "{}, {} (QEMU {}, icount shift={shift}), {} MiB",
+                self.board.as_str(),
+                crate::emulator::speed(shift),
+                qemu.version(),
+                self.memory_mb
+            ),
+            kernel_bytes: bytes,
+        })
+    }
+
+    fn kernel(
+        &self,
+        cache: &Cache,
+        initramfs: Option<Vec<u8>>,
+        say: &mut dyn FnMut(String),
+    ) -> Result<KernelFiles, LabError> {
+        let debian = |arch, say: &mut dyn FnMut(String)| {
+            let kernel = cache.debian_kernel(arch, say)?;
+            Ok(KernelFiles {
+                image: kernel.image,
+                device_tree: None,
+                modules: Some(kernel.modules),
+            })
+        };
+        match self.board {
+            Board::Pc => debian(Arch::X86_64, say),
+            Board::ArmVirt => debian(Arch::Armv7, say),
+            Board::Arm9 => {
+                let config = KernelConfig {
+                    lines: self.kernel.lines.clone(),
+                    initramfs,
+                };
+                let BuiltKernel {
+                    image,
+                    unpacked,
+                    device_tree,
+                    modules,
+                } = cache.arm9_kernel(&config, say)?;
+                Ok(KernelFiles {
+                    image: if self.unpacked { unpacked } else { image },
+                    device_tree: Some(device_tree),
+                    modules: Some(modules),
+                })
+            }
+        }
+    }
+
+    /// The first image as the kernel's root: in the flash, or given back as a RAM
+    /// disk.
+    fn root(
+        &self,
+        cache: &Cache,
+        on: RootOn,
+        work: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Option<Vec<u8>>, LabError> {
+        let Some(image) = self.images.first() else {
+            let why = "a workload with a root has no image".to_owned();
+            return Err(LabError::Bug { why });
+        };
+        let busybox = cache.busybox(self.board.architecture(), say)?;
+        let made = image
+            .form
+            .image(cache, &image.tree, image.mib, &busybox, say)?;
+        let mut bytes = read(&made.path)?;
+        match on {
+            RootOn::RamDisk => {
+                let why = "the RAM disk is compressed with it";
+                let tool = Tool::new("gzip", "gzip", why).args(["-9", "-n"]);
+                tool.feed(&bytes).map(Some)
+            }
+            RootOn::Flash if bytes.len() > FLASH_BYTES => Err(LabError::Kernel {
+                path: made.path,
+                why: "the image does not fit into the 64 MiB of the board's flash".into(),
+            }),
+            RootOn::Flash => {
+                bytes.resize(FLASH_BYTES, 0xff);
+                let flash = work.join("flash");
+                fs::write(&flash, bytes).map_err(io_error(&flash, "cannot be written"))?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// busybox, modules, images and the script as `/init`.
+    fn initramfs(
+        &self,
+        cache: &Cache,
+        tree: Option<&Path>,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Vec<u8>, LabError> {
+        let busybox = cache.busybox(self.board.architecture(), say)?;
+        let mut archive = Archive::default();
+        for folder in ["dev", "bin", "modules", "img"] {
+            archive.folder(folder);
+        }
+        archive.device("dev/console", 5, 1);
+        archive.file("bin/busybox", 0o755, &read(&busybox)?);
+        let mut script = PRELUDE.to_owned();
+        let wanted: Vec<(&str, &str)> = self.modules.iter().map(|m| name_and_rest(m)).collect();
+        let carried: Vec<&str> = self.carried.iter().map(String::as_str).collect();
+        if let Some(tree) = tree
+            && !(wanted.is_empty() && carried.is_empty())
+        {
+            let names: Vec<&str> = wanted.iter().map(|w| w.0).chain(carried.clone()).collect();
+            for path in Modules::read(tree)?.order(&names)? {
+                let file = path.file_name().unwrap_or_default().to_string_lossy();
+                let name = file.trim_end_matches(".ko").replace('-', "_");
+                archive.file(&format!("modules/{name}.ko"), 0o644, &read(&path)?);
+                if carried.iter().any(|c| c.replace('-', "_") == name) {
+                    continue;
+                }
+                let own = wanted.iter().find(|w| w.0.replace('-', "_") == name);
+                let parameters = own.map_or("", |w| w.1);
+                script.push_str(&format!(
+                    "insmod /modules/{name}.ko {parameters} || fail module {name}\n"
+                ));
+            }
+        }
+        for image in &self.images {
+            let file = image
+                .form
+                .image(cache, &image.tree, image.mib, &busybox, say)?;
+            archive.file(&format!("img/{}", image.name), 0o644, &read(&file.path)?);
+        }
+        script.push_str(&self.script);
+        script.push_str("\nmark end\nreboot -f\n");
+        archive.file("init", 0o755, script.as_bytes());
+        Ok(archive.finish())
+    }
+}
+
+/// A kernel with what goes with it.
+struct KernelFiles {
+    image: PathBuf,
+    device_tree: Option<PathBuf>,
+    modules: Option<PathBuf>,
+}
+
+/// The name of a module, and its parameters.
+fn name_and_rest(text: &str) -> (&str, &str) {
+    text.split_once(' ').unwrap_or((text, ""))
+}

@@ -1,0 +1,56 @@
+//! Published results and what they are here, as views take them.
+
+/// A published result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classic {
+    /// Its name.
+    pub id: String,
+    /// What was measured, in a line.
+    pub title: String,
+    /// Who published it, where and when.
+    pub source: String,
+    /// How it is measured here.
+    pub here: String,
+    /// Why the figures here differ.
+    pub why: String,
+    /// Each published figure: its name, and its milliseconds.
+    pub published: Vec<(String, f64)>,
+    /// What this host lacks to run it, in sentences; none: it runs.
+    pub missing: Vec<String>,
+}
+
+/// A published result that was run here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassicResult {
+    /// What was published.
+    pub classic: Classic,
+    /// What it was run on.
+    pub machine: String,
+    /// Each published figure with the one here.
+    pub values: Vec<ClassicValue>,
+    /// Cases that came to no end, in sentences.
+    pub failures: Vec<String>,
+}
+
+/// A published figure, and the one here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassicValue {
+    /// What it is of.
+    pub name: String,
+    /// As published, in milliseconds.
+    pub published_ms: f64,
+    /// Here, in nanoseconds of virtual time; `None`: not measured here.
+    pub measured_ns: Option<i64>,
+    /// The published figure to the first of its group.
+    pub published_ratio: f64,
+    /// The figure here to the first of its group.
+    pub measured_ratio: Option<f64>,
+}
+
+impl ClassicValue {
+    /// The figure here, in milliseconds.
+    #[must_use]
+    pub fn measured_ms(&self) -> Option<f64> {
+        self.measured_ns.map(|ns| ns as f64 / 1e6)
+    }
+}
