@@ -22,7 +22,7 @@ export function blame(boot: Boot, doubts: Record<string, string>, show: Show): H
   if (files.length) tabs.push({ id: "files", label: "Files read", count: boot.raw.files, make: () => fileTable(boot) });
   const functions = boot.raw.functions;
   if (functions) tabs.push({ id: "functions", label: "Functions", count: functions.total_rows, make: () => kd(boot) });
-  if (boot.raw.path.items.length) tabs.push({ id: "path", label: "Critical path", count: boot.raw.path.items.length, make: () => pathTable(boot) });
+  if (boot.raw.path.items.length) tabs.push({ id: "path", label: "Critical path", count: boot.raw.path_items, make: () => pathTable(boot) });
   const body = el("div");
   if (!tabs.length) return el("section", {}, el("h2", {}, "What took longest"), el("p.about", {}, "Nothing in the sources says how long anything took. A kernel log with initcall_debug, systemd-analyze plot or a bootchart does."));
   const choose = (id: string) => {
@@ -130,7 +130,7 @@ function pathTable(boot: Boot): HTMLElement {
   const most = items.reduce((m, i) => Math.max(m, i.end_ns - i.start_ns), 0);
   const length = (i: PathItem) => i.end_ns - i.start_ns;
   const colours: Record<string, string> = { initcall: "initcall", unit: "unit", kernel: "kernel", phase: "stage", wait: "other" };
-  return el("div", {}, el("p.about", {}, `What ${mark} at ${time(end_ns)} waited for, in order; each begins where the one before it ended. `,
+  return el("div", {}, el("p.about", {}, `What ${mark} at ${time(end_ns)} waited for, in order${boot.raw.path_items > items.length ? `: the longest of ${plural(boot.raw.path_items, "item")}. ` : "; each begins where the one before it ended. "}`,
     knows_units ? "" : "The order of units is not known: userspace is one item."),
     table({
       label: "Critical path", rows: items, text: (i) => `${i.kind} ${i.name}`, shown: 200,

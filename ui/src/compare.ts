@@ -6,7 +6,7 @@ import { count, plural, signed, step, tick, ticks, time, words } from "./format"
 import { here, remember } from "./link";
 import { type Pen, fitted, paint } from "./pen";
 import { meter, table } from "./table";
-import { type Colour, FONT, onTheme, theme } from "./theme";
+import { type Colour, FONT, on, onTheme, theme } from "./theme";
 import { colourOf, phaseColour } from "./timeline/draw";
 import { copyTools } from "./tools";
 
@@ -35,7 +35,7 @@ export function steps(diff: Diff, names: [string, string]): Step[] {
     all.push({ label: p.name, delta: p.delta_ns, kind: "step" });
     left -= p.delta_ns;
   }
-  if (Math.abs(left) > 1000) all.push({ label: "the rest", delta: left, kind: "rest" });
+  if (left) all.push({ label: "the rest", delta: left, kind: "rest" });
   all.push({ label: names[1], delta: to, kind: "total" });
   return all;
 }
@@ -152,7 +152,7 @@ function aligned(boots: [Boot, Boot]): HTMLElement {
         const [a, b] = [x(boot, p.start_ns), x(boot, p.end_ns)];
         pen.fillStyle = t[phaseColour(p.name)];
         pen.fillRect(a, top, Math.max(b - a - 1, 1), 20);
-        pen.fillStyle = t["on-bar"];
+        pen.fillStyle = on(phaseColour(p.name));
         if (b - a > 40) pen.fillText(fitted(pen, p.name, b - a - 10), a + 5, top + 10.5);
       }
       // Below them the longest things, in as many lines as there is room for.
@@ -171,11 +171,10 @@ function aligned(boots: [Boot, Boot]): HTMLElement {
         const at = k >= 0 ? k : free.length;
         if (at >= lines) continue;
         free[at] = b;
-        pen.globalAlpha = 0.8;
         pen.fillStyle = t[colourOf(group, i)];
         pen.fillRect(a, top + 24 + at * line, Math.max(b - a - 1, 1), line - 2);
         pen.globalAlpha = 1;
-        pen.fillStyle = t["on-bar"];
+        pen.fillStyle = on(colourOf(group, i));
         pen.font = `10px ${FONT}`;
         if (b - a > 34) pen.fillText(fitted(pen, group.nameOf(i), b - a - 8), a + 4, top + 24 + at * line + 6);
         pen.font = `11px ${FONT}`;

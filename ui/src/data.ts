@@ -47,6 +47,7 @@ export interface FunctionRow { name: string; count: number; time_ns: number; ave
 export interface CallRow { depth: number; name: string; count: number; time_ns: number; local_ns: number; open: number }
 export interface RawBoot {
   title: string; show: Show; clock_says: string | null; path: { mark: string; end_ns: number; knows_units: boolean; items: PathItem[] };
+  path_items: number;
   lanes: RawLanes; blame: { kind: string; total: number; rows: BlameRow[] }[];
   deferrals: { devices: { device: string; tries: number; wasted_ns: number; first_ns: number | null; settled_ns: number | null; waited_for: string | null; origin: Place }[]; total_devices: number };
   io: Io | null; files: number; functions: { rows: FunctionRow[]; total_rows: number } | null; calls: { rows: CallRow[]; total_rows: number } | null;

@@ -4,7 +4,7 @@ import type { Boot, CallRow } from "./data";
 import { button, el, refill, section } from "./dom";
 import { count, plural, time } from "./format";
 import { type Pen, fitted, paint } from "./pen";
-import { type Colour, FONT, hash, onTheme, theme } from "./theme";
+import { type Colour, FONT, hash, on, onTheme, theme } from "./theme";
 import { copyTools } from "./tools";
 
 const ROW = 18;
@@ -60,12 +60,12 @@ export function calls(boot: Boot): HTMLElement {
       if (x < 0) { fw += x; x = 0; }
       fw = Math.min(fw, w - x);
       const task = f.depth === 0;
-      pen.globalAlpha = wanted && !f.row.name.toLowerCase().includes(wanted) ? 0.25 : task ? 0.5 : 0.8;
+      pen.globalAlpha = wanted && !f.row.name.toLowerCase().includes(wanted) ? 0.25 : task ? 0.5 : 1;
       pen.fillStyle = task ? t.stage : t[`s${hash(f.row.name) % 7}` as Colour];
       pen.fillRect(x, f.depth * ROW, Math.max(fw - 0.6, 0.5), ROW - 1);
       pen.globalAlpha = 1;
       if (fw > 28) {
-        pen.fillStyle = task || (wanted && !f.row.name.toLowerCase().includes(wanted)) ? t.ink : t["on-bar"];
+        pen.fillStyle = task || (wanted && !f.row.name.toLowerCase().includes(wanted)) ? t.ink : on(`s${hash(f.row.name) % 7}` as Colour);
         pen.fillText(fitted(pen, f.row.name, fw - 8), x + 4, f.depth * ROW + ROW / 2);
       }
       if (f === hover) {

@@ -8,6 +8,7 @@ import { append, button, el, refill } from "./dom";
 import { evidence, log } from "./evidence";
 import { calls } from "./flame";
 import { go, here, onGo } from "./link";
+import { type Listing, listing } from "./list";
 import { overview } from "./overview";
 import { storage } from "./storage";
 import { type Choice, choose, chosen } from "./theme";
@@ -23,7 +24,12 @@ async function start(): Promise<void> {
   const mark = document.getElementById("mark");
   let data: Data;
   try {
-    data = JSON.parse(await dataText(block.textContent ?? "")) as Data;
+    const known = JSON.parse(await dataText(block.textContent ?? "")) as Data | Listing;
+    if (known.schema === "firstlight.list/1") {
+      refill(page, el("header", {}, el("div.brand", {}, mark, el("h1", { title: known.title }, known.title)), el("span.grow"), themeButton()), listing(known as Listing));
+      return;
+    }
+    data = known as Data;
   } catch (e) {
     refill(page, el("main", {}, el("h1", {}, "This page cannot be read"), el("p", {}, String(e))));
     return;

@@ -4,6 +4,7 @@ import type { Boot, Data, Finding, Note } from "./data";
 import { type Child_, button, el, prose, refill, section } from "./dom";
 import { count, plural, signed, step, tick, ticks, time, words } from "./format";
 import { go } from "./link";
+import { on, onTheme } from "./theme";
 import { phaseColour } from "./timeline/draw";
 import { meter } from "./table";
 
@@ -57,6 +58,9 @@ export function phases(boots: Boot[]): HTMLElement | null {
       part.style.left = share(p.start_ns);
       part.style.width = `${((p.end_ns - p.start_ns) / (to - from)) * 100}%`;
       part.style.background = `var(--${phaseColour(p.name)})`;
+      const colour = () => { part.style.color = on(phaseColour(p.name)); };
+      colour();
+      onTheme(colour);
       if ((p.end_ns - p.start_ns) / (to - from) < 0.02) part.classList.add("thin");
       strip.append(part);
     }
@@ -152,7 +156,7 @@ function path(boot: Boot): HTMLElement | null {
   const shown = items.filter((i) => top.includes(i));
   const most = Math.max(...top.map((i) => i.end_ns - i.start_ns));
   const colours: Record<string, string> = { initcall: "initcall", unit: "unit", kernel: "kernel", phase: "stage", wait: "other" };
-  return section("Critical path", `What first light waited for: ${plural(items.length, "item")}, the longest in order.`,
+  return section("Critical path", `What first light waited for: ${plural(boot.raw.path_items, "item")}, the longest in order.`,
     el("table", {}, el("tbody", {}, shown.map((i) => el("tr", {}, el("td.num", {}, time(i.end_ns - i.start_ns)), el("td.bar", {}, meter(i.end_ns - i.start_ns, most, colours[i.kind] ?? "other")),
       el("td.name", {}, button(i.name, () => go("timeline", { t: `${i.start_ns}~${i.end_ns}` }), { class: "link" }), el("span.quiet", {}, ` ${i.kind}`)))))),
     el("p.end-link", {}, button("The whole path", () => go("blame", { kind: "path" }), { class: "link" })));

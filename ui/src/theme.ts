@@ -5,7 +5,7 @@ const NAMES = [
   "ink", "quiet", "line", "ground", "card", "accent", "good", "bad", "warn", "select",
   "firmware", "loader", "decompression", "kernel", "initrd", "userspace", "app",
   "initcall", "probe", "unit", "process", "file", "request", "stage", "read", "write", "other",
-  "running", "runnable", "blocked", "life", "path", "on-bar",
+  "running", "runnable", "blocked", "life", "path",
   "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7",
 ] as const;
 export type Colour = (typeof NAMES)[number];
@@ -45,6 +45,22 @@ export function chosen(): Choice {
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
+
+const contrasts = new Map<string, string>();
+
+/** What can be read on a colour: dark or light text (WCAG 2.2, relative luminance). */
+export function on(colour: Colour): string {
+  const ground = theme()[colour];
+  let text = contrasts.get(ground);
+  if (text === undefined) {
+    const parts = [1, 3, 5].map((i) => parseInt(ground.slice(i, i + 2), 16) / 255);
+    const [r, g, b] = parts.map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+    const luminance = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    text = 1.05 / (luminance + 0.05) >= (luminance + 0.05) / 0.057 ? "#ffffff" : "#0d1115";
+    contrasts.set(ground, text);
+  }
+  return text;
+}
 
 /** The colour of something by its name, always the same. */
 export const shade = (name: string): Colour => `s${hash(name) % 8}` as Colour;

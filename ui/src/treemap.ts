@@ -4,7 +4,7 @@ import { type HierarchyRectangularNode, hierarchy, treemap as layout } from "d3-
 import { el, refill } from "./dom";
 import { bytes, count } from "./format";
 import { type Pen, fitted, paint } from "./pen";
-import { type Colour, FONT, hash, onTheme, theme } from "./theme";
+import { type Colour, FONT, hash, on, onTheme, theme } from "./theme";
 import { copyTools } from "./tools";
 
 export interface Folder { name: string; value: number; files: number; children: Folder[] }
@@ -62,13 +62,13 @@ export function treemap(files: { path: string; value: number }[]): HTMLElement {
       if (bw < 2 || bh < 2) continue;
       const top = n.ancestors().at(-2)?.data.name ?? n.data.name;
       const leaf = !n.children;
-      pen.globalAlpha = leaf ? 0.85 : 0.18;
+      pen.globalAlpha = leaf ? 1 : 0.18;
       pen.fillStyle = t[`s${hash(top) % 7}` as Colour];
       pen.fillRect(n.x0, n.y0, bw, bh);
       pen.globalAlpha = 1;
       if (bw < 30 || bh < 13) continue;
       pen.font = `11px ${FONT}`;
-      pen.fillStyle = leaf ? t["on-bar"] : t.ink;
+      pen.fillStyle = leaf ? on(`s${hash(top) % 7}` as Colour) : t.ink;
       pen.fillText(fitted(pen, n.depth ? n.data.name : `${n.data.name || "/"}  ${bytes(n.value)}`, bw - 6), n.x0 + 4, n.y0 + 8.5);
       if (leaf && bh > 28) pen.fillText(fitted(pen, bytes(n.value), bw - 6), n.x0 + 4, n.y0 + 22);
     }

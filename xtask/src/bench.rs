@@ -27,7 +27,10 @@ pub fn run(args: &[String]) -> Result<()> {
         None => {}
         Some("image") => return image::run(),
         Some("sources") => return sources::run(),
-        Some(other) => bail!("`{other}` is no benchmark; say `image`, `sources`, or nothing"),
+        Some("ui") => return page(),
+        Some(other) => {
+            bail!("`{other}` is no benchmark; say `image`, `sources`, `ui`, or nothing")
+        }
     }
     step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
     let dir = root().join("target/bench");
@@ -214,4 +217,14 @@ fn bootgraph(dir: &Path) -> Result<Option<PathBuf>> {
         .current_dir(dir)
         .status()?;
     Ok((status.success() && script.exists()).then_some(script))
+}
+
+/// The page of a log of a million lines, and of a trace of a million events:
+/// made by the program, and looked at in a browser.
+fn page() -> Result<()> {
+    step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
+    let dir = root().join("target/bench");
+    std::fs::create_dir_all(&dir)?;
+    write_log(&dir.join("million.log"), 1_000_000)?;
+    crate::ui::bench(&root().join("target/release/firstlight"))
 }

@@ -8,6 +8,7 @@
 mod bench;
 mod fuzz;
 mod oracles;
+mod ui;
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -80,6 +81,7 @@ fn lint() -> Result<()> {
 
 fn test() -> Result<()> {
     lint()?;
+    ui::check()?;
     oracles::fetch();
     // The binaries first: the tests of the command run them as a user would.
     step(
@@ -93,6 +95,7 @@ fn test() -> Result<()> {
         &[&tests[..], &["--", "--show-output"]].concat(),
         &[],
     )?;
+    ui::browser("target/debug/firstlight", false)?;
     eprintln!("\nall checks passed");
     Ok(())
 }
@@ -102,6 +105,7 @@ fn test() -> Result<()> {
 const CORPUS: [(&str, &str); 2] = [("baseline", "v1-debian"), ("all", "v1-debian-all")];
 
 fn bless() -> Result<()> {
+    ui::build()?;
     step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
     let run = [
         "lab",
@@ -135,6 +139,7 @@ fn bless() -> Result<()> {
     }
     let envs = [("FIRSTLIGHT_BLESS", "1"), ("TRYCMD", "overwrite")];
     step("cargo", &["test", "--workspace", "--locked"], &envs)?;
+    ui::browser("target/release/firstlight", true)?;
     eprintln!("\nremade; read `git diff` before you commit it");
     Ok(())
 }

@@ -12,6 +12,9 @@ use record::Record;
 /// How many rows each table holds at most: the first in its order.
 const ROWS: usize = 20_000;
 
+/// How many items of the critical path are shown at most.
+const PATH_ITEMS: usize = 5_000;
+
 /// In how many parts throughput is shown.
 const STRETCHES: usize = 240;
 
@@ -22,8 +25,10 @@ pub struct Picture<'r> {
     pub boot: Boot,
     /// Intervals, instants, readings, log lines.
     pub chart: Chart<'r>,
-    /// What first light waited for.
+    /// What first light waited for: of very many items the longest, in order.
     pub path: CriticalPath,
+    /// How many items the path has in all.
+    pub path_items: usize,
     /// What was asked of block devices; `None` if nothing was.
     pub io: Option<Io>,
     /// How many files there are in all: [`Io::files`] holds the first.
@@ -45,9 +50,13 @@ pub fn picture<'r>(record: &'r Record, options: &Options, limits: ChartLimits) -
     if let Some(io) = &mut io {
         io.files.truncate(ROWS);
     }
+    let mut path = critical_path(record, &boot.phases);
+    let path_items = path.items.len();
+    keep_longest(&mut path, PATH_ITEMS);
     Picture {
+        path_items,
         chart: chart(record, &boot.phases, limits),
-        path: critical_path(record, &boot.phases),
+        path,
         io,
         files,
         functions: functions(record, FunctionOrder::Time, ROWS),
@@ -55,4 +64,23 @@ pub fn picture<'r>(record: &'r Record, options: &Options, limits: ChartLimits) -
         deferrals: deferrals(record),
         boot,
     }
+}
+
+/// Takes out the shortest items past `limit`.
+fn keep_longest(path: &mut CriticalPath, limit: usize) {
+    let mut lengths: Vec<_> = path.items.iter().map(|i| i.end - i.start).collect();
+    let over = lengths.len().saturating_sub(limit);
+    if over == 0 {
+        return;
+    }
+    let (_, least, longer) = lengths.select_nth_unstable(over);
+    let least = *least;
+    // Of those as long as the shortest that stays, the first stay.
+    let mut room = limit - longer.iter().filter(|l| **l > least).count();
+    path.items.retain(|i| {
+        let length = i.end - i.start;
+        let stays = length > least || (length == least && room > 0);
+        room -= usize::from(stays && length == least);
+        stays
+    });
 }

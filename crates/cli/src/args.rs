@@ -70,6 +70,11 @@ pub enum Verb {
         after_help = "Example:\n  $ firstlight report before.tar.zst after.tar.zst -o boot.html"
     )]
     Report(Report),
+    /// The pages of a folder of captures and experiments, for a browser
+    #[command(after_help = "Example:\n  $ firstlight serve boots\n\n\
+            Only this machine can read them. With --bind 0.0.0.0:7788 others can, who know the\n\
+            address that is printed: it holds a token.")]
+    Serve(Serve),
     /// A boot for other viewers and for data tools
     #[command(
         after_help = "Example:\n  $ firstlight export boot.tar.zst --to perfetto -o boot.pftrace\n\n\
@@ -420,6 +425,16 @@ pub struct Report {
     /// The page to write
     #[arg(short, long, value_name = "FILE", default_value = "boot.html", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// The folder; nothing outside it is read
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Where to listen; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7788")]
+    pub bind: std::net::SocketAddr,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ mod out;
 mod prefetch;
 mod progress;
 mod serial;
+mod serve;
 mod size;
 mod ssh;
 mod system;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Some(Verb::Path(a)) => verbs::path::run(a, &mut out),
         Some(Verb::Export(a)) => verbs::export::run(a, &mut out),
         Some(Verb::Report(a)) => verbs::report::run(a, &mut out),
+        Some(Verb::Serve(a)) => verbs::serve::run(a, &mut out),
         Some(Verb::Capture(a)) => match &a.from {
             CaptureFrom::Here { out: path } => verbs::here::capture(path, &mut out),
             CaptureFrom::Serial(a) => verbs::capture::serial::run(a, &mut out),

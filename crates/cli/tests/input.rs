@@ -178,6 +178,7 @@ fn every_verb_has_help_with_an_example() {
         &["blame"],
         &["diff"],
         &["report"],
+        &["serve"],
         &["capture", "here"],
         &["lab", "run"],
         &["lab", "doctor"],
@@ -199,7 +200,9 @@ fn every_verb_has_help_with_an_example() {
 fn completions_and_the_manual_name_every_verb() {
     let man = String::from_utf8(firstlight(&["man"]).stdout).unwrap();
     let bash = String::from_utf8(firstlight(&["completions", "bash"]).stdout).unwrap();
-    for verb in ["show", "blame", "diff", "report", "capture", "lab", "demo"] {
+    for verb in [
+        "show", "blame", "diff", "report", "serve", "capture", "lab", "demo",
+    ] {
         assert!(
             man.contains(&format!("firstlight\\-{verb}")) || man.contains(verb),
             "{verb}"
@@ -242,6 +245,8 @@ fn a_page_is_written_whole_and_its_path_printed() {
         page.to_str().unwrap()
     );
     let text = std::fs::read_to_string(&page).unwrap();
+    let done = json(&["report", "--json", &log, "-o", page.to_str().unwrap()]);
+    valid(&done, "report");
     assert!(text.ends_with("</html>\n") && !text.contains("http://") && !text.contains("https://"));
 }
 

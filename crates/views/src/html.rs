@@ -9,6 +9,9 @@
 mod column;
 mod data;
 mod lanes;
+mod list;
+
+pub use list::{Listed, ListedKind};
 
 use analysis::{Comparison, Experiment, Picture, Place};
 use base64::Engine;
@@ -63,6 +66,12 @@ pub struct Page<'r> {
 #[must_use]
 pub fn page(page: &Page<'_>) -> String {
     filled(&page.title, &data(page))
+}
+
+/// A page that lists captures and experiments, each with a link to its page.
+#[must_use]
+pub fn list(title: &str, entries: &[Listed]) -> String {
+    filled(title, &block(&list::List::of(title, entries)))
 }
 
 /// The page's data block: JSON that cannot end the script element it is in.

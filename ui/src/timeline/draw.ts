@@ -3,7 +3,7 @@
 import type { Boot, Group, PathItem, Track } from "../data";
 import { bytes, step, tick, ticks, time } from "../format";
 import { type Pen, fitted } from "../pen";
-import { FONT, type Colour, type Theme, hash } from "../theme";
+import { FONT, type Colour, type Theme, hash, on } from "../theme";
 import { type Row, firstAt, lowerBound } from "./rows";
 
 export interface Picked { group: Group; index: number }
@@ -284,7 +284,7 @@ function drawTrack(pen: Pen, group: Group, track: Track, view: View, y: number, 
     if (w > 24 && height > 12 && !(group.kind === "process" && !isLife)) {
       pen.font = `11px ${FONT}`;
       pen.textAlign = "left";
-      pen.fillStyle = isLife || (outcome !== null && outcome !== 0) || (dimmed && !found?.has(i)) ? t.ink : t["on-bar"];
+      pen.fillStyle = isLife || (outcome !== null && outcome !== 0) || (dimmed && !found?.has(i)) ? t.ink : on(colour);
       const begin = Math.max(l, view.label) + 4;
       const label = fitted(pen, label1(group, i), l + w - begin - 3);
       if (label && !isLife) pen.fillText(label, begin, y + height / 2 + 0.5);
@@ -401,6 +401,8 @@ function drawPath(pen: Pen, all: Row[], view: View, path: PathOnRow[], width: nu
     const [left, right] = [x(view, width, step.item.start_ns), x(view, width, step.item.end_ns)];
     // Below what it is about, so that names can be read.
     const base = y + row.height - 1;
+    // Of very short ones beside each other, one line shows all.
+    if (before && base === before[1] && right - before[0] < 0.7) continue;
     if (before && left >= view.label) {
       const [bx, by] = before;
       if (bx < width && left - view.label > -50) {

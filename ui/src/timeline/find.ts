@@ -71,15 +71,22 @@ export function inRange(boot: Boot, from: number, to: number, top: number): InRa
 
 /** The items of the critical path, each with the interval that it is. */
 export function pathOnRows(boot: Boot): PathOnRow[] {
-  const kinds: Record<string, string[]> = { unit: ["unit"], initcall: ["initcall"], phase: ["phase"], kernel: [], wait: [] };
-  return boot.raw.path.items.map((item) => {
-    for (const group of boot.groups) {
-      if (!kinds[item.kind]?.includes(group.kind)) continue;
-      for (let i = 0; i < group.count; i++) {
-        if (group.end[i]! >= item.end_ns - 1 && group.start[i]! <= item.end_ns && group.nameOf(i) === item.name) return { item, group, index: i };
-      }
+  // By kind and name; there may be very many.
+  const wanted = new Set(boot.raw.path.items.map((i) => `${i.kind} ${i.name}`));
+  const known = new Map<string, Found[]>();
+  for (const group of boot.groups) {
+    if (!["unit", "initcall", "phase"].includes(group.kind)) continue;
+    for (let i = 0; i < group.count; i++) {
+      const key = `${group.kind} ${group.nameOf(i)}`;
+      if (!wanted.has(key)) continue;
+      const list = known.get(key);
+      if (list) list.push({ group, index: i });
+      else known.set(key, [{ group, index: i }]);
     }
-    return { item, group: null, index: -1 };
+  }
+  return boot.raw.path.items.map((item) => {
+    const found = known.get(`${item.kind} ${item.name}`)?.find(({ group, index }) => group.end[index]! >= item.end_ns - 1 && group.start[index]! <= item.end_ns);
+    return found ? { item, ...found } : { item, group: null, index: -1 };
   });
 }
 

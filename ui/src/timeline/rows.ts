@@ -6,6 +6,7 @@ export const HEAD = 24;
 export const LANE = 18;
 /** Lanes of which nothing could be read anyway. */
 export const THIN = 5;
+export const IDLE = 3;
 export const COUNTER = 36;
 export const LOG = 26;
 
@@ -63,7 +64,7 @@ export function rows(boot: Boot, closed: ReadonlySet<string>, hidden: ReadonlySe
       const label = track.name === null ? "" : `${"\u2002".repeat(Math.min(track.depth, 8))}${track.name}`;
       // A process that was only there, and did nothing that was seen.
       const idle = group.kind === "process" && doing && track.count === 1;
-      const height = idle || (track.name === null && isSparse(group, track, least)) ? THIN : LANE;
+      const height = idle ? IDLE : track.name === null && isSparse(group, track, least) ? THIN : LANE;
       all.push({ type: "track", id, group, track, label: idle ? "" : label, y, height });
       y += height;
     }

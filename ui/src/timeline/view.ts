@@ -362,6 +362,7 @@ export class TimelineView {
       if (p) this.show(p);
     });
     canvas.addEventListener("wheel", (e) => {
+      this.tip.hidden = true;
       const unit = e.deltaMode === 1 ? 16 : 1;
       if (e.ctrlKey || e.metaKey) {
         e.preventDefault();

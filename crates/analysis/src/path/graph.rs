@@ -88,22 +88,70 @@ impl Graph {
 
     /// When `last` would end if this were so.
     pub(super) fn end_if(&self, last: NodeId, change: Change) -> Nanos {
-        let mut ends: Vec<Nanos> = Vec::with_capacity(self.nodes.len());
-        for (i, node) in self.nodes.iter().enumerate() {
+        let (Change::Duration(changed, _) | Change::Lag(changed, _)) = change;
+        // What stands before it goes as it went.
+        let mut ends: Vec<Nanos> = Vec::new();
+        for (i, node) in self.nodes.iter().enumerate().skip(changed.0) {
+            let end = |a: &NodeId| match a.0.checked_sub(changed.0) {
+                Some(place) => ends.get(place).copied(),
+                None => Some(self.end(*a)),
+            };
             let waits = node.after.iter().chain(&node.guard);
-            let ready = waits.filter_map(|a| ends.get(a.0)).max();
+            let ready = waits.filter_map(end).max();
             let (mut lag, mut duration) = (node.lag, node.duration);
             match change {
                 Change::Duration(id, new) if id.0 == i => duration = new,
                 Change::Lag(id, new) if id.0 == i => lag = new,
                 _ => {}
             }
-            ends.push(ready.copied().unwrap_or(Nanos::ZERO) + lag + duration);
+            ends.push(ready.unwrap_or(Nanos::ZERO) + lag + duration);
             if i == last.0 {
                 break;
             }
         }
-        ends.get(last.0).copied().unwrap_or_default()
+        let place = last.0.checked_sub(changed.0);
+        place.map_or_else(
+            || self.end(last),
+            |p| ends.get(p).copied().unwrap_or_default(),
+        )
+    }
+
+    /// For each activity, whether every way to `last` goes through it: then all
+    /// that it takes less, `last` ends earlier. `slacks` are those of `last`.
+    ///
+    /// Every activity with a slack lies on some way, so one that a way leaves
+    /// out has a step over it: from before it to behind it.
+    pub(super) fn on_every_way(&self, last: NodeId, slacks: &[Option<Nanos>]) -> Vec<bool> {
+        let mut steps = vec![0_i64; self.nodes.len() + 2];
+        let mut over = |from: usize, to: usize| {
+            if from < to
+                && let Some(begin) = steps.get_mut(from)
+            {
+                *begin += 1;
+                if let Some(end) = steps.get_mut(to) {
+                    *end -= 1;
+                }
+            }
+        };
+        for (i, node) in self.nodes.iter().enumerate() {
+            if slacks.get(i).copied().flatten().is_none() {
+                continue;
+            }
+            if node.after.is_empty() && node.guard.is_none() {
+                over(0, i);
+            }
+            for a in node.after.iter().chain(&node.guard) {
+                over(a.0 + 1, i);
+            }
+        }
+        let mut open = 0;
+        let mut all: Vec<bool> = Vec::with_capacity(self.nodes.len());
+        for (i, step) in steps.iter().take(self.nodes.len()).enumerate() {
+            open += step;
+            let is_on_a_way = slacks.get(i).copied().flatten().is_some();
+            all.push(open == 0 && i <= last.0 && is_on_a_way);
+        }
+        all
     }
 
     /// How much longer each could take before `last` would end later; `None`
@@ -186,6 +234,29 @@ mod tests {
         );
         let slacks = [Some(35), Some(0), Some(0)].map(|s| s.map(Nanos));
         assert_eq!(g.slacks(last), slacks);
+    }
+
+    #[test]
+    fn only_what_every_way_goes_through_saves_all_of_it() {
+        let mut g = Graph::default();
+        let first = g.add(Nanos(0), Nanos(10), &[]);
+        let long = g.add(Nanos(10), Nanos(50), &[first]);
+        let short = g.add(Nanos(10), Nanos(40), &[first]);
+        let aside = g.add(Nanos(10), Nanos(90), &[first]);
+        let joined = g.add(Nanos(50), Nanos(60), &[long, short]);
+        let last = g.add(Nanos(60), Nanos(70), &[joined]);
+        let ways = g.on_every_way(last, &g.slacks(last));
+        assert_eq!(ways, [true, false, false, false, true, true]);
+        for id in [first, joined, last] {
+            assert_eq!(g.end_if(last, Change::Duration(id, Nanos(3))), Nanos(63));
+        }
+        assert_eq!(g.end_if(last, Change::Duration(aside, Nanos(3))), Nanos(70));
+        let mut g = Graph::default();
+        let other = g.add(Nanos(0), Nanos(10), &[]);
+        let alone = g.add(Nanos(5), Nanos(20), &[]);
+        let last = g.add(Nanos(20), Nanos(30), &[other, alone]);
+        let ways = g.on_every_way(last, &g.slacks(last));
+        assert_eq!(ways, [false, false, true]);
     }
 
     #[test]

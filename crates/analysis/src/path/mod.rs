@@ -222,6 +222,7 @@ fn through(record: &Record, phases: &Phases, through: Through) -> CriticalPath {
 fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
     let end = all.graph.end(last);
     let slacks = all.graph.slacks(last);
+    let on_every_way = all.graph.on_every_way(last, &slacks);
     let mut items = Vec::new();
     let mut at = Some(last);
     while let Some(id) = at {
@@ -230,7 +231,12 @@ fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
             continue;
         };
         let half = |t: Nanos| Nanos(t.get() / 2);
-        let saving = |change| end - all.graph.end_if(last, change);
+        // There may be very many: no way is followed where none leads past it.
+        let always = on_every_way.get(Graph::place(id)) == Some(&true);
+        let saving = |less, change| match always {
+            true => less,
+            false => end - all.graph.end_if(last, change),
+        };
         let slack = slacks.get(Graph::place(id)).copied().flatten();
         if about.end > about.start {
             items.push(PathItem {
@@ -239,7 +245,10 @@ fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
                 start: about.start,
                 end: about.end,
                 slack: slack.unwrap_or_default(),
-                saving_if_halved: saving(Change::Duration(id, half(all.graph.duration(id)))),
+                saving_if_halved: {
+                    let whole = all.graph.duration(id);
+                    saving(whole - half(whole), Change::Duration(id, half(whole)))
+                },
                 origin: about.origin.clone(),
             });
         }
@@ -247,9 +256,12 @@ fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
         let ready = at.map_or(Nanos::ZERO, |a| all.graph.end(a));
         if ready < about.start {
             let wait = about.start - ready;
-            let change = match all.graph.guard(id) {
-                Some(g) => Change::Duration(g, all.graph.duration(g) - half(wait)),
-                None => Change::Lag(id, half(wait)),
+            let saving_if_halved = match all.graph.guard(id) {
+                Some(g) => {
+                    let shorter = all.graph.duration(g) - half(wait);
+                    end - all.graph.end_if(last, Change::Duration(g, shorter))
+                }
+                None => saving(wait - half(wait), Change::Lag(id, half(wait))),
             };
             items.push(PathItem {
                 kind: PathKind::Wait,
@@ -257,7 +269,7 @@ fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
                 start: ready,
                 end: about.start,
                 slack: slack.unwrap_or_default(),
-                saving_if_halved: saving(change),
+                saving_if_halved,
                 origin: None,
             });
         }

@@ -98,9 +98,13 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
         &Options::default(),
     )?;
     beside::write(&page, |f| Ok(f.write_all(html.as_bytes())?))?;
+    let results = views::json::text(&views::json::lab(&result));
+    beside::write(&dir.join(report::experiment::RESULT), |f| {
+        Ok(f.write_all(results.as_bytes())?)
+    })?;
     let digests = digests(&outcome, dir)?;
     if json {
-        return out.text(&views::json::text(&views::json::lab(&result)));
+        return out.text(&results);
     }
     out.text(&views::terminal::lab(&result, &out.style))?;
     say(out, "4. Look at it")?;

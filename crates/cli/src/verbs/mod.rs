@@ -17,6 +17,7 @@ pub mod man;
 pub mod path;
 pub mod prefetch;
 pub mod report;
+pub mod serve;
 pub mod show;
 pub mod treat;
 pub mod tune;

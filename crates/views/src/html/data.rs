@@ -32,7 +32,10 @@ struct Boot<'p> {
     show: Show,
     /// What the reader must know of the clock.
     clock_says: Option<&'static str>,
+    /// Of very many items the longest.
     path: Path,
+    /// How many items it has in all.
+    path_items: usize,
     lanes: Lanes<'p>,
     /// What took longest, by kind.
     blame: Vec<Kind>,
@@ -104,6 +107,7 @@ impl<'p> Boot<'p> {
             show: json::show(&picture.boot),
             clock_says: picture.boot.phases.clock.map(words::clock),
             path: json::path(&picture.path),
+            path_items: picture.path_items,
             lanes: Lanes::of(&picture.chart),
             blame: longest.map(|(k, b)| kind(*k, b, source)).collect(),
             deferrals: json::deferrals(&picture.deferrals, 0),

@@ -1,6 +1,8 @@
 //! `firstlight report`: one page to look at.
 
-use crate::args::Report;
+pub mod experiment;
+
+use crate::args::{Reading, Report};
 use crate::beside;
 use crate::input::{self, Input};
 use crate::out::Out;
@@ -9,20 +11,36 @@ use anyhow::{Context, Result, bail};
 use record::Record;
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use views::html::{Line, Page, Side};
 
 /// How many rows of each table show the line that is their evidence.
 const LINES_OF_EACH: usize = 2_000;
 
 pub fn run(args: &Report, out: &mut Out) -> Result<()> {
-    let reading = &args.inputs.reading;
-    let inputs = args.inputs.inputs.iter().map(|p| input::read(p));
+    let page = of_paths(&args.inputs.inputs, &args.inputs.reading)?;
+    beside::write(&args.out, |f| Ok(f.write_all(page.as_bytes())?))?;
+    if out.json {
+        let done = serde_json::json!({"schema": "firstlight.report/1", "page": args.out});
+        return out.text(&views::json::text(&done));
+    }
+    out.text(&format!("{}\n", args.out.display()))
+}
+
+/// The page of a boot, of two captures, or of an experiment's folder.
+pub fn of_paths(paths: &[PathBuf], reading: &Reading) -> Result<String> {
+    if let [dir] = paths
+        && experiment::is_experiment(dir)
+    {
+        return of_experiment(dir, reading);
+    }
+    let inputs = paths.iter().map(|p| input::read(p));
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
     let captures = inputs
         .iter()
         .filter(|i| matches!(i, Input::Capture(_)))
         .count();
-    let mut titles = args.inputs.inputs.iter().map(|p| p.display().to_string());
+    let mut titles = paths.iter().map(|p| p.display().to_string());
     // Raw files are one boot together; each capture is a boot by itself.
     let boots: Vec<Vec<Input>> = match (captures, inputs.len()) {
         (2, 2) => inputs.into_iter().map(|i| vec![i]).collect(),
@@ -39,13 +57,38 @@ pub fn run(args: &Report, out: &mut Out) -> Result<()> {
     let (Some(a), b) = (shown.next(), shown.next()) else {
         bail!("nothing to show");
     };
-    let page = page(&a, b.as_ref(), None, &reading.options())?;
-    beside::write(&args.out, |f| Ok(f.write_all(page.as_bytes())?))?;
-    if out.json {
-        let done = serde_json::json!({"schema": "firstlight.report/1", "page": args.out});
-        return out.text(&views::json::text(&done));
+    page(&a, b.as_ref(), None, &reading.options())
+}
+
+/// The page of an experiment: every trial, and the boots of the baseline and of
+/// the best variant.
+fn of_experiment(dir: &Path, reading: &Reading) -> Result<String> {
+    let shown = dir.display();
+    let compared = experiment::read(dir)?;
+    let mut names = vec![compared.baseline.as_str()];
+    names.extend(experiment::shown_variant(&compared));
+    let mut boots = Vec::new();
+    for name in names {
+        let Some(capture) = experiment::capture(dir, &compared, name) else {
+            continue;
+        };
+        let inputs = vec![input::read(&capture)?];
+        let record = input::record_from(&inputs, reading)
+            .with_context(|| format!("the trial in {}", capture.display()))?;
+        boots.push((name.to_owned(), inputs, record));
     }
-    out.text(&format!("{}\n", args.out.display()))
+    let mut shown_boots = boots.iter().map(|(name, inputs, record)| Shown {
+        title: name.clone(),
+        record,
+        inputs,
+    });
+    let (Some(a), b) = (shown_boots.next(), shown_boots.next()) else {
+        bail!(
+            "{shown}: none of its trials has a capture; expected {shown}/trials/VARIANT/K/capture: \
+             run the experiment again"
+        );
+    };
+    page(&a, b.as_ref(), Some(compared.clone()), &reading.options())
 }
 
 /// A boot to show.

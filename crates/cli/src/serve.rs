@@ -1,0 +1,4 @@
+//! Pages over HTTP, read-only.
+
+pub mod folder;
+pub mod http;

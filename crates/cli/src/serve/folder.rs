@@ -1,0 +1,165 @@
+//! What a folder holds that has a page: captures, experiments, logs.
+
+use crate::input;
+use crate::verbs::report::experiment;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use views::html::{Listed, ListedKind};
+
+/// How deep folders are looked into.
+const DEEPEST: usize = 6;
+
+/// How many entries are listed.
+const MOST: usize = 5_000;
+
+/// Larger ones are not read for the list, only for their page.
+const READ_BYTES: u64 = 32 << 20;
+
+/// How long reading for one list may take; what is left is read for the next.
+const READ_FOR: Duration = Duration::from_secs(2);
+
+/// How much of a file is read to know whether it is a log.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// What is known of an entry from reading it, for as long as it stays the same.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    modified: u64,
+    first_light_ns: Option<i64>,
+    clock: Option<&'static str>,
+    machine: Option<String>,
+    kernel: Option<String>,
+}
+
+/// A folder, and what was read of it so far.
+#[derive(Debug)]
+pub struct Folder {
+    root: PathBuf,
+    known: BTreeMap<String, Known>,
+}
+
+impl Folder {
+    pub fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// What lies there now. Each has its path within the folder.
+    pub fn list(&mut self) -> Vec<Listed> {
+        let mut all = Vec::new();
+        look(&self.root, Path::new(""), 0, &mut all);
+        let until = Instant::now() + READ_FOR;
+        for entry in &mut all {
+            let known = self.known.get(&entry.path);
+            let is_new = known.is_none_or(|k| k.modified != entry.modified_s);
+            if is_new && entry.bytes <= READ_BYTES && Instant::now() < until {
+                let read = read(&self.root.join(&entry.path), entry);
+                self.known.insert(entry.path.clone(), read);
+            }
+            if let Some(known) = self.known.get(&entry.path) {
+                entry.first_light_ns = known.first_light_ns;
+                entry.clock = known.clock;
+                entry.machine.clone_from(&known.machine);
+                entry.kernel.clone_from(&known.kernel);
+            }
+        }
+        all
+    }
+
+    /// The path of an entry, if it is in the list: no other path is opened.
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        let mut all = Vec::new();
+        look(&self.root, Path::new(""), 0, &mut all);
+        let entry = all.into_iter().find(|e| e.path == name)?;
+        Some(self.root.join(entry.path))
+    }
+}
+
+fn look(root: &Path, within: &Path, depth: usize, all: &mut Vec<Listed>) {
+    let Ok(entries) = fs::read_dir(root.join(within)) else {
+        return;
+    };
+    let mut entries: Vec<_> = entries.flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let name = within.join(entry.file_name());
+        let (Some(shown), Ok(meta)) = (name.to_str(), entry.metadata()) else {
+            continue;
+        };
+        // Links may lead out of the folder; what is hidden is not meant.
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if hidden || meta.is_symlink() || all.len() >= MOST {
+            continue;
+        }
+        let kind = if meta.is_dir() {
+            let path = root.join(&name);
+            if path.join(agent::capture::MANIFEST).is_file() {
+                Some(ListedKind::Capture)
+            } else {
+                let is_one = experiment::is_experiment(&path);
+                let kind = is_one.then_some(ListedKind::Experiment);
+                if depth < DEEPEST && kind.is_none() {
+                    look(root, &name, depth + 1, all);
+                }
+                kind
+            }
+        } else if meta.is_file() {
+            of_file(&root.join(&name))
+        } else {
+            None
+        };
+        if let Some(kind) = kind {
+            all.push(Listed {
+                path: shown.to_owned(),
+                kind,
+                bytes: if meta.is_dir() { 0 } else { meta.len() },
+                modified_s: modified(&meta),
+                ..Listed::default()
+            });
+        }
+    }
+}
+
+fn modified(meta: &fs::Metadata) -> u64 {
+    let at = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+    at.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
+}
+
+/// A capture by its name, anything else by its first bytes.
+fn of_file(path: &Path) -> Option<ListedKind> {
+    use std::io::Read;
+    let name = path.file_name()?.to_str()?;
+    if name.ends_with(".tar") || name.ends_with(".tar.zst") {
+        return Some(ListedKind::Capture);
+    }
+    let mut head = Vec::new();
+    let file = fs::File::open(path).ok()?;
+    file.take(HEAD_BYTES as u64).read_to_end(&mut head).ok()?;
+    sources::sniff(&head).map(|_| ListedKind::Log)
+}
+
+/// First light of a boot; of an experiment, that of its baseline.
+fn read(path: &Path, entry: &Listed) -> Known {
+    let mut known = Known {
+        modified: entry.modified_s,
+        ..Known::default()
+    };
+    if entry.kind == ListedKind::Experiment {
+        if let Ok(experiment) = experiment::read(path) {
+            known.clock = Some(experiment.clock.as_str());
+            let baseline = experiment.variants.first();
+            known.first_light_ns = baseline.and_then(|v| v.median).map(record::Nanos::get);
+        }
+    } else if let Ok(record) = input::boot(&[path.to_owned()], &crate::args::Reading::default()) {
+        known.clock = record.clock().map(|c| c.kind.as_str());
+        let light = analysis::phases(&record).first_light;
+        known.first_light_ns = light.map(|f| f.at.get());
+        known.machine = record.fact("machine").map(str::to_owned);
+        known.kernel = record.fact("kernel.version").map(str::to_owned);
+    }
+    known
+}
