@@ -6,6 +6,7 @@
 use crate::args::Demo;
 use crate::beside;
 use crate::out::Out;
+use crate::verbs::tune::in_lab;
 use crate::verbs::{lab as lab_verb, report, show};
 use analysis::{Finding, Options};
 use anyhow::{Context, Result, bail};
@@ -13,6 +14,7 @@ use lab::{BASELINE, Experiment};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
+use treat::Treatment;
 
 /// What is booted; the variants are added when the findings are known.
 const BASE: &str = include_str!("demo.toml");
@@ -54,11 +56,7 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
     }
 
     let findings = analysis::findings(&baseline);
-    let tried: Vec<&Finding> = findings
-        .iter()
-        .filter(|f| f.treatment.is_some())
-        .take(TRIED)
-        .collect();
+    let tried = tried(&findings);
     say(out, "3. Change what the findings say, and prove it")?;
     write(&file, &with_variants(&tried))?;
     let experiment = Experiment::read(&file)?;
@@ -154,11 +152,24 @@ fn make_room(dir: &Path) -> Result<Option<String>> {
     Ok(last)
 }
 
+/// The findings that the lab can follow, each kind once, and how.
+fn tried(findings: &[Finding]) -> Vec<(&Finding, Treatment)> {
+    let mut tried: Vec<(&Finding, Treatment)> = Vec::new();
+    for finding in findings {
+        let treatment = finding.treatment.as_deref().and_then(in_lab);
+        let is_new = tried.iter().all(|(f, _)| f.id != finding.id);
+        if let (Some(treatment), true) = (treatment, is_new) {
+            tried.push((finding, treatment));
+        }
+    }
+    tried.truncate(TRIED);
+    tried
+}
+
 /// The experiment with a variant for each finding, and one for all together.
-fn with_variants(tried: &[&Finding]) -> String {
+fn with_variants(tried: &[(&Finding, Treatment)]) -> String {
     let mut text = BASE.to_owned();
-    let mut all = Vec::new();
-    let mut variant = |name: &str, why: &str, treatments: &[String]| {
+    let mut variant = |name: &str, why: &str, treatments: &[&Treatment]| {
         let list: Vec<String> = treatments.iter().map(|t| format!("\"{t}\"")).collect();
         write!(
             text,
@@ -167,12 +178,11 @@ fn with_variants(tried: &[&Finding]) -> String {
         )
         .ok();
     };
-    for finding in tried {
-        let treatments: Vec<String> = finding.treatment.iter().cloned().collect();
-        all.extend(treatments.iter().cloned());
-        variant(finding.id, &finding.title, &treatments);
+    for (finding, treatment) in tried {
+        variant(finding.id, &finding.title, &[treatment]);
     }
     if tried.len() > 1 {
+        let all: Vec<&Treatment> = tried.iter().map(|(_, treatment)| treatment).collect();
         variant("all", "All of them together", &all);
     }
     text
@@ -207,4 +217,58 @@ fn say_line(out: &mut Out, what: &str) -> Result<()> {
     }
     out.text(&format!("  {what}\n"))?;
     out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::{Experiment, Treatment, tried, with_variants};
+    use analysis::Finding;
+    use record::{ClockKind, Recorder};
+
+    fn finding(id: &'static str, treatment: Option<&str>) -> Finding {
+        let mut rec = Recorder::new();
+        let source = rec.source("boot.log", "kernel-log");
+        let clock = rec.clock("printk", ClockKind::Printk, 1_000);
+        let origin = record::Origin { source, offset: 0 };
+        let line = "alg: self-tests for sha1 (sha1-generic) passed";
+        rec.message(clock, Some(1), None, line, origin);
+        let name = rec.name("crypto_algapi_init");
+        let span = rec.span_of(clock, record::SpanKind::Initcall, name, origin);
+        rec.span(span.start(Some(0)).end(Some(700_000_000)));
+        let some = analysis::findings(&rec.finish()).swap_remove(0);
+        Finding {
+            id,
+            treatment: treatment.map(str::to_owned),
+            ..some
+        }
+    }
+
+    #[test]
+    fn the_lab_can_boot_what_is_tried() {
+        let findings = [
+            finding("unpack", Some("kernel=uncompressed")),
+            finding("flush", Some("journald=volatile")),
+            finding("flush", Some("mask=other.service")),
+            finding("probes", None),
+            finding("options", Some("fstab=/:+noatime")),
+            finding("tests", Some("cmdline+=cryptomgr.notests")),
+        ];
+        let tried = tried(&findings);
+        let wanted = [
+            "kernel=uncompressed",
+            "mask=systemd-journal-flush.service",
+            "cmdline+=cryptomgr.notests",
+        ];
+        let wanted = wanted.map(|t| Treatment::parse(t).unwrap());
+        assert!(tried.iter().map(|(_, t)| t).eq(&wanted));
+        let text = with_variants(&tried);
+        let experiment = Experiment::parse("experiment.toml", &text).unwrap();
+        // The baseline, each, and all.
+        let names = experiment.variants.iter().map(|v| v.name.as_str());
+        let all: Vec<&str> = names.collect();
+        assert_eq!(all, ["baseline", "unpack", "flush", "tests", "all"]);
+        assert_eq!(experiment.variants[4].treatments, wanted);
+    }
 }

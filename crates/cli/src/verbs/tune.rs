@@ -6,6 +6,8 @@
 mod report;
 mod search;
 
+pub use search::in_lab;
+
 use crate::args::Tune;
 use crate::beside;
 use crate::out::Out;

@@ -125,7 +125,7 @@ pub fn candidates(experiment: &Experiment, with: &[String]) -> Result<Vec<Treatm
 }
 
 /// A finding's treatment as the lab can do it.
-fn in_lab(text: &str) -> Option<Treatment> {
+pub fn in_lab(text: &str) -> Option<Treatment> {
     // What keeps the journal in memory leaves nothing to flush.
     let text = match text {
         "journald=volatile" => "mask=systemd-journal-flush.service",
