@@ -9,7 +9,7 @@
 
 mod common;
 
-use common::{firstlight, json, workspace};
+use common::{Scratch, firstlight, json, workspace};
 use serde_json::{Value, json as value};
 use std::fs;
 use std::process::{Command, Stdio};
@@ -20,25 +20,6 @@ const INITRD: &str = "corpus/boot/initrd.img";
 const FIT: &str = "corpus/boot/board.itb";
 const SIGNED: &str = "corpus/boot/signed.itb";
 const UIMAGE: &str = "corpus/boot/uImage";
-
-/// A scratch folder of this test.
-struct Scratch(tempfile::TempDir);
-
-impl Scratch {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.path().join(name).to_str().unwrap().to_owned()
-    }
-
-    fn file(&self, name: &str, bytes: &[u8]) -> String {
-        let path = self.path(name);
-        fs::write(&path, bytes).unwrap();
-        path
-    }
-}
 
 fn corpus(name: &str) -> Vec<u8> {
     fs::read(workspace().join(name)).unwrap()

@@ -8,32 +8,13 @@
 
 mod common;
 
-use common::{firstlight, json, valid, workspace};
+use common::{Scratch, firstlight, json, valid, workspace};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 const ROOTFS: &str = "corpus/flash/rootfs.jffs2";
-
-/// A scratch folder of this test.
-struct Scratch(tempfile::TempDir);
-
-impl Scratch {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.path().join(name).to_str().unwrap().to_owned()
-    }
-
-    fn file(&self, name: &str, bytes: &[u8]) -> String {
-        let path = self.path(name);
-        fs::write(&path, bytes).unwrap();
-        path
-    }
-}
 
 /// Runs a tool of mtd-utils; `false`, with a visible line, if it is not there.
 fn tool(name: &str, args: &[&str]) -> bool {

@@ -4,25 +4,9 @@
 
 mod common;
 
-use common::{firstlight, json, valid};
+use common::{Scratch, firstlight, json, valid};
 use std::fs::File;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
-
-/// A scratch folder of this test.
-struct Scratch(tempfile::TempDir);
-
-impl Scratch {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn file(&self, name: &str, bytes: &[u8]) -> String {
-        let path: PathBuf = self.0.path().join(name);
-        std::fs::write(&path, bytes).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
 
 /// The one sentence that the command says about a path that it cannot use.
 fn refused(path: &str) -> String {

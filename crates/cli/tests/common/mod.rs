@@ -27,6 +27,25 @@ pub fn firstlight(args: &[&str]) -> Output {
         .expect("firstlight starts")
 }
 
+/// A scratch folder of a test.
+pub struct Scratch(pub tempfile::TempDir);
+
+impl Scratch {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    pub fn file(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
 /// The JSON that the command prints, checked against its schema.
 pub fn json(args: &[&str]) -> Value {
     let out = firstlight(args);
