@@ -13,6 +13,7 @@ pub mod bootstage;
 mod calendar;
 pub mod capture;
 pub mod cbmem;
+mod drawing;
 mod fdt;
 pub mod ftrace;
 pub mod kernel_config;

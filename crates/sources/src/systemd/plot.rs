@@ -5,10 +5,9 @@
 
 use super::startup::{self, Boundaries, parse_time_line};
 use super::{MONOTONIC, USERSPACE_CLOCK, timespan, unit};
-use crate::text;
-use crate::{Input, Sniff, Source};
+use crate::{Input, Sniff, Source, drawing, text};
 use record::{ClockId, ClockKind, Doubt, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind};
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::{Document, Node};
 
 /// `systemd-analyze plot` SVG.
 ///
@@ -73,20 +72,10 @@ impl Source for Plot {
 
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
         let source = recorder.source(input.name, self.name());
-        if input.bytes.is_empty() {
-            return;
-        }
         let text = text::lossy(input.bytes);
-        let options = ParsingOptions {
-            allow_dtd: true,
-            ..ParsingOptions::default()
-        };
-        match Document::parse_with_options(&text, options) {
-            Ok(document) => Reader::new(&document, source, recorder).all(&document, recorder),
-            Err(_) => {
-                let origin = Origin { source, offset: 0 };
-                recorder.skipped(origin, &NOT_WELL_FORMED);
-            }
+        let document = drawing::document(&text, source, &NOT_WELL_FORMED, recorder);
+        if let Some(document) = document {
+            Reader::new(&document, source, recorder).all(&document, recorder);
         }
     }
 }

@@ -8,10 +8,8 @@
 mod reader;
 mod settings;
 
-use crate::text;
-use crate::{Input, Sniff, Source};
-use record::{NoteKind, Origin, Recorder, Severity};
-use roxmltree::{Document, ParsingOptions};
+use crate::{Input, Sniff, Source, drawing, text};
+use record::{NoteKind, Recorder, Severity};
 
 /// systemd-bootchart SVG.
 ///
@@ -19,47 +17,39 @@ use roxmltree::{Document, ParsingOptions};
 #[derive(Debug)]
 pub struct SystemdBootchart;
 
-const fn kind(name: &'static str, severity: Severity, advice: &'static str) -> NoteKind {
-    NoteKind {
-        name,
-        severity,
-        advice,
-    }
-}
-
-const NOT_WELL_FORMED: NoteKind = kind(
+const NOT_WELL_FORMED: NoteKind = NoteKind::new(
     "not_well_formed",
     Severity::DataLoss,
     "the drawing ends early or is damaged, so nothing of it could be read; copy it again",
 );
 
-const DECORATION: NoteKind = kind(
+const DECORATION: NoteKind = NoteKind::new(
     "decoration",
     Severity::Info,
     "frames, scales, lists of the busiest and the map of memory repeat what is drawn elsewhere, or \
      hold no times",
 );
 
-const NOT_DRAWN: NoteKind = kind(
+const NOT_DRAWN: NoteKind = NoteKind::new(
     "process_not_drawn",
     Severity::Info,
     "systemd-bootchart does not draw processes that used less than a millisecond of processor \
      time; `Filter=no` in bootchart.conf keeps them",
 );
 
-const NOT_UNDERSTOOD: NoteKind = kind(
+const NOT_UNDERSTOOD: NoteKind = NoteKind::new(
     "element_not_understood",
     Severity::Doubt,
     "these elements have another form than systemd-bootchart's, so what they show is missing",
 );
 
-const SAMPLES_DROPPED: NoteKind = kind(
+const SAMPLES_DROPPED: NoteKind = NoteKind::new(
     "samples_dropped",
     Severity::DataLoss,
     "the machine was too busy to take every sample in time; lower `Frequency=` in bootchart.conf",
 );
 
-const INITCALL_TIME: NoteKind = kind(
+const INITCALL_TIME: NoteKind = NoteKind::new(
     "initcall_start_unknown",
     Severity::Info,
     "the drawing has the ends of initcalls and the kernel's own durations, which are wrong where \
@@ -88,17 +78,10 @@ impl Source for SystemdBootchart {
 
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
         let source = recorder.source(input.name, self.name());
-        if input.bytes.is_empty() {
-            return;
-        }
         let text = text::lossy(input.bytes);
-        let options = ParsingOptions {
-            allow_dtd: true,
-            ..ParsingOptions::default()
-        };
-        match Document::parse_with_options(&text, options) {
-            Ok(document) => reader::read(&document, source, recorder),
-            Err(_) => recorder.skipped(Origin { source, offset: 0 }, &NOT_WELL_FORMED),
+        let document = drawing::document(&text, source, &NOT_WELL_FORMED, recorder);
+        if let Some(document) = document {
+            reader::read(&document, source, recorder);
         }
     }
 }
