@@ -39,6 +39,18 @@ pub struct NoteKind {
     pub advice: &'static str,
 }
 
+impl NoteKind {
+    /// A kind of note, in the order of its fields.
+    #[must_use]
+    pub const fn new(name: &'static str, severity: Severity, advice: &'static str) -> Self {
+        Self {
+            name,
+            severity,
+            advice,
+        }
+    }
+}
+
 /// A kind of note as it occurred in one source, counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {

@@ -18,40 +18,32 @@ use record::{
 #[derive(Debug)]
 pub struct Cbmem;
 
-const fn kind(name: &'static str, severity: Severity, advice: &'static str) -> NoteKind {
-    NoteKind {
-        name,
-        severity,
-        advice,
-    }
-}
-
-const HEADER: NoteKind = kind(
+const HEADER: NoteKind = NoteKind::new(
     "header",
     Severity::Info,
     "the number of entries, their sum, and blank lines",
 );
 
-const OTHER_LINE: NoteKind = kind(
+const OTHER_LINE: NoteKind = NoteKind::new(
     "line_not_understood",
     Severity::Doubt,
     "these lines have another form than cbmem's",
 );
 
-const FEWER_ENTRIES: NoteKind = kind(
+const FEWER_ENTRIES: NoteKind = NoteKind::new(
     "entries_missing",
     Severity::DataLoss,
     "the list has fewer entries than its first line says; take it again",
 );
 
-const MOVED_ZERO: NoteKind = kind(
+const MOVED_ZERO: NoteKind = NoteKind::new(
     "zero_moved",
     Severity::Doubt,
     "some stamps are older than the processor's counter, so cbmem counts from the oldest one, and \
      the times cannot be put beside those of the kernel",
 );
 
-const ONLY_LENGTHS: NoteKind = kind(
+const ONLY_LENGTHS: NoteKind = NoteKind::new(
     "only_lengths",
     Severity::Info,
     "`cbmem -S` has lengths and no times; give `cbmem -t` for times",

@@ -17,27 +17,19 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub struct KernelConfigFile;
 
-const fn kind(name: &'static str, severity: Severity, advice: &'static str) -> NoteKind {
-    NoteKind {
-        name,
-        severity,
-        advice,
-    }
-}
-
-const NO_OPTION: NoteKind = kind(
+const NO_OPTION: NoteKind = NoteKind::new(
     "no_option",
     Severity::Info,
     "comments and blank lines of a configuration hold no options",
 );
 
-const BAD_OPTION: NoteKind = kind(
+const BAD_OPTION: NoteKind = NoteKind::new(
     "option_not_understood",
     Severity::DataLoss,
     "these lines are no options; take the file from the kernel that booted",
 );
 
-const NOT_WHOLE: NoteKind = kind(
+const NOT_WHOLE: NoteKind = NoteKind::new(
     "configuration_not_whole",
     Severity::DataLoss,
     "the packed configuration is cut, damaged or far too large; what could be unpacked was read",

@@ -30,51 +30,44 @@ const MOST_STREAMS: usize = 1 << 16;
 const MOST_MESSAGES: usize = 10_000;
 const LONGEST_MESSAGE: usize = 256;
 
-const fn kind(name: &'static str, severity: Severity, advice: &'static str) -> NoteKind {
-    NoteKind {
-        name,
-        severity,
-        advice,
-    }
-}
+const BLANK_LINE: NoteKind =
+    NoteKind::new("blank_line", Severity::Info, "blank lines hold nothing");
 
-const BLANK_LINE: NoteKind = kind("blank_line", Severity::Info, "blank lines hold nothing");
-
-const SUMMARY_LINE: NoteKind = kind(
+const SUMMARY_LINE: NoteKind = NoteKind::new(
     "summary_line",
     Severity::Info,
     "the summary of blkparse counts discards as writes and flushes as reads; it is not used, what \
      it sums up was read",
 );
 
-const TORN_LINE: NoteKind = kind(
+const TORN_LINE: NoteKind = NoteKind::new(
     "line_not_understood",
     Severity::Doubt,
     "these lines are none that blkparse prints in its default form, or they are torn; give its \
      output as it is, without `-f` and `-F`",
 );
 
-const NUMBERS_MISSING: NoteKind = kind(
+const NUMBERS_MISSING: NoteKind = NoteKind::new(
     "event_numbers_missing",
     Severity::Doubt,
     "the numbers of a processor's events have gaps: events were lost, or taken out of the text",
 );
 
-const SKIPPED: NoteKind = kind(
+const SKIPPED: NoteKind = NoteKind::new(
     "events_missing",
     Severity::DataLoss,
     "blkparse says that events were lost; trace with larger or more buffers (`blktrace -b KIB -n \
      COUNT`), and write to another disk than the one that is traced",
 );
 
-const CUT: NoteKind = kind(
+const CUT: NoteKind = NoteKind::new(
     "fewer_lines_than_events",
     Severity::DataLoss,
     "blkparse says that it had more events than it has lines here: the text was cut, or it did not \
      understand some events; give the files that blktrace wrote instead",
 );
 
-const MESSAGES_DROPPED: NoteKind = kind(
+const MESSAGES_DROPPED: NoteKind = NoteKind::new(
     "trace_messages_dropped",
     Severity::Info,
     "messages past the first 10,000 (mostly of I/O schedulers) were not kept",

@@ -3,23 +3,15 @@
 use record::{NoteKind, Severity};
 
 const fn info(name: &'static str, advice: &'static str) -> NoteKind {
-    kind(name, Severity::Info, advice)
+    NoteKind::new(name, Severity::Info, advice)
 }
 
 const fn doubt(name: &'static str, advice: &'static str) -> NoteKind {
-    kind(name, Severity::Doubt, advice)
+    NoteKind::new(name, Severity::Doubt, advice)
 }
 
 const fn loss(name: &'static str, advice: &'static str) -> NoteKind {
-    kind(name, Severity::DataLoss, advice)
-}
-
-const fn kind(name: &'static str, severity: Severity, advice: &'static str) -> NoteKind {
-    NoteKind {
-        name,
-        severity,
-        advice,
-    }
+    NoteKind::new(name, Severity::DataLoss, advice)
 }
 
 pub(super) const EVENTS_NOT_USED: NoteKind = info(

@@ -23,34 +23,26 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub struct PerfScript;
 
-const fn kind(name: &'static str, severity: Severity, advice: &'static str) -> NoteKind {
-    NoteKind {
-        name,
-        severity,
-        advice,
-    }
-}
-
-const COMMENT: NoteKind = kind(
+const COMMENT: NoteKind = NoteKind::new(
     "comment",
     Severity::Info,
     "perf says these of itself, or they are blank; they hold no samples",
 );
 
-const NOT_READ: NoteKind = kind(
+const NOT_READ: NoteKind = NoteKind::new(
     "line_not_of_perf",
     Severity::DataLoss,
     "these lines are neither the head of a sample nor a part of its stack; print them again with \
      `perf script --no-inline`, without fields of your own",
 );
 
-const STACK_CUT: NoteKind = kind(
+const STACK_CUT: NoteKind = NoteKind::new(
     "stack_cut",
     Severity::Doubt,
     "these stacks are deeper than what is kept, so their outermost functions are missing",
 );
 
-const NO_STACKS: NoteKind = kind(
+const NO_STACKS: NoteKind = NoteKind::new(
     "samples_without_stacks",
     Severity::Info,
     "these samples have one function or none, so who called it is not known; record with \

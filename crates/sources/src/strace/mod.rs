@@ -25,59 +25,51 @@ use record::{NoteKind, Origin, Recorder, Severity};
 #[derive(Debug)]
 pub struct Strace;
 
-const fn kind(name: &'static str, severity: Severity, advice: &'static str) -> NoteKind {
-    NoteKind {
-        name,
-        severity,
-        advice,
-    }
-}
-
-const REPORT: NoteKind = kind(
+const REPORT: NoteKind = NoteKind::new(
     "strace_report",
     Severity::Info,
     "strace says these of itself, or they are signals and blank lines; they hold no calls",
 );
 
-const OTHER_LINE: NoteKind = kind(
+const OTHER_LINE: NoteKind = NoteKind::new(
     "line_not_of_strace",
     Severity::Info,
     "these lines are none of strace's: programs wrote them between; use `-o FILE`",
 );
 
-const NO_STAMPS: NoteKind = kind(
+const NO_STAMPS: NoteKind = NoteKind::new(
     "no_stamps",
     Severity::DataLoss,
     "the lines carry no times, so only the table of calls is shown; use `strace -f -ttt -T`",
 );
 
-const NO_DURATIONS: NoteKind = kind(
+const NO_DURATIONS: NoteKind = NoteKind::new(
     "no_durations",
     Severity::DataLoss,
     "the lines do not say how long calls took, so the table has counts only; use `strace -T`",
 );
 
-const TIME_OF_DAY: NoteKind = kind(
+const TIME_OF_DAY: NoteKind = NoteKind::new(
     "time_of_day_only",
     Severity::Info,
     "the stamps have no date, so they cannot be put beside those of other sources; use \
      `strace -ttt`",
 );
 
-const RELATIVE: NoteKind = kind(
+const RELATIVE: NoteKind = NoteKind::new(
     "relative_stamps",
     Severity::Doubt,
     "each stamp counts from the line before, so rounding adds up over the log; use `strace -ttt`",
 );
 
-const NOT_RESUMED: NoteKind = kind(
+const NOT_RESUMED: NoteKind = NoteKind::new(
     "call_without_end",
     Severity::Info,
     "these calls did not return before the process or the log ended; they are counted without a \
      time",
 );
 
-const RESUMED_ONLY: NoteKind = kind(
+const RESUMED_ONLY: NoteKind = NoteKind::new(
     "call_without_begin",
     Severity::DataLoss,
     "the begin of these calls is not in the log, so it is cut at its start, or lines are missing",
