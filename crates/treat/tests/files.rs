@@ -480,6 +480,11 @@ fn images_are_treated_and_put_back() {
         ("flash/environment-redundant.bin", "env-=bootdelay"),
         ("boot/initrd.img", "initramfs=none"),
         ("boot/initrd.img", "initramfs=zstd"),
+        ("flash/rootfs.jffs2", "jffs2=summaries"),
+        ("flash/board.ubi", "ubi-skip-check=boot"),
+        ("flash/board.ubi", "ubi-skip-check=0"),
+        ("boot/uImage", "uimage-load=0x82000000"),
+        ("boot/board.dtb", "dtb-bootdelay=0"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image");
@@ -493,6 +498,31 @@ fn images_are_treated_and_put_back() {
         assert_eq!(apply(&path, text).unwrap(), Applied::Already, "{text}");
         undo(&path, text).unwrap();
         assert_eq!(fs::read(&path).unwrap(), before);
+    }
+}
+
+#[test]
+fn an_image_that_is_none_for_a_treatment_is_refused_and_kept() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus");
+    for (name, text, says) in [
+        ("boot/uImage", "jffs2=summaries", "no JFFS2 node"),
+        ("flash/board.ubi", "jffs2=summaries", "no JFFS2 node"),
+        ("flash/rootfs.jffs2", "ubi-skip-check=0", "UBI"),
+        ("flash/board.ubi", "ubi-skip-check=rootfs", "is dynamic"),
+        ("flash/board.ubi", "ubi-skip-check=none", "boot, rootfs"),
+        ("boot/board.dtb", "uimage-load=0x8000", "27051956"),
+        ("boot/signed.itb", "dtb-bootdelay=0", "signed FIT"),
+        ("boot/uImage", "dtb-bootdelay=0", "device tree"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        fs::copy(format!("{corpus}/{name}"), &path).unwrap();
+        let before = fs::read(&path).unwrap();
+        let refused = apply(&path, text).unwrap_err().to_string();
+        assert!(refused.contains(says), "{text}: {refused}");
+        assert!(refused.contains("nothing was changed"), "{text}: {refused}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }
 

@@ -1,15 +1,12 @@
 //! What a treatment makes of a target.
 
 use super::FileError;
+use super::images::{ImageError, protected};
 use super::parse::FileTreatment;
 use super::plan::{Change, Content, Plan};
 use super::text::{self, Holder};
 use super::tree::{Found, Target};
 use crate::{TreatError, Treatment};
-use image::boot::environment::{self, Options};
-use image::boot::info::{Item, Kind, inspect};
-use image::boot::signature::{is_signed_program, is_verity};
-use image::boot::{Part, compression::LIMIT, treatment};
 
 /// Files of a root tree that hold a kernel command line.
 const COMMAND_LINES: [&str; 6] = [
@@ -57,6 +54,19 @@ impl FileTreatment {
     /// # Errors
     /// If the target is none for it, or a change would break a signature.
     pub fn plan(&self, target: &Target) -> Result<Plan, FileError> {
+        if let Some(expected) = self.image_kind() {
+            let (change, sentences) = whole_image(self, expected, target)?;
+            let changes: Vec<Change> = Some(change)
+                .filter(|c| c.before != c.after)
+                .into_iter()
+                .collect();
+            return Ok(Plan {
+                treatment: self.to_string(),
+                changes,
+                sentences,
+                then: self.kind().then.to_owned(),
+            });
+        }
         let changes = match self {
             Self::Boot(t @ (Treatment::AddWord(_) | Treatment::RemoveWord(_))) => {
                 command_lines(t, target)?
@@ -68,7 +78,6 @@ impl FileTreatment {
                      with CONFIG_KERNEL_UNCOMPRESSED, or take its Image instead of its zImage",
                 ));
             }
-            Self::Boot(t) => variables(t, target)?,
             Self::Config { name, value } => {
                 one_file(target, "a kernel configuration", |_, text| {
                     text::is_config(text).then(|| text::config(text, name, value))
@@ -96,7 +105,8 @@ impl FileTreatment {
                 "initramfs.conf with a MODULES= line",
                 |_, text| text::setting(text, "MODULES", kind),
             )?,
-            Self::Initramfs(method) => initramfs(*method, target)?,
+            // Those of images are made above.
+            _ => return Err(target.wrong("takes no such treatment")),
         };
         let changes: Vec<Change> = changes
             .into_iter()
@@ -324,88 +334,29 @@ fn mask(unit: &str, target: &Target) -> Result<Vec<Change>, FileError> {
     Ok(vec![change])
 }
 
-fn variables(treatment: &Treatment, target: &Target) -> Result<Vec<Change>, FileError> {
-    let found = named(target, "a U-Boot environment")?;
+/// The image that the user named, changed as a whole, and what that means.
+fn whole_image(
+    treatment: &FileTreatment,
+    expected: &str,
+    target: &Target,
+) -> Result<(Change, Vec<String>), FileError> {
+    let found = named(target, expected)?;
     let Content::File(bytes) = &found.content else {
         return Err(target.wrong("is no file"));
     };
-    let change = match treatment {
-        Treatment::SetVariable { name, value } => {
-            environment::Change::Set(name.as_bytes().to_vec(), value.as_bytes().to_vec())
+    let new = match treatment.on_image(bytes) {
+        Some(Ok(new)) => new,
+        Some(Err(ImageError::Protected(why))) => return Err(target.protected(why)),
+        Some(Err(ImageError::Other(why))) => return Err(target.wrong(why)),
+        Some(Err(source)) => {
+            return Err(FileError::Image {
+                target: target.shown().to_owned(),
+                source,
+            });
         }
-        Treatment::RemoveVariable(name) => environment::Change::Unset(name.as_bytes().to_vec()),
-        _ => return Err(target.wrong("takes no such treatment")),
+        None => return Err(target.wrong("takes no such treatment")),
     };
-    let refused = |source| FileError::Image {
-        target: target.shown().to_owned(),
-        source,
-    };
-    let slice = bytes.as_slice();
-    let fits = Part::whole(&slice)
-        .and_then(|p| image::boot::fit::find(&p))
-        .map_err(|e| refused(e.into()))?;
-    let fits: Vec<_> = fits.into_iter().map(|(_, fit)| fit).collect();
-    let same = {
-        let part = Part::whole(&slice).map_err(|e| refused(e.into()))?;
-        let found = environment::find(&part, &Options::default());
-        let found = found.map_err(|e| refused(e.into()))?;
-        let data = found.environments.first().and_then(|e| e.data());
-        data.is_some_and(|d| match &change {
-            environment::Change::Set(name, value) => {
-                d.get(name).as_deref() == Some(value.as_slice())
-            }
-            environment::Change::Unset(name) => d.get(name).is_none(),
-        })
-    };
-    let after = match same {
-        true => bytes.clone(),
-        false => {
-            treatment::set_environment(bytes, &Options::default(), &[change], &fits)
-                .map_err(refused)?
-                .bytes
-        }
-    };
-    Ok(vec![changed(found, after)])
-}
-
-fn initramfs(method: image::boot::Compression, target: &Target) -> Result<Vec<Change>, FileError> {
-    let found = named(target, "an initramfs")?;
-    let Content::File(bytes) = &found.content else {
-        return Err(target.wrong("is no file"));
-    };
-    signed_image(target)?;
-    let refused = |source| FileError::Image {
-        target: target.shown().to_owned(),
-        source,
-    };
-    let slice = bytes.as_slice();
-    let part = Part::whole(&slice).map_err(|e| refused(e.into()))?;
-    if !is_initramfs(&part) {
-        return Err(target.wrong("is no initramfs"));
-    }
-    let archive = image::boot::initramfs::read(&part, LIMIT).map_err(|e| refused(e.into()))?;
-    let last = archive.segments.iter().rfind(|s| !s.is_only_early);
-    let after = match last.is_some_and(|s| s.compression == method) {
-        true => bytes.clone(),
-        false => {
-            treatment::repack_initramfs(bytes, method)
-                .map_err(refused)?
-                .bytes
-        }
-    };
-    Ok(vec![changed(found, after)])
-}
-
-fn is_initramfs(part: &Part<'_>) -> bool {
-    let items = inspect(part, LIMIT).unwrap_or_default();
-    matches!(
-        items.as_slice(),
-        [Item {
-            kind: Kind::Initramfs(_),
-            offset: 0,
-            ..
-        }]
-    )
+    Ok((changed(found, new.bytes), new.description))
 }
 
 /// Refuses an image that is signed.
@@ -413,24 +364,11 @@ fn signed_image(target: &Target) -> Result<(), FileError> {
     let Some(found) = target.file().map(|f| target.read(f)).transpose()?.flatten() else {
         return Ok(());
     };
-    let Content::File(bytes) = &found.content else {
-        return Ok(());
+    let why = match &found.content {
+        Content::File(bytes) => protected(bytes),
+        _ => None,
     };
-    let slice = bytes.as_slice();
-    let Ok(part) = Part::whole(&slice) else {
-        return Ok(());
-    };
-    if is_signed_program(&part) {
-        return Err(target.protected("is a signed EFI program (a kernel or a unified image)"));
-    }
-    if is_verity(&part) {
-        return Err(target.protected("is protected by dm-verity"));
-    }
-    let fits = image::boot::fit::find(&part).unwrap_or_default();
-    match fits.iter().any(|(_, fit)| fit.is_signed()) {
-        true => Err(target.protected("is a signed FIT image")),
-        false => Ok(()),
-    }
+    why.map_or(Ok(()), |why| Err(target.protected(why)))
 }
 
 /// Words by which a kernel checks its root, byte by byte.

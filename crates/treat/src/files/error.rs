@@ -1,5 +1,6 @@
 //! Why files cannot be treated.
 
+use super::images::ImageError;
 use crate::TreatError;
 use std::io;
 use std::path::PathBuf;
@@ -123,7 +124,7 @@ pub enum FileError {
         /// What the user named.
         target: PathBuf,
         /// Why.
-        source: image::boot::treatment::Error,
+        source: ImageError,
     },
     /// A file cannot be read or written.
     #[error("{}: {what}: {source}{}", path.display(), unchanged(*before))]

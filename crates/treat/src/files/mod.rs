@@ -8,6 +8,7 @@
 mod edit;
 mod error;
 mod export;
+mod images;
 mod journal;
 mod parse;
 mod plan;
@@ -16,6 +17,7 @@ mod tree;
 
 pub use error::FileError;
 pub use export::{Form, export};
+pub use images::{ImageError, NewImage};
 pub use journal::{Applied, Fault, Journal, Kept};
 pub use parse::{FileTreatment, FstabChange, KINDS, TreatmentKind};
 pub use plan::{Basis, Change, Content, Plan};

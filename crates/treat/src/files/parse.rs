@@ -33,6 +33,14 @@ pub enum FileTreatment {
     Initramfs(Compression),
     /// `initramfs-modules=dep`: what Debian's initramfs holds.
     InitramfsModules(String),
+    /// `jffs2=summaries`: every full erase block gets a summary.
+    JffsSummaries,
+    /// `ubi-skip-check=VOLUME`: a static volume is not read when it is opened.
+    UbiSkipCheck(String),
+    /// `uimage-load=ADDRESS`: a kernel runs where the file is loaded to.
+    UimageLoad(u32),
+    /// `dtb-bootdelay=SECONDS`: what U-Boot's own device tree says.
+    TreeBootdelay(i32),
 }
 
 /// A change of a line of /etc/fstab.
@@ -182,6 +190,42 @@ pub const KINDS: &[TreatmentKind] = &[
         in_lab: false,
     },
     TreatmentKind {
+        form: "jffs2=summaries",
+        example: "jffs2=summaries",
+        what: "packs a JFFS2 image anew, with a summary in each full erase block",
+        targets: &["JFFS2 image"],
+        risk: "the image grows by a few per cent; the kernel needs CONFIG_JFFS2_SUMMARY to gain",
+        then: "write the image to the board",
+        in_lab: false,
+    },
+    TreatmentKind {
+        form: "ubi-skip-check=VOLUME",
+        example: "ubi-skip-check=rootfs",
+        what: "lets the kernel open a static UBI volume without reading all of it first",
+        targets: &["UBI image"],
+        risk: "a damaged or half-written volume is found only by what reads it",
+        then: "write the image to the board",
+        in_lab: false,
+    },
+    TreatmentKind {
+        form: "uimage-load=ADDRESS",
+        example: "uimage-load=0x80007fc0",
+        what: "makes a legacy image run where U-Boot loads the file to, so that nothing is moved",
+        targets: &["uImage"],
+        risk: "the kernel must be able to run there, which a zImage is in the first 128 MiB of memory",
+        then: "load the file to that address in U-Boot, and `bootm` it",
+        in_lab: false,
+    },
+    TreatmentKind {
+        form: "dtb-bootdelay=SECONDS",
+        example: "dtb-bootdelay=-2",
+        what: "sets /config/bootdelay of U-Boot's own device tree, which comes before the variable",
+        targets: &["device tree with /config/bootdelay"],
+        risk: "with 0 the prompt is reached only by a key that is pressed already, with -2 not at all",
+        then: "write the device tree to where U-Boot has it",
+        in_lab: false,
+    },
+    TreatmentKind {
         form: "kernel=uncompressed",
         example: "kernel=uncompressed",
         what: "boots the kernel unpacked",
@@ -282,6 +326,33 @@ impl FileTreatment {
                 .map(Self::Initramfs)
                 .ok_or_else(|| refuse("expected none, gzip, bzip2, lzma, xz, lz4 or zstd"));
         }
+        if let Some(what) = text.strip_prefix("jffs2=") {
+            return match what {
+                "summaries" => Ok(Self::JffsSummaries),
+                _ => Err(refuse("expected jffs2=summaries")),
+            };
+        }
+        if let Some(volume) = text.strip_prefix("ubi-skip-check=") {
+            // The kernel's limit of a volume's name.
+            return match !volume.is_empty() && volume.len() <= 127 {
+                true => Ok(Self::UbiSkipCheck(volume.to_owned())),
+                false => Err(refuse("expected the name or the number of a volume")),
+            };
+        }
+        if let Some(address) = text.strip_prefix("uimage-load=") {
+            let digits = address.strip_prefix("0x").unwrap_or("");
+            let address = u32::from_str_radix(digits, 16).ok();
+            return address
+                .filter(|_| !digits.starts_with('+'))
+                .map(Self::UimageLoad)
+                .ok_or_else(|| refuse("expected an address of 32 bits, such as 0x80007fc0"));
+        }
+        if let Some(seconds) = text.strip_prefix("dtb-bootdelay=") {
+            let seconds = seconds.parse().ok().filter(|s| (-2..=3_600).contains(s));
+            return seconds
+                .map(Self::TreeBootdelay)
+                .ok_or_else(|| refuse("expected whole seconds, 0, -1 or -2"));
+        }
         match Treatment::parse(text) {
             Ok(treatment) => Ok(Self::Boot(treatment)),
             Err(crate::TreatError::Unknown { .. }) => {
@@ -329,6 +400,10 @@ impl fmt::Display for FileTreatment {
             Self::MenuTimeout(n) => write!(f, "menu-timeout={n}"),
             Self::Initramfs(method) => write!(f, "initramfs={}", method.name()),
             Self::InitramfsModules(kind) => write!(f, "initramfs-modules={kind}"),
+            Self::JffsSummaries => f.write_str("jffs2=summaries"),
+            Self::UbiSkipCheck(volume) => write!(f, "ubi-skip-check={volume}"),
+            Self::UimageLoad(address) => write!(f, "uimage-load={address:#010x}"),
+            Self::TreeBootdelay(seconds) => write!(f, "dtb-bootdelay={seconds}"),
         }
     }
 }

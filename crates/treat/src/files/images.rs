@@ -1,0 +1,279 @@
+//! Treatments of one image: bytes to other bytes, looked at again before they
+//! are used, as their consumer would look at them.
+
+use super::parse::FileTreatment;
+use image::boot::environment::{self, Options};
+use image::boot::info::{Item, Kind, inspect};
+use image::boot::signature::{is_signed_program, is_verity};
+use image::boot::{Compression, Part, compression::LIMIT, fit, initramfs, treatment};
+use image::jffs2::{self, CheckOptions, Class, Cleanmarkers, Mode, detect};
+use image::ubi;
+
+/// Why an image cannot be changed so.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// It is an image of another kind.
+    #[error("{0}")]
+    Other(&'static str),
+    /// A boot image says no.
+    #[error(transparent)]
+    Boot(#[from] treatment::Error),
+    /// A JFFS2 image says no.
+    #[error(transparent)]
+    Jffs2(#[from] jffs2::Error),
+    /// A UBI image says no.
+    #[error(transparent)]
+    Ubi(#[from] ubi::Error),
+    /// What came out was looked at, and its consumer would not take it.
+    #[error("the changed image would not be accepted: {0}")]
+    NotAccepted(String),
+    /// A change would break a chain of signatures or hashes.
+    #[error("it {0}, and a change would break that")]
+    Protected(&'static str),
+}
+
+impl From<std::io::Error> for ImageError {
+    fn from(e: std::io::Error) -> Self {
+        Self::Boot(e.into())
+    }
+}
+
+impl From<environment::Error> for ImageError {
+    fn from(e: environment::Error) -> Self {
+        Self::Boot(e.into())
+    }
+}
+
+/// An image after a treatment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewImage {
+    /// Its bytes; the old ones, if it is treated already.
+    pub bytes: Vec<u8>,
+    /// What is different, a sentence each.
+    pub description: Vec<String>,
+}
+
+impl NewImage {
+    fn same(bytes: &[u8]) -> Self {
+        Self {
+            bytes: bytes.to_vec(),
+            description: Vec::new(),
+        }
+    }
+}
+
+impl From<treatment::Treated> for NewImage {
+    fn from(t: treatment::Treated) -> Self {
+        Self {
+            bytes: t.bytes,
+            description: t.description,
+        }
+    }
+}
+
+impl FileTreatment {
+    /// What its target is, if that is one image that is changed as a whole.
+    #[must_use]
+    pub const fn image_kind(&self) -> Option<&'static str> {
+        use crate::Treatment as Boot;
+        match self {
+            Self::Boot(Boot::SetVariable { .. } | Boot::RemoveVariable(_)) => {
+                Some("a U-Boot environment")
+            }
+            Self::Initramfs(_) => Some("an initramfs"),
+            Self::JffsSummaries => Some("a JFFS2 image"),
+            Self::UbiSkipCheck(_) => Some("a UBI image"),
+            Self::UimageLoad(_) => Some("a legacy U-Boot image"),
+            Self::TreeBootdelay(_) => Some("a device tree"),
+            _ => None,
+        }
+    }
+
+    /// Changes an image in memory; `None` if this is no treatment of an image.
+    ///
+    /// # Errors
+    /// It is an image of another kind, or cannot be changed so.
+    pub fn on_image(&self, bytes: &[u8]) -> Option<Result<NewImage, ImageError>> {
+        use crate::Treatment as Boot;
+        Some(match self {
+            Self::Boot(Boot::SetVariable { name, value }) => {
+                let set = environment::Change::Set(name.clone().into(), value.clone().into());
+                variable(bytes, set)
+            }
+            Self::Boot(Boot::RemoveVariable(name)) => {
+                variable(bytes, environment::Change::Unset(name.clone().into()))
+            }
+            Self::Initramfs(method) => repacked(bytes, *method),
+            Self::JffsSummaries => summaries(bytes),
+            Self::UbiSkipCheck(volume) => skip_check(bytes, volume),
+            Self::UimageLoad(address) => moved(bytes, *address),
+            Self::TreeBootdelay(delay) => tree_bootdelay(bytes, *delay),
+            _ => return None,
+        })
+    }
+}
+
+fn variable(bytes: &[u8], change: environment::Change) -> Result<NewImage, ImageError> {
+    let part = Part::whole(&bytes)?;
+    let fits: Vec<_> = fit::find(&part)?.into_iter().map(|(_, fit)| fit).collect();
+    let options = Options::default();
+    let found = environment::find(&part, &options)?;
+    let data = found.environments.first().and_then(|e| e.data());
+    let same = data.is_some_and(|d| match &change {
+        environment::Change::Set(name, value) => d.get(name).as_deref() == Some(value.as_slice()),
+        environment::Change::Unset(name) => d.get(name).is_none(),
+    });
+    match same {
+        true => Ok(NewImage::same(bytes)),
+        false => Ok(treatment::set_environment(bytes, &options, &[change], &fits)?.into()),
+    }
+}
+
+fn repacked(bytes: &[u8], method: Compression) -> Result<NewImage, ImageError> {
+    if let Some(why) = protected(bytes) {
+        return Err(ImageError::Protected(why));
+    }
+    let part = Part::whole(&bytes)?;
+    if !is_initramfs(&part) {
+        return Err(ImageError::Other("is no initramfs"));
+    }
+    let archive = initramfs::read(&part, LIMIT).map_err(treatment::Error::from)?;
+    let last = archive.segments.iter().rfind(|s| !s.is_only_early);
+    match last.is_some_and(|s| s.compression == method) {
+        true => Ok(NewImage::same(bytes)),
+        false => Ok(treatment::repack_initramfs(bytes, method)?.into()),
+    }
+}
+
+fn is_initramfs(part: &Part<'_>) -> bool {
+    let items = inspect(part, LIMIT).unwrap_or_default();
+    matches!(
+        items.as_slice(),
+        [Item {
+            kind: Kind::Initramfs(_),
+            offset: 0,
+            ..
+        }]
+    )
+}
+
+/// Why an image must stay as it is to the byte, if it must.
+pub(super) fn protected(bytes: &[u8]) -> Option<&'static str> {
+    let part = Part::whole(&bytes).ok()?;
+    if is_signed_program(&part) {
+        return Some("is a signed EFI program (a kernel or a unified image)");
+    }
+    if is_verity(&part) {
+        return Some("is protected by dm-verity");
+    }
+    let fits = fit::find(&part).unwrap_or_default();
+    let signed = fits.iter().any(|(_, fit)| fit.is_signed());
+    signed.then_some("is a signed FIT image")
+}
+
+/// A JFFS2 image with a summary in each full block, packed by the safe rules.
+fn summaries(bytes: &[u8]) -> Result<NewImage, ImageError> {
+    let endian = detect::endian(&bytes)?;
+    let endian = endian.ok_or(ImageError::Other("holds no JFFS2 node"))?;
+    let found = detect::erase_size(&bytes, endian)?;
+    let erase_size = found.ok_or(jffs2::Error::UnknownEraseSize)?.bytes;
+    let look = |bytes: &[u8]| {
+        let options = CheckOptions {
+            erase_size: Some(erase_size),
+            endian: Some(endian),
+            ..CheckOptions::default()
+        };
+        jffs2::check(&bytes, &options)
+    };
+    let before = look(bytes)?;
+    if before.oob.is_some() {
+        return Err(ImageError::Other(
+            "is a dump with spare bytes, which sit between the data; dump it without them \
+             (nanddump --omitoob)",
+        ));
+    }
+    let options = jffs2::Options {
+        erase_size,
+        endian,
+        cleanmarkers: Cleanmarkers::AsFound,
+        pad: (bytes.len() as u64).is_multiple_of(u64::from(erase_size)),
+        mode: Mode::Safe,
+    };
+    let mut new = Vec::with_capacity(bytes.len());
+    let outcome = jffs2::summarize(&bytes, &mut new, &options)?;
+    if new == bytes {
+        return Ok(NewImage::same(bytes));
+    }
+    let after = look(&new)?;
+    let broken = after.count(Class::BrokenSummary);
+    if broken > 0 || after.count(Class::FullSummary) + after.count(Class::PartialSummary) == 0 {
+        let why = format!("{broken} of its summaries are broken, or it has none");
+        return Err(ImageError::NotAccepted(why));
+    }
+    let mut description = vec![format!(
+        "{} erase blocks of {erase_size} bytes get a summary: the mount reads them instead of all \
+         nodes ({} bytes become {})",
+        outcome.summaries, outcome.bytes_in, outcome.bytes_out
+    )];
+    for lost in outcome.lost {
+        description.push(format!(
+            "{} times {:?} is not copied: {} bytes, the first at byte {}",
+            lost.count, lost.why, lost.bytes, lost.first
+        ));
+    }
+    Ok(NewImage {
+        bytes: new,
+        description,
+    })
+}
+
+/// A UBI image whose static volume is opened without being read first.
+fn skip_check(bytes: &[u8], volume: &str) -> Result<NewImage, ImageError> {
+    let options = ubi::Options::default();
+    let mut new = Vec::with_capacity(bytes.len());
+    let done = ubi::skip_check(&bytes, volume, true, &options, &mut new)?;
+    if done.was_so {
+        return Ok(NewImage::same(bytes));
+    }
+    let after = ubi::check(&new.as_slice(), &options)?;
+    if let Some(why) = after.refusal() {
+        return Err(ImageError::NotAccepted(why.to_string()));
+    }
+    let id = done.id;
+    let skips = after.volumes.iter().any(|v| v.id == id && v.open_ns == 0);
+    if !skips {
+        let why = "the volume table does not read back with the flag";
+        return Err(ImageError::NotAccepted(why.to_owned()));
+    }
+    Ok(NewImage {
+        bytes: new,
+        description: vec![format!(
+            "volume {id} ({}) is opened without reading its {} bytes first; damage to it is then \
+             found only by what reads it",
+            String::from_utf8_lossy(&done.name).escape_debug(),
+            done.bytes
+        )],
+    })
+}
+
+/// A legacy image that runs where the loader puts it.
+fn moved(bytes: &[u8], address: u32) -> Result<NewImage, ImageError> {
+    let treated = treatment::load_uimage_at(bytes, address)?;
+    match treated.bytes == bytes {
+        true => Ok(NewImage::same(bytes)),
+        false => Ok(treated.into()),
+    }
+}
+
+/// U-Boot's own device tree, with another delay.
+fn tree_bootdelay(bytes: &[u8], delay: i32) -> Result<NewImage, ImageError> {
+    if let Some(why) = protected(bytes) {
+        return Err(ImageError::Protected(why));
+    }
+    let treated = treatment::set_tree_bootdelay(bytes, delay)?;
+    match treated.bytes == bytes {
+        true => Ok(NewImage::same(bytes)),
+        false => Ok(treated.into()),
+    }
+}
