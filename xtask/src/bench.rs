@@ -1,5 +1,6 @@
 //! Speed against what people use today: ratios, measured side by side.
 
+mod flash;
 mod image;
 mod sources;
 
@@ -25,11 +26,12 @@ struct Cost {
 pub fn run(args: &[String]) -> Result<()> {
     match args.first().map(String::as_str) {
         None => {}
+        Some("flash") => return flash::run(),
         Some("image") => return image::run(),
         Some("sources") => return sources::run(),
         Some("ui") => return page(),
         Some(other) => {
-            bail!("`{other}` is no benchmark; say `image`, `sources`, `ui`, or nothing")
+            bail!("`{other}` is no benchmark; say `flash`, `image`, `sources`, `ui`, or nothing")
         }
     }
     step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;

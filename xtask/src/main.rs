@@ -19,7 +19,7 @@ fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest = args.get(1..).unwrap_or_default();
     match args.first().map(String::as_str) {
-        Some("test") => test(),
+        Some("test") => test(rest),
         Some("lint") => lint(),
         Some("bless") => bless(),
         Some("bench") => bench::run(rest),
@@ -79,7 +79,13 @@ fn lint() -> Result<()> {
     Ok(())
 }
 
-fn test() -> Result<()> {
+fn test(args: &[String]) -> Result<()> {
+    // More random cases where there are some: half an hour instead of seconds.
+    let all: &[(&str, &str)] = match args {
+        [] => &[],
+        [all] if all == "--all" => &[("FIRSTLIGHT_TEST_ALL", "1")],
+        _ => bail!("`./x test` takes nothing, or --all"),
+    };
     lint()?;
     ui::check()?;
     oracles::fetch();
@@ -93,7 +99,7 @@ fn test() -> Result<()> {
     step(
         "cargo",
         &[&tests[..], &["--", "--show-output"]].concat(),
-        &[],
+        all,
     )?;
     ui::browser("target/debug/firstlight", false)?;
     eprintln!("\nall checks passed");

@@ -266,6 +266,37 @@ pub fn is_bad_block(device: impl AsFd, offset: i64) -> io::Result<bool> {
     }
 }
 
+/// Reads spare bytes of an MTD device, as they are: `buffer` is filled from those
+/// of the page at `offset` on.
+///
+/// # Errors
+/// If the kernel cannot say: it is no MTD device, or it has no spare bytes.
+pub fn read_spare(device: impl AsFd, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+    // `struct mtd_oob_buf64` of `mtd/mtd-abi.h`.
+    #[repr(C)]
+    struct OobBuffer {
+        start: u64,
+        pad: u32,
+        length: u32,
+        pointer: u64,
+    }
+    // `MEMREADOOB64`: _IOWR('M', 22, struct mtd_oob_buf64), alike everywhere.
+    const MEMREADOOB64: u32 = 0xc018_4d16;
+    let mut wanted = OobBuffer {
+        start: offset,
+        pad: 0,
+        length: u32::try_from(buffer.len()).unwrap_or(u32::MAX),
+        pointer: buffer.as_mut_ptr() as u64,
+    };
+    let device = device.as_fd().as_raw_fd();
+    // SAFETY: the call reads and writes the 24 bytes of `wanted`, and writes at
+    // most `length` bytes at its pointer, which are those of `buffer`.
+    match unsafe { libc::ioctl(device, MEMREADOOB64 as _, &raw mut wanted) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Memory of a device, mapped into this process.
 #[derive(Debug)]
 pub struct Mapped {

@@ -682,8 +682,8 @@ pub struct LabRun {
 
 #[derive(Debug, Args)]
 pub struct LabClassics {
-    /// Which to run, by name
-    #[arg(value_name = "ID", required_unless_present_any = ["list", "all"])]
+    /// Which to run, by name; or a file of your own, in the same form
+    #[arg(value_name = "ID|FILE.toml", required_unless_present_any = ["list", "all"])]
     pub ids: Vec<String>,
     /// List them: what was published, and which run here
     #[arg(long, conflicts_with_all = ["all", "ids", "out"])]

@@ -45,6 +45,16 @@ pub enum LabError {
         /// What it is for.
         why: &'static str,
     },
+    /// An image of a workload cannot be treated.
+    #[error("the image `{name}` cannot be treated by `{treatment}`: {why}")]
+    Image {
+        /// Its name.
+        name: String,
+        /// The treatment.
+        treatment: String,
+        /// Why.
+        why: String,
+    },
     /// A program that the lab ran failed.
     #[error("{what} failed: {detail}")]
     ToolFailed {

@@ -13,7 +13,7 @@ pub struct Classic {
     pub here: String,
     /// Why the figures here differ.
     pub why: String,
-    /// Each published figure: its name, and its milliseconds.
+    /// Each figure that was published: its name, and its milliseconds.
     pub published: Vec<(String, f64)>,
     /// What this host lacks to run it, in sentences; none: it runs.
     pub missing: Vec<String>,
@@ -37,12 +37,12 @@ pub struct ClassicResult {
 pub struct ClassicValue {
     /// What it is of.
     pub name: String,
-    /// As published, in milliseconds.
-    pub published_ms: f64,
+    /// As published, in milliseconds; `None`: nobody did.
+    pub published_ms: Option<f64>,
     /// Here, in nanoseconds of virtual time; `None`: not measured here.
     pub measured_ns: Option<i64>,
     /// The published figure to the first of its group.
-    pub published_ratio: f64,
+    pub published_ratio: Option<f64>,
     /// The figure here to the first of its group.
     pub measured_ratio: Option<f64>,
 }

@@ -119,6 +119,12 @@ pub fn classics(results: &[ClassicResult]) -> String {
             r.classic.source
         );
         for v in &r.values {
+            let published = v
+                .published_ms
+                .map_or(String::new(), |ms| format!("{ms:.1} ms"));
+            let of_first = v
+                .published_ratio
+                .map_or(String::new(), |r| format!("{r:.3}"));
             let here = v
                 .measured_ms()
                 .map_or("not here".to_owned(), |ms| format!("{ms:.1} ms"));
@@ -127,10 +133,8 @@ pub fn classics(results: &[ClassicResult]) -> String {
                 .map_or(String::new(), |r| format!("{r:.3}"));
             let _ = writeln!(
                 text,
-                "| {} | {:.1} ms | {:.3} | {here} | {ratio} |",
-                cell(&v.name),
-                v.published_ms,
-                v.published_ratio
+                "| {} | {published} | {of_first} | {here} | {ratio} |",
+                cell(&v.name)
             );
         }
         let _ = write!(

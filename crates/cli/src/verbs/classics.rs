@@ -5,12 +5,12 @@ use crate::beside;
 use crate::out::Out;
 use crate::progress;
 use anyhow::{Context, Result, bail};
-use lab::classics::{Classic, Report, classics};
+use lab::classics::{Classic, Report, classics, of_file};
 use std::io::Write as _;
 use std::path::Path;
 
 pub fn run(args: &LabClassics, out: &mut Out) -> Result<()> {
-    let all = classics()?;
+    let mut all = classics()?;
     let Some(folder) = args.out.as_deref().filter(|_| !args.list) else {
         let rows: Vec<_> = all.iter().map(published).collect();
         let text = if out.json {
@@ -20,12 +20,19 @@ pub fn run(args: &LabClassics, out: &mut Out) -> Result<()> {
         };
         return out.text(&text);
     };
-    if let Some(unknown) = args.ids.iter().find(|id| !all.iter().any(|c| c.id == **id)) {
+    for id in args.ids.iter().filter(|id| is_file(id)) {
+        all.push(of_file(Path::new(id))?);
+    }
+    let named = |c: &Classic, id: &String| match is_file(id) {
+        true => Path::new(id).file_stem().is_some_and(|s| *s == *c.id),
+        false => c.id == *id,
+    };
+    if let Some(unknown) = args.ids.iter().find(|id| !all.iter().any(|c| named(c, id))) {
         bail!("there is no classic `{unknown}`; `firstlight lab classics --list` names them");
     }
     let wanted = all.iter().filter(|c| match args.all {
         true => c.missing().is_empty(),
-        false => args.ids.contains(&c.id),
+        false => args.ids.iter().any(|id| named(c, id)),
     });
     let wanted: Vec<&Classic> = wanted.collect();
     let mut results = Vec::new();
@@ -64,6 +71,11 @@ pub fn run(args: &LabClassics, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
+/// Whether it is the name of a file, and not of a classic.
+fn is_file(id: &str) -> bool {
+    Path::new(id).extension().is_some_and(|e| e == "toml")
+}
+
 /// Runs one and writes its `result.json`.
 fn run_one(classic: &Classic, folder: &Path, args: &LabClassics) -> Result<views::ClassicResult> {
     std::fs::create_dir_all(folder)
@@ -91,7 +103,9 @@ fn published(classic: &Classic) -> views::Classic {
         source: classic.source.clone(),
         here: classic.here.clone(),
         why: classic.why.clone(),
-        published: figures.map(|v| (v.name.clone(), v.published_ms)).collect(),
+        published: figures
+            .filter_map(|v| Some((v.name.clone(), v.published_ms?)))
+            .collect(),
         missing: missing.collect(),
     }
 }

@@ -89,6 +89,9 @@ pub struct CheckOptions {
     pub spare: Spare,
     /// Numbers of the blocks that the device says are bad.
     pub bad_blocks: BTreeSet<u64>,
+    /// Numbers of the blocks whose spare bytes, as the device gives them, hold the
+    /// kernel's clean marker.
+    pub clean_blocks: BTreeSet<u64>,
     /// Blocks of the chip, if it is larger than the image: the rest is taken
     /// as erased when the mount time is estimated.
     pub device_blocks: Option<u64>,
@@ -104,6 +107,7 @@ impl Default for CheckOptions {
             endian: None,
             spare: Spare::Detect,
             bad_blocks: BTreeSet::new(),
+            clean_blocks: BTreeSet::new(),
             device_blocks: None,
             profile: None,
         }
@@ -407,7 +411,8 @@ impl Survey {
                 self.count(Class::Bad, 'B');
                 continue;
             }
-            self.block(number, &block, marked.contains(&number));
+            let is_clean = marked.contains(&number) || options.clean_blocks.contains(&number);
+            self.block(number, &block, is_clean);
         }
         self.blocks = count;
         Ok(())

@@ -32,7 +32,7 @@ pub use crate::endian::Endian;
 pub use check::{Bytes, CheckOptions, Class, Report, Spare, check};
 pub use error::Error;
 pub use filesystem::{Filesystem, OpenOptions, ROOT, Write};
-pub use oob::{Oob, Stripped};
+pub use oob::{Oob, Stripped, has_cleanmarker};
 pub use problem::{Problem, What};
 pub use summarize::{Cleanmarkers, Loss, Lost, Mode, Options, Outcome, summarize};
 pub use verify::{Compressed, Verification, verify};

@@ -78,6 +78,12 @@ const KINDS: &[Kind] = &[
         ("mkfs.ubifs", "mtd-utils"),
         &["none", "lzo", "zlib", "zstd"],
     ),
+    kind(
+        "ubi-squashfs",
+        "squashfs",
+        ("mksquashfs", "squashfs-tools"),
+        COMPRESSORS,
+    ),
 ];
 
 const fn kind(
@@ -237,14 +243,21 @@ impl Form {
                 let time = EPOCH_S.to_string();
                 run(fill.args(["-T", &time, "-f"]).args([from, to]))
             }
-            "squashfs" => {
+            "squashfs" | "ubi-squashfs" => {
+                let in_volume = self.kind.name == "ubi-squashfs";
+                let volume = image.with_extension("squashfs");
+                let made = if in_volume { volume.as_os_str() } else { to };
                 let compressor = self.options.first().map_or("gzip", String::as_str);
                 let time = EPOCH_S.to_string();
                 run(tool()
-                    .args([from, to])
+                    .args([from, made])
                     .args(["-quiet", "-no-progress", "-noappend", "-all-root"])
                     .args(["-processors", "1", "-comp", compressor])
-                    .env("SOURCE_DATE_EPOCH", &time))
+                    .env("SOURCE_DATE_EPOCH", &time))?;
+                match in_volume {
+                    true => ubinize(&volume, "vol_type=static", image),
+                    false => Ok(()),
+                }
             }
             "erofs" => {
                 let time = EPOCH_S.to_string();
@@ -293,8 +306,7 @@ impl Form {
     }
 }
 
-/// UBIFS in a volume `rootfs` of a UBI image: pages of 2 KiB, headers in pages of
-/// 512 bytes, erase blocks of 128 KiB.
+/// UBIFS in a volume of a UBI image.
 fn make_ubi(tool: Tool, options: &[String], tree: &Path, image: &Path) -> Result<(), LabError> {
     let volume = image.with_extension("ubifs");
     let compressor = options.first().map_or("lzo", String::as_str);
@@ -303,10 +315,15 @@ fn make_ubi(tool: Tool, options: &[String], tree: &Path, image: &Path) -> Result
     ])
     .args([tree.as_os_str(), "-o".as_ref(), volume.as_os_str()])
     .run()?;
+    ubinize(&volume, "vol_type=dynamic\nvol_flags=autoresize", image)
+}
+
+/// The content of `volume` as the volume `rootfs` of a UBI image: pages of 2 KiB,
+/// headers in pages of 512 bytes, erase blocks of 128 KiB.
+fn ubinize(volume: &Path, settings: &str, image: &Path) -> Result<(), LabError> {
     let plan = image.with_extension("ini");
     let text = format!(
-        "[rootfs]\nmode=ubi\nimage={}\nvol_id=0\nvol_type=dynamic\nvol_name=rootfs\n\
-         vol_flags=autoresize\n",
+        "[rootfs]\nmode=ubi\nimage={}\nvol_id=0\nvol_name=rootfs\n{settings}\n",
         volume.display()
     );
     fs::write(&plan, text).map_err(io_error(&plan, "cannot be written"))?;

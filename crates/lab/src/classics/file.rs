@@ -4,9 +4,12 @@ use super::{Classic, Method, Value};
 use crate::artifacts::{Form, KernelConfig, Tree};
 use crate::error::LabError;
 use crate::experiment::Experiment;
-use crate::workload::{Board, Image, RootOn, Workload};
+use crate::files::{HashedFile, read};
+use crate::workload::{Board, Image, ImageFrom, RootOn, Workload};
 use serde::Deserialize;
+use std::path::{Path, PathBuf};
 use toml::{Spanned, Table};
+use treat::FileTreatment;
 
 /// The version of the format that this program reads.
 const VERSION: u32 = 1;
@@ -34,7 +37,7 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct ValueFile {
     name: String,
-    published_ms: f64,
+    published_ms: Option<f64>,
     case: Option<String>,
     minus: Option<String>,
     #[serde(default = "begin")]
@@ -74,6 +77,8 @@ struct WorkloadFile {
     carried: Vec<String>,
     #[serde(default)]
     image: Vec<ImageFile>,
+    #[serde(default)]
+    initramfs: Vec<String>,
     root: Option<RootOn>,
     /// What all scripts begin with.
     #[serde(default)]
@@ -88,22 +93,27 @@ struct WorkloadFile {
 #[serde(deny_unknown_fields)]
 struct ImageFile {
     name: String,
-    form: String,
+    /// What the lab makes.
+    form: Option<String>,
     #[serde(default)]
     tree: Tree,
     #[serde(default)]
     mib: u32,
+    /// Or a file of the user's.
+    file: Option<PathBuf>,
+    #[serde(default)]
+    treatments: Vec<String>,
 }
 
 const fn limit_wall_s() -> u32 {
     900
 }
 
-/// Reads the file of the classic `id`.
+/// Reads the file of the classic `id`. Files that it names are found from `folder`.
 ///
 /// # Errors
 /// One sentence with file and line.
-pub fn parse(id: &str, text: &str) -> Result<Classic, LabError> {
+pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
     let at = |start: usize, why: String| LabError::Experiment {
         name: format!("{id}.toml"),
         line: text.get(..start).unwrap_or(text).matches('\n').count() + 1,
@@ -121,7 +131,7 @@ pub fn parse(id: &str, text: &str) -> Result<Classic, LabError> {
             let mut cases = Vec::new();
             for case in &file.case {
                 let start = case.span().start;
-                cases.push(workload(&shared, case.get_ref()).map_err(|why| at(start, why))?);
+                cases.push(workload(&shared, case.get_ref(), folder).map_err(|why| at(start, why))?);
             }
             Method::Workload {
                 cases,
@@ -162,8 +172,33 @@ pub fn parse(id: &str, text: &str) -> Result<Classic, LabError> {
     })
 }
 
+fn treatments(texts: &[String]) -> Result<Vec<FileTreatment>, String> {
+    let all = texts.iter().map(|t| FileTreatment::parse(t));
+    all.collect::<Result<_, _>>().map_err(|e| e.to_string())
+}
+
+fn image_of(image: ImageFile, folder: &Path) -> Result<Image, String> {
+    Ok(Image {
+        name: image.name,
+        treatments: treatments(&image.treatments)?,
+        from: match (image.form, image.file) {
+            (Some(form), None) => ImageFrom::Made {
+                form: Form::parse(&form)?,
+                tree: image.tree,
+                mib: image.mib,
+            },
+            (None, Some(path)) => {
+                let path = folder.join(path);
+                let bytes = read(&path).map_err(|e| e.to_string())?;
+                ImageFrom::File(HashedFile::of(path, &bytes))
+            }
+            _ => return Err("an image has a `form`, or is a `file`".into()),
+        },
+    })
+}
+
 /// A case: what it says itself counts, then what all share.
-fn workload(shared: &Table, case: &Table) -> Result<(String, Workload), String> {
+fn workload(shared: &Table, case: &Table, folder: &Path) -> Result<(String, Workload), String> {
     let mut all = shared.clone();
     all.extend(case.clone());
     let Some(toml::Value::String(name)) = all.remove("name") else {
@@ -172,14 +207,7 @@ fn workload(shared: &Table, case: &Table) -> Result<(String, Workload), String> 
     let file: WorkloadFile = all
         .try_into()
         .map_err(|e: toml::de::Error| e.message().to_owned())?;
-    let images = file.image.into_iter().map(|image| {
-        Ok(Image {
-            form: Form::parse(&image.form)?,
-            name: image.name,
-            tree: image.tree,
-            mib: image.mib,
-        })
-    });
+    let images = file.image.into_iter().map(|image| image_of(image, folder));
     let workload = Workload {
         images: images.collect::<Result<_, String>>()?,
         board: file.board,
@@ -194,6 +222,7 @@ fn workload(shared: &Table, case: &Table) -> Result<(String, Workload), String> 
         unpacked: file.unpacked,
         modules: file.modules,
         carried: file.carried,
+        initramfs: treatments(&file.initramfs)?,
         root: file.root,
         script: format!("{}{}", file.prelude, file.script),
         limit_wall_s: file.limit_wall_s,

@@ -16,6 +16,7 @@ use crate::error::LabError;
 use crate::experiment::{Experiment, Loader, Platform};
 use crate::tools::find;
 use crate::workload::{self, Workload};
+use std::path::Path;
 
 /// One published result.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,8 +43,8 @@ pub struct Classic {
 pub struct Value {
     /// What it is of.
     pub name: String,
-    /// As it was published, in milliseconds.
-    pub published_ms: f64,
+    /// As it was published, in milliseconds; `None`: nobody did.
+    pub published_ms: Option<f64>,
     /// The case or variant that it is measured in; `None`: not here.
     pub case: Option<String>,
     /// The case or variant whose figure is taken away from it.
@@ -116,8 +117,23 @@ const FILES: &[(&str, &str)] = &[
 /// # Errors
 /// If a file is not what it should be.
 pub fn classics() -> Result<Vec<Classic>, LabError> {
-    let all = FILES.iter().map(|(id, text)| file::parse(id, text));
+    let none = Path::new("");
+    let all = FILES.iter().map(|(id, text)| file::parse(id, text, none));
     all.collect()
+}
+
+/// A file of the user's, in the same form. The images that it names are found from
+/// its folder.
+///
+/// # Errors
+/// If it cannot be read, or is not what it should be.
+pub fn of_file(path: &Path) -> Result<Classic, LabError> {
+    let text = std::fs::read_to_string(path).map_err(|source| LabError::ReadExperiment {
+        path: path.to_owned(),
+        source,
+    })?;
+    let id = path.file_stem().unwrap_or_default().to_string_lossy();
+    file::parse(&id, &text, path.parent().unwrap_or(Path::new("")))
 }
 
 impl Classic {
@@ -129,7 +145,8 @@ impl Classic {
         match &self.method {
             Method::Workload { cases, .. } => {
                 for (_, workload) in cases {
-                    let forms: Vec<&Form> = workload.images.iter().map(|i| &i.form).collect();
+                    let forms: Vec<&Form> =
+                        workload.images.iter().filter_map(|i| i.form()).collect();
                     all.extend(workload::missing(workload.board, forms));
                 }
             }
@@ -141,7 +158,7 @@ impl Classic {
                     }
                     let u_boot = arch.u_boot();
                     if matches!(loader, Loader::UBoot { program: None, .. })
-                        && !std::path::Path::new(u_boot.0).is_file()
+                        && !Path::new(u_boot.0).is_file()
                     {
                         all.push(u_boot);
                     }

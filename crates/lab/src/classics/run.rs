@@ -33,12 +33,12 @@ pub struct Report {
 pub struct ReportValue {
     /// What it is of.
     pub name: String,
-    /// As it was published, in milliseconds.
-    pub published_ms: f64,
+    /// As it was published, in milliseconds; `None`: nobody did.
+    pub published_ms: Option<f64>,
     /// Here, in nanoseconds of virtual time; `None`: not measured here.
     pub measured_ns: Option<i64>,
     /// The published figure as a part of the first of its group.
-    pub published_ratio: f64,
+    pub published_ratio: Option<f64>,
     /// The figure here as a part of the first of its group.
     pub measured_ratio: Option<f64>,
 }
@@ -136,7 +136,10 @@ pub fn run(
             name: value.name.clone(),
             published_ms: value.published_ms,
             measured_ns: *ns,
-            published_ratio: value.published_ms / first.map_or(f64::NAN, |f| f.published_ms),
+            published_ratio: value
+                .published_ms
+                .zip(first.and_then(|f| f.published_ms))
+                .map(|(own, first)| own / first),
             measured_ratio: ns
                 .zip(first_ns)
                 .filter(|(_, f)| *f != 0)

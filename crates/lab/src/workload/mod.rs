@@ -18,13 +18,14 @@ use crate::cpio::Archive;
 use crate::emulator::{Limits, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::ArmArch;
-use crate::files::read;
+use crate::files::{HashedFile, read};
 use crate::modules::Modules;
 use crate::pc;
 use crate::tools::{Tool, find};
 use crate::trial::Failure;
 use std::fs;
 use std::path::{Path, PathBuf};
+use treat::FileTreatment;
 
 /// What every `arm9` has in common.
 const ARM9: &str = "-accel tcg -M versatilepb -cpu arm926 -smp 1 -nodefaults -no-user-config \
@@ -129,6 +130,8 @@ pub struct Workload {
     pub carried: Vec<String>,
     /// Files in `/img`: a name, a form, what is in it, the least size in MiB.
     pub images: Vec<Image>,
+    /// What is done to the initramfs, as `firstlight treat` does it.
+    pub initramfs: Vec<FileTreatment>,
     /// Where the root comes from, if there is no script.
     pub root: Option<RootOn>,
     /// The script.
@@ -147,17 +150,79 @@ pub enum RootOn {
     RamDisk,
 }
 
-/// An image that a workload finds in `/img`.
+/// An image, or another file, that a workload finds in `/img`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Image {
     /// Its name there.
     pub name: String,
-    /// What it is.
-    pub form: Form,
-    /// What is in it.
-    pub tree: Tree,
-    /// How large it is at least, in MiB.
-    pub mib: u32,
+    /// Where it comes from.
+    pub from: ImageFrom,
+    /// What is done to it, in this order, as `firstlight treat` does it.
+    pub treatments: Vec<FileTreatment>,
+}
+
+/// Where an image comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ImageFrom {
+    /// The lab makes it.
+    Made {
+        /// What it is.
+        form: Form,
+        /// What is in it.
+        tree: Tree,
+        /// How large it is at least, in MiB.
+        mib: u32,
+    },
+    /// A file of the user's, which is executable in the guest.
+    File(HashedFile),
+}
+
+impl Image {
+    /// What it is, if the lab makes it.
+    #[must_use]
+    pub const fn form(&self) -> Option<&Form> {
+        match &self.from {
+            ImageFrom::Made { form, .. } => Some(form),
+            ImageFrom::File(_) => None,
+        }
+    }
+
+    /// Its bytes, treated.
+    fn bytes(
+        &self,
+        cache: &Cache,
+        busybox: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Vec<u8>, LabError> {
+        let mut bytes = match &self.from {
+            ImageFrom::Made { form, tree, mib } => {
+                read(&form.image(cache, tree, *mib, busybox, say)?.path)?
+            }
+            ImageFrom::File(file) => read(&file.path)?,
+        };
+        treat(&self.name, &self.treatments, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// Treats an image, as `firstlight treat apply` does.
+fn treat(name: &str, treatments: &[FileTreatment], bytes: &mut Vec<u8>) -> Result<(), LabError> {
+    for treatment in treatments {
+        let cannot = |why: &str| LabError::Image {
+            name: name.to_owned(),
+            treatment: treatment.to_string(),
+            why: why.to_owned(),
+        };
+        *bytes = match treatment.on_image(bytes) {
+            Some(Ok(new)) if new.description.is_empty() => {
+                return Err(cannot("it is treated so already"));
+            }
+            Some(Ok(new)) => new.bytes,
+            Some(Err(e)) => return Err(cannot(&e.to_string())),
+            None => return Err(cannot("it is no treatment of an image")),
+        };
+    }
+    Ok(())
 }
 
 /// What a workload left.
@@ -221,7 +286,11 @@ impl Workload {
         let shift = self.cpu_shift.unwrap_or(self.board.cpu_shift());
         let mut kernel = self.kernel(cache, None, say)?;
         let archive = match self.root {
-            None => Some(self.initramfs(cache, kernel.modules.as_deref(), say)?),
+            None => {
+                let mut archive = self.initramfs(cache, kernel.modules.as_deref(), say)?;
+                treat("initramfs", &self.initramfs, &mut archive)?;
+                Some(archive)
+            }
             Some(on) => self.root(cache, on, work, say)?,
         };
         let initramfs = work.join("initrd");
@@ -270,7 +339,8 @@ impl Workload {
             Some(RootOn::RamDisk) => " devtmpfs.mount=1 ro root=/dev/ram0",
         });
         if let (Some(_), Some(image)) = (self.root, self.images.first()) {
-            cmdline.push_str(&format!(" rootfstype={}", image.form.fstype()));
+            let kind = image.form().map_or("auto", Form::fstype);
+            cmdline.push_str(&format!(" rootfstype={kind}"));
         }
         if self.board == Board::Pc {
             cmdline.push_str(" nokaslr");
@@ -365,10 +435,7 @@ impl Workload {
             return Err(LabError::Bug { why });
         };
         let busybox = cache.busybox(self.board.architecture(), say)?;
-        let made = image
-            .form
-            .image(cache, &image.tree, image.mib, &busybox, say)?;
-        let mut bytes = read(&made.path)?;
+        let mut bytes = image.bytes(cache, &busybox, say)?;
         match on {
             RootOn::RamDisk => {
                 let why = "the RAM disk is compressed with it";
@@ -376,7 +443,7 @@ impl Workload {
                 tool.feed(&bytes).map(Some)
             }
             RootOn::Flash if bytes.len() > FLASH_BYTES => Err(LabError::Kernel {
-                path: made.path,
+                path: PathBuf::from(&image.name),
                 why: "the image does not fit into the 64 MiB of the board's flash".into(),
             }),
             RootOn::Flash => {
@@ -424,10 +491,12 @@ impl Workload {
             }
         }
         for image in &self.images {
-            let file = image
-                .form
-                .image(cache, &image.tree, image.mib, &busybox, say)?;
-            archive.file(&format!("img/{}", image.name), 0o644, &read(&file.path)?);
+            let bytes = image.bytes(cache, &busybox, say)?;
+            let mode = match image.from {
+                ImageFrom::Made { .. } => 0o644,
+                ImageFrom::File(_) => 0o755,
+            };
+            archive.file(&format!("img/{}", image.name), mode, &bytes);
         }
         script.push_str(&self.script);
         script.push_str("\nmark end\nreboot -f\n");

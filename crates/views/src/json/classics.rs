@@ -69,12 +69,12 @@ pub struct ClassicsResult {
 pub struct ClassicsValue {
     /// What it is of.
     pub name: String,
-    /// As published.
-    pub published_ns: i64,
+    /// As published; `null`: nobody did.
+    pub published_ns: Option<i64>,
     /// Here, in virtual time; `null`: not measured here.
     pub measured_ns: Option<i64>,
     /// The published figure to the first of its group.
-    pub published_ratio: f64,
+    pub published_ratio: Option<f64>,
     /// The figure here to the first of its group.
     pub measured_ratio: Option<f64>,
 }
@@ -105,7 +105,7 @@ pub fn classics(all: &[Classic]) -> Classics {
 pub fn classics_result(result: &ClassicResult) -> ClassicsResult {
     let values = result.values.iter().map(|v| ClassicsValue {
         name: v.name.clone(),
-        published_ns: (v.published_ms * 1e6).round() as i64,
+        published_ns: v.published_ms.map(|ms| (ms * 1e6).round() as i64),
         measured_ns: v.measured_ns,
         published_ratio: v.published_ratio,
         measured_ratio: v.measured_ratio,

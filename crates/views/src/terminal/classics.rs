@@ -50,6 +50,12 @@ pub fn classics_result(result: &ClassicResult, style: &Style) -> String {
     let head = screen.paint(DIM, &head);
     screen.line(&head);
     for v in &result.values {
+        let published = v
+            .published_ms
+            .map_or(String::new(), |ms| format!("{ms:.1} ms"));
+        let of_first = v
+            .published_ratio
+            .map_or(String::new(), |r| format!("{r:.3}"));
         let here = v
             .measured_ms()
             .map_or("not here".to_owned(), |ms| format!("{ms:.1} ms"));
@@ -59,8 +65,8 @@ pub fn classics_result(result: &ClassicResult, style: &Style) -> String {
         screen.line(&format!(
             "  {}  {}  {}  {}  {}",
             left(&clean(&v.name), name),
-            right(&format!("{:.1} ms", v.published_ms), TIME),
-            right(&format!("{:.3}", v.published_ratio), RATIO),
+            right(&published, TIME),
+            right(&of_first, RATIO),
             right(&here, TIME),
             right(&ratio, RATIO)
         ));

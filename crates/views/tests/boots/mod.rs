@@ -190,9 +190,9 @@ pub fn classic(missing: &[&str]) -> Classic {
 pub fn classic_result() -> ClassicResult {
     let value = |name: &str, published_ms, measured_ns, ratios: (f64, Option<f64>)| ClassicValue {
         name: name.to_owned(),
-        published_ms,
+        published_ms: Some(published_ms),
         measured_ns,
-        published_ratio: ratios.0,
+        published_ratio: Some(ratios.0),
         measured_ratio: ratios.1,
     };
     ClassicResult {

@@ -28,6 +28,10 @@ pub fn run(args: &Check, out: &mut Out) -> Result<()> {
         erase_size: layout.erase_size,
         endian: layout.endian,
         spare: layout.spare,
+        clean_blocks: mtd
+            .as_ref()
+            .map(|m| m.clean_blocks(&file))
+            .unwrap_or_default(),
         bad_blocks: mtd.map(|m| m.bad_blocks).unwrap_or_default(),
         device_blocks: None,
         profile: args.storage,

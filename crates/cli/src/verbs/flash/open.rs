@@ -1,10 +1,10 @@
 //! Opening an image or a chip.
 
 use super::args::{Inside, Layout};
-use agent::sys::is_bad_block;
+use agent::sys::{is_bad_block, read_spare};
 use anyhow::{Context, Result, bail};
 use image::foreign::Foreign;
-use image::jffs2::{self, OpenOptions, Spare};
+use image::jffs2::{self, Endian, OpenOptions, Spare, has_cleanmarker};
 use image::{ReadAt, ubi, ubifs};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -42,6 +42,8 @@ pub struct Mtd {
     pub subpage_size: u32,
     /// Numbers of the blocks that are marked as bad.
     pub bad_blocks: BTreeSet<u64>,
+    /// How many spare bytes a page has.
+    spare_size: u32,
 }
 
 impl Mtd {
@@ -75,6 +77,7 @@ impl Mtd {
             write_size: small(property("writesize")?),
             subpage_size: small(property("subpagesize")?),
             bad_blocks: BTreeSet::new(),
+            spare_size: small(property("oobsize")?),
         };
         for number in 0..mtd.blocks {
             let offset = i64::try_from(number * erase_size).unwrap_or(i64::MAX);
@@ -85,6 +88,25 @@ impl Mtd {
             }
         }
         Ok(Some(mtd))
+    }
+
+    /// Numbers of the blocks with JFFS2's clean marker in the spare bytes of their
+    /// first page; none, where the chip has no spare bytes.
+    pub fn clean_blocks(&self, file: &File) -> BTreeSet<u64> {
+        let mut spare = vec![0; self.spare_size as usize];
+        let mut clean = BTreeSet::new();
+        if spare.is_empty() {
+            return clean;
+        }
+        for number in 0..self.blocks {
+            let offset = number * u64::from(self.erase_size);
+            let was_read = read_spare(file, offset, &mut spare).is_ok();
+            let orders = [Endian::Little, Endian::Big];
+            if was_read && orders.iter().any(|e| has_cleanmarker(*e, &spare)) {
+                clean.insert(number);
+            }
+        }
+        clean
     }
 }
 
