@@ -1,5 +1,6 @@
 #![no_main]
 
+use image::boot::treatment::{load_uimage_at, set_tree_bootdelay};
 use image::boot::{Part, device_tree, fdt::Fdt, fit, info, uimage};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -10,6 +11,24 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         fit::from_tree(&part, &tree, true).unwrap();
     }
     fit::find(&part).unwrap();
+    // What is changed is taken back to the byte, and read as what was asked for.
+    let to = 0x8200_0000;
+    if let Ok(done) = load_uimage_at(bytes, to) {
+        let written = done.bytes.as_slice();
+        let found = uimage::read(&Part::whole(&written).unwrap()).unwrap();
+        assert_eq!(found.unwrap().xip(), uimage::Xip::At { address: to });
+        let mut back = done.bytes.clone();
+        done.undo.unwrap().apply(&mut back).unwrap();
+        assert_eq!(back, bytes);
+    }
+    if let Ok(done) = set_tree_bootdelay(bytes, -2) {
+        let written = done.bytes.as_slice();
+        let tree = Fdt::read(&Part::whole(&written).unwrap()).unwrap();
+        assert_eq!(device_tree::bootdelay(&tree), Some(-2));
+        let mut back = done.bytes.clone();
+        done.undo.unwrap().apply(&mut back).unwrap();
+        assert_eq!(back, bytes);
+    }
     if !bytes.is_empty() {
         info::inspect(&part, 1 << 20).unwrap();
     }

@@ -68,7 +68,11 @@ fn program() -> Vec<(String, String)> {
     let text = String::from_utf8(out.stdout).unwrap();
     for word in text.split_whitespace().filter(|w| w.starts_with('/')) {
         let name = Path::new(word).file_name().unwrap().to_str().unwrap();
-        let name = if name.starts_with("ld-") { "ld.so" } else { name };
+        let name = if name.starts_with("ld-") {
+            "ld.so"
+        } else {
+            name
+        };
         files.push((name.to_owned(), word.to_owned()));
     }
     files
@@ -125,7 +129,7 @@ umount /mnt
 # Of a device without rights: one sentence.
 chmod 600 /dev/mtd0
 echo; echo see denied
-setuidgid 1000:1000 /img/ld.so --library-path /img /img/firstlight flash check /dev/mtd0 2>&1
+start-stop-daemon -S -c 1000:1000 -x /img/ld.so -- --library-path /img /img/firstlight flash check /dev/mtd0 2>&1
 echo "seen denied $?"
 "#;
 
@@ -163,7 +167,9 @@ fn linux_takes_what_was_treated_and_agrees_with_what_was_seen() {
     let [plain, summed] = [at("chip0"), at("chip1")];
     tool(
         "mkfs.jffs2",
-        &["-n", "-l", "-p", "-s", "2048", "-e", "128KiB", "-r", &root, "-o", &plain],
+        &[
+            "-n", "-l", "-p", "-s", "2048", "-e", "128KiB", "-r", &root, "-o", &plain,
+        ],
     );
     done(&["flash", "summarize", &plain, "-o", &summed, "-n", "--pad"]);
     // A static volume, treated; and UBIFS.
@@ -173,7 +179,9 @@ fn linux_takes_what_was_treated_and_agrees_with_what_was_seen() {
             format!("[rootfs]\nmode=ubi\nimage={volume}\nvol_id=0\nvol_name=rootfs\n{kind}\n")
                 .as_bytes(),
         );
-        let args = ["-Q", "1", "-m", "2048", "-s", "512", "-p", "128KiB", "-o", to, &plan];
+        let args = [
+            "-Q", "1", "-m", "2048", "-s", "512", "-p", "128KiB", "-o", to, &plan,
+        ];
         tool("ubinize", &args);
     };
     let squashed = at("squashed");
@@ -184,7 +192,9 @@ fn linux_takes_what_was_treated_and_agrees_with_what_was_seen() {
     let volume = at("volume");
     tool(
         "mkfs.ubifs",
-        &["-m", "2048", "-e", "129024", "-c", "200", "-r", &root, "-o", &volume],
+        &[
+            "-m", "2048", "-e", "129024", "-c", "200", "-r", &root, "-o", &volume,
+        ],
     );
     ubinize(&volume, "vol_type=dynamic\nvol_size=16MiB", &at("chip3"));
 
@@ -220,10 +230,16 @@ fn linux_takes_what_was_treated_and_agrees_with_what_was_seen() {
         .filter_map(|l| l.split_once("firstlight-mark ")?.1.split(' ').next())
         .collect();
     let sum = |of: &str| {
-        let found = marks.iter().find_map(|m| m.strip_prefix(of)?.strip_prefix('-'));
-        let sums = marks.iter().filter_map(|m| m.strip_prefix(of)?.strip_prefix('-'));
+        let found = marks
+            .iter()
+            .find_map(|m| m.strip_prefix(of)?.strip_prefix('-'));
+        let sums = marks
+            .iter()
+            .filter_map(|m| m.strip_prefix(of)?.strip_prefix('-'));
         let sum = sums.into_iter().find(|s| s.len() == 32);
-        sum.or(found).unwrap_or_else(|| panic!("no mark {of}: {marks:?}")).to_owned()
+        sum.or(found)
+            .unwrap_or_else(|| panic!("no mark {of}: {marks:?}"))
+            .to_owned()
     };
     for way in ["summed", "static", "ubifs"] {
         assert_eq!(sum(way), sum("plain"), "{way}");
@@ -248,18 +264,27 @@ fn linux_takes_what_was_treated_and_agrees_with_what_was_seen() {
         value
     };
     let plain = look("plain", "flash.check");
-    assert_eq!((&plain["erase_size"], &plain["blocks"]), (&131_072.into(), &192.into()));
+    assert_eq!(
+        (&plain["erase_size"], &plain["blocks"]),
+        (&131_072.into(), &192.into())
+    );
     assert_eq!(plain["classes"]["bad"], 1, "{plain}");
     assert_eq!(plain["map"].as_str().unwrap().find('B'), Some(100));
     assert!(plain["classes"]["full"].as_u64() > Some(10), "{plain}");
     let summed = look("summed", "flash.check");
     assert_eq!(summed["classes"]["bad"], 0);
-    assert!(summed["classes"]["full_summary"].as_u64() > Some(10), "{summed}");
+    assert!(
+        summed["classes"]["full_summary"].as_u64() > Some(10),
+        "{summed}"
+    );
     assert_eq!(summed["classes"]["broken_summary"], 0);
     assert_eq!(summed["classes"]["erased_cleanmarker"], 0);
     // The kernel wrote its markers into the spare bytes, and they are seen there.
     let written = look("written", "flash.check");
-    assert!(written["classes"]["erased_cleanmarker"].as_u64() > Some(100), "{written}");
+    assert!(
+        written["classes"]["erased_cleanmarker"].as_u64() > Some(100),
+        "{written}"
+    );
     let ubi = look("ubi", "flash.ubi");
     assert_eq!(ubi["attaches"], true);
     assert_eq!(ubi["volumes"][0]["skip_check"], true);
@@ -271,5 +296,188 @@ fn linux_takes_what_was_treated_and_agrees_with_what_was_seen() {
     assert_eq!(code, 2, "{text}");
     let lines: Vec<&str> = text.lines().filter(|l| !l.is_empty()).collect();
     assert_eq!(lines.len(), 1, "{text}");
-    assert!(lines[0].contains("/dev/mtd0: cannot be opened: Permission denied"), "{text}");
+    assert!(
+        lines[0].contains("/dev/mtd0: cannot be opened: Permission denied"),
+        "{text}"
+    );
+}
+
+/// A program for 32-bit ARM that says on the console what the counter of QEMU's
+/// board reads (62.5 MHz), and switches the board off. It runs anywhere.
+const PAYLOAD: [u32; 17] = [
+    0xe3a0_0409, // mov r0, #0x09000000, the console
+    0xec53_2f1e, // mrrc p15, 1, r2, r3, c14, the counter
+    0xe3a0_4008, // mov r4, #8
+    0xe1a0_1e22, // next: lsr r1, r2, #28
+    0xe351_000a, // cmp r1, #10
+    0xb281_1030, // addlt r1, r1, #'0'
+    0xa281_1057, // addge r1, r1, #'a' - 10
+    0xe580_1000, // str r1, [r0]
+    0xe1a0_2202, // lsl r2, r2, #4
+    0xe254_4001, // subs r4, r4, #1
+    0x1aff_fff7, // bne next
+    0xe3a0_100a, // mov r1, #10
+    0xe580_1000, // str r1, [r0]
+    0xe3a0_0484, // mov r0, #0x84000000
+    0xe380_0008, // orr r0, r0, #8, SYSTEM_OFF of PSCI
+    0xe140_0070, // hvc #0
+    0xeaff_fffe, // b .
+];
+
+const U_BOOT: &str = "/usr/lib/u-boot/qemu_arm/u-boot.bin";
+const BOARD: &str = "virt,dtb-randomness=off,highmem=off";
+
+/// What the board says that boots from a flash with this environment and this
+/// kernel, and when the kernel began, in ticks of its counter.
+fn boot(scratch: &Scratch, environment: &str, kernel: &str, dtb: &str) -> (String, u64) {
+    let mut flash = vec![0xff; 64 << 20];
+    for (at, file) in [(0, environment), (0x8_0000, kernel)] {
+        let bytes = fs::read(file).unwrap();
+        flash[at..at + bytes.len()].copy_from_slice(&bytes);
+    }
+    let flash = scratch.file("flash", &flash);
+    let drive = format!("if=pflash,unit=1,format=raw,file={flash},readonly=on");
+    let fixed = "-accel tcg -cpu cortex-a15 -smp 1 -m 512 -nodefaults -nographic -no-reboot \
+                 -net none -serial stdio -monitor none -icount shift=1,sleep=off \
+                 -rtc clock=vm,base=2026-01-01";
+    let out = Command::new("qemu-system-arm")
+        .args(["-M", BOARD, "-bios", U_BOOT, "-drive", &drive, "-dtb", dtb])
+        .args(fixed.split_whitespace())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&out.stdout).replace('\r', "");
+    let ticks = said.split("Starting kernel ...").nth(1);
+    let ticks = ticks.and_then(|t| u64::from_str_radix(t.trim().lines().next()?, 16).ok());
+    let ticks = ticks.unwrap_or_else(|| panic!("no kernel was started: {said}"));
+    (said, ticks)
+}
+
+#[test]
+fn u_boot_obeys_what_was_patched_and_moves_nothing() {
+    let needed = [
+        ("qemu-system-arm", "qemu-system-arm"),
+        ("mkimage", "u-boot-tools"),
+        ("mkenvimage", "u-boot-tools"),
+        ("fdtput", "device-tree-compiler"),
+    ];
+    if !there(&needed) {
+        return;
+    }
+    if !Path::new(U_BOOT).is_file() {
+        eprintln!("skipped: there is no {U_BOOT} (Debian package u-boot-qemu)");
+        return;
+    }
+    let scratch = Scratch::new();
+    let at = |name: &str| scratch.path(name);
+    let mut payload: Vec<u8> = PAYLOAD.iter().flat_map(|w| w.to_le_bytes()).collect();
+    payload.resize(1 << 20, 0);
+    let payload = scratch.file("payload", &payload);
+    let [kernel, in_place] = [at("kernel"), at("in-place")];
+    let place = [
+        "-a",
+        "0x40208000",
+        "-e",
+        "0x40208000",
+        "-d",
+        &payload,
+        &kernel,
+    ];
+    tool(
+        "mkimage",
+        &[
+            &["-A", "arm", "-O", "linux", "-T", "kernel", "-C", "none"],
+            &place[..],
+        ]
+        .concat(),
+    );
+    // Four times as much is copied as the kernel is long, and U-Boot waits a second.
+    let text = "bootdelay=1\nbootcmd=cp.b 0x04080000 0x48000000 0x400000; \
+                bootm 0x48000000 - 0x40000000\n";
+    let environment = at("environment");
+    let text = scratch.file("text", text.as_bytes());
+    tool("mkenvimage", &["-s", "0x40000", "-o", &environment, &text]);
+    let dtb = at("board.dtb");
+    let dump = format!("{BOARD},dumpdtb={dtb}");
+    let machine = [
+        "-cpu",
+        "cortex-a15",
+        "-m",
+        "512",
+        "-net",
+        "none",
+        "-nographic",
+        "-bios",
+    ];
+    tool(
+        "qemu-system-arm",
+        &[&["-M", &dump], &machine[..], &[U_BOOT]].concat(),
+    );
+
+    let (said, old) = boot(&scratch, &environment, &kernel, &dtb);
+    assert!(said.contains("Hit any key to stop autoboot:  1"), "{said}");
+    assert!(said.contains("Loading Kernel Image"), "{said}");
+    assert_eq!(
+        boot(&scratch, &environment, &kernel, &dtb).1,
+        old,
+        "not exact"
+    );
+
+    // No delay: to the tick what was waited is spared, and the look for a key.
+    let quick = at("quick");
+    done(&[
+        "flash",
+        "env",
+        &environment,
+        "--set",
+        "bootdelay=-2",
+        "-o",
+        &quick,
+    ]);
+    let (said, undelayed) = boot(&scratch, &quick, &kernel, &dtb);
+    assert!(!said.contains("Hit any key"), "{said}");
+    assert!(old - undelayed > 62_500_000, "{old} and {undelayed}");
+
+    // Made for where it lies, nothing is moved.
+    fs::copy(&kernel, &in_place).unwrap();
+    done(&["treat", "apply", "uimage-load=0x48000000", &in_place]);
+    let (said, unmoved) = boot(&scratch, &quick, &in_place, &dtb);
+    assert!(said.contains("XIP Kernel Image"), "{said}");
+    assert!(!said.contains("Loading Kernel Image"), "{said}");
+    // A word of the kernel takes U-Boot at least an instruction to move, of which
+    // a tick is eight.
+    assert!(
+        undelayed - unmoved > (1 << 18) / 16,
+        "{undelayed} and {unmoved}"
+    );
+
+    // The exact size of the kernel is copied, by the treatment this time.
+    let size = fs::metadata(&kernel).unwrap().len();
+    let bootcmd =
+        format!("env=bootcmd=cp.b 0x04080000 0x48000000 {size:#x}; bootm 0x48000000 - 0x40000000");
+    done(&["treat", "apply", &bootcmd, &quick]);
+    let (_, exact) = boot(&scratch, &quick, &in_place, &dtb);
+    assert!(exact < unmoved, "{unmoved} and {exact}");
+    eprintln!(
+        "instructions to the kernel: {} as it was, {} without delay, {} not moved, {} with the \
+         exact size",
+        old * 8,
+        undelayed * 8,
+        unmoved * 8,
+        exact * 8
+    );
+    // Taken back, it is as it was.
+    done(&["treat", "undo", "--all", &quick]);
+    done(&["treat", "undo", "--all", &in_place]);
+    assert_eq!(fs::read(&in_place).unwrap(), fs::read(&kernel).unwrap());
+    assert_eq!(boot(&scratch, &quick, &kernel, &dtb).1, undelayed);
+
+    // U-Boot's own device tree comes before the environment.
+    tool("fdtput", &["-c", &dtb, "/config"]);
+    tool("fdtput", &["-t", "i", &dtb, "/config", "bootdelay", "2"]);
+    let (said, _) = boot(&scratch, &quick, &kernel, &dtb);
+    assert!(said.contains("Hit any key to stop autoboot:  2"), "{said}");
+    done(&["treat", "apply", "dtb-bootdelay=-2", &dtb]);
+    let (said, _) = boot(&scratch, &environment, &kernel, &dtb);
+    assert!(!said.contains("Hit any key"), "{said}");
 }

@@ -51,7 +51,16 @@ fn all(dir: &Path) -> Result<()> {
     let peer = ["-n", "-l", "-e", "128KiB", "-i", &plain, "-o", &theirs];
     let peer = measure(Path::new("sumtool"), &peer, None, RUNS)?;
     row("sumtool", peer, None);
-    let summarize = ["flash", "summarize", &plain, "-n", "-e", "128KiB", "-o", &ours];
+    let summarize = [
+        "flash",
+        "summarize",
+        &plain,
+        "-n",
+        "-e",
+        "128KiB",
+        "-o",
+        &ours,
+    ];
     let compat = [&summarize[..], &["--compat"]].concat();
     for (name, args) in [
         ("firstlight flash check", &["flash", "check", &plain][..]),
@@ -76,7 +85,10 @@ fn all(dir: &Path) -> Result<()> {
         begun.elapsed().as_secs_f64()
     );
 
-    println!("The same files packed with zlib, {:.1} MB", mb(fs::metadata(&packed)?.len()));
+    println!(
+        "The same files packed with zlib, {:.1} MB",
+        mb(fs::metadata(&packed)?.len())
+    );
     match jefferson() {
         Some(program) => {
             let out = path("jefferson");
@@ -106,7 +118,10 @@ fn all(dir: &Path) -> Result<()> {
     let out = path("large-out");
     for (name, args) in [
         ("firstlight flash check", &["flash", "check", &large][..]),
-        ("firstlight flash summarize", &["flash", "summarize", &large, "-n", "-o", &out]),
+        (
+            "firstlight flash summarize",
+            &["flash", "summarize", &large, "-n", "-o", &out],
+        ),
         ("firstlight flash list", &["flash", "list", &large]),
         ("firstlight flash verify", &["flash", "verify", &large]),
     ] {

@@ -394,7 +394,9 @@ pub(super) fn ubi_fastmap(view: &View<'_>) -> Vec<Found> {
         let time = Some(nanos(fastmap_saves_ns)).filter(|t| *t > Nanos::ZERO)?;
         let why = format!(
             "The headers of all {blocks} erase blocks are read when UBI attaches. With \
-             CONFIG_MTD_UBI_FASTMAP and `ubi.fm_autoconvert=1` a map of them is written once."
+             CONFIG_MTD_UBI_FASTMAP and `ubi.fm_autoconvert=1` a map of them is written when \
+             it detaches; what the command line attaches needs 1 as the fifth field of \
+             `ubi.mtd=` too, where the kernel knows that field (6.1.192 does)."
         );
         Some(
             Found::new("The UBI image has no fastmap", why)

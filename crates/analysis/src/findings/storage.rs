@@ -154,8 +154,9 @@ pub(super) fn ubi_scan(view: &View<'_>) -> Option<Found> {
         return None;
     }
     let why = "Without a fastmap UBI reads the headers of every erase block when it attaches. \
-               With CONFIG_MTD_UBI_FASTMAP and `ubi.fm_autoconvert=1` it writes a map once and \
-               reads that.";
+               With CONFIG_MTD_UBI_FASTMAP and `ubi.fm_autoconvert=1` it writes a map when it \
+               detaches and reads that; what the command line attaches needs 1 as the fifth \
+               field of `ubi.mtd=` too, where the kernel knows that field (6.1.192 does).";
     Some(
         Found::new(format!("UBI scanned its flash for {time}"), why)
             .evidence([view.quote(&begin), view.quote(&scanned)])

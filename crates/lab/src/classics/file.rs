@@ -131,7 +131,8 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
             let mut cases = Vec::new();
             for case in &file.case {
                 let start = case.span().start;
-                cases.push(workload(&shared, case.get_ref(), folder).map_err(|why| at(start, why))?);
+                cases
+                    .push(workload(&shared, case.get_ref(), folder).map_err(|why| at(start, why))?);
             }
             Method::Workload {
                 cases,

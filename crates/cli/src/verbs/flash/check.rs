@@ -3,7 +3,7 @@
 use super::args::Check;
 use super::open::{self, Mtd};
 use crate::out::Out;
-use crate::size;
+use crate::{progress, size};
 use anyhow::{Context, Result};
 use image::jffs2::detect::{EraseSize, Evidence};
 use image::jffs2::{CheckOptions, Class, Oob, Report, What, check};
@@ -36,12 +36,14 @@ pub fn run(args: &Check, out: &mut Out) -> Result<()> {
         device_blocks: None,
         profile: args.storage,
     };
-    let mut report = check(&file, &options).with_context(|| shown.clone())?;
+    let watched = open::Watched::new(&file, &args.image);
+    let mut report = check(&watched, &options).with_context(|| shown.clone())?;
     if let Some(chip) = args.chip_size {
         // How many blocks that is, is known only now, unless it was given.
         options.device_blocks = Some(chip / u64::from(report.erase_size));
-        report = check(&file, &options).with_context(|| shown.clone())?;
+        report = check(&watched, &options).with_context(|| shown.clone())?;
     }
+    progress::clear();
     let text = if out.json {
         views::json::text(&Json::of(&shown, &report))
     } else {

@@ -1,6 +1,7 @@
 //! Opening an image or a chip.
 
 use super::args::{Inside, Layout};
+use crate::progress;
 use agent::sys::{is_bad_block, read_spare};
 use anyhow::{Context, Result, bail};
 use image::foreign::Foreign;
@@ -8,8 +9,10 @@ use image::jffs2::{self, Endian, OpenOptions, Spare, has_cleanmarker};
 use image::{ReadAt, ubi, ubifs};
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Opens a file or a device that can be read at any place.
 pub fn image(path: &Path) -> Result<File> {
@@ -28,6 +31,42 @@ pub fn image(path: &Path) -> Result<File> {
         bail!("{shown}: is empty; expected an image");
     }
     Ok(file)
+}
+
+/// A file of which a terminal sees how far it was read.
+pub struct Watched<'f> {
+    file: &'f File,
+    shown: String,
+    length: u64,
+    /// The per cent that were told last.
+    told: AtomicU64,
+}
+
+impl<'f> Watched<'f> {
+    /// Watches `file`, which is at `path`.
+    pub fn new(file: &'f File, path: &Path) -> Self {
+        Self {
+            file,
+            shown: path.display().to_string(),
+            length: file.length().unwrap_or(0),
+            told: AtomicU64::new(0),
+        }
+    }
+}
+
+impl ReadAt for Watched<'_> {
+    fn length(&self) -> io::Result<u64> {
+        self.file.length()
+    }
+
+    fn read_exact_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        let done = offset.saturating_mul(100).checked_div(self.length);
+        let done = done.unwrap_or(0).min(100);
+        if self.told.fetch_max(done, Ordering::Relaxed) < done {
+            progress::say(format!("reading {}: {done} %", self.shown));
+        }
+        self.file.read_exact_at(offset, buf)
+    }
 }
 
 /// What the kernel knows of an MTD device.
@@ -164,8 +203,11 @@ impl Inside {
         if looks == Foreign::Ubi || self.volume.is_some() {
             return self.in_ubi(&file, layout, mtd, with).with_context(shown);
         }
-        let filesystem = jffs2::Filesystem::open(&file, &layout).with_context(shown)?;
-        with(Filesystem::Jffs2(&filesystem)).with_context(shown)
+        let watched = Watched::new(&file, path);
+        let filesystem = jffs2::Filesystem::open(&watched, &layout).with_context(shown)?;
+        let seen = with(Filesystem::Jffs2(&filesystem)).with_context(shown);
+        progress::clear();
+        seen
     }
 
     /// Opens UBIFS in a volume.

@@ -3,7 +3,7 @@
 use super::args::Summarize;
 use super::{lost, open};
 use crate::out::Out;
-use crate::{beside, size};
+use crate::{beside, progress, size};
 use anyhow::{Context, Result};
 use image::jffs2::{Cleanmarkers, Endian, Error, Mode, Options, Outcome, detect, summarize};
 use serde::Serialize;
@@ -20,15 +20,17 @@ pub fn run(args: &Summarize, out: &mut Out) -> Result<()> {
     let shown = args.image.display().to_string();
     let input = open::image(&args.image)?;
     let options = options(args, &input).with_context(|| shown.clone())?;
+    let watched = open::Watched::new(&input, &args.image);
     let outcome = beside::write(&args.out, |file| {
         let mut output = BufWriter::with_capacity(1 << 20, file);
         let outcome =
-            summarize(&input, &mut output, &options).map_err(|e| name(e, args, &shown))?;
+            summarize(&watched, &mut output, &options).map_err(|e| name(e, args, &shown))?;
         output
             .flush()
             .with_context(|| format!("{}: cannot be written", args.out.display()))?;
         Ok(outcome)
     })?;
+    progress::clear();
     let text = if out.json {
         views::json::text(&Json::of(args, &options, &outcome))
     } else {

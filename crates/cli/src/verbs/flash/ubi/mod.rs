@@ -34,8 +34,9 @@ pub fn run(args: &Ubi, out: &mut Out) -> Result<()> {
     let mut options = args.chip.options(mtd.as_ref());
     options.check_static = !args.headers_only;
     let start = args.chip.offset.unwrap_or(0);
+    let watched = open::Watched::new(&file, &args.image);
     let part = From {
-        image: &file,
+        image: &watched,
         start,
     };
     let mut head = [0; 4096];
@@ -61,6 +62,7 @@ pub fn run(args: &Ubi, out: &mut Out) -> Result<()> {
         );
     }
     let ubifs = inspect(&opened, &report, options.device);
+    crate::progress::clear();
     let seen = Seen {
         image: shown,
         device: options.device,

@@ -281,7 +281,8 @@ fn fastmap(screen: &mut Screen, report: &Report) {
             Rule::LargeEnough => "UBI makes none on a chip of 64 blocks or less.",
             _ => {
                 "None of the first 64 blocks holds one. A kernel with CONFIG_MTD_UBI_FASTMAP makes \
-                 one if it is told to (ubi.fm_autoconvert=1); no tool makes one beforehand."
+                 one when it detaches, if it is told to: ubi.fm_autoconvert=1, and, where the kernel \
+                 knows that field (6.1.192 does), 1 as the fifth of ubi.mtd=. No tool makes one beforehand."
             }
         };
         screen.wrapped("", 2, PLAIN, text);
