@@ -46,4 +46,4 @@ pub use run::{
     Basis, Difference, ExactCheck, Forecast, ForecastBoot, Options, Outcome, RecordingCost,
     forecast, run, run_on,
 };
-pub use trial::{Failure, Plan, Reason, Trial, TrialId};
+pub use trial::{Failure, Plan, Purpose, Reason, Trial, TrialId};

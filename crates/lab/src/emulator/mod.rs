@@ -11,6 +11,7 @@ pub use watch::Limits;
 pub use words::Words;
 
 use crate::error::{LabError, io_error};
+use crate::experiment::{Base, Mode};
 use crate::machine::Boot;
 use crate::tools::{Tool, find, last_words};
 use agent::payload::{PayloadError, read_payload};
@@ -44,8 +45,78 @@ pub struct Qemu {
 pub struct PowerOn {
     /// The command line of QEMU, all but clock, console and debugger.
     pub words: Words,
+    /// How its time passes.
+    pub pace: Pace,
+}
+
+/// How the time of a machine passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
     /// An instruction takes 2 to the power of this many nanoseconds.
-    pub cpu_shift: u8,
+    Counted(u8),
+    /// As it does on the host.
+    Real(Accelerator),
+}
+
+/// What executes the instructions of a machine in real time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// QEMU translates them.
+    Tcg,
+    /// The host's processor itself does.
+    Kvm,
+}
+
+impl Accelerator {
+    /// The fastest one that the host has for machines of the architecture `arch`,
+    /// as [`std::env::consts::ARCH`] names it.
+    #[must_use]
+    pub fn best(arch: &str) -> Self {
+        let usable = || File::options().read(true).write(true).open("/dev/kvm");
+        match arch == std::env::consts::ARCH && usable().is_ok() {
+            true => Self::Kvm,
+            false => Self::Tcg,
+        }
+    }
+}
+
+impl Pace {
+    /// The pace of `base`'s boots on a machine of the architecture `arch`.
+    #[must_use]
+    pub fn of(base: &Base, arch: &str) -> Self {
+        match base.mode {
+            Mode::Exact => Self::Counted(base.cpu_shift),
+            Mode::Statistical(_) => Self::Real(Accelerator::best(arch)),
+        }
+    }
+
+    /// Adds the words that make it so.
+    fn add_to(self, words: &mut Words) {
+        match self {
+            Self::Counted(shift) => {
+                words.pair("-accel", "tcg");
+                words.pair("-icount", format!("shift={shift},sleep=off"));
+            }
+            Self::Real(Accelerator::Tcg) => words.pair("-accel", "tcg"),
+            Self::Real(Accelerator::Kvm) => {
+                words.pair("-accel", "kvm");
+                words.pair("-cpu", "host");
+            }
+        }
+    }
+
+    /// In words, for captures.
+    #[must_use]
+    pub fn describe(self, version: &str) -> String {
+        match self {
+            Self::Counted(shift) => {
+                let speed = speed(shift);
+                format!("at {speed} (QEMU {version} TCG, icount shift={shift})")
+            }
+            Self::Real(Accelerator::Tcg) => format!("in real time (QEMU {version} TCG)"),
+            Self::Real(Accelerator::Kvm) => format!("in real time (QEMU {version} KVM)"),
+        }
+    }
 }
 
 impl Qemu {
@@ -142,8 +213,7 @@ impl Qemu {
         // A file takes every byte at once. A pipe that its reader is slow to
         // empty would make the machine wait, and the boot would not be exact.
         let mut words = machine.words.clone();
-        let shift = machine.cpu_shift;
-        words.pair("-icount", format!("shift={shift},sleep=off"));
+        machine.pace.add_to(&mut words);
         words.console_file(&console);
         // The path of a socket has at most 107 bytes, so not among the results.
         let short = tempfile::tempdir().map_err(io_error(work, "has no place for a socket"))?;
@@ -168,15 +238,21 @@ impl Qemu {
         Ok((stop, bytes, fs::read(&errors).unwrap_or_default()))
     }
 
-    /// Starts a boot that records its instruction count and waits for a
-    /// debugger on `socket`. Its console goes into the file [`console_of`] it.
+    /// Starts a boot that records its instruction count, each of 2 to the power of
+    /// `shift` nanoseconds, and waits for a debugger on `socket`. Its console goes
+    /// into the file [`console_of`] it.
     ///
     /// # Errors
     /// If QEMU cannot be started.
-    pub fn start_recording(&self, machine: &PowerOn, socket: &Path) -> Result<Child, LabError> {
-        let mut words = machine.words.clone();
-        let shift = machine.cpu_shift;
+    pub fn start_recording(
+        &self,
+        words: &Words,
+        shift: u8,
+        socket: &Path,
+    ) -> Result<Child, LabError> {
+        let mut words = words.clone();
         let record = option(&socket.with_extension("rr"));
+        words.pair("-accel", "tcg");
         words.pair(
             "-icount",
             format!("shift={shift},sleep=off,rr=record,rrfile={record}"),
@@ -220,8 +296,7 @@ impl Qemu {
 
 /// The speed of a processor that needs 2 to the power of `cpu_shift` nanoseconds
 /// for an instruction, in words.
-#[must_use]
-pub fn speed(cpu_shift: u8) -> String {
+fn speed(cpu_shift: u8) -> String {
     match cpu_shift {
         0 => "1 GIPS".to_owned(),
         shift => format!("{} MIPS", 1000.0 / f64::from(1u32 << shift.min(31))),

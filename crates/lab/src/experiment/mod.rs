@@ -2,9 +2,11 @@
 
 mod factors;
 mod file;
+mod mode;
 mod reader;
 mod recording;
 
+pub use mode::{Mode, Sampling};
 pub use recording::Recording;
 
 use crate::error::LabError;
@@ -38,6 +40,8 @@ pub struct Experiment {
 pub struct Base {
     /// What it boots on.
     pub platform: Platform,
+    /// How time passes.
+    pub mode: Mode,
     /// The memory of the machine, in MiB.
     pub memory_mb: u32,
     /// An instruction takes 2 to the power of this many nanoseconds.

@@ -1,7 +1,7 @@
 //! What is checked beyond the file's shape.
 
 use super::file::{BaseFile, VariantFile};
-use super::{ArmArch, BASELINE, Base, Kernel, Loader, Platform, Recording, Root, Variant};
+use super::{ArmArch, BASELINE, Base, Kernel, Loader, Mode, Platform, Recording, Root, Variant};
 use crate::error::LabError;
 use agent::config::FirstLight;
 use std::collections::BTreeMap;
@@ -28,6 +28,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let at = self.at;
         let machine = file.machine.span();
         let platform = self.platform(&file)?;
+        let mode = Mode::read(&file).map_err(|(span, why)| at(&span, why))?;
         if *file.cpu_shift.get_ref() > 10 {
             let why = "`cpu_shift` is at most 10: an instruction of 1,024 ns".into();
             return Err(at(&file.cpu_shift.span(), why));
@@ -81,7 +82,8 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             first_light: light,
             limit_virtual_s: file.limit_virtual_s,
             limit_wall_s: file.limit_wall_s,
-            ensemble: file.ensemble,
+            ensemble: file.ensemble.unwrap_or_else(|| mode.ensemble()),
+            mode,
         };
         self.fits(&baseline, &base, &machine)?;
         Ok((base, baseline))

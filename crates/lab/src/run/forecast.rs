@@ -97,7 +97,7 @@ pub fn forecast(experiment: &Experiment, options: &Options) -> Forecast {
             }
         })
         .collect();
-    let jobs = options.jobs();
+    let jobs = options.jobs(experiment.base.mode);
     let open = boots.iter().filter(|b| b.basis != Basis::There);
     Forecast {
         wall_s: together(open.map(|b| b.wall_s), jobs),
