@@ -12,7 +12,7 @@ pub use words::Words;
 
 use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Mode};
-use crate::machine::Boot;
+use crate::machine::{Boot, Evidence};
 use crate::tools::{Tool, find, last_words};
 use agent::payload::{PayloadError, read_payload};
 use std::fs::{self, File};
@@ -38,6 +38,18 @@ pub struct Qemu {
     program: Program,
     file: PathBuf,
     version: String,
+}
+
+/// A machine that ran.
+#[derive(Debug)]
+struct Ran {
+    /// Why it ended.
+    stop: watch::Stop,
+    console: Vec<u8>,
+    /// What QEMU complained of.
+    errors: Vec<u8>,
+    /// How QEMU was called.
+    command: Evidence,
 }
 
 /// How a machine is switched on.
@@ -167,7 +179,12 @@ impl Qemu {
         work: &Path,
         seen: &mut dyn FnMut(u64, &str),
     ) -> Result<Boot, LabError> {
-        let (stop, bytes, errors) = self.run(machine, limits, work, seen)?;
+        let Ran {
+            stop,
+            console: bytes,
+            errors,
+            command,
+        } = self.run(machine, limits, work, seen)?;
         let file = File::open(out).map_err(io_error(out, "cannot be read"))?;
         let payload = read_payload(file, PAYLOAD_LIMIT);
         let failure = watch::failure(&stop, &bytes, payload.as_ref().err(), &errors, limits);
@@ -175,6 +192,7 @@ impl Qemu {
             console: bytes,
             payload: payload.ok(),
             failure,
+            evidence: vec![command],
             ..Boot::default()
         })
     }
@@ -191,7 +209,12 @@ impl Qemu {
         work: &Path,
         seen: &mut dyn FnMut(u64, &str),
     ) -> Result<Boot, LabError> {
-        let (stop, console, errors) = self.run(machine, limits, work, seen)?;
+        let Ran {
+            stop,
+            console,
+            errors,
+            ..
+        } = self.run(machine, limits, work, seen)?;
         let absent = PayloadError::Absent;
         Ok(Boot {
             failure: watch::failure(&stop, &console, Some(&absent), &errors, limits),
@@ -200,21 +223,21 @@ impl Qemu {
         })
     }
 
-    /// Runs a machine to its end or a limit; gives why it ended, its console, and
-    /// what QEMU complained of.
+    /// Runs a machine to its end or a limit.
     fn run(
         &self,
         machine: &PowerOn,
         limits: Limits,
         work: &Path,
         seen: &mut dyn FnMut(u64, &str),
-    ) -> Result<(watch::Stop, Vec<u8>, Vec<u8>), LabError> {
+    ) -> Result<Ran, LabError> {
         let console = work.join("console");
         // A file takes every byte at once. A pipe that its reader is slow to
         // empty would make the machine wait, and the boot would not be exact.
         let mut words = machine.words.clone();
         machine.pace.add_to(&mut words);
         words.console_file(&console);
+        let command = self.command(words.clone(), work);
         // The path of a socket has at most 107 bytes, so not among the results.
         let short = tempfile::tempdir().map_err(io_error(work, "has no place for a socket"))?;
         let monitor = short.path().join("monitor");
@@ -234,8 +257,28 @@ impl Qemu {
         // It has ended, unless looking at it failed.
         let _ = child.kill();
         let _ = child.wait();
-        let (stop, bytes) = watched?;
-        Ok((stop, bytes, fs::read(&errors).unwrap_or_default()))
+        let (stop, console) = watched?;
+        Ok(Ran {
+            stop,
+            console,
+            errors: fs::read(&errors).unwrap_or_default(),
+            command,
+        })
+    }
+
+    /// The command, a word a line, with the machine's own folder as `.`: who likes
+    /// can type it.
+    fn command(&self, words: Words, work: &Path) -> Evidence {
+        let mut lines = vec![self.file.to_string_lossy().into_owned()];
+        let own = option(work);
+        for word in words.finish() {
+            lines.push(word.to_string_lossy().replace(&own, "."));
+        }
+        Evidence {
+            name: "command line of the emulator, a word a line".into(),
+            file: "qemu.txt".into(),
+            bytes: (lines.join("\n") + "\n").into_bytes(),
+        }
     }
 
     /// Starts a boot that records its instruction count, each of 2 to the power of
