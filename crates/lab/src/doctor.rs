@@ -81,7 +81,12 @@ fn machines() -> Vec<Check> {
         &files,
         with_loader,
     );
-    let mut all = vec![machine("machine pc", QEMU, &[], "an x86-64 q35, exact or in real time")];
+    let mut all = vec![machine(
+        "machine pc",
+        QEMU,
+        &[],
+        "an x86-64 q35, exact or in real time",
+    )];
     all.extend(arm);
     all.push(loader);
     all.push(check(
