@@ -18,7 +18,6 @@ use crate::experiment::{ArmArch, Base, Experiment, Kernel, Loader, Platform, Roo
 use crate::files::{HashedFile, read};
 use crate::initramfs;
 use crate::machine::{Boot, Evidence, HostMark, Machine};
-use crate::storage;
 use crate::trial::Plan;
 use agent::config::AgentConfig;
 pub use flash::{Kind, legacy_image};
@@ -192,7 +191,7 @@ impl ArmVirt {
             }),
         };
         let agent = agent_program(arch.agent(), say)?;
-        let profile = storage::named(&base.storage)?;
+        let profile = base.storage.clone();
         let (path, modules) = match &base.kernel {
             Kernel::Debian => {
                 let kernel = cache.debian_kernel(arch.agent(), say)?;

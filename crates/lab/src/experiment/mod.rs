@@ -10,6 +10,7 @@ pub use mode::{Mode, Sampling};
 pub use recording::Recording;
 
 use crate::error::LabError;
+use crate::storage::Profile;
 use agent::config::FirstLight;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,8 +47,8 @@ pub struct Base {
     pub memory_mb: u32,
     /// An instruction takes 2 to the power of this many nanoseconds.
     pub cpu_shift: u8,
-    /// A storage profile's name.
-    pub storage: String,
+    /// What the root appears to lie on.
+    pub storage: Profile,
     /// The kernel.
     pub kernel: Kernel,
     /// The root filesystem.

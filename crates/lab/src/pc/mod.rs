@@ -12,7 +12,7 @@ use crate::experiment::{Base, Experiment, Kernel, Mode, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs;
 use crate::machine::{Boot, HostMark, Machine};
-use crate::storage::{self, Profile};
+use crate::storage::Profile;
 use crate::trial::Plan;
 use agent::config::AgentConfig;
 use bzimage::BzImage;
@@ -89,7 +89,7 @@ impl Pc {
         let base = experiment.base.clone();
         let qemu = Qemu::find(QEMU)?;
         let agent = agent_program(Arch::X86_64, say)?;
-        let profile = storage::named(&base.storage)?;
+        let profile = base.storage.clone();
         let (vmlinuz, modules) = match &base.kernel {
             Kernel::Debian => {
                 let kernel = cache.debian_kernel(Arch::X86_64, say)?;

@@ -181,7 +181,7 @@ fn kind(experiment: &Experiment, form: KernelForm) -> String {
         base.platform,
         base.kernel,
         base.root,
-        base.storage,
+        base.storage.name,
         base.cpu_shift,
         base.recording.asked,
         form.as_str()
