@@ -12,7 +12,6 @@
 mod arm_virt;
 mod capture;
 pub mod classics;
-mod compression;
 mod console;
 mod cpio;
 mod doctor;

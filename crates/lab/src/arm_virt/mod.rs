@@ -500,7 +500,7 @@ fn unpack(
     let image = match fs::read(&file) {
         Ok(image) => image,
         Err(_) => {
-            let kernel = header.unpack(path, bytes)?;
+            let kernel = image::unpack(path, bytes)?;
             let image = flash::legacy_image(arch, flash::Kind::Kernel(address), &kernel);
             cache.write(&file, &image)?;
             image
