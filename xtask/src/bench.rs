@@ -2,6 +2,7 @@
 
 mod flash;
 mod image;
+mod lab;
 mod sources;
 
 use crate::{root, step};
@@ -28,10 +29,13 @@ pub fn run(args: &[String]) -> Result<()> {
         None => {}
         Some("flash") => return flash::run(),
         Some("image") => return image::run(),
+        Some("lab") => return lab::run(),
         Some("sources") => return sources::run(),
         Some("ui") => return page(),
         Some(other) => {
-            bail!("`{other}` is no benchmark; say `flash`, `image`, `sources`, `ui`, or nothing")
+            bail!(
+                "`{other}` is no benchmark; say `flash`, `image`, `lab`, `sources`, `ui`, or nothing"
+            )
         }
     }
     step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
