@@ -112,11 +112,21 @@ pub fn lab(e: &Experiment) -> String {
 /// Published results with what they are here, a section each.
 #[must_use]
 pub fn classics(results: &[ClassicResult]) -> String {
-    let mut text = "# The classics\n\nPublished results of boot-time engineers, run again in exact \
-                    time. Written by\n`firstlight lab classics --all --markdown`: ratios are to the \
-                    first row of each\ngroup; times here are virtual, instructions at a stated \
-                    rate, not board seconds.\n"
-        .to_owned();
+    let published = |r: &ClassicResult| r.values.iter().any(|v| v.published_ms.is_some());
+    let title = match results.iter().any(published) {
+        true => {
+            "# The classics\n\nPublished results of boot-time engineers, run again in exact time. \
+             Written by\n`firstlight lab classics --all --markdown`"
+        }
+        false => {
+            "# Measured in exact time\n\nWritten by `firstlight lab classics FILE.toml... \
+             --markdown`"
+        }
+    };
+    let mut text = format!(
+        "{title}: ratios are to the first row of each\ngroup; times here are virtual, \
+         instructions at a stated rate, not board seconds.\n"
+    );
     for r in results {
         // Writing into a string does not fail.
         let _ = write!(
