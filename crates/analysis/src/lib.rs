@@ -58,8 +58,8 @@ pub use findings::{
 };
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use io::{
-    Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, ProcessOf,
-    Seek, SeekDevice, SeekPoint, Sequence, io, io_requests, seek,
+    Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, Owner,
+    Owners, OwnersFrom, ProcessOf, Seek, SeekDevice, SeekPoint, Sequence, io, io_requests, seek,
 };
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use path::{CriticalPath, PathItem, PathKind, critical_path, critical_path_of_processes};
@@ -73,5 +73,7 @@ pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use subsystems::{SubsystemRow, Subsystems, subsystem_of, subsystems};
 pub use summary::{KindSummary, Summary, summary};
 pub use system::{EnvironmentProposal, ImageFact, ImageKind, KernelConfig, RootTree, SystemFacts};
-pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};
+pub use tracks::{
+    About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks, tracks_with,
+};
 pub use tune::{ENOUGH, HealthCheck, health, is_enough, smallest};

@@ -422,9 +422,31 @@ pub struct Diff {
 pub struct Report {
     #[command(flatten)]
     pub inputs: Inputs,
+    #[command(flatten)]
+    pub images: Images,
     /// The page to write
     #[arg(short, long, value_name = "FILE", default_value = "boot.html", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
+}
+
+/// What says whose the requests of a boot are.
+#[derive(Debug, Default, Args)]
+pub struct Images {
+    /// The disk or filesystem that was read, to name the file of each request; a second one is that of the second boot
+    #[arg(long = "image", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub images: Vec<PathBuf>,
+    /// Where the image begins on the device that was traced, in sectors of 512 bytes
+    #[arg(
+        long,
+        value_name = "SECTOR",
+        default_value_t = 0,
+        hide_default_value = true,
+        requires = "images"
+    )]
+    pub base: u64,
+    /// The device that the image is of, as in 8:0 [default: the one with the most requests]
+    #[arg(long, value_name = "MAJOR:MINOR", requires = "images")]
+    pub device: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -39,10 +39,45 @@ fn key(access: &Access) -> Key {
     }
 }
 
-/// The path of each inode that any access names by both.
-fn paths(accesses: &[Access]) -> BTreeMap<(Option<Device>, u64), NameId> {
-    let both = |a: &Access| Some(((a.device, a.inode?), a.path?));
-    accesses.iter().filter_map(both).collect()
+/// What files are called.
+pub(super) struct Names<'r> {
+    record: &'r Record,
+    /// The path of each inode that any access names by both.
+    paths: BTreeMap<(Option<Device>, u64), NameId>,
+}
+
+impl<'r> Names<'r> {
+    pub(super) fn of(record: &'r Record) -> Self {
+        let both = |a: &Access| Some(((a.device, a.inode?), a.path?));
+        Self {
+            record,
+            paths: record.accesses().iter().filter_map(both).collect(),
+        }
+    }
+
+    fn key(&self, access: &Access) -> Key {
+        match key(access) {
+            Key::Inode(device, inode) => match self.paths.get(&(device, inode)) {
+                Some(&path) => Key::Path(path),
+                None => Key::Inode(device, inode),
+            },
+            key => key,
+        }
+    }
+
+    fn name_of(&self, key: Key) -> String {
+        match key {
+            Key::Path(path) => self.record.name(path).to_owned(),
+            Key::Inode(Some(device), inode) => format!("inode {inode} on {device}"),
+            Key::Inode(None, inode) => format!("inode {inode}"),
+            Key::Unknown => "unknown".to_owned(),
+        }
+    }
+
+    /// The name of what an access is about.
+    pub(super) fn name(&self, access: &Access) -> String {
+        self.name_of(self.key(access))
+    }
 }
 
 /// Files in the order of their first need.
@@ -57,19 +92,12 @@ pub(super) fn files(record: &Record) -> Vec<IoFile> {
         written: u64,
         opens: u64,
     }
-    let paths = paths(record.accesses());
+    let names = Names::of(record);
     let mut all: BTreeMap<Key, Sums> = BTreeMap::new();
     // What was looked for and is not there is no file.
     let found = |a: &&Access| a.kind != AccessKind::Miss;
     for access in record.accesses().iter().filter(found) {
-        let key = match key(access) {
-            Key::Inode(device, inode) => match paths.get(&(device, inode)) {
-                Some(&path) => Key::Path(path),
-                None => Key::Inode(device, inode),
-            },
-            key => key,
-        };
-        let sums = all.entry(key).or_default();
+        let sums = all.entry(names.key(access)).or_default();
         sums.first = Some(sums.first.map_or(access.at, |f| f.min(access.at)));
         let (count, bytes) = match access.kind {
             AccessKind::Open => (&mut sums.opens, None),
@@ -94,12 +122,7 @@ pub(super) fn files(record: &Record) -> Vec<IoFile> {
                 fills => (fills, s.filled),
             };
             IoFile {
-                path: match key {
-                    Key::Path(path) => record.name(path).to_owned(),
-                    Key::Inode(Some(device), inode) => format!("inode {inode} on {device}"),
-                    Key::Inode(None, inode) => format!("inode {inode}"),
-                    Key::Unknown => "unknown".to_owned(),
-                },
+                path: names.name_of(key),
                 requests,
                 bytes,
                 write_bytes: s.written,
