@@ -80,7 +80,7 @@ function deferred(boot: Boot): HTMLElement {
       columns: [
         { name: "wasted", numeric: true, value: (d) => d.wasted_ns, cell: (d) => time(d.wasted_ns) },
         { name: "tries", numeric: true, value: (d) => d.tries, cell: (d) => count(d.tries) },
-        { name: "device", cell: (d) => button(d.device, () => go("timeline", { q: d.device }), { class: "link" }), className: "name" },
+        { name: "device", cell: (d) => button(d.device, () => go(boot.timeline, { q: d.device }), { class: "link" }), className: "name" },
         { name: "waited for", cell: (d) => d.waited_for ?? "", className: "name" },
         { name: "first try", numeric: true, value: (d) => d.first_ns, cell: (d) => time(d.first_ns) },
         { name: "probed", numeric: true, value: (d) => d.settled_ns, cell: (d) => (d.settled_ns === null ? el("span.warn", {}, "never seen") : time(d.settled_ns)) },
@@ -100,7 +100,7 @@ export function fileTable(boot: Boot): HTMLElement {
         { name: "", value: (f) => f.bytes, cell: (f) => meter(f.bytes, most, "file"), className: "bar" },
         { name: "pieces", numeric: true, value: (f) => f.requests, cell: (f) => count(f.requests) },
         { name: "opens", numeric: true, value: (f) => f.opens, cell: (f) => count(f.opens) },
-        { name: "path", cell: (f) => button(f.path, () => go("timeline", { q: f.path }), { class: "link" }), className: "name" },
+        { name: "path", cell: (f) => button(f.path, () => go(boot.timeline, { q: f.path }), { class: "link" }), className: "name" },
       ],
     }));
 }
@@ -139,7 +139,7 @@ function pathTable(boot: Boot): HTMLElement {
         { name: "time", numeric: true, value: length, cell: (i) => time(length(i)) },
         { name: "", value: length, cell: (i) => meter(length(i), most, colours[i.kind] ?? "other"), className: "bar" },
         { name: "kind", cell: (i) => i.kind },
-        { name: "name", cell: (i) => button(i.name, () => go("timeline", { t: `${i.start_ns - length(i) * 0.2}~${i.end_ns + length(i) * 0.2}` }), { class: "link" }), className: "name", value: (i) => i.name },
+        { name: "name", cell: (i) => button(i.name, () => go(boot.timeline, { t: `${i.start_ns - length(i) * 0.2}~${i.end_ns + length(i) * 0.2}` }), { class: "link" }), className: "name", value: (i) => i.name },
         { name: "if halved", numeric: true, value: (i) => i.saving_if_halved_ns, cell: (i) => signed(-i.saving_if_halved_ns), title: "how much earlier first light would come if this took half its time" },
       ],
     }));

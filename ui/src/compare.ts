@@ -4,104 +4,22 @@ import type { Boot, Data, Diff, DiffItem, Lab } from "./data";
 import { button, el, refill, section } from "./dom";
 import { count, plural, signed, step, tick, ticks, time, words } from "./format";
 import { here, remember } from "./link";
-import { type Pen, fitted, paint } from "./pen";
+import { type Pen, fitted } from "./pen";
+import { drawn } from "./stage";
 import { meter, table } from "./table";
-import { type Colour, FONT, on, onTheme, theme } from "./theme";
+import { type Colour, FONT, on, theme } from "./theme";
 import { colourOf, phaseColour } from "./timeline/draw";
 import { copyTools } from "./tools";
+import { waterfall } from "./waterfall";
 
 export function compare(data: Data, boots: Boot[]): HTMLElement {
   const { comparison, lab } = data;
   return el("div", {},
     lab ? variants(lab) : null,
-    comparison && boots[1] ? waterfall(comparison, boots) : null,
+    comparison && boots[1] ? waterfall(comparison, boots as [Boot, Boot]) : null,
     comparison && boots[1] ? aligned(boots as [Boot, Boot]) : null,
     comparison && boots[1] ? items(comparison, boots) : null,
     lab ? trials(lab) : null);
-}
-
-interface Step { label: string; delta: number; kind: "total" | "step" | "rest" }
-
-/** From one boot's time to the other's, by what changed most. */
-export function steps(diff: Diff, names: [string, string]): Step[] {
-  const { a, b } = diff.first_light;
-  const sum = (f: (p: Diff["phases"][number]) => number | null) => diff.phases.reduce((s, p) => s + (f(p) ?? 0), 0);
-  const from = a?.at_ns ?? sum((p) => p.a_ns);
-  const to = b?.at_ns ?? sum((p) => p.b_ns);
-  const all: Step[] = [{ label: names[0], delta: from, kind: "total" }];
-  let left = to - from;
-  for (const p of diff.phases) {
-    if (!p.delta_ns) continue;
-    all.push({ label: p.name, delta: p.delta_ns, kind: "step" });
-    left -= p.delta_ns;
-  }
-  if (left) all.push({ label: "the rest", delta: left, kind: "rest" });
-  all.push({ label: names[1], delta: to, kind: "total" });
-  return all;
-}
-
-function waterfall(diff: Diff, boots: Boot[]): HTMLElement {
-  const all = steps(diff, [boots[0]!.title, boots[1]!.title]);
-  const ROW = 28;
-  const LABEL = 190;
-  const height = all.length * ROW + 8;
-  const draw = (pen: Pen, width: number, h: number) => {
-    const t = theme();
-    const label = width < 560 ? 110 : LABEL;
-    pen.fillStyle = t.card;
-    pen.fillRect(0, 0, width, h);
-    pen.textBaseline = "middle";
-    let [most, at] = [1, 0];
-    for (const s of all) {
-      at = s.kind === "total" ? s.delta : at + s.delta;
-      most = Math.max(most, at);
-    }
-    const scale = (width - label - 92) / most;
-    at = 0;
-    all.forEach((s, i) => {
-      const y = 4 + i * ROW;
-      const [from, to] = s.kind === "total" ? [0, s.delta] : [at, at + s.delta];
-      pen.font = `${s.kind === "total" ? "600 " : ""}12px ${FONT}`;
-      pen.textAlign = "right";
-      pen.fillStyle = s.kind === "total" ? t.ink : t.quiet;
-      pen.fillText(fitted(pen, s.label, label - 14), label - 10, y + ROW / 2);
-      pen.fillStyle = s.kind === "total" ? t.stage : s.delta < 0 ? t.good : t.bad;
-      const [x, w] = [label + Math.min(from, to) * scale, Math.max(Math.abs(to - from) * scale, 1.5)];
-      pen.fillRect(x, y + 5, w, ROW - 10);
-      pen.textAlign = "left";
-      pen.font = `${s.kind === "total" ? "600 " : ""}12px ${FONT}`;
-      pen.fillStyle = s.kind === "total" ? t.ink : s.delta < 0 ? t.good : t.bad;
-      pen.fillText(s.kind === "total" ? time(s.delta) : signed(s.delta), x + w + 7, y + ROW / 2);
-      at = to;
-      if (i + 1 < all.length) {
-        pen.strokeStyle = t.quiet;
-        pen.setLineDash([2, 2]);
-        pen.beginPath();
-        pen.moveTo(label + at * scale, y + ROW - 5);
-        pen.lineTo(label + at * scale, y + ROW + 5);
-        pen.stroke();
-        pen.setLineDash([]);
-      }
-    });
-  };
-  const says = diff.first_light.same_marks ? null : "The two do not begin and end at the same marks: a part of the difference may be one of definition.";
-  return section("What made the difference", says, el("div.tools", {}, copyTools(() => ({ name: "difference", width: 900, height, draw }))), drawn(height, draw, `From ${time(all[0]!.delta)} to ${time(all.at(-1)!.delta)}: ${all.slice(1, -1).map((s) => `${s.label} ${signed(s.delta)}`).join(", ")}`));
-}
-
-/** A canvas as wide as there is room. */
-function drawn(height: number, draw: (pen: Pen, width: number, height: number) => void, label: string): HTMLElement & { again?: () => void } {
-  const canvas = el("canvas", { role: "img", "aria-label": label }) as HTMLCanvasElement;
-  const stage: HTMLElement & { again?: () => void } = el("div.stage.flat", {}, canvas);
-  const again = () => {
-    const width = stage.clientWidth;
-    if (!width) return;
-    canvas.style.height = `${height}px`;
-    paint(canvas, width, height, (pen) => draw(pen, width, height));
-  };
-  new ResizeObserver(again).observe(stage);
-  onTheme(again);
-  stage.again = again;
-  return stage;
 }
 
 /** Both boots to one scale, with the same mark at the same place. */

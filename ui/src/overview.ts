@@ -145,7 +145,7 @@ function longest(boot: Boot, name: boolean): HTMLElement | null {
   const most = top[0]?.wall ?? 1;
   if (!top.length) return null;
   return section(`What took longest${name ? `: ${boot.title}` : ""}`, null, el("table", {}, el("tbody", {}, top.map(({ kind, r, wall }) => el("tr", {}, el("td.num", {}, time(wall)),
-    el("td.bar", {}, meter(wall, most, kind)), el("td.name", {}, button(r[0], () => go("timeline", { q: r[0] }), { class: "link" }), el("span.quiet", {}, ` ${kind}`)))))),
+    el("td.bar", {}, meter(wall, most, kind)), el("td.name", {}, button(r[0], () => go(boot.timeline, { q: r[0] }), { class: "link" }), el("span.quiet", {}, ` ${kind}`)))))),
     el("p.end-link", {}, button("All of them", () => go("blame"), { class: "link" })));
 }
 
@@ -158,7 +158,7 @@ function path(boot: Boot): HTMLElement | null {
   const colours: Record<string, string> = { initcall: "initcall", unit: "unit", kernel: "kernel", phase: "stage", wait: "other" };
   return section("Critical path", `What first light waited for: ${plural(boot.raw.path_items, "item")}, the longest in order.`,
     el("table", {}, el("tbody", {}, shown.map((i) => el("tr", {}, el("td.num", {}, time(i.end_ns - i.start_ns)), el("td.bar", {}, meter(i.end_ns - i.start_ns, most, colours[i.kind] ?? "other")),
-      el("td.name", {}, button(i.name, () => go("timeline", { t: `${i.start_ns}~${i.end_ns}` }), { class: "link" }), el("span.quiet", {}, ` ${i.kind}`)))))),
+      el("td.name", {}, button(i.name, () => go(boot.timeline, { t: `${i.start_ns}~${i.end_ns}` }), { class: "link" }), el("span.quiet", {}, ` ${i.kind}`)))))),
     el("p.end-link", {}, button("The whole path", () => go("blame", { kind: "path" }), { class: "link" })));
 }
 

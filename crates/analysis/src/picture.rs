@@ -59,6 +59,12 @@ pub fn picture<'r>(
     let files = io.as_ref().map_or(0, |io| io.files.len());
     if let Some(io) = &mut io {
         io.files.truncate(ROWS);
+        for file in &mut io.files {
+            let known = file.inode.zip(owners);
+            if let Some(path) = known.and_then(|((d, i), o)| o.path(d, i)) {
+                path.clone_into(&mut file.path);
+            }
+        }
     }
     let mut path = critical_path(record, &boot.phases);
     let path_items = path.items.len();

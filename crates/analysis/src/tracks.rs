@@ -189,7 +189,7 @@ pub fn tracks_with<'r>(
     groups.push(TrackGroup {
         kind: TrackKind::File,
         name: Cow::Borrowed("files first needed"),
-        tracks: in_lanes(of_files(record)),
+        tracks: in_lanes(of_files(record, owners)),
     });
     let devices: BTreeSet<_> = record.requests().iter().map(|r| r.device).collect();
     for device in devices {
@@ -342,8 +342,8 @@ fn without_overlap<'r>(slices: impl Iterator<Item = Slice<'r>>) -> impl Iterator
 }
 
 /// Each file once, from its first need as long as that one took.
-fn of_files(record: &Record) -> Vec<Slice<'_>> {
-    let mut files: BTreeMap<FileKey, Slice<'_>> = BTreeMap::new();
+fn of_files<'r>(record: &'r Record, owners: Option<&'r Owners>) -> Vec<Slice<'r>> {
+    let mut files: BTreeMap<FileKey, Slice<'r>> = BTreeMap::new();
     for a in record.accesses() {
         if matches!(a.kind, AccessKind::Write | AccessKind::Miss) {
             continue;
@@ -353,7 +353,10 @@ fn of_files(record: &Record) -> Vec<Slice<'_>> {
             name: match (a.path, a.device, a.inode) {
                 (Some(path), ..) => Cow::Borrowed(record.name(path)),
                 (None, Some(device), Some(inode)) => {
-                    Cow::Owned(format!("inode {inode} on {device}"))
+                    match owners.and_then(|o| o.path(device, inode)) {
+                        Some(path) => Cow::Borrowed(path),
+                        None => Cow::Owned(format!("inode {inode} on {device}")),
+                    }
                 }
                 _ => Cow::Borrowed("a file"),
             },

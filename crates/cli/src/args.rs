@@ -422,6 +422,9 @@ pub struct Diff {
 pub struct Report {
     #[command(flatten)]
     pub inputs: Inputs,
+    /// The second boot, to compare with: a capture, or a raw file; may be repeated for its raw files
+    #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    pub beside: Vec<PathBuf>,
     #[command(flatten)]
     pub images: Images,
     /// The page to write

@@ -23,7 +23,7 @@ let pages = 0;
 /** The page of some inputs. */
 export function report(...inputs) {
   const out = join(scratch, `${pages++}.html`);
-  execFileSync(program, ["report", ...inputs.map((i) => (i.startsWith("/") ? i : join(root, i))), "-o", out]);
+  execFileSync(program, ["report", ...inputs.map((i) => (/^[-\/]/.test(i) ? i : join(root, i))), "-o", out]);
   return out;
 }
 

@@ -4,13 +4,15 @@
 //! request reads by its place on the device is for an image to say.
 
 use record::{Access, AccessKind, Device, NameId, Nanos, Record};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A file that was needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IoFile {
     /// Its path; without one, its inode and device.
     pub path: String,
+    /// Its filesystem's device and its inode, where no path is known.
+    pub inode: Option<(Device, u64)>,
     /// How many pieces of it came into memory (or, if that was not traced,
     /// were read or touched).
     pub requests: u64,
@@ -44,6 +46,8 @@ pub(super) struct Names<'r> {
     record: &'r Record,
     /// The path of each inode that any access names by both.
     paths: BTreeMap<(Option<Device>, u64), NameId>,
+    /// Block devices that were asked for something.
+    disks: BTreeSet<Device>,
 }
 
 impl<'r> Names<'r> {
@@ -52,6 +56,7 @@ impl<'r> Names<'r> {
         Self {
             record,
             paths: record.accesses().iter().filter_map(both).collect(),
+            disks: record.requests().iter().map(|r| r.device).collect(),
         }
     }
 
@@ -68,10 +73,25 @@ impl<'r> Names<'r> {
     fn name_of(&self, key: Key) -> String {
         match key {
             Key::Path(path) => self.record.name(path).to_owned(),
-            Key::Inode(Some(device), inode) => format!("inode {inode} on {device}"),
+            Key::Inode(Some(device), inode) => match self.disk(device, inode) {
+                Some(disk) => format!("{disk} itself: data of its filesystem"),
+                None => format!("inode {inode} on {device}"),
+            },
             Key::Inode(None, inode) => format!("inode {inode}"),
             Key::Unknown => "unknown".to_owned(),
         }
+    }
+
+    /// The block device whose own cache an inode is. Such inodes are on a
+    /// device without a disk, and their number is the device's: major number
+    /// from bit 20 on (`bdev_add` of block/bdev.c, `MKDEV`).
+    fn disk(&self, device: Device, inode: u64) -> Option<Device> {
+        let minor = u32::try_from(inode & 0xf_ffff).ok()?;
+        let disk = Device {
+            major: u32::try_from(inode >> 20).ok()?,
+            minor,
+        };
+        (device.major == 0 && self.disks.contains(&disk)).then_some(disk)
     }
 
     /// The name of what an access is about.
@@ -123,6 +143,10 @@ pub(super) fn files(record: &Record) -> Vec<IoFile> {
             };
             IoFile {
                 path: names.name_of(key),
+                inode: match key {
+                    Key::Inode(Some(device), inode) => Some((device, inode)),
+                    _ => None,
+                },
                 requests,
                 bytes,
                 write_bytes: s.written,

@@ -3,12 +3,12 @@
 //! A request names places on a device, not files. An image of the device says
 //! who owns them. Without one, the kernel's page cache says it of many reads:
 //! a process first adds the pages of a file to the cache and then asks for
-//! them, so that what it added since it asked last is what the request is for
-//! (`page_cache_ra_unbounded` of mm/readahead.c adds, then submits).
+//! them, so that the file of which it added something last is the one that it
+//! asks for (`page_cache_ra_unbounded` of mm/readahead.c adds, then submits).
 
 use super::files::Names;
-use record::{AccessKind, Nanos, Operation, Record, Request};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use record::{Access, AccessKind, Device, Nanos, Operation, Record, Request};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// How owners were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum OwnersFrom {
     Nothing,
     /// An image of the device says who owns its blocks.
     Image,
-    /// What the process had just added to the page cache, in the same amount.
+    /// The file of which the process had just added as much to the page cache.
     PageCache,
 }
 
@@ -42,6 +42,8 @@ pub struct Owners {
     names: Vec<String>,
     /// In the order of the record's requests.
     of: Vec<Option<usize>>,
+    /// Paths of inodes that the record knows only by number.
+    paths: HashMap<(Device, u64), String>,
 }
 
 /// What one owner was asked for.
@@ -60,9 +62,13 @@ pub struct Owner {
 }
 
 impl Owners {
-    /// Owners as `owner` tells them for each request with data, such as from an
-    /// image: the name of who owns most of it.
-    pub fn told(record: &Record, mut owner: impl FnMut(&Request) -> Option<String>) -> Self {
+    /// Owners as an image tells them: `owner` names who owns most of a request
+    /// with data, and `path` is that of an inode on a filesystem's device.
+    pub fn told(
+        record: &Record,
+        mut owner: impl FnMut(&Request) -> Option<String>,
+        mut path: impl FnMut(Device, u64) -> Option<String>,
+    ) -> Self {
         let mut all = Self {
             from: OwnersFrom::Image,
             ..Self::default()
@@ -72,17 +78,28 @@ impl Owners {
             let name = Some(request).filter(|r| r.bytes > 0).and_then(&mut owner);
             all.push(name, &mut numbers);
         }
+        let inodes = record.accesses().iter();
+        let inodes: BTreeSet<_> = inodes.filter_map(|a| Some((a.device?, a.inode?))).collect();
+        let paths = inodes
+            .into_iter()
+            .filter_map(|key| Some((key, path(key.0, key.1)?)));
+        all.paths = paths.collect();
         all
+    }
+
+    /// The path of an inode, where an image says it.
+    pub(crate) fn path(&self, device: Device, inode: u64) -> Option<&str> {
+        self.paths.get(&(device, inode)).map(String::as_str)
     }
 
     /// Owners of reads, from what the page cache got.
     #[must_use]
     pub fn of_page_cache(record: &Record) -> Self {
         let names = Names::of(record);
-        let mut fills: BTreeMap<u32, VecDeque<&record::Access>> = BTreeMap::new();
+        let mut added: BTreeMap<u32, Added<'_>> = BTreeMap::new();
         for access in record.accesses() {
             if let (AccessKind::Fill, Some(pid)) = (access.kind, access.pid) {
-                fills.entry(pid).or_default().push_back(access);
+                added.entry(pid).or_default().later.push_back(access);
             }
         }
         let mut all = Self::default();
@@ -91,8 +108,7 @@ impl Owners {
             let name = request
                 .pid
                 .filter(|_| request.operation == Operation::Read)
-                .and_then(|pid| fills.get_mut(&pid))
-                .and_then(|fills| asked_for(fills, request))
+                .and_then(|pid| added.get_mut(&pid)?.asked_for(request))
                 .map(|access| names.name(access));
             if name.is_some() {
                 all.from = OwnersFrom::PageCache;
@@ -150,34 +166,39 @@ impl Owners {
     }
 }
 
-/// The file of which most was added to the page cache for a read; takes what
-/// was added for it off. `None` if it is not the same amount: then nothing that
-/// was added before tells of later reads, either.
-fn asked_for<'r>(
-    fills: &mut VecDeque<&'r record::Access>,
-    request: &Request,
-) -> Option<&'r record::Access> {
-    let until = request.first()?;
-    let mut sums: Vec<(&record::Access, u64)> = Vec::new();
-    let mut sum = 0_u64;
-    while sum < request.bytes
-        && let Some(fill) = fills.front().filter(|f| f.at <= until)
-    {
-        sum = sum.saturating_add(fill.bytes);
-        let same = |a: &record::Access| {
-            (a.path, a.device, a.inode) == (fill.path, fill.device, fill.inode)
+/// What one process added to the page cache.
+#[derive(Default)]
+struct Added<'r> {
+    /// By time; what lies before the last request is off.
+    later: VecDeque<&'r Access>,
+    /// The last of what was added before it.
+    last: Option<&'r Access>,
+    /// How much of that file was added behind each other and not yet asked
+    /// for, in bytes.
+    pending: u64,
+}
+
+impl<'r> Added<'r> {
+    /// The file that a read is for: the last one of which something was added
+    /// before it, if all of the read can be of it.
+    fn asked_for(&mut self, request: &Request) -> Option<&'r Access> {
+        let until = request.first()?;
+        while let Some(access) = self.later.front().copied().filter(|a| a.at <= until) {
+            self.later.pop_front();
+            let file = |a: &Access| (a.path, a.device, a.inode);
+            if self.last.is_none_or(|last| file(last) != file(access)) {
+                self.pending = 0;
+            }
+            self.last = Some(access);
+            self.pending = self.pending.saturating_add(access.bytes);
+        }
+        // What was merged into the request was asked for later.
+        let own = match request.merged {
+            0 => request.bytes,
+            _ => 1,
         };
-        match sums.iter_mut().find(|(a, _)| same(a)) {
-            Some((_, bytes)) => *bytes = bytes.saturating_add(fill.bytes),
-            None => sums.push((fill, fill.bytes)),
-        }
-        fills.pop_front();
+        let is_known = self.pending >= own;
+        self.pending = self.pending.saturating_sub(request.bytes);
+        self.last.filter(|_| is_known)
     }
-    if sum != request.bytes {
-        while fills.front().is_some_and(|f| f.at <= until) {
-            fills.pop_front();
-        }
-        return None;
-    }
-    sums.into_iter().max_by_key(|s| s.1).map(|s| s.0)
 }

@@ -127,7 +127,7 @@ fn answer(request: &Request, at: Option<SocketAddr>, shared: &Shared) -> Answer 
             };
             match paths {
                 Some(paths) if !paths.is_empty() => {
-                    match report::of_paths(&paths, &Reading::default(), &Images::default()) {
+                    match report::of_paths(&paths, &[], &Reading::default(), &Images::default()) {
                         Ok(page) => Answer::page(page),
                         Err(e) => {
                             Answer::sentence("422 Unprocessable Content", crate::sentence(&e))

@@ -4,7 +4,7 @@ pub mod experiment;
 mod owners;
 pub mod published;
 
-use crate::args::{Images, Reading, Report};
+use crate::args::{Images, Inputs, Reading, Report};
 use crate::beside;
 use crate::input::{self, Input};
 use crate::out::Out;
@@ -20,7 +20,8 @@ use views::html::{Line, Page, Side};
 const LINES_OF_EACH: usize = 2_000;
 
 pub fn run(args: &Report, out: &mut Out) -> Result<()> {
-    let page = of_paths(&args.inputs.inputs, &args.inputs.reading, &args.images)?;
+    let Inputs { inputs, reading } = &args.inputs;
+    let page = of_paths(inputs, &args.beside, reading, &args.images)?;
     beside::write(&args.out, |f| Ok(f.write_all(page.as_bytes())?))?;
     if out.json {
         let done = serde_json::json!({"schema": "firstlight.report/1", "page": args.out});
@@ -31,8 +32,13 @@ pub fn run(args: &Report, out: &mut Out) -> Result<()> {
 
 /// The page of a boot, of two captures, of an experiment's folder, or of
 /// published results.
-pub fn of_paths(paths: &[PathBuf], reading: &Reading, images: &Images) -> Result<String> {
-    if let [dir] = paths {
+pub fn of_paths(
+    paths: &[PathBuf],
+    beside: &[PathBuf],
+    reading: &Reading,
+    images: &Images,
+) -> Result<String> {
+    if let ([dir], []) = (paths, beside) {
         if let Some(results) = published::read(dir)? {
             let title = dir.display().to_string();
             return Ok(views::html::published(&title, &results));
@@ -41,15 +47,26 @@ pub fn of_paths(paths: &[PathBuf], reading: &Reading, images: &Images) -> Result
             return of_experiment(dir, reading, images);
         }
     }
-    let inputs = paths.iter().map(|p| input::read(p));
-    let inputs = inputs.collect::<Result<Vec<_>>>()?;
+    let read = |paths: &[PathBuf]| {
+        paths
+            .iter()
+            .map(|p| input::read(p))
+            .collect::<Result<Vec<_>>>()
+    };
+    let (inputs, beside_inputs) = (read(paths)?, read(beside)?);
     let captures = inputs
         .iter()
         .filter(|i| matches!(i, Input::Capture(_)))
         .count();
-    let mut titles = paths.iter().map(|p| p.display().to_string());
+    let first = if beside.is_empty() {
+        paths
+    } else {
+        paths.get(..1).unwrap_or_default()
+    };
+    let mut titles = first.iter().chain(beside).map(|p| p.display().to_string());
     // Raw files are one boot together; each capture is a boot by itself.
     let boots: Vec<Vec<Input>> = match (captures, inputs.len()) {
+        _ if !beside.is_empty() => vec![inputs, beside_inputs],
         (2, 2) => inputs.into_iter().map(|i| vec![i]).collect(),
         (0 | 1, _) => vec![inputs],
         _ => bail!("{captures} captures; a page shows one boot, or compares two captures"),

@@ -42,9 +42,23 @@ fn of_image(record: &Record, path: &Path, images: &Images) -> Result<Owners> {
     progress::say(format!("mapping {shown}"));
     let disk = Disk::open(&part, None).with_context(|| shown.clone())?;
     progress::clear();
-    Ok(Owners::told(record, |r| {
-        (Some(r.device) == device).then(|| owner(&disk, r, base))?
-    }))
+    Ok(Owners::told(
+        record,
+        |r| (Some(r.device) == device).then(|| owner(&disk, r, base))?,
+        |of, inode| path_of(&disk, device?, of, inode),
+    ))
+}
+
+/// The path of an inode on a filesystem's device: the disk that the image is
+/// of, or a partition of it, whose minor number follows the disk's.
+fn path_of(disk: &Disk, device: Device, of: Device, inode: u64) -> Option<String> {
+    if of.major != device.major {
+        return None;
+    }
+    let number = of.minor.checked_sub(device.minor)?;
+    let mut maps = disk.maps();
+    let (_, map) = maps.find(|(v, _)| v.partition.unwrap_or(0) == number || number == 0)?;
+    Some(text(&map.path(u32::try_from(inode).ok()?)?).0)
 }
 
 /// The device that an image is of.
