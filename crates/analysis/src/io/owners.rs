@@ -202,3 +202,145 @@ impl<'r> Added<'r> {
         self.last.filter(|_| is_known)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Owners, OwnersFrom};
+    use record::{
+        Access, AccessKind, ClockKind, Device, Nanos, Operation, Origin, Record, Recorder, Request,
+    };
+
+    const DISK: Device = Device { major: 8, minor: 0 };
+    const PARTITION: Device = Device { major: 8, minor: 1 };
+
+    /// `fill PID INODE PAGES` and `read|write PID PAGES MERGED`, a microsecond apart.
+    fn record(text: &str) -> Record {
+        let mut rec = Recorder::new();
+        let source = rec.source("trace", "ftrace");
+        let clock = rec.clock("printk", ClockKind::Printk, 1);
+        for (line, at) in text.lines().zip(1_000_i64..) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let number = |i: usize| words.get(i).and_then(|w| w.parse::<u64>().ok());
+            let pid = number(1).and_then(|p| u32::try_from(p).ok());
+            let at = Nanos(at * 1_000);
+            let origin = Origin { source, offset: 0 };
+            let pages = |i| number(i).unwrap_or(0) * 4096;
+            if words.first() == Some(&"fill") {
+                rec.access(Access {
+                    kind: AccessKind::Fill,
+                    device: Some(PARTITION),
+                    inode: number(2),
+                    path: None,
+                    offset: 0,
+                    bytes: pages(3),
+                    at,
+                    took: None,
+                    pid,
+                    task: None,
+                    origin,
+                    clock,
+                });
+                continue;
+            }
+            rec.request(Request {
+                device: DISK,
+                operation: match words.first() {
+                    Some(&"write") => Operation::Write,
+                    _ => Operation::Read,
+                },
+                sector: 0,
+                bytes: pages(2),
+                queued: Some(at),
+                issued: None,
+                reissued: None,
+                completed: None,
+                merged: u32::try_from(number(3).unwrap_or(0)).unwrap_or(0),
+                read_ahead: false,
+                metadata: false,
+                sync: false,
+                error: 0,
+                pid,
+                task: None,
+                origin,
+                clock,
+            });
+        }
+        rec.finish()
+    }
+
+    fn inodes(text: &str) -> Vec<Option<String>> {
+        let record = record(text);
+        let owners = Owners::of_page_cache(&record);
+        (0..record.requests().len())
+            .map(|i| {
+                let name = owners.name(i)?;
+                Some(name.trim_end_matches(" on 8:1").to_owned())
+            })
+            .collect()
+    }
+
+    fn some(inode: &str) -> Option<String> {
+        Some(format!("inode {inode}"))
+    }
+
+    #[test]
+    fn a_read_is_for_what_its_process_added_last() {
+        for (text, wanted) in [
+            // One after the other; in two requests; two processes at once.
+            (
+                "fill 1 7 4\nread 1 4\nfill 1 8 2\nread 1 2",
+                vec![some("7"), some("8")],
+            ),
+            ("fill 1 7 4\nread 1 3\nread 1 1", vec![some("7"), some("7")]),
+            (
+                "fill 1 7 4\nfill 2 8 2\nread 1 4\nread 2 2",
+                vec![some("7"), some("8")],
+            ),
+            // What needed no reading does not shift what follows.
+            ("fill 1 7 4\nfill 1 8 2\nread 1 2", vec![some("8")]),
+            // More than was added, or nothing of it left: nobody's that is known.
+            ("fill 1 7 1\nread 1 4", vec![None]),
+            ("fill 1 7 1\nread 1 1\nread 1 1", vec![some("7"), None]),
+            // A request that others were merged into is longer than its first part.
+            ("fill 1 7 1\nread 1 4 3", vec![some("7")]),
+            // Writes are of another time than what filled the cache.
+            ("fill 1 7 1\nwrite 1 1", vec![None]),
+            ("read 1 1", vec![None]),
+        ] {
+            assert_eq!(inodes(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn sums_hold_every_request_that_has_an_owner() {
+        let text = "fill 1 7 4\nread 1 3\nread 1 1\nfill 1 8 2\nread 1 2\nread 1 9";
+        let record = record(text);
+        let owners = Owners::of_page_cache(&record);
+        assert_eq!(owners.from, OwnersFrom::PageCache);
+        let sums: Vec<_> = owners
+            .sums(&record)
+            .into_iter()
+            .map(|o| (o.name, o.requests, o.read_bytes, o.write_bytes))
+            .collect();
+        let wanted = [
+            ("inode 7 on 8:1".to_owned(), 2, 4 * 4096, 0),
+            ("inode 8 on 8:1".to_owned(), 1, 2 * 4096, 0),
+        ];
+        assert_eq!(sums, wanted);
+        assert_eq!(Owners::default().sums(&record), []);
+    }
+
+    #[test]
+    fn an_image_tells_owners_and_paths() {
+        let record = record("fill 1 7 4\nread 1 4\nwrite 1 2\nread 1 0");
+        let owners = Owners::told(
+            &record,
+            |r| Some(r.operation.as_str().to_owned()),
+            |device, inode| (device == PARTITION && inode == 7).then(|| "/seven".to_owned()),
+        );
+        let names: Vec<_> = (0..4).map(|i| owners.name(i)).collect();
+        assert_eq!(names, [Some("read"), Some("write"), None, None]);
+        assert_eq!(owners.path(PARTITION, 7), Some("/seven"));
+        assert_eq!(owners.path(PARTITION, 8), None);
+    }
+}
