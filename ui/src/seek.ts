@@ -13,7 +13,7 @@ export const RIGHT = 8;
 const SECTOR = 512;
 const BOTTOM = 26;
 
-const WAYS = ["file", "process", "operation"] as const;
+const WAYS = ["file", "folder", "process", "operation"] as const;
 export type Way = (typeof WAYS)[number];
 
 /** What a picture shows of all there is. */
@@ -27,6 +27,13 @@ export interface Settings {
   now: number | null;
   /** Whose requests stand out: a file or a process, as `by` has it. */
   picked: string | null;
+}
+
+/** The folder of a file, no deeper than tells its purpose; what is in no folder stays itself. */
+export function folderOf(file: string): string {
+  if (!file.startsWith("/")) return file;
+  const parts = file.split("/").slice(1, -1);
+  return `/${parts.slice(0, parts[1] === "lib" || parts[0] === "lib" ? 3 : 2).join("/")}`;
 }
 
 /** A device's requests, in the order in which they were made. */
@@ -55,7 +62,9 @@ export class Requests {
   named(by: Way, n: number): string {
     const i = this.index[n]!;
     if (by === "operation") return this.group.nameOf(i);
-    return this.group.textOf(by === "file" ? "of" : "by", i) ?? "";
+    if (by === "process") return this.group.textOf("by", i) ?? "";
+    const file = this.group.textOf("of", i) ?? "";
+    return by === "file" ? file : folderOf(file);
   }
 
   get operations(): string[] { return Array.from(this.index, (i) => this.group.nameOf(i)); }
@@ -291,7 +300,8 @@ function label(pen: Pen, x: number, text: string, width: number, height: number)
 /** The ways of colouring that the data allow. */
 export function waysOf(all: Requests[]): Way[] {
   const has = (column: string) => all.some((r) => r.group.has(column));
-  return WAYS.filter((w) => w === "operation" || (w === "file" ? has("of") : has("by")));
+  const paths = () => all.some((r) => Array.from({ length: r.count }, (_, n) => r.named("file", n)).some((f) => f.startsWith("/")));
+  return WAYS.filter((w) => w === "operation" || (w === "process" ? has("by") : has("of") && (w === "file" || paths())));
 }
 
 export function settingsHere(ways: Way[]): Settings {
@@ -342,7 +352,7 @@ export function legend(hues: Hue[], all: Requests[], settings: Settings, pick: (
     return b;
   };
   const named = hues.map((h) => of(h.label, h.colour, h.count, settings.by === "operation" ? null : h.label));
-  return rest ? [...named, of(settings.by === "file" ? "other files, and what is not known" : "others", REST, rest, null)] : named;
+  return rest ? [...named, of(settings.by === "file" ? "other files, and what is not known" : "others, and what is not known", REST, rest, null)] : named;
 }
 
 /** A device's picture with everything that it is asked with. */

@@ -49,7 +49,9 @@ export function pathSteps(diff: Diff, boots: [Boot, Boot], names: [string, strin
       sums.set(key, sum);
     }
   });
-  const largest = (sign: number) => [...sums.values()].filter((s) => s.delta * sign > 0).sort((a, b) => (b.delta - a.delta) * sign).slice(0, most);
+  // What nobody could see in the picture is left to the rest.
+  const least = Math.max(...ends(diff)) / 1000;
+  const largest = (sign: number) => [...sums.values()].filter((s) => s.delta * sign > least).sort((a, b) => (b.delta - a.delta) * sign).slice(0, most);
   return between(...ends(diff), names, [...largest(-1), ...largest(1)]);
 }
 

@@ -16,7 +16,7 @@ let demo;
 before(async () => {
   if (skip) return;
   demo = report(experiment());
-  browser = await puppeteer.launch({ browser: "firefox", executablePath, headless: true });
+  browser = await puppeteer.launch({ browser: "firefox", executablePath, headless: true, timeout: 180_000 });
 });
 after(async () => {
   await browser?.close();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Group, type RawGroup } from "../../src/data";
 import { moved } from "../../src/layout";
 import { type PublishedResult, furthest } from "../../src/published";
-import { Requests, hues, room, waysOf } from "../../src/seek";
+import { Requests, folderOf, hues, room, waysOf } from "../../src/seek";
 
 const TEXTS = ["read", "write", "flush", "/a", "/b", "sh", "init"];
 type One = [name: number, start: number, sector: number, bytes: number, of: number | null, by: number | null];
@@ -23,7 +23,7 @@ test("requests are in the order in which they were made, and only those with dat
 });
 
 test("colours go to those of whom most was asked", () => {
-  expect(waysOf([before])).toEqual(["file", "process", "operation"]);
+  expect(waysOf([before])).toEqual(["file", "folder", "process", "operation"]);
   expect(hues([before], "file").map((h) => [h.label, h.count, h.bytes])).toEqual([["/a", 2, 12_288], ["/b", 1, 4096]]);
   expect(hues([before], "operation").map((h) => [h.label, h.colour, h.count])).toEqual([["read", "read", 3], ["write", "write", 1]]);
   const many = new Requests(group(Array.from({ length: 12 }, (_, i): One => [0, i, i, 4096, i % 7, 5])));
@@ -43,4 +43,8 @@ test("the ratio that is furthest from what was published is told, whichever way"
   expect(furthest(result([[1, 1], [2, 3], [4, 1]]))).toBe(0.25);
   expect(furthest(result([[1, 1], [2, 3], [4, null]]))).toBe(1.5);
   expect(furthest(result([[1, null]]))).toBeNull();
+});
+
+test("a folder is as deep as tells its purpose", () => {
+  expect(["/usr/lib/modules/6.1/kernel/a.ko", "/usr/bin/sh", "/etc/fstab", "/init", "inode 7 on 8:1"].map(folderOf)).toEqual(["/usr/lib/modules", "/usr/bin", "/etc", "/", "inode 7 on 8:1"]);
 });
