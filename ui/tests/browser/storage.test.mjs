@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { classic, experiment, traced } from "./inputs.mjs";
-import { close, launch, open, report, scratch, settled } from "./open.mjs";
+import { close, launch, open, report, scratch, serious, settled } from "./open.mjs";
 
 const FILES = Array.from({ length: 30 }, (_, n) => ({ inode: 1000 + n, pages: 1 + (n % 4) }));
 // Scattered, and one behind the other.
@@ -115,4 +115,15 @@ test("published results stand beside what they are here", async () => {
   for (const word of ["quiet: from the kernel's start to <init>", "A talk & its slides, 2014", "published", "measured", "2.352 s", "326.0 ms", "0.546", "0.235", "0.43 x", "not here", "another kernel"]) assert.ok(text.includes(word), word);
   assert.equal(await page.locator("main canvas").count(), 1);
   assert.deepEqual(page.wrong, []);
+});
+
+test("assistive programs find nothing seriously wrong here, either", async () => {
+  const list = report(classic());
+  for (const colorScheme of ["light", "dark"]) {
+    for (const [path, fragment] of [[two, "#storage?file=inode+1003+on+8%3A1"], [list, ""]]) {
+      const page = await open(path, { fragment, colorScheme, bypassCSP: true });
+      assert.deepEqual(await serious(page), [], `${path}, ${colorScheme}`);
+      await page.context().close();
+    }
+  }
 });
