@@ -145,6 +145,8 @@ function items(diff: Diff, boots: Boot[]): HTMLElement {
     kinds.length > 1 ? el("div.tools.lanes", { role: "group", "aria-label": "Kind" }, buttons) : null, body);
 }
 
+interface Row { v: Lab["variants"][number]; c: Lab["comparison"][number] | null }
+
 /** Every boot of every variant as a dot: the distribution. */
 function variants(lab: Lab): HTMLElement {
   const ROW = 34;
@@ -199,6 +201,12 @@ function variants(lab: Lab): HTMLElement {
       pen.fillStyle = t[colour];
       pen.globalAlpha = 0.3;
       pen.fillRect(x(v.min_ns), y - 3, Math.max(x(v.max_ns) - x(v.min_ns), 1), 6);
+      // What the median may be, in real time.
+      if (v.median_interval_ns) {
+        const [a, b] = v.median_interval_ns.map(x) as [number, number];
+        pen.globalAlpha = 0.2;
+        pen.fillRect(a, y - 11, Math.max(b - a, 1), 22);
+      }
       pen.globalAlpha = 0.9;
       lab.trials.filter((r) => r.variant === v.variant && r.first_light_ns !== null).forEach((r, k) => {
         const dy = ((k % 3) - 1) * 4;
@@ -209,8 +217,8 @@ function variants(lab: Lab): HTMLElement {
     });
   };
   const isVirtual = lab.clock === "virtual";
-  const rows = lab.variants.map((v) => ({ v, c: lab.comparison.find((c) => c.variant === v.variant) ?? null }));
-  return section("Variants", isVirtual ? "Virtual time: instructions at a stated rate, exact from run to run. It ranks and compares; it is not board seconds. A square is a boot, the bar their median." : "A square is a boot, the bar their median.",
+  const rows: Row[] = lab.variants.map((v) => ({ v, c: lab.comparison.find((c) => c.variant === v.variant) ?? null }));
+  return section("Variants", isVirtual ? "Virtual time: instructions at a stated rate, exact from run to run. It ranks and compares; it is not board seconds. A square is a boot, the bar their median." : "A square is a boot, the bar their median, the field behind it the 95 % interval of the median.",
     times.length ? el("div", {}, el("div.tools", {}, copyTools(() => ({ name: "variants", width: 1000, height, draw }))), drawn(height, draw, lab.variants.map((v) => `${v.variant}: ${v.median_ns === null ? "failed" : time(v.median_ns)}`).join("; "))) : null,
     table({
       label: "Variants", rows, sort: -1,
@@ -219,6 +227,11 @@ function variants(lab: Lab): HTMLElement {
         { name: "first light", numeric: true, value: ({ v }) => v.median_ns, cell: ({ v }) => time(v.median_ns) },
         { name: "change", numeric: true, value: ({ c }) => c?.delta_ns ?? null, cell: ({ c }) => (c ? el(`span.${c.verdict === "faster" ? "good" : c.verdict === "slower" ? "bad" : "quiet"}`, {}, signed(c.delta_ns)) : "") },
         { name: "verdict", cell: ({ c }) => (c ? `${words(c.verdict)}${c.unperturbed ? " (one boot)" : ""}` : "") },
+        ...(isVirtual ? [] : [
+          { name: "95 % interval", numeric: true, value: (r: Row) => r.c?.interval_ns?.[0] ?? null, cell: (r: Row) => (r.c?.interval_ns ? r.c.interval_ns.map(signed).join(" to ") : ""), title: "of the change" },
+          { name: "by chance", numeric: true, value: (r: Row) => r.c?.p_value ?? null, cell: (r: Row) => (r.c?.p_value === null || !r.c ? "" : `p = ${r.c.p_value < 0.001 ? "< 0.001" : r.c.p_value.toFixed(3)}`.replace("= <", "<")), title: "how probable such a change is by chance" },
+          { name: "far from the others", numeric: true, value: (r: Row) => r.v.outliers.length, cell: (r: Row) => (r.v.outliers.length ? el("span", { title: r.v.outliers.map((o) => `boot ${o.perturbation}: ${time(o.first_light_ns)}`).join(", ") }, count(r.v.outliers.length)) : "") },
+        ]),
         { name: "spread", numeric: true, value: ({ c }) => c?.spread_ns ?? null, cell: ({ c }) => (c && !c.unperturbed ? time(c.spread_ns) : ""), title: "how far innocent changes alone move first light" },
         { name: "boots", numeric: true, value: ({ v }) => v.boots, cell: ({ v }) => count(v.boots) },
         { name: "failed", numeric: true, value: ({ v }) => v.failed, cell: ({ v }) => (v.failed ? el("span.bad", {}, count(v.failed)) : "") },

@@ -66,8 +66,8 @@ export interface Diff {
 export interface Lab {
   clock: string; baseline: string;
   trials: { variant: string; perturbation: number; digest: string; first_light_ns: number | null; capture: string; failure: { detail: string; last_lines: string[] } | null }[];
-  variants: { variant: string; boots: number; failed: number; median_ns: number | null; min_ns: number | null; max_ns: number | null }[];
-  comparison: { variant: string; delta_ns: number; spread_ns: number; verdict: string; unperturbed: boolean }[];
+  variants: { variant: string; boots: number; failed: number; median_ns: number | null; min_ns: number | null; max_ns: number | null; median_interval_ns: [number, number] | null; outliers: { perturbation: number; first_light_ns: number }[] }[];
+  comparison: { variant: string; delta_ns: number; spread_ns: number; verdict: string; unperturbed: boolean; interval_ns: [number, number] | null; p_value: number | null }[];
   exact: { variant: string; same: boolean; digests: string[]; difference: string | null }[];
   recording: { variant: string; asked: string[]; cost_ns: number | null }[];
 }
