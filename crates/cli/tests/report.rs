@@ -1,5 +1,11 @@
 //! `firstlight report` and `firstlight serve`, as a user runs them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
+
 mod common;
 
 use common::{Scratch, firstlight, json, valid, workspace};
