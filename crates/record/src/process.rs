@@ -133,7 +133,8 @@ impl Row for Slice {
 pub struct Wake {
     /// When.
     pub at: Nanos,
-    /// Who was running: 0 is an interrupt on an idle processor.
+    /// Who was running: 0 is an interrupt, where the source tells it, or one on an
+    /// idle processor.
     pub by: u32,
     /// Who became runnable.
     pub pid: u32,

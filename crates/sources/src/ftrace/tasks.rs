@@ -16,6 +16,10 @@ const MOST_TASKS: usize = 200_000;
 /// The length of a task's name in the kernel, its NUL included.
 const COMM: usize = 16;
 
+/// A hardware or a software interrupt ran (`TRACE_FLAG_HARDIRQ`, `TRACE_FLAG_SOFTIRQ`,
+/// `include/linux/trace_events.h`).
+const IN_INTERRUPT: u64 = 0x08 | 0x10;
+
 /// The kernel's thread that forks all its others.
 const KTHREADD: u32 = 2;
 
@@ -257,9 +261,12 @@ impl Tasks {
                 task.start_doing(TaskState::Runnable, m);
             }
         }
+        // An interrupt wakes as the task that it interrupts.
+        let flags = v.number(Key::Flags).unwrap_or(0);
+        let by = if flags & IN_INTERRUPT == 0 { m.pid } else { 0 };
         recorder.wake(Wake {
             at: Nanos(m.at),
-            by: m.pid,
+            by,
             pid,
             origin: m.origin,
             clock,
