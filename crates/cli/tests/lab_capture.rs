@@ -92,14 +92,15 @@ fn a_boot(name: &str, phases: &[&str]) {
     }
     assert_eq!(rows.last().unwrap()["end_ns"], show["first_light"]["at_ns"]);
 
-    // On one clock: the others are related to it, within a millisecond.
+    // On one clock: the others are related to it. A kernel that counts ticks before
+    // it has a better clock leaves an error of one, of at most 10 ms.
     let clocks = show["clocks"].as_array().unwrap();
     assert_eq!(clocks[0]["is_boots"], true);
     assert_eq!(clocks[0]["kind"], "virtual");
     for name in ["printk", "monotonic"] {
         let clock = clocks.iter().find(|c| c["name"] == name).unwrap();
         let error = clock["error_ns"].as_i64().unwrap();
-        assert!((0..=1_000_000).contains(&error), "{clock}");
+        assert!((0..=10_010_000).contains(&error), "{clock}");
     }
     assert!(
         show["notes"]

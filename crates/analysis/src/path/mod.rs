@@ -200,11 +200,11 @@ fn through(record: &Record, phases: &Phases, through: Through) -> CriticalPath {
     };
     let end = phases.end();
     let (mut last, mut knows_units, mut knows_processes) = (None, false, false);
-    let mut programs_from = None;
+    let mut programs_from = Nanos::ZERO;
     if through == Through::Units {
         let before = kernel::until(&mut all, phases, &[Phase::Userspace, Phase::App]);
         last = units::until(&mut all, phases, before, end);
-        programs_from = before.map(|b| all.graph.end(b));
+        programs_from = before.map_or(Nanos::ZERO, |b| all.graph.end(b));
         knows_units = last.is_some();
     }
     if last.is_none() {
@@ -212,7 +212,7 @@ fn through(record: &Record, phases: &Phases, through: Through) -> CriticalPath {
         let programs = [Phase::Initrd, Phase::Userspace, Phase::App];
         let before = kernel::until(&mut all, phases, &programs);
         last = processes::until(&mut all, before, end);
-        programs_from = before.map(|b| all.graph.end(b));
+        programs_from = before.map_or(Nanos::ZERO, |b| all.graph.end(b));
         knows_processes = last.is_some();
     }
     let last = match last {
@@ -224,9 +224,9 @@ fn through(record: &Record, phases: &Phases, through: Through) -> CriticalPath {
             kernel::rest(&mut all, phases, before, end)
         }
     };
-    let replay = programs_from
-        .filter(|_| knows_units || knows_processes)
-        .and_then(|from| replay::of(record, from, end));
+    let replay = (knows_units || knows_processes)
+        .then(|| replay::of(record, programs_from, end))
+        .flatten();
     let first_light = phases.first_light.as_ref();
     CriticalPath {
         zero: phases.zero.clone(),

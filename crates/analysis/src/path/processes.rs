@@ -11,7 +11,7 @@ use super::graph::NodeId;
 use super::{About, Activities, Doer, PathKind};
 use crate::place::Place;
 use record::{Nanos, Origin, Process, Record, Slice, SpanKind, TaskState, Wake};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The most steps back, so that a trace of any length ends.
 const MOST_STEPS: usize = 200_000;
@@ -126,6 +126,30 @@ impl<'r> Tasks<'r> {
     pub(super) fn born(&self, pid: u32, at: Nanos) -> Option<(u32, Nanos)> {
         let process = self.process(pid, at)?;
         process.parent.zip(process.start)
+    }
+
+    /// Tasks that do what others ask of them, in whatever order they ask: those of
+    /// the kernel, and those that several other programs wake which they did not fork.
+    pub(super) fn servers(&self) -> HashSet<u32> {
+        const SEVERAL: usize = 4;
+        let mut servers: HashSet<u32> = HashSet::new();
+        for (&pid, processes) in &self.processes {
+            if processes.iter().any(|p| p.kernel_thread) {
+                servers.insert(pid);
+            }
+        }
+        for (&pid, wakes) in &self.wakes {
+            let asks = |w: &Wake| {
+                let by = self.process(w.by, w.at);
+                by.is_some_and(|p| !p.kernel_thread && p.parent != Some(pid))
+            };
+            let others = wakes.iter().filter(|w| asks(w));
+            let others: HashSet<u32> = others.map(|w| w.by).collect();
+            if others.len() >= SEVERAL {
+                servers.insert(pid);
+            }
+        }
+        servers
     }
 
     /// Each task that was seen to be forked, its parent, and when.

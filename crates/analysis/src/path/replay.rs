@@ -82,6 +82,8 @@ enum Cause {
     Later(usize),
     /// Something that a burst did at this time.
     Done(usize, Nanos),
+    /// The end of a burst of the same task: a program does one thing after another.
+    Then(usize),
 }
 
 /// A traced boot that can be played again.
@@ -103,6 +105,7 @@ pub(super) fn of(record: &Record, from: Nanos, end: Nanos) -> Option<Replay> {
     if record.wakes().is_empty() || end <= from {
         return None;
     }
+
     Replay::of(&Tasks::new(record), &units::gates(record, end), from, end)
 }
 
@@ -118,14 +121,23 @@ impl Replay {
         for (id, burst) in bursts.iter().enumerate() {
             by_task.entry(burst.pid).or_default().push(id);
         }
+        let mut servers = tasks.servers();
+        // The first process is one if it starts units; else it is a script.
+        match gates.is_empty() {
+            true => servers.remove(&INIT),
+            false => servers.insert(INIT),
+        };
         let places = Places {
             bursts: &bursts,
+            servers: &servers,
             by_task: &by_task,
         };
         let causes: Vec<Vec<Cause>> = (0..bursts.len())
             .map(|id| places.causes(tasks, gates, id, from))
             .collect();
-        let goal = places.at(last, end, true)?;
+        let goal = places.begun(last, end, true)?;
+        // Where nobody ran at the end, it came so long after the last one.
+        let end = end.min(bursts.get(goal)?.end);
         let owners = places.owners(tasks, &causes);
         for (burst, causes) in bursts.iter_mut().zip(causes) {
             burst.causes = causes;
@@ -176,7 +188,7 @@ impl Replay {
             .collect();
         for (id, burst) in self.bursts.iter().enumerate() {
             for cause in &burst.causes {
-                let (Cause::Later(of) | Cause::Done(of, _)) = *cause;
+                let (Cause::Later(of) | Cause::Done(of, _) | Cause::Then(of)) = *cause;
                 let before = self.bursts.get(of)?;
                 let job = jobs.get_mut(of)?;
                 match *cause {
@@ -184,6 +196,7 @@ impl Replay {
                         let wait = less.left(burst.pid, before.end, burst.ready);
                         job.followers.push((wait, id));
                     }
+                    Cause::Then(_) => job.followers.push((0, id)),
                     Cause::Done(_, at) => job.signals.push((before.work(at, less), id)),
                 }
                 jobs.get_mut(id)?.needs += 1;
@@ -266,6 +279,7 @@ fn at_gates(bursts: &mut Vec<Burst>, gates: &[Gate]) {
 /// Where each task is when.
 struct Places<'b> {
     bursts: &'b [Burst],
+    servers: &'b HashSet<u32>,
     by_task: &'b HashMap<u32, Vec<usize>>,
 }
 
@@ -273,14 +287,19 @@ impl Places<'_> {
     /// What a task was at at this time. At the place of a cut it is at what comes
     /// after it, or before.
     fn at(&self, pid: u32, at: Nanos, before: bool) -> Option<usize> {
+        let id = self.begun(pid, at, before)?;
+        (self.bursts.get(id)?.end >= at).then_some(id)
+    }
+
+    /// The last that a task began by then.
+    fn begun(&self, pid: u32, at: Nanos, before: bool) -> Option<usize> {
         let all = self.by_task.get(&pid)?;
         let begun = |id: &usize| {
             self.bursts
                 .get(*id)
                 .is_some_and(|b| b.ready < at || b.ready == at && !before)
         };
-        let id = *all.get(all.partition_point(begun).checked_sub(1)?)?;
-        (self.bursts.get(id)?.end >= at).then_some(id)
+        all.get(all.partition_point(begun).checked_sub(1)?).copied()
     }
 
     /// The burst of the same task before this one.
@@ -334,9 +353,16 @@ impl Places<'_> {
                 Some(Cause::Done(self.at(parent, born, false)?, born))
             });
         let earlier = |c: &Cause| match *c {
-            Cause::Later(of) | Cause::Done(of, _) => of < id,
+            Cause::Later(of) | Cause::Done(of, _) | Cause::Then(of) => of < id,
         };
         causes.extend(cause.filter(earlier));
+        // A server takes what comes as it comes.
+        if let Some(previous) = previous
+            && cause.is_some_and(|c| matches!(c, Cause::Done(..)))
+            && !self.servers.contains(&burst.pid)
+        {
+            causes.push(Cause::Then(previous));
+        }
         causes.dedup();
         causes
     }
@@ -365,7 +391,7 @@ impl Places<'_> {
                     let own = self.bursts.get(id)?.units.last().copied();
                     own.or_else(|| match causes.get(id)?.first()? {
                         Cause::Done(of, _) => unit_of.get(&self.bursts.get(*of)?.pid).copied(),
-                        Cause::Later(_) => None,
+                        Cause::Later(_) | Cause::Then(_) => None,
                     })
                 }),
                 _ => unit_of.get(&parent).copied(),

@@ -99,7 +99,7 @@ impl Play<'_> {
                 && at <= self.now
             {
                 self.timers.pop();
-                self.ready(id);
+                self.arrived(id);
             }
             self.fill();
             // What comes next: a timer, a processor's next signal or end, or the
