@@ -10,6 +10,7 @@ mod boot;
 mod bootstrap;
 mod chain;
 mod chart;
+mod clocks;
 mod compare;
 mod console;
 mod deferrals;
@@ -40,6 +41,7 @@ pub use boot::{Boot, boot};
 pub use bootstrap::{Interval, interval};
 pub use chain::{ChainLink, critical_chain};
 pub use chart::{Chart, ChartDependency, ChartLimits, ChartMessage, chart};
+pub use clocks::{ClockRow, clocks};
 pub use compare::{
     Change, CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, Usual,
     compare, compare_with, compare_with_history,
