@@ -9,7 +9,9 @@
 mod file;
 mod run;
 
+pub(crate) use file::workload;
 pub use run::{Report, ReportValue, run};
+pub(crate) use run::run_case;
 
 use crate::artifacts::Form;
 use crate::error::LabError;
