@@ -16,11 +16,11 @@ const AT: u64 = 64 << 10;
 const LENGTH: u64 = 4096;
 const MAGIC: &[u8] = b"_BHRfS_M";
 
-/// Nodes of trees, if those of chunks and roots have one node each. Fitted on the
-/// case `btrfs`.
+/// Nodes of trees, if those of chunks and roots have one node each. Fitted on
+/// `btrfs`.
 const NODES: u64 = 13;
-/// Fitted on the case `btrfs`.
-const WORK: u64 = 2_000_000;
+/// Fitted on `btrfs`.
+const WORK: u64 = 2_150_000;
 
 pub(super) fn is(volume: &Part<'_>) -> Result<bool, Error> {
     Ok(volume.read(AT + 0x40, 8)? == MAGIC)

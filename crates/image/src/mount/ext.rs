@@ -12,11 +12,8 @@ const TABLE_AHEAD: u64 = 32;
 /// More descriptors than this are not looked at one by one, blocks.
 const MOST_DESCRIPTORS: u64 = 1 << 16;
 
-/// Fitted on the case `ext4`.
-const WORK: u64 = 160_000;
-/// A journal that is opened, and its thread. Fitted on the case `ext4`, beside
-/// `ext2`.
-const JOURNAL: u64 = 60_000;
+/// Fitted on `ext2` and `ext4`.
+const WORK: u64 = 220_000;
 /// A group of blocks. An estimate.
 const GROUP: u64 = 3_000;
 
@@ -42,7 +39,6 @@ pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
         root_inode(&mut plan, &sb, block, used);
     }
     if sb.journal != 0 {
-        plan.work(JOURNAL);
         let journal = ext::journal(volume, &sb)?;
         if sb.facts.state == crate::blocks::State::NeedsRecovery {
             plan.state = State::Replay;

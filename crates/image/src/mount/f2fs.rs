@@ -20,8 +20,8 @@ const AT_ONCE: u64 = 256;
 /// The checkpoint was written at unmounting (`CP_UMOUNT_FLAG`).
 const UNMOUNTED: u32 = 1;
 
-/// Fitted on the case `f2fs`.
-const WORK: u64 = 8_800_000;
+/// Fitted on `f2fs`.
+const WORK: u64 = 8_920_000;
 
 pub(super) fn is(head: &[u8]) -> bool {
     le32(head, 1024) == Some(MAGIC)

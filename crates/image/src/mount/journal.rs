@@ -22,8 +22,8 @@ const REQUEST: u64 = 512 << 10;
 const MOST: u64 = 1 << 20;
 
 /// What a block costs that is replayed: found, its checksum, copied, marked,
-/// written. Fitted on the case `ext4-replay`.
-const BLOCK: u64 = 20_000;
+/// written. Fitted on `ext4-replay`.
+const BLOCK: u64 = 5_000;
 
 /// Bits of the journal's incompatible features.
 mod incompat {

@@ -5,12 +5,12 @@ use crate::blocks::Error;
 use crate::boot::Part;
 use crate::boot::bytes::{le16, le32};
 
-/// Fitted on the case `erofs`.
-const EROFS: u64 = 60_000;
-/// Fitted on the case `romfs`.
-const ROMFS: u64 = 5_000;
-/// Not measured on this processor; fitted on the case `cramfs` of an ARM926.
-const CRAMFS: u64 = 20_000;
+/// Fitted on `erofs`.
+const EROFS: u64 = 30_000;
+/// Fitted on `romfs`.
+const ROMFS: u64 = 12_000;
+/// As romfs; not measured.
+const CRAMFS: u64 = 12_000;
 
 /// The page that the page cache reads at once.
 const PAGE: u64 = 4096;

@@ -62,8 +62,12 @@ pub struct Processor {
     pub issue: u64,
     /// Instructions from its end until who waits for it goes on.
     pub done: u64,
-    /// Instructions for each KiB that is moved.
-    pub kib: u64,
+    /// Instead of these two, for a request that is asked for ahead of need.
+    pub ahead: u64,
+    /// Instructions for each KiB that is read.
+    pub read_kib: u64,
+    /// Instructions for each KiB that is written, until it is at the device.
+    pub write_kib: u64,
     /// Where the figures are from.
     pub source: &'static str,
 }
@@ -76,9 +80,11 @@ pub struct Processor {
 pub const LAB: Processor = Processor {
     name: "lab-pc",
     per_us: 1000,
-    issue: 50_000,
-    done: 45_000,
-    kib: 1_000,
+    issue: 45_000,
+    done: 40_000,
+    ahead: 27_000,
+    read_kib: 1_000,
+    write_kib: 11_000,
     source: "fitted to mounts in the exact lab: x86-64, Linux 6.1, the device by NBD",
 };
 
@@ -168,8 +174,7 @@ impl Plan {
                     run.until(end);
                 }
                 Step::Ahead(at, bytes) => {
-                    let end = run.submit(device, Access::Read, at, bytes);
-                    run.ahead.insert(at, end);
+                    run.ahead(device, at, bytes);
                 }
                 Step::Wait(at) => {
                     if let Some(end) = run.ahead.remove(&at) {
@@ -194,7 +199,7 @@ impl Plan {
 struct Run {
     processor: Processor,
     now: u64,
-    /// The ends of requests in the device, and what they move.
+    /// The ends of requests in the device, and the work that follows.
     flying: Vec<(u64, u64)>,
     /// The ends of reads ahead of need, by place.
     ahead: BTreeMap<u64, u64>,
@@ -208,29 +213,44 @@ impl Run {
         self.now = self.now.saturating_add(ns.unwrap_or(0));
     }
 
-    fn moving(&self, bytes: u64) -> u64 {
-        bytes.saturating_mul(self.processor.kib) / 1024
+    fn submit(&mut self, device: &mut Device, access: Access, at: u64, bytes: u64) -> u64 {
+        let p = self.processor;
+        let moving = |per_kib: u64| bytes.saturating_mul(per_kib) / 1024;
+        let (before, after) = match access {
+            Access::Read => (p.issue, p.done.saturating_add(moving(p.read_kib))),
+            Access::Write => (p.issue.saturating_add(moving(p.write_kib)), p.done),
+            Access::Flush => (p.issue, p.done),
+        };
+        self.put(device, access, (at, bytes), (before, after))
     }
 
-    fn submit(&mut self, device: &mut Device, access: Access, at: u64, bytes: u64) -> u64 {
-        let moving = match access {
-            Access::Write => self.moving(bytes),
-            Access::Read | Access::Flush => 0,
-        };
-        self.work(self.processor.issue.saturating_add(moving));
+    fn put(
+        &mut self,
+        device: &mut Device,
+        access: Access,
+        (at, bytes): (u64, u64),
+        (before, after): (u64, u64),
+    ) -> u64 {
+        self.work(before);
         let end = device(self.now, access, at, bytes);
-        let moved = if access == Access::Read { bytes } else { 0 };
-        self.flying.push((end, moved));
+        self.flying.push((end, after));
         end
+    }
+
+    fn ahead(&mut self, device: &mut Device, at: u64, bytes: u64) {
+        let p = self.processor;
+        let after = p.ahead.saturating_add(bytes.saturating_mul(p.read_kib) / 1024);
+        let end = self.put(device, Access::Read, (at, bytes), (p.ahead, after));
+        self.ahead.insert(at, end);
     }
 
     /// Waits until `end`, and ends what else is done by then, in order.
     fn until(&mut self, end: u64) {
         self.flying.sort_unstable();
         let count = self.flying.partition_point(|f| f.0 <= end);
-        for (end, bytes) in self.flying.drain(..count).collect::<Vec<_>>() {
+        for (end, work) in self.flying.drain(..count).collect::<Vec<_>>() {
             self.now = self.now.max(end);
-            self.work(self.processor.done.saturating_add(self.moving(bytes)));
+            self.work(work);
         }
     }
 }

@@ -16,15 +16,15 @@ const NONE: u64 = u64::MAX;
 /// The length of a block of metadata that lies as it is has this bit.
 const PLAIN: u16 = 0x8000;
 
-/// Fitted on the case `squashfs`.
-const WORK: u64 = 100_000;
+/// Fitted on `squashfs`.
+const WORK: u64 = 50_000;
 
 /// For each byte that is unpacked, instructions: by the number of the compressor.
-/// Fitted on the cases `squashfs` and `squashfs-xz`; those that were not measured
+/// Fitted on `squashfs` and `squashfs-xz`; those that were not measured
 /// are estimates.
 const fn unpack(compressor: u16) -> u64 {
     match compressor {
-        2 | 4 => 60,
+        2 | 4 => 48,
         6 => 12,
         3 | 5 => 4,
         _ => 10,

@@ -26,7 +26,7 @@ const REQUEST: u64 = 512 << 10;
 /// More allocation groups than this are not looked at one by one.
 const MOST_GROUPS: u32 = 65_536;
 
-/// Fitted on the case `xfs`.
+/// Fitted on `xfs`.
 const WORK: u64 = 1_500_000;
 
 pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {

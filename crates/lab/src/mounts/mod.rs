@@ -2,11 +2,15 @@
 //! the model of [`image::mount`] says of it.
 //!
 //! A file of `experiments/mount-cost/` names images and how they are mounted. The
-//! model's constants are fitted on the cases that say `fit`; the others check them.
+//! model's constants are fitted on those that `fit` names; the others check them.
 
 mod run;
 
-pub use run::{Report, Row, run};
+pub use run::{Figures, Predicted, Report, Row, run};
+
+use agent::config::Storage;
+use agent::storage::{Device, Kind, Request};
+use image::mount::{Access, Cost, Plan, Processor};
 
 use crate::classics::workload;
 use crate::error::LabError;
@@ -26,13 +30,15 @@ pub struct Mounts {
     pub cases: Vec<Case>,
 }
 
-/// An image that is mounted, on one storage profile or several.
+/// A boot in which images are mounted, on one storage profile or several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// Its name.
     pub name: String,
-    /// Whether the model's constants were fitted on it.
-    pub fit: bool,
+    /// The images of it that the model's constants were fitted on.
+    pub fit: Vec<String>,
+    /// How large the flash is, if that is more than the image, MiB.
+    pub chip_mib: Option<u64>,
     /// The boot.
     pub workload: Workload,
 }
@@ -68,13 +74,21 @@ impl Mounts {
         for entry in &file.case {
             let start = entry.span().start;
             let mut table = entry.get_ref().clone();
-            let fit = table.remove("fit");
+            let fit = match table.remove("fit") {
+                Some(Value::Array(names)) => {
+                    let names = names.iter().filter_map(Value::as_str);
+                    names.map(str::to_owned).collect()
+                }
+                _ => Vec::new(),
+            };
+            let chip_mib = table.remove("chip_mib").and_then(|v| v.as_integer());
             let (name, mut workload) =
                 workload(&file.workload, &table).map_err(|why| at(start, why))?;
             workload.script.insert_str(0, TIMED);
             cases.push(Case {
                 name,
-                fit: fit == Some(Value::Boolean(true)),
+                fit,
+                chip_mib: chip_mib.and_then(|n| u64::try_from(n).ok()),
                 workload,
             });
         }
@@ -83,4 +97,21 @@ impl Mounts {
             cases,
         })
     }
+}
+
+/// What a mount costs on a device of `bytes` bytes with the figures `storage`.
+#[must_use]
+pub fn cost(plan: &Plan, processor: &Processor, storage: &Storage, bytes: u64) -> Cost {
+    let [mut device, mut again] = [(); 2].map(|()| {
+        let mut device = Device::new(storage.clone(), bytes);
+        move |now, access, at, bytes| {
+            let kind = match access {
+                Access::Read => Kind::Read,
+                Access::Write => Kind::Write,
+                Access::Flush => Kind::Flush,
+            };
+            device.submit(now, Request { kind, at, bytes })
+        }
+    });
+    plan.cost(processor, &mut device, &mut again)
 }

@@ -80,7 +80,7 @@ impl Board {
     }
 
     /// Debian's name for its architecture.
-    const fn architecture(self) -> &'static str {
+    pub(crate) const fn architecture(self) -> &'static str {
         match self {
             Self::Pc => "amd64",
             Self::ArmVirt => "armhf",
