@@ -14,17 +14,12 @@ use crate::boot::bytes::{le32, le64};
 /// Where the superblock is, and how long.
 const AT: u64 = 64 << 10;
 const LENGTH: u64 = 4096;
-const MAGIC: &[u8] = b"_BHRfS_M";
 
 /// Nodes of trees, if those of chunks and roots have one node each. Fitted on
 /// `btrfs`.
 const NODES: u64 = 13;
 /// Fitted on `btrfs`.
 const WORK: u64 = 2_150_000;
-
-pub(super) fn is(volume: &Part<'_>) -> Result<bool, Error> {
-    Ok(volume.read(AT + 0x40, 8)? == MAGIC)
-}
 
 pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     let sb = volume.read(AT, 4096)?;

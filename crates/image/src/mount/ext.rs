@@ -31,7 +31,8 @@ pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     let places: Vec<u64> = (0..descriptors)
         .map(|index| ext::descriptor_block(&sb, index).saturating_mul(size))
         .collect();
-    plan.steps.extend(places.iter().map(|at| Step::Ahead(*at, size)));
+    plan.steps
+        .extend(places.iter().map(|at| Step::Ahead(*at, size)));
     plan.steps.extend(places.iter().map(|at| Step::Wait(*at)));
     plan.work(WORK.saturating_add(groups.saturating_mul(GROUP)));
     let table = ext::first_table(volume, &sb)?;
@@ -55,10 +56,13 @@ fn root_inode(plan: &mut Plan, sb: &Superblock, table: u64, used: u32) {
     let per_block = (size / u64::from(sb.inode_size)).max(1);
     // The root is the second inode; it lies in the first block of the table.
     let window = (table & !(TABLE_AHEAD - 1)).max(table);
-    let last = (window + TABLE_AHEAD).min(table + u64::from(used) / per_block);
+    let last =
+        (window.saturating_add(TABLE_AHEAD)).min(table.saturating_add(u64::from(used) / per_block));
+    let at = table.saturating_mul(size);
     if last > table {
         // Behind the block itself, up to the last one.
-        plan.steps.push(Step::Ahead((table + 1) * size, (last - table) * size));
+        let ahead = Step::Ahead(at.saturating_add(size), (last - table) * size);
+        plan.steps.push(ahead);
     }
-    plan.read(table * size, size);
+    plan.read(at, size);
 }

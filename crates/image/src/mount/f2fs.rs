@@ -9,10 +9,11 @@ use crate::blocks::Error;
 use crate::boot::Part;
 use crate::boot::bytes::{le32, le64};
 
-const MAGIC: u32 = 0xf2f5_2010;
 /// Where the superblock is.
 const AT: u64 = 1024;
 const BLOCK: u64 = 4096;
+/// Blocks in a segment.
+const SEGMENT: u64 = 512;
 /// A block of the table of segments has so many (`SIT_ENTRY_PER_BLOCK`).
 const SEGMENTS_A_BLOCK: u64 = 55;
 /// So many blocks are asked for at once (`BIO_MAX_VECS`).
@@ -23,20 +24,16 @@ const UNMOUNTED: u32 = 1;
 /// Fitted on `f2fs`.
 const WORK: u64 = 8_920_000;
 
-pub(super) fn is(head: &[u8]) -> bool {
-    le32(head, 1024) == Some(MAGIC)
-}
-
 pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     let sb = volume.read(AT, 3072)?;
     let n32 = |at| u64::from(le32(&sb, at).unwrap_or(0));
-    if n32(16) != 12 {
+    let logs = (n32(16), n32(20));
+    if logs != (12, 9) {
         return Err(Error::corrupt(
             AT + 16,
-            format!("expected blocks of 2^12 bytes, found 2^{}", n32(16)),
+            format!("expected the logarithms 12 and 9 of blocks and segments, found {logs:?}"),
         ));
     }
-    let segment_blocks = 1_u64 << n32(20).min(16);
     let main_segments = n32(68);
     let [cp, sit, nat, main] = [76, 80, 84, 92].map(|at| n32(at) * BLOCK);
     let mut plan = Plan::new("f2fs");
@@ -44,11 +41,11 @@ pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     plan.read(BLOCK, BLOCK);
     // Of two checkpoints the one with the higher version counts.
     let mut newest = (0, 0, cp, 2);
-    for at in [cp, cp.saturating_add(segment_blocks * BLOCK)] {
+    for at in [cp, cp.saturating_add(SEGMENT * BLOCK)] {
         let pack = volume.read(at, 160)?;
         let version = le64(&pack, 0).unwrap_or(0);
         let flags = le32(&pack, 132).unwrap_or(0);
-        let blocks = u64::from(le32(&pack, 136).unwrap_or(0)).clamp(2, segment_blocks);
+        let blocks = u64::from(le32(&pack, 136).unwrap_or(0)).clamp(2, SEGMENT);
         plan.read(at, BLOCK);
         plan.read(at.saturating_add((blocks - 1) * BLOCK), BLOCK);
         if version > newest.0 {
@@ -66,7 +63,7 @@ pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
         plan.read(place, count * BLOCK);
         (place, left) = (place.saturating_add(count * BLOCK), left - count);
     }
-    plan.read(at.saturating_add((segment_blocks - 1) * BLOCK), BLOCK);
+    plan.read(at.saturating_add((SEGMENT - 1) * BLOCK), BLOCK);
     plan.read(nat, 8 * BLOCK);
     plan.read(main, BLOCK);
     plan.read(main.saturating_add(BLOCK), BLOCK);

@@ -4,7 +4,7 @@
 //! one time. The figures of chips hold what the driver does for each page, so that
 //! there is no processor beside them.
 
-use super::{Error, Plan, State, Step, error_percent, look};
+use super::{Error, Plan, State, Step, look};
 use crate::ReadAt;
 use crate::boot::Part;
 use crate::foreign::Foreign;
@@ -47,24 +47,33 @@ impl Flash {
     /// Until it is mounted, nanoseconds.
     #[must_use]
     pub fn total_ns(&self) -> u64 {
-        self.stages.iter().map(|s| s.ns).fold(0, u64::saturating_add)
+        self.stages
+            .iter()
+            .map(|s| s.ns)
+            .fold(0, u64::saturating_add)
     }
 
     /// Reads in all.
     #[must_use]
     pub fn reads(&self) -> u64 {
-        self.stages.iter().map(|s| s.reads).fold(0, u64::saturating_add)
+        self.stages
+            .iter()
+            .map(|s| s.reads)
+            .fold(0, u64::saturating_add)
     }
 
     /// Bytes in all.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.stages.iter().map(|s| s.bytes).fold(0, u64::saturating_add)
+        self.stages
+            .iter()
+            .map(|s| s.bytes)
+            .fold(0, u64::saturating_add)
     }
 }
 
-/// What mounting the flash image `image` costs: JFFS2, or the first volume of UBI
-/// that holds a filesystem. `chip` is a name of [`jffs2::mount::PROFILES`], which are those
+/// What mounting the flash image `image` costs: JFFS2, or the volume of UBI whose
+/// name begins with `root`, or else the first that holds a filesystem. `chip` is a name of [`jffs2::mount::PROFILES`], which are those
 /// of [`ubi::cost::PROFILES`] too, or `None` for the one that fits the image;
 /// `chip_bytes` the size of the chip, if it is larger than the image. `None` if the
 /// image is no flash image.
@@ -91,7 +100,9 @@ fn jffs2(
     chip_bytes: Option<u64>,
 ) -> Result<Option<Flash>, String> {
     let mut options = CheckOptions {
-        profile: jffs2::mount::PROFILES.into_iter().find(|p| Some(p.name) == chip),
+        profile: jffs2::mount::PROFILES
+            .into_iter()
+            .find(|p| Some(p.name) == chip),
         ..CheckOptions::default()
     };
     let Ok(mut report) = jffs2::check(image, &options) else {
@@ -132,13 +143,11 @@ fn stage(what: &'static str, reads: Reads, ns: u64) -> Stage {
     }
 }
 
-fn ubi(
-    image: &dyn ReadAt,
-    chip: Option<&str>,
-    chip_bytes: Option<u64>,
-) -> Result<Flash, String> {
+fn ubi(image: &dyn ReadAt, chip: Option<&str>, chip_bytes: Option<u64>) -> Result<Flash, String> {
     let mut options = ubi::Options {
-        profile: ubi::cost::PROFILES.into_iter().find(|p| Some(p.name) == chip),
+        profile: ubi::cost::PROFILES
+            .into_iter()
+            .find(|p| Some(p.name) == chip),
         check_static: false,
         ..ubi::Options::default()
     };
@@ -158,7 +167,10 @@ fn ubi(
         error_percent: profile.error_percent,
         source: profile.source,
     };
-    for volume in &report.volumes {
+    let mut volumes: Vec<_> = report.volumes.iter().collect();
+    // The root, if one has that name; else the first.
+    volumes.sort_by_key(|v| !v.record.name.starts_with(b"root"));
+    for volume in volumes {
         let bytes = opened.volume(volume.id, &volume.record);
         match volume.content {
             Some(Foreign::Ubifs) => {
@@ -175,7 +187,9 @@ fn ubi(
                     found.state = State::Replay;
                 }
                 let mount = ubifs.mount;
-                found.stages.push(stage("mount", mount.reads, mount.read_ns));
+                found
+                    .stages
+                    .push(stage("mount", mount.reads, mount.read_ns));
                 return Ok(found);
             }
             Some(Foreign::Squashfs) => {
@@ -184,10 +198,11 @@ fn ubi(
                 };
                 found.filesystem = "ubiblock+squashfs";
                 if volume.open.pieces > 0 {
-                    found.stages.push(stage("check", volume.open, volume.open_ns));
+                    found
+                        .stages
+                        .push(stage("check", volume.open, volume.open_ns));
                 }
                 found.stages.push(squashfs(&plan, &profile));
-                found.error_percent = error_percent("ubi");
                 return Ok(found);
             }
             _ => {}

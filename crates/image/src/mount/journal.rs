@@ -74,7 +74,8 @@ pub(super) fn look(
         // The journal says that it is empty, twice; then the filesystem that it
         // need not be replayed.
         for at in [first.saturating_mul(size), first.saturating_mul(size), 0] {
-            plan.steps.extend([Step::Write(at, size), Step::Settle, Step::Flush]);
+            plan.steps
+                .extend([Step::Write(at, size), Step::Settle, Step::Flush]);
         }
     }
     // `ext4_setup_system_zone`: where all of the journal lies.
@@ -115,7 +116,9 @@ impl Replay<'_> {
         };
         let at = block.saturating_mul(self.size);
         self.plan.steps.push(Step::Wait(at));
-        Ok(self.volume.read(at, usize::try_from(self.size).unwrap_or(0))?)
+        Ok(self
+            .volume
+            .read(at, usize::try_from(self.size).unwrap_or(0))?)
     }
 
     fn ask(&mut self, number: u64) {
@@ -185,10 +188,13 @@ impl Replay<'_> {
             (false, false) if has(incompat::CHECKSUM_2) => 10,
             (false, false) => 8,
         };
-        let end = block.len().saturating_sub(match has(incompat::CHECKSUM_2 | incompat::CHECKSUM_3) {
-            true => 4,
-            false => 0,
-        });
+        let end =
+            block
+                .len()
+                .saturating_sub(match has(incompat::CHECKSUM_2 | incompat::CHECKSUM_3) {
+                    true => 4,
+                    false => 0,
+                });
         let mut at = 12_usize;
         let mut found = Vec::new();
         while at + length <= end {

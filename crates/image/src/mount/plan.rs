@@ -239,7 +239,9 @@ impl Run {
 
     fn ahead(&mut self, device: &mut Device, at: u64, bytes: u64) {
         let p = self.processor;
-        let after = p.ahead.saturating_add(bytes.saturating_mul(p.read_kib) / 1024);
+        let after = p
+            .ahead
+            .saturating_add(bytes.saturating_mul(p.read_kib) / 1024);
         let end = self.put(device, Access::Read, (at, bytes), (p.ahead, after));
         self.ahead.insert(at, end);
     }

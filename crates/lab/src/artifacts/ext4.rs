@@ -94,7 +94,12 @@ pub(super) fn leave_journal(image: &Path, blocks: u64, epoch_s: u32) -> Result<(
     let why = "it leaves transactions in the image's journal";
     Tool::new("debugfs", "e2fsprogs", why)
         .env("E2FSPROGS_FAKE_TIME", &epoch_s.to_string())
-        .args(["-w".as_ref(), "-f".as_ref(), script.as_os_str(), image.as_os_str()])
+        .args([
+            "-w".as_ref(),
+            "-f".as_ref(),
+            script.as_os_str(),
+            image.as_os_str(),
+        ])
         .run()?;
     fs::remove_file(&zeros)
         .and_then(|()| fs::remove_file(&script))

@@ -10,8 +10,8 @@ mod file;
 mod run;
 
 pub(crate) use file::workload;
-pub use run::{Report, ReportValue, run};
 pub(crate) use run::run_case;
+pub use run::{Report, ReportValue, run};
 
 use crate::artifacts::Form;
 use crate::error::LabError;

@@ -63,8 +63,8 @@ pub struct Predicted {
     pub state: &'static str,
     /// The figures.
     pub figures: Figures,
-    /// The bound that is stated, percent.
-    pub error_percent: u32,
+    /// The bound that is stated, percent; `None`: nothing was checked.
+    pub error_percent: Option<u32>,
 }
 
 impl Row {
@@ -200,7 +200,7 @@ fn predict(
                     read_bytes: Some(flash.bytes()),
                     writes: None,
                 },
-                error_percent: flash.error_percent,
+                error_percent: Some(flash.error_percent),
             }
         }));
     }
@@ -235,7 +235,10 @@ mod tests {
                        [ 3.0] firstlight-timed b ns=x reads\n";
         let rows = measured(console);
         assert_eq!(rows.len(), 2);
-        assert_eq!((rows[0].image.as_str(), rows[0].storage.as_str()), ("a", "emmc"));
+        assert_eq!(
+            (rows[0].image.as_str(), rows[0].storage.as_str()),
+            ("a", "emmc")
+        );
         assert_eq!(rows[0].measured.ns, 5_000);
         assert_eq!(rows[0].measured.reads, Some(2));
         assert_eq!(rows[0].measured.read_bytes, Some(1536));

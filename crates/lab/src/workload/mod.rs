@@ -418,7 +418,9 @@ impl Workload {
         archive.file("bin/busybox", 0o755, &read(&busybox)?);
         let mut script = PRELUDE.to_owned();
         let serving = (!self.storage.is_empty()).then_some(served::MODULE);
-        let modules = serving.into_iter().chain(self.modules.iter().map(String::as_str));
+        let modules = serving
+            .into_iter()
+            .chain(self.modules.iter().map(String::as_str));
         let wanted: Vec<(&str, &str)> = modules.map(name_and_rest).collect();
         let carried: Vec<&str> = self.carried.iter().map(String::as_str).collect();
         if let Some(tree) = tree
