@@ -115,3 +115,46 @@ pub fn cost(plan: &Plan, processor: &Processor, storage: &Storage, bytes: u64) -
     });
     plan.cost(processor, &mut device, &mut again)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Mounts;
+    use std::path::Path;
+
+    #[test]
+    fn every_file_is_understood_and_most_images_are_not_fitted() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/mount-cost");
+        let (mut fitted, mut checked) = (0, 0);
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|e| e != "toml") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mounts = Mounts::parse(&path.display().to_string(), &text).unwrap();
+            for case in mounts.cases {
+                let names: Vec<_> = case.workload.images.iter().map(|i| &i.name).collect();
+                assert!(case.fit.iter().all(|f| names.contains(&f)), "{}", case.name);
+                fitted += case.fit.len();
+                checked += names.len() - case.fit.len();
+            }
+        }
+        assert!(
+            checked >= 12,
+            "{checked} images check the model, {fitted} fit it"
+        );
+    }
+
+    #[test]
+    fn a_wrong_file_is_told_with_its_line() {
+        let text = "firstlight_mount_cost = 1\ntitle = \"x\"\n[workload]\nboard = \"pc\"\n\
+                    memory_mb = 9\n[[case]]\nimages = 1\n";
+        let said = Mounts::parse("x.toml", text).unwrap_err().to_string();
+        assert!(said.starts_with("x.toml:6: "), "{said}");
+        let said = Mounts::parse(
+            "x.toml",
+            "firstlight_mount_cost = 2\ntitle = \"\"\ncase = []\n[workload]\n",
+        );
+        assert!(said.unwrap_err().to_string().contains("of version 2"));
+    }
+}

@@ -35,7 +35,8 @@ unserve() {
 /// `timed NAME COMMAND...` runs a command that mounts something or loads a module,
 /// and says in the log how long the kernel took for it and what `/dev/nbd0` did:
 /// `firstlight-timed NAME ns=N reads=N sectors=N writes=N written=N`. The time is
-/// that of the system calls alone, by the kernel's trace.
+/// that of the system calls alone, by the kernel's trace. Busybox takes numbers with
+/// a zero in front for octal ones: so a one is put before the microseconds.
 pub const TIMED: &str = r#"
 T=/sys/kernel/tracing
 mount -t tracefs tracefs $T || fail tracefs
@@ -58,7 +59,7 @@ timed() {
     read r1 x s1 x w1 x t1 x <$S
     us=$(awk '/ sys_/ {
         for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+\.[0-9]+:$/) {
-            split($i, a, /[.:]/); t = a[1] * 1000000 + a[2] }
+            split($i, a, /[.:]/); t = a[1] * 1000000 + (1 a[2]) - 1000000 }
         if ($0 ~ / -> /) { if (begin) sum += t - begin; begin = 0 } else begin = t }
         END { printf "%d", sum }' $T/trace)
     echo "<1>firstlight-timed $name ns=${us}000 reads=$((r1-r0)) sectors=$((s1-s0)) writes=$((w1-w0)) written=$((t1-t0))" >/dev/kmsg
