@@ -1,6 +1,7 @@
 //! Speed against what people use today: ratios, measured side by side.
 
 mod image;
+mod lab;
 mod sources;
 
 use crate::{root, step};
@@ -26,10 +27,11 @@ pub fn run(args: &[String]) -> Result<()> {
     match args.first().map(String::as_str) {
         None => {}
         Some("image") => return image::run(),
+        Some("lab") => return lab::run(),
         Some("sources") => return sources::run(),
         Some("ui") => return page(),
         Some(other) => {
-            bail!("`{other}` is no benchmark; say `image`, `sources`, `ui`, or nothing")
+            bail!("`{other}` is no benchmark; say `image`, `lab`, `sources`, `ui`, or nothing")
         }
     }
     step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;

@@ -1,6 +1,8 @@
 //! Trials of several variants, compared with a baseline.
 
+use crate::bootstrap::{Interval, interval};
 use crate::effect::{Effect, effect, median, range};
+use crate::statistics::{Judgement, SampleEffect, outliers, sample_effect};
 use record::{ClockKind, Nanos};
 
 /// One boot of an experiment.
@@ -42,7 +44,7 @@ pub struct RecordingCost {
 }
 
 /// What an experiment says of one variant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct VariantResult {
     /// The variant's name.
     pub variant: String,
@@ -57,6 +59,21 @@ pub struct VariantResult {
     /// Compared with the baseline; `None` for the baseline itself, and where a
     /// trial of either never came to first light: a boot that fails is not fast.
     pub effect: Option<Effect>,
+    /// What boots in real time say beyond that; `None` in virtual time, where
+    /// nothing is a sample.
+    pub sample: Option<Sample>,
+}
+
+/// What a variant's boots in real time say as a sample of all that it could have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// The median of first light, with its 95 % interval.
+    pub first_light: Interval,
+    /// The boots whose first light lies far from that of the others: their
+    /// perturbation, and when it came. They count like all others.
+    pub outliers: Vec<(u32, Nanos)>,
+    /// The difference to the baseline; `None` where there is no effect.
+    pub difference: Option<SampleEffect>,
 }
 
 /// The same boot twice: is it the same to the byte?
@@ -71,7 +88,7 @@ pub struct ExactPair {
 }
 
 /// Trials, and what they say.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
     /// What the trials' clock counts.
     pub clock: ClockKind,
@@ -136,24 +153,32 @@ pub fn experiment(
     let first = names.remove(at);
     names.insert(0, first);
 
-    let of = |name: &str| -> (usize, Vec<Nanos>) {
+    let of = |name: &str| {
         let mine = trials.iter().filter(|t| t.variant == name);
-        let times: Vec<Nanos> = mine.clone().filter_map(|t| t.first_light).collect();
-        (mine.count(), times)
+        let lights = mine
+            .clone()
+            .filter_map(|t| Some((t.perturbation, t.first_light?)));
+        let (numbers, times): (Vec<u32>, Vec<Nanos>) = lights.unzip();
+        (mine.count(), numbers, times)
     };
-    let (base_boots, base) = of(baseline);
+    let (base_boots, _, base) = of(baseline);
     let result = |name: &str| {
-        let (boots, times) = of(name);
+        let (boots, numbers, times) = of(name);
         let whole = boots == times.len() && base_boots == base.len();
+        let compared = whole && name != baseline;
+        let mut effect = compared.then(|| effect(&base, &times)).flatten();
+        let sample = match clock {
+            ClockKind::Virtual => None,
+            _ => sample(&base, &numbers, &times, effect.as_mut()),
+        };
         VariantResult {
             variant: name.to_owned(),
             boots,
             failed: boots - times.len(),
             median: median(&times),
             range: range(&times),
-            effect: (whole && name != baseline)
-                .then(|| effect(&base, &times))
-                .flatten(),
+            effect,
+            sample,
         }
     };
     let variants = names.into_iter().map(result).collect();
@@ -164,5 +189,28 @@ pub fn experiment(
         variants,
         exact: Vec::new(),
         recording: Vec::new(),
+    })
+}
+
+/// What a variant's boots in real time say. The verdict of `effect`, if there is
+/// one, becomes that of the statistics.
+fn sample(
+    base: &[Nanos],
+    numbers: &[u32],
+    times: &[Nanos],
+    effect: Option<&mut Effect>,
+) -> Option<Sample> {
+    let difference = effect.and_then(|effect| {
+        let judged = sample_effect(base, times, &Judgement::default())?;
+        effect.verdict = judged.verdict;
+        Some(judged)
+    });
+    let far = outliers(times).into_iter();
+    Some(Sample {
+        first_light: interval(times)?,
+        outliers: far
+            .filter_map(|i| Some((*numbers.get(i)?, *times.get(i)?)))
+            .collect(),
+        difference,
     })
 }

@@ -48,8 +48,8 @@ pub use console::{Console, Delay, Flush, LateLine, Rate, RateSource, Written, co
 pub use deferrals::{Deferral, deferrals};
 pub use effect::{Effect, Verdict, effect, median, range};
 pub use experiment::{
-    ExactPair, Experiment, ExperimentError, RecordingCost, Trial, TrialFailure, VariantResult,
-    experiment,
+    ExactPair, Experiment, ExperimentError, RecordingCost, Sample, Trial, TrialFailure,
+    VariantResult, experiment,
 };
 pub use facts::{FactRow, facts};
 pub use findings::{

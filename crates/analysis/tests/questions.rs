@@ -238,6 +238,38 @@ fn a_variant_that_fails_to_boot_is_never_called_faster() {
     assert!(wrong.to_string().contains("quiet, base, broken"), "{wrong}");
 }
 
+#[test]
+fn boots_in_real_time_are_a_sample() {
+    let mut trials = Vec::new();
+    for n in 0..8 {
+        let wobble = i64::from(n) % 3;
+        trials.push(trial("base", n, Some(1000 + wobble)));
+        trials.push(trial("quiet", n, Some(900 + wobble)));
+        trials.push(trial("same", n, Some(1001 - wobble)));
+    }
+    // One boot in which the host did something else.
+    trials.push(trial("quiet", 8, Some(1900)));
+    let e = experiment(ClockKind::Counter, "base", trials.clone()).unwrap();
+    let [base, quiet, same] = &e.variants[..] else {
+        panic!("{:?}", e.variants)
+    };
+    assert_eq!(base.sample.as_ref().unwrap().difference, None);
+    let sample = quiet.sample.as_ref().unwrap();
+    assert_eq!(sample.outliers, [(8, ms(1900))]);
+    let difference = sample.difference.unwrap();
+    assert!(difference.p_value < 0.01, "{difference:?}");
+    assert!(difference.interval.0 <= ms(-99) && difference.interval.1 >= ms(-100));
+    // The ranges overlap because of that one boot: only a sample can tell.
+    assert_eq!(quiet.effect.unwrap().verdict, Verdict::Faster);
+    assert_eq!(same.effect.unwrap().verdict, Verdict::NoDifference);
+    let exact = experiment(ClockKind::Virtual, "base", trials).unwrap();
+    assert!(exact.variants.iter().all(|v| v.sample.is_none()));
+    assert_eq!(
+        exact.variants[1].effect.unwrap().verdict,
+        Verdict::NoDifference
+    );
+}
+
 proptest! {
     #[test]
     fn effects_are_symmetrical(

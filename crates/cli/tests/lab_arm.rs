@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::json;
+use common::{firstlight, json};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -56,6 +56,46 @@ fn boots(machine: &str, variant: &str) -> Value {
     let last = lab["trials"].as_array().unwrap().last().unwrap();
     assert!(!last["first_light_ns"].is_null(), "{last}");
     json(&["show", "--json", last["capture"].as_str().unwrap()])
+}
+
+#[test]
+fn boots_in_real_time_are_samples() {
+    if !possible("qemu-system-arm", true) {
+        return;
+    }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("real.toml");
+    let text = "firstlight_experiment = 1\n[base]\nmachine = \"arm-virt\"\narch = \"armhf\"\n\
+                loader = \"u-boot\"\nmode = \"statistical\"\nwarm_up = 0\nensemble = 2\n\
+                memory_mb = 512\nstorage = \"none\"\nkernel = \"debian\"\nroot = \"none\"\n\
+                first_light = \"init\"\nlimit_wall_s = 120\n\
+                cmdline = [\"console=ttyAMA0\", \"panic=-1\", \"quiet\", \"cryptomgr.notests\"]\n\
+                [[variant]]\nname = \"waits\"\ntreatments = [\"env=bootcmd=sleep 8; bootm \
+                ${kernel_addr} ${ramdisk_addr} ${fdt_addr}\"]\n";
+    std::fs::write(&file, text).unwrap();
+    let out = scratch.path().join("out");
+    let (file, dir) = (file.to_str().unwrap(), out.to_str().unwrap());
+    let lab = json(&["lab", "run", file, "--out", dir, "--json"]);
+    assert_eq!(lab["clock"], "wall");
+    let waits = &lab["comparison"][0];
+    assert!(waits["interval_ns"].is_array(), "{waits}");
+    // Four boots can be dealt in six ways: no deal is rarer than itself and its
+    // mirror image, so nothing is proven.
+    assert!(waits["p_value"].as_f64().unwrap() >= 2.0 / 6.0, "{waits}");
+    assert_eq!(waits["verdict"], "no_difference");
+    // The board's own timer waits, so no host is too fast for it.
+    for trial in lab["trials"].as_array().unwrap() {
+        let waited = trial["variant"] == "waits";
+        let at = trial["first_light_ns"].as_i64().unwrap();
+        assert!(!waited || at > 7_900_000_000, "{trial}");
+    }
+    let capture = lab["trials"][0]["capture"].as_str().unwrap();
+    let show = json(&["show", "--json", capture]);
+    assert_eq!(show["zero"], "power-on", "{show}");
+    let refused = firstlight(&["lab", "run", file, "--out", dir, "--check-exact"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("never the same twice"));
 }
 
 fn phases(show: &Value) -> Vec<&str> {

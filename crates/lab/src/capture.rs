@@ -64,7 +64,7 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// The members of a trial's capture, the manifest first, and the last time that
-/// the target read.
+/// the target read. `exact`: the counter counts instructions.
 ///
 /// # Errors
 /// If the payload is no capture.
@@ -72,6 +72,7 @@ pub fn members(
     boot: &Boot,
     machine: &str,
     cmdline: &str,
+    exact: bool,
 ) -> Result<(Vec<Member>, Option<u64>), CaptureError> {
     let (mut manifest, mut files) = match &boot.payload {
         Some(tar) => {
@@ -84,7 +85,9 @@ pub fn members(
     machine.clone_into(&mut manifest.machine);
     let mut end = None;
     for clock in manifest.clocks.iter_mut().filter(|c| c.name == COUNTER) {
-        "virtual".clone_into(&mut clock.kind);
+        if exact {
+            "virtual".clone_into(&mut clock.kind);
+        }
         end = end_of(clock);
     }
     if end.is_some() {
@@ -320,7 +323,7 @@ mod tests {
 
     #[test]
     fn the_host_adds_its_marks_and_the_console() {
-        let (members, end) = members(&boot(), "pc", "quiet").unwrap();
+        let (members, end) = members(&boot(), "pc", "quiet", true).unwrap();
         assert_eq!(end, Some(90 * 16));
         let names: Vec<_> = members.iter().map(|m| m.0.as_str()).collect();
         assert_eq!(
@@ -355,7 +358,7 @@ mod tests {
             marks: Vec::new(),
             ..boot()
         };
-        let (members, _) = members(&boot, "pc", "").unwrap();
+        let (members, _) = members(&boot, "pc", "", true).unwrap();
         let marks = manifest(&members).unwrap().marks;
         assert_eq!(marks.len(), 1);
         assert_eq!(marks[0].begins, None);
@@ -367,7 +370,7 @@ mod tests {
             payload: None,
             ..boot()
         };
-        let (members, end) = members(&boot, "pc", "quiet").unwrap();
+        let (members, end) = members(&boot, "pc", "quiet", true).unwrap();
         let manifest = manifest(&members).unwrap();
         assert_eq!((end, manifest.marks.len()), (None, 0));
         assert_eq!(manifest.sources[0].format, "kernel-log");

@@ -70,18 +70,23 @@ fn check(what: &str, found: Result<String, String>, how_to_get_it: &str) -> Chec
 fn machines() -> Vec<Check> {
     let arm = [ArmArch::Armhf, ArmArch::Arm64].map(|arch| {
         let name = format!("machine arm-virt {}", arch.as_str());
-        let what = format!("a board for {}, exact", arch.as_str());
+        let what = format!("a board for {}, exact or in real time", arch.as_str());
         machine(&name, arch.qemu(), &[], &what)
     });
     let files = [ArmArch::Armhf, ArmArch::Arm64].map(ArmArch::u_boot);
-    let with_loader = "a board that U-Boot starts from flash, exact";
+    let with_loader = "a board that U-Boot starts from flash, exact or in real time";
     let loader = machine(
         "machine arm-virt, U-Boot",
         ArmArch::Armhf.qemu(),
         &files,
         with_loader,
     );
-    let mut all = vec![machine("machine pc", QEMU, &[], "an x86-64 q35, exact")];
+    let mut all = vec![machine(
+        "machine pc",
+        QEMU,
+        &[],
+        "an x86-64 q35, exact or in real time",
+    )];
     all.extend(arm);
     all.push(loader);
     all.push(check(
@@ -149,12 +154,12 @@ fn agent() -> Check {
     )
 }
 
-/// Exact boots do not use it; it is said because many ask.
+/// Only boots in real time use it.
 fn kvm() -> Check {
     let usable = fs::File::options().read(true).write(true).open("/dev/kvm");
     let detail = match usable {
-        Ok(_) => "usable, but not used: exact boots count instructions (TCG)",
-        Err(_) => "not usable, and not needed: exact boots count instructions (TCG)",
+        Ok(_) => "usable: boots in real time use it; exact ones count instructions (TCG)",
+        Err(_) => "not usable: boots in real time are slower; exact ones do not need it (TCG)",
     };
     check("KVM", Ok(detail.to_owned()), "nothing to do")
 }

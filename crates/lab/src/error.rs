@@ -135,6 +135,12 @@ pub enum LabError {
         /// What the system says.
         source: io::Error,
     },
+    /// Two boots in real time are never the same.
+    #[error(
+        "boots in real time are never the same twice, so there is nothing to check: leave out \
+         `--check-exact`, or `mode = \"statistical\"`"
+    )]
+    NotExact,
     /// Something that cannot happen did.
     #[error("a bug, please report it: {why}")]
     Bug {

@@ -12,7 +12,6 @@
 mod arm_virt;
 mod capture;
 pub mod classics;
-mod compression;
 mod console;
 mod cpio;
 mod doctor;
@@ -47,4 +46,4 @@ pub use run::{
     Basis, Difference, ExactCheck, Forecast, ForecastBoot, Options, Outcome, RecordingCost,
     forecast, run, run_on,
 };
-pub use trial::{Failure, Plan, Reason, Trial, TrialId};
+pub use trial::{Failure, Plan, Purpose, Reason, Trial, TrialId};

@@ -11,8 +11,14 @@ pub trait Machine: Sync {
     /// The machine in words, for captures.
     fn description(&self) -> String;
 
+    /// Whether the same inputs give the same boot, in virtual time; else boots run
+    /// in real time.
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     /// Everything that decides how `plan` boots, as `key = value` lines. The
-    /// same lines, the same boot.
+    /// same lines, the same boot, if it is exact.
     fn inputs(&self, plan: &Plan) -> String;
 
     /// Boots `plan` to its end. `work` is an empty folder for its files; `seen`

@@ -9,7 +9,7 @@ use crate::capture::CONSOLE;
 use crate::error::{LabError, io_error};
 use crate::files::{below, read};
 use crate::machine::{Boot, Machine};
-use crate::trial::{Plan, TRIAL_FILE, Trial, TrialId};
+use crate::trial::{Plan, Purpose, TRIAL_FILE, Trial, TrialId};
 use agent::capture::{MANIFEST, Member};
 use std::path::{Path, PathBuf};
 
@@ -42,11 +42,11 @@ impl Replay {
     /// first.
     fn stored(&self, id: &TrialId) -> PathBuf {
         let own = self.folder.join(id.folder());
-        if own.is_dir() || !id.repeat {
+        if own.is_dir() || id.purpose != Purpose::Again {
             return own;
         }
         let first = TrialId {
-            repeat: false,
+            purpose: Purpose::Result,
             ..id.clone()
         };
         self.folder.join(first.folder())

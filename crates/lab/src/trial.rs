@@ -18,24 +18,55 @@ pub struct TrialId {
     pub variant: String,
     /// Which innocent word was added to the command line; 0: none.
     pub perturbation: u32,
-    /// Whether it is the second boot of the same inputs.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub repeat: bool,
-    /// Whether it is the same boot with nothing recorded.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unrecorded: bool,
+    /// What the boot is for.
+    #[serde(default, skip_serializing_if = "Purpose::is_result")]
+    pub purpose: Purpose,
+}
+
+/// What a boot is for.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// Its first light counts.
+    #[default]
+    Result,
+    /// It is the second boot of the same inputs.
+    Again,
+    /// It is the same boot with nothing recorded.
+    Unrecorded,
+    /// In real time, the host is not yet as it is in the boots that follow.
+    WarmUp,
+}
+
+impl Purpose {
+    /// The word for it in every output: `boot`, `again`, `unrecorded`, `warm-up`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Result => "boot",
+            Self::Again => "again",
+            Self::Unrecorded => "unrecorded",
+            Self::WarmUp => "warm-up",
+        }
+    }
+
+    /// Whether its first light counts.
+    #[must_use]
+    pub fn is_result(&self) -> bool {
+        *self == Self::Result
+    }
 }
 
 impl TrialId {
     /// The trial's folder in the output folder.
     #[must_use]
     pub fn folder(&self) -> PathBuf {
-        let kind = match (self.repeat, self.unrecorded) {
-            (false, false) => "",
-            (true, _) => "-again",
-            (false, true) => "-unrecorded",
-        };
-        let last = format!("{}{kind}", self.perturbation);
+        let mut last = self.perturbation.to_string();
+        if !self.purpose.is_result() {
+            last = format!("{last}-{}", self.purpose.as_str());
+        }
         PathBuf::from("trials").join(&self.variant).join(last)
     }
 }
@@ -43,11 +74,10 @@ impl TrialId {
 impl fmt::Display for TrialId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.variant, self.perturbation)?;
-        f.write_str(match (self.repeat, self.unrecorded) {
-            (false, false) => "",
-            (true, _) => " again",
-            (false, true) => " unrecorded",
-        })
+        match self.purpose {
+            Purpose::Result => Ok(()),
+            purpose => write!(f, " {}", purpose.as_str()),
+        }
     }
 }
 
@@ -75,7 +105,7 @@ pub struct Trial {
     /// The capture's folder, within the output folder.
     pub capture: PathBuf,
     /// The last time that the target read, in nanoseconds of virtual time since
-    /// reset; `None` if there is no payload.
+    /// reset; `None` if there is no payload, or the boot ran in real time.
     pub virtual_end_ns: Option<u64>,
     /// How long it took on the host, in seconds.
     pub wall_s: f64,

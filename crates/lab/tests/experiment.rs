@@ -168,6 +168,16 @@ const WRONG: &[(&str, &str, &str)] = &[
         "machine = \"pc\"\ncpu_shift = 11",
         "e.toml:6: `cpu_shift` is at most",
     ),
+    (
+        "machine = \"pc\"",
+        "machine = \"pc\"\nmode = \"fast\"",
+        "e.toml:6: expected `exact` or `statistical`, found `fast`",
+    ),
+    (
+        "machine = \"pc\"",
+        "machine = \"pc\"\nseed = 1",
+        "e.toml:6: `seed` goes with `mode = \"statistical\"`",
+    ),
 ];
 
 #[test]

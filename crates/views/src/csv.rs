@@ -202,8 +202,12 @@ pub fn lab(e: &Experiment) -> String {
         "delta_ns",
         "spread_ns",
         "verdict",
+        "interval_low_ns",
+        "interval_high_ns",
+        "p_value",
     ];
     let row = |v: &analysis::VariantResult| {
+        let difference = v.sample.as_ref().and_then(|s| s.difference);
         [
             e.clock.as_str().to_owned(),
             v.variant.clone(),
@@ -215,6 +219,9 @@ pub fn lab(e: &Experiment) -> String {
             ns(v.effect.map(|e| e.delta)),
             ns(v.effect.map(|e| e.spread)),
             v.effect.map_or("", |e| e.verdict.as_str()).to_owned(),
+            ns(difference.map(|d| d.interval.0)),
+            ns(difference.map(|d| d.interval.1)),
+            difference.map_or_else(String::new, |d| d.p_value.to_string()),
         ]
     };
     table(names, e.variants.iter().map(row))

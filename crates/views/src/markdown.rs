@@ -36,8 +36,12 @@ pub fn lab(e: &Experiment) -> String {
     let _ = write!(
         text,
         "**First light of each variant, in {clock}**\n\n\
-         | variant | boots | median | change | spread | verdict |\n\
-         |---|---:|---:|---:|---:|---|\n"
+         | variant | boots | median | change | {} | verdict |\n\
+         |---|---:|---:|---:|---:|---|\n",
+        match e.variants.iter().any(|v| v.sample.is_some()) {
+            true => "95 % interval, p",
+            false => "spread",
+        }
     );
     for v in &e.variants {
         let verdict = match v.effect.map(|e| e.verdict) {
@@ -51,10 +55,15 @@ pub fn lab(e: &Experiment) -> String {
             None => "the baseline did not come to first light".to_owned(),
         };
         let unperturbed = |e: analysis::Effect| e.unperturbed && e.spread == Nanos::ZERO;
-        let spread = match v.effect {
-            Some(effect) if unperturbed(effect) => "unknown".to_owned(),
-            Some(effect) => effect.spread.to_string(),
-            None => String::new(),
+        let difference = v.sample.as_ref().and_then(|s| s.difference);
+        let spread = match (difference, v.effect) {
+            (Some(d), _) => {
+                let (low, high) = d.interval;
+                format!("{} to {}, {:.3}", change(low), change(high), d.p_value)
+            }
+            (None, Some(effect)) if unperturbed(effect) => "unknown".to_owned(),
+            (None, Some(effect)) => effect.spread.to_string(),
+            (None, None) => String::new(),
         };
         let _ = writeln!(
             text,

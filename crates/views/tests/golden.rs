@@ -63,6 +63,10 @@ fn terminal_screens() {
             &terminal::diff(&boots::comparison(), 5, &style),
         );
         check(&of("lab"), &terminal::lab(&boots::experiment(), &style));
+        check(
+            &of("lab-sampled"),
+            &terminal::lab(&boots::sampled_experiment(), &style),
+        );
         check(&of("doctor"), &terminal::doctor(&boots::checks(), &style));
     }
     for width in [80, 100] {
@@ -82,6 +86,10 @@ fn terminal_screens() {
         &views::markdown::classics(&[boots::classic_result()]),
     );
     check("lab.md", &views::markdown::lab(&boots::experiment()));
+    check(
+        "lab-sampled.md",
+        &views::markdown::lab(&boots::sampled_experiment()),
+    );
     let bare = terminal::lab(&boots::bare_experiment(), &plain(80));
     check("lab-unperturbed-80.txt", &bare);
     let empty = boots::record("");
@@ -179,6 +187,10 @@ fn json_documents() {
     );
     check("diff.json", &json::text(&json::diff(&boots::comparison())));
     check("lab.json", &json::text(&json::lab(&boots::experiment())));
+    check(
+        "lab-sampled.json",
+        &json::text(&json::lab(&boots::sampled_experiment())),
+    );
     check("doctor.json", &json::text(&json::doctor(&boots::checks())));
 }
 

@@ -84,11 +84,7 @@ fn plan(experiment: &Experiment, options: &lab::Options) -> views::LabPlan {
     let boots = forecast.boots.iter().map(|b| views::LabPlanBoot {
         variant: b.id.variant.clone(),
         perturbation: b.id.perturbation,
-        kind: match (b.id.repeat, b.id.unrecorded) {
-            (true, _) => "again",
-            (false, true) => "unrecorded",
-            (false, false) => "boot",
-        },
+        kind: b.id.purpose.as_str(),
         wall_s: b.wall_s,
         basis: b.basis.as_str(),
     });

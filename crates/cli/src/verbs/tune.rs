@@ -132,6 +132,11 @@ fn experiment(args: &Tune) -> Result<Experiment> {
     };
     let storage = args.storage.clone();
     let storage = storage.unwrap_or_else(|| if none { "none" } else { "emmc" }.to_owned());
+    let storage = match lab::storage::of_file(&storage) {
+        Some((file, Some(own))) => format!("{}#{own}", absolute(Path::new(file))?),
+        Some((file, None)) => absolute(Path::new(file))?,
+        None => storage,
+    };
     let until = args.until.clone();
     let until = until.unwrap_or_else(|| {
         if none {

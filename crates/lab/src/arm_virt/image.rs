@@ -1,8 +1,11 @@
 //! Kernel images for ARM: what the machine has to know of them.
 
-use crate::compression;
 use crate::error::LabError;
 use crate::experiment::ArmArch;
+use image::boot::Part;
+use image::boot::compression::{Decoder, LIMIT};
+use image::boot::kernel::zimage;
+use std::io::Read;
 use std::path::Path;
 
 /// Where the board's memory begins.
@@ -17,8 +20,6 @@ pub struct KernelImage {
     /// Where the kernel's first instruction is when the image has unpacked itself;
     /// `None`: it is not compressed, or does not say.
     pub unpacked: Option<u64>,
-    /// Where its payload ends, if it is compressed and says so.
-    payload_end: Option<usize>,
 }
 
 /// Where QEMU puts a 32-bit image (`KERNEL_LOAD_ADDR` of `hw/arm/boot.c`).
@@ -28,14 +29,6 @@ const QEMU_ARM_OFFSET: u64 = 0x1_0000;
 /// 64-bit image up by 2 MiB.
 const QEMU_OWN_BYTES: u64 = 4096;
 const TWO_MIB: u64 = 2 << 20;
-
-/// `zImage`: `arch/arm/boot/compressed/head.S`, words from byte 0x24 on.
-const ZIMAGE_MAGIC: u32 = 0x016f_2818;
-/// The word at 0x34 that says that 0x38 has the offset of a table.
-const ZIMAGE_HAS_TABLE: u32 = 0x4545_4545;
-/// The table's second word; its first is the number of words that follow it
-/// (`arch/arm/boot/compressed/vmlinux.lds.S`).
-const ZIMAGE_TABLE_MAGIC: u32 = 0x5a53_4c4b;
 
 /// `Image`: `Documentation/arm64/booting.rst`.
 const ARM64_MAGIC: &[u8] = b"ARM\x64";
@@ -51,12 +44,14 @@ impl KernelImage {
             why,
         };
         match arch {
-            ArmArch::Armhf if word(bytes, 0x24) == Some(ZIMAGE_MAGIC) => {
-                let table = Table::find(bytes);
+            ArmArch::Armhf if zimage::is_zimage(bytes) => {
+                // Without a byte to unpack to, it reads the header alone.
+                let part = Part::whole(&bytes).map_err(|e| unfit(e.to_string()))?;
+                let found = zimage::read(&part, 0).map_err(|e| unfit(e.to_string()))?;
+                let offset = found.and_then(|z| z.text_offset).map(u64::from);
                 Ok(Self {
                     loaded_by_qemu: RAM + QEMU_ARM_OFFSET,
-                    unpacked: table.map(|t| RAM + t.text_offset),
-                    payload_end: table.map(|t| t.payload_end),
+                    unpacked: offset.filter(|o| *o < RAM).map(|o| RAM + o),
                 })
             }
             ArmArch::Arm64 if bytes.get(56..60) == Some(ARM64_MAGIC) => {
@@ -72,12 +67,10 @@ impl KernelImage {
                 Ok(Self {
                     loaded_by_qemu: loaded,
                     unpacked: None,
-                    payload_end: None,
                 })
             }
             ArmArch::Armhf => Err(unfit(format!(
-                "expected a zImage for 32-bit ARM, with {ZIMAGE_MAGIC:#010x} at byte 0x24, found \
-                 {}; name an uncompressed arch/arm/boot/zImage",
+                "expected a zImage for 32-bit ARM, with 0x016f2818 at byte 0x24, found {}; name an uncompressed arch/arm/boot/zImage",
                 shown(word(bytes, 0x24))
             ))),
             ArmArch::Arm64 => Err(unfit(format!(
@@ -89,67 +82,33 @@ impl KernelImage {
     }
 }
 
-/// How many places of a 32-bit image are tried as the start of its payload.
-const MOST_STARTS: usize = 16;
-
-impl KernelImage {
-    /// Unpacks the kernel proper of `bytes`, which are the file at `path`.
-    ///
-    /// # Errors
-    /// If the image does not say where its payload ends, or nothing in it can be
-    /// unpacked to the length that it says.
-    pub fn unpack(&self, path: &Path, bytes: &[u8]) -> Result<Vec<u8>, LabError> {
-        let unfit = |why: &str| LabError::Kernel {
-            path: path.to_owned(),
-            why: why.to_owned(),
-        };
-        let whole = self.payload_end.and_then(|end| bytes.get(..end));
-        let Some(whole) = whole else {
-            return Err(unfit(
-                "the image does not say where its payload is (Linux 4.15 and later do), so it \
-                 cannot be unpacked beforehand",
-            ));
-        };
-        // Where it begins, nobody says: somewhere behind the decompressor.
-        let starts = (0..whole.len()).filter(|i| compression::begins(&whole[*i..]));
-        let mut first_error = None;
-        for start in starts.take(MOST_STARTS) {
-            match compression::unpack(path, &whole[start..]) {
-                Ok(kernel) => return Ok(kernel),
-                Err(missing @ LabError::MissingTool { .. }) => return Err(missing),
-                Err(e) => first_error = first_error.or(Some(e)),
-            }
-        }
-        Err(first_error.unwrap_or_else(|| unfit("no compressed kernel was found in the image")))
+/// Unpacks the kernel proper of a 32-bit image, which is the file at `path`.
+///
+/// # Errors
+/// If nothing in it can be unpacked to the length that it says.
+pub fn unpack(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, LabError> {
+    let unfit = |why: String| LabError::Kernel {
+        path: path.to_owned(),
+        why,
+    };
+    let unreadable = |e: std::io::Error| unfit(format!("the kernel cannot be unpacked: {e}"));
+    let whole = Part::whole(&bytes).map_err(unreadable)?;
+    let found = zimage::read(&whole, LIMIT).map_err(unreadable)?;
+    let Some(payload) = found.and_then(|z| z.payload) else {
+        return Err(unfit(
+            "no compressed kernel was found in the image".to_owned(),
+        ));
+    };
+    if let Some(why) = payload.failure {
+        return Err(unfit(format!("the kernel cannot be unpacked: {why}")));
     }
-}
-
-/// The table of a 32-bit image.
-#[derive(Clone, Copy, Debug)]
-struct Table {
-    /// How far from the start of memory the kernel wants to lie.
-    text_offset: u64,
-    payload_end: usize,
-}
-
-impl Table {
-    fn find(bytes: &[u8]) -> Option<Self> {
-        if word(bytes, 0x34)? != ZIMAGE_HAS_TABLE {
-            return None;
-        }
-        let table = usize::try_from(word(bytes, 0x38)?).ok()?;
-        // The number of words, magic, place of the unpacked length (the payload's
-        // last four bytes), bss, text offset.
-        let field = |i: usize| word(bytes, table.checked_add(4 * i)?);
-        if field(0)? < 4 || field(1)? != ZIMAGE_TABLE_MAGIC {
-            return None;
-        }
-        Some(Self {
-            payload_end: usize::try_from(field(2)?).ok()?.checked_add(4)?,
-            text_offset: u64::from(field(4)?),
-        })
-        .filter(|t| t.text_offset < RAM)
-    }
+    let part = whole.part(payload.offset, payload.packed);
+    let mut kernel = Vec::new();
+    Decoder::new(payload.compression, &part, LIMIT)
+        .map_err(|e| unfit(format!("the kernel cannot be unpacked: {e}")))?
+        .read_to_end(&mut kernel)
+        .map_err(unreadable)?;
+    Ok(kernel)
 }
 
 fn shown(found: Option<u32>) -> String {
@@ -168,7 +127,7 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{KernelImage, RAM};
+    use super::{KernelImage, RAM, unpack};
     use crate::experiment::ArmArch::{self, Arm64, Armhf};
     use std::path::Path;
 
@@ -180,6 +139,7 @@ mod tests {
         let mut bytes = vec![0; 0x400];
         for (at, value) in [
             (0x24, 0x016f_2818),
+            (0x2c, 0x400),
             (0x34, 0x4545_4545),
             (0x38, 0x100),
             (0x100, 6),
@@ -219,15 +179,10 @@ mod tests {
         bytes[0x200..0x202].copy_from_slice(&gz[..2]);
         bytes[0x300..0x300 + gz.len()].copy_from_slice(gz);
         put(&mut bytes, 0x108, 0x300 + gz.len() as u32 - 4);
-        let image = parse(Armhf, &bytes).unwrap();
-        let unpacked = image.unpack(Path::new("k"), &bytes).unwrap();
-        assert_eq!(unpacked, [0; 16]);
+        assert_eq!(unpack(Path::new("k"), &bytes).unwrap(), [0; 16]);
         bytes[0x300] = 0;
-        let said = image.unpack(Path::new("k"), &bytes).unwrap_err();
-        assert!(said.to_string().contains("gzip"), "{said}");
-        let without = parse(Armhf, &bytes[..0x100]).unwrap();
-        let said = without.unpack(Path::new("k"), &bytes).unwrap_err();
-        assert!(said.to_string().contains("does not say where"), "{said}");
+        let said = unpack(Path::new("k"), &bytes).unwrap_err().to_string();
+        assert!(said.starts_with("k: no compressed kernel"), "{said}");
     }
 
     #[test]

@@ -12,13 +12,12 @@ mod image;
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
 use crate::emulator::gdb::{AARCH64, ARM};
 use crate::emulator::stages::{self, KnownStages, Route, Stages};
-use crate::emulator::{self, Clock, Limits, PowerOn, Program, Qemu, Words};
+use crate::emulator::{self, Clock, Limits, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Base, Experiment, Kernel, Loader, Platform, Root, Variant};
 use crate::files::{HashedFile, read};
 use crate::initramfs;
 use crate::machine::{Boot, Evidence, HostMark, Machine};
-use crate::storage;
 use crate::trial::Plan;
 use agent::config::AgentConfig;
 pub use flash::{Kind, legacy_image};
@@ -35,7 +34,7 @@ use treat::{BootSpec, KernelForm};
 ///
 /// `highmem=off`: all devices lie below 4 GiB, where every kernel reaches them.
 /// `dtb-randomness=off`: no random seeds in the device tree.
-pub const MACHINE: &str = "-accel tcg -M virt,dtb-randomness=off,highmem=off -smp 1 -nodefaults \
+pub const MACHINE: &str = "-M virt,dtb-randomness=off,highmem=off -smp 1 -nodefaults \
     -no-user-config -nographic -no-reboot -monitor none -rtc base=2026-01-01,clock=vm";
 
 /// The memory for the payload, in bytes; a root that needs as much gets it
@@ -61,6 +60,8 @@ struct Model {
     qemu: Program,
     cpu: &'static str,
     agent: Arch,
+    /// A host with such a processor, as [`std::env::consts::ARCH`] names it.
+    host: &'static str,
     /// Debian's U-Boot, in the package `u-boot-qemu`.
     u_boot: &'static str,
 }
@@ -72,12 +73,14 @@ impl ArmArch {
                 qemu: QEMU_32,
                 cpu: "cortex-a15",
                 agent: Arch::Armv7,
+                host: "arm",
                 u_boot: "/usr/lib/u-boot/qemu_arm/u-boot.bin",
             },
             Self::Arm64 => Model {
                 qemu: QEMU_64,
                 cpu: "cortex-a57",
                 agent: Arch::Aarch64,
+                host: "aarch64",
                 u_boot: "/usr/lib/u-boot/qemu_arm64/u-boot.bin",
             },
         }
@@ -114,6 +117,7 @@ pub struct ArmVirt {
     qemu: Qemu,
     arch: ArmArch,
     base: Base,
+    pace: Pace,
     description: String,
     image: KernelFile,
     /// The kernel unpacked, if a variant wants it so.
@@ -187,7 +191,7 @@ impl ArmVirt {
             }),
         };
         let agent = agent_program(arch.agent(), say)?;
-        let profile = storage::named(&base.storage)?;
+        let profile = base.storage.clone();
         let (path, modules) = match &base.kernel {
             Kernel::Debian => {
                 let kernel = cache.debian_kernel(arch.agent(), say)?;
@@ -216,14 +220,12 @@ impl ArmVirt {
             Some(_) => "U-Boot",
             None => "no loader",
         };
+        let pace = Pace::of(&base, arch.model().host);
         let description = format!(
-            "arm-virt {}, 1 vCPU {} at {} (QEMU {} TCG, icount shift={}), {} MiB, {starter}, \
-             storage {}",
+            "arm-virt {}, 1 vCPU {} {}, {} MiB, {starter}, storage {}",
             arch.as_str(),
             arch.model().cpu,
-            emulator::speed(base.cpu_shift),
-            qemu.version(),
-            base.cpu_shift,
+            pace.describe(qemu.version()),
             base.memory_mb,
             profile.name
         );
@@ -243,6 +245,7 @@ impl ArmVirt {
             qemu,
             arch,
             base,
+            pace,
             description,
             image,
             unpacked,
@@ -322,7 +325,7 @@ impl ArmVirt {
         words.memory("out", true, out_file, bytes, "ivshmem-plain");
         Ok(PowerOn {
             words,
-            cpu_shift: self.base.cpu_shift,
+            pace: self.pace,
         })
     }
 
@@ -330,6 +333,9 @@ impl ArmVirt {
     /// of: known from an earlier boot of the same inputs, or measured now. An
     /// innocent word more on the command line moves them by microseconds.
     fn stages(&self, plan: &Plan) -> Result<Stages, String> {
+        let Pace::Counted(shift) = self.pace else {
+            return Err(stages::NOT_IN_REAL_TIME.into());
+        };
         let spec = self.variants.get(&plan.id.variant).unwrap_or(&plan.spec);
         let (root, inputs) = (self.root.is_some(), self.early_inputs(spec));
         let key = hash_bytes(format!("waypoints\n{inputs}root = {root}\n").as_bytes());
@@ -354,8 +360,8 @@ impl ArmVirt {
                     .collect(),
                 console: self.loader.as_ref().map(|_| UART_DATA),
             };
-            let start = |socket: &Path| self.qemu.start_recording(&machine, socket);
-            stages::measure(&route, self.base.cpu_shift, folder, &start)
+            let start = |socket: &Path| self.qemu.start_recording(&machine.words, shift, socket);
+            stages::measure(&route, shift, folder, &start)
         })
     }
 
@@ -392,7 +398,7 @@ impl ArmVirt {
             ("machine", MACHINE.to_owned()),
             ("cpu", self.arch.model().cpu.to_owned()),
             ("memory_mb", self.base.memory_mb.to_string()),
-            ("cpu_shift", self.base.cpu_shift.to_string()),
+            ("pace", format!("{:?}", self.pace)),
             ("kernel_form", form.as_str().to_owned()),
             ("kernel", kernel.to_owned()),
             ("initramfs_bytes", self.initramfs.bytes.to_string()),
@@ -415,6 +421,10 @@ impl ArmVirt {
 impl Machine for ArmVirt {
     fn description(&self) -> String {
         self.description.clone()
+    }
+
+    fn is_exact(&self) -> bool {
+        self.base.mode.is_exact()
     }
 
     fn inputs(&self, plan: &Plan) -> String {
@@ -490,7 +500,7 @@ fn unpack(
     let image = match fs::read(&file) {
         Ok(image) => image,
         Err(_) => {
-            let kernel = header.unpack(path, bytes)?;
+            let kernel = image::unpack(path, bytes)?;
             let image = flash::legacy_image(arch, flash::Kind::Kernel(address), &kernel);
             cache.write(&file, &image)?;
             image

@@ -11,7 +11,8 @@ pub use watch::Limits;
 pub use words::Words;
 
 use crate::error::{LabError, io_error};
-use crate::machine::Boot;
+use crate::experiment::{Base, Mode};
+use crate::machine::{Boot, Evidence};
 use crate::tools::{Tool, find, last_words};
 use agent::payload::{PayloadError, read_payload};
 use std::fs::{self, File};
@@ -39,13 +40,95 @@ pub struct Qemu {
     version: String,
 }
 
+/// A machine that ran.
+#[derive(Debug)]
+struct Ran {
+    /// Why it ended.
+    stop: watch::Stop,
+    console: Vec<u8>,
+    /// What QEMU complained of.
+    errors: Vec<u8>,
+    /// How QEMU was called.
+    command: Evidence,
+}
+
 /// How a machine is switched on.
 #[derive(Clone, Debug)]
 pub struct PowerOn {
     /// The command line of QEMU, all but clock, console and debugger.
     pub words: Words,
+    /// How its time passes.
+    pub pace: Pace,
+}
+
+/// How the time of a machine passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
     /// An instruction takes 2 to the power of this many nanoseconds.
-    pub cpu_shift: u8,
+    Counted(u8),
+    /// As it does on the host.
+    Real(Accelerator),
+}
+
+/// What executes the instructions of a machine in real time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// QEMU translates them.
+    Tcg,
+    /// The host's processor itself does.
+    Kvm,
+}
+
+impl Accelerator {
+    /// The fastest one that the host has for machines of the architecture `arch`,
+    /// as [`std::env::consts::ARCH`] names it.
+    #[must_use]
+    pub fn best(arch: &str) -> Self {
+        let usable = || File::options().read(true).write(true).open("/dev/kvm");
+        match arch == std::env::consts::ARCH && usable().is_ok() {
+            true => Self::Kvm,
+            false => Self::Tcg,
+        }
+    }
+}
+
+impl Pace {
+    /// The pace of `base`'s boots on a machine of the architecture `arch`.
+    #[must_use]
+    pub fn of(base: &Base, arch: &str) -> Self {
+        match base.mode {
+            Mode::Exact => Self::Counted(base.cpu_shift),
+            Mode::Statistical(_) => Self::Real(Accelerator::best(arch)),
+        }
+    }
+
+    /// Adds the words that make it so.
+    fn add_to(self, words: &mut Words) {
+        match self {
+            Self::Counted(shift) => {
+                words.pair("-accel", "tcg");
+                words.pair("-icount", format!("shift={shift},sleep=off"));
+            }
+            Self::Real(Accelerator::Tcg) => words.pair("-accel", "tcg"),
+            Self::Real(Accelerator::Kvm) => {
+                words.pair("-accel", "kvm");
+                words.pair("-cpu", "host");
+            }
+        }
+    }
+
+    /// In words, for captures.
+    #[must_use]
+    pub fn describe(self, version: &str) -> String {
+        match self {
+            Self::Counted(shift) => {
+                let speed = speed(shift);
+                format!("at {speed} (QEMU {version} TCG, icount shift={shift})")
+            }
+            Self::Real(Accelerator::Tcg) => format!("in real time (QEMU {version} TCG)"),
+            Self::Real(Accelerator::Kvm) => format!("in real time (QEMU {version} KVM)"),
+        }
+    }
 }
 
 impl Qemu {
@@ -96,7 +179,12 @@ impl Qemu {
         work: &Path,
         seen: &mut dyn FnMut(u64, &str),
     ) -> Result<Boot, LabError> {
-        let (stop, bytes, errors) = self.run(machine, limits, work, seen)?;
+        let Ran {
+            stop,
+            console: bytes,
+            errors,
+            command,
+        } = self.run(machine, limits, work, seen)?;
         let file = File::open(out).map_err(io_error(out, "cannot be read"))?;
         let payload = read_payload(file, PAYLOAD_LIMIT);
         let failure = watch::failure(&stop, &bytes, payload.as_ref().err(), &errors, limits);
@@ -104,6 +192,7 @@ impl Qemu {
             console: bytes,
             payload: payload.ok(),
             failure,
+            evidence: vec![command],
             ..Boot::default()
         })
     }
@@ -120,7 +209,12 @@ impl Qemu {
         work: &Path,
         seen: &mut dyn FnMut(u64, &str),
     ) -> Result<Boot, LabError> {
-        let (stop, console, errors) = self.run(machine, limits, work, seen)?;
+        let Ran {
+            stop,
+            console,
+            errors,
+            ..
+        } = self.run(machine, limits, work, seen)?;
         let absent = PayloadError::Absent;
         Ok(Boot {
             failure: watch::failure(&stop, &console, Some(&absent), &errors, limits),
@@ -129,22 +223,21 @@ impl Qemu {
         })
     }
 
-    /// Runs a machine to its end or a limit; gives why it ended, its console, and
-    /// what QEMU complained of.
+    /// Runs a machine to its end or a limit.
     fn run(
         &self,
         machine: &PowerOn,
         limits: Limits,
         work: &Path,
         seen: &mut dyn FnMut(u64, &str),
-    ) -> Result<(watch::Stop, Vec<u8>, Vec<u8>), LabError> {
+    ) -> Result<Ran, LabError> {
         let console = work.join("console");
         // A file takes every byte at once. A pipe that its reader is slow to
         // empty would make the machine wait, and the boot would not be exact.
         let mut words = machine.words.clone();
-        let shift = machine.cpu_shift;
-        words.pair("-icount", format!("shift={shift},sleep=off"));
+        machine.pace.add_to(&mut words);
         words.console_file(&console);
+        let command = self.command(words.clone(), work);
         // The path of a socket has at most 107 bytes, so not among the results.
         let short = tempfile::tempdir().map_err(io_error(work, "has no place for a socket"))?;
         let monitor = short.path().join("monitor");
@@ -164,19 +257,45 @@ impl Qemu {
         // It has ended, unless looking at it failed.
         let _ = child.kill();
         let _ = child.wait();
-        let (stop, bytes) = watched?;
-        Ok((stop, bytes, fs::read(&errors).unwrap_or_default()))
+        let (stop, console) = watched?;
+        Ok(Ran {
+            stop,
+            console,
+            errors: fs::read(&errors).unwrap_or_default(),
+            command,
+        })
     }
 
-    /// Starts a boot that records its instruction count and waits for a
-    /// debugger on `socket`. Its console goes into the file [`console_of`] it.
+    /// The command, a word a line, with the machine's own folder as `.`: who likes
+    /// can type it.
+    fn command(&self, words: Words, work: &Path) -> Evidence {
+        let mut lines = vec![self.file.to_string_lossy().into_owned()];
+        let own = option(work);
+        for word in words.finish() {
+            lines.push(word.to_string_lossy().replace(&own, "."));
+        }
+        Evidence {
+            name: "command line of the emulator, a word a line".into(),
+            file: "qemu.txt".into(),
+            bytes: (lines.join("\n") + "\n").into_bytes(),
+        }
+    }
+
+    /// Starts a boot that records its instruction count, each of 2 to the power of
+    /// `shift` nanoseconds, and waits for a debugger on `socket`. Its console goes
+    /// into the file [`console_of`] it.
     ///
     /// # Errors
     /// If QEMU cannot be started.
-    pub fn start_recording(&self, machine: &PowerOn, socket: &Path) -> Result<Child, LabError> {
-        let mut words = machine.words.clone();
-        let shift = machine.cpu_shift;
+    pub fn start_recording(
+        &self,
+        words: &Words,
+        shift: u8,
+        socket: &Path,
+    ) -> Result<Child, LabError> {
+        let mut words = words.clone();
         let record = option(&socket.with_extension("rr"));
+        words.pair("-accel", "tcg");
         words.pair(
             "-icount",
             format!("shift={shift},sleep=off,rr=record,rrfile={record}"),
@@ -220,8 +339,7 @@ impl Qemu {
 
 /// The speed of a processor that needs 2 to the power of `cpu_shift` nanoseconds
 /// for an instruction, in words.
-#[must_use]
-pub fn speed(cpu_shift: u8) -> String {
+fn speed(cpu_shift: u8) -> String {
     match cpu_shift {
         0 => "1 GIPS".to_owned(),
         shift => format!("{} MIPS", 1000.0 / f64::from(1u32 << shift.min(31))),

@@ -34,6 +34,10 @@ pub struct Route {
     pub console: Option<u64>,
 }
 
+/// Why there are none in real time.
+pub const NOT_IN_REAL_TIME: &str = "in real time nobody counts instructions, so firmware and \
+    decompression are not told apart";
+
 /// Instants in nanoseconds of virtual time since reset.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stages {

@@ -23,6 +23,9 @@ pub type Factor = BTreeMap<String, Vec<toml::Spanned<String>>>;
 #[serde(deny_unknown_fields)]
 pub struct BaseFile {
     pub machine: toml::Spanned<String>,
+    pub mode: Option<toml::Spanned<String>>,
+    pub warm_up: Option<toml::Spanned<u32>>,
+    pub seed: Option<toml::Spanned<u64>>,
     pub arch: Option<toml::Spanned<String>>,
     pub loader: Option<toml::Spanned<String>>,
     #[serde(default)]
@@ -44,8 +47,7 @@ pub struct BaseFile {
     pub limit_virtual_s: Option<u32>,
     #[serde(default = "limit_wall_s")]
     pub limit_wall_s: u32,
-    #[serde(default = "ensemble")]
-    pub ensemble: NonZeroU32,
+    pub ensemble: Option<NonZeroU32>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -65,10 +67,4 @@ fn cpu_shift() -> toml::Spanned<u8> {
 
 const fn limit_wall_s() -> u32 {
     600
-}
-
-/// One boot as it is and two perturbed ones: the least that shows a spread that
-/// is not one step of a timer.
-const fn ensemble() -> NonZeroU32 {
-    const { NonZeroU32::new(3).unwrap() }
 }

@@ -2,12 +2,15 @@
 
 mod factors;
 mod file;
+mod mode;
 mod reader;
 mod recording;
 
+pub use mode::{Mode, Sampling};
 pub use recording::Recording;
 
 use crate::error::LabError;
+use crate::storage::Profile;
 use agent::config::FirstLight;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,12 +41,14 @@ pub struct Experiment {
 pub struct Base {
     /// What it boots on.
     pub platform: Platform,
+    /// How time passes.
+    pub mode: Mode,
     /// The memory of the machine, in MiB.
     pub memory_mb: u32,
     /// An instruction takes 2 to the power of this many nanoseconds.
     pub cpu_shift: u8,
-    /// A storage profile's name.
-    pub storage: String,
+    /// What the root appears to lie on.
+    pub storage: Profile,
     /// The kernel.
     pub kernel: Kernel,
     /// The root filesystem.

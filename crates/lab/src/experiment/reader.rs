@@ -1,8 +1,9 @@
 //! What is checked beyond the file's shape.
 
 use super::file::{BaseFile, VariantFile};
-use super::{ArmArch, BASELINE, Base, Kernel, Loader, Platform, Recording, Root, Variant};
+use super::{ArmArch, BASELINE, Base, Kernel, Loader, Mode, Platform, Recording, Root, Variant};
 use crate::error::LabError;
+use crate::storage::{self, Profile};
 use agent::config::FirstLight;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let at = self.at;
         let machine = file.machine.span();
         let platform = self.platform(&file)?;
+        let mode = Mode::read(&file).map_err(|(span, why)| at(&span, why))?;
         if *file.cpu_shift.get_ref() > 10 {
             let why = "`cpu_shift` is at most 10: an instruction of 1,024 ns".into();
             return Err(at(&file.cpu_shift.span(), why));
@@ -44,7 +46,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let kernel = field(file.kernel, "kernel", "debian")?;
         let root = field(file.root, "root", "none")?;
         let first_light = field(file.first_light, "first_light", "init")?;
-        crate::storage::named(storage.get_ref()).map_err(|e| at(&storage.span(), e.to_string()))?;
+        let profile = self.profile(&storage)?;
         let light = self.first_light(&first_light)?;
         let root = self.root(&root, &platform)?;
         if root == Root::None {
@@ -74,14 +76,15 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             platform,
             memory_mb: *file.memory_mb.get_ref(),
             cpu_shift: *file.cpu_shift.get_ref(),
-            storage: storage.into_inner(),
+            storage: profile,
             root,
             cmdline,
             recording,
             first_light: light,
             limit_virtual_s: file.limit_virtual_s,
             limit_wall_s: file.limit_wall_s,
-            ensemble: file.ensemble,
+            ensemble: file.ensemble.unwrap_or_else(|| mode.ensemble()),
+            mode,
         };
         self.fits(&baseline, &base, &machine)?;
         Ok((base, baseline))
@@ -196,6 +199,21 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         }
         let why = format!("`memory_mb` is from 256 to {most}");
         Err((self.at)(&memory_mb.span(), why))
+    }
+
+    fn profile(&self, name: &Spanned<String>) -> Result<Profile, LabError> {
+        let found = match storage::of_file(name.get_ref()) {
+            None => storage::named(name.get_ref()),
+            // Its file is beside the experiment's.
+            Some((file, own)) => {
+                let mut path = self.beside(file).to_string_lossy().into_owned();
+                if let Some(own) = own {
+                    path = format!("{path}#{own}");
+                }
+                storage::named(&path)
+            }
+        };
+        found.map_err(|e| (self.at)(&name.span(), e.to_string()))
     }
 
     fn first_light(&self, text: &Spanned<String>) -> Result<FirstLight, LabError> {

@@ -6,13 +6,13 @@ mod bzimage;
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
 use crate::emulator::gdb::X86_64;
 use crate::emulator::stages::{self, KnownStages, Route, Stages};
-use crate::emulator::{self, Clock, Limits, PowerOn, Program, Qemu, Words};
+use crate::emulator::{self, Clock, Limits, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
-use crate::experiment::{Base, Experiment, Kernel, Root};
+use crate::experiment::{Base, Experiment, Kernel, Mode, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs;
 use crate::machine::{Boot, HostMark, Machine};
-use crate::storage::{self, Profile};
+use crate::storage::Profile;
 use crate::trial::Plan;
 use agent::config::AgentConfig;
 use bzimage::BzImage;
@@ -34,7 +34,7 @@ pub const QEMU: Program = Program {
 /// `hpet=off`: with ticks from QEMU's HPET the kernel's clock runs half as fast
 /// again as the counter until the kernel changes to the counter, and stays
 /// 145 ms ahead. Without it the two agree to 6 ms.
-pub const MACHINE: &str = "-accel tcg -M q35,nvdimm=on,hpet=off -smp 1 -nodefaults -no-user-config \
+pub const MACHINE: &str = "-M q35,nvdimm=on,hpet=off -smp 1 -nodefaults -no-user-config \
     -nographic -no-reboot -monitor none -rtc base=2026-01-01,clock=vm";
 
 /// The persistent memory for the payload, in bytes.
@@ -43,14 +43,21 @@ const OUT_BYTES: u64 = 64 << 20;
 /// Linux wants persistent memory in whole pieces of this many bytes.
 const PIECE_BYTES: u64 = 2 << 20;
 
-/// What an emulated processor's counter ticks at, whatever its speed.
-const COUNTER_HZ: u64 = 1_000_000_000;
+/// What an emulated processor's counter ticks at, whatever its speed. In real time
+/// it is the host's, of which only the booted kernel finds out how fast it is: 0.
+const fn counter_hz(mode: Mode) -> u64 {
+    match mode {
+        Mode::Exact => 1_000_000_000,
+        Mode::Statistical(_) => 0,
+    }
+}
 
 /// A machine with all its files, ready to boot any variant of an experiment.
 #[derive(Debug)]
 pub struct Pc {
     qemu: Qemu,
     base: Base,
+    pace: Pace,
     description: String,
     image: KernelFile,
     /// The kernel unpacked, if a variant wants it so.
@@ -82,7 +89,7 @@ impl Pc {
         let base = experiment.base.clone();
         let qemu = Qemu::find(QEMU)?;
         let agent = agent_program(Arch::X86_64, say)?;
-        let profile = storage::named(&base.storage)?;
+        let profile = base.storage.clone();
         let (vmlinuz, modules) = match &base.kernel {
             Kernel::Debian => {
                 let kernel = cache.debian_kernel(Arch::X86_64, say)?;
@@ -110,7 +117,8 @@ impl Pc {
             None => None,
             Some(path) => Some(root_file(path, cache)?),
         };
-        let description = describe(&qemu, &base, &profile);
+        let pace = Pace::of(&base, "x86_64");
+        let description = describe(&qemu, pace, &base, &profile);
         let config = agent_config(&base, &profile, &description, root.as_ref());
         let mut wanted = vec!["nfit", "nd_pmem"];
         wanted.extend(initramfs::root_modules(&config, false));
@@ -119,6 +127,7 @@ impl Pc {
             initramfs: HashedFile::write(out, "initramfs.cpio", &archive)?,
             qemu,
             base,
+            pace,
             description,
             image,
             unpacked,
@@ -147,7 +156,7 @@ impl Pc {
         };
         Ok(PowerOn {
             words: words(self.base.memory_mb, &spec.cmdline.to_string(), &files),
-            cpu_shift: self.base.cpu_shift,
+            pace: self.pace,
         })
     }
 
@@ -156,6 +165,9 @@ impl Pc {
     /// another one moves them by a few microseconds (seen: 2), and a measurement
     /// takes 10 s of the host.
     fn stages(&self, spec: &BootSpec) -> Result<Stages, String> {
+        let Pace::Counted(shift) = self.pace else {
+            return Err(stages::NOT_IN_REAL_TIME.into());
+        };
         let measured = BootSpec {
             kernel: spec.kernel,
             cmdline: self.base.cmdline.clone(),
@@ -179,8 +191,8 @@ impl Pc {
                 waypoints: self.kernel(measured.kernel)?.entries.clone(),
                 console: None,
             };
-            let start = |socket: &Path| self.qemu.start_recording(&machine, socket);
-            stages::measure(&route, self.base.cpu_shift, folder, &start)
+            let start = |socket: &Path| self.qemu.start_recording(&machine.words, shift, socket);
+            stages::measure(&route, shift, folder, &start)
         })
     }
 
@@ -200,7 +212,7 @@ impl Pc {
             ("qemu", self.qemu.version().to_owned()),
             ("machine", MACHINE.to_owned()),
             ("memory_mb", self.base.memory_mb.to_string()),
-            ("cpu_shift", self.base.cpu_shift.to_string()),
+            ("pace", format!("{:?}", self.pace)),
             ("kernel_form", form.as_str().to_owned()),
             ("kernel", kernel.to_owned()),
             ("initramfs_bytes", self.initramfs.bytes.to_string()),
@@ -217,6 +229,10 @@ impl Pc {
 impl Machine for Pc {
     fn description(&self) -> String {
         self.description.clone()
+    }
+
+    fn is_exact(&self) -> bool {
+        self.base.mode.is_exact()
     }
 
     fn inputs(&self, plan: &Plan) -> String {
@@ -267,12 +283,10 @@ fn marks(stages: &Stages) -> Vec<HostMark> {
     marks
 }
 
-fn describe(qemu: &Qemu, base: &Base, profile: &Profile) -> String {
+fn describe(qemu: &Qemu, pace: Pace, base: &Base, profile: &Profile) -> String {
     format!(
-        "pc, 1 vCPU at {} (QEMU {} TCG, icount shift={}), {} MiB, storage {}",
-        emulator::speed(base.cpu_shift),
-        qemu.version(),
-        base.cpu_shift,
+        "pc, 1 vCPU {}, {} MiB, storage {}",
+        pace.describe(qemu.version()),
         base.memory_mb,
         profile.name
     )
@@ -289,7 +303,7 @@ fn agent_config(
         out_size: OUT_BYTES,
         root: root.map(|root| initramfs::root(root.bytes)),
         first_light: base.first_light.clone(),
-        counter_hz: COUNTER_HZ,
+        counter_hz: counter_hz(base.mode),
         storage: profile.storage.clone(),
     }
 }
@@ -384,7 +398,7 @@ mod tests {
     fn the_command_line_is_that_of_an_exact_machine() {
         let line = line(Some(420 << 20));
         for part in [
-            "-accel tcg -M q35,nvdimm=on,hpet=off -smp 1 ",
+            "-M q35,nvdimm=on,hpet=off -smp 1 ",
             "-rtc base=2026-01-01,clock=vm",
             "-m 1024,slots=2,maxmem=4G",
             "-append console=ttyS0 a=\"b c\" ",

@@ -176,14 +176,15 @@ fn taken(
     }
     let digest = capture::digest(boot);
     let (description, cmdline) = (machine.description(), plan.spec.cmdline.to_string());
-    let (members, end) = capture::members(boot, &description, &cmdline).or_else(|e| {
+    let exact = machine.is_exact();
+    let (members, end) = capture::members(boot, &description, &cmdline, exact).or_else(|e| {
         boot.payload = None;
         boot.failure.get_or_insert_with(|| Failure {
             reason: Reason::Payload,
             detail: e.to_string(),
             last_lines: console::last_lines(&boot.console),
         });
-        capture::members(boot, &description, &cmdline).map_err(bug)
+        capture::members(boot, &description, &cmdline, exact).map_err(bug)
     })?;
-    Ok((digest, members, end))
+    Ok((digest, members, end.filter(|_| exact)))
 }

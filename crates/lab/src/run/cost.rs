@@ -3,7 +3,7 @@
 use crate::capture;
 use crate::error::LabError;
 use crate::experiment::Recording;
-use crate::trial::Trial;
+use crate::trial::{Purpose, Trial};
 use record::Nanos;
 use std::path::Path;
 
@@ -53,9 +53,14 @@ pub fn state(
     trials: &[Trial],
 ) -> Result<Vec<RecordingCost>, LabError> {
     let mut costs = Vec::new();
-    for without in trials.iter().filter(|t| t.id.unrecorded) {
+    for without in trials
+        .iter()
+        .filter(|t| t.id.purpose == Purpose::Unrecorded)
+    {
         let mine = || {
-            let same = |t: &&Trial| t.id.variant == without.id.variant && !t.id.unrecorded;
+            let same = |t: &&Trial| {
+                t.id.variant == without.id.variant && t.id.purpose != Purpose::Unrecorded
+            };
             trials.iter().filter(same)
         };
         let Some(with) = mine().find(|t| t.id.perturbation == 0) else {

@@ -97,7 +97,7 @@ pub fn forecast(experiment: &Experiment, options: &Options) -> Forecast {
             }
         })
         .collect();
-    let jobs = options.jobs();
+    let jobs = options.jobs(experiment.base.mode);
     let open = boots.iter().filter(|b| b.basis != Basis::There);
     Forecast {
         wall_s: together(open.map(|b| b.wall_s), jobs),
@@ -181,7 +181,7 @@ fn kind(experiment: &Experiment, form: KernelForm) -> String {
         base.platform,
         base.kernel,
         base.root,
-        base.storage,
+        base.storage.name,
         base.cpu_shift,
         base.recording.asked,
         form.as_str()

@@ -15,12 +15,12 @@ use crate::artifacts::Cache;
 use crate::capture;
 use crate::error::LabError;
 use crate::event::Event;
-use crate::experiment::{Experiment, Platform};
+use crate::experiment::{Experiment, Mode, Platform};
 use crate::machine::Machine;
 use crate::pc::Pc;
 use crate::replay::Replay;
 use crate::store::Store;
-use crate::trial::{Plan, Trial};
+use crate::trial::{Plan, Purpose, Trial};
 use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -32,7 +32,8 @@ pub struct Options {
     /// The folder for the results. What it holds of an earlier run of the same
     /// inputs is not run again.
     pub out: PathBuf,
-    /// How many machines run at once; `None`: one a core of the host.
+    /// How many machines run at once; `None`: one a core of the host, and in real
+    /// time one.
     pub jobs: Option<NonZeroUsize>,
     /// How many boots each variant gets: one as it is, the others each with an
     /// innocent word on the command line.
@@ -46,9 +47,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// How many machines run at once.
-    fn jobs(&self) -> usize {
-        let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    /// How many machines run at once: in real time one, since two would disturb
+    /// each other.
+    fn jobs(&self, mode: Mode) -> usize {
+        let cores = || match mode {
+            Mode::Exact => std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            Mode::Statistical(_) => NonZeroUsize::MIN,
+        };
         self.jobs.unwrap_or_else(cores).get()
     }
 }
@@ -133,6 +138,10 @@ fn run_in(
     options: &Options,
     on: &mut dyn FnMut(Event),
 ) -> Result<Outcome, LabError> {
+    let mode = experiment.base.mode;
+    if options.check_exact && !mode.is_exact() {
+        return Err(LabError::NotExact);
+    }
     let plans = plan::plan(experiment, options);
     let mut results: Vec<Option<Trial>> = Vec::new();
     let mut open = VecDeque::new();
@@ -143,7 +152,7 @@ fn run_in(
         }
         results.push(found);
     }
-    let jobs = options.jobs();
+    let jobs = options.jobs(mode);
     on(Event::Planned {
         trials: plans.len(),
         reused: results.iter().flatten().count(),
@@ -161,11 +170,15 @@ fn run_in(
     all.sort_by_key(|t| {
         let variants = experiment.variants.iter();
         let place = variants.map(|v| &v.name).position(|n| *n == t.id.variant);
-        (place, t.id.perturbation, t.id.repeat, t.id.unrecorded)
+        (place, t.id.perturbation, t.id.purpose)
     });
     let recording = cost::state(&options.out, &experiment.base.recording, &all)?;
-    let (repeats, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|t| t.id.repeat);
-    let trials: Vec<Trial> = rest.into_iter().filter(|t| !t.id.unrecorded).collect();
+    let again = |t: &Trial| t.id.purpose == Purpose::Again;
+    let (repeats, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(again);
+    let trials: Vec<Trial> = rest
+        .into_iter()
+        .filter(|t| t.id.purpose.is_result())
+        .collect();
     let exact = repeats
         .iter()
         .filter_map(|second| {

@@ -1,47 +1,74 @@
 //! Which trials an experiment has, and in which order they run.
 
 use super::Options;
-use crate::experiment::{Experiment, Recording};
-use crate::trial::{Plan, TrialId};
+use crate::experiment::{Experiment, Mode, Recording, Sampling, Variant};
+use crate::trial::{Plan, Purpose, TrialId};
 use treat::{BootSpec, Treatment};
 
-/// All trials, in the order of running: what says most comes first.
+/// All trials, in the order of running.
 #[must_use]
 pub fn plan(experiment: &Experiment, options: &Options) -> Vec<Plan> {
+    match experiment.base.mode {
+        Mode::Exact => exact(experiment, options),
+        Mode::Statistical(sampling) => statistical(experiment, options, sampling),
+    }
+}
+
+/// What says most comes first.
+fn exact(experiment: &Experiment, options: &Options) -> Vec<Plan> {
     let mut plans = Vec::new();
     let recording = &experiment.base.recording;
     for perturbation in 0..options.ensemble.max(1) {
         let first = perturbation == 0;
         let unrecorded = first && options.recording_cost && recording.is_noticed();
-        for (repeat, unrecorded, wanted) in [
-            (false, false, true),
-            (true, false, first && options.check_exact),
-            (false, true, unrecorded),
+        for (purpose, wanted) in [
+            (Purpose::Result, true),
+            (Purpose::Again, first && options.check_exact),
+            (Purpose::Unrecorded, unrecorded),
         ] {
             if !wanted {
                 continue;
             }
             for variant in &experiment.variants {
-                let mut spec = variant.spec.clone();
-                if !first {
-                    spec.cmdline.add(&innocent_word(perturbation));
+                let mut plan = boot(variant, perturbation, purpose);
+                if purpose == Purpose::Unrecorded {
+                    plan.spec = without(recording, plan.spec);
                 }
-                if unrecorded {
-                    spec = without(recording, spec);
-                }
-                plans.push(Plan {
-                    id: TrialId {
-                        variant: variant.name.clone(),
-                        perturbation,
-                        repeat,
-                        unrecorded,
-                    },
-                    spec,
-                });
+                plans.push(plan);
             }
         }
     }
     plans
+}
+
+/// In rounds of one boot of each variant, each round in an order of its own, so
+/// that what changes on the host while it lasts meets all variants alike.
+fn statistical(experiment: &Experiment, options: &Options, sampling: Sampling) -> Vec<Plan> {
+    let mut chance = fastrand::Rng::with_seed(sampling.seed);
+    let warm_up = (0..sampling.warm_up).map(|n| (n, Purpose::WarmUp));
+    let results = (0..options.ensemble.max(1)).map(|n| (n, Purpose::Result));
+    let mut plans = Vec::new();
+    for (perturbation, purpose) in warm_up.chain(results) {
+        let mut round: Vec<&Variant> = experiment.variants.iter().collect();
+        chance.shuffle(&mut round);
+        plans.extend(round.into_iter().map(|v| boot(v, perturbation, purpose)));
+    }
+    plans
+}
+
+fn boot(variant: &Variant, perturbation: u32, purpose: Purpose) -> Plan {
+    let mut spec = variant.spec.clone();
+    if perturbation > 0 {
+        spec.cmdline.add(&innocent_word(perturbation));
+    }
+    Plan {
+        id: TrialId {
+            variant: variant.name.clone(),
+            perturbation,
+            purpose,
+        },
+        spec,
+    }
 }
 
 /// The same boot with nothing recorded. A variant may have taken words of the
@@ -74,6 +101,42 @@ mod tests {
         let words: Vec<_> = (1..20).map(innocent_word).collect();
         let lengths: std::collections::BTreeSet<_> = words.iter().map(String::len).collect();
         assert!(lengths.len() > 15, "{words:?}");
+    }
+
+    #[test]
+    fn rounds_in_real_time_hold_every_variant_in_an_order_of_their_own() {
+        let text = "firstlight_experiment = 1\n[base]\nmachine = \"pc\"\nstorage = \"none\"\n\
+                    kernel = \"debian\"\nroot = \"none\"\ncmdline = [\"quiet\"]\n\
+                    first_light = \"init\"\nmode = \"statistical\"\nwarm_up = 2\nseed = 7\n\
+                    [factor.n]\na = [\"cmdline+=a\"]\nb = [\"cmdline+=b\"]\nc = [\"cmdline+=c\"]\n";
+        let experiment = Experiment::parse("e.toml", text).unwrap();
+        let options = Options {
+            out: "out".into(),
+            jobs: None,
+            ensemble: 6,
+            check_exact: false,
+            recording_cost: true,
+        };
+        let plans = plan(&experiment, &options);
+        let rounds: Vec<Vec<String>> = plans
+            .chunks(4)
+            .map(|round| round.iter().map(|p| p.id.to_string()).collect())
+            .collect();
+        assert_eq!(rounds.len(), 2 + 6);
+        let mut orders = std::collections::BTreeSet::new();
+        for (n, round) in rounds.iter().enumerate() {
+            let end = match n {
+                0 | 1 => format!("/{n} warm-up"),
+                _ => format!("/{}", n - 2),
+            };
+            let mut names: Vec<&str> = round.iter().filter_map(|r| r.strip_suffix(&end)).collect();
+            orders.insert(names.join(" "));
+            names.sort_unstable();
+            assert_eq!(names, ["a", "b", "baseline", "c"], "{round:?}");
+        }
+        assert!(orders.len() > 3, "{orders:?}");
+        // The seed decides.
+        assert_eq!(plan(&experiment, &options), plans);
     }
 
     #[test]

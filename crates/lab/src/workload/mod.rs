@@ -17,7 +17,7 @@ pub use served::TIMED;
 use crate::arm_virt;
 use crate::artifacts::{Arch, BuiltKernel, Cache, Form, KernelConfig, Tree, linux_missing};
 use crate::cpio::Archive;
-use crate::emulator::{Limits, PowerOn, Program, Qemu, Words};
+use crate::emulator::{Limits, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::ArmArch;
 use crate::files::read;
@@ -29,7 +29,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What every `arm9` has in common.
-const ARM9: &str = "-accel tcg -M versatilepb -cpu arm926 -smp 1 -nodefaults -no-user-config \
+const ARM9: &str = "-M versatilepb -cpu arm926 -smp 1 -nodefaults -no-user-config \
     -nographic -no-reboot -monitor none -net none -rtc base=2026-01-01,clock=vm";
 
 /// Where the board's kernel lies when it runs, and how large its NOR flash is.
@@ -232,7 +232,7 @@ impl Workload {
         say: &mut dyn FnMut(String),
     ) -> Result<Seen, LabError> {
         let qemu = Qemu::find(self.board.qemu())?;
-        let shift = self.cpu_shift.unwrap_or(self.board.cpu_shift());
+        let pace = Pace::Counted(self.cpu_shift.unwrap_or(self.board.cpu_shift()));
         let mut kernel = self.kernel(cache, None, say)?;
         let archive = match self.root {
             None => Some(self.initramfs(cache, kernel.modules.as_deref(), say)?),
@@ -294,10 +294,7 @@ impl Workload {
             cmdline.push_str(word);
         }
         words.pair("-append", cmdline);
-        let machine = PowerOn {
-            words,
-            cpu_shift: shift,
-        };
+        let machine = PowerOn { words, pace };
         let limits = Limits {
             wall_s: self.limit_wall_s,
             virtual_s: None,
@@ -318,10 +315,9 @@ impl Workload {
             marks,
             console: boot.console,
             description: format!(
-                "{}, {} (QEMU {}, icount shift={shift}), {} MiB",
+                "{} {}, {} MiB",
                 self.board.as_str(),
-                crate::emulator::speed(shift),
-                qemu.version(),
+                pace.describe(qemu.version()),
                 self.memory_mb
             ),
             kernel_bytes: bytes,

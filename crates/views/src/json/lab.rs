@@ -5,7 +5,7 @@ use record::{ClockKind, Nanos};
 use serde::Serialize;
 
 /// An experiment: trials, and what they say.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Lab {
     /// `firstlight.lab/1`.
     pub schema: &'static str,
@@ -92,10 +92,23 @@ pub struct LabVariant {
     pub min_ns: Option<i64>,
     /// The latest first light.
     pub max_ns: Option<i64>,
+    /// The 95 % interval of the median; null in virtual time.
+    pub median_interval_ns: Option<[i64; 2]>,
+    /// The boots far from the others, in real time; they count like all others.
+    pub outliers: Vec<LabOutlier>,
+}
+
+/// A boot far from the others of its variant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LabOutlier {
+    /// Which boot: its perturbation.
+    pub perturbation: u32,
+    /// When first light came.
+    pub first_light_ns: i64,
 }
 
 /// A variant against the baseline.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LabComparison {
     /// The variant.
     pub variant: String,
@@ -107,6 +120,10 @@ pub struct LabComparison {
     pub verdict: &'static str,
     /// One boot only: the spread is not known, the verdict is the bare sign.
     pub unperturbed: bool,
+    /// The 95 % interval of the difference; null in virtual time.
+    pub interval_ns: Option<[i64; 2]>,
+    /// How probable such a difference is by chance; null in virtual time.
+    pub p_value: Option<f64>,
 }
 
 /// An experiment, in the shape of `schemas/lab.json`.
@@ -123,6 +140,10 @@ pub fn lab(e: &Experiment) -> Lab {
             last_lines: f.last_lines.clone(),
         }),
     };
+    let outlier = |(perturbation, first_light): &(u32, Nanos)| LabOutlier {
+        perturbation: *perturbation,
+        first_light_ns: first_light.get(),
+    };
     let variant = |v: &analysis::VariantResult| LabVariant {
         variant: v.variant.clone(),
         boots: v.boots,
@@ -130,15 +151,28 @@ pub fn lab(e: &Experiment) -> Lab {
         median_ns: v.median.map(Nanos::get),
         min_ns: v.range.map(|(min, _)| min.get()),
         max_ns: v.range.map(|(_, max)| max.get()),
+        median_interval_ns: v.sample.as_ref().map(|s| {
+            let i = s.first_light;
+            [i.low.get(), i.high.get()]
+        }),
+        outliers: v
+            .sample
+            .iter()
+            .flat_map(|s| &s.outliers)
+            .map(outlier)
+            .collect(),
     };
     let comparison = |v: &analysis::VariantResult| {
         let effect = v.effect?;
+        let sampled = v.sample.as_ref().and_then(|s| s.difference);
         Some(LabComparison {
             variant: v.variant.clone(),
             delta_ns: effect.delta.get(),
             spread_ns: effect.spread.get(),
             verdict: effect.verdict.as_str(),
             unperturbed: effect.unperturbed,
+            interval_ns: sampled.map(|s| [s.interval.0.get(), s.interval.1.get()]),
+            p_value: sampled.map(|s| s.p_value),
         })
     };
     let exact = |p: &analysis::ExactPair| LabExact {

@@ -15,6 +15,9 @@ const BAR: usize = 12;
 const NUMBERS: usize = 2 + 3 * (2 + TIME) + 2 + VERDICT + 2;
 const VERDICT: usize = 13;
 
+/// How wide an interval is: two durations and a word.
+const INTERVAL: usize = 2 * TIME + 4;
+
 /// How many of the last lines of a failed boot are shown; its capture has all.
 const LAST_LINES: usize = 8;
 
@@ -34,13 +37,19 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
     let name = longest
         .unwrap_or(0)
         .clamp(8, screen.width().saturating_sub(60).max(12));
+    // In real time, an interval takes the place of the spread and of the bar.
+    let sampled = e.variants.iter().any(|v| v.sample.is_some());
+    let (beside, doubt) = match sampled {
+        true => ("95 % interval", INTERVAL),
+        false => ("spread", TIME),
+    };
     let bar = screen.width().saturating_sub(NUMBERS + name).min(BAR);
     let head = format!(
         "  {}  {}  {}  {}  {}",
         left("variant", name),
         right("median", TIME),
         right("change", TIME),
-        right("spread", TIME),
+        right(beside, doubt),
         "verdict"
     );
     let head = screen.paint(DIM, &head);
@@ -61,7 +70,11 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
         );
         if let Some(effect) = v.effect {
             any_unperturbed |= effect.unperturbed;
-            let spread = if effect.unperturbed && effect.spread == Nanos::ZERO {
+            let difference = v.sample.as_ref().and_then(|s| s.difference);
+            let spread = if let Some(d) = difference {
+                let (low, high) = d.interval;
+                right(&format!("{} to {}", delta(low), delta(high)), doubt)
+            } else if effect.unperturbed && effect.spread == Nanos::ZERO {
                 right("unknown", TIME)
             } else {
                 time(Some(effect.spread))
@@ -76,10 +89,13 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
                 screen.paint(ansi, &delta(effect.delta)),
                 screen.paint(DIM, &spread),
                 screen.paint(ansi, &left(verdict, VERDICT)),
-                screen.paint(
-                    ansi,
-                    &share(effect.delta.abs(), most.unwrap_or_default(), bar)
-                )
+                match difference {
+                    Some(d) => screen.paint(DIM, &chance(d.p_value)),
+                    None => screen.paint(
+                        ansi,
+                        &share(effect.delta.abs(), most.unwrap_or_default(), bar)
+                    ),
+                }
             );
         } else if v.failed > 0 {
             let text = format!(
@@ -89,7 +105,11 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
             line += &format!("  {}", screen.paint(BAD, &text));
         } else if v.variant == e.baseline {
             let spread = v.range.map(|(min, max)| max - min).filter(|_| v.boots > 1);
-            let spread = screen.paint(DIM, &time(spread));
+            let spread = match &v.sample {
+                Some(s) => format!("{} to {}", s.first_light.low, s.first_light.high),
+                None => time(spread),
+            };
+            let spread = screen.paint(DIM, &right(&spread, doubt));
             line += &format!(
                 "  {}  {spread}  {}",
                 right("", TIME),
@@ -105,7 +125,12 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
     }
     screen.blank();
     screen.wrapped("", 2, DIM, &format!("Times are {}.", words::clock(e.clock)));
-    let text = if any_unperturbed {
+    let text = if sampled {
+        "The interval holds the true difference (of the baseline: the true median) in 19 of 20 \
+         cases; p is how probable such a difference is by chance. A variant is faster or slower \
+         if p is at most 0.01, the interval does not hold zero, and the difference is half a \
+         percent at least."
+    } else if any_unperturbed {
         "One boot of a variant: how far an innocent change would move it is not known, and the \
          verdict is the bare sign. More boots (`--ensemble 5`) give the spread."
     } else {
@@ -113,6 +138,7 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
          first light. A variant is faster or slower only outside of it."
     };
     screen.wrapped("", 2, DIM, text);
+    outliers(&mut screen, e, name);
     if !e.recording.is_empty() {
         let asked = e.recording.first().map(|r| r.asked.join(", "));
         screen.heading("What recording costs", &asked.unwrap_or_default());
@@ -155,4 +181,35 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
         screen.wrapped(&label, name + 4, ansi, &text);
     }
     screen.finish()
+}
+
+/// `p 0.008`, or less than what could be told.
+fn chance(p: f64) -> String {
+    match p < 0.001 {
+        true => "p < 0.001".to_owned(),
+        false => format!("p = {p:.3}"),
+    }
+}
+
+/// Boots in real time that lie far from the others of their variant.
+fn outliers(screen: &mut Screen, e: &Experiment, name: usize) {
+    let far = |v: &analysis::VariantResult| v.sample.iter().any(|s| !s.outliers.is_empty());
+    if !e.variants.iter().any(far) {
+        return;
+    }
+    screen.heading(
+        "Far from the others of their variant",
+        "they count like all others",
+    );
+    for v in &e.variants {
+        for (boot, first_light) in v.sample.iter().flat_map(|s| &s.outliers) {
+            let beyond = delta(*first_light - v.median.unwrap_or_default());
+            let line = format!(
+                "  {}  {}  {beyond}  boot {boot}",
+                left(&v.variant, name),
+                time(Some(*first_light)),
+            );
+            screen.line(&line);
+        }
+    }
 }

@@ -88,15 +88,41 @@ pub fn experiment() -> Experiment {
         ("quiet", [Some(6_000), Some(5_996), Some(6_000)]),
         ("broken", [Some(900), None, None]),
     ];
-    experiment_of(&variants)
+    experiment_of(ClockKind::Virtual, &variants)
+}
+
+/// Boots in real time, one of them disturbed.
+pub fn sampled_experiment() -> Experiment {
+    let around = |ms: i64, last: i64| {
+        let wobble = [0, 40, -25, 13, -31, 22, 7, -9, 18];
+        let mut times = [Some(last); 10];
+        for (time, by) in times.iter_mut().zip(wobble) {
+            *time = Some(ms + by);
+        }
+        times
+    };
+    let variants = [
+        ("baseline", around(7_700, 7_691)),
+        ("uncompressed", around(5_120, 9_870)),
+        ("same", around(7_704, 7_650)),
+    ];
+    let mut experiment = experiment_of(ClockKind::Counter, &variants);
+    experiment.recording.clear();
+    experiment
 }
 
 /// One boot each.
 pub fn bare_experiment() -> Experiment {
-    experiment_of(&[("baseline", [Some(6_000)]), ("quiet", [Some(5_900)])])
+    experiment_of(
+        ClockKind::Virtual,
+        &[("baseline", [Some(6_000)]), ("quiet", [Some(5_900)])],
+    )
 }
 
-fn experiment_of<const K: usize>(variants: &[(&str, [Option<i64>; K])]) -> Experiment {
+fn experiment_of<const K: usize>(
+    clock: ClockKind,
+    variants: &[(&str, [Option<i64>; K])],
+) -> Experiment {
     let mut trials = Vec::new();
     for (variant, times) in variants {
         for (i, ms) in times.iter().enumerate() {
@@ -116,7 +142,7 @@ fn experiment_of<const K: usize>(variants: &[(&str, [Option<i64>; K])]) -> Exper
             });
         }
     }
-    let mut experiment = analysis::experiment(ClockKind::Virtual, "baseline", trials).unwrap();
+    let mut experiment = analysis::experiment(clock, "baseline", trials).unwrap();
     experiment.recording = vec![
         RecordingCost {
             variant: "baseline".to_owned(),

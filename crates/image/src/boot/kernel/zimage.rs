@@ -60,7 +60,8 @@ pub fn stated_size(head: &[u8]) -> Option<u64> {
     is_zimage(head).then_some(u64::from(size))
 }
 
-/// Reads the image that `part` begins with; `None` if it is none.
+/// Reads the image that `part` begins with; `None` if it is none. `limit`: how many
+/// bytes its packed kernel is unpacked to, to see what is in it.
 ///
 /// # Errors
 /// What reading says.
@@ -84,7 +85,9 @@ pub fn read(part: &Part<'_>, limit: u64) -> io::Result<Option<ZImage>> {
         None => Vec::new(),
     };
     let table = Some(table).filter(|t| number(t, 4) == Some(TABLE_MAGIC));
-    let entry = |i: usize| number(table.as_deref()?, 4 * i);
+    // Its first word is the number of those that follow.
+    let words = table.as_deref().and_then(|t| number(t, 0)).unwrap_or(0) as usize;
+    let entry = |i: usize| number(table.as_deref()?, 4 * i).filter(|_| i <= words);
     let whole = part.part(0, size);
     // Where the unpacked size stands: the last four bytes of the packed kernel.
     let piggy_end = entry(2).map(|at| u64::from(at) + 4);
