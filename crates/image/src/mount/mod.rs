@@ -61,8 +61,10 @@ impl State {
 #[must_use]
 pub fn error_percent(filesystem: &str) -> Option<u32> {
     match filesystem {
-        "ext2" | "ext3" | "ext4" | "squashfs" | "erofs" | "romfs" | "jffs2" | "ubifs"
-        | "ubiblock+squashfs" => Some(15),
+        "ext4" | "squashfs" | "erofs" | "romfs" | "jffs2" | "ubifs" | "ubiblock+squashfs" => {
+            Some(15)
+        }
+        "ext2" | "ext3" => Some(20),
         "xfs" | "f2fs" | "btrfs" => Some(30),
         _ => None,
     }
