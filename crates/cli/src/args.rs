@@ -669,6 +669,11 @@ pub enum LabVerb {
         after_help = "Examples:\n  $ firstlight lab classics --list\n  $ firstlight lab classics quiet --out quiet"
     )]
     Classics(LabClassics),
+    /// Mount images in exact time, beside what `image info` says that it costs
+    #[command(
+        after_help = "Example:\n  $ firstlight lab mounts experiments/mount-cost/block.toml --out mounts"
+    )]
+    Mounts(LabMounts),
     /// What this host can run, and what is missing
     #[command(after_help = "Example:\n  $ firstlight lab doctor")]
     Doctor,
@@ -702,6 +707,19 @@ pub struct LabRun {
     pub csv: bool,
     /// Print the table as Markdown
     #[arg(long, conflicts_with_all = ["json", "csv", "dry_run"])]
+    pub markdown: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct LabMounts {
+    /// Which images, and how they are mounted
+    #[arg(required = true, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+    /// Where the boots' consoles go, a folder for each file; an interrupted run resumes there
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+    /// Print the tables as Markdown
+    #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
 }
 

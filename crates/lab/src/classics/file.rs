@@ -74,6 +74,8 @@ struct WorkloadFile {
     carried: Vec<String>,
     #[serde(default)]
     image: Vec<ImageFile>,
+    #[serde(default)]
+    storage: Vec<String>,
     root: Option<RootOn>,
     /// What all scripts begin with.
     #[serde(default)]
@@ -163,7 +165,7 @@ pub fn parse(id: &str, text: &str) -> Result<Classic, LabError> {
 }
 
 /// A case: what it says itself counts, then what all share.
-fn workload(shared: &Table, case: &Table) -> Result<(String, Workload), String> {
+pub(crate) fn workload(shared: &Table, case: &Table) -> Result<(String, Workload), String> {
     let mut all = shared.clone();
     all.extend(case.clone());
     let Some(toml::Value::String(name)) = all.remove("name") else {
@@ -194,6 +196,7 @@ fn workload(shared: &Table, case: &Table) -> Result<(String, Workload), String> 
         unpacked: file.unpacked,
         modules: file.modules,
         carried: file.carried,
+        storage: file.storage,
         root: file.root,
         script: format!("{}{}", file.prelude, file.script),
         limit_wall_s: file.limit_wall_s,

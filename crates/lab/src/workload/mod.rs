@@ -9,8 +9,10 @@
 //! so the time before the kernel's clock is seen as well.
 
 mod marks;
+mod served;
 
 pub use marks::{Mark, marks};
+pub use served::TIMED;
 
 use crate::arm_virt;
 use crate::artifacts::{Arch, BuiltKernel, Cache, Form, KernelConfig, Tree, linux_missing};
@@ -78,11 +80,20 @@ impl Board {
     }
 
     /// Debian's name for its architecture.
-    const fn architecture(self) -> &'static str {
+    pub(crate) const fn architecture(self) -> &'static str {
         match self {
             Self::Pc => "amd64",
             Self::ArmVirt => "armhf",
             Self::Arm9 => "armel",
+        }
+    }
+
+    /// What the agent has to be built for to run on it; `None`: it is not.
+    const fn agent(self) -> Option<Arch> {
+        match self {
+            Self::Pc => Some(Arch::X86_64),
+            Self::ArmVirt => Some(Arch::Armv7),
+            Self::Arm9 => None,
         }
     }
 
@@ -129,6 +140,8 @@ pub struct Workload {
     pub carried: Vec<String>,
     /// Files in `/img`: a name, a form, what is in it, the least size in MiB.
     pub images: Vec<Image>,
+    /// The storage profiles that the script can serve its images with.
+    pub storage: Vec<String>,
     /// Where the root comes from, if there is no script.
     pub root: Option<RootOn>,
     /// The script.
@@ -200,7 +213,8 @@ impl Workload {
     #[must_use]
     pub fn inputs(&self) -> String {
         format!(
-            "{self:?}\n{ARM9}\n{PRELUDE}\n{}\n{}",
+            "{self:?}\n{ARM9}\n{PRELUDE}\n{}\n{}\n{}",
+            served::SERVE,
             pc::MACHINE,
             arm_virt::MACHINE
         )
@@ -399,7 +413,11 @@ impl Workload {
         archive.device("dev/console", 5, 1);
         archive.file("bin/busybox", 0o755, &read(&busybox)?);
         let mut script = PRELUDE.to_owned();
-        let wanted: Vec<(&str, &str)> = self.modules.iter().map(|m| name_and_rest(m)).collect();
+        let serving = (!self.storage.is_empty()).then_some(served::MODULE);
+        let modules = serving
+            .into_iter()
+            .chain(self.modules.iter().map(String::as_str));
+        let wanted: Vec<(&str, &str)> = modules.map(name_and_rest).collect();
         let carried: Vec<&str> = self.carried.iter().map(String::as_str).collect();
         if let Some(tree) = tree
             && !(wanted.is_empty() && carried.is_empty())
@@ -419,11 +437,18 @@ impl Workload {
                 ));
             }
         }
+        let mut sizes = Vec::new();
         for image in &self.images {
             let file = image
                 .form
                 .image(cache, &image.tree, image.mib, &busybox, say)?;
-            archive.file(&format!("img/{}", image.name), 0o644, &read(&file.path)?);
+            let bytes = read(&file.path)?;
+            archive.file(&format!("img/{}", image.name), 0o644, &bytes);
+            sizes.push((image.name.clone(), bytes.len() as u64));
+        }
+        if let (false, Some(arch)) = (self.storage.is_empty(), self.board.agent()) {
+            served::add(&mut archive, arch, &self.storage, &sizes, say)?;
+            script.push_str(served::SERVE);
         }
         script.push_str(&self.script);
         script.push_str("\nmark end\nreboot -f\n");
