@@ -1,28 +1,37 @@
 // What took longest: a table for each kind.
 
 import type { BlameRow, Boot, PathItem } from "./data";
+import { type Bar, bars } from "./bars";
 import { button, el, refill } from "./dom";
 import { bytes, count, plural, signed, time, words } from "./format";
 import { go, here, remember } from "./link";
 import { type TableColumn, meter, table } from "./table";
+import type { Colour } from "./theme";
 import { locate } from "./timeline/find";
+import { copyTools } from "./tools";
 
-interface Tab { id: string; label: string; count: number; make: () => HTMLElement }
+interface Tab { id: string; label: string; count: number; make: () => HTMLElement; bars: () => Bar[] }
 type Show = (found: { group: import("./data").Group; index: number }) => void;
 
 const NAMES: Record<string, string> = { initcall: "Initcalls", probe: "Probes", unit: "Units", process: "Processes", file: "Files", stage: "Firmware and loader", phase: "Phases" };
 
+/** Kinds of items of the critical path. */
+export const PATH_COLOURS: Record<string, Colour> = { initcall: "initcall", unit: "unit", kernel: "kernel", phase: "stage", wait: "other" };
+
+const bar = (label: string, value: number, colour: Colour): Bar => ({ label, value, says: time(value), colour });
+
 export function blame(boot: Boot, doubts: Record<string, string>, show: Show): HTMLElement {
   const tabs: Tab[] = boot.raw.blame.filter((b) => b.rows.length && b.kind !== "phase").map((b) => ({
     id: b.kind, label: NAMES[b.kind] ?? b.kind, count: b.total, make: () => rows(boot, b.kind, b.rows, b.total, doubts, show),
+    bars: () => b.rows.map((r) => bar(r[0], (b.kind === "process" ? r[8] : (r[3] ?? r[4])) ?? 0, b.kind as Colour)),
   }));
   const deferrals = boot.raw.deferrals.devices;
-  if (deferrals.length) tabs.push({ id: "deferral", label: "Deferrals", count: deferrals.length, make: () => deferred(boot) });
+  if (deferrals.length) tabs.push({ id: "deferral", label: "Deferrals", count: deferrals.length, make: () => deferred(boot), bars: () => deferrals.map((d) => bar(d.device, d.wasted_ns, "probe")) });
   const files = boot.raw.io?.files ?? [];
-  if (files.length) tabs.push({ id: "files", label: "Files read", count: boot.raw.files, make: () => fileTable(boot) });
+  if (files.length) tabs.push({ id: "files", label: "Files read", count: boot.raw.files, make: () => fileTable(boot), bars: () => files.map((f) => ({ ...bar(f.path, f.bytes, "file"), says: bytes(f.bytes) })) });
   const functions = boot.raw.functions;
-  if (functions) tabs.push({ id: "functions", label: "Functions", count: functions.total_rows, make: () => kd(boot) });
-  if (boot.raw.path.items.length) tabs.push({ id: "path", label: "Critical path", count: boot.raw.path_items, make: () => pathTable(boot) });
+  if (functions) tabs.push({ id: "functions", label: "Functions", count: functions.total_rows, make: () => kd(boot), bars: () => functions.rows.map((r) => bar(r.name, r.time_ns, "kernel")) });
+  if (boot.raw.path.items.length) tabs.push({ id: "path", label: "Critical path", count: boot.raw.path_items, make: () => pathTable(boot), bars: () => boot.raw.path.items.map((i) => bar(i.name, i.end_ns - i.start_ns, PATH_COLOURS[i.kind] ?? "other")) });
   const body = el("div");
   if (!tabs.length) return el("section", {}, el("h2", {}, "What took longest"), el("p.about", {}, "Nothing in the sources says how long anything took. A kernel log with initcall_debug, systemd-analyze plot or a bootchart does."));
   const choose = (id: string) => {
@@ -38,7 +47,10 @@ export function blame(boot: Boot, doubts: Record<string, string>, show: Show): H
     return b;
   });
   choose(here().settings["kind"] ?? "");
-  return el("section", { "aria-label": "What took longest" }, el("div.tools.lanes", { role: "group", "aria-label": "Kind" }, buttons), body);
+  return el("section", { "aria-label": "What took longest" }, el("div.tools", {}, el("span.tools.inline.lanes", { role: "group", "aria-label": "Kind" }, buttons), copyTools(() => {
+    const tab = tabs.find((t, i) => buttons[i]!.getAttribute("aria-pressed") === "true" && t) ?? tabs[0]!;
+    return bars(tab.id, `${boot.title}: ${tab.label}`, tab.bars());
+  })), body);
 }
 
 const where = (boot: Boot, source: number | null, offset: number): Node | string => {
@@ -80,7 +92,7 @@ function deferred(boot: Boot): HTMLElement {
       columns: [
         { name: "wasted", numeric: true, value: (d) => d.wasted_ns, cell: (d) => time(d.wasted_ns) },
         { name: "tries", numeric: true, value: (d) => d.tries, cell: (d) => count(d.tries) },
-        { name: "device", cell: (d) => button(d.device, () => go("timeline", { q: d.device }), { class: "link" }), className: "name" },
+        { name: "device", cell: (d) => button(d.device, () => go(boot.timeline, { q: d.device }), { class: "link" }), className: "name" },
         { name: "waited for", cell: (d) => d.waited_for ?? "", className: "name" },
         { name: "first try", numeric: true, value: (d) => d.first_ns, cell: (d) => time(d.first_ns) },
         { name: "probed", numeric: true, value: (d) => d.settled_ns, cell: (d) => (d.settled_ns === null ? el("span.warn", {}, "never seen") : time(d.settled_ns)) },
@@ -100,7 +112,7 @@ export function fileTable(boot: Boot): HTMLElement {
         { name: "", value: (f) => f.bytes, cell: (f) => meter(f.bytes, most, "file"), className: "bar" },
         { name: "pieces", numeric: true, value: (f) => f.requests, cell: (f) => count(f.requests) },
         { name: "opens", numeric: true, value: (f) => f.opens, cell: (f) => count(f.opens) },
-        { name: "path", cell: (f) => button(f.path, () => go("timeline", { q: f.path }), { class: "link" }), className: "name" },
+        { name: "path", cell: (f) => button(f.path, () => go(boot.timeline, { q: f.path }), { class: "link" }), className: "name" },
       ],
     }));
 }
@@ -129,7 +141,6 @@ function pathTable(boot: Boot): HTMLElement {
   const { items, mark, end_ns, knows_units } = boot.raw.path;
   const most = items.reduce((m, i) => Math.max(m, i.end_ns - i.start_ns), 0);
   const length = (i: PathItem) => i.end_ns - i.start_ns;
-  const colours: Record<string, string> = { initcall: "initcall", unit: "unit", kernel: "kernel", phase: "stage", wait: "other" };
   return el("div", {}, el("p.about", {}, `What ${mark} at ${time(end_ns)} waited for, in order${boot.raw.path_items > items.length ? `: the longest of ${plural(boot.raw.path_items, "item")}. ` : "; each begins where the one before it ended. "}`,
     knows_units ? "" : "The order of units is not known: userspace is one item."),
     table({
@@ -137,9 +148,9 @@ function pathTable(boot: Boot): HTMLElement {
       columns: [
         { name: "start", numeric: true, value: (i) => i.start_ns, cell: (i) => time(i.start_ns) },
         { name: "time", numeric: true, value: length, cell: (i) => time(length(i)) },
-        { name: "", value: length, cell: (i) => meter(length(i), most, colours[i.kind] ?? "other"), className: "bar" },
+        { name: "", value: length, cell: (i) => meter(length(i), most, PATH_COLOURS[i.kind] ?? "other"), className: "bar" },
         { name: "kind", cell: (i) => i.kind },
-        { name: "name", cell: (i) => button(i.name, () => go("timeline", { t: `${i.start_ns - length(i) * 0.2}~${i.end_ns + length(i) * 0.2}` }), { class: "link" }), className: "name", value: (i) => i.name },
+        { name: "name", cell: (i) => button(i.name, () => go(boot.timeline, { t: `${i.start_ns - length(i) * 0.2}~${i.end_ns + length(i) * 0.2}` }), { class: "link" }), className: "name", value: (i) => i.name },
         { name: "if halved", numeric: true, value: (i) => i.saving_if_halved_ns, cell: (i) => signed(-i.saving_if_halved_ns), title: "how much earlier first light would come if this took half its time" },
       ],
     }));

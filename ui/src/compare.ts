@@ -4,104 +4,22 @@ import type { Boot, Data, Diff, DiffItem, Lab } from "./data";
 import { button, el, refill, section } from "./dom";
 import { count, plural, signed, step, tick, ticks, time, words } from "./format";
 import { here, remember } from "./link";
-import { type Pen, fitted, paint } from "./pen";
+import { type Pen, fitted } from "./pen";
+import { drawn } from "./stage";
 import { meter, table } from "./table";
-import { type Colour, FONT, on, onTheme, theme } from "./theme";
+import { type Colour, FONT, on, theme } from "./theme";
 import { colourOf, phaseColour } from "./timeline/draw";
 import { copyTools } from "./tools";
+import { waterfall } from "./waterfall";
 
 export function compare(data: Data, boots: Boot[]): HTMLElement {
   const { comparison, lab } = data;
   return el("div", {},
     lab ? variants(lab) : null,
-    comparison && boots[1] ? waterfall(comparison, boots) : null,
+    comparison && boots[1] ? waterfall(comparison, boots as [Boot, Boot]) : null,
     comparison && boots[1] ? aligned(boots as [Boot, Boot]) : null,
     comparison && boots[1] ? items(comparison, boots) : null,
     lab ? trials(lab) : null);
-}
-
-interface Step { label: string; delta: number; kind: "total" | "step" | "rest" }
-
-/** From one boot's time to the other's, by what changed most. */
-export function steps(diff: Diff, names: [string, string]): Step[] {
-  const { a, b } = diff.first_light;
-  const sum = (f: (p: Diff["phases"][number]) => number | null) => diff.phases.reduce((s, p) => s + (f(p) ?? 0), 0);
-  const from = a?.at_ns ?? sum((p) => p.a_ns);
-  const to = b?.at_ns ?? sum((p) => p.b_ns);
-  const all: Step[] = [{ label: names[0], delta: from, kind: "total" }];
-  let left = to - from;
-  for (const p of diff.phases) {
-    if (!p.delta_ns) continue;
-    all.push({ label: p.name, delta: p.delta_ns, kind: "step" });
-    left -= p.delta_ns;
-  }
-  if (left) all.push({ label: "the rest", delta: left, kind: "rest" });
-  all.push({ label: names[1], delta: to, kind: "total" });
-  return all;
-}
-
-function waterfall(diff: Diff, boots: Boot[]): HTMLElement {
-  const all = steps(diff, [boots[0]!.title, boots[1]!.title]);
-  const ROW = 28;
-  const LABEL = 190;
-  const height = all.length * ROW + 8;
-  const draw = (pen: Pen, width: number, h: number) => {
-    const t = theme();
-    const label = width < 560 ? 110 : LABEL;
-    pen.fillStyle = t.card;
-    pen.fillRect(0, 0, width, h);
-    pen.textBaseline = "middle";
-    let [most, at] = [1, 0];
-    for (const s of all) {
-      at = s.kind === "total" ? s.delta : at + s.delta;
-      most = Math.max(most, at);
-    }
-    const scale = (width - label - 92) / most;
-    at = 0;
-    all.forEach((s, i) => {
-      const y = 4 + i * ROW;
-      const [from, to] = s.kind === "total" ? [0, s.delta] : [at, at + s.delta];
-      pen.font = `${s.kind === "total" ? "600 " : ""}12px ${FONT}`;
-      pen.textAlign = "right";
-      pen.fillStyle = s.kind === "total" ? t.ink : t.quiet;
-      pen.fillText(fitted(pen, s.label, label - 14), label - 10, y + ROW / 2);
-      pen.fillStyle = s.kind === "total" ? t.stage : s.delta < 0 ? t.good : t.bad;
-      const [x, w] = [label + Math.min(from, to) * scale, Math.max(Math.abs(to - from) * scale, 1.5)];
-      pen.fillRect(x, y + 5, w, ROW - 10);
-      pen.textAlign = "left";
-      pen.font = `${s.kind === "total" ? "600 " : ""}12px ${FONT}`;
-      pen.fillStyle = s.kind === "total" ? t.ink : s.delta < 0 ? t.good : t.bad;
-      pen.fillText(s.kind === "total" ? time(s.delta) : signed(s.delta), x + w + 7, y + ROW / 2);
-      at = to;
-      if (i + 1 < all.length) {
-        pen.strokeStyle = t.quiet;
-        pen.setLineDash([2, 2]);
-        pen.beginPath();
-        pen.moveTo(label + at * scale, y + ROW - 5);
-        pen.lineTo(label + at * scale, y + ROW + 5);
-        pen.stroke();
-        pen.setLineDash([]);
-      }
-    });
-  };
-  const says = diff.first_light.same_marks ? null : "The two do not begin and end at the same marks: a part of the difference may be one of definition.";
-  return section("What made the difference", says, el("div.tools", {}, copyTools(() => ({ name: "difference", width: 900, height, draw }))), drawn(height, draw, `From ${time(all[0]!.delta)} to ${time(all.at(-1)!.delta)}: ${all.slice(1, -1).map((s) => `${s.label} ${signed(s.delta)}`).join(", ")}`));
-}
-
-/** A canvas as wide as there is room. */
-function drawn(height: number, draw: (pen: Pen, width: number, height: number) => void, label: string): HTMLElement & { again?: () => void } {
-  const canvas = el("canvas", { role: "img", "aria-label": label }) as HTMLCanvasElement;
-  const stage: HTMLElement & { again?: () => void } = el("div.stage.flat", {}, canvas);
-  const again = () => {
-    const width = stage.clientWidth;
-    if (!width) return;
-    canvas.style.height = `${height}px`;
-    paint(canvas, width, height, (pen) => draw(pen, width, height));
-  };
-  new ResizeObserver(again).observe(stage);
-  onTheme(again);
-  stage.again = again;
-  return stage;
 }
 
 /** Both boots to one scale, with the same mark at the same place. */
@@ -227,6 +145,8 @@ function items(diff: Diff, boots: Boot[]): HTMLElement {
     kinds.length > 1 ? el("div.tools.lanes", { role: "group", "aria-label": "Kind" }, buttons) : null, body);
 }
 
+interface Row { v: Lab["variants"][number]; c: Lab["comparison"][number] | null }
+
 /** Every boot of every variant as a dot: the distribution. */
 function variants(lab: Lab): HTMLElement {
   const ROW = 34;
@@ -281,6 +201,12 @@ function variants(lab: Lab): HTMLElement {
       pen.fillStyle = t[colour];
       pen.globalAlpha = 0.3;
       pen.fillRect(x(v.min_ns), y - 3, Math.max(x(v.max_ns) - x(v.min_ns), 1), 6);
+      // What the median may be, in real time.
+      if (v.median_interval_ns) {
+        const [a, b] = v.median_interval_ns.map(x) as [number, number];
+        pen.globalAlpha = 0.2;
+        pen.fillRect(a, y - 11, Math.max(b - a, 1), 22);
+      }
       pen.globalAlpha = 0.9;
       lab.trials.filter((r) => r.variant === v.variant && r.first_light_ns !== null).forEach((r, k) => {
         const dy = ((k % 3) - 1) * 4;
@@ -291,8 +217,8 @@ function variants(lab: Lab): HTMLElement {
     });
   };
   const isVirtual = lab.clock === "virtual";
-  const rows = lab.variants.map((v) => ({ v, c: lab.comparison.find((c) => c.variant === v.variant) ?? null }));
-  return section("Variants", isVirtual ? "Virtual time: instructions at a stated rate, exact from run to run. It ranks and compares; it is not board seconds. A square is a boot, the bar their median." : "A square is a boot, the bar their median.",
+  const rows: Row[] = lab.variants.map((v) => ({ v, c: lab.comparison.find((c) => c.variant === v.variant) ?? null }));
+  return section("Variants", isVirtual ? "Virtual time: instructions at a stated rate, exact from run to run. It ranks and compares; it is not board seconds. A square is a boot, the bar their median." : "A square is a boot, the bar their median, the field behind it the 95 % interval of the median.",
     times.length ? el("div", {}, el("div.tools", {}, copyTools(() => ({ name: "variants", width: 1000, height, draw }))), drawn(height, draw, lab.variants.map((v) => `${v.variant}: ${v.median_ns === null ? "failed" : time(v.median_ns)}`).join("; "))) : null,
     table({
       label: "Variants", rows, sort: -1,
@@ -301,6 +227,11 @@ function variants(lab: Lab): HTMLElement {
         { name: "first light", numeric: true, value: ({ v }) => v.median_ns, cell: ({ v }) => time(v.median_ns) },
         { name: "change", numeric: true, value: ({ c }) => c?.delta_ns ?? null, cell: ({ c }) => (c ? el(`span.${c.verdict === "faster" ? "good" : c.verdict === "slower" ? "bad" : "quiet"}`, {}, signed(c.delta_ns)) : "") },
         { name: "verdict", cell: ({ c }) => (c ? `${words(c.verdict)}${c.unperturbed ? " (one boot)" : ""}` : "") },
+        ...(isVirtual ? [] : [
+          { name: "95 % interval", numeric: true, value: (r: Row) => r.c?.interval_ns?.[0] ?? null, cell: (r: Row) => (r.c?.interval_ns ? r.c.interval_ns.map(signed).join(" to ") : ""), title: "of the change" },
+          { name: "by chance", numeric: true, value: (r: Row) => r.c?.p_value ?? null, cell: (r: Row) => (r.c?.p_value === null || !r.c ? "" : `p = ${r.c.p_value < 0.001 ? "< 0.001" : r.c.p_value.toFixed(3)}`.replace("= <", "<")), title: "how probable such a change is by chance" },
+          { name: "far from the others", numeric: true, value: (r: Row) => r.v.outliers.length, cell: (r: Row) => (r.v.outliers.length ? el("span", { title: r.v.outliers.map((o) => `boot ${o.perturbation}: ${time(o.first_light_ns)}`).join(", ") }, count(r.v.outliers.length)) : "") },
+        ]),
         { name: "spread", numeric: true, value: ({ c }) => c?.spread_ns ?? null, cell: ({ c }) => (c && !c.unperturbed ? time(c.spread_ns) : ""), title: "how far innocent changes alone move first light" },
         { name: "boots", numeric: true, value: ({ v }) => v.boots, cell: ({ v }) => count(v.boots) },
         { name: "failed", numeric: true, value: ({ v }) => v.failed, cell: ({ v }) => (v.failed ? el("span.bad", {}, count(v.failed)) : "") },

@@ -39,9 +39,12 @@ export interface Io {
   sequence: { followed: number; sequential: number; backward: number; median_distance_bytes: number; mean_distance_bytes: number };
   processes: { name: string; pid: number | null; requests: number; reads: number; writes: number; read_bytes: number; write_bytes: number }[];
   processes_from: string;
-  files: { path: string; requests: number; bytes: number; write_bytes: number; opens: number; first_ns: number }[];
+  files: IoFile[];
   timeline: Stretch[];
 }
+export interface IoFile { path: string; requests: number; bytes: number; write_bytes: number; opens: number; first_ns: number }
+/** Whose what was asked of devices is. */
+export interface Owner { path: string; requests: number; read_bytes: number; write_bytes: number; first_ns: number | null }
 export interface Stretch { start_ns: number; end_ns: number; requests: number; read_bytes: number; write_bytes: number; [key: string]: number | null }
 export interface FunctionRow { name: string; count: number; time_ns: number; average_ns: number; local_ns: number; max_sub: string | null; max_sub_count: number; open: number }
 export interface CallRow { depth: number; name: string; count: number; time_ns: number; local_ns: number; open: number }
@@ -50,7 +53,7 @@ export interface RawBoot {
   path_items: number;
   lanes: RawLanes; blame: { kind: string; total: number; rows: BlameRow[] }[];
   deferrals: { devices: { device: string; tries: number; wasted_ns: number; first_ns: number | null; settled_ns: number | null; waited_for: string | null; origin: Place }[]; total_devices: number };
-  io: Io | null; files: number; functions: { rows: FunctionRow[]; total_rows: number } | null; calls: { rows: CallRow[]; total_rows: number } | null;
+  io: Io | null; files: number; owners: { from: "image" | "page_cache" | "nothing"; rows: Owner[] }; functions: { rows: FunctionRow[]; total_rows: number } | null; calls: { rows: CallRow[]; total_rows: number } | null;
   lines: [source: number, offset: number, text: string][];
 }
 export interface DiffItem { kind: string; name: string; nth: number; a_ns: number | null; b_ns: number | null; delta_ns: number; presence: string; change: string }
@@ -63,8 +66,8 @@ export interface Diff {
 export interface Lab {
   clock: string; baseline: string;
   trials: { variant: string; perturbation: number; digest: string; first_light_ns: number | null; capture: string; failure: { detail: string; last_lines: string[] } | null }[];
-  variants: { variant: string; boots: number; failed: number; median_ns: number | null; min_ns: number | null; max_ns: number | null }[];
-  comparison: { variant: string; delta_ns: number; spread_ns: number; verdict: string; unperturbed: boolean }[];
+  variants: { variant: string; boots: number; failed: number; median_ns: number | null; min_ns: number | null; max_ns: number | null; median_interval_ns: [number, number] | null; outliers: { perturbation: number; first_light_ns: number }[] }[];
+  comparison: { variant: string; delta_ns: number; spread_ns: number; verdict: string; unperturbed: boolean; interval_ns: [number, number] | null; p_value: number | null }[];
   exact: { variant: string; same: boolean; digests: string[]; difference: string | null }[];
   recording: { variant: string; asked: string[]; cost_ns: number | null }[];
 }
@@ -147,15 +150,20 @@ export class Group {
 
   nameOf(i: number): string { return this.texts[this.names[i]!] ?? ""; }
 
-  /** One value of an interval; null if there is none. */
-  value(column: string, i: number): number | null {
+  /** A column's values; what is missing is not a number. */
+  column(column: string): Float64Array | null {
     if (!this.columns[column]) return null;
     let all = this.read.get(column);
     if (!all) {
       all = numbers(this.columns[column], this.count);
       this.read.set(column, all);
     }
-    const value = all[i];
+    return all;
+  }
+
+  /** One value of an interval; null if there is none. */
+  value(column: string, i: number): number | null {
+    const value = this.column(column)?.[i];
     return value === undefined || Number.isNaN(value) ? null : value;
   }
 
@@ -213,9 +221,11 @@ export class Boot {
   readonly counters: Counter[];
   readonly isVirtual: boolean;
   private readonly after = new Map<string, string[]>();
+  private readonly before = new Map<string, string[]>();
   private readonly lines = new Map<string, string>();
 
-  constructor(readonly raw: RawBoot, title: string) {
+  /** `timeline` is the view that shows its timeline. */
+  constructor(readonly raw: RawBoot, title: string, readonly timeline = "timeline") {
     const lanes = raw.lanes;
     const texts = lanes.texts;
     this.title = title;
@@ -234,10 +244,9 @@ export class Boot {
     for (let i = 0; i < dependencies; i++) {
       // 0 is "ordered after".
       if (kind![i] !== 0) continue;
-      const name = texts[from![i]!] ?? "";
-      const list = this.after.get(name);
-      if (list) list.push(texts[to![i]!] ?? "");
-      else this.after.set(name, [texts[to![i]!] ?? ""]);
+      const [name, other] = [texts[from![i]!] ?? "", texts[to![i]!] ?? ""];
+      add(this.after, name, other);
+      add(this.before, other, name);
     }
     for (const [source, offset, text] of raw.lines) this.lines.set(`${source}:${offset}`, text);
     for (const m of this.messages) {
@@ -269,12 +278,21 @@ export class Boot {
   /** What a unit is ordered after. */
   orderedAfter(unit: string): string[] { return this.after.get(unit) ?? []; }
 
+  /** What is ordered after a unit. */
+  orderedBefore(unit: string): string[] { return this.before.get(unit) ?? []; }
+
   sourceName(n: number | null): string { return n === null ? "" : (this.show.sources[n]?.name ?? ""); }
 
   lineAt(source: number | string | null, offset: number): string | null {
     const n = typeof source === "string" ? this.show.sources.findIndex((s) => s.name === source) : source;
     return this.lines.get(`${n}:${offset}`) ?? null;
   }
+}
+
+function add(to: Map<string, string[]>, key: string, value: string): void {
+  const list = to.get(key);
+  if (list) list.push(value);
+  else to.set(key, [value]);
 }
 
 interface Event { at: number | null; level: number | null; text: number; source: number | null; offset: number }

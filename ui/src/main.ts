@@ -8,8 +8,10 @@ import { append, button, el, refill } from "./dom";
 import { evidence, log } from "./evidence";
 import { calls } from "./flame";
 import { go, here, onGo } from "./link";
+import { beforeAndAfter } from "./layout";
 import { type Listing, listing } from "./list";
 import { overview } from "./overview";
+import { type Published, published } from "./published";
 import { storage } from "./storage";
 import { type Choice, choose, chosen } from "./theme";
 import { TimelineView } from "./timeline/view";
@@ -24,9 +26,10 @@ async function start(): Promise<void> {
   const mark = document.getElementById("mark");
   let data: Data;
   try {
-    const known = JSON.parse(await dataText(block.textContent ?? "")) as Data | Listing;
-    if (known.schema === "firstlight.list/1") {
-      refill(page, el("header", {}, el("div.brand", {}, mark, el("h1", { title: known.title }, known.title)), el("span.grow"), themeButton()), listing(known as Listing));
+    const known = JSON.parse(await dataText(block.textContent ?? "")) as Data | Listing | Published;
+    const alone = known.schema === "firstlight.list/1" ? listing(known as Listing) : known.schema === "firstlight.published/1" ? published(known as Published) : null;
+    if (alone) {
+      refill(page, el("header", {}, el("div.brand", {}, mark, el("h1", { title: known.title }, known.title)), el("span.grow"), themeButton()), alone);
       return;
     }
     data = known as Data;
@@ -36,7 +39,7 @@ async function start(): Promise<void> {
   }
   const raw = [data.baseline, data.best].flatMap((b) => (b ? [b] : []));
   const names = titles(raw.map((b) => b.title));
-  const boots = raw.map((b, i) => new Boot(b, names[i] ?? b.title));
+  const boots = raw.map((b, i) => new Boot(b, names[i] ?? b.title, i ? "timeline2" : "timeline"));
   const title = boots.length > 1 ? names.join(" and ") : data.title;
   const first = boots[0]!;
   document.documentElement.classList.toggle("virtual", first.isVirtual);
@@ -55,7 +58,7 @@ async function start(): Promise<void> {
     requestAnimationFrame(() => line(n).show(found));
   };
   tabs.push({ id: "blame", label: "Blame", make: () => perBoot(boots, (b, n) => blame(b, data.doubts, show(n))) });
-  if (boots.some((b) => b.raw.io)) tabs.push({ id: "storage", label: "Storage", make: () => perBoot(boots.filter((b) => b.raw.io), (b) => storage(b)) });
+  if (boots.some((b) => b.raw.io)) tabs.push({ id: "storage", label: "Storage", make: () => stored(boots.filter((b) => b.raw.io)) });
   if (boots.some((b) => b.raw.calls)) tabs.push({ id: "calls", label: "Calls", make: () => perBoot(boots.filter((b) => b.raw.calls), calls) });
   if (boots.some((b) => b.messages.length)) tabs.push({ id: "log", label: "Log", make: () => perBoot(boots, log) });
   tabs.push({ id: "evidence", label: "Evidence", make: () => perBoot(boots, evidence) });
@@ -126,6 +129,10 @@ async function start(): Promise<void> {
     document.documentElement.classList.remove("printing");
     open(here().view);
   });
+}
+
+function stored(boots: Boot[]): HTMLElement {
+  return el("div", {}, boots[1] ? beforeAndAfter([boots[0]!, boots[1]]) : null, perBoot(boots, storage));
 }
 
 function perBoot(boots: Boot[], make: (boot: Boot, n: number) => HTMLElement): HTMLElement {

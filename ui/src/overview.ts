@@ -1,12 +1,15 @@
 // The first screen: how long, where it went, what to do.
 
 import type { Boot, Data, Finding, Note } from "./data";
+import { phaseStrips } from "./bars";
+import { PATH_COLOURS } from "./blame";
 import { type Child_, button, el, prose, refill, section } from "./dom";
 import { count, plural, signed, step, tick, ticks, time, words } from "./format";
 import { go } from "./link";
 import { on, onTheme } from "./theme";
 import { phaseColour } from "./timeline/draw";
 import { meter } from "./table";
+import { copyTools } from "./tools";
 
 export function overview(data: Data, boots: Boot[]): HTMLElement {
   const first = boots[0]!;
@@ -104,6 +107,7 @@ export function phases(boots: Boot[]): HTMLElement | null {
       el("td.marks.quiet", {}, el("code", {}, p.start_mark), " \u2192 ", el("code", {}, p.end_mark))));
   }
   return section("Where the time goes", null,
+    el("div.tools.corner", {}, copyTools(() => phaseStrips(boots))),
     el(`div.strips${boots.length > 1 ? ".two" : ""}`, {}, strips, boots.length > 1 ? el("div") : null, axis),
     el("div.scroll", { tabindex: 0, role: "region", "aria-label": "Phases" }, el("table.phases", {}, el("tbody", {}, rows))));
 }
@@ -122,9 +126,16 @@ function saving(f: Finding): string {
   return low <= 0 ? `up to ${time(high)}` : `${time(low)} to ${time(high)}`;
 }
 
+/** What applies a treatment: to a root tree or a file, or in an experiment of the lab, where only that can. */
+export function commandOf(treatment: string): string {
+  if (treatment.startsWith("kernel=")) return `treatments = [${JSON.stringify(treatment)}]  # in an experiment`;
+  const word = /^[\w.+=:,/@%-]+$/.test(treatment) ? treatment : `'${treatment.replaceAll("'", "'\\''")}'`;
+  return `firstlight treat apply ${word} ROOT`;
+}
+
 function finding(boot: Boot, f: Finding): HTMLElement {
   const says = el("span.quiet", { role: "status" });
-  const command = f.treatment ? `--with ${f.treatment}` : null;
+  const command = f.treatment ? commandOf(f.treatment) : null;
   const evidence = f.evidence.map((e) => {
     const line = boot.lineAt(e.source, e.offset);
     return el("li", {}, e.text, el("span.quiet", {}, ` (${e.source} at byte ${count(e.offset)})`), line && line !== e.text ? el("pre.evidence", {}, line) : null);
@@ -133,8 +144,8 @@ function finding(boot: Boot, f: Finding): HTMLElement {
     el("h3", {}, prose(f.title)), el(`span.saving${f.saving ? "" : ".quiet"}`, { title: "expected saving" }, saving(f)),
     el("p", {}, prose(f.why)),
     f.cost ? el("p.quiet", {}, "Cost: ", prose(f.cost)) : null,
-    f.treatment ? el("p.try", {}, el("span.quiet", {}, "treatment "), el("code", {}, f.treatment),
-      button("Copy", () => void navigator.clipboard.writeText(f.treatment ?? "").then(() => refill(says, "Copied."), () => refill(says, "This browser does not let a file copy.")), { "aria-label": `Copy ${command}` }), says) : null,
+    command ? el("p.try", {}, el("code", {}, command),
+      button("Copy", () => void navigator.clipboard.writeText(command).then(() => refill(says, "Copied."), () => refill(says, "This browser does not let a file copy.")), { "aria-label": `Copy ${command}` }), says) : null,
     evidence.length ? el("details", {}, el("summary", {}, "Evidence"), el("ul.plain", {}, evidence)) : null);
 }
 
@@ -145,7 +156,7 @@ function longest(boot: Boot, name: boolean): HTMLElement | null {
   const most = top[0]?.wall ?? 1;
   if (!top.length) return null;
   return section(`What took longest${name ? `: ${boot.title}` : ""}`, null, el("table", {}, el("tbody", {}, top.map(({ kind, r, wall }) => el("tr", {}, el("td.num", {}, time(wall)),
-    el("td.bar", {}, meter(wall, most, kind)), el("td.name", {}, button(r[0], () => go("timeline", { q: r[0] }), { class: "link" }), el("span.quiet", {}, ` ${kind}`)))))),
+    el("td.bar", {}, meter(wall, most, kind)), el("td.name", {}, button(r[0], () => go(boot.timeline, { q: r[0] }), { class: "link" }), el("span.quiet", {}, ` ${kind}`)))))),
     el("p.end-link", {}, button("All of them", () => go("blame"), { class: "link" })));
 }
 
@@ -155,10 +166,9 @@ function path(boot: Boot): HTMLElement | null {
   const top = [...items].sort((a, b) => b.end_ns - b.start_ns - (a.end_ns - a.start_ns)).slice(0, 8);
   const shown = items.filter((i) => top.includes(i));
   const most = Math.max(...top.map((i) => i.end_ns - i.start_ns));
-  const colours: Record<string, string> = { initcall: "initcall", unit: "unit", kernel: "kernel", phase: "stage", wait: "other" };
   return section("Critical path", `What first light waited for: ${plural(boot.raw.path_items, "item")}, the longest in order.`,
-    el("table", {}, el("tbody", {}, shown.map((i) => el("tr", {}, el("td.num", {}, time(i.end_ns - i.start_ns)), el("td.bar", {}, meter(i.end_ns - i.start_ns, most, colours[i.kind] ?? "other")),
-      el("td.name", {}, button(i.name, () => go("timeline", { t: `${i.start_ns}~${i.end_ns}` }), { class: "link" }), el("span.quiet", {}, ` ${i.kind}`)))))),
+    el("table", {}, el("tbody", {}, shown.map((i) => el("tr", {}, el("td.num", {}, time(i.end_ns - i.start_ns)), el("td.bar", {}, meter(i.end_ns - i.start_ns, most, PATH_COLOURS[i.kind] ?? "other")),
+      el("td.name", {}, button(i.name, () => go(boot.timeline, { t: `${i.start_ns}~${i.end_ns}` }), { class: "link" }), el("span.quiet", {}, ` ${i.kind}`)))))),
     el("p.end-link", {}, button("The whole path", () => go("blame", { kind: "path" }), { class: "link" })));
 }
 

@@ -23,15 +23,21 @@ export interface TableOptions<R> {
   /** How many rows there are in all, if not all are here. */
   total?: number;
   shown?: number;
+  /** What tells one row from the others, for `reveal`. */
+  key?: (row: R) => string;
   onrow?: (row: R) => void;
 }
 
-export function table<R>(options: TableOptions<R>): HTMLElement {
+/** A table; `reveal` brings the row of a key into sight and marks it. */
+export type Table = HTMLElement & { reveal: (key: string | null) => void };
+
+export function table<R>(options: TableOptions<R>): Table {
   const { columns, label } = options;
   let shown = options.shown ?? 50;
   let by = options.sort ?? -1;
   let down = true;
   let wanted = "";
+  let marked: string | null = null;
   let rows = [...options.rows];
   const head = el("tr");
   const body = el("tbody");
@@ -60,6 +66,7 @@ export function table<R>(options: TableOptions<R>): HTMLElement {
     clear(body);
     for (const row of rows.slice(0, shown)) {
       const tr = el("tr", {}, columns.map((c) => el(`td${c.numeric ? ".num" : ""}${c.className ? `.${c.className}` : ""}`, {}, c.cell(row))));
+      if (marked !== null && options.key?.(row) === marked) tr.setAttribute("aria-current", "true");
       if (options.onrow) {
         tr.classList.add("clickable");
         tr.addEventListener("click", (e) => { if (!(e.target as Element).closest("button, a")) options.onrow!(row); });
@@ -87,6 +94,7 @@ export function table<R>(options: TableOptions<R>): HTMLElement {
       return el(c.numeric ? "th.num" : "th", { scope: "col", "aria-sort": sorted }, c.name ? b : null, sorted ? el("span.arrow", { "aria-hidden": "true" }, down ? "\u2193" : "\u2191") : null);
     }));
   };
+  let reset = () => {};
   if (options.text && options.rows.length > 8) {
     const filter = el("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${label}` }) as HTMLInputElement;
     filter.addEventListener("input", () => {
@@ -95,12 +103,29 @@ export function table<R>(options: TableOptions<R>): HTMLElement {
       fill();
     });
     append(box, el("div.tools", {}, filter));
+    reset = () => { filter.value = ""; };
   }
+  const reveal = (key: string | null) => {
+    marked = key;
+    if (key !== null && options.key) {
+      if (!rows.some((row) => options.key!(row) === key)) {
+        reset();
+        wanted = "";
+        order();
+      }
+      shown = Math.max(shown, rows.findIndex((row) => options.key!(row) === key) + 1);
+    }
+    fill();
+    const row = body.querySelector("[aria-current]");
+    // Only within the table: the picture stays where it is.
+    const scroll = body.closest(".scroll");
+    if (row instanceof HTMLElement && scroll && scroll.scrollHeight > scroll.clientHeight) scroll.scrollTop = row.offsetTop - scroll.clientHeight / 2;
+  };
   order();
   heads();
   fill();
-  append(box, [el("div.scroll", { tabindex: 0, role: "region", "aria-label": label }, el("table", {}, el("caption.visually-hidden", {}, label), el("thead", {}, head), body)), foot]);
-  return box;
+  append(box, [el(`div.scroll${options.key ? ".within" : ""}`, { tabindex: 0, role: "region", "aria-label": label }, el("table", {}, el("caption.visually-hidden", {}, label), el("thead", {}, head), body)), foot]);
+  return Object.assign(box, { reveal });
 }
 
 /** A bar whose length says a share of the most. */

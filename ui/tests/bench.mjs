@@ -1,5 +1,6 @@
-// A page of a million events: how long it takes to make, how large it is, how
-// soon it shows, how fluently it moves. `./x bench ui` runs this.
+// Pages of a million events, a kernel log's and a block trace's: how long each
+// takes to make, how large it is, how soon it shows, how fluently it moves; and
+// an ordinary boot's. `./x bench ui` runs this.
 import { execFileSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { close, launch, program, root, scratch } from "./browser/open.mjs";
 
 const inputs = process.argv.slice(2);
-if (!inputs.length) inputs.push(join(root, "target/bench/million.log"));
+if (!inputs.length) inputs.push(...["target/bench/million.log", "target/bench/million.blkparse", "corpus/captures/v1-debian.tar.zst"].map((p) => join(root, p)));
 const round = (n, digits = 2) => n.toFixed(digits);
 
 for (const input of inputs.filter(existsSync)) {
@@ -39,9 +40,19 @@ for (const input of inputs.filter(existsSync)) {
     }
     return rates;
   });
+  // The seek picture, where there is one: from the click to the picture.
+  const seek = await page.evaluate(async () => {
+    const tab = document.getElementById("tab-storage");
+    if (!tab) return null;
+    const begun = performance.now();
+    tab.click();
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))));
+    return performance.now() - begun;
+  });
   await page.close();
   console.log(`${input}`);
   console.log(`  made in ${round(made)} s, ${round(statSync(out).size / 1e6)} MB`);
   console.log(`  first picture after ${round(first / 1000)} s; panning at ${Object.entries(fps).map(([name, n]) => `${round(n, 0)} (${name})`).join(", ")} frames a second`);
+  if (seek !== null) console.log(`  seek picture ${round(seek / 1000)} s after the click`);
 }
 await close();

@@ -204,6 +204,41 @@ fn write_log(path: &Path, lines: u64) -> Result<()> {
     Ok(())
 }
 
+/// Requests as blkparse prints them, to the nanosecond: each queued, issued and
+/// completed, of several processes, here and there on a disk.
+fn write_requests(path: &Path, lines: u64) -> Result<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    let mut ns: u64 = 0;
+    let mut dice: u64 = 7;
+    for i in 0..lines / 3 {
+        dice = dice
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let sectors = 8 << ((dice >> 33) % 6);
+        let sector = ((dice >> 40) % 4_000_000) * 8;
+        let operation = if dice >> 61 == 0 { "W" } else { "R" };
+        let pid = 100 + (dice >> 50) % 40;
+        let mut line = |action: &str, n: u64, ns: u64, who: &str| {
+            let (seconds, rest) = (ns / 1_000_000_000, ns % 1_000_000_000);
+            writeln!(
+                out,
+                "  8,0    0 {n:8} {seconds:5}.{rest:09} {pid:5}  {action}   {operation} {sector} + {sectors} {who}"
+            )
+        };
+        let name = format!("[task-{pid}]");
+        let (wait, took) = (
+            1_003 + (dice >> 20) % 9_001,
+            40_009 + (dice >> 28) % 400_009,
+        );
+        line("Q", 3 * i + 1, ns, &name)?;
+        line("D", 3 * i + 2, ns + wait, &name)?;
+        line("C", 3 * i + 3, ns + wait + took, "[0]")?;
+        ns += wait + took + (dice >> 45) % 20_011;
+    }
+    out.flush()?;
+    Ok(())
+}
+
 /// The kernel's own script, out of Debian's source package; `None` if that
 /// cannot be had here.
 fn bootgraph(dir: &Path) -> Result<Option<PathBuf>> {
@@ -232,5 +267,6 @@ fn page() -> Result<()> {
     let dir = root().join("target/bench");
     std::fs::create_dir_all(&dir)?;
     write_log(&dir.join("million.log"), 1_000_000)?;
+    write_requests(&dir.join("million.blkparse"), 1_000_000)?;
     crate::ui::bench(&root().join("target/release/firstlight"))
 }

@@ -1,6 +1,7 @@
 //! Everything that one screen, or one page, says about a boot.
 
 use crate::blame::{Blame, BlameKind, blame_with};
+use crate::clocks::{ClockRow, clocks};
 use crate::console::{Console, console};
 use crate::facts::{FactRow, facts};
 use crate::findings::{Finding, findings_for};
@@ -25,6 +26,8 @@ pub struct Boot {
     pub console: Option<Console>,
     /// What was lost, doubtful or ignored.
     pub ledger: Ledger,
+    /// The clocks that its sources read.
+    pub clocks: Vec<ClockRow>,
     /// Periodic readings.
     pub readings: Vec<Readings>,
     /// What holds for the whole boot.
@@ -52,6 +55,7 @@ pub fn boot(record: &Record, options: &Options, top: usize) -> Boot {
         findings: findings_for(record, &phases),
         console: console(record, &phases, top),
         ledger: ledger(record),
+        clocks: clocks(record),
         readings: readings(record),
         facts: facts(record),
         cmdline: fact("kernel.cmdline"),

@@ -1,7 +1,8 @@
 //! Everything of a boot that a page can draw, within bounds.
 
+use crate::io::Owners;
 use crate::phases::Phases;
-use crate::tracks::{Tracks, tracks};
+use crate::tracks::{Tracks, tracks_with};
 use record::{DependencyKind, Nanos, Origin, Record};
 
 /// How much a chart holds at most.
@@ -67,10 +68,15 @@ pub struct Chart<'r> {
     pub dependencies: Vec<ChartDependency<'r>>,
 }
 
-/// A boot as a page draws it.
+/// A boot as a page draws it; `owners` says which files requests are for.
 #[must_use]
-pub fn chart<'r>(record: &'r Record, phases: &Phases, limits: ChartLimits) -> Chart<'r> {
-    let mut tracks = tracks(record, phases);
+pub fn chart<'r>(
+    record: &'r Record,
+    phases: &Phases,
+    owners: Option<&'r Owners>,
+    limits: ChartLimits,
+) -> Chart<'r> {
+    let mut tracks = tracks_with(record, phases, owners);
     let slices_left_out = keep_longest(&mut tracks, limits.slices);
     let mut bytes = 0_usize;
     let all = record.messages();
@@ -150,6 +156,7 @@ mod tests {
                 end: start + Nanos(length),
                 about: About::Plain,
                 by: None,
+                of: None,
                 origin: None,
             }
         };

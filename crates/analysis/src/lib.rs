@@ -10,6 +10,7 @@ mod boot;
 mod bootstrap;
 mod chain;
 mod chart;
+mod clocks;
 mod compare;
 mod console;
 mod deferrals;
@@ -40,6 +41,7 @@ pub use boot::{Boot, boot};
 pub use bootstrap::{Interval, interval};
 pub use chain::{ChainLink, critical_chain};
 pub use chart::{Chart, ChartDependency, ChartLimits, ChartMessage, chart};
+pub use clocks::{ClockRow, clocks};
 pub use compare::{
     Change, CompareError, Comparison, FirstLightDelta, ItemDelta, PhaseDelta, Presence, Usual,
     compare, compare_with, compare_with_history,
@@ -58,8 +60,8 @@ pub use findings::{
 };
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use io::{
-    Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, ProcessOf,
-    Seek, SeekDevice, SeekPoint, Sequence, io, io_requests, seek,
+    Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, Owner,
+    Owners, OwnersFrom, ProcessOf, Seek, SeekDevice, SeekPoint, Sequence, io, io_requests, seek,
 };
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use path::{CriticalPath, PathItem, PathKind, critical_path, critical_path_of_processes};
@@ -73,5 +75,7 @@ pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use subsystems::{SubsystemRow, Subsystems, subsystem_of, subsystems};
 pub use summary::{KindSummary, Summary, summary};
 pub use system::{EnvironmentProposal, ImageFact, ImageKind, KernelConfig, RootTree, SystemFacts};
-pub use tracks::{About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks};
+pub use tracks::{
+    About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks, tracks_with,
+};
 pub use tune::{ENOUGH, HealthCheck, health, is_enough, smallest};

@@ -1,5 +1,6 @@
 //! Everything that a record knows of, on tracks: what other viewers are fed.
 
+use crate::io::Owners;
 use crate::phases::Phases;
 use crate::spans;
 use record::{
@@ -60,6 +61,8 @@ pub struct Slice<'r> {
     pub about: About,
     /// The process that asked for it, of a request or a file.
     pub by: Option<&'r str>,
+    /// The file that a request is for, where that is known.
+    pub of: Option<&'r str>,
     /// The evidence, if it has a place of its own.
     pub origin: Option<Origin>,
 }
@@ -159,6 +162,16 @@ pub struct Tracks<'r> {
 /// out; a process that was not seen to end lasts until it was last seen.
 #[must_use]
 pub fn tracks<'r>(record: &'r Record, phases: &Phases) -> Tracks<'r> {
+    tracks_with(record, phases, None)
+}
+
+/// The same, with the files that requests are for.
+#[must_use]
+pub fn tracks_with<'r>(
+    record: &'r Record,
+    phases: &Phases,
+    owners: Option<&'r Owners>,
+) -> Tracks<'r> {
     let mut groups = vec![of_phases(phases)];
     for (kind, of, name) in [
         (TrackKind::Stage, SpanKind::Stage, "stages"),
@@ -176,15 +189,20 @@ pub fn tracks<'r>(record: &'r Record, phases: &Phases) -> Tracks<'r> {
     groups.push(TrackGroup {
         kind: TrackKind::File,
         name: Cow::Borrowed("files first needed"),
-        tracks: in_lanes(of_files(record)),
+        tracks: in_lanes(of_files(record, owners)),
     });
     let devices: BTreeSet<_> = record.requests().iter().map(|r| r.device).collect();
     for device in devices {
-        let of_device = record.requests().iter().filter(|r| r.device == device);
+        let of_device = record.requests().iter().enumerate();
+        let of_device = of_device.filter(|(_, r)| r.device == device);
         groups.push(TrackGroup {
             kind: TrackKind::Request,
             name: Cow::Owned(format!("requests {device}")),
-            tracks: in_lanes(of_device.filter_map(|r| of_request(record, r)).collect()),
+            tracks: in_lanes(
+                of_device
+                    .filter_map(|(i, r)| of_request(record, r, owners.and_then(|o| o.name(i))))
+                    .collect(),
+            ),
         });
     }
     groups.retain(|g| g.tracks.iter().any(|t| !t.slices.is_empty()));
@@ -221,6 +239,7 @@ fn of_phases<'r>(phases: &Phases) -> TrackGroup<'r> {
             end,
             about: About::Plain,
             by: None,
+            of: None,
             origin: None,
         });
     };
@@ -253,6 +272,7 @@ fn of_spans(record: &Record, kind: SpanKind) -> Vec<Slice<'_>> {
                     outcome: s.outcome,
                 },
                 by: None,
+                of: None,
                 origin: Some(s.origin),
             })
         })
@@ -279,6 +299,7 @@ fn of_processes(record: &Record) -> TrackGroup<'_> {
                 parent: p.parent,
             },
             by: None,
+            of: None,
             origin: Some(p.origin),
         };
         let within = did.get(&p.pid).map_or(&[][..], Vec::as_slice);
@@ -289,6 +310,7 @@ fn of_processes(record: &Record) -> TrackGroup<'_> {
             end: s.end,
             about: About::Plain,
             by: None,
+            of: None,
             origin: Some(s.origin),
         });
         let name = format!("{} {}", record.name(p.name), p.pid);
@@ -320,8 +342,8 @@ fn without_overlap<'r>(slices: impl Iterator<Item = Slice<'r>>) -> impl Iterator
 }
 
 /// Each file once, from its first need as long as that one took.
-fn of_files(record: &Record) -> Vec<Slice<'_>> {
-    let mut files: BTreeMap<FileKey, Slice<'_>> = BTreeMap::new();
+fn of_files<'r>(record: &'r Record, owners: Option<&'r Owners>) -> Vec<Slice<'r>> {
+    let mut files: BTreeMap<FileKey, Slice<'r>> = BTreeMap::new();
     for a in record.accesses() {
         if matches!(a.kind, AccessKind::Write | AccessKind::Miss) {
             continue;
@@ -331,7 +353,10 @@ fn of_files(record: &Record) -> Vec<Slice<'_>> {
             name: match (a.path, a.device, a.inode) {
                 (Some(path), ..) => Cow::Borrowed(record.name(path)),
                 (None, Some(device), Some(inode)) => {
-                    Cow::Owned(format!("inode {inode} on {device}"))
+                    match owners.and_then(|o| o.path(device, inode)) {
+                        Some(path) => Cow::Borrowed(path),
+                        None => Cow::Owned(format!("inode {inode} on {device}")),
+                    }
                 }
                 _ => Cow::Borrowed("a file"),
             },
@@ -339,6 +364,7 @@ fn of_files(record: &Record) -> Vec<Slice<'_>> {
             end: a.at + a.took.unwrap_or_default(),
             about: About::File { bytes: 0 },
             by: a.task.map(|t| record.name(t)),
+            of: None,
             origin: Some(a.origin),
         });
         if let About::File { bytes } = &mut file.about {
@@ -352,7 +378,7 @@ fn of_files(record: &Record) -> Vec<Slice<'_>> {
 
 type FileKey = (Option<NameId>, Option<record::Device>, Option<u64>);
 
-fn of_request<'r>(record: &'r Record, r: &Request) -> Option<Slice<'r>> {
+fn of_request<'r>(record: &'r Record, r: &Request, owner: Option<&'r str>) -> Option<Slice<'r>> {
     let (start, end) = (r.first()?, r.completed?);
     (start <= end).then(|| Slice {
         name: Cow::Borrowed(r.operation.as_str()),
@@ -363,6 +389,7 @@ fn of_request<'r>(record: &'r Record, r: &Request) -> Option<Slice<'r>> {
             bytes: r.bytes,
         },
         by: r.task.map(|t| record.name(t)),
+        of: owner,
         origin: Some(r.origin),
     })
 }

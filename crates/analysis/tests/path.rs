@@ -1,6 +1,10 @@
 //! The critical path of small boots.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod common;
 
@@ -180,6 +184,89 @@ fn a_timer_is_waited_for() {
             ("process", "init (1)", 100, 50),
         ]
     );
+}
+
+/// A program sleeps on the one processor while another one works, and both are
+/// waited for: with half of the sleep gone, the work of the other is still to do.
+const CONTENDED: &str = "\
+source trace.dat trace.dat
+clock boot monotonic
+mark 0s kernel-start kernel
+mark 1s userspace-start userspace
+mark 2s first-light -
+process 1 init 0ms -
+process 7 sleeper 1100ms - parent=1
+process 9 worker 1100ms - parent=1
+slice 1 running 900ms 1100ms
+slice 9 runnable 1100ms 1110ms
+slice 7 running 1100ms 1110ms
+slice 9 running 1110ms 1310ms
+wake 1510ms 0 7
+slice 7 running 1510ms 1710ms
+wake 1710ms 7 1
+slice 1 running 1710ms 2000ms
+";
+
+#[test]
+fn a_sleep_that_is_shorter_leaves_the_work_of_others() {
+    let path = path(CONTENDED);
+    let sleep = "sleeper (7) sleeps: a timer, a device";
+    // The sleep is 400 ms long, and the processor idle for 200 of them.
+    let saving = |name: &str, n: &str| {
+        let text = CONTENDED.replace(name, n);
+        let record = common::record(&text);
+        let path = critical_path(&record, &phases(&record));
+        let found = items(&path).into_iter().find(|i| i.1 == sleep);
+        found.map(|i| (i.2, i.3))
+    };
+    let found = items(&path).into_iter().find(|i| i.1 == sleep);
+    assert_eq!(found.map(|i| (i.2, i.3)), Some((400, 200)));
+    // The other one works for 150 ms longer: what is not done when the sleep ends
+    // has its share of the processor while the sleeper works.
+    let longer = saving(
+        "slice 9 running 1110ms 1310ms",
+        "slice 9 running 1110ms 1460ms",
+    );
+    let (length, less) = longer.unwrap();
+    assert_eq!(length, 400);
+    assert!((40..=70).contains(&less), "{less}");
+}
+
+/// A unit of processes begins when what it is ordered after is there, also if the
+/// one that was last before is no longer the last.
+#[test]
+fn units_wait_for_all_that_they_are_ordered_after() {
+    let path = path(
+        "source trace.dat trace.dat\nclock boot monotonic\n\
+         mark 0s kernel-start kernel\nmark 1s userspace-start userspace\n\
+         mark 2s first-light -\n\
+         process 1 init 0ms -\nprocess 7 long 1020ms 1620ms parent=1\n\
+         process 8 short 1040ms 1440ms parent=1\nprocess 9 last 1630ms 1830ms parent=1\n\
+         slice 1 running 1000ms 1060ms\n\
+         slice 7 running 1060ms 1070ms\nslice 8 running 1070ms 1080ms\n\
+         wake 1430ms 0 8\nslice 8 running 1430ms 1440ms\n\
+         wake 1440ms 8 1\nslice 1 running 1440ms 1450ms\n\
+         wake 1610ms 0 7\nslice 7 running 1610ms 1620ms\n\
+         wake 1620ms 7 1\nslice 1 running 1620ms 1640ms\n\
+         slice 9 running 1640ms 1650ms\n\
+         wake 1820ms 0 9\nslice 9 running 1820ms 1830ms\n\
+         wake 1830ms 9 1\nslice 1 running 1830ms 2000ms\n\
+         span unit 1010ms 1625ms long.service\nspan unit 1030ms 1445ms short.service\n\
+         span unit 1626ms 1835ms last.service\nspan unit 1836ms 1836ms multi-user.target\n\
+         after last.service long.service\nafter last.service short.service\n\
+         after multi-user.target last.service\n",
+    );
+    let found: Vec<_> = items(&path).into_iter().filter(|i| i.0 == "unit").collect();
+    // Half of the long one would be 307 ms; the other is there 180 ms earlier.
+    let [
+        ("unit", "long.service", 615, long),
+        ("unit", "last.service", 209, last),
+    ] = found[..]
+    else {
+        panic!("{found:?}");
+    };
+    assert!((155..=182).contains(&long), "{long}");
+    assert!((90..=105).contains(&last), "{last}");
 }
 
 /// A trace as it may come from anywhere: nothing in it need make sense.

@@ -422,9 +422,34 @@ pub struct Diff {
 pub struct Report {
     #[command(flatten)]
     pub inputs: Inputs,
+    /// The second boot, to compare with: a capture, or a raw file; may be repeated for its raw files
+    #[arg(long, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
+    pub beside: Vec<PathBuf>,
+    #[command(flatten)]
+    pub images: Images,
     /// The page to write
     #[arg(short, long, value_name = "FILE", default_value = "boot.html", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
+}
+
+/// What says whose the requests of a boot are.
+#[derive(Debug, Default, Args)]
+pub struct Images {
+    /// The disk or filesystem that was read, to name the file of each request; a second one is that of the second boot
+    #[arg(long = "image", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub images: Vec<PathBuf>,
+    /// Where the image begins on the device that was traced, in sectors of 512 bytes
+    #[arg(
+        long,
+        value_name = "SECTOR",
+        default_value_t = 0,
+        hide_default_value = true,
+        requires = "images"
+    )]
+    pub base: u64,
+    /// The device that the image is of, as in 8:0 [default: the one with the most requests]
+    #[arg(long, value_name = "MAJOR:MINOR", requires = "images")]
+    pub device: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -644,6 +669,11 @@ pub enum LabVerb {
         after_help = "Examples:\n  $ firstlight lab classics --list\n  $ firstlight lab classics quiet --out quiet"
     )]
     Classics(LabClassics),
+    /// Mount images in exact time, beside what `image info` says that it costs
+    #[command(
+        after_help = "Example:\n  $ firstlight lab mounts experiments/mount-cost/block.toml --out mounts"
+    )]
+    Mounts(LabMounts),
     /// What this host can run, and what is missing
     #[command(after_help = "Example:\n  $ firstlight lab doctor")]
     Doctor,
@@ -677,6 +707,19 @@ pub struct LabRun {
     pub csv: bool,
     /// Print the table as Markdown
     #[arg(long, conflicts_with_all = ["json", "csv", "dry_run"])]
+    pub markdown: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct LabMounts {
+    /// Which images, and how they are mounted
+    #[arg(required = true, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+    /// Where the boots' consoles go, a folder for each file; an interrupted run resumes there
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+    /// Print the tables as Markdown
+    #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
 }
 

@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         Some(Verb::Lab(a)) => match &a.verb {
             LabVerb::Run(a) => verbs::lab::run(a, &mut out),
             LabVerb::Classics(a) => verbs::classics::run(a, &mut out),
+            LabVerb::Mounts(a) => verbs::mounts::run(a, &mut out),
             LabVerb::Doctor => verbs::lab::doctor(&mut out),
         },
         Some(Verb::Flash(a)) => verbs::flash::run(a, &mut out),

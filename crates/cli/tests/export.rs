@@ -1,70 +1,16 @@
 //! Exports, checked by the tools that own the formats.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test fails by panicking, and says what it skips"
-)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
-use common::{firstlight, json};
+use common::{ask_perfetto, export, firstlight, json};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const CAPTURE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../corpus/captures/v1-debian.tar.zst"
 );
-
-/// Exports `input`; gives the file.
-fn export(input: &str, format: &str, dir: &Path) -> PathBuf {
-    let file = dir.join(format!("boot.{format}"));
-    let out = firstlight(&[
-        "export",
-        input,
-        "--to",
-        format,
-        "-o",
-        file.to_str().unwrap(),
-    ]);
-    assert!(
-        out.status.success(),
-        "{}",
-        String::from_utf8_lossy(&out.stderr)
-    );
-    file
-}
-
-/// Asks Perfetto's trace processor; `None` if it is not there.
-fn ask_perfetto(trace: &Path, queries: &[&str]) -> Option<Vec<Value>> {
-    let ui = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/oracles/perfetto");
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/perfetto/query.mjs");
-    if !Path::new(ui).is_dir() {
-        println!("skipped: Perfetto's trace processor is not there (`./x test` fetches it)");
-        return None;
-    }
-    let asked = Command::new("node")
-        .args([script, ui, trace.to_str().unwrap()])
-        .args(queries)
-        .output();
-    let Ok(out) = asked else {
-        println!("skipped: node is not there (apt-get install nodejs)");
-        return None;
-    };
-    assert!(
-        out.status.success(),
-        "{}",
-        String::from_utf8_lossy(&out.stderr)
-    );
-    let text = String::from_utf8(out.stdout).unwrap();
-    Some(
-        text.lines()
-            .map(|l| serde_json::from_str(l).unwrap())
-            .collect(),
-    )
-}
 
 #[test]
 fn perfetto_itself_answers_what_blame_answers() {

@@ -43,6 +43,12 @@ pub enum Foreign {
     Ext,
     /// An erofs image.
     Erofs,
+    /// An xfs filesystem.
+    Xfs,
+    /// An f2fs filesystem.
+    F2fs,
+    /// A btrfs filesystem.
+    Btrfs,
     /// Only zero bytes.
     Zeros,
     /// Not recognised.
@@ -72,6 +78,9 @@ impl Foreign {
             Self::AndroidSparse => "an Android sparse image",
             Self::Ext => "an ext2, ext3 or ext4 filesystem",
             Self::Erofs => "an erofs image",
+            Self::Xfs => "an xfs filesystem",
+            Self::F2fs => "an f2fs filesystem",
+            Self::Btrfs => "a btrfs filesystem",
             Self::Zeros => "zero bytes",
             Self::Unknown => "unknown data",
         }
@@ -99,13 +108,17 @@ impl Foreign {
             Self::AndroidSparse => "android_sparse",
             Self::Ext => "ext",
             Self::Erofs => "erofs",
+            Self::Xfs => "xfs",
+            Self::F2fs => "f2fs",
+            Self::Btrfs => "btrfs",
             Self::Zeros => "zeros",
             Self::Unknown => "unknown",
         }
     }
 
     /// Recognises the front of `bytes`; a few KiB are enough for all but
-    /// [`Foreign::UbootEnvironment`], which needs the whole of it.
+    /// [`Foreign::UbootEnvironment`], which needs the whole of it, and
+    /// [`Foreign::Btrfs`], which needs 65 KiB.
     #[must_use]
     pub fn recognise(bytes: &[u8]) -> Self {
         let at = |offset: usize, magic: &[u8]| {
@@ -115,7 +128,7 @@ impl Foreign {
         };
         // Offset, magic, meaning; sources: the kernel's `magic.h` and each
         // format's own header.
-        let table: [(usize, &[u8], Self); 21] = [
+        let table: [(usize, &[u8], Self); 24] = [
             (0, b"UBI#", Self::Ubi),
             (0, &[0x31, 0x18, 0x10, 0x06], Self::Ubifs),
             (0, b"hsqs", Self::Squashfs),
@@ -137,6 +150,9 @@ impl Foreign {
             (0x438, &[0x53, 0xef], Self::Ext),
             (1024, &[0xe2, 0xe1, 0xf5, 0xe0], Self::Erofs),
             (512, &[0x45, 0x3d, 0xcd, 0x28], Self::Cramfs),
+            (0, b"XFSB", Self::Xfs),
+            (1024, &[0x10, 0x20, 0xf5, 0xf2], Self::F2fs),
+            (0x1_0040, b"_BHRfS_M", Self::Btrfs),
         ];
         let known = table.iter().find(|(offset, magic, _)| at(*offset, magic));
         if let Some((_, _, found)) = known {

@@ -9,6 +9,7 @@ mod endian;
 pub mod files;
 pub mod foreign;
 pub mod jffs2;
+pub mod mount;
 pub mod read;
 pub mod ubi;
 pub mod ubifs;

@@ -32,6 +32,7 @@ mod trial;
 mod workload;
 
 pub mod artifacts;
+pub mod mounts;
 pub mod storage;
 
 pub use doctor::{Check, doctor};

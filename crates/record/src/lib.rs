@@ -35,7 +35,7 @@ pub use event::{
 pub use io::{Access, AccessKind, Device, Operation, Request, RequestEvents, RequestTotals, Tally};
 pub use name::NameId;
 pub use note::{Note, NoteKind, Severity};
-pub use process::{Process, Slice, TaskState, Wake};
+pub use process::{OpenSlice, Process, Slice, TaskState, Wake};
 pub use record::Record;
 pub use recorder::{Recorder, SpanBuilder};
 pub use series::{Sample, Series, SeriesId, Unit};

@@ -113,6 +113,10 @@ pub struct Slice {
     pub clock: ClockId,
 }
 
+/// A stretch of time that has begun and not yet ended, in a recorder's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenSlice(pub(crate) usize);
+
 impl Row for Slice {
     fn map_times(&mut self, to: &dyn Fn(ClockId, Nanos) -> Nanos) {
         self.start = to(self.clock, self.start);
@@ -133,7 +137,8 @@ impl Row for Slice {
 pub struct Wake {
     /// When.
     pub at: Nanos,
-    /// Who was running: 0 is an interrupt on an idle processor.
+    /// Who was running: 0 is an interrupt, where the source tells it, or one on an
+    /// idle processor.
     pub by: u32,
     /// Who became runnable.
     pub pid: u32,

@@ -53,17 +53,19 @@ impl<T> Default for Table<T> {
 }
 
 impl<T: Row> Table<T> {
-    /// Adds a row, or counts it where there is no room.
-    pub(crate) fn push(&mut self, row: T) {
+    /// Adds a row, and gives its place; or counts it where there is no room.
+    pub(crate) fn push(&mut self, row: T) -> Option<usize> {
         let length = self.rows.len();
         if length < T::MOST {
             if length == self.rows.capacity() && length >= FEW_ROWS {
                 self.rows.try_reserve_exact(T::MOST - length).ok();
             }
             self.rows.push(row);
+            Some(length)
         } else {
             self.refused += 1;
             self.first_refused.get_or_insert(row.key().1);
+            None
         }
     }
 
@@ -74,11 +76,9 @@ impl<T: Row> Table<T> {
     }
 
     pub(crate) fn sort(&mut self) {
-        let key = |a: &T, b: &T| a.key().cmp(&b.key());
-        if !self.rows.is_sorted_by(|a, b| key(a, b).is_le()) {
-            // In place: a stable sort would need half their memory again, and
-            // rows of one time and one piece of evidence are few.
-            self.rows.sort_unstable_by(key);
+        if !self.rows.is_sorted_by(|a, b| a.key() <= b.key()) {
+            // The keys are sorted, and each row is moved once: rows are large.
+            self.rows.sort_by_cached_key(Row::key);
         }
     }
 

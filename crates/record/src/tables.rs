@@ -6,7 +6,7 @@ use crate::console::Arrival;
 use crate::event::Origin;
 use crate::io::{Access, Device, Operation, Request, RequestEvents, RequestTotals};
 use crate::name::NameId;
-use crate::process::{Process, Slice, Wake};
+use crate::process::{OpenSlice, Process, Slice, Wake};
 use crate::record::Record;
 use crate::recorder::Recorder;
 use crate::series::{Sample, Series, SeriesId, Unit};
@@ -24,6 +24,8 @@ pub(crate) struct Tables {
     accesses: Table<Access>,
     processes: Table<Process>,
     slices: Table<Slice>,
+    /// How many rows of it have no length, because they did not end.
+    empty_slices: usize,
     wakes: Table<Wake>,
     series: Vec<Series>,
     samples: usize,
@@ -82,6 +84,9 @@ impl Tables {
     }
 
     pub(crate) fn sort(&mut self) {
+        if self.empty_slices > 0 {
+            self.slices.rows.retain(|s| s.end > s.start);
+        }
         self.arrivals.sort();
         self.requests.sort();
         self.accesses.sort();
@@ -146,6 +151,30 @@ impl Recorder {
     pub fn slice(&mut self, slice: Slice) {
         self.uses(slice.clock, slice.last());
         self.tables.slices.push(slice);
+    }
+
+    /// Records that a stretch of time has begun: its row stands where it began, so
+    /// that rows by the million need no sorting. It counts from
+    /// [`Self::end_slice`] on; without it, it is none.
+    pub fn begin_slice(&mut self, mut slice: Slice) -> Option<OpenSlice> {
+        slice.end = slice.start;
+        self.uses(slice.clock, Some(slice.start));
+        let room = self.tables.slices.push(slice)?;
+        self.tables.empty_slices += 1;
+        Some(OpenSlice(room))
+    }
+
+    /// Records that it has ended. If that is when it began, it is none.
+    pub fn end_slice(&mut self, open: OpenSlice, end: Nanos) {
+        let Some(row) = self.tables.slices.rows.get_mut(open.0) else {
+            return;
+        };
+        if end > row.start {
+            row.end = end;
+            let clock = row.clock;
+            self.tables.empty_slices -= 1;
+            self.uses(clock, Some(end));
+        }
     }
 
     /// Records that one process made another runnable.

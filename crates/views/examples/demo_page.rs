@@ -330,9 +330,10 @@ fn experiment() -> Experiment {
 fn page(kind: ClockKind) -> String {
     let (a, b) = (boot(kind, false), boot(kind, true));
     let options = Options::default();
+    let limits = analysis::ChartLimits::default();
     let side = |title: &str, r| html::Side {
         title: title.to_owned(),
-        picture: analysis::picture(r, &options, analysis::ChartLimits::default()),
+        picture: analysis::picture(r, None, &options, limits),
         lines: Vec::new(),
     };
     let lab = kind == ClockKind::Virtual;

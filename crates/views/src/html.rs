@@ -10,6 +10,7 @@ mod column;
 mod data;
 mod lanes;
 mod list;
+mod published;
 
 pub use list::{Listed, ListedKind};
 
@@ -72,6 +73,12 @@ pub fn page(page: &Page<'_>) -> String {
 #[must_use]
 pub fn list(title: &str, entries: &[Listed]) -> String {
     filled(title, &block(&list::List::of(title, entries)))
+}
+
+/// A page of published results, each beside what it is here.
+#[must_use]
+pub fn published(title: &str, results: &[crate::ClassicResult]) -> String {
+    filled(title, &block(&published::Published::of(title, results)))
 }
 
 /// The page's data block: JSON that cannot end the script element it is in.

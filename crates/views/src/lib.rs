@@ -9,11 +9,13 @@ pub mod export;
 pub mod html;
 pub mod json;
 pub mod markdown;
+mod mounts;
 pub mod terminal;
 
 mod words;
 
 pub use classic::{Classic, ClassicResult, ClassicValue};
+pub use mounts::{Mount, MountErrors, MountExperiment, Mounts};
 pub use words::{plural, thousands};
 
 /// Something that the lab needs on this machine.

@@ -4,7 +4,8 @@ import type { Boot } from "../data";
 import { append, button, el } from "../dom";
 import { bytes, count, signed, time, words } from "../format";
 import { type Picked, colourOf, describeRange, xOf } from "./draw";
-import { type InRange, inRange, unit } from "./find";
+import { type InRange, inRange } from "./find";
+import { waits } from "./waits";
 
 export interface Actions { pick(picked: Picked | null, show: boolean): void; zoomTo(from: number, to: number): void }
 
@@ -34,6 +35,7 @@ export function detail(boot: Boot, doubts: Record<string, string>, picked: Picke
     ...pair("process", group.value("pid", i) === null ? null : `${group.value("pid", i)}${group.value("parent", i) === null ? "" : `, forked by ${group.value("parent", i)}`}`),
     ...pair("size", group.value("bytes", i) === null ? null : bytes(group.value("bytes", i))),
     ...pair("at sector", group.value("sector", i) === null ? null : count(group.value("sector", i)!)),
+    ...pair("for", group.textOf("of", i)),
     ...pair("asked by", group.textOf("by", i)),
     ...pair("evidence", source === null ? null : `${boot.sourceName(source)} at byte ${count(offset)}`),
   ];
@@ -42,21 +44,8 @@ export function detail(boot: Boot, doubts: Record<string, string>, picked: Picke
       button("Zoom to it", () => actions.zoomTo(start - (end - start) * 0.4 - 1000, end + (end - start) * 0.4 + 1000)),
       button("Close", () => actions.pick(null, false), { "aria-label": "Close the details" }))),
     el("h3.name", {}, title), el("dl.facts", {}, facts), line ? el("pre.evidence", {}, line) : null);
-  if (group.kind === "unit") append(box, waitedFor(boot, group.nameOf(i), start, actions));
+  append(box, waits(boot, picked, actions));
   return box;
-}
-
-function waitedFor(boot: Boot, name: string, start: number, actions: Actions): Node | null {
-  const all = boot.orderedAfter(name).flatMap((other) => {
-    const found = unit(boot, other);
-    return found ? [{ other, found, end: found.group.end[found.index]! }] : [];
-  });
-  if (!all.length) return null;
-  all.sort((a, b) => b.end - a.end);
-  const last = all.find((a) => a.end <= start + 1e6);
-  return el("div", {}, el("h4", {}, "Ordered after"), el("ul.plain", {}, all.slice(0, 12).map((a) =>
-    el("li", {}, button(a.other, () => actions.pick(a.found, true), { class: "link" }),
-      el("span.quiet", {}, ` ended at ${time(a.end)}`), a === last ? el("b", {}, " \u2190 waited for this one") : null))));
 }
 
 /** The blame of a range. */

@@ -1,6 +1,7 @@
 // What the browser tests share: pages made by the program, and a browser.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -23,7 +24,7 @@ let pages = 0;
 /** The page of some inputs. */
 export function report(...inputs) {
   const out = join(scratch, `${pages++}.html`);
-  execFileSync(program, ["report", ...inputs.map((i) => (i.startsWith("/") ? i : join(root, i))), "-o", out]);
+  execFileSync(program, ["report", ...inputs.map((i) => (/^[-\/]/.test(i) ? i : join(root, i))), "-o", out]);
   return out;
 }
 
@@ -55,6 +56,14 @@ export async function open(path, { fragment = "", size = [1280, 800], ...options
   await page.waitForSelector("main .view:not([hidden]), main section");
   await settled(page);
   return page;
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** What of a page, opened with `bypassCSP`, is seriously in the way of assistive programs. */
+export async function serious(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  return violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => `${n.html} ${n.any[0]?.message ?? ""}`).join(" | ")}`);
 }
 
 /** Until what was asked to be drawn is drawn. */

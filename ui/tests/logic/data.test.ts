@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { commandOf } from "../../src/overview";
 import { gzipSync } from "node:zlib";
 import { Group, type RawGroup, dataText, numbers, titles } from "../../src/data";
 
@@ -38,4 +39,10 @@ test("names of boots are short while that tells them apart", () => {
   expect(titles(["runs/before.tar.zst", "runs/after.tar"])).toEqual(["before", "after"]);
   expect(titles(["a/boot.tar", "b/boot.tar"])).toEqual(["a/boot.tar", "b/boot.tar"]);
   expect(titles(["baseline", "quiet"])).toEqual(["baseline", "quiet"]);
+});
+
+test("a treatment's command can be pasted", () => {
+  expect(["cmdline+=quiet", "fstab=/:+noatime", "cmdline+=a b'c", "kernel=uncompressed"].map(commandOf)).toEqual([
+    "firstlight treat apply cmdline+=quiet ROOT", "firstlight treat apply fstab=/:+noatime ROOT", "firstlight treat apply 'cmdline+=a b'\\''c' ROOT", 'treatments = ["kernel=uncompressed"]  # in an experiment',
+  ]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Boot, type RawBoot, type RawGroup } from "../../src/data";
 import { frames } from "../../src/flame";
 import { format, here, parse } from "../../src/link";
-import { steps } from "../../src/compare";
+import { pathSteps, steps } from "../../src/waterfall";
 import { inRange, locate, pathOnRows, search } from "../../src/timeline/find";
 import { firstAt, lowerBound, rows, sliceAt, total } from "../../src/timeline/rows";
 import { folders } from "../../src/treemap";
@@ -85,6 +85,18 @@ test("a waterfall ends where the second boot does", () => {
   const phase = (name: string, a: number | null, b: number | null) => ({ name, a_ns: a, b_ns: b, delta_ns: (b ?? 0) - (a ?? 0), same_marks: true });
   const all = steps({ clock: null, items: [], first_light: { a: { mark: "m", at_ns: 10_000 }, b: { mark: "m", at_ns: 6000 }, delta_ns: -4000, same_marks: true }, phases: [phase("kernel", 7000, 5000), phase("initrd", 1000, null)] }, ["a", "b"]);
   expect(all.map((s) => [s.label, s.delta])).toEqual([["a", 10_000], ["kernel", -2000], ["initrd", -1000], ["the rest", -1000], ["b", 6000]]);
+});
+
+test("a waterfall of critical paths has what got shorter, then what got longer, and adds up", () => {
+  const on = (items: [kind: string, name: string, length: number][]) => {
+    let at = 0;
+    return boot([], [], items.map(([kind, name, length]) => ({ kind, name, start_ns: at, end_ns: (at += length), slack_ns: 0, saving_if_halved_ns: 0, origin: null })));
+  };
+  const [a, b] = [on([["initcall", "x", 500], ["unit", "u", 300], ["unit", "gone", 200]]), on([["initcall", "x", 100], ["unit", "u", 450], ["unit", "new", 20]])];
+  const diff = { clock: null, items: [], phases: [], first_light: { a: { mark: "m", at_ns: 1000 }, b: { mark: "m", at_ns: 570 }, delta_ns: -430, same_marks: true } };
+  const all = pathSteps(diff, [a, b], ["a", "b"]);
+  expect(all.map((s) => [s.label, s.delta])).toEqual([["a", 1000], ["x", -400], ["gone", -200], ["u", 150], ["new", 20], ["b", 570]]);
+  expect(pathSteps(diff, [a, b], ["a", "b"], 1).map((s) => s.label)).toEqual(["a", "x", "u", "the rest", "b"]);
 });
 
 test("a link leads to where it was made", () => {

@@ -4,13 +4,15 @@
 //! request reads by its place on the device is for an image to say.
 
 use record::{Access, AccessKind, Device, NameId, Nanos, Record};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A file that was needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IoFile {
     /// Its path; without one, its inode and device.
     pub path: String,
+    /// Its filesystem's device and its inode, where no path is known.
+    pub inode: Option<(Device, u64)>,
     /// How many pieces of it came into memory (or, if that was not traced,
     /// were read or touched).
     pub requests: u64,
@@ -39,10 +41,63 @@ fn key(access: &Access) -> Key {
     }
 }
 
-/// The path of each inode that any access names by both.
-fn paths(accesses: &[Access]) -> BTreeMap<(Option<Device>, u64), NameId> {
-    let both = |a: &Access| Some(((a.device, a.inode?), a.path?));
-    accesses.iter().filter_map(both).collect()
+/// What files are called.
+pub(super) struct Names<'r> {
+    record: &'r Record,
+    /// The path of each inode that any access names by both.
+    paths: BTreeMap<(Option<Device>, u64), NameId>,
+    /// Block devices that were asked for something.
+    disks: BTreeSet<Device>,
+}
+
+impl<'r> Names<'r> {
+    pub(super) fn of(record: &'r Record) -> Self {
+        let both = |a: &Access| Some(((a.device, a.inode?), a.path?));
+        Self {
+            record,
+            paths: record.accesses().iter().filter_map(both).collect(),
+            disks: record.requests().iter().map(|r| r.device).collect(),
+        }
+    }
+
+    fn key(&self, access: &Access) -> Key {
+        match key(access) {
+            Key::Inode(device, inode) => match self.paths.get(&(device, inode)) {
+                Some(&path) => Key::Path(path),
+                None => Key::Inode(device, inode),
+            },
+            key => key,
+        }
+    }
+
+    fn name_of(&self, key: Key) -> String {
+        match key {
+            Key::Path(path) => self.record.name(path).to_owned(),
+            Key::Inode(Some(device), inode) => match self.disk(device, inode) {
+                Some(disk) => format!("{disk} itself: data of its filesystem"),
+                None => format!("inode {inode} on {device}"),
+            },
+            Key::Inode(None, inode) => format!("inode {inode}"),
+            Key::Unknown => "unknown".to_owned(),
+        }
+    }
+
+    /// The block device whose own cache an inode is. Such inodes are on a
+    /// device without a disk, and their number is the device's: major number
+    /// from bit 20 on (`bdev_add` of block/bdev.c, `MKDEV`).
+    fn disk(&self, device: Device, inode: u64) -> Option<Device> {
+        let minor = u32::try_from(inode & 0xf_ffff).ok()?;
+        let disk = Device {
+            major: u32::try_from(inode >> 20).ok()?,
+            minor,
+        };
+        (device.major == 0 && self.disks.contains(&disk)).then_some(disk)
+    }
+
+    /// The name of what an access is about.
+    pub(super) fn name(&self, access: &Access) -> String {
+        self.name_of(self.key(access))
+    }
 }
 
 /// Files in the order of their first need.
@@ -57,19 +112,12 @@ pub(super) fn files(record: &Record) -> Vec<IoFile> {
         written: u64,
         opens: u64,
     }
-    let paths = paths(record.accesses());
+    let names = Names::of(record);
     let mut all: BTreeMap<Key, Sums> = BTreeMap::new();
     // What was looked for and is not there is no file.
     let found = |a: &&Access| a.kind != AccessKind::Miss;
     for access in record.accesses().iter().filter(found) {
-        let key = match key(access) {
-            Key::Inode(device, inode) => match paths.get(&(device, inode)) {
-                Some(&path) => Key::Path(path),
-                None => Key::Inode(device, inode),
-            },
-            key => key,
-        };
-        let sums = all.entry(key).or_default();
+        let sums = all.entry(names.key(access)).or_default();
         sums.first = Some(sums.first.map_or(access.at, |f| f.min(access.at)));
         let (count, bytes) = match access.kind {
             AccessKind::Open => (&mut sums.opens, None),
@@ -94,11 +142,10 @@ pub(super) fn files(record: &Record) -> Vec<IoFile> {
                 fills => (fills, s.filled),
             };
             IoFile {
-                path: match key {
-                    Key::Path(path) => record.name(path).to_owned(),
-                    Key::Inode(Some(device), inode) => format!("inode {inode} on {device}"),
-                    Key::Inode(None, inode) => format!("inode {inode}"),
-                    Key::Unknown => "unknown".to_owned(),
+                path: names.name_of(key),
+                inode: match key {
+                    Key::Inode(Some(device), inode) => Some((device, inode)),
+                    _ => None,
                 },
                 requests,
                 bytes,

@@ -1,7 +1,7 @@
 //! The boot up to the first program: one thing after another.
 
 use super::graph::NodeId;
-use super::{About, Activities, PathKind};
+use super::{About, Activities, Doer, PathKind};
 use crate::phases::{PhaseRow, Phases};
 use crate::place::Place;
 use record::{Nanos, Phase, Span, SpanKind};
@@ -52,6 +52,7 @@ fn stages(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) 
             start,
             end,
             origin: Some(phase.origin.clone()),
+            by: Doer::Nobody,
         };
         last = Some(all.add(about, &after));
     };
@@ -91,6 +92,7 @@ fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -
             start,
             end,
             origin: Some(Place::of(record, span.origin)),
+            by: Doer::Nobody,
         };
         before = format!("the kernel, after {}", about.name);
         let after: Vec<NodeId> = last.into_iter().collect();

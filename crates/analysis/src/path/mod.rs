@@ -9,12 +9,19 @@
 mod graph;
 mod kernel;
 mod processes;
+mod replay;
+mod schedule;
 mod units;
 
 use crate::phases::Phases;
 use crate::place::Place;
 use graph::{Change, Graph, NodeId};
-use record::{Nanos, Phase, Record};
+use record::{NameId, Nanos, Phase, Record};
+use replay::{Less, Replay};
+use std::collections::HashSet;
+
+/// How many items, the longest, are taken away in a boot that is played again.
+const MOST_REPLAYS: usize = 48;
 
 /// What kind of thing an item of the path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,6 +111,18 @@ struct About {
     start: Nanos,
     end: Nanos,
     origin: Option<Place>,
+    by: Doer,
+}
+
+/// Who does an activity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doer {
+    /// Nobody who is known.
+    Nobody,
+    /// The processes of a unit.
+    Unit(NameId),
+    /// A task.
+    Task(u32),
 }
 
 impl Activities<'_> {
@@ -145,6 +164,7 @@ impl Activities<'_> {
             start,
             end: until,
             origin: None,
+            by: Doer::Nobody,
         };
         let after: Vec<NodeId> = last.into_iter().collect();
         Some(self.add(about, &after))
@@ -180,9 +200,11 @@ fn through(record: &Record, phases: &Phases, through: Through) -> CriticalPath {
     };
     let end = phases.end();
     let (mut last, mut knows_units, mut knows_processes) = (None, false, false);
+    let mut programs_from = Nanos::ZERO;
     if through == Through::Units {
         let before = kernel::until(&mut all, phases, &[Phase::Userspace, Phase::App]);
         last = units::until(&mut all, phases, before, end);
+        programs_from = before.map_or(Nanos::ZERO, |b| all.graph.end(b));
         knows_units = last.is_some();
     }
     if last.is_none() {
@@ -190,6 +212,7 @@ fn through(record: &Record, phases: &Phases, through: Through) -> CriticalPath {
         let programs = [Phase::Initrd, Phase::Userspace, Phase::App];
         let before = kernel::until(&mut all, phases, &programs);
         last = processes::until(&mut all, before, end);
+        programs_from = before.map_or(Nanos::ZERO, |b| all.graph.end(b));
         knows_processes = last.is_some();
     }
     let last = match last {
@@ -201,6 +224,9 @@ fn through(record: &Record, phases: &Phases, through: Through) -> CriticalPath {
             kernel::rest(&mut all, phases, before, end)
         }
     };
+    let replay = (knows_units || knows_processes)
+        .then(|| replay::of(record, programs_from, end))
+        .flatten();
     let first_light = phases.first_light.as_ref();
     CriticalPath {
         zero: phases.zero.clone(),
@@ -212,18 +238,20 @@ fn through(record: &Record, phases: &Phases, through: Through) -> CriticalPath {
             |f| f.mark.clone(),
         ),
         end,
-        items: last.map_or_else(Vec::new, |last| items(&all, last)),
+        items: last.map_or_else(Vec::new, |last| items(&all, last, replay.as_ref())),
         knows_units,
         knows_processes,
     }
 }
 
-/// The way back from `last`.
-fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
+/// The way back from `last`. What items save is read from `replay` where it is
+/// there.
+fn items(all: &Activities<'_>, last: NodeId, replay: Option<&Replay>) -> Vec<PathItem> {
     let end = all.graph.end(last);
     let slacks = all.graph.slacks(last);
     let on_every_way = all.graph.on_every_way(last, &slacks);
     let mut items = Vec::new();
+    let mut doers: Vec<Doer> = Vec::new();
     let mut at = Some(last);
     while let Some(id) = at {
         at = all.graph.waited_for(id);
@@ -239,6 +267,7 @@ fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
         };
         let slack = slacks.get(Graph::place(id)).copied().flatten();
         if about.end > about.start {
+            doers.push(about.by);
             items.push(PathItem {
                 kind: about.kind,
                 name: about.name.clone(),
@@ -263,6 +292,7 @@ fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
                 }
                 None => saving(wait - half(wait), Change::Lag(id, half(wait))),
             };
+            doers.push(Doer::Task(1));
             items.push(PathItem {
                 kind: PathKind::Wait,
                 name: format!("before {}", about.name),
@@ -274,6 +304,34 @@ fn items(all: &Activities<'_>, last: NodeId) -> Vec<PathItem> {
             });
         }
     }
+    if let Some(replay) = replay {
+        play_again(&mut items, &doers, replay);
+    }
     items.reverse();
     items
+}
+
+/// What the longest items save, from the boot played again without half of each.
+fn play_again(items: &mut [PathItem], doers: &[Doer], replay: &Replay) {
+    let mut longest: Vec<(&mut PathItem, &Doer)> = items.iter_mut().zip(doers).collect();
+    longest.retain(|(item, doer)| item.start >= replay.from() && **doer != Doer::Nobody);
+    longest.sort_by_key(|(item, _)| item.start - item.end);
+    for (item, doer) in longest.into_iter().take(MOST_REPLAYS) {
+        let pids = match *doer {
+            Doer::Nobody => None,
+            Doer::Unit(name) => replay.of_unit(name).cloned(),
+            Doer::Task(pid) => Some(HashSet::from([pid])),
+        };
+        let Some(pids) = pids else { continue };
+        let less = Less {
+            pids,
+            from: item.start,
+            to: item.end,
+        };
+        let length = item.end - item.start;
+        let most = length - Nanos(length.get() / 2);
+        if let Some(saving) = replay.saving(&less) {
+            item.saving_if_halved = saving.clamp(Nanos::ZERO, most);
+        }
+    }
 }

@@ -8,10 +8,10 @@
 //! wait: that bounds what is saved by a quicker other.
 
 use super::graph::NodeId;
-use super::{About, Activities, PathKind};
+use super::{About, Activities, Doer, PathKind};
 use crate::place::Place;
 use record::{Nanos, Origin, Process, Record, Slice, SpanKind, TaskState, Wake};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The most steps back, so that a trace of any length ends.
 const MOST_STEPS: usize = 200_000;
@@ -30,6 +30,8 @@ struct Stretch {
     start: Nanos,
     end: Nanos,
     origin: Option<Origin>,
+    /// The task that ran or waited.
+    pid: u32,
 }
 
 /// A place on the way where a task waited for another one.
@@ -46,7 +48,7 @@ struct Meeting {
 }
 
 /// What a trace says of the tasks of a boot.
-struct Tasks<'r> {
+pub(super) struct Tasks<'r> {
     record: &'r Record,
     /// Slices of each task, by start.
     slices: HashMap<u32, Vec<&'r Slice>>,
@@ -59,7 +61,7 @@ struct Tasks<'r> {
 }
 
 impl<'r> Tasks<'r> {
-    fn new(record: &'r Record) -> Self {
+    pub(super) fn new(record: &'r Record) -> Self {
         let mut tasks = Self {
             record,
             slices: HashMap::new(),
@@ -110,6 +112,52 @@ impl<'r> Tasks<'r> {
             .copied()
     }
 
+    /// What each task did, by start.
+    pub(super) fn slices(&self) -> impl Iterator<Item = (u32, &[&'r Slice])> {
+        self.slices.iter().map(|(pid, all)| (*pid, all.as_slice()))
+    }
+
+    /// How many processors tasks ran on.
+    pub(super) fn processors(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Who forked the task that has this id then, and when.
+    pub(super) fn born(&self, pid: u32, at: Nanos) -> Option<(u32, Nanos)> {
+        let process = self.process(pid, at)?;
+        process.parent.zip(process.start)
+    }
+
+    /// Tasks that do what others ask of them, in whatever order they ask: those of
+    /// the kernel, and those that several other programs wake which they did not fork.
+    pub(super) fn servers(&self) -> HashSet<u32> {
+        const SEVERAL: usize = 4;
+        let mut servers: HashSet<u32> = HashSet::new();
+        for (&pid, processes) in &self.processes {
+            if processes.iter().any(|p| p.kernel_thread) {
+                servers.insert(pid);
+            }
+        }
+        for (&pid, wakes) in &self.wakes {
+            let asks = |w: &Wake| {
+                let by = self.process(w.by, w.at);
+                by.is_some_and(|p| !p.kernel_thread && p.parent != Some(pid))
+            };
+            let others = wakes.iter().filter(|w| asks(w));
+            let others: HashSet<u32> = others.map(|w| w.by).collect();
+            if others.len() >= SEVERAL {
+                servers.insert(pid);
+            }
+        }
+        servers
+    }
+
+    /// Each task that was seen to be forked, its parent, and when.
+    pub(super) fn births(&self) -> impl Iterator<Item = (u32, u32, Nanos)> {
+        let processes = self.record.processes().iter();
+        processes.filter_map(|p| Some((p.pid, p.parent?, p.start?)))
+    }
+
     fn name(&self, pid: u32, at: Nanos) -> String {
         let name = self.process(pid, at).map(|p| self.record.name(p.name));
         format!("{} ({pid})", name.unwrap_or("task"))
@@ -124,7 +172,7 @@ impl<'r> Tasks<'r> {
 
     /// Who was on a processor last at `at`: where several were, the one that
     /// began last.
-    fn running_at(&self, at: Nanos) -> Option<u32> {
+    pub(super) fn running_at(&self, at: Nanos) -> Option<u32> {
         let last = |all: &Vec<&'r Slice>| {
             let after = all.partition_point(|s| s.start < at);
             all.get(after.checked_sub(1)?).copied()
@@ -146,6 +194,7 @@ impl<'r> Tasks<'r> {
                 start,
                 end,
                 origin: Some(*origin),
+                pid,
             },
             None => Stretch {
                 kind: PathKind::Process,
@@ -153,6 +202,7 @@ impl<'r> Tasks<'r> {
                 start,
                 end,
                 origin: Some(origin),
+                pid,
             },
         }
     }
@@ -190,6 +240,7 @@ impl<'r> Tasks<'r> {
                 start,
                 end,
                 origin: None,
+                pid,
             });
         }
     }
@@ -220,6 +271,7 @@ impl<'r> Tasks<'r> {
             start,
             end,
             origin: Some(slice.origin),
+            pid: slice.pid,
         }
     }
 
@@ -303,7 +355,7 @@ impl<'r> Tasks<'r> {
 
     /// The task that woke `pid` last while it slept. An interrupt wakes as the
     /// task that it interrupts, so one that did not run then is none.
-    fn waker(&self, pid: u32, from: Nanos, until: Nanos) -> Option<&'r Wake> {
+    pub(super) fn waker(&self, pid: u32, from: Nanos, until: Nanos) -> Option<&'r Wake> {
         let all = self.wakes.get(&pid)?;
         let after = all.partition_point(|w| w.at <= until);
         let wake = all.get(after.checked_sub(1)?).copied()?;
@@ -321,6 +373,7 @@ impl<'r> Tasks<'r> {
                 start,
                 end,
                 origin: None,
+                pid,
             });
         }
     }
@@ -364,6 +417,7 @@ pub(super) fn until(
                 start,
                 end: m.own_end,
                 origin: None,
+                by: Doer::Task(m.pid),
             };
             after.push(all.add(about, &anchor));
         }
@@ -373,6 +427,7 @@ pub(super) fn until(
             start: stretch.start,
             end: stretch.end,
             origin: stretch.origin.map(|o| Place::of(record, o)),
+            by: Doer::Task(stretch.pid),
         };
         let node = all.add(about, &after);
         done.push((stretch.end, node));

@@ -1,12 +1,13 @@
 //! Units, each after those that it is ordered after.
 
 use super::graph::NodeId;
-use super::{About, Activities, PathKind};
+use super::replay::Gate;
+use super::{About, Activities, Doer, PathKind};
 use crate::chain::last_unit;
 use crate::phases::Phases;
 use crate::place::Place;
 use crate::spans;
-use record::{DependencyKind, NameId, Nanos, Span, SpanKind, mark};
+use record::{DependencyKind, NameId, Nanos, Record, Span, SpanKind, mark};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the first process does before it starts the first unit, in order.
@@ -22,15 +23,11 @@ const MANAGER: [(&str, &str); 5] = [
 /// because of it: a manager that has no processor for a while comes late by less.
 const AT_ONCE: Nanos = Nanos::from_millis(200);
 
-/// Adds the units on the way to first light; gives the last one. `None` if no
-/// units with times and an order are known.
-pub(super) fn until(
-    all: &mut Activities<'_>,
-    phases: &Phases,
-    before: Option<NodeId>,
+/// The units that were there by `end`, and those that each is ordered after.
+fn known(
+    record: &Record,
     end: Nanos,
-) -> Option<NodeId> {
-    let record = all.record;
+) -> (BTreeMap<NameId, Span>, BTreeMap<NameId, BTreeSet<NameId>>) {
     let mut units: BTreeMap<NameId, Span> = BTreeMap::new();
     for &span in spans::distinct(record).iter() {
         let whole = span.start.is_some() && span.end.is_some_and(|e| e <= end);
@@ -44,6 +41,33 @@ pub(super) fn until(
             after.entry(d.from).or_default().insert(d.to);
         }
     }
+    (units, after)
+}
+
+/// When each unit began and was there, and those that it is ordered after.
+pub(super) fn gates(record: &Record, end: Nanos) -> Vec<Gate> {
+    let (units, mut after) = known(record, end);
+    let gate = |(unit, span): (NameId, Span)| {
+        Some(Gate {
+            unit,
+            start: span.start?,
+            end: span.end?,
+            after: after.remove(&unit).into_iter().flatten().collect(),
+        })
+    };
+    units.into_iter().filter_map(gate).collect()
+}
+
+/// Adds the units on the way to first light; gives the last one. `None` if no
+/// units with times and an order are known.
+pub(super) fn until(
+    all: &mut Activities<'_>,
+    phases: &Phases,
+    before: Option<NodeId>,
+    end: Nanos,
+) -> Option<NodeId> {
+    let record = all.record;
+    let (units, after) = known(record, end);
     if after.is_empty() {
         return None;
     }
@@ -84,6 +108,7 @@ pub(super) fn until(
             start,
             end: unit_end,
             origin: Some(Place::of(record, span.origin)),
+            by: Doer::Unit(span.name),
         };
         let guard = guard(all, &about, &waits, &manager);
         nodes.insert(span.name, all.add_guarded(about, &waits, guard));
@@ -112,6 +137,7 @@ fn guard(
         start: begun,
         end: until,
         origin: None,
+        by: Doer::Task(1),
     };
     Some(all.add(about, manager))
 }

@@ -1,7 +1,7 @@
 //! What a folder holds that has a page: captures, experiments, logs.
 
 use crate::input;
-use crate::verbs::report::experiment;
+use crate::verbs::report::{experiment, published};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -100,8 +100,11 @@ fn look(root: &Path, within: &Path, depth: usize, all: &mut Vec<Listed>) {
             if path.join(agent::capture::MANIFEST).is_file() {
                 Some(ListedKind::Capture)
             } else {
-                let is_one = experiment::is_experiment(&path);
-                let kind = is_one.then_some(ListedKind::Experiment);
+                let kind = if published::is_result(&path) {
+                    Some(ListedKind::Published)
+                } else {
+                    experiment::is_experiment(&path).then_some(ListedKind::Experiment)
+                };
                 if depth < DEEPEST && kind.is_none() {
                     look(root, &name, depth + 1, all);
                 }
@@ -154,6 +157,8 @@ fn read(path: &Path, entry: &Listed) -> Known {
             let baseline = experiment.variants.first();
             known.first_light_ns = baseline.and_then(|v| v.median).map(record::Nanos::get);
         }
+    } else if entry.kind == ListedKind::Published {
+        // It has no boot of its own.
     } else if let Ok(record) = input::boot(&[path.to_owned()], &crate::args::Reading::default()) {
         known.clock = record.clock().map(|c| c.kind.as_str());
         let light = analysis::phases(&record).first_light;

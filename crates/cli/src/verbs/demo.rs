@@ -3,14 +3,14 @@
 //! Boot it, explain it, take what the findings of that very boot recommend,
 //! boot that, and prove what it brought.
 
-use crate::args::Demo;
+use crate::args::{Demo, Images, Reading};
 use crate::beside;
 use crate::out::Out;
 use crate::verbs::tune::in_lab;
 use crate::verbs::{lab as lab_verb, report, show};
 use analysis::{Finding, Options};
 use anyhow::{Context, Result, bail};
-use lab::{BASELINE, Experiment};
+use lab::Experiment;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -69,37 +69,18 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
     let mut result = lab_verb::compare(&outcome, dir)?;
     result.exact = compared.exact;
 
-    let best = result.best().map(|v| v.variant.clone());
-    let best = match &best {
-        Some(name) => {
-            let same = |t: &&lab::Trial| t.id.variant == *name && t.id.perturbation == 0;
-            let trial = outcome
-                .trials
-                .iter()
-                .find(same)
-                .context("the best variant has no trial")?;
-            Some((name.as_str(), lab_verb::record(&dir.join(&trial.capture))?))
-        }
-        None => None,
-    };
-    let page = dir.join("boot.html");
-    let shown = |title: &str, record| report::Shown {
-        title: title.to_owned(),
-        record,
-        inputs: &[],
-    };
-    let beside = best.as_ref().map(|(name, record)| shown(name, record));
-    let html = report::page(
-        &shown(BASELINE, &baseline),
-        beside.as_ref(),
-        Some(result.clone()),
-        &Options::default(),
-    )?;
-    beside::write(&page, |f| Ok(f.write_all(html.as_bytes())?))?;
     let results = views::json::text(&views::json::lab(&result));
     beside::write(&dir.join(report::experiment::RESULT), |f| {
         Ok(f.write_all(results.as_bytes())?)
     })?;
+    let page = dir.join("boot.html");
+    let html = report::of_paths(
+        std::slice::from_ref(dir),
+        &[],
+        &Reading::default(),
+        &Images::default(),
+    )?;
+    beside::write(&page, |f| Ok(f.write_all(html.as_bytes())?))?;
     let digests = digests(&outcome, dir)?;
     if json {
         return out.text(&results);

@@ -14,6 +14,7 @@ pub mod image;
 pub mod io;
 pub mod lab;
 pub mod man;
+pub mod mounts;
 pub mod path;
 pub mod prefetch;
 pub mod report;

@@ -1,6 +1,6 @@
 //! `firstlight serve`: the pages of a folder of captures and experiments.
 
-use crate::args::{Reading, Serve};
+use crate::args::{Images, Reading, Serve};
 use crate::out::Out;
 use crate::serve::folder::Folder;
 use crate::serve::http::{self, Answer, Request};
@@ -126,19 +126,19 @@ fn answer(request: &Request, at: Option<SocketAddr>, shared: &Shared) -> Answer 
                 names.map(|(_, value)| folder.path(value)).collect()
             };
             match paths {
-                Some(paths) if !paths.is_empty() => match report::of_paths(&paths, &reading()) {
-                    Ok(page) => Answer::page(page),
-                    Err(e) => Answer::sentence("422 Unprocessable Content", crate::sentence(&e)),
-                },
+                Some(paths) if !paths.is_empty() => {
+                    match report::of_paths(&paths, &[], &Reading::default(), &Images::default()) {
+                        Ok(page) => Answer::page(page),
+                        Err(e) => {
+                            Answer::sentence("422 Unprocessable Content", crate::sentence(&e))
+                        }
+                    }
+                }
                 _ => nothing(),
             }
         }
         _ => nothing(),
     }
-}
-
-fn reading() -> Reading {
-    Reading::default()
 }
 
 /// Whether a browser asked for this machine by a name that only means it.

@@ -6,6 +6,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "a test fails by panicking, and no test uses all of this"
 )]
 
@@ -88,4 +89,52 @@ pub fn sample(name: &str) -> Option<String> {
 pub fn expected() -> Option<Value> {
     let text = std::fs::read(sample("expected.json")?).expect("readable");
     Some(serde_json::from_slice(&text).expect("valid JSON"))
+}
+
+/// Exports `input`; gives the file.
+pub fn export(input: &str, format: &str, dir: &Path) -> PathBuf {
+    let file = dir.join(format!("boot.{format}"));
+    let out = firstlight(&[
+        "export",
+        input,
+        "--to",
+        format,
+        "-o",
+        file.to_str().unwrap(),
+    ]);
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    file
+}
+
+/// Asks Perfetto's trace processor; `None` if it is not there.
+pub fn ask_perfetto(trace: &Path, queries: &[&str]) -> Option<Vec<Value>> {
+    let ui = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/oracles/perfetto");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/perfetto/query.mjs");
+    if !Path::new(ui).is_dir() {
+        println!("skipped: Perfetto's trace processor is not there (`./x test` fetches it)");
+        return None;
+    }
+    let asked = Command::new("node")
+        .args([script, ui, trace.to_str().unwrap()])
+        .args(queries)
+        .output();
+    let Ok(out) = asked else {
+        println!("skipped: node is not there (apt-get install nodejs)");
+        return None;
+    };
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    let text = String::from_utf8(out.stdout).unwrap();
+    Some(
+        text.lines()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .collect(),
+    )
 }

@@ -202,32 +202,21 @@ fn looks_like(volume: &Part<'_>) -> Result<Option<Foreign>, Error> {
             | Foreign::Ubifs
             | Foreign::Cramfs
             | Foreign::Romfs
+            | Foreign::Xfs
+            | Foreign::F2fs
     );
     Ok(known.then_some(found))
 }
 
 /// Maps the filesystem that a volume begins with.
 fn filesystem(volume: &Part<'_>) -> Result<Map, Error> {
-    let head = volume.read(0, 4096)?;
-    let at = |offset: usize, magic: &[u8]| {
-        let rest = head.get(offset..);
-        rest.is_some_and(|rest| rest.starts_with(magic))
-    };
+    // The superblock of btrfs lies at 64 KiB.
+    let head = volume.read(0, 68 << 10)?;
     let not_yet = |what: &str| {
         Err(Error::NotYet {
             what: what.to_owned(),
         })
     };
-    // f2fs, btrfs and xfs by their own headers; see the kernel's magic.h.
-    if at(1024, &[0x10, 0x20, 0xf5, 0xf2]) {
-        return not_yet("f2fs");
-    }
-    if at(0, b"XFSB") {
-        return not_yet("xfs");
-    }
-    if volume.read(0x1_0040, 8)? == b"_BHRfS_M" {
-        return not_yet("btrfs");
-    }
     match Foreign::recognise(&head) {
         Foreign::Ext => super::ext::map(volume),
         Foreign::Squashfs => super::squashfs::map(volume),
@@ -235,6 +224,9 @@ fn filesystem(volume: &Part<'_>) -> Result<Map, Error> {
         Foreign::Ubi | Foreign::Ubifs => not_yet("UBIFS, which moves its data with every write,"),
         Foreign::Cramfs => not_yet("cramfs"),
         Foreign::Romfs => not_yet("romfs"),
+        Foreign::F2fs => not_yet("f2fs"),
+        Foreign::Xfs => not_yet("xfs"),
+        Foreign::Btrfs => not_yet("btrfs"),
         found => Err(Error::Unknown { at: 0, found }),
     }
 }

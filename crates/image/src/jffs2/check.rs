@@ -558,6 +558,7 @@ impl Survey {
                 scan_ns: storage.time_ns(self.scan),
                 summary_ns: storage.time_ns(self.summary),
                 now_ns: storage.time_ns(self.now),
+                now: self.now,
             },
         }
     }

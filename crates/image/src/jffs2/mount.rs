@@ -180,6 +180,8 @@ pub struct Estimate {
     pub summary_ns: u64,
     /// As the image is, nanoseconds.
     pub now_ns: u64,
+    /// What is read then.
+    pub now: Reads,
 }
 
 #[cfg(test)]

@@ -111,6 +111,8 @@ pub struct VolumeReport {
     /// How long the check takes when the volume is opened for the first time
     /// after each attach, nanoseconds; 0 if there is none.
     pub open_ns: u64,
+    /// What that check reads.
+    pub open: Reads,
 }
 
 /// What a check found.
@@ -253,6 +255,7 @@ fn attach(blocks: &Blocks, chip: u64, fastmap: &Fastmap, profile: Profile) -> Es
     Estimate {
         profile,
         scan_ns,
+        scan,
         fastmap_ns,
         now_ns: match fastmap_ns {
             Some(ns) if fastmap.is_valid() => ns,
@@ -360,6 +363,7 @@ fn volumes(
             bytes,
             content,
             open_ns: profile.time_ns(reads),
+            open: reads,
             check,
             record: record.clone(),
         };

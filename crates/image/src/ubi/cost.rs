@@ -93,6 +93,8 @@ pub struct Estimate {
     pub fastmap_ns: Option<u64>,
     /// By a kernel with fastmap, as the image is, nanoseconds.
     pub now_ns: u64,
+    /// What reading all headers reads.
+    pub scan: Reads,
 }
 
 /// What a scan reads: `headers` and `bytes` as they were counted, the volume

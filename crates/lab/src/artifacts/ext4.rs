@@ -68,6 +68,44 @@ pub(super) fn format(
     set_change_times(image, &epoch)
 }
 
+/// Leaves transactions in the journal, as a power cut does: `blocks` blocks of
+/// zeros, twenty a transaction, for the end of the image, where nothing lies.
+pub(super) fn leave_journal(image: &Path, blocks: u64, epoch_s: u32) -> Result<(), LabError> {
+    const EACH: u64 = 20;
+    let length = fs::metadata(image).map_err(io_error(image, "cannot be read"))?;
+    let end = length.len() / BLOCK;
+    let zeros = image.with_extension("zeros");
+    fs::write(&zeros, vec![0; (EACH * BLOCK) as usize])
+        .map_err(io_error(&zeros, "cannot be written"))?;
+    let mut commands = "journal_open -c\n".to_owned();
+    for first in (0..blocks).step_by(EACH as usize) {
+        let from = end - blocks + first;
+        // Writing into a string does not fail.
+        let _ = writeln!(
+            commands,
+            "journal_write -b {from}-{} {}",
+            from + EACH - 1,
+            zeros.display()
+        );
+    }
+    commands.push_str("journal_close\n");
+    let script = image.with_extension("debugfs");
+    fs::write(&script, commands).map_err(io_error(&script, "cannot be written"))?;
+    let why = "it leaves transactions in the image's journal";
+    Tool::new("debugfs", "e2fsprogs", why)
+        .env("E2FSPROGS_FAKE_TIME", &epoch_s.to_string())
+        .args([
+            "-w".as_ref(),
+            "-f".as_ref(),
+            script.as_os_str(),
+            image.as_os_str(),
+        ])
+        .run()?;
+    fs::remove_file(&zeros)
+        .and_then(|()| fs::remove_file(&script))
+        .map_err(io_error(&script, "cannot be removed"))
+}
+
 /// Gives every inode in use the same time of change.
 fn set_change_times(image: &Path, epoch: &str) -> Result<(), LabError> {
     let why = "it lists the image's inodes";

@@ -47,7 +47,13 @@ const KINDS: &[Kind] = &[
         "ext4",
         "ext4",
         ("mke2fs", "e2fsprogs"),
-        &["no-journal", "no-extents", "no-dir-index"],
+        &[
+            "no-journal",
+            "no-extents",
+            "no-dir-index",
+            "replay",
+            "long-replay",
+        ],
     ),
     kind("xfs", "xfs", ("mkfs.xfs", "xfsprogs"), &[]),
     kind("btrfs", "btrfs", ("mkfs.btrfs", "btrfs-progs"), &[]),
@@ -76,13 +82,13 @@ const KINDS: &[Kind] = &[
         "ubifs",
         "ubifs",
         ("mkfs.ubifs", "mtd-utils"),
-        &["none", "lzo", "zlib", "zstd"],
+        &["none", "lzo", "zlib", "zstd", "fixed"],
     ),
     kind(
         "ubi-squashfs",
         "squashfs",
-        ("mksquashfs", "squashfs-tools"),
-        COMPRESSORS,
+        ("ubinize", "mtd-utils"),
+        &["skip-check"],
     ),
 ];
 
@@ -217,7 +223,13 @@ impl Form {
                         features.push(feature);
                     }
                 }
-                ext4::format(tree, image, self.kind.name, &features, inodes, EPOCH_S)
+                ext4::format(tree, image, self.kind.name, &features, inodes, EPOCH_S)?;
+                for (option, blocks) in [("replay", 60), ("long-replay", 600)] {
+                    if self.has(option) {
+                        ext4::leave_journal(image, blocks, EPOCH_S)?;
+                    }
+                }
+                Ok(())
             }
             "xfs" => {
                 // What it calls the least is 300 MiB; its own tests make smaller ones.
@@ -243,21 +255,14 @@ impl Form {
                 let time = EPOCH_S.to_string();
                 run(fill.args(["-T", &time, "-f"]).args([from, to]))
             }
-            "squashfs" | "ubi-squashfs" => {
-                let in_volume = self.kind.name == "ubi-squashfs";
-                let volume = image.with_extension("squashfs");
-                let made = if in_volume { volume.as_os_str() } else { to };
+            "squashfs" => {
                 let compressor = self.options.first().map_or("gzip", String::as_str);
                 let time = EPOCH_S.to_string();
                 run(tool()
-                    .args([from, made])
+                    .args([from, to])
                     .args(["-quiet", "-no-progress", "-noappend", "-all-root"])
                     .args(["-processors", "1", "-comp", compressor])
-                    .env("SOURCE_DATE_EPOCH", &time))?;
-                match in_volume {
-                    true => ubinize(&volume, "vol_type=static", image),
-                    false => Ok(()),
-                }
+                    .env("SOURCE_DATE_EPOCH", &time))
             }
             "erofs" => {
                 let time = EPOCH_S.to_string();
@@ -274,7 +279,17 @@ impl Form {
                     .args([word("-d"), from, word("-f"), to]))
             }
             "jffs2" => self.make_jffs2(tool(), tree, image),
-            "ubifs" => make_ubi(tool(), &self.options, tree, image),
+            "ubifs" => self.make_ubifs(tool(), tree, image),
+            "ubi-squashfs" => {
+                let volume = image.with_extension("squashfs");
+                let squashfs = Form::parse("squashfs").map_err(|why| LabError::Bug { why })?;
+                squashfs.make(tree, &volume, mib, files)?;
+                let flags = match self.has("skip-check") {
+                    true => "vol_flags=skip-check\n",
+                    false => "",
+                };
+                ubinize(&volume, &format!("vol_type=static\n{flags}"), image)
+            }
             other => Err(LabError::Bug {
                 why: format!("nobody makes images of {other}"),
             }),
@@ -304,26 +319,32 @@ impl Form {
         }
         Ok(())
     }
+
+    /// UBIFS in a volume that takes all of the flash at the first attach, or has the
+    /// size of the image (`fixed`).
+    fn make_ubifs(&self, tool: Tool, tree: &Path, image: &Path) -> Result<(), LabError> {
+        let volume = image.with_extension("ubifs");
+        let compressor = self.options.iter().find(|o| *o != "fixed");
+        let compressor = compressor.map_or("lzo", String::as_str);
+        tool.args([
+            "-m", "2048", "-e", "129024", "-c", "1000", "-x", compressor, "-r",
+        ])
+        .args([tree.as_os_str(), "-o".as_ref(), volume.as_os_str()])
+        .run()?;
+        let flags = match self.has("fixed") {
+            true => "",
+            false => "vol_flags=autoresize\n",
+        };
+        ubinize(&volume, &format!("vol_type=dynamic\n{flags}"), image)
+    }
 }
 
-/// UBIFS in a volume of a UBI image.
-fn make_ubi(tool: Tool, options: &[String], tree: &Path, image: &Path) -> Result<(), LabError> {
-    let volume = image.with_extension("ubifs");
-    let compressor = options.first().map_or("lzo", String::as_str);
-    tool.args([
-        "-m", "2048", "-e", "129024", "-c", "1000", "-x", compressor, "-r",
-    ])
-    .args([tree.as_os_str(), "-o".as_ref(), volume.as_os_str()])
-    .run()?;
-    ubinize(&volume, "vol_type=dynamic\nvol_flags=autoresize", image)
-}
-
-/// The content of `volume` as the volume `rootfs` of a UBI image: pages of 2 KiB,
-/// headers in pages of 512 bytes, erase blocks of 128 KiB.
-fn ubinize(volume: &Path, settings: &str, image: &Path) -> Result<(), LabError> {
+/// A UBI image with one volume `rootfs`: pages of 2 KiB, headers in pages of 512
+/// bytes, erase blocks of 128 KiB.
+fn ubinize(volume: &Path, more: &str, image: &Path) -> Result<(), LabError> {
     let plan = image.with_extension("ini");
     let text = format!(
-        "[rootfs]\nmode=ubi\nimage={}\nvol_id=0\nvol_name=rootfs\n{settings}\n",
+        "[rootfs]\nmode=ubi\nimage={}\nvol_id=0\nvol_name=rootfs\n{more}",
         volume.display()
     );
     fs::write(&plan, text).map_err(io_error(&plan, "cannot be written"))?;

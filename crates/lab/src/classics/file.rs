@@ -79,6 +79,8 @@ struct WorkloadFile {
     image: Vec<ImageFile>,
     #[serde(default)]
     initramfs: Vec<String>,
+    #[serde(default)]
+    storage: Vec<String>,
     root: Option<RootOn>,
     /// What all scripts begin with.
     #[serde(default)]
@@ -199,7 +201,11 @@ fn image_of(image: ImageFile, folder: &Path) -> Result<Image, String> {
 }
 
 /// A case: what it says itself counts, then what all share.
-fn workload(shared: &Table, case: &Table, folder: &Path) -> Result<(String, Workload), String> {
+pub(crate) fn workload(
+    shared: &Table,
+    case: &Table,
+    folder: &Path,
+) -> Result<(String, Workload), String> {
     let mut all = shared.clone();
     all.extend(case.clone());
     let Some(toml::Value::String(name)) = all.remove("name") else {
@@ -224,6 +230,7 @@ fn workload(shared: &Table, case: &Table, folder: &Path) -> Result<(String, Work
         modules: file.modules,
         carried: file.carried,
         initramfs: treatments(&file.initramfs)?,
+        storage: file.storage,
         root: file.root,
         script: format!("{}{}", file.prelude, file.script),
         limit_wall_s: file.limit_wall_s,

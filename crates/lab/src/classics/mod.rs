@@ -9,6 +9,8 @@
 mod file;
 mod run;
 
+pub(crate) use file::workload;
+pub(crate) use run::run_case;
 pub use run::{Report, ReportValue, run};
 
 use crate::artifacts::Form;

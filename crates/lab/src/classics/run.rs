@@ -48,12 +48,12 @@ const VERSION: u32 = 1;
 
 /// A case that was run, as `case.json` keeps it beside its console.
 #[derive(Debug, Serialize, Deserialize)]
-struct Case {
+pub(crate) struct Case {
     firstlight_case: u32,
     fingerprint: String,
-    machine: String,
-    kernel_bytes: u64,
-    failure: Option<String>,
+    pub machine: String,
+    pub kernel_bytes: u64,
+    pub failure: Option<String>,
 }
 
 /// What one case or variant gave.
@@ -218,7 +218,8 @@ fn bytes_between(marks: &[Mark], from: &str, to: &str) -> Option<u64> {
     }
 }
 
-fn run_case(
+/// Runs one case, with its files in `folder`, unless it is there already.
+pub(crate) fn run_case(
     name: &str,
     workload: &Workload,
     cache: &Cache,

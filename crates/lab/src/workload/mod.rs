@@ -9,8 +9,10 @@
 //! so the time before the kernel's clock is seen as well.
 
 mod marks;
+mod served;
 
 pub use marks::{Mark, marks};
+pub use served::TIMED;
 
 use crate::arm_virt;
 use crate::artifacts::{Arch, BuiltKernel, Cache, Form, KernelConfig, Tree, linux_missing};
@@ -79,11 +81,20 @@ impl Board {
     }
 
     /// Debian's name for its architecture.
-    const fn architecture(self) -> &'static str {
+    pub(crate) const fn architecture(self) -> &'static str {
         match self {
             Self::Pc => "amd64",
             Self::ArmVirt => "armhf",
             Self::Arm9 => "armel",
+        }
+    }
+
+    /// What the agent has to be built for to run on it; `None`: it is not.
+    const fn agent(self) -> Option<Arch> {
+        match self {
+            Self::Pc => Some(Arch::X86_64),
+            Self::ArmVirt => Some(Arch::Armv7),
+            Self::Arm9 => None,
         }
     }
 
@@ -132,6 +143,8 @@ pub struct Workload {
     pub images: Vec<Image>,
     /// What is done to the initramfs, as `firstlight treat` does it.
     pub initramfs: Vec<FileTreatment>,
+    /// The storage profiles that the script can serve its images with.
+    pub storage: Vec<String>,
     /// Where the root comes from, if there is no script.
     pub root: Option<RootOn>,
     /// The script.
@@ -187,6 +200,21 @@ impl Image {
         }
     }
 
+    /// Its file, before it is treated.
+    pub(crate) fn file(
+        &self,
+        cache: &Cache,
+        busybox: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<PathBuf, LabError> {
+        Ok(match &self.from {
+            ImageFrom::Made { form, tree, mib } => {
+                form.image(cache, tree, *mib, busybox, say)?.path
+            }
+            ImageFrom::File(file) => file.path.clone(),
+        })
+    }
+
     /// Its bytes, treated.
     fn bytes(
         &self,
@@ -194,12 +222,7 @@ impl Image {
         busybox: &Path,
         say: &mut dyn FnMut(String),
     ) -> Result<Vec<u8>, LabError> {
-        let mut bytes = match &self.from {
-            ImageFrom::Made { form, tree, mib } => {
-                read(&form.image(cache, tree, *mib, busybox, say)?.path)?
-            }
-            ImageFrom::File(file) => read(&file.path)?,
-        };
+        let mut bytes = read(&self.file(cache, busybox, say)?)?;
         treat(&self.name, &self.treatments, &mut bytes)?;
         Ok(bytes)
     }
@@ -265,7 +288,8 @@ impl Workload {
     #[must_use]
     pub fn inputs(&self) -> String {
         format!(
-            "{self:?}\n{ARM9}\n{PRELUDE}\n{}\n{}",
+            "{self:?}\n{ARM9}\n{PRELUDE}\n{}\n{}\n{}",
+            served::SERVE,
             pc::MACHINE,
             arm_virt::MACHINE
         )
@@ -466,7 +490,11 @@ impl Workload {
         archive.device("dev/console", 5, 1);
         archive.file("bin/busybox", 0o755, &read(&busybox)?);
         let mut script = PRELUDE.to_owned();
-        let wanted: Vec<(&str, &str)> = self.modules.iter().map(|m| name_and_rest(m)).collect();
+        let serving = (!self.storage.is_empty()).then_some(served::MODULE);
+        let modules = serving
+            .into_iter()
+            .chain(self.modules.iter().map(String::as_str));
+        let wanted: Vec<(&str, &str)> = modules.map(name_and_rest).collect();
         let carried: Vec<&str> = self.carried.iter().map(String::as_str).collect();
         if let Some(tree) = tree
             && !(wanted.is_empty() && carried.is_empty())
@@ -486,13 +514,20 @@ impl Workload {
                 ));
             }
         }
+        let mut sizes = Vec::new();
         for image in &self.images {
             let bytes = image.bytes(cache, &busybox, say)?;
+            let size = bytes.len() as u64;
             let mode = match image.from {
                 ImageFrom::Made { .. } => 0o644,
                 ImageFrom::File(_) => 0o755,
             };
             archive.file(&format!("img/{}", image.name), mode, &bytes);
+            sizes.push((image.name.clone(), size));
+        }
+        if let (false, Some(arch)) = (self.storage.is_empty(), self.board.agent()) {
+            served::add(&mut archive, arch, &self.storage, &sizes, say)?;
+            script.push_str(served::SERVE);
         }
         script.push_str(&self.script);
         script.push_str("\nmark end\nreboot -f\n");

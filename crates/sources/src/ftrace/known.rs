@@ -100,11 +100,13 @@ pub(super) enum Key {
     ReturnTime,
     Number,
     ErrorCode,
+    /// Whether an interrupt ran, as the head of every event says it.
+    Flags,
 }
 
 impl Key {
     /// How many keys there are.
-    pub(super) const COUNT: usize = Self::ErrorCode as usize + 1;
+    pub(super) const COUNT: usize = Self::Flags as usize + 1;
 
     /// The key of a field, as the formats of events and their texts name it.
     pub(super) fn named(name: &[u8]) -> Option<Self> {
@@ -147,6 +149,7 @@ impl Key {
             b"rettime" => Self::ReturnTime,
             b"id" => Self::Number,
             b"error_code" => Self::ErrorCode,
+            b"common_flags" => Self::Flags,
             _ => return None,
         })
     }

@@ -6,8 +6,8 @@ use super::names::Names;
 use super::notes::TOO_MANY_TASKS;
 use hashbrown::HashMap;
 use record::{
-    Access, AccessKind, ClockId, NameId, Nanos, Origin, Phase, Process, Recorder, Slice, TaskState,
-    Wake, mark,
+    Access, AccessKind, ClockId, NameId, Nanos, OpenSlice, Origin, Phase, Process, Recorder, Slice,
+    TaskState, Wake, mark,
 };
 
 /// How many tasks are followed at one time.
@@ -15,6 +15,10 @@ const MOST_TASKS: usize = 200_000;
 
 /// The length of a task's name in the kernel, its NUL included.
 const COMM: usize = 16;
+
+/// A hardware or a software interrupt ran (`TRACE_FLAG_HARDIRQ`, `TRACE_FLAG_SOFTIRQ`,
+/// `include/linux/trace_events.h`).
+const IN_INTERRUPT: u64 = 0x08 | 0x10;
 
 /// The kernel's thread that forks all its others.
 const KTHREADD: u32 = 2;
@@ -60,9 +64,8 @@ struct Task {
     exit: Option<i32>,
     ended: Option<i64>,
     origin: Origin,
-    /// What it does, where that is recorded, since when, and on which processor.
-    doing: Option<(TaskState, i64, u32)>,
-    doing_origin: Origin,
+    /// What it does, and the row of it, if there was room for one.
+    doing: Option<(TaskState, Option<OpenSlice>)>,
     /// It was waked since it last ran.
     awake: bool,
 }
@@ -153,7 +156,6 @@ impl Tasks {
             ended: None,
             origin: m.origin,
             doing: None,
-            doing_origin: m.origin,
             awake: false,
         });
         task.last_seen = task.last_seen.max(m.at);
@@ -190,7 +192,7 @@ impl Tasks {
             self.see_init(prev, v.text(Key::PrevComm));
             let task = self.task(prev, v.text(Key::PrevComm), m, names, recorder);
             if let Some(task) = task {
-                task.stop_doing(prev, m.at, clock, recorder);
+                task.stop_doing(m.at, recorder);
                 task.awake = false;
                 let state = match left {
                     Left::Runnable => Some(TaskState::Runnable),
@@ -199,7 +201,7 @@ impl Tasks {
                     Left::Sleeping | Left::Dead => None,
                 };
                 if let Some(state) = state {
-                    task.start_doing(state, m);
+                    task.start_doing(prev, state, m, clock, recorder);
                 }
             }
             if left == Left::Dead
@@ -211,9 +213,9 @@ impl Tasks {
         if next != 0
             && let Some(task) = self.task(next, v.text(Key::NextComm), m, names, recorder)
         {
-            task.stop_doing(next, m.at, clock, recorder);
+            task.stop_doing(m.at, recorder);
             task.awake = false;
-            task.start_doing(TaskState::Running, m);
+            task.start_doing(next, TaskState::Running, m, clock, recorder);
         }
         Some(())
     }
@@ -251,15 +253,18 @@ impl Tasks {
             return Some(());
         }
         match task.doing {
-            Some((TaskState::Running | TaskState::Runnable, ..)) => {}
+            Some((TaskState::Running | TaskState::Runnable, _)) => {}
             _ => {
-                task.stop_doing(pid, m.at, clock, recorder);
-                task.start_doing(TaskState::Runnable, m);
+                task.stop_doing(m.at, recorder);
+                task.start_doing(pid, TaskState::Runnable, m, clock, recorder);
             }
         }
+        // An interrupt wakes as the task that it interrupts.
+        let flags = v.number(Key::Flags).unwrap_or(0);
+        let by = if flags & IN_INTERRUPT == 0 { m.pid } else { 0 };
         recorder.wake(Wake {
             at: Nanos(m.at),
-            by: m.pid,
+            by,
             pid,
             origin: m.origin,
             clock,
@@ -411,7 +416,7 @@ impl Tasks {
         for (pid, mut task) in tasks {
             if task.doing.is_some() {
                 let until = task.ended.unwrap_or(last);
-                task.stop_doing(pid, until, self.clock, recorder);
+                task.stop_doing(until, recorder);
                 task.last_seen = task.last_seen.max(until);
             }
             task.end(pid, self.clock, recorder);
@@ -434,29 +439,32 @@ impl Task {
         }
     }
 
-    fn start_doing(&mut self, state: TaskState, m: &Moment<'_>) {
-        self.doing = Some((state, m.at, m.cpu));
-        self.doing_origin = m.origin;
-    }
-
-    /// Records what it did until now.
-    fn stop_doing(&mut self, pid: u32, now: i64, clock: ClockId, recorder: &mut Recorder) {
-        let Some((state, start, cpu)) = self.doing.take() else {
-            return;
-        };
-        if start >= now {
-            return;
-        }
-        recorder.slice(Slice {
+    fn start_doing(
+        &mut self,
+        pid: u32,
+        state: TaskState,
+        m: &Moment<'_>,
+        clock: ClockId,
+        recorder: &mut Recorder,
+    ) {
+        let open = recorder.begin_slice(Slice {
             pid,
             state,
-            start: Nanos(start),
-            end: Nanos(now),
+            start: Nanos(m.at),
+            end: Nanos(m.at),
             busy: None,
-            cpu: (state == TaskState::Running).then_some(cpu),
-            origin: self.doing_origin,
+            cpu: (state == TaskState::Running).then_some(m.cpu),
+            origin: m.origin,
             clock,
         });
+        self.doing = Some((state, open));
+    }
+
+    /// What it did ends now.
+    fn stop_doing(&mut self, now: i64, recorder: &mut Recorder) {
+        if let Some((_, Some(open))) = self.doing.take() {
+            recorder.end_slice(open, Nanos(now));
+        }
     }
 
     /// Records it.

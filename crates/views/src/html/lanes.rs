@@ -154,6 +154,8 @@ fn group<'r>(group: &'r TrackGroup<'r>, texts: &mut Texts<'r>) -> Group {
     );
     let by = Column::some(slices().map(|s| s.by.map(|by| texts.number(by))));
     add(&mut columns, "by", by);
+    let of = Column::some(slices().map(|s| s.of.map(|of| texts.number(of))));
+    add(&mut columns, "of", of);
     let doubts = Column::some(slices().map(|s| doubt(s).map(|d| texts.number(d.as_str()))));
     add(&mut columns, "doubt", doubts);
     for (name, value) in VALUES {

@@ -11,6 +11,8 @@ pub enum ListedKind {
     Capture,
     /// What `lab run` wrote.
     Experiment,
+    /// What `lab classics` wrote.
+    Published,
     /// A raw file in a format that is known.
     Log,
 }

@@ -38,6 +38,8 @@ pub struct Show {
     pub facts: Vec<ShowFact>,
     /// What could be better, the largest saving first.
     pub findings: Vec<ShowFinding>,
+    /// The clocks that the sources read, the boot's own first.
+    pub clocks: Vec<ShowClock>,
     /// The balance of every source.
     pub sources: Vec<ShowSource>,
     /// The ledger, data loss first.
@@ -202,6 +204,22 @@ pub struct ShowSaving {
     pub high_ns: i64,
 }
 
+/// A clock that a source read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShowClock {
+    /// Its name.
+    pub name: String,
+    /// What it counts.
+    pub kind: &'static str,
+    /// The smallest step of its stamps; null if unknown.
+    pub step_ns: Option<i64>,
+    /// By how much its times may be off on the boot's clock; null if nothing
+    /// relates the two.
+    pub error_ns: Option<i64>,
+    /// Whether it is the boot's own.
+    pub is_boots: bool,
+}
+
 /// The balance of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShowSource {
@@ -254,6 +272,7 @@ pub fn show(boot: &Boot) -> Show {
         readings: boot.readings.iter().map(readings).collect(),
         facts: boot.facts.iter().map(fact).collect(),
         findings: boot.findings.iter().map(finding).collect(),
+        clocks: boot.clocks.iter().map(clock).collect(),
         sources: boot.ledger.sources.iter().map(ShowSource::from).collect(),
         notes: boot.ledger.notes.iter().map(ShowNote::from).collect(),
     }
@@ -310,6 +329,16 @@ fn readings(r: &analysis::Readings) -> ShowReadings {
         max: r.max,
         mean: r.mean,
         origin: Place::from(&r.origin),
+    }
+}
+
+fn clock(c: &analysis::ClockRow) -> ShowClock {
+    ShowClock {
+        name: c.name.clone(),
+        kind: c.kind.as_str(),
+        step_ns: c.step.map(record::Nanos::get),
+        error_ns: c.error.map(record::Nanos::get),
+        is_boots: c.is_boots,
     }
 }
 

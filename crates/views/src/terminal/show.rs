@@ -8,7 +8,9 @@ use super::layout::{
 };
 use super::{Style, blame, readings};
 use crate::words::{self, plural, thousands};
-use analysis::{BlameKind, Boot, Finding, Ledger, LedgerNote, Phases, Place, SourceBalance};
+use analysis::{
+    BlameKind, Boot, ClockRow, Finding, Ledger, LedgerNote, Phases, Place, SourceBalance,
+};
 use record::{ClockKind, Nanos, Severity};
 
 const NAME: usize = 15;
@@ -30,6 +32,7 @@ pub fn show(boot: &Boot, style: &Style) -> String {
     readings::readings(&mut screen, &boot.readings);
     findings(&mut screen, &boot.findings);
     ledger(&mut screen, &boot.ledger);
+    clocks(&mut screen, &boot.clocks);
     sources(&mut screen, &boot.ledger);
     screen.finish()
 }
@@ -296,6 +299,35 @@ fn note(screen: &mut Screen, n: &LedgerNote) {
         screen.wrapped("", 19, PLAIN, &n.detail);
     }
     screen.wrapped("", 19, DIM, &n.advice);
+}
+
+/// The clocks, if times had to be moved from one to another.
+fn clocks(screen: &mut Screen, clocks: &[ClockRow]) {
+    let Some(own) = clocks.iter().find(|c| c.is_boots) else {
+        return;
+    };
+    if clocks.len() < 2 {
+        return;
+    }
+    let about = format!("all times are on {}", clean(&own.name));
+    screen.heading("Clocks", &about);
+    let width = clocks.iter().map(|c| c.name.chars().count()).max();
+    let width = width.unwrap_or(0).min(24);
+    for clock in clocks {
+        let says = match clock.error {
+            _ if clock.is_boots => "the boot's own".to_owned(),
+            Some(Nanos::ZERO) => "the same".to_owned(),
+            Some(error) => format!("within {error}"),
+            None => "not related: its times may be anywhere".to_owned(),
+        };
+        let line = format!(
+            "  {}  {}  {says}",
+            left(&fit_end(&clean(&clock.name), width), width),
+            left(clock.kind.as_str(), 9)
+        );
+        let line = fit(&line, screen.width());
+        screen.line(&line);
+    }
 }
 
 /// The balance of every source.

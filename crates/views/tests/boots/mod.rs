@@ -252,7 +252,7 @@ pub fn checks() -> Vec<Check> {
 pub fn page<'r>(base: &'r Record, variant: &'r Record) -> html::Page<'r> {
     let side = |title: &str, record: &'r Record| html::Side {
         title: title.to_owned(),
-        picture: analysis::picture(record, &Options::default(), ChartLimits::default()),
+        picture: analysis::picture(record, None, &Options::default(), ChartLimits::default()),
         lines: Vec::new(),
     };
     html::Page {

@@ -1,5 +1,6 @@
 //! What `firstlight image` takes.
 
+use super::mount;
 use super::requests::Unit;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use image::boot::Compression;
@@ -13,9 +14,10 @@ pub struct Image {
 
 #[derive(Debug, Subcommand)]
 pub enum ImageVerb {
-    /// What a kernel, an initramfs, a device tree or a container of them is, and holds
+    /// What a kernel, an initramfs, a filesystem or a container of them is, and holds
     #[command(
-        after_help = "Example:\n  $ firstlight image info /boot/vmlinuz /boot/initrd.img\n\n\
+        after_help = "Example:\n  $ firstlight image info /boot/vmlinuz /boot/initrd.img\n  \
+                      $ firstlight image info root.img --storage sd-card\n\n\
                       A stream that unpacks to more than 1 GiB is refused."
     )]
     Info(Info),
@@ -68,6 +70,9 @@ pub struct Info {
     /// List the entries of archives too
     #[arg(long, conflicts_with = "config")]
     pub entries: bool,
+    /// What filesystems appear to lie on when they are mounted: a storage profile of the lab, or a flash chip [default: emmc, and the chip that fits]
+    #[arg(long, value_name = "PROFILE", value_parser = mount::Storage::parse)]
+    pub storage: Option<mount::Storage>,
     /// Print the kernel's built-in configuration (CONFIG_IKCONFIG), and nothing else
     #[arg(long, conflicts_with = "json")]
     pub config: bool,

@@ -1,6 +1,7 @@
 //! `firstlight image info`: what an image is.
 
 use super::args::Info;
+use super::mount::{self, Mount, Storage};
 use super::{json, screen};
 use crate::out::Out;
 use crate::verbs::flash::open;
@@ -10,6 +11,7 @@ use image::boot::cpio::Entry;
 use image::boot::info::{Item, Kind, inspect};
 use image::boot::kernel::{Content, Payload};
 use image::boot::{Part, initramfs};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// One file, and what it is.
@@ -20,6 +22,9 @@ pub struct File {
     /// The entries of archives, with the number of their segment, if they are
     /// wanted.
     pub entries: Option<Vec<(usize, Entry)>>,
+    /// What mounting costs, or why that is not known: by the place of what is
+    /// mounted.
+    pub mounts: BTreeMap<u64, Result<Mount, String>>,
 }
 
 pub fn run(args: &Info, out: &mut Out) -> Result<()> {
@@ -29,7 +34,7 @@ pub fn run(args: &Info, out: &mut Out) -> Result<()> {
     let mut files = Vec::new();
     for path in &args.files {
         crate::progress::say(format!("reading {}", path.display()));
-        files.push(read(path, args.entries)?);
+        files.push(read(path, args.entries, args.storage.as_ref())?);
     }
     crate::progress::clear();
     if out.json {
@@ -38,7 +43,7 @@ pub fn run(args: &Info, out: &mut Out) -> Result<()> {
     out.text(&screen::files(&files, &out.style))
 }
 
-fn read(path: &Path, entries: bool) -> Result<File> {
+fn read(path: &Path, entries: bool, storage: Option<&Storage>) -> Result<File> {
     let name = path.display().to_string();
     let file = open::image(path)?;
     let part = Part::whole(&file).with_context(|| name.clone())?;
@@ -55,7 +60,12 @@ fn read(path: &Path, entries: bool) -> Result<File> {
             }
         }
     }
+    let mounts = all(&items).into_iter().filter_map(|item| {
+        let mount = mount::of(&part, item, storage)?;
+        Some((item.offset, mount))
+    });
     Ok(File {
+        mounts: mounts.collect(),
         bytes: part.len(),
         name,
         items,
@@ -95,7 +105,7 @@ pub fn content(kind: &Kind) -> Option<&Content> {
 /// The kernel's configuration, as `scripts/extract-ikconfig` prints it.
 fn config(args: &Info, out: &mut Out) -> Result<()> {
     for path in &args.files {
-        let file = read(path, false)?;
+        let file = read(path, false, None)?;
         let items = all(&file.items);
         let mut contents = items.iter().filter_map(|i| content(&i.kind));
         match contents.find_map(|c| c.config.as_deref()) {

@@ -9,6 +9,9 @@ use image::boot::initramfs::{Initramfs, Segment};
 use image::boot::kernel::{Content, Inner, Payload};
 use image::boot::uimage::{Uimage, Xip};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+type Mounts = BTreeMap<u64, Result<super::mount::Mount, String>>;
 
 pub fn text(files: &[File]) -> String {
     let all: Vec<Value> = files.iter().map(file).collect();
@@ -16,7 +19,7 @@ pub fn text(files: &[File]) -> String {
 }
 
 fn file(file: &File) -> Value {
-    let items: Vec<Value> = file.items.iter().map(item).collect();
+    let items: Vec<Value> = file.items.iter().map(|i| item(i, &file.mounts)).collect();
     let mut value = json!({ "image": file.name, "bytes": file.bytes, "items": items });
     if let (Some(entries), Some(object)) = (&file.entries, value.as_object_mut()) {
         let all: Vec<Value> = entries.iter().map(|(s, e)| entry(*s, e)).collect();
@@ -34,14 +37,20 @@ fn entry(segment: usize, e: &image::boot::cpio::Entry) -> Value {
     })
 }
 
-fn item(item: &Item) -> Value {
-    let inside: Vec<Value> = item.inside.iter().map(self::item).collect();
+fn item(item: &Item, mounts: &Mounts) -> Value {
+    let inside: Vec<Value> = (item.inside.iter())
+        .map(|i| self::item(i, mounts))
+        .collect();
+    let is_mounted = !matches!(item.kind, Kind::Disk(..));
+    let mount = mounts.get(&item.offset).filter(|_| is_mounted);
+    let mount = mount.and_then(|m| m.as_ref().ok());
     json!({
         "offset": item.offset,
         "size": item.size,
         "kind": item.kind.name(),
         "details": details(&item.kind),
         "notes": item.notes,
+        "mount": mount.map(super::mount::Mount::json),
         "inside": inside,
     })
 }

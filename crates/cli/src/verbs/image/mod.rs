@@ -4,6 +4,7 @@ pub mod args;
 pub mod info;
 mod json;
 mod map;
+pub mod mount;
 mod order;
 mod relocate;
 mod repack;

@@ -15,6 +15,9 @@ use views::terminal::Style;
 use views::terminal::layout::{self, BAD, DIM, GOOD, PLAIN, Screen, WARN, clean, left, right};
 use views::thousands;
 
+/// What mounting costs, by the place of what is mounted.
+type Mounts = std::collections::BTreeMap<u64, Result<super::mount::Mount, String>>;
+
 /// The width of what a value is called.
 const LABEL: usize = 14;
 /// So many rows of a list are shown; JSON has them all.
@@ -30,7 +33,7 @@ pub fn files(files: &[File], style: &Style) -> String {
         screen.heading(&file.name, &about);
         screen.blank();
         for item in &file.items {
-            self::item(&mut screen, item, 0, file.items.len() > 1);
+            self::item(&mut screen, item, 0, file.items.len() > 1, &file.mounts);
         }
         if let Some(entries) = &file.entries {
             listing(&mut screen, entries);
@@ -93,7 +96,7 @@ impl Rows<'_> {
     }
 }
 
-fn item(screen: &mut Screen, item: &Item, depth: usize, titled: bool) {
+fn item(screen: &mut Screen, item: &Item, depth: usize, titled: bool, mounts: &Mounts) {
     let indent = depth * 4;
     if titled {
         let line = format!(
@@ -109,6 +112,13 @@ fn item(screen: &mut Screen, item: &Item, depth: usize, titled: bool) {
         indent: indent + if titled { 2 } else { 0 },
     };
     details(&mut rows, &item.kind);
+    if !matches!(item.kind, Kind::Disk(..)) {
+        match mounts.get(&item.offset) {
+            Some(Ok(mount)) => rows.row("mount", &mount.text()),
+            Some(Err(why)) => rows.row("mount", why),
+            None => {}
+        }
+    }
     rows.some("kernel", banner(&item.kind).map(clean));
     let config = content(&item.kind).and_then(|c| c.config.as_ref());
     if let Some(config) = config {
@@ -124,7 +134,7 @@ fn item(screen: &mut Screen, item: &Item, depth: usize, titled: bool) {
         screen.wrapped(&" ".repeat(indent + 2), indent + 2, WARN, &sentence(note));
     }
     for inner in &item.inside {
-        self::item(screen, inner, depth + 1, true);
+        self::item(screen, inner, depth + 1, true, mounts);
     }
 }
 

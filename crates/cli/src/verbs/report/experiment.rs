@@ -15,7 +15,7 @@ pub const RESULT: &str = "result.json";
 const SCHEMA: &str = "firstlight.lab/1";
 
 /// The largest result that is read, in bytes: a thousand boots take one million.
-const MOST_BYTES: u64 = 64 << 20;
+pub const MOST_BYTES: u64 = 64 << 20;
 
 /// `firstlight.lab/1`, as far as it cannot be made anew from the rest.
 #[derive(Deserialize)]

@@ -1,12 +1,14 @@
 //! `firstlight report`: one page to look at.
 
 pub mod experiment;
+mod owners;
+pub mod published;
 
-use crate::args::{Reading, Report};
+use crate::args::{Images, Inputs, Reading, Report};
 use crate::beside;
 use crate::input::{self, Input};
 use crate::out::Out;
-use analysis::{ChartLimits, Experiment, Options, Picture, Place};
+use analysis::{ChartLimits, Experiment, Options, Owners, Picture, Place};
 use anyhow::{Context, Result, bail};
 use record::Record;
 use std::collections::BTreeSet;
@@ -18,7 +20,8 @@ use views::html::{Line, Page, Side};
 const LINES_OF_EACH: usize = 2_000;
 
 pub fn run(args: &Report, out: &mut Out) -> Result<()> {
-    let page = of_paths(&args.inputs.inputs, &args.inputs.reading)?;
+    let Inputs { inputs, reading } = &args.inputs;
+    let page = of_paths(inputs, &args.beside, reading, &args.images)?;
     beside::write(&args.out, |f| Ok(f.write_all(page.as_bytes())?))?;
     if out.json {
         let done = serde_json::json!({"schema": "firstlight.report/1", "page": args.out});
@@ -27,22 +30,43 @@ pub fn run(args: &Report, out: &mut Out) -> Result<()> {
     out.text(&format!("{}\n", args.out.display()))
 }
 
-/// The page of a boot, of two captures, or of an experiment's folder.
-pub fn of_paths(paths: &[PathBuf], reading: &Reading) -> Result<String> {
-    if let [dir] = paths
-        && experiment::is_experiment(dir)
-    {
-        return of_experiment(dir, reading);
+/// The page of a boot, of two captures, of an experiment's folder, or of
+/// published results.
+pub fn of_paths(
+    paths: &[PathBuf],
+    beside: &[PathBuf],
+    reading: &Reading,
+    images: &Images,
+) -> Result<String> {
+    if let ([dir], []) = (paths, beside) {
+        if let Some(results) = published::read(dir)? {
+            let title = dir.display().to_string();
+            return Ok(views::html::published(&title, &results));
+        }
+        if experiment::is_experiment(dir) {
+            return of_experiment(dir, reading, images);
+        }
     }
-    let inputs = paths.iter().map(|p| input::read(p));
-    let inputs = inputs.collect::<Result<Vec<_>>>()?;
+    let read = |paths: &[PathBuf]| {
+        paths
+            .iter()
+            .map(|p| input::read(p))
+            .collect::<Result<Vec<_>>>()
+    };
+    let (inputs, beside_inputs) = (read(paths)?, read(beside)?);
     let captures = inputs
         .iter()
         .filter(|i| matches!(i, Input::Capture(_)))
         .count();
-    let mut titles = paths.iter().map(|p| p.display().to_string());
+    let first = if beside.is_empty() {
+        paths
+    } else {
+        paths.get(..1).unwrap_or_default()
+    };
+    let mut titles = first.iter().chain(beside).map(|p| p.display().to_string());
     // Raw files are one boot together; each capture is a boot by itself.
     let boots: Vec<Vec<Input>> = match (captures, inputs.len()) {
+        _ if !beside.is_empty() => vec![inputs, beside_inputs],
         (2, 2) => inputs.into_iter().map(|i| vec![i]).collect(),
         (0 | 1, _) => vec![inputs],
         _ => bail!("{captures} captures; a page shows one boot, or compares two captures"),
@@ -57,12 +81,12 @@ pub fn of_paths(paths: &[PathBuf], reading: &Reading) -> Result<String> {
     let (Some(a), b) = (shown.next(), shown.next()) else {
         bail!("nothing to show");
     };
-    page(&a, b.as_ref(), None, &reading.options())
+    page_with(&a, b.as_ref(), None, &reading.options(), images)
 }
 
 /// The page of an experiment: every trial, and the boots of the baseline and of
 /// the best variant.
-fn of_experiment(dir: &Path, reading: &Reading) -> Result<String> {
+fn of_experiment(dir: &Path, reading: &Reading, images: &Images) -> Result<String> {
     let shown = dir.display();
     let compared = experiment::read(dir)?;
     let mut names = vec![compared.baseline.as_str()];
@@ -88,7 +112,8 @@ fn of_experiment(dir: &Path, reading: &Reading) -> Result<String> {
              run the experiment again"
         );
     };
-    page(&a, b.as_ref(), Some(compared.clone()), &reading.options())
+    let experiment = Some(compared.clone());
+    page_with(&a, b.as_ref(), experiment, &reading.options(), images)
 }
 
 /// A boot to show.
@@ -108,6 +133,18 @@ pub fn page(
     experiment: Option<Experiment>,
     options: &Options,
 ) -> Result<String> {
+    page_with(a, b, experiment, options, &Images::default())
+}
+
+/// The same, with images of what the boots read.
+fn page_with(
+    a: &Shown<'_>,
+    b: Option<&Shown<'_>>,
+    experiment: Option<Experiment>,
+    options: &Options,
+    images: &Images,
+) -> Result<String> {
+    let (of_a, of_b) = owners::owners(a.record, b.map(|b| b.record), images)?;
     let comparison = match b {
         Some(b) => {
             let compared = analysis::compare_with(a.record, b.record, options);
@@ -117,15 +154,16 @@ pub fn page(
     };
     Ok(views::html::page(&Page {
         title: a.title.clone(),
-        baseline: side(a, options),
-        best: b.map(|b| side(b, options)),
+        baseline: side(a, &of_a, options),
+        best: b.map(|b| side(b, &of_b, options)),
         comparison,
         experiment,
     }))
 }
 
-fn side<'r>(shown: &Shown<'r>, options: &Options) -> Side<'r> {
-    let picture = analysis::picture(shown.record, options, ChartLimits::default());
+fn side<'r>(shown: &Shown<'r>, owners: &'r Owners, options: &Options) -> Side<'r> {
+    let limits = ChartLimits::default();
+    let picture = analysis::picture(shown.record, Some(owners), options, limits);
     Side {
         title: shown.title.clone(),
         lines: lines(&picture, shown.inputs),

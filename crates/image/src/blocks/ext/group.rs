@@ -115,6 +115,27 @@ fn distinct(mut tables: Vec<Table>, blocks: u64, map: &mut Builder) -> Vec<Table
     tables
 }
 
+/// The block with descriptors number `index`.
+pub(super) fn place(sb: &Superblock, index: u64) -> u64 {
+    let per_block = (u64::from(sb.block_size) / u64::from(sb.descriptor_size)).max(1);
+    let blocks = sb.groups().div_ceil(per_block);
+    let old_blocks = match sb.has(1, incompat::META_BG) {
+        true => u64::from(sb.first_meta_bg).min(blocks),
+        false => blocks,
+    };
+    descriptor_block(sb, index, old_blocks, per_block)
+}
+
+/// The inode table of the first group: its first block, and how many of its inodes
+/// may be in use.
+pub(super) fn first_table(volume: &Part<'_>, sb: &Superblock) -> Result<Option<(u64, u32)>, Error> {
+    let at = place(sb, 0).saturating_mul(u64::from(sb.block_size));
+    let bytes = volume.read(at, usize::from(sb.descriptor_size))?;
+    let found = Descriptor::of(&bytes, sb);
+    let inside = (u64::from(sb.first_data_block)..sb.blocks).contains(&found.inode_table);
+    Ok(inside.then_some((found.inode_table, found.used)))
+}
+
 /// The block with descriptors number `index` (`ext4_descriptor_loc`).
 fn descriptor_block(sb: &Superblock, index: u64, old_blocks: u64, per_block: u64) -> u64 {
     // With blocks of 1 KiB and no block before the first, the superblock is in

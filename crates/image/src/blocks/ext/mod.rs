@@ -305,6 +305,81 @@ impl Found for Content {
     }
 }
 
+/// Where a journal lies.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    /// Its pieces: the first block in it, where that lies, how many.
+    runs: Vec<(u64, u64, u64)>,
+    /// The blocks that say so.
+    pub metadata: Vec<u64>,
+    /// Whether they are extents, and not numbers of blocks.
+    pub has_extents: bool,
+}
+
+impl Journal {
+    /// Where a block of it lies.
+    pub(crate) fn block(&self, number: u64) -> Option<u64> {
+        let after = self.runs.partition_point(|r| r.0 <= number);
+        let (logical, physical, len) = self.runs.get(after.checked_sub(1)?)?;
+        let within = number - logical;
+        (within < *len).then(|| physical + within)
+    }
+}
+
+impl Found for Journal {
+    fn run(&mut self, _: &mut Reader<'_, '_>, run: Run) -> io::Result<()> {
+        self.runs.push((run.logical, run.physical, run.len));
+        Ok(())
+    }
+
+    fn metadata(&mut self, _: &mut Reader<'_, '_>, block: u64, _: Kind) {
+        self.metadata.push(block);
+    }
+}
+
+/// Where the journal lies. Its inode is expected in the first group, as the kernel
+/// has it.
+pub(crate) fn journal(volume: &Part<'_>, sb: &Superblock) -> Result<Journal, Error> {
+    let mut found = Journal::default();
+    let Some((table, _)) = first_table(volume, sb)? else {
+        return Ok(found);
+    };
+    let number = sb.journal;
+    let at = u64::from(number.saturating_sub(1)).saturating_mul(u64::from(sb.inode_size));
+    let at = table
+        .saturating_mul(u64::from(sb.block_size))
+        .saturating_add(at);
+    let bytes = volume.read(at, usize::from(sb.inode_size))?;
+    let inode = Inode::new(&bytes);
+    found.has_extents = inode.flags() & flag::EXTENTS != 0;
+    let most = (sb.blocks.min(volume.len() / 12 + 1024)).saturating_add(1024);
+    let mut reader = Reader {
+        volume,
+        sb,
+        map: Builder::new(u64::from(sb.block_size), ROOT, most),
+        followed: HashSet::new(),
+        directory_blocks: 0,
+        cut: false,
+    };
+    match found.has_extents {
+        true => tree::extents(&mut reader, number, inode.root(), &mut found)?,
+        false => tree::indirect(&mut reader, number, inode.root(), &mut found)?,
+    }
+    found.runs.sort_unstable();
+    Ok(found)
+}
+
+/// The first block of the inode table of the first group, and how many of its
+/// inodes may be in use.
+pub(crate) fn first_table(volume: &Part<'_>, sb: &Superblock) -> Result<Option<(u64, u32)>, Error> {
+    group::first_table(volume, sb)
+}
+
+/// The block with descriptors number `index`.
+pub(crate) fn descriptor_block(sb: &Superblock, index: u64) -> u64 {
+    group::place(sb, index)
+}
+
 /// What the superblock says.
 ///
 /// # Errors

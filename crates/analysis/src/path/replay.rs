@@ -1,0 +1,406 @@
+//! The boot again, with something of it taken away.
+//!
+//! A graph of who waited for whom does not know that two tasks want one
+//! processor: with a sleep gone, what others did meanwhile is still to be done.
+//! Where every switch of tasks and every wake was traced, the boot can be played
+//! again ([`super::schedule`]): each task from sleep to sleep, each sleep ended
+//! by what ended it. Timers and storage take as long as they took. A unit begins
+//! in the first process when all that it is ordered after is there.
+
+use super::processes::Tasks;
+use super::schedule::{Goal, Job, play};
+use super::units;
+use record::{NameId, Nanos, Record, TaskState};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// The first process, which starts units.
+const INIT: u32 = 1;
+
+/// How far the boot as it is played may be from the boot as it was, in parts of
+/// what is played: else the trace has not all that it takes.
+const TRUST: i64 = 10;
+
+/// A unit, and those that it is ordered after.
+#[derive(Clone, Debug)]
+pub(super) struct Gate {
+    pub unit: NameId,
+    pub start: Nanos,
+    pub end: Nanos,
+    pub after: Vec<NameId>,
+}
+
+/// What is made shorter by half: processor time, and what was waited for nobody
+/// who is known, such as timers and storage.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Less {
+    /// Of these tasks.
+    pub pids: HashSet<u32>,
+    /// Within this time.
+    pub from: Nanos,
+    pub to: Nanos,
+}
+
+impl Less {
+    /// What is left of a stretch of a task's work or wait.
+    fn left(&self, pid: u32, start: Nanos, end: Nanos) -> i64 {
+        let length = (end - start).get();
+        if !self.pids.contains(&pid) {
+            return length;
+        }
+        let shared = end.min(self.to) - start.max(self.from);
+        length - shared.get().max(0) / 2
+    }
+}
+
+/// What a task did from one sleep to the next.
+#[derive(Clone, Debug)]
+struct Burst {
+    pid: u32,
+    /// When it could begin.
+    ready: Nanos,
+    /// When it had the processor.
+    pieces: Vec<(Nanos, Nanos)>,
+    end: Nanos,
+    /// What let it begin.
+    causes: Vec<Cause>,
+    /// The units that begin with it.
+    units: Vec<NameId>,
+}
+
+impl Burst {
+    /// The processor time before `at` that is left.
+    fn work(&self, at: Nanos, less: &Less) -> i64 {
+        let before = self.pieces.iter().filter(|p| p.0 < at);
+        before.map(|p| less.left(self.pid, p.0, p.1.min(at))).sum()
+    }
+}
+
+/// What let a burst begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// A time after the end of a burst of the same task.
+    Later(usize),
+    /// Something that a burst did at this time.
+    Done(usize, Nanos),
+    /// The end of a burst of the same task: a program does one thing after another.
+    Then(usize),
+}
+
+/// A traced boot that can be played again.
+pub(super) struct Replay {
+    bursts: Vec<Burst>,
+    processors: usize,
+    tasks: HashMap<u32, usize>,
+    from: Nanos,
+    goal: (usize, Nanos),
+    /// When the boot ends if nothing is taken away.
+    whole: i64,
+    /// The unit that a process belongs to.
+    owners: BTreeMap<NameId, HashSet<u32>>,
+}
+
+/// The boot from `from` to its end, to be played again; `None` if its tasks were
+/// not traced, or not well enough.
+pub(super) fn of(record: &Record, from: Nanos, end: Nanos) -> Option<Replay> {
+    if record.wakes().is_empty() || end <= from {
+        return None;
+    }
+
+    Replay::of(&Tasks::new(record), &units::gates(record, end), from, end)
+}
+
+impl Replay {
+    /// The boot from `from` to its end, as traced; `None` if the trace does not
+    /// say enough for it to end when it did.
+    fn of(tasks: &Tasks<'_>, gates: &[Gate], from: Nanos, end: Nanos) -> Option<Self> {
+        let last = tasks.running_at(end)?;
+        let mut bursts = bursts(tasks, from, end);
+        at_gates(&mut bursts, gates);
+        bursts.sort_by_key(|b| (b.ready, b.end, b.pid));
+        let mut by_task: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (id, burst) in bursts.iter().enumerate() {
+            by_task.entry(burst.pid).or_default().push(id);
+        }
+        let mut servers = tasks.servers();
+        // The first process is one if it starts units; else it is a script.
+        match gates.is_empty() {
+            true => servers.remove(&INIT),
+            false => servers.insert(INIT),
+        };
+        let places = Places {
+            bursts: &bursts,
+            servers: &servers,
+            by_task: &by_task,
+        };
+        let causes: Vec<Vec<Cause>> = (0..bursts.len())
+            .map(|id| places.causes(tasks, gates, id, from))
+            .collect();
+        let goal = places.begun(last, end, true)?;
+        // Where nobody ran at the end, it came so long after the last one.
+        let end = end.min(bursts.get(goal)?.end);
+        let owners = places.owners(tasks, &causes);
+        for (burst, causes) in bursts.iter_mut().zip(causes) {
+            burst.causes = causes;
+        }
+        let numbers = by_task.keys().copied().collect::<BTreeSet<u32>>();
+        let mut replay = Self {
+            bursts,
+            processors: tasks.processors(),
+            tasks: numbers.into_iter().zip(0..).collect(),
+            from,
+            goal: (goal, end),
+            whole: 0,
+            owners,
+        };
+        replay.whole = replay.end(&Less::default())?;
+        let off = (replay.whole - end.get()).abs();
+        (off <= (end - from).get() / TRUST).then_some(replay)
+    }
+
+    /// How much earlier the boot ends with that taken away.
+    pub(super) fn saving(&self, less: &Less) -> Option<Nanos> {
+        Some(Nanos(self.whole - self.end(less)?))
+    }
+
+    /// Where what is played begins.
+    pub(super) const fn from(&self) -> Nanos {
+        self.from
+    }
+
+    /// The processes that a unit is made of.
+    pub(super) fn of_unit(&self, unit: NameId) -> Option<&HashSet<u32>> {
+        self.owners.get(&unit)
+    }
+
+    fn end(&self, less: &Less) -> Option<i64> {
+        let mut jobs: Vec<Job> = self
+            .bursts
+            .iter()
+            .map(|b| Job {
+                task: self.tasks.get(&b.pid).copied().unwrap_or_default(),
+                work: b.work(b.end, less),
+                not_before: match b.causes.is_empty() {
+                    true => b.ready.get(),
+                    false => 0,
+                },
+                ..Job::default()
+            })
+            .collect();
+        for (id, burst) in self.bursts.iter().enumerate() {
+            for cause in &burst.causes {
+                let (Cause::Later(of) | Cause::Done(of, _) | Cause::Then(of)) = *cause;
+                let before = self.bursts.get(of)?;
+                let job = jobs.get_mut(of)?;
+                match *cause {
+                    Cause::Later(_) => {
+                        let wait = less.left(burst.pid, before.end, burst.ready);
+                        job.followers.push((wait, id));
+                    }
+                    Cause::Then(_) => job.followers.push((0, id)),
+                    Cause::Done(_, at) => job.signals.push((before.work(at, less), id)),
+                }
+                jobs.get_mut(id)?.needs += 1;
+            }
+        }
+        for job in &mut jobs {
+            job.signals.sort_unstable();
+        }
+        let (goal, at) = self.goal;
+        let work = self.bursts.get(goal)?.work(at, less);
+        play(
+            &jobs,
+            self.processors,
+            self.from.get(),
+            Goal { job: goal, work },
+        )
+    }
+}
+
+/// What each task did between its sleeps.
+fn bursts(tasks: &Tasks<'_>, from: Nanos, end: Nanos) -> Vec<Burst> {
+    let mut all = Vec::new();
+    for (pid, slices) in tasks.slices() {
+        let mut now: Option<Burst> = None;
+        for slice in slices {
+            let (start, stop) = (slice.start.max(from), slice.end.min(end));
+            let works = matches!(slice.state, TaskState::Running | TaskState::Runnable);
+            if start >= stop || !works || slice.busy.is_some() {
+                continue;
+            }
+            if now.as_ref().is_none_or(|b| b.end < start) {
+                all.extend(now.take());
+            }
+            let burst = now.get_or_insert_with(|| Burst {
+                pid,
+                ready: start,
+                pieces: Vec::new(),
+                end: start,
+                causes: Vec::new(),
+                units: Vec::new(),
+            });
+            if slice.state == TaskState::Running {
+                burst.pieces.push((start.max(burst.end), stop));
+            }
+            burst.end = burst.end.max(stop);
+        }
+        all.extend(now);
+    }
+    all
+}
+
+/// Cuts what the first process does where it begins a unit.
+fn at_gates(bursts: &mut Vec<Burst>, gates: &[Gate]) {
+    let mut starts: BTreeMap<Nanos, Vec<NameId>> = BTreeMap::new();
+    for gate in gates {
+        starts.entry(gate.start).or_default().push(gate.unit);
+    }
+    let mut cut = Vec::new();
+    for burst in bursts.iter_mut().filter(|b| b.pid == INIT) {
+        let begun = burst.ready;
+        for (&at, units) in starts.range(begun..burst.end).rev() {
+            let mut rest = burst.clone();
+            rest.ready = at;
+            rest.pieces.retain_mut(|p| {
+                p.0 = p.0.max(at);
+                p.0 < p.1
+            });
+            rest.units.clone_from(units);
+            burst.pieces.retain_mut(|p| {
+                p.1 = p.1.min(at);
+                p.0 < p.1
+            });
+            burst.end = at;
+            cut.push(rest);
+        }
+    }
+    bursts.append(&mut cut);
+}
+
+/// Where each task is when.
+struct Places<'b> {
+    bursts: &'b [Burst],
+    servers: &'b HashSet<u32>,
+    by_task: &'b HashMap<u32, Vec<usize>>,
+}
+
+impl Places<'_> {
+    /// What a task was at at this time. At the place of a cut it is at what comes
+    /// after it, or before.
+    fn at(&self, pid: u32, at: Nanos, before: bool) -> Option<usize> {
+        let id = self.begun(pid, at, before)?;
+        (self.bursts.get(id)?.end >= at).then_some(id)
+    }
+
+    /// The last that a task began by then.
+    fn begun(&self, pid: u32, at: Nanos, before: bool) -> Option<usize> {
+        let all = self.by_task.get(&pid)?;
+        let begun = |id: &usize| {
+            self.bursts
+                .get(*id)
+                .is_some_and(|b| b.ready < at || b.ready == at && !before)
+        };
+        all.get(all.partition_point(begun).checked_sub(1)?).copied()
+    }
+
+    /// The burst of the same task before this one.
+    fn previous(&self, id: usize) -> Option<usize> {
+        let all = self.by_task.get(&self.bursts.get(id)?.pid)?;
+        let place = all.binary_search(&id).ok()?;
+        all.get(place.checked_sub(1)?).copied()
+    }
+
+    /// What let a burst begin.
+    fn causes(&self, tasks: &Tasks<'_>, gates: &[Gate], id: usize, from: Nanos) -> Vec<Cause> {
+        let Some(burst) = self.bursts.get(id) else {
+            return Vec::new();
+        };
+        if burst.ready <= from {
+            return Vec::new();
+        }
+        let mut causes: Vec<Cause> = Vec::new();
+        let mut latest = from;
+        for gate in gates.iter().filter(|g| burst.units.contains(&g.unit)) {
+            let before = gates.iter().filter(|g| gate.after.contains(&g.unit));
+            for other in before.filter(|g| g.end <= burst.ready) {
+                // A target is there as soon as it begins.
+                let ended = other.end > other.start;
+                if let Some(of) = self.at(INIT, other.end, ended)
+                    && of < id
+                {
+                    causes.push(Cause::Done(of, other.end));
+                    latest = latest.max(other.end);
+                }
+            }
+        }
+        let previous = self.previous(id);
+        // It went on where it was cut: what kept it was what it is ordered after,
+        // if that came about in the same go.
+        let goes_on = previous
+            .and_then(|p| self.bursts.get(p))
+            .is_some_and(|p| p.end == burst.ready);
+        let begun = previous.map_or(burst.ready, |p| self.begin_of(p));
+        if goes_on && latest >= begun && !causes.is_empty() {
+            causes.dedup();
+            return causes;
+        }
+        let slept = previous.and_then(|p| self.bursts.get(p)).map(|p| p.end);
+        let cause = tasks
+            .waker(burst.pid, slept.unwrap_or(from).max(from), burst.ready)
+            .and_then(|w| Some(Cause::Done(self.at(w.by, w.at, false)?, w.at)))
+            .or(previous.map(Cause::Later))
+            .or_else(|| {
+                let (parent, born) = tasks.born(burst.pid, burst.ready)?;
+                Some(Cause::Done(self.at(parent, born, false)?, born))
+            });
+        let earlier = |c: &Cause| match *c {
+            Cause::Later(of) | Cause::Done(of, _) | Cause::Then(of) => of < id,
+        };
+        causes.extend(cause.filter(earlier));
+        // A server takes what comes as it comes.
+        if let Some(previous) = previous
+            && cause.is_some_and(|c| matches!(c, Cause::Done(..)))
+            && !self.servers.contains(&burst.pid)
+        {
+            causes.push(Cause::Then(previous));
+        }
+        causes.dedup();
+        causes
+    }
+
+    /// When what a burst is a part of began.
+    fn begin_of(&self, mut id: usize) -> Nanos {
+        loop {
+            let Some(burst) = self.bursts.get(id) else {
+                return Nanos::ZERO;
+            };
+            match self.previous(id) {
+                Some(p) if self.bursts.get(p).is_some_and(|p| p.end == burst.ready) => id = p,
+                _ => return burst.ready,
+            }
+        }
+    }
+
+    /// The processes of each unit: those that the first process forks where it
+    /// begins the unit, or as one of them has ended, and what they fork.
+    fn owners(&self, tasks: &Tasks<'_>, causes: &[Vec<Cause>]) -> BTreeMap<NameId, HashSet<u32>> {
+        let mut unit_of: HashMap<u32, NameId> = HashMap::new();
+        let mut owners: BTreeMap<NameId, HashSet<u32>> = BTreeMap::new();
+        for (pid, parent, born) in tasks.births() {
+            let unit = match parent {
+                INIT => self.at(INIT, born, false).and_then(|id| {
+                    let own = self.bursts.get(id)?.units.last().copied();
+                    own.or_else(|| match causes.get(id)?.first()? {
+                        Cause::Done(of, _) => unit_of.get(&self.bursts.get(*of)?.pid).copied(),
+                        Cause::Later(_) | Cause::Then(_) => None,
+                    })
+                }),
+                _ => unit_of.get(&parent).copied(),
+            };
+            if let Some(unit) = unit {
+                unit_of.insert(pid, unit);
+                owners.entry(unit).or_default().insert(pid);
+            }
+        }
+        owners
+    }
+}

@@ -1,0 +1,205 @@
+//! What mounting the filesystems of an image costs.
+
+use image::boot::Part;
+use image::boot::info::{Item, Kind};
+use image::foreign::Foreign;
+use image::jffs2::mount::PROFILES;
+use image::mount::{self, LAB, State, error_percent};
+use record::Nanos;
+use serde_json::{Value, json};
+
+/// The profile of a block device, if none is named.
+const DEFAULT: &str = "emmc";
+
+/// What a filesystem appears to lie on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// A storage profile of the lab.
+    Block(String),
+    /// A flash chip.
+    Chip(&'static str),
+}
+
+impl Storage {
+    /// Finds it by its name.
+    pub fn parse(name: &str) -> Result<Self, String> {
+        let profiles = lab::storage::profiles().map_err(|e| e.to_string())?;
+        if profiles.iter().any(|p| p.name == name) {
+            return Ok(Self::Block(name.to_owned()));
+        }
+        match PROFILES.iter().find(|p| p.name == name) {
+            Some(chip) => Ok(Self::Chip(chip.name)),
+            None => {
+                let names = profiles.into_iter().map(|p| p.name);
+                let chips = PROFILES.iter().map(|p| p.name.to_owned());
+                let known: Vec<_> = names.chain(chips).collect();
+                Err(format!("there are {}", known.join(", ")))
+            }
+        }
+    }
+}
+
+/// What a mount costs.
+pub struct Mount {
+    pub filesystem: &'static str,
+    pub state: State,
+    pub reads: u64,
+    pub read_bytes: u64,
+    /// Requests to write, and bytes; none on flash.
+    pub writes: u64,
+    pub written_bytes: u64,
+    pub total_ns: u64,
+    /// What of it the processor adds; `None` if that is within the chip's figures.
+    pub processor_ns: Option<u64>,
+    /// Whether `total_ns` is all of it, and not the least.
+    pub is_whole: bool,
+    /// `None`: the model was not checked for this filesystem.
+    pub error_percent: Option<u32>,
+    pub storage: String,
+    /// Whether the user named the storage.
+    pub is_named: bool,
+    pub source: &'static str,
+}
+
+/// What mounting `item` costs, if it is a filesystem; or why that cannot be said.
+pub fn of(
+    image: &Part<'_>,
+    item: &Item,
+    storage: Option<&Storage>,
+) -> Option<Result<Mount, String>> {
+    let part = image.part(item.offset, item.size);
+    let is_named = storage.is_some();
+    match &item.kind {
+        Kind::Jffs2 { .. } | Kind::Foreign(Foreign::Ubi) => {
+            let chip = match storage {
+                Some(Storage::Block(name)) => {
+                    return Some(Err(format!(
+                        "not estimated: {name} is a block device, and this is an image of raw flash"
+                    )));
+                }
+                Some(Storage::Chip(name)) => Some(*name),
+                None => None,
+            };
+            let flash = mount::flash(&part, chip, None).transpose()?;
+            Some(flash.map(|flash| Mount {
+                filesystem: flash.filesystem,
+                state: flash.state,
+                reads: flash.reads(),
+                read_bytes: flash.bytes(),
+                writes: 0,
+                written_bytes: 0,
+                total_ns: flash.total_ns(),
+                processor_ns: None,
+                is_whole: flash.state == State::Clean,
+                error_percent: Some(flash.error_percent),
+                storage: flash.chip.to_owned(),
+                is_named,
+                source: flash.source,
+            }))
+        }
+        Kind::Filesystem(_) | Kind::Foreign(_) => {
+            let plan = mount::look(&part).map_err(|e| format!("not estimated: {e}"));
+            let plan = match plan.transpose()? {
+                Ok(plan) => plan,
+                Err(why) => return Some(Err(why)),
+            };
+            let name = match storage {
+                Some(Storage::Chip(name)) => {
+                    return Some(Err(format!(
+                        "not estimated: {name} is raw flash, and {} needs a block device",
+                        plan.filesystem
+                    )));
+                }
+                Some(Storage::Block(name)) => name.as_str(),
+                None => DEFAULT,
+            };
+            let profile = match lab::storage::named(name) {
+                Ok(profile) => profile,
+                Err(e) => return Some(Err(e.to_string())),
+            };
+            let cost = lab::mounts::cost(&plan, &LAB, &profile.storage, part.len());
+            Some(Ok(Mount {
+                filesystem: plan.filesystem,
+                state: plan.state,
+                reads: cost.reads,
+                read_bytes: cost.read_bytes,
+                writes: cost.writes,
+                written_bytes: cost.written_bytes,
+                total_ns: cost.total_ns,
+                processor_ns: Some(cost.processor_ns()),
+                is_whole: plan.is_whole,
+                error_percent: error_percent(plan.filesystem),
+                storage: profile.name,
+                is_named,
+                source: LAB.source,
+            }))
+        }
+        _ => None,
+    }
+}
+
+fn time(ns: u64) -> String {
+    Nanos(i64::try_from(ns).unwrap_or(i64::MAX)).to_string()
+}
+
+impl Mount {
+    /// In a sentence.
+    pub fn text(&self) -> String {
+        let plural = |n: u64| if n == 1 { "" } else { "s" };
+        let mut text = format!(
+            "{}, {}: {} read{} of {}",
+            self.filesystem,
+            self.state.name(),
+            views::thousands(self.reads),
+            plural(self.reads),
+            crate::size::show(self.read_bytes)
+        );
+        if self.writes > 0 {
+            text.push_str(&format!(
+                ", {} write{} of {}",
+                views::thousands(self.writes),
+                plural(self.writes),
+                crate::size::show(self.written_bytes)
+            ));
+        }
+        let about = if self.is_whole { "about" } else { "at least" };
+        text.push_str(&format!(
+            ", {about} {} on {}",
+            time(self.total_ns),
+            self.storage
+        ));
+        if let Some(percent) = self.error_percent {
+            text.push_str(&format!(" (+- {percent} %)"));
+        } else {
+            text.push_str(" (not checked)");
+        }
+        if let Some(ns) = self.processor_ns {
+            text.push_str(&format!(
+                ", {} of it the processor's at 1000 MIPS",
+                time(ns)
+            ));
+        }
+        if !self.is_named {
+            text.push_str("; --storage names another");
+        }
+        text
+    }
+
+    /// The object `mount` of `firstlight.image.info/1`.
+    pub fn json(&self) -> Value {
+        json!({
+            "filesystem": self.filesystem,
+            "state": self.state.word(),
+            "reads": self.reads,
+            "read_bytes": self.read_bytes,
+            "writes": self.writes,
+            "written_bytes": self.written_bytes,
+            "total_ns": self.total_ns,
+            "processor_ns": self.processor_ns,
+            "at_least": !self.is_whole,
+            "error_percent": self.error_percent,
+            "storage": self.storage,
+            "source": self.source,
+        })
+    }
+}

@@ -1,0 +1,109 @@
+// Published results, each beside what it is here.
+
+import { el, section } from "./dom";
+import { plural, time } from "./format";
+import { type Pen, fitted } from "./pen";
+import { drawn } from "./stage";
+import { table } from "./table";
+import { FONT, theme } from "./theme";
+import { copyTools } from "./tools";
+
+export interface PublishedValue { name: string; published_ns: number; measured_ns: number | null; published_ratio: number; measured_ratio: number | null }
+export interface PublishedResult { id: string; title: string; source: string; machine: string; here: string; why: string; values: PublishedValue[]; failures: string[] }
+export interface Published { schema: string; made_by: string; title: string; results: PublishedResult[] }
+
+const ROW = 40;
+
+export function published(page: Published): HTMLElement {
+  const { results } = page;
+  return el("main", {},
+    results.length > 1 ? section(`${plural(results.length, "published result")}, run again`, "A ratio is that to the first figure of its group: another machine moves the figures, and should leave the ratios near each other.", table<PublishedResult>({
+      label: "Published results", rows: results, text: (r) => `${r.id} ${r.title} ${r.source}`,
+      columns: [
+        { name: "result", cell: (r) => r.title, className: "name" },
+        { name: "figures", numeric: true, value: (r) => r.values.length, cell: (r) => String(r.values.length) },
+        { name: "measured here", numeric: true, value: measured, cell: (r) => String(measured(r)) },
+        { name: "furthest apart", numeric: true, value: furthest, cell: (r) => { const f = furthest(r); return f === null ? "" : factor(f); }, title: "of all ratios, the one that differs most: measured to published" },
+        { name: "published by", cell: (r) => r.source, className: "name" },
+      ],
+    })) : null,
+    results.map(one));
+}
+
+const measured = (r: PublishedResult): number => r.values.filter((v) => v.measured_ns !== null).length;
+
+/** Measured ratio to published ratio, of the figure where they differ most. */
+export function furthest(r: PublishedResult): number | null {
+  const all = r.values.flatMap((v) => (v.measured_ratio === null || v.published_ratio <= 0 || v.measured_ratio <= 0 ? [] : [v.measured_ratio / v.published_ratio]));
+  return all.length ? all.reduce((a, b) => (Math.abs(Math.log(b)) > Math.abs(Math.log(a)) ? b : a)) : null;
+}
+
+const factor = (f: number): string => `${f.toFixed(2)} x`;
+const ratio = (r: number | null): string => (r === null ? "" : r.toFixed(3));
+
+function one(r: PublishedResult): HTMLElement {
+  // Alone, a figure has no ratio that says anything: then times are drawn.
+  const times = r.values.every((v) => v.published_ratio === 1);
+  const of = (v: PublishedValue) => (times ? [v.published_ns, v.measured_ns] as const : [v.published_ratio, v.measured_ratio] as const);
+  const most = Math.max(...r.values.flatMap((v) => [of(v)[0], of(v)[1] ?? 0]), 1e-9);
+  const height = r.values.length * ROW + 8;
+  const draw = (pen: Pen, width: number, h: number) => {
+    const t = theme();
+    const label = width < 560 ? 120 : 270;
+    const scale = (width - label - 74) / most;
+    pen.fillStyle = t.card;
+    pen.fillRect(0, 0, width, h);
+    pen.textBaseline = "middle";
+    if (!times) {
+      pen.strokeStyle = t.quiet;
+      pen.setLineDash([4, 3]);
+      pen.beginPath();
+      pen.moveTo(label + scale, 0);
+      pen.lineTo(label + scale, h - 4);
+      pen.stroke();
+      pen.setLineDash([]);
+    }
+    r.values.forEach((v, i) => {
+      const y = 4 + i * ROW;
+      pen.textAlign = "right";
+      pen.font = `12px ${FONT}`;
+      pen.fillStyle = t.ink;
+      pen.fillText(fitted(pen, v.name, label - 14), label - 10, y + ROW / 2 - 2);
+      pen.textAlign = "left";
+      pen.font = `11px ${FONT}`;
+      for (const [k, value, colour] of [[0, of(v)[0], t.stage], [1, of(v)[1], t.kernel]] as const) {
+        const top = y + 3 + k * 15;
+        if (value === null) {
+          pen.fillStyle = t.quiet;
+          pen.fillText("not measured here", label + 4, top + 7);
+          continue;
+        }
+        pen.fillStyle = colour;
+        pen.fillRect(label, top, Math.max(value * scale, 1.5), 13);
+        pen.fillStyle = t.quiet;
+        pen.fillText(times ? time(value) : value.toFixed(2), label + Math.max(value * scale, 1.5) + 6, top + 7);
+      }
+    });
+  };
+  const swatch = (colour: string, name: string) => {
+    const s = el("span.swatch");
+    s.style.background = `var(--${colour})`;
+    return el("span.quiet", {}, s, name);
+  };
+  return section(r.title, r.source,
+    r.failures.length ? el("ul.plain", {}, r.failures.map((f) => el("li.bad", {}, f))) : null,
+    el("div.tools", {}, swatch("stage", "published"), swatch("kernel", "measured here, in virtual time"), times ? null : el("span.quiet.gap-left", {}, "as ratios to the first figure of the group"), copyTools(() => ({ name: r.id, width: 900, height, draw }))),
+    drawn(height, draw, r.values.map((v) => `${v.name}: published ${time(v.published_ns)}, here ${v.measured_ns === null ? "not measured" : time(v.measured_ns)}`).join("; ")),
+    table<PublishedValue>({
+      label: r.title, rows: r.values,
+      columns: [
+        { name: "what", cell: (v) => v.name, className: "name" },
+        { name: "published", numeric: true, value: (v) => v.published_ns, cell: (v) => time(v.published_ns) },
+        { name: "measured", numeric: true, value: (v) => v.measured_ns, cell: (v) => (v.measured_ns === null ? el("span.quiet", {}, "not here") : time(v.measured_ns)) },
+        { name: "published ratio", numeric: true, value: (v) => v.published_ratio, cell: (v) => ratio(v.published_ratio) },
+        { name: "measured ratio", numeric: true, value: (v) => v.measured_ratio, cell: (v) => ratio(v.measured_ratio) },
+        { name: "measured to published", numeric: true, value: (v) => (v.measured_ratio === null ? null : v.measured_ratio / v.published_ratio), cell: (v) => (v.measured_ratio === null ? "" : factor(v.measured_ratio / v.published_ratio)), title: "of the ratios: 1.00 x is the same effect" },
+      ],
+    }),
+    el("dl.facts", {}, el("dt", {}, "measured on"), el("dd", {}, r.machine), el("dt", {}, "how"), el("dd", {}, r.here), el("dt", {}, "why it differs"), el("dd", {}, r.why)));
+}

@@ -1,0 +1,129 @@
+// Storage, experiments and published results, as a person meets them.
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { classic, experiment, traced } from "./inputs.mjs";
+import { close, launch, open, report, scratch, serious, settled } from "./open.mjs";
+
+const FILES = Array.from({ length: 30 }, (_, n) => ({ inode: 1000 + n, pages: 1 + (n % 4) }));
+// Scattered, and one behind the other.
+const scattered = (n) => ((n * 7919) % 1000) * 2048;
+const inOrder = (n) => 4096 + n * 64;
+let one;
+let two;
+before(async () => {
+  const [a, b] = [traced("before.trace", FILES, scattered), traced("after.trace", FILES, inOrder)];
+  one = report(a);
+  two = report(a, "--beside", b);
+  await launch();
+});
+after(async () => {
+  await close();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+const visible = (page, selector) => page.locator(`.view:not([hidden]) ${selector}`);
+const fragment = async (page) => new URLSearchParams((await page.evaluate(() => location.hash)).split("?")[1] ?? "");
+
+test("a file's row and its requests in the picture lead to each other", async () => {
+  const page = await open(one, { fragment: "#storage" });
+  assert.equal(await page.locator("[aria-label=Colour] [aria-pressed=true]").innerText(), "by file");
+  assert.match(await visible(page, "section[aria-label=Files] p.about").innerText(), /the page cache says/);
+  const row = visible(page, "section[aria-label=Files] td.name button").filter({ hasText: /^inode 1005 on 8:1$/ });
+  await row.click();
+  await settled(page);
+  assert.equal((await fragment(page)).get("file"), "inode 1005 on 8:1");
+  assert.match(await visible(page, ".said").innerText(), /inode 1005 on 8:1: 1 request/);
+  assert.match(await visible(page, "tr[aria-current] td.name").innerText(), /inode 1005/);
+  await page.getByRole("button", { name: "Show all again" }).click();
+  assert.equal(await visible(page, "tr[aria-current]").count(), 0);
+  // The other way: somewhere in the picture there is a request; its hint says whose.
+  const canvas = visible(page, "section[aria-label='Where on the device'] canvas");
+  await canvas.scrollIntoViewIfNeeded();
+  const box = await canvas.boundingBox();
+  const tip = visible(page, "section[aria-label='Where on the device'] .tip");
+  let name = "";
+  for (let x = 90; x < box.width - 10 && !name; x += 9) {
+    for (let y = 20; y < box.height - 30 && !name; y += 9) {
+      await page.mouse.move(box.x + x, box.y + y);
+      if (!(await tip.isVisible())) continue;
+      name = /inode \d+ on 8:1/.exec(await tip.innerText())?.[0] ?? "";
+      if (name) await page.mouse.click(box.x + x, box.y + y);
+    }
+  }
+  assert.ok(name, "no request is in the picture");
+  await settled(page);
+  assert.equal(await visible(page, "tr[aria-current] td.name").innerText(), name);
+  await page.getByRole("button", { name: "Show it in the timeline" }).click();
+  await page.waitForSelector(".detail h3");
+  const detail = await visible(page, ".detail").innerText();
+  for (const word of ["read", name, "asked by"]) assert.ok(detail.includes(word), `${word} in ${detail}`);
+  assert.deepEqual(page.wrong, []);
+});
+
+test("colours are by file, process or operation, reads and writes can be left out", async () => {
+  const page = await open(one, { fragment: "#storage" });
+  const picture = () => visible(page, "section[aria-label='Where on the device'] canvas").evaluate((c) => c.toDataURL());
+  const seen = new Set([await picture()]);
+  for (const name of ["by process", "by operation", "in order", "writes"]) {
+    await page.getByRole("button", { name, exact: true }).click();
+    await settled(page);
+    seen.add(await picture());
+  }
+  assert.equal(seen.size, 5, "a button changed nothing");
+  assert.match(await visible(page, ".legend").innerText(), /read\s*30\s+write\s*1/);
+  const again = await open(one, { fragment: `#storage?${await fragment(page)}` });
+  assert.equal(await again.locator("[aria-label=Along] [aria-pressed=true]").innerText(), "in order");
+  assert.deepEqual([...page.wrong, ...again.wrong], []);
+});
+
+test("a layout before and after stands side by side, to one scale", async () => {
+  const page = await open(two, { fragment: "#storage", size: [1400, 900] });
+  const section = visible(page, "section[aria-label='Before and after']");
+  assert.equal(await section.locator("canvas").count(), 2);
+  const sums = await section.locator("table.sums").innerText();
+  assert.match(sums, /began elsewhere than the last ended/);
+  assert.match(sums, /way of those jumps.*-\d+ %/);
+  const row = section.locator("tr").filter({ hasText: "inode 1003 on 8:1" });
+  assert.match(await row.innerText(), /1\s+1\s+[\d.]+ MiB\s+[\d.]+ MiB/);
+  await row.click();
+  await settled(page);
+  assert.equal((await fragment(page)).get("file"), "inode 1003 on 8:1");
+  assert.deepEqual(page.wrong, []);
+});
+
+test("an experiment has its boots, and what made the difference both ways", async () => {
+  const page = await open(report(experiment()), { fragment: "#compare" });
+  const text = await page.locator("main").innerText();
+  for (const word of ["Variants", "A square is a boot", "The same boot twice", "to the byte", "What recording costs", "Every boot"]) assert.ok(text.includes(word), word);
+  await page.getByRole("button", { name: "by critical path" }).click();
+  await settled(page);
+  assert.equal((await fragment(page)).get("steps"), "path");
+  const says = await visible(page, "section[aria-label='What made the difference'] canvas").getAttribute("aria-label");
+  assert.match(says, /crypto_algapi_init -\d/);
+  assert.match(says, / \+\d/);
+  // Nothing of it is named as it is in the lab only: every line of evidence is there.
+  await page.locator("#tab-blame").click();
+  await visible(page, "td.name button").first().click();
+  await page.waitForSelector(".detail pre.evidence");
+  assert.deepEqual(page.wrong, []);
+});
+
+test("published results stand beside what they are here", async () => {
+  const page = await open(report(classic()));
+  const text = await page.locator("main").innerText();
+  for (const word of ["quiet: from the kernel's start to <init>", "A talk & its slides, 2014", "published", "measured", "2.352 s", "326.0 ms", "0.546", "0.235", "0.43 x", "not here", "another kernel"]) assert.ok(text.includes(word), word);
+  assert.equal(await page.locator("main canvas").count(), 1);
+  assert.deepEqual(page.wrong, []);
+});
+
+test("assistive programs find nothing seriously wrong here, either", async () => {
+  const list = report(classic());
+  for (const colorScheme of ["light", "dark"]) {
+    for (const [path, fragment] of [[two, "#storage?file=inode+1003+on+8%3A1"], [list, ""]]) {
+      const page = await open(path, { fragment, colorScheme, bypassCSP: true });
+      assert.deepEqual(await serious(page), [], `${path}, ${colorScheme}`);
+      await page.context().close();
+    }
+  }
+});
