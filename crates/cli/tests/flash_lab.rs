@@ -106,7 +106,7 @@ umount /mnt
 dmesg | grep -i jffs2 | grep -v 'version 2.2\|complete building xattr' && fail JFFS2 warned
 # Once for writing, so that the kernel puts its clean markers into spare bytes.
 mount -t jffs2 mtd1 /mnt || fail mount for writing
-sync; sleep 5; umount /mnt
+dd if=/img/firstlight of=/mnt/new bs=65536 count=16 2>/dev/null; sync; sleep 10; umount /mnt
 see written check /dev/mtd1
 # A static volume without its check, and UBIFS that loses power.
 insmod /modules/ubi.ko mtd=2 mtd=3 block=0,0 || fail attach
@@ -125,6 +125,20 @@ i=0; while [ $i -lt 20 ]; do dd if=/img/firstlight of=/mnt/new$i bs=4096 count=4
 dd if=/dev/mtd3 of=/dev/mtd4 bs=131072 2>/dev/null || fail copy
 umount /mnt
 see dirty ubi /dev/mtd4
+dmesg | grep -i 'ubi.*error' && fail UBI complained
+rmmod ubifs; rmmod ubi || fail rmmod
+insmod /modules/ubi.ko mtd=4 || fail attach the copy
+insmod /modules/ubifs.ko
+mount -t ubifs ubi0:rootfs /mnt || fail mount the copy
+dmesg | grep -q 'UBIFS.*recovery completed' || fail UBIFS recovered nothing
+mark new-$(cat /mnt/new* | md5sum | cut -c 1-32)
+umount /mnt
+# Of a device without rights: one sentence.
+chmod 600 /dev/mtd0
+mkdir -p /etc; echo 'user:x:1000:1000::/:/bin/sh' >/etc/passwd; echo 'user:x:1000:' >/etc/group
+echo; echo see denied
+start-stop-daemon -S -c user -x /img/ld.so -- --library-path /img /img/firstlight flash check /dev/mtd0 2>&1
+echo "seen denied $?"
 "#;
 
 /// What a guest printed between `see NAME` and `seen NAME`.
@@ -277,6 +291,15 @@ fn linux_takes_what_was_treated_and_agrees_with_what_was_seen() {
     let state = |name: &str| look(name, "flash.ubi")["volumes"][0]["ubifs"].clone();
     assert_eq!(state("clean")["needs_replay"], false, "{}", state("clean"));
     assert_eq!(state("dirty")["needs_replay"], true, "{}", state("dirty"));
+
+    let (text, code) = seen(&console, "denied");
+    assert_eq!(code, 2, "{text}");
+    let lines: Vec<&str> = text.lines().filter(|l| !l.is_empty()).collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    assert!(
+        lines[0].contains("/dev/mtd0: cannot be opened: Permission denied"),
+        "{text}"
+    );
 }
 
 /// A program for 32-bit ARM that says on the console what the counter of QEMU's
