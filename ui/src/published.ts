@@ -8,7 +8,7 @@ import { table } from "./table";
 import { FONT, theme } from "./theme";
 import { copyTools } from "./tools";
 
-export interface PublishedValue { name: string; published_ns: number; measured_ns: number | null; published_ratio: number; measured_ratio: number | null }
+export interface PublishedValue { name: string; published_ns: number | null; measured_ns: number | null; published_ratio: number | null; measured_ratio: number | null }
 export interface PublishedResult { id: string; title: string; source: string; machine: string; here: string; why: string; values: PublishedValue[]; failures: string[] }
 export interface Published { schema: string; made_by: string; title: string; results: PublishedResult[] }
 
@@ -34,18 +34,24 @@ const measured = (r: PublishedResult): number => r.values.filter((v) => v.measur
 
 /** Measured ratio to published ratio, of the figure where they differ most. */
 export function furthest(r: PublishedResult): number | null {
-  const all = r.values.flatMap((v) => (v.measured_ratio === null || v.published_ratio <= 0 || v.measured_ratio <= 0 ? [] : [v.measured_ratio / v.published_ratio]));
+  const all = r.values.flatMap((v) => apart(v) ?? []);
   return all.length ? all.reduce((a, b) => (Math.abs(Math.log(b)) > Math.abs(Math.log(a)) ? b : a)) : null;
 }
 
+/** Measured ratio to published ratio, if there are both. */
+const apart = (v: PublishedValue): number | null => {
+  const { published_ratio: p, measured_ratio: m } = v;
+  return p !== null && m !== null && p > 0 && m > 0 ? m / p : null;
+};
+const or = (ns: number | null, without: string): string => (ns === null ? without : time(ns));
 const factor = (f: number): string => `${f.toFixed(2)} x`;
 const ratio = (r: number | null): string => (r === null ? "" : r.toFixed(3));
 
 function one(r: PublishedResult): HTMLElement {
   // Alone, a figure has no ratio that says anything: then times are drawn.
-  const times = r.values.every((v) => v.published_ratio === 1);
+  const times = r.values.every((v) => v.published_ratio === null || v.published_ratio === 1);
   const of = (v: PublishedValue) => (times ? [v.published_ns, v.measured_ns] as const : [v.published_ratio, v.measured_ratio] as const);
-  const most = Math.max(...r.values.flatMap((v) => [of(v)[0], of(v)[1] ?? 0]), 1e-9);
+  const most = Math.max(...r.values.flatMap((v) => [of(v)[0] ?? 0, of(v)[1] ?? 0]), 1e-9);
   const height = r.values.length * ROW + 8;
   const draw = (pen: Pen, width: number, h: number) => {
     const t = theme();
@@ -75,7 +81,7 @@ function one(r: PublishedResult): HTMLElement {
         const top = y + 3 + k * 15;
         if (value === null) {
           pen.fillStyle = t.quiet;
-          pen.fillText("not measured here", label + 4, top + 7);
+          pen.fillText(k === 0 ? "not published" : "not measured here", label + 4, top + 7);
           continue;
         }
         pen.fillStyle = colour;
@@ -93,16 +99,16 @@ function one(r: PublishedResult): HTMLElement {
   return section(r.title, r.source,
     r.failures.length ? el("ul.plain", {}, r.failures.map((f) => el("li.bad", {}, f))) : null,
     el("div.tools", {}, swatch("stage", "published"), swatch("kernel", "measured here, in virtual time"), times ? null : el("span.quiet.gap-left", {}, "as ratios to the first figure of the group"), copyTools(() => ({ name: r.id, width: 900, height, draw }))),
-    drawn(height, draw, r.values.map((v) => `${v.name}: published ${time(v.published_ns)}, here ${v.measured_ns === null ? "not measured" : time(v.measured_ns)}`).join("; ")),
+    drawn(height, draw, r.values.map((v) => `${v.name}: published ${or(v.published_ns, "by nobody")}, here ${or(v.measured_ns, "not measured")}`).join("; ")),
     table<PublishedValue>({
       label: r.title, rows: r.values,
       columns: [
         { name: "what", cell: (v) => v.name, className: "name" },
-        { name: "published", numeric: true, value: (v) => v.published_ns, cell: (v) => time(v.published_ns) },
+        { name: "published", numeric: true, value: (v) => v.published_ns, cell: (v) => or(v.published_ns, "") },
         { name: "measured", numeric: true, value: (v) => v.measured_ns, cell: (v) => (v.measured_ns === null ? el("span.quiet", {}, "not here") : time(v.measured_ns)) },
         { name: "published ratio", numeric: true, value: (v) => v.published_ratio, cell: (v) => ratio(v.published_ratio) },
         { name: "measured ratio", numeric: true, value: (v) => v.measured_ratio, cell: (v) => ratio(v.measured_ratio) },
-        { name: "measured to published", numeric: true, value: (v) => (v.measured_ratio === null ? null : v.measured_ratio / v.published_ratio), cell: (v) => (v.measured_ratio === null ? "" : factor(v.measured_ratio / v.published_ratio)), title: "of the ratios: 1.00 x is the same effect" },
+        { name: "measured to published", numeric: true, value: apart, cell: (v) => { const f = apart(v); return f === null ? "" : factor(f); }, title: "of the ratios: 1.00 x is the same effect" },
       ],
     }),
     el("dl.facts", {}, el("dt", {}, "measured on"), el("dd", {}, r.machine), el("dt", {}, "how"), el("dd", {}, r.here), el("dt", {}, "why it differs"), el("dd", {}, r.why)));
