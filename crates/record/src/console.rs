@@ -75,7 +75,7 @@ impl Recorder {
             kernel_clock: stamped.map_or(clock, |(clock, _)| clock),
         };
         self.uses(clock, arrival.last());
-        self.tables.arrivals.push(arrival);
+        self.tables.arrivals.push(arrival, &mut self.tables.taken);
     }
 
     /// Relates the clock of a console to the kernel's where no line carries

@@ -8,6 +8,25 @@ use crate::time::Nanos;
 /// The rows that a table holds, so that a trace of any size fits in memory.
 pub(crate) const MOST_ROWS: usize = 2_000_000;
 
+/// The bytes that the rows of all tables take together. Sorting takes a fifth of it
+/// once more, so that a trace of many kinds of events needs less than 500 MB too.
+const MOST_BYTES: usize = 300 << 20;
+
+/// What the rows of all tables take.
+#[derive(Debug, Default)]
+pub(crate) struct Taken(usize);
+
+impl Taken {
+    /// Takes room for a row of `bytes`, if there is room.
+    fn take(&mut self, bytes: usize) -> bool {
+        let fits = self.0 + bytes <= MOST_BYTES;
+        if fits {
+            self.0 += bytes;
+        }
+        fits
+    }
+}
+
 pub(crate) const TABLE_FULL: NoteKind = NoteKind {
     name: "table_full",
     severity: Severity::DataLoss,
@@ -54,9 +73,9 @@ impl<T> Default for Table<T> {
 
 impl<T: Row> Table<T> {
     /// Adds a row, and gives its place; or counts it where there is no room.
-    pub(crate) fn push(&mut self, row: T) -> Option<usize> {
+    pub(crate) fn push(&mut self, row: T, taken: &mut Taken) -> Option<usize> {
         let length = self.rows.len();
-        if length < T::MOST {
+        if length < T::MOST && taken.take(size_of::<T>()) {
             if length == self.rows.capacity() && length >= FEW_ROWS {
                 self.rows.try_reserve_exact(T::MOST - length).ok();
             }

@@ -10,13 +10,15 @@ use crate::process::{OpenSlice, Process, Slice, Wake};
 use crate::record::Record;
 use crate::recorder::Recorder;
 use crate::series::{Sample, Series, SeriesId, Unit};
-use crate::table::{MOST_ROWS, Row, TABLE_FULL, Table};
+use crate::table::{MOST_ROWS, Row, TABLE_FULL, Table, Taken};
 use crate::time::Nanos;
 use std::collections::BTreeMap;
 
 /// The tables of a record, bounded each.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
+    /// What their rows take.
+    pub(crate) taken: Taken,
     pub(crate) arrivals: Table<Arrival>,
     requests: Table<Request>,
     totals: [RequestTotals; Operation::ALL.len()],
@@ -123,7 +125,7 @@ impl Recorder {
             totals.add(&request);
         }
         self.uses(request.clock, request.last());
-        self.tables.requests.push(request);
+        self.tables.requests.push(request, &mut self.tables.taken);
     }
 
     /// Adds to what a trace says was done with requests, event by event.
@@ -138,19 +140,19 @@ impl Recorder {
     /// Records a piece of a file that was needed.
     pub fn access(&mut self, access: Access) {
         self.uses(access.clock, access.last());
-        self.tables.accesses.push(access);
+        self.tables.accesses.push(access, &mut self.tables.taken);
     }
 
     /// Records a process, when all that there is to know of it is known.
     pub fn process(&mut self, process: Process) {
         self.uses(process.clock, process.last());
-        self.tables.processes.push(process);
+        self.tables.processes.push(process, &mut self.tables.taken);
     }
 
     /// Records what a process did for a stretch of time.
     pub fn slice(&mut self, slice: Slice) {
         self.uses(slice.clock, slice.last());
-        self.tables.slices.push(slice);
+        self.tables.slices.push(slice, &mut self.tables.taken);
     }
 
     /// Records that a stretch of time has begun: its row stands where it began, so
@@ -159,7 +161,7 @@ impl Recorder {
     pub fn begin_slice(&mut self, mut slice: Slice) -> Option<OpenSlice> {
         slice.end = slice.start;
         self.uses(slice.clock, Some(slice.start));
-        let room = self.tables.slices.push(slice)?;
+        let room = self.tables.slices.push(slice, &mut self.tables.taken)?;
         self.tables.empty_slices += 1;
         Some(OpenSlice(room))
     }
@@ -180,7 +182,7 @@ impl Recorder {
     /// Records that one process made another runnable.
     pub fn wake(&mut self, wake: Wake) {
         self.uses(wake.clock, wake.last());
-        self.tables.wakes.push(wake);
+        self.tables.wakes.push(wake, &mut self.tables.taken);
     }
 
     /// Begins a series of readings of `name`, of the one called `of`.

@@ -2,7 +2,7 @@
 
 use record::{
     Access, AccessKind, ClockKind, Device, Nanos, Operation, Origin, Process, Recorder, Request,
-    SourceId, Unit, mark,
+    SourceId, Unit, Wake, mark,
 };
 
 const DEVICE: Device = Device {
@@ -102,6 +102,51 @@ fn a_full_table_keeps_the_totals_and_says_what_is_missing() {
     assert_eq!(totals[0].1.requests, 2_000_010);
     let note = &record.notes()[0];
     assert_eq!((note.kind.name, note.count), ("table_full", 1_000_010));
+}
+
+#[test]
+fn tables_of_several_kinds_share_their_room() {
+    let mut rec = Recorder::new();
+    let source = rec.source("trace", "test");
+    let clock = rec.clock("trace", ClockKind::Monotonic, 1);
+    let (rows, origin) = (2_000_000, Origin { source, offset: 0 });
+    for i in 0..rows {
+        if i % 2 == 0 {
+            rec.request(request(clock, source, 0, i));
+        }
+        rec.wake(Wake {
+            at: Nanos(i),
+            pid: 1,
+            by: 2,
+            origin,
+            clock,
+        });
+        rec.access(Access {
+            kind: AccessKind::Fill,
+            device: None,
+            inode: None,
+            path: None,
+            offset: 0,
+            bytes: 4096,
+            at: Nanos(i),
+            took: None,
+            pid: None,
+            task: None,
+            origin,
+            clock,
+        });
+    }
+    let record = rec.finish();
+    let (wakes, accesses) = (record.wakes().len(), record.accesses().len());
+    let requests = record.requests().len();
+    let bytes = wakes * size_of::<Wake>()
+        + accesses * size_of::<Access>()
+        + requests * size_of::<Request>();
+    assert!((299 << 20..=300 << 20).contains(&bytes), "{bytes}");
+    // Both end at the same time, so that what is kept is whole.
+    assert!(wakes.abs_diff(accesses) <= 4, "{wakes} {accesses}");
+    let refused: u64 = record.notes().iter().map(|n| n.count).sum();
+    assert_eq!(wakes + accesses + requests + refused as usize, 5_000_000);
 }
 
 #[test]
