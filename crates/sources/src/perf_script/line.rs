@@ -235,8 +235,10 @@ fn frame(text: &[u8]) -> Option<Frame<'_>> {
     let (first, tail) = rest.split_at(end.unwrap_or(rest.len()));
     let has_address = (1..=16).contains(&first.len())
         && first.iter().all(u8::is_ascii_hexdigit)
-        // A function may be called `add`; addresses are longer, or stand alone.
-        && (first.len() > 4 || first.iter().any(u8::is_ascii_digit));
+        // A function may be called `add`; addresses are longer, or a name follows.
+        && (first.len() > 4
+            || first.iter().any(u8::is_ascii_digit)
+            || tail.trim_ascii_start().first().is_some_and(|c| *c != b'('));
     if has_address {
         rest = tail.trim_ascii_start();
     }
@@ -385,6 +387,8 @@ mod tests {
                 "core::ops::call",
             ),
             (" is_bad_inode", "is_bad_inode"),
+            ("\t            fcfc [unknown] (/usr/bin/dash)", "[dash]"),
+            ("\t add (/usr/bin/dash)", "add"),
             ("\tffffffff816e6a35", "[unknown]"),
         ] {
             match parse(line.as_bytes(), true) {
