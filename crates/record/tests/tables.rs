@@ -139,9 +139,9 @@ fn tables_of_several_kinds_share_their_room() {
     let record = rec.finish();
     let (wakes, accesses) = (record.wakes().len(), record.accesses().len());
     let requests = record.requests().len();
-    let bytes = wakes * size_of::<Wake>()
-        + accesses * size_of::<Access>()
-        + requests * size_of::<Request>();
+    let bytes = size_of_val(record.wakes())
+        + size_of_val(record.accesses())
+        + size_of_val(record.requests());
     assert!((299 << 20..=300 << 20).contains(&bytes), "{bytes}");
     // Both end at the same time, so that what is kept is whole.
     assert!(wakes.abs_diff(accesses) <= 4, "{wakes} {accesses}");
