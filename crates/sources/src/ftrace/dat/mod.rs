@@ -18,9 +18,7 @@ use crate::{Input, Sniff, Source};
 use header::{Buffer, Content, Header, MAGIC, Sections, Start};
 use packet::Events;
 use record::{ClockKind, Origin, Recorder, SourceId};
-use std::sync::mpsc::sync_channel;
-use std::thread;
-use stream::{Event, Merge, Shape, Troubles};
+use stream::{Merge, Shape, Troubles};
 
 /// A `trace.dat`: events of the kernel's ring buffer with their formats.
 ///
@@ -137,7 +135,7 @@ impl<'a> Reader<'a> {
     /// Reads the events of a buffer. How many the kernel lost, by its pages.
     fn pages(
         &self,
-        merge: Merge<'_>,
+        mut merge: Merge<'_>,
         clock: &[u8],
         seen: &mut Vec<u16>,
         recorder: &mut Recorder,
@@ -161,7 +159,7 @@ impl<'a> Reader<'a> {
         let mut taken: u64 = 0;
         let mut unknown: Option<(Origin, u64)> = None;
         let mut missed = 0;
-        let mut take = |event: Event<'_>| {
+        while let Some(event) = merge.next() {
             let origin = self.origin(event.at);
             if event.missed != missed {
                 missed = event.missed;
@@ -182,11 +180,11 @@ impl<'a> Reader<'a> {
             let Some((packet, pid)) = events.packet(event.data) else {
                 let count = unknown.map_or(0, |u| u.1);
                 unknown = Some((unknown.map_or(origin, |u| u.0), count + 1));
-                return;
+                continue;
             };
             let Some((known, name)) = packet.known() else {
                 events.count_unused(event.data, origin);
-                return;
+                continue;
             };
             let moment = Moment {
                 at,
@@ -200,8 +198,7 @@ impl<'a> Reader<'a> {
                 Outcome::Bad => recorder.skipped(origin, &notes::BAD_EVENT),
                 Outcome::Noted(kind) => recorder.skipped(origin, kind),
             }
-        };
-        let troubles = each(merge, &mut take);
+        }
         recorder.took_many(self.source, taken);
         if let Some((origin, count)) = unknown {
             recorder.skipped_many(origin, &notes::UNKNOWN_EVENT_ID, count, String::new);
@@ -211,7 +208,7 @@ impl<'a> Reader<'a> {
             recorder.note(self.origin(0), &notes::NO_SYMBOLS, String::new);
         }
         interpreter.finish(recorder);
-        self.troubles(&troubles, recorder)
+        self.troubles(&merge.troubles, recorder)
     }
 
     /// What saved_cmdlines says of the tasks: `PID NAME` in each line.
@@ -318,35 +315,4 @@ impl<'a> Reader<'a> {
             });
         }
     }
-}
-
-/// How many events are handed over at a time, and how many such batches may wait.
-const BATCH: usize = 2_048;
-const BATCHES: usize = 4;
-
-/// Gives each event to `take`, in the order of time. Where events lie in the file
-/// as they are, another thread finds them meanwhile.
-fn each(mut merge: Merge<'_>, take: &mut impl FnMut(Event<'_>)) -> Troubles {
-    if !merge.is_in_file() {
-        while let Some(event) = merge.next() {
-            take(event);
-        }
-        return merge.troubles;
-    }
-    let (sender, receiver) = sync_channel::<Vec<Event<'_>>>(BATCHES);
-    thread::scope(|scope| {
-        let finds = scope.spawn(move || {
-            loop {
-                let mut batch = Vec::with_capacity(BATCH);
-                batch.extend(std::iter::from_fn(|| merge.next_in_file()).take(BATCH));
-                if batch.is_empty() || sender.send(batch).is_err() {
-                    return merge.troubles;
-                }
-            }
-        });
-        for batch in receiver {
-            batch.into_iter().for_each(&mut *take);
-        }
-        finds.join().unwrap_or_default()
-    })
 }

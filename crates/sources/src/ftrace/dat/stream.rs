@@ -365,31 +365,18 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Whether the events lie in the file as they are.
-    pub(super) const fn is_in_file(&self) -> bool {
-        !self.shape.packed
-    }
-
     /// The next event; `None` after the last.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Event<'_>> {
-        let (time, index) = self.go_on()?;
+        if self.started {
+            self.move_on();
+        } else {
+            self.start();
+        }
+        let &Reverse((time, index)) = self.heap.peek()?;
         let stream = self.streams.get(index)?;
-        self.event(time, stream, stream.pages.bytes(&self.shape))
-    }
-
-    /// The same of events that lie in the file as they are: they stay.
-    #[inline]
-    pub(super) fn next_in_file(&mut self) -> Option<Event<'a>> {
-        let (time, index) = self.go_on()?;
-        let stream = self.streams.get(index)?;
-        self.event(time, stream, stream.pages.file)
-    }
-
-    #[inline]
-    fn event<'b>(&self, time: u64, stream: &Stream<'_>, bytes: &'b [u8]) -> Option<Event<'b>> {
         let (start, stop) = stream.page;
-        let page = bytes.get(start..stop)?;
+        let page = stream.pages.bytes(&self.shape).get(start..stop)?;
         Some(Event {
             time,
             cpu: stream.cpu,
@@ -397,17 +384,6 @@ impl<'a> Merge<'a> {
             data: page.get(stream.event.0..stream.event.1)?,
             at: stream.pages.place(&self.shape, start + stream.event.0),
         })
-    }
-
-    /// The time of the next event, and its stream.
-    #[inline]
-    fn go_on(&mut self) -> Option<(u64, usize)> {
-        if self.started {
-            self.move_on();
-        } else {
-            self.start();
-        }
-        self.heap.peek().map(|next| next.0)
     }
 
     /// Brings the stream of the last event to its next one.
