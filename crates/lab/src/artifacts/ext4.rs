@@ -89,21 +89,9 @@ pub(super) fn leave_journal(image: &Path, blocks: u64, epoch_s: u32) -> Result<(
         );
     }
     commands.push_str("journal_close\n");
-    let script = image.with_extension("debugfs");
-    fs::write(&script, commands).map_err(io_error(&script, "cannot be written"))?;
     let why = "it leaves transactions in the image's journal";
-    Tool::new("debugfs", "e2fsprogs", why)
-        .env("E2FSPROGS_FAKE_TIME", &epoch_s.to_string())
-        .args([
-            "-w".as_ref(),
-            "-f".as_ref(),
-            script.as_os_str(),
-            image.as_os_str(),
-        ])
-        .run()?;
-    fs::remove_file(&zeros)
-        .and_then(|()| fs::remove_file(&script))
-        .map_err(io_error(&script, "cannot be removed"))
+    debugfs(image, &commands, &epoch_s.to_string(), why)?;
+    fs::remove_file(&zeros).map_err(io_error(&zeros, "cannot be removed"))
 }
 
 /// Gives every inode in use the same time of change.
@@ -117,9 +105,14 @@ fn set_change_times(image: &Path, epoch: &str) -> Result<(), LabError> {
         // Writing into a string does not fail.
         let _ = writeln!(commands, "set_inode_field <{inode}> ctime @{epoch}");
     }
+    debugfs(image, &commands, epoch, "it sets the times in the image")
+}
+
+/// Runs commands of `debugfs` on an image, at the time `epoch`. `why`: what they do,
+/// should the tool be missing.
+fn debugfs(image: &Path, commands: &str, epoch: &str, why: &'static str) -> Result<(), LabError> {
     let script = image.with_extension("debugfs");
     fs::write(&script, commands).map_err(io_error(&script, "cannot be written"))?;
-    let why = "it sets the times in the image";
     Tool::new("debugfs", "e2fsprogs", why)
         .env("E2FSPROGS_FAKE_TIME", epoch)
         .args([
