@@ -3,9 +3,8 @@
 use crate::error::LabError;
 use crate::experiment::ArmArch;
 use image::boot::Part;
-use image::boot::compression::{Decoder, LIMIT};
+use image::boot::compression::{self, LIMIT};
 use image::boot::kernel::zimage;
-use std::io::Read;
 use std::path::Path;
 
 /// Where the board's memory begins.
@@ -70,7 +69,8 @@ impl KernelImage {
                 })
             }
             ArmArch::Armhf => Err(unfit(format!(
-                "expected a zImage for 32-bit ARM, with 0x016f2818 at byte 0x24, found {}; name an uncompressed arch/arm/boot/zImage",
+                "expected a zImage for 32-bit ARM, with 0x016f2818 at byte 0x24, found {}; name an \
+                 uncompressed arch/arm/boot/zImage",
                 shown(word(bytes, 0x24))
             ))),
             ArmArch::Arm64 => Err(unfit(format!(
@@ -103,12 +103,8 @@ pub fn unpack(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, LabError> {
         return Err(unfit(format!("the kernel cannot be unpacked: {why}")));
     }
     let part = whole.part(payload.offset, payload.packed);
-    let mut kernel = Vec::new();
-    Decoder::new(payload.compression, &part, LIMIT)
-        .map_err(|e| unfit(format!("the kernel cannot be unpacked: {e}")))?
-        .read_to_end(&mut kernel)
-        .map_err(unreadable)?;
-    Ok(kernel)
+    compression::unpack(payload.compression, &part, LIMIT)
+        .map_err(|e| unfit(format!("the kernel cannot be unpacked: {e}")))
 }
 
 fn shown(found: Option<u32>) -> String {

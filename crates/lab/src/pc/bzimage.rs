@@ -3,10 +3,9 @@
 
 use crate::error::LabError;
 use image::boot::Part;
-use image::boot::compression::{Decoder, LIMIT};
+use image::boot::compression::{self, LIMIT};
 use image::boot::kernel::bzimage::{self, Stream};
 use image::boot::kernel::elf;
-use std::io::Read;
 use std::path::Path;
 
 /// What the lab needs to know of a bzImage.
@@ -79,10 +78,7 @@ impl BzImage {
         let damaged = |why: String| wrong(format!("the kernel cannot be unpacked: {why}"));
         let part = Part::whole(&image).map_err(|e| damaged(e.to_string()))?;
         let part = part.part(stream.offset, stream.length);
-        let mut unpacked = Vec::new();
-        Decoder::new(stream.compression, &part, LIMIT)
-            .map_err(|e| damaged(e.to_string()))?
-            .read_to_end(&mut unpacked)
+        let unpacked = compression::unpack(stream.compression, &part, LIMIT)
             .map_err(|e| damaged(e.to_string()))?;
         let expected = stream.unpacked.unwrap_or(0);
         if unpacked.len() as u64 != expected || !unpacked.starts_with(b"\x7fELF") {

@@ -212,6 +212,16 @@ pub struct Unpacked {
     pub unpacked: u64,
 }
 
+/// Unpacks what `part` begins with, to at most `limit` bytes.
+///
+/// # Errors
+/// The stream is damaged, too long, or cannot be read.
+pub fn unpack(compression: Compression, part: &Part<'_>, limit: u64) -> Result<Vec<u8>, Failure> {
+    let mut unpacked = Vec::new();
+    Decoder::new(compression, part, limit)?.read_to_end(&mut unpacked)?;
+    Ok(unpacked)
+}
+
 /// Unpacks a stream only to see how long it is, and whether it is whole.
 ///
 /// # Errors

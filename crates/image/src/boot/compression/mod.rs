@@ -7,7 +7,7 @@ mod block;
 mod decode;
 mod encode;
 
-pub use decode::{Decoder, Failure, LIMIT, MEMORY, Unpacked, measure};
+pub use decode::{Decoder, Failure, LIMIT, MEMORY, Unpacked, measure, unpack};
 pub use encode::encode;
 
 use std::fmt;
