@@ -53,4 +53,17 @@ impl ClassicValue {
     pub fn measured_ms(&self) -> Option<f64> {
         self.measured_ns.map(|ns| ns as f64 / 1e6)
     }
+
+    /// Its cells in a table: the published figure and its ratio, the figure here and
+    /// its ratio.
+    pub(crate) fn cells(&self) -> [String; 4] {
+        let ms = |ms: f64| format!("{ms:.1} ms");
+        let ratio = |r: Option<f64>| r.map_or(String::new(), |r| format!("{r:.3}"));
+        [
+            self.published_ms.map_or(String::new(), ms),
+            ratio(self.published_ratio),
+            self.measured_ms().map_or("not here".to_owned(), ms),
+            ratio(self.measured_ratio),
+        ]
+    }
 }

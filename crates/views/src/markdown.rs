@@ -138,18 +138,7 @@ pub fn classics(results: &[ClassicResult]) -> String {
             r.classic.source
         );
         for v in &r.values {
-            let published = v
-                .published_ms
-                .map_or(String::new(), |ms| format!("{ms:.1} ms"));
-            let of_first = v
-                .published_ratio
-                .map_or(String::new(), |r| format!("{r:.3}"));
-            let here = v
-                .measured_ms()
-                .map_or("not here".to_owned(), |ms| format!("{ms:.1} ms"));
-            let ratio = v
-                .measured_ratio
-                .map_or(String::new(), |r| format!("{r:.3}"));
+            let [published, of_first, here, ratio] = v.cells();
             let _ = writeln!(
                 text,
                 "| {} | {published} | {of_first} | {here} | {ratio} |",

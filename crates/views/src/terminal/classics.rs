@@ -50,18 +50,7 @@ pub fn classics_result(result: &ClassicResult, style: &Style) -> String {
     let head = screen.paint(DIM, &head);
     screen.line(&head);
     for v in &result.values {
-        let published = v
-            .published_ms
-            .map_or(String::new(), |ms| format!("{ms:.1} ms"));
-        let of_first = v
-            .published_ratio
-            .map_or(String::new(), |r| format!("{r:.3}"));
-        let here = v
-            .measured_ms()
-            .map_or("not here".to_owned(), |ms| format!("{ms:.1} ms"));
-        let ratio = v
-            .measured_ratio
-            .map_or(String::new(), |r| format!("{r:.3}"));
+        let [published, of_first, here, ratio] = v.cells();
         screen.line(&format!(
             "  {}  {}  {}  {}  {}",
             left(&clean(&v.name), name),
