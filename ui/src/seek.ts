@@ -214,14 +214,7 @@ export class SeekPicture {
     const span = box.high - box.low;
     pen.textAlign = "right";
     for (const at of ticks(box.low, box.high, binaryStep(span, 5))) {
-      const y = Math.round(height - BOTTOM - ((at - box.low) / span) * (height - 40)) + 0.5;
-      pen.strokeStyle = t.line;
-      pen.beginPath();
-      pen.moveTo(LEFT, y);
-      pen.lineTo(width - RIGHT, y);
-      pen.stroke();
-      pen.fillStyle = t.quiet;
-      pen.fillText(bytes(at), LEFT - 8, y);
+      rule(pen, height - BOTTOM - ((at - box.low) / span) * (height - 40), bytes(at), width, t);
     }
     const mark = r.count < 400 ? 4 : r.count < 4000 ? 3 : 2;
     const of = this.hues();
@@ -264,6 +257,18 @@ function binaryStep(span: number, n: number): number {
   let by = 4096;
   while (span / by > n) by *= 2;
   return by;
+}
+
+/** A line across at `height`, with what it stands for on its left. */
+export function rule(pen: Pen, height: number, name: string, width: number, t: Theme): void {
+  const y = Math.round(height) + 0.5;
+  pen.strokeStyle = t.line;
+  pen.beginPath();
+  pen.moveTo(LEFT, y);
+  pen.lineTo(width - RIGHT, y);
+  pen.stroke();
+  pen.fillStyle = t.quiet;
+  pen.fillText(name, LEFT - 8, y);
 }
 
 export function axes(pen: Pen, from: number, to: number, isVirtual: boolean, width: number, height: number, t: Theme): void {

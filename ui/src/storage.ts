@@ -5,7 +5,7 @@ import { button, el, section } from "./dom";
 import { bytes, count, plural, time } from "./format";
 import { go } from "./link";
 import { type Pen, fitted, paint } from "./pen";
-import { LEFT, RIGHT, axes, seek } from "./seek";
+import { LEFT, RIGHT, axes, rule, seek } from "./seek";
 import { type Table, type TableColumn, meter, table } from "./table";
 import { type Colour, onTheme, theme } from "./theme";
 import { copyTools } from "./tools";
@@ -109,14 +109,7 @@ function rates(io: Io): HTMLElement {
       const most = Math.max(1, ...all.map((s) => Math.max(...values.map((v) => v.of(s)))));
       pen.textAlign = "right";
       for (const share of [0.5, 1]) {
-        const y = Math.round(h - 26 - share * (h - 40)) + 0.5;
-        pen.strokeStyle = t.line;
-        pen.beginPath();
-        pen.moveTo(LEFT, y);
-        pen.lineTo(width - RIGHT, y);
-        pen.stroke();
-        pen.fillStyle = t.quiet;
-        pen.fillText(fitted(pen, unit(most * share), LEFT - 10), LEFT - 8, y);
+        rule(pen, h - 26 - share * (h - 40), fitted(pen, unit(most * share), LEFT - 10), width, t);
       }
       const w = (width - LEFT - RIGHT) / all.length / values.length;
       all.forEach((s, i) => values.forEach((v, k) => {
