@@ -1,7 +1,7 @@
 //! `firstlight image info`: what an image is.
 
 use super::args::Info;
-use super::mount::{self, Mount, Storage};
+use super::mount::{Mounts, Storage};
 use super::{json, screen};
 use crate::out::Out;
 use crate::verbs::flash::open;
@@ -11,7 +11,6 @@ use image::boot::cpio::Entry;
 use image::boot::info::{Item, Kind, inspect};
 use image::boot::kernel::{Content, Payload};
 use image::boot::{Part, initramfs};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// One file, and what it is.
@@ -22,9 +21,8 @@ pub struct File {
     /// The entries of archives, with the number of their segment, if they are
     /// wanted.
     pub entries: Option<Vec<(usize, Entry)>>,
-    /// What mounting costs, or why that is not known: by the place of what is
-    /// mounted.
-    pub mounts: BTreeMap<u64, Result<Mount, String>>,
+    /// What mounting costs.
+    pub mounts: Mounts,
 }
 
 pub fn run(args: &Info, out: &mut Out) -> Result<()> {
@@ -34,7 +32,9 @@ pub fn run(args: &Info, out: &mut Out) -> Result<()> {
     let mut files = Vec::new();
     for path in &args.files {
         crate::progress::say(format!("reading {}", path.display()));
-        files.push(read(path, args.entries, args.storage.as_ref())?);
+        files.push(inspected(path, |name, part, items| {
+            file(name, part, items, args.entries, args.storage.as_ref())
+        })?);
     }
     crate::progress::clear();
     if out.json {
@@ -43,11 +43,25 @@ pub fn run(args: &Info, out: &mut Out) -> Result<()> {
     out.text(&screen::files(&files, &out.style))
 }
 
-fn read(path: &Path, entries: bool, storage: Option<&Storage>) -> Result<File> {
+/// Gives `with` the name of a file, its bytes, and what they are.
+fn inspected<T>(
+    path: &Path,
+    with: impl FnOnce(String, &Part<'_>, Vec<Item>) -> Result<T>,
+) -> Result<T> {
     let name = path.display().to_string();
     let file = open::image(path)?;
     let part = Part::whole(&file).with_context(|| name.clone())?;
     let items = inspect(&part, LIMIT).with_context(|| name.clone())?;
+    with(name, &part, items)
+}
+
+fn file(
+    name: String,
+    part: &Part<'_>,
+    items: Vec<Item>,
+    entries: bool,
+    storage: Option<&Storage>,
+) -> Result<File> {
     let mut listed = entries.then(Vec::new);
     if let Some(listed) = &mut listed {
         for item in all(&items) {
@@ -60,12 +74,8 @@ fn read(path: &Path, entries: bool, storage: Option<&Storage>) -> Result<File> {
             }
         }
     }
-    let mounts = all(&items).into_iter().filter_map(|item| {
-        let mount = mount::of(&part, item, storage)?;
-        Some((item.offset, mount))
-    });
     Ok(File {
-        mounts: mounts.collect(),
+        mounts: Mounts::of(part, &all(&items), storage),
         bytes: part.len(),
         name,
         items,
@@ -105,17 +115,17 @@ pub fn content(kind: &Kind) -> Option<&Content> {
 /// The kernel's configuration, as `scripts/extract-ikconfig` prints it.
 fn config(args: &Info, out: &mut Out) -> Result<()> {
     for path in &args.files {
-        let file = read(path, false, None)?;
-        let items = all(&file.items);
-        let mut contents = items.iter().filter_map(|i| content(&i.kind));
-        match contents.find_map(|c| c.config.as_deref()) {
-            Some(config) => out.bytes(config)?,
-            None => bail!(
-                "{}: holds no kernel configuration; it is there with CONFIG_IKCONFIG, else look \
-                 for /boot/config-*",
-                file.name
-            ),
-        }
+        inspected(path, |name, _, items| {
+            let items = all(&items);
+            let mut contents = items.iter().filter_map(|i| content(&i.kind));
+            match contents.find_map(|c| c.config.as_deref()) {
+                Some(config) => out.bytes(config),
+                None => bail!(
+                    "{name}: holds no kernel configuration; it is there with CONFIG_IKCONFIG, \
+                     else look for /boot/config-*"
+                ),
+            }
+        })?;
     }
     Ok(())
 }

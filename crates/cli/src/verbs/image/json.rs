@@ -1,6 +1,7 @@
 //! `firstlight.image.info/1`.
 
 use super::info::{File, content, payload};
+use super::mount::{Mount, Mounts};
 use crate::verbs::flash::text as utf8;
 use image::boot::environment::Environment;
 use image::boot::fit::{Configuration, Fit, Image, Signature, instructions_per_byte};
@@ -9,9 +10,6 @@ use image::boot::initramfs::{Initramfs, Segment};
 use image::boot::kernel::{Content, Inner, Payload};
 use image::boot::uimage::{Uimage, Xip};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-
-type Mounts = BTreeMap<u64, Result<super::mount::Mount, String>>;
 
 pub fn text(files: &[File]) -> String {
     let all: Vec<Value> = files.iter().map(file).collect();
@@ -41,16 +39,14 @@ fn item(item: &Item, mounts: &Mounts) -> Value {
     let inside: Vec<Value> = (item.inside.iter())
         .map(|i| self::item(i, mounts))
         .collect();
-    let is_mounted = !matches!(item.kind, Kind::Disk(..));
-    let mount = mounts.get(&item.offset).filter(|_| is_mounted);
-    let mount = mount.and_then(|m| m.as_ref().ok());
+    let mount = mounts.get(item).and_then(|m| m.as_ref().ok());
     json!({
         "offset": item.offset,
         "size": item.size,
         "kind": item.kind.name(),
         "details": details(&item.kind),
         "notes": item.notes,
-        "mount": mount.map(super::mount::Mount::json),
+        "mount": mount.map(Mount::json),
         "inside": inside,
     })
 }

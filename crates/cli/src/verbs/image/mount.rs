@@ -7,6 +7,7 @@ use image::jffs2::mount::PROFILES;
 use image::mount::{self, LAB, State, error_percent};
 use record::Nanos;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The profile of a block device, if none is named.
 const DEFAULT: &str = "emmc";
@@ -61,12 +62,28 @@ pub struct Mount {
     pub source: &'static str,
 }
 
+/// What mounts cost, or why that is not known: by the place of what is mounted.
+#[derive(Default)]
+pub struct Mounts(BTreeMap<u64, Result<Mount, String>>);
+
+impl Mounts {
+    /// What mounting each filesystem among `items` of an image costs.
+    pub fn of(image: &Part<'_>, items: &[&Item], storage: Option<&Storage>) -> Self {
+        let mounts = items
+            .iter()
+            .filter_map(|item| Some((item.offset, of(image, item, storage)?)));
+        Self(mounts.collect())
+    }
+
+    /// Of an item. A disk is not mounted, but what begins where it does.
+    pub fn get(&self, item: &Item) -> Option<&Result<Mount, String>> {
+        let is_mounted = !matches!(item.kind, Kind::Disk(..));
+        self.0.get(&item.offset).filter(|_| is_mounted)
+    }
+}
+
 /// What mounting `item` costs, if it is a filesystem; or why that cannot be said.
-pub fn of(
-    image: &Part<'_>,
-    item: &Item,
-    storage: Option<&Storage>,
-) -> Option<Result<Mount, String>> {
+fn of(image: &Part<'_>, item: &Item, storage: Option<&Storage>) -> Option<Result<Mount, String>> {
     let part = image.part(item.offset, item.size);
     let is_named = storage.is_some();
     match &item.kind {
@@ -145,22 +162,16 @@ fn time(ns: u64) -> String {
 impl Mount {
     /// In a sentence.
     pub fn text(&self) -> String {
-        let plural = |n: u64| if n == 1 { "" } else { "s" };
-        let mut text = format!(
-            "{}, {}: {} read{} of {}",
-            self.filesystem,
-            self.state.name(),
-            views::thousands(self.reads),
-            plural(self.reads),
-            crate::size::show(self.read_bytes)
-        );
+        let moved = |n: u64, word: &str, bytes: u64| {
+            let word = views::plural(usize::try_from(n).unwrap_or(usize::MAX), word);
+            let (n, bytes) = (views::thousands(n), crate::size::show(bytes));
+            format!("{n} {word} of {bytes}")
+        };
+        let reads = moved(self.reads, "read", self.read_bytes);
+        let mut text = format!("{}, {}: {reads}", self.filesystem, self.state.name());
         if self.writes > 0 {
-            text.push_str(&format!(
-                ", {} write{} of {}",
-                views::thousands(self.writes),
-                plural(self.writes),
-                crate::size::show(self.written_bytes)
-            ));
+            let writes = moved(self.writes, "write", self.written_bytes);
+            text.push_str(&format!(", {writes}"));
         }
         let about = if self.is_whole { "about" } else { "at least" };
         text.push_str(&format!(

@@ -2,6 +2,7 @@
 
 use super::info::{File, content, payload};
 use super::json::{banner, protocol};
+use super::mount::Mounts;
 use crate::size;
 use crate::verbs::flash::utc;
 use image::boot::cpio::Entry;
@@ -14,9 +15,6 @@ use image::foreign::Foreign;
 use views::terminal::Style;
 use views::terminal::layout::{self, BAD, DIM, GOOD, PLAIN, Screen, WARN, clean, left, right};
 use views::thousands;
-
-/// What mounting costs, by the place of what is mounted.
-type Mounts = std::collections::BTreeMap<u64, Result<super::mount::Mount, String>>;
 
 /// The width of what a value is called.
 const LABEL: usize = 14;
@@ -112,12 +110,10 @@ fn item(screen: &mut Screen, item: &Item, depth: usize, titled: bool, mounts: &M
         indent: indent + if titled { 2 } else { 0 },
     };
     details(&mut rows, &item.kind);
-    if !matches!(item.kind, Kind::Disk(..)) {
-        match mounts.get(&item.offset) {
-            Some(Ok(mount)) => rows.row("mount", &mount.text()),
-            Some(Err(why)) => rows.row("mount", why),
-            None => {}
-        }
+    match mounts.get(item) {
+        Some(Ok(mount)) => rows.row("mount", &mount.text()),
+        Some(Err(why)) => rows.row("mount", why),
+        None => {}
     }
     rows.some("kernel", banner(&item.kind).map(clean));
     let config = content(&item.kind).and_then(|c| c.config.as_ref());
