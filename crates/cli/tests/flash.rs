@@ -8,34 +8,12 @@
 
 mod common;
 
-use common::{Scratch, firstlight, json, valid, workspace};
+use common::{Scratch, firstlight, json, tool, valid, workspace};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 const ROOTFS: &str = "corpus/flash/rootfs.jffs2";
-
-/// Runs a tool of mtd-utils; `false`, with a visible line, if it is not there.
-fn tool(name: &str, args: &[&str]) -> bool {
-    let dirs = std::env::var("PATH").unwrap_or_default();
-    let status = Command::new(name)
-        .env("PATH", format!("{dirs}:/usr/sbin:/sbin"))
-        .args(args)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match status {
-        Ok(status) => {
-            assert!(status.success(), "{name} {args:?}");
-            true
-        }
-        Err(_) => {
-            eprintln!("skipped: {name} (Debian package mtd-utils) not there");
-            false
-        }
-    }
-}
 
 fn rootfs() -> Vec<u8> {
     fs::read(workspace().join(ROOTFS)).unwrap()

@@ -32,14 +32,7 @@ fn there(tools: &[(&str, &str)]) -> bool {
 
 /// Runs a tool that is there.
 fn tool(name: &str, args: &[&str]) {
-    let dirs = std::env::var("PATH").unwrap_or_default();
-    let status = Command::new(name)
-        .env("PATH", format!("{dirs}:/usr/sbin:/sbin"))
-        .args(args)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    assert!(status.unwrap().success(), "{name} {args:?}");
+    assert!(common::tool(name, args), "{name} went away");
 }
 
 /// Done by the command, as a user does it.

@@ -12,7 +12,7 @@
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// The root of the workspace.
 pub fn workspace() -> PathBuf {
@@ -26,6 +26,27 @@ pub fn firstlight(args: &[&str]) -> Output {
         .current_dir(workspace())
         .output()
         .expect("firstlight starts")
+}
+
+/// Runs a tool of mtd-utils; `false`, with a visible line, if it is not there.
+pub fn tool(name: &str, args: &[&str]) -> bool {
+    let dirs = std::env::var("PATH").unwrap_or_default();
+    let status = Command::new(name)
+        .env("PATH", format!("{dirs}:/usr/sbin:/sbin"))
+        .args(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match status {
+        Ok(status) => {
+            assert!(status.success(), "{name} {args:?}");
+            true
+        }
+        Err(_) => {
+            eprintln!("skipped: {name} (Debian package mtd-utils) not there");
+            false
+        }
+    }
 }
 
 /// A scratch folder of a test.
