@@ -18,7 +18,7 @@ use crate::place::Place;
 use graph::{Change, Graph, NodeId};
 use record::{NameId, Nanos, Phase, Record};
 use replay::{Less, Replay};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// How many items, the longest, are taken away in a boot that is played again.
 const MOST_REPLAYS: usize = 48;
@@ -115,7 +115,7 @@ struct About {
 }
 
 /// Who does an activity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Doer {
     /// Nobody who is known.
     Nobody,
@@ -312,26 +312,54 @@ fn items(all: &Activities<'_>, last: NodeId, replay: Option<&Replay>) -> Vec<Pat
 }
 
 /// What the longest items save, from the boot played again without half of each.
+/// What a task did from one sleep to the next is shortened as a whole, however often
+/// others had the processor meanwhile: each part of it has its share.
 fn play_again(items: &mut [PathItem], doers: &[Doer], replay: &Replay) {
-    let mut longest: Vec<(&mut PathItem, &Doer)> = items.iter_mut().zip(doers).collect();
-    longest.retain(|(item, doer)| item.start >= replay.from() && **doer != Doer::Nobody);
-    longest.sort_by_key(|(item, _)| item.start - item.end);
-    for (item, doer) in longest.into_iter().take(MOST_REPLAYS) {
-        let pids = match *doer {
+    let mut wholes: BTreeMap<(Doer, Nanos), Vec<&mut PathItem>> = BTreeMap::new();
+    for (item, doer) in items.iter_mut().zip(doers) {
+        if item.start < replay.from() || *doer == Doer::Nobody {
+            continue;
+        }
+        let burst = match (doer, item.kind) {
+            (Doer::Task(pid), PathKind::Process | PathKind::Initcall) => {
+                replay.burst_at(*pid, item.start)
+            }
+            _ => None,
+        };
+        let key = (*doer, burst.unwrap_or(item.start));
+        // From the last to the first.
+        wholes.entry(key).or_default().insert(0, item);
+    }
+    let length =
+        |whole: &[&mut PathItem]| -> i64 { whole.iter().map(|i| (i.end - i.start).get()).sum() };
+    let mut longest: Vec<_> = wholes.into_iter().collect();
+    longest.sort_by_key(|(_, whole)| -length(whole));
+    for ((doer, _), mut whole) in longest.into_iter().take(MOST_REPLAYS) {
+        let pids = match doer {
             Doer::Nobody => None,
             Doer::Unit(name) => replay.of_unit(name).cloned(),
             Doer::Task(pid) => Some(HashSet::from([pid])),
         };
         let Some(pids) = pids else { continue };
-        let less = Less {
-            pids,
-            from: item.start,
-            to: item.end,
+        let within = whole.iter().map(|i| (i.start, i.end)).collect();
+        let Some(saving) = replay.saving(&Less { pids, within }) else {
+            continue;
         };
-        let length = item.end - item.start;
-        let most = length - Nanos(length.get() / 2);
-        if let Some(saving) = replay.saving(&less) {
-            item.saving_if_halved = saving.clamp(Nanos::ZERO, most);
+        let length = length(&whole);
+        // With the time in which others had the processor: they have less of it to
+        // themselves when the work is over sooner.
+        let ends = whole.first().zip(whole.last());
+        let elapsed = ends.map_or(length, |(first, last)| (last.end - first.start).get());
+        let saving = saving.get().clamp(0, elapsed - elapsed / 2);
+        let share = |part: i64| {
+            let share = i128::from(saving) * i128::from(part) / i128::from(length.max(1));
+            i64::try_from(share).unwrap_or(saving)
+        };
+        let mut before = 0;
+        for item in &mut whole {
+            let after = before + (item.end - item.start).get();
+            item.saving_if_halved = Nanos(share(after) - share(before));
+            before = after;
         }
     }
 }

@@ -35,9 +35,8 @@ pub(super) struct Gate {
 pub(super) struct Less {
     /// Of these tasks.
     pub pids: HashSet<u32>,
-    /// Within this time.
-    pub from: Nanos,
-    pub to: Nanos,
+    /// Within these times, one after the other.
+    pub within: Vec<(Nanos, Nanos)>,
 }
 
 impl Less {
@@ -47,8 +46,12 @@ impl Less {
         if !self.pids.contains(&pid) {
             return length;
         }
-        let shared = end.min(self.to) - start.max(self.from);
-        length - shared.get().max(0) / 2
+        let first = self.within.partition_point(|w| w.1 <= start);
+        let within = self.within.iter().skip(first);
+        let shared = within
+            .take_while(|w| w.0 < end)
+            .map(|w| (end.min(w.1) - start.max(w.0)).get().max(0));
+        length - shared.sum::<i64>() / 2
     }
 }
 
@@ -138,6 +141,7 @@ impl Replay {
             .map(|id| places.causes(tasks, gates, id, from))
             .collect();
         let goal = places.begun(last, end, true)?;
+        let causes = places.without_asides(tasks, causes, goal);
         // Where nobody ran at the end, it came so long after the last one.
         let end = end.min(bursts.get(goal)?.end);
         let owners = places.owners(tasks, &causes);
@@ -163,6 +167,14 @@ impl Replay {
     /// How much earlier the boot ends with that taken away.
     pub(super) fn saving(&self, less: &Less) -> Option<Nanos> {
         Some(Nanos(self.whole - self.end(less)?))
+    }
+
+    /// When what a task did at this time began: after its last sleep.
+    pub(super) fn burst_at(&self, pid: u32, at: Nanos) -> Option<Nanos> {
+        let holds = |b: &&Burst| b.pid == pid && at < b.end;
+        let begun = self.bursts.partition_point(|b| b.ready <= at);
+        let begun = self.bursts.get(..begun).unwrap_or_default();
+        begun.iter().rev().find(holds).map(|b| b.ready)
     }
 
     /// Where what is played begins.
@@ -236,7 +248,9 @@ fn tick(tasks: &Tasks<'_>) -> i64 {
         }
     }
     // Of equally many the first, so that equal boots give equal answers.
-    let most = at.into_iter().max_by_key(|(place, n)| (*n, std::cmp::Reverse(*place)));
+    let most = at
+        .into_iter()
+        .max_by_key(|(place, n)| (*n, std::cmp::Reverse(*place)));
     most.map_or(0, |(place, _)| place * STEP)
 }
 
@@ -388,6 +402,68 @@ impl Places<'_> {
             causes.push(Cause::Then(previous));
         }
         causes.dedup();
+        causes
+    }
+
+    /// What let each burst begin, where those of which a task makes nothing do not
+    /// keep it from going on: it was woken by a child's end, did nothing that others
+    /// saw, and waits on. A child counts whose parent has gone on before, while it
+    /// lived: a parent that waits for it does not.
+    fn without_asides(
+        &self,
+        tasks: &Tasks<'_>,
+        mut causes: Vec<Vec<Cause>>,
+        goal: usize,
+    ) -> Vec<Vec<Cause>> {
+        let mut is_seen = vec![false; self.bursts.len()];
+        for cause in causes.iter().flatten() {
+            if let Cause::Done(of, _) = *cause
+                && let Some(seen) = is_seen.get_mut(of)
+            {
+                *seen = true;
+            }
+        }
+        if let Some(seen) = is_seen.get_mut(goal) {
+            *seen = true;
+        }
+        let went_on = |pid: u32, born: Nanos, until: Nanos| {
+            let own = self.by_task.get(&pid).map_or(&[][..], Vec::as_slice);
+            let after =
+                own.partition_point(|id| self.bursts.get(*id).is_some_and(|b| b.ready <= born));
+            let later = own.get(after..).unwrap_or_default().iter();
+            later
+                .take_while(|id| self.bursts.get(**id).is_some_and(|b| b.ready < until))
+                .any(|id| is_seen.get(*id) == Some(&true))
+        };
+        let is_aside = |id: usize| {
+            let burst = self.bursts.get(id)?;
+            let own = causes.get(id)?;
+            let &Cause::Done(of, at) = own.iter().find(|c| matches!(c, Cause::Done(..)))? else {
+                return None;
+            };
+            let child = self.bursts.get(of)?;
+            let is_last = self.by_task.get(&child.pid)?.last() == Some(&of);
+            let (parent, born) = tasks.born(child.pid, at)?;
+            let aside = is_last && parent == burst.pid && is_seen.get(id) == Some(&false);
+            (aside && went_on(parent, born, burst.ready)).then_some(())
+        };
+        let asides: Vec<bool> = (0..causes.len()).map(|id| is_aside(id).is_some()).collect();
+        for id in 0..causes.len() {
+            let before = |mut of: usize| {
+                while asides.get(of) == Some(&true) {
+                    of = self.previous(of)?;
+                }
+                Some(of)
+            };
+            let Some(own) = causes.get_mut(id) else {
+                continue;
+            };
+            own.retain_mut(|cause| match cause {
+                Cause::Then(_) if asides.get(id) == Some(&true) => false,
+                Cause::Then(of) => before(*of).map(|b| *of = b).is_some(),
+                _ => true,
+            });
+        }
         causes
     }
 

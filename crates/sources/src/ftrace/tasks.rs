@@ -286,7 +286,10 @@ impl Tasks {
         if let Some(before) = self.tasks.remove(&child) {
             before.end(child, self.clock, recorder);
         }
+        let clock = self.clock;
         let task = self.task(child, v.text(Key::ChildComm), m, names, recorder)?;
+        // It could run from now on (`wake_up_new_task` in `kernel/fork.c`).
+        task.start_doing(child, TaskState::Runnable, m, clock, recorder);
         task.start = Some(m.at);
         task.parent = Some(parent);
         task.kernel_thread = parent == KTHREADD;
