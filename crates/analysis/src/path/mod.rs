@@ -23,6 +23,9 @@ use std::collections::{BTreeMap, HashSet};
 /// How many items, the longest, are taken away in a boot that is played again.
 const MOST_REPLAYS: usize = 48;
 
+/// How many programs, those with most to take away, are.
+const MOST_PROGRAMS: usize = 24;
+
 /// What kind of thing an item of the path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathKind {
@@ -80,6 +83,20 @@ pub struct PathItem {
     pub origin: Option<Place>,
 }
 
+/// A program, and what it would bring to have it take half its time. It is more
+/// than its items on the path say where it takes the processor from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathProgram {
+    /// Its name.
+    pub name: String,
+    /// How many processes of that name there were.
+    pub processes: usize,
+    /// What they worked, and waited for nobody who is known, such as a timer.
+    pub time: Nanos,
+    /// How much earlier first light would come if that were half.
+    pub saving_if_halved: Nanos,
+}
+
 /// What first light waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CriticalPath {
@@ -91,6 +108,9 @@ pub struct CriticalPath {
     pub end: Nanos,
     /// The items in order. Each begins where the one before it ended.
     pub items: Vec<PathItem>,
+    /// What it would bring to have programs take half their time, on the path or
+    /// beside it: the most first. Empty where the boot cannot be played again.
+    pub programs: Vec<PathProgram>,
     /// Whether units and their order are known: without them the userspace is
     /// one item.
     pub knows_units: bool,
@@ -239,6 +259,7 @@ fn through(record: &Record, phases: &Phases, through: Through) -> CriticalPath {
         ),
         end,
         items: last.map_or_else(Vec::new, |last| items(&all, last, replay.as_ref())),
+        programs: replay.map_or_else(Vec::new, |replay| programs(record, &replay, end)),
         knows_units,
         knows_processes,
     }
@@ -309,6 +330,38 @@ fn items(all: &Activities<'_>, last: NodeId, replay: Option<&Replay>) -> Vec<Pat
     }
     items.reverse();
     items
+}
+
+/// What programs save, from the boot played again without half of what each of them
+/// did and waited for by itself.
+fn programs(record: &Record, replay: &Replay, end: Nanos) -> Vec<PathProgram> {
+    let mut by_name: BTreeMap<&str, HashSet<u32>> = BTreeMap::new();
+    for process in record.processes() {
+        let begun = process.start.unwrap_or(process.first_seen);
+        if !process.kernel_thread && begun < end {
+            let name = record.name(process.name);
+            by_name.entry(name).or_default().insert(process.pid);
+        }
+    }
+    let with_time = by_name
+        .into_iter()
+        .map(|(n, p)| (replay.own_time(&p), n, p));
+    let mut most: Vec<_> = with_time.collect();
+    most.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let mut programs: Vec<PathProgram> = Vec::new();
+    for (time, name, pids) in most.into_iter().take(MOST_PROGRAMS) {
+        let processes = pids.len();
+        let within = vec![(replay.from(), end)];
+        let saving = replay.saving(&Less { pids, within });
+        programs.extend(saving.map(|saving| PathProgram {
+            name: name.to_owned(),
+            processes,
+            time,
+            saving_if_halved: saving.max(Nanos::ZERO),
+        }));
+    }
+    programs.sort_by_key(|p| -p.saving_if_halved.get());
+    programs
 }
 
 /// What the longest items save, from the boot played again without half of each.

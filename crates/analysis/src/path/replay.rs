@@ -169,6 +169,21 @@ impl Replay {
         Some(Nanos(self.whole - self.end(less)?))
     }
 
+    /// What tasks did themselves: their work, and what they waited for nobody who is
+    /// known.
+    pub(super) fn own_time(&self, pids: &HashSet<u32>) -> Nanos {
+        let own = |b: &Burst| {
+            let work = b.work(b.end, &Less::default());
+            let waits = b.causes.iter().map(|c| match *c {
+                Cause::Later(of) => self.bursts.get(of).map_or(0, |o| (b.ready - o.end).get()),
+                Cause::Done(..) | Cause::Then(_) => 0,
+            });
+            work + waits.sum::<i64>()
+        };
+        let of_pids = self.bursts.iter().filter(|b| pids.contains(&b.pid));
+        Nanos(of_pids.map(own).sum())
+    }
+
     /// When what a task did at this time began: after its last sleep.
     pub(super) fn burst_at(&self, pid: u32, at: Nanos) -> Option<Nanos> {
         let holds = |b: &&Burst| b.pid == pid && at < b.end;
