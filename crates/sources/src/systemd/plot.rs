@@ -280,7 +280,14 @@ impl Reader {
         let (Some(bar), true) = (bar, unit::is_name(name)) else {
             return false;
         };
+        // One that was never active draws its start up to the end of the boot; its
+        // number says how long it took to fail, or to be skipped.
+        let ended = |class| bars.iter().any(|b| b.class == class && b.length > 0);
+        let never_active = !ended("active") && !ended("deactivating");
         let (end, doubt) = match reported {
+            Some(ns) if never_active && ns < bar.length => {
+                (Some(bar.start.saturating_add(ns)), None)
+            }
             Some(ns) if ns.saturating_sub(bar.length) > LABEL_TOLERANCE_NS => {
                 (Some(bar.start.saturating_add(ns)), None)
             }
