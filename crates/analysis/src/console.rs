@@ -436,15 +436,15 @@ fn by_source(record: &Record) -> impl Iterator<Item = &[Message]> {
     })
 }
 
-/// Which lines of a source are the kernel's. Where others have stamps or levels,
-/// one with neither is a loader's or a program's; where none has, those before
-/// the kernel's first words are a loader's.
+/// Which lines of a source are the kernel's. Where others have stamps, one with
+/// neither stamp nor level is a loader's or a program's; where none has, those
+/// before the kernel's first words are a loader's.
 pub(crate) fn kernels<'a>(
     record: &'a Record,
     source: &'a [Message],
 ) -> impl Fn(&Message) -> bool + 'a {
     let marked = |m: &Message| m.at.is_some() || m.level.is_some();
-    let any = source.iter().any(marked);
+    let any = source.iter().any(|m| m.at.is_some());
     let version = record
         .facts()
         .iter()
