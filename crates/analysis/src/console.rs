@@ -457,6 +457,27 @@ fn by_source(record: &Record) -> impl Iterator<Item = &[Message]> {
     })
 }
 
+/// Which lines of a source are the kernel's. Where others have stamps, one with
+/// neither stamp nor level is a loader's or a program's; where none has, those
+/// before the kernel's first words are a loader's.
+pub(crate) fn kernels<'a>(
+    record: &'a Record,
+    source: &'a [Message],
+) -> impl Fn(&Message) -> bool + 'a {
+    let marked = |m: &Message| m.at.is_some() || m.level.is_some();
+    let any = source.iter().any(|m| m.at.is_some());
+    let version = record
+        .facts()
+        .iter()
+        .find(|f| record.name(f.key) == "kernel.version");
+    let first = version.map(|f| f.origin);
+    move |m| match (any, first) {
+        (true, _) => marked(m),
+        (false, Some(first)) if first.source == m.origin.source => m.origin >= first,
+        _ => true,
+    }
+}
+
 /// What of some messages a console of this log level shows. A log without
 /// levels is taken to hold what `quiet` would keep off.
 fn written(
@@ -466,7 +487,8 @@ fn written(
     wanted: impl Fn(&Message) -> bool,
 ) -> Written {
     let mut sum = Written::default();
-    for message in messages.iter().filter(|m| wanted(m)) {
+    let kernels = kernels(record, messages);
+    for message in messages.iter().filter(|m| kernels(m) && wanted(m)) {
         let length = i64::try_from(record.text(message).len()).unwrap_or(i64::MAX);
         if message.level.unwrap_or(LEVEL_QUIET) < level {
             sum.lines += 1;

@@ -120,7 +120,7 @@ impl Play<'_> {
             let wanted = !self.waiting.is_empty();
             let tick = self.next_tick();
             let turns = self.running.iter().flatten().filter_map(|&(task, _)| {
-                let next = self.now + self.next(task)?;
+                let next = self.now + self.next(task, goal)?;
                 Some(if wanted { next.min(tick) } else { next })
             });
             let at = turns.chain(timer).min()?;
@@ -134,11 +134,17 @@ impl Play<'_> {
         }
     }
 
-    /// How long until a running task's next signal or end.
-    fn next(&self, task: usize) -> Option<i64> {
+    /// How long until a running task's next signal or end, or until the goal.
+    fn next(&self, task: usize, goal: Goal) -> Option<i64> {
         let t = self.tasks.get(task)?;
-        let job = self.jobs.get(*t.ready.front()?)?;
+        let id = *t.ready.front()?;
+        let job = self.jobs.get(id)?;
         let until = job.signals.get(t.signalled).map_or(job.work, |s| s.0);
+        let until = if id == goal.job {
+            until.min(goal.work)
+        } else {
+            until
+        };
         Some((until.min(job.work) - t.done).max(0))
     }
 
