@@ -3,7 +3,7 @@
 
 use crate::phases::Phases;
 use crate::place::Place;
-use record::{Arrival, Clock, ClockKind, Message, Nanos, Phase, Record, SpanKind, mark};
+use record::{Arrival, Clock, ClockKind, Message, Nanos, Origin, Phase, Record, SpanKind, mark};
 use std::collections::HashMap;
 
 /// A byte on a serial line: a start bit, eight data bits, a stop bit.
@@ -458,23 +458,25 @@ fn by_source(record: &Record) -> impl Iterator<Item = &[Message]> {
 }
 
 /// Which lines of a source are the kernel's. Where others have stamps, one with
-/// neither stamp nor level is a loader's or a program's; where none has, those
-/// before the kernel's first words are a loader's.
+/// neither stamp nor level is a loader's or a program's; where none has, it is
+/// those from the kernel's first words until it frees its memory.
 pub(crate) fn kernels<'a>(
     record: &'a Record,
     source: &'a [Message],
 ) -> impl Fn(&Message) -> bool + 'a {
-    let marked = |m: &Message| m.at.is_some() || m.level.is_some();
-    let any = source.iter().any(|m| m.at.is_some());
-    let version = record
-        .facts()
-        .iter()
-        .find(|f| record.name(f.key) == "kernel.version");
-    let first = version.map(|f| f.origin);
-    move |m| match (any, first) {
-        (true, _) => marked(m),
-        (false, Some(first)) if first.source == m.origin.source => m.origin >= first,
-        _ => true,
+    let stamped = source.iter().any(|m| m.at.is_some());
+    let of_source = |o: &Origin| source.first().is_some_and(|m| m.origin.source == o.source);
+    let mut facts = record.facts().iter();
+    let version = facts.find(|f| record.name(f.key) == "kernel.version");
+    let first = version.map(|f| f.origin).filter(of_source);
+    let frees = |m: &&Message| {
+        let text = record.text(m);
+        text.starts_with("Freeing unused kernel") || text.starts_with("Freeing init memory")
+    };
+    let last = source.iter().find(frees).map(|m| m.origin);
+    move |m| match stamped {
+        true => m.at.is_some() || m.level.is_some(),
+        false => first.is_none_or(|first| first <= m.origin) && last.is_none_or(|l| m.origin <= l),
     }
 }
 
