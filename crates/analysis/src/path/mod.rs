@@ -400,20 +400,18 @@ fn play_again(items: &mut [PathItem], doers: &[Doer], replay: &Replay) {
             continue;
         };
         let length = length(&whole);
-        // With the time in which others had the processor: they have less of it to
-        // themselves when the work is over sooner.
-        let ends = whole.first().zip(whole.last());
-        let elapsed = ends.map_or(length, |(first, last)| (last.end - first.start).get());
-        let saving = saving.get().clamp(0, elapsed - elapsed / 2);
+        let saving = saving.get().clamp(0, length - length / 2);
         let share = |part: i64| {
             let share = i128::from(saving) * i128::from(part) / i128::from(length.max(1));
             i64::try_from(share).unwrap_or(saving)
         };
         let mut before = 0;
         for item in &mut whole {
-            let after = before + (item.end - item.start).get();
-            item.saving_if_halved = Nanos(share(after) - share(before));
-            before = after;
+            let own = (item.end - item.start).get();
+            let saves = share(before + own) - share(before);
+            // Rounded, it is no more than half.
+            item.saving_if_halved = Nanos(saves.min(own - own / 2));
+            before += own;
         }
     }
 }
