@@ -3,7 +3,7 @@
 
 use crate::phases::Phases;
 use crate::place::Place;
-use record::{Arrival, Clock, ClockKind, Message, Nanos, Origin, Record, SpanKind, mark};
+use record::{Arrival, Clock, ClockKind, Message, Nanos, Origin, Phase, Record, SpanKind, mark};
 use std::collections::HashMap;
 
 /// A byte on a serial line: a start bit, eight data bits, a stop bit.
@@ -178,9 +178,16 @@ pub fn console(record: &Record, phases: &Phases, top: usize) -> Option<Console> 
     let (kernel, others) = if lines.is_empty() {
         (logged(record, cmdline, end), None)
     } else {
+        // Without any stamp, what came while the kernel was alone is the kernel's.
+        let stamped = lines.iter().any(|l| l.stamped.is_some());
+        let (from, to) = kernel_alone(record, phases);
+        let is_kernels = |l: &Line<'_>| match stamped {
+            true => l.stamped.is_some(),
+            false => from <= l.arrival.first && l.arrival.first < to,
+        };
         let of = |kernel: bool| {
             let lines = lines.iter().filter(in_time);
-            let lines = lines.filter(|l| l.stamped.is_some() == kernel);
+            let lines = lines.filter(|l| is_kernels(l) == kernel);
             lines.fold(Written::default(), |mut sum, l| {
                 sum.lines += 1;
                 sum.bytes = sum.bytes.saturating_add(i64::from(l.arrival.bytes));
@@ -201,6 +208,20 @@ pub fn console(record: &Record, phases: &Phases, top: usize) -> Option<Console> 
         flush: flush.map(|f| f.1),
         delay: delay(record, &lines, top),
     })
+}
+
+/// From when to when nobody but the kernel writes to the console: from its start
+/// until it frees its memory or starts a program.
+pub(crate) fn kernel_alone(record: &Record, phases: &Phases) -> (Nanos, Nanos) {
+    let rows = &phases.phases;
+    let Some(kernel) = rows.iter().find(|p| p.name >= Phase::Kernel) else {
+        return (Nanos::ZERO, Nanos::ZERO);
+    };
+    let programs = rows.iter().find(|p| p.name > Phase::Kernel);
+    let end = programs.map_or(phases.end(), |p| p.start);
+    let freed = record.mark(mark::MEMORY_FREED).map(|m| m.at);
+    let freed = freed.filter(|at| *at > kernel.start);
+    (kernel.start, freed.map_or(end, |at| at.min(end)))
 }
 
 impl Rate {

@@ -64,7 +64,9 @@ pub use io::{
     Owners, OwnersFrom, ProcessOf, Seek, SeekDevice, SeekPoint, Sequence, io, io_requests, seek,
 };
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
-pub use path::{CriticalPath, PathItem, PathKind, critical_path, critical_path_of_processes};
+pub use path::{
+    CriticalPath, PathItem, PathKind, PathProgram, critical_path, critical_path_of_processes,
+};
 pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,
 };

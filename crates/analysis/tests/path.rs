@@ -232,6 +232,58 @@ fn a_sleep_that_is_shorter_leaves_the_work_of_others() {
     assert!((40..=70).contains(&less), "{less}");
 }
 
+/// `background &`, then three programs one after the other: the end of the first one
+/// wakes `init` too, and is waited for by nobody.
+const BACKGROUND: &str = "\
+source trace.dat trace.dat
+clock boot monotonic
+mark 0s kernel-start kernel
+mark 1s userspace-start userspace
+mark 2s first-light -
+process 1 init 0ms -
+process 7 background 1100ms 1610ms parent=1
+process 8 sleeper 1100ms 1510ms parent=1
+process 9 worker 1520ms 1650ms parent=1
+process 10 last 1660ms 1990ms parent=1
+slice 1 running 900ms 1100ms
+slice 8 running 1100ms 1105ms
+slice 7 runnable 1100ms 1105ms
+slice 7 running 1105ms 1500ms
+wake 1500ms 0 8
+slice 8 running 1500ms 1510ms
+slice 7 runnable 1500ms 1600ms
+wake 1510ms 8 1
+slice 1 running 1510ms 1520ms
+slice 9 running 1520ms 1600ms
+slice 7 running 1600ms 1610ms
+wake 1610ms 7 1
+slice 1 running 1610ms 1611ms
+wake 1640ms 0 9
+slice 9 running 1640ms 1650ms
+wake 1650ms 9 1
+slice 1 running 1650ms 1660ms
+slice 10 running 1660ms 1665ms
+wake 1985ms 0 10
+slice 10 running 1985ms 1990ms
+wake 1990ms 10 1
+slice 1 running 1990ms 2000ms
+";
+
+#[test]
+fn the_end_of_what_nobody_waits_for_keeps_nobody() {
+    let path = path(BACKGROUND);
+    let sleep = "sleeper (8) sleeps: a timer, a device";
+    let found = items(&path).into_iter().find(|i| i.1 == sleep).unwrap();
+    // With half of the sleep the background ends when the worker has ended. What comes
+    // then begins no later for that: else it would save some 40 ms.
+    assert_eq!(found.2, 395);
+    assert!((70..=198).contains(&found.3), "{}", found.3);
+    // The program with the sleep saves it as a whole.
+    let sleeper = path.programs.iter().find(|p| p.name == "sleeper").unwrap();
+    assert_eq!(sleeper.processes, 1);
+    assert!(sleeper.saving_if_halved.get() / 1_000_000 >= 70);
+}
+
 /// A unit of processes begins when what it is ordered after is there, also if the
 /// one that was last before is no longer the last.
 #[test]

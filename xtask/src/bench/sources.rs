@@ -54,6 +54,10 @@ const LARGE_EVENTS: u64 = 30_000_000;
 /// What a trace may take in memory, however large it is.
 const MOST_MEMORY: u64 = 500_000_000;
 
+/// What a capture of so many events may take to become a picture.
+const DRAWN_EVENTS: u64 = 1_000_000;
+const MOST_DRAWING: Duration = Duration::from_secs(3);
+
 pub fn run() -> Result<()> {
     step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
     let firstlight = root().join("target/release/firstlight");
@@ -79,6 +83,10 @@ pub fn run() -> Result<()> {
             missed.push("memory".to_owned());
         }
     }
+    std::fs::create_dir_all(&dir)?;
+    let slow = pictures(&dir, &firstlight);
+    std::fs::remove_dir_all(&dir).ok();
+    missed.extend(slow?);
     if !missed.is_empty() {
         bail!("below the goal: {}", missed.join(", "));
     }
@@ -180,6 +188,32 @@ fn large_trace(dir: &Path, firstlight: &Path) -> Result<u64> {
         mb(MOST_MEMORY)
     );
     Ok(memory)
+}
+
+/// A capture as Perfetto's trace and as a page; gives what took too long.
+fn pictures(dir: &Path, firstlight: &Path) -> Result<Vec<String>> {
+    let file = dir.join("trace.dat");
+    let events = trace::write(&file, DRAWN_EVENTS)?;
+    println!("trace.dat, {events} events, drawn");
+    let (file, out) = (file.to_string_lossy(), dir.join("out"));
+    let out = out.to_string_lossy();
+    let mut slow = Vec::new();
+    for (what, words) in [
+        ("export --to perfetto", &["export", "--to", "perfetto"][..]),
+        ("report", &["report"]),
+    ] {
+        let args = [words, &["-o", &out, &file]].concat();
+        let wall = measure(firstlight, &args, None, TURNS)?.wall;
+        println!(
+            "  firstlight {what:<22}{:>7.3} s of at most {} s",
+            wall.as_secs_f64(),
+            MOST_DRAWING.as_secs()
+        );
+        if wall > MOST_DRAWING {
+            slow.push(what.to_owned());
+        }
+    }
+    Ok(slow)
 }
 
 #[path = "../../../crates/sources/tests/common/trace_dat.rs"]

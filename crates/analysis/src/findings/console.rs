@@ -3,8 +3,9 @@
 use super::Evidence;
 use super::found::Found;
 use super::view::View;
-use crate::console::kernels;
-use crate::console::{LEVEL_QUIET, PER_LINE, level, line_rate, plain_line_time, serial_console};
+use crate::console::{
+    LEVEL_QUIET, PER_LINE, kernel_alone, kernels, level, line_rate, plain_line_time, serial_console,
+};
 use record::{Message, Nanos, Phase};
 
 /// The rate that is assumed if the command line gives none. A faster line
@@ -50,19 +51,16 @@ fn weigh(view: &View<'_>, wanted: impl Fn(&Message) -> bool) -> (i64, i64, Optio
 /// first one to first light; on a serial line, where everybody writes, only
 /// while the kernel is alone.
 fn kernel_talks(view: &View<'_>, source: &[Message]) -> (Nanos, Nanos) {
-    let rows = &view.phases.phases;
-    let start = rows.iter().find(|p| p.name >= Phase::Kernel);
     let info = source
         .first()
         .and_then(|m| view.record.source(m.origin.source));
-    let end = match info {
-        Some(info) if info.format != "kernel-log" => {
-            let programs = rows.iter().find(|p| p.name > Phase::Kernel);
-            programs.map_or(view.phases.end(), |p| p.start)
-        }
-        _ => view.phases.end(),
-    };
-    (start.map_or(Nanos(i64::MIN), |p| p.start), end)
+    if info.is_some_and(|i| i.format != "kernel-log") {
+        return kernel_alone(view.record, view.phases);
+    }
+    let rows = &view.phases.phases;
+    let start = rows.iter().find(|p| p.name >= Phase::Kernel);
+    let start = start.map_or(Nanos(i64::MIN), |p| p.start);
+    (start, view.phases.end())
 }
 
 /// Messages are sorted by evidence, so those of a source stand together.

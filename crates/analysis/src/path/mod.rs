@@ -19,10 +19,13 @@ use crate::place::Place;
 use graph::{Change, Graph, NodeId};
 use record::{NameId, Nanos, Phase, Record};
 use replay::{Less, Replay};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// How many items, the longest, are taken away in a boot that is played again.
 const MOST_REPLAYS: usize = 48;
+
+/// How many programs, those with most to take away, are.
+const MOST_PROGRAMS: usize = 24;
 
 /// What kind of thing an item of the path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,6 +84,20 @@ pub struct PathItem {
     pub origin: Option<Place>,
 }
 
+/// A program, and what it would bring to have it take half its time. It is more
+/// than its items on the path say where it takes the processor from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathProgram {
+    /// Its name.
+    pub name: String,
+    /// How many processes of that name there were.
+    pub processes: usize,
+    /// What they worked, and waited for nobody who is known, such as a timer.
+    pub time: Nanos,
+    /// How much earlier first light would come if that were half.
+    pub saving_if_halved: Nanos,
+}
+
 /// What first light waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CriticalPath {
@@ -92,6 +109,9 @@ pub struct CriticalPath {
     pub end: Nanos,
     /// The items in order. Each begins where the one before it ended.
     pub items: Vec<PathItem>,
+    /// What it would bring to have programs take half their time, on the path or
+    /// beside it: the most first. Empty where the boot cannot be played again.
+    pub programs: Vec<PathProgram>,
     /// Whether units and their order are known: without them the userspace is
     /// one item.
     pub knows_units: bool,
@@ -116,7 +136,7 @@ struct About {
 }
 
 /// Who does an activity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Doer {
     /// Nobody who is known.
     Nobody,
@@ -240,6 +260,7 @@ fn through(record: &Record, phases: &Phases, through: Through) -> CriticalPath {
         ),
         end,
         items: last.map_or_else(Vec::new, |last| items(&all, last, replay.as_ref())),
+        programs: replay.map_or_else(Vec::new, |replay| programs(record, &replay, end)),
         knows_units,
         knows_processes,
     }
@@ -312,27 +333,85 @@ fn items(all: &Activities<'_>, last: NodeId, replay: Option<&Replay>) -> Vec<Pat
     items
 }
 
+/// What programs save, from the boot played again without half of what each of them
+/// did and waited for by itself.
+fn programs(record: &Record, replay: &Replay, end: Nanos) -> Vec<PathProgram> {
+    let mut by_name: BTreeMap<&str, HashSet<u32>> = BTreeMap::new();
+    for process in record.processes() {
+        let begun = process.start.unwrap_or(process.first_seen);
+        if !process.kernel_thread && begun < end {
+            let name = record.name(process.name);
+            by_name.entry(name).or_default().insert(process.pid);
+        }
+    }
+    let with_time = by_name
+        .into_iter()
+        .map(|(n, p)| (replay.own_time(&p), n, p));
+    let mut most: Vec<_> = with_time.collect();
+    most.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let mut programs: Vec<PathProgram> = Vec::new();
+    for (time, name, pids) in most.into_iter().take(MOST_PROGRAMS) {
+        let processes = pids.len();
+        let within = vec![(replay.from(), end)];
+        let saving = replay.saving(&Less { pids, within });
+        programs.extend(saving.map(|saving| PathProgram {
+            name: name.to_owned(),
+            processes,
+            time,
+            saving_if_halved: saving.max(Nanos::ZERO),
+        }));
+    }
+    programs.sort_by_key(|p| -p.saving_if_halved.get());
+    programs
+}
+
 /// What the longest items save, from the boot played again without half of each.
+/// What a task did from one sleep to the next is shortened as a whole, however often
+/// others had the processor meanwhile: each part of it has its share.
 fn play_again(items: &mut [PathItem], doers: &[Doer], replay: &Replay) {
-    let mut longest: Vec<(&mut PathItem, &Doer)> = items.iter_mut().zip(doers).collect();
-    longest.retain(|(item, doer)| item.start >= replay.from() && **doer != Doer::Nobody);
-    longest.sort_by_key(|(item, _)| item.start - item.end);
-    for (item, doer) in longest.into_iter().take(MOST_REPLAYS) {
-        let pids = match *doer {
+    let mut wholes: BTreeMap<(Doer, Nanos), Vec<&mut PathItem>> = BTreeMap::new();
+    for (item, doer) in items.iter_mut().zip(doers) {
+        if item.start < replay.from() || *doer == Doer::Nobody {
+            continue;
+        }
+        let burst = match (doer, item.kind) {
+            (Doer::Task(pid), PathKind::Process | PathKind::Initcall) => {
+                replay.burst_at(*pid, item.start)
+            }
+            _ => None,
+        };
+        let key = (*doer, burst.unwrap_or(item.start));
+        // From the last to the first.
+        wholes.entry(key).or_default().insert(0, item);
+    }
+    let length =
+        |whole: &[&mut PathItem]| -> i64 { whole.iter().map(|i| (i.end - i.start).get()).sum() };
+    let mut longest: Vec<_> = wholes.into_iter().collect();
+    longest.sort_by_key(|(_, whole)| -length(whole));
+    for ((doer, _), mut whole) in longest.into_iter().take(MOST_REPLAYS) {
+        let pids = match doer {
             Doer::Nobody => None,
             Doer::Unit(name) => replay.of_unit(name).cloned(),
             Doer::Task(pid) => Some(HashSet::from([pid])),
         };
         let Some(pids) = pids else { continue };
-        let less = Less {
-            pids,
-            from: item.start,
-            to: item.end,
+        let within = whole.iter().map(|i| (i.start, i.end)).collect();
+        let Some(saving) = replay.saving(&Less { pids, within }) else {
+            continue;
         };
-        let length = item.end - item.start;
-        let most = length - Nanos(length.get() / 2);
-        if let Some(saving) = replay.saving(&less) {
-            item.saving_if_halved = saving.clamp(Nanos::ZERO, most);
+        let length = length(&whole);
+        let saving = saving.get().clamp(0, length - length / 2);
+        let share = |part: i64| {
+            let share = i128::from(saving) * i128::from(part) / i128::from(length.max(1));
+            i64::try_from(share).unwrap_or(saving)
+        };
+        let mut before = 0;
+        for item in &mut whole {
+            let own = (item.end - item.start).get();
+            let saves = share(before + own) - share(before);
+            // Rounded, it is no more than half.
+            item.saving_if_halved = Nanos(saves.min(own - own / 2));
+            before += own;
         }
     }
 }

@@ -207,14 +207,20 @@ impl<'r> Tasks<'r> {
         }
     }
 
+    /// Where a task went on when it got the processor that it waited for.
+    fn runs_then(&self, waiting: &Slice) -> Option<&'r Slice> {
+        let all = self.slices.get(&waiting.pid)?;
+        let next = all.partition_point(|s| s.start < waiting.end);
+        let next = all.get(next).copied()?;
+        (next.state == TaskState::Running && next.start == waiting.end).then_some(next)
+    }
+
     /// Those that had the processor while a task waited for it, the latest
     /// first.
     fn others(&self, waiting: &Slice, from: Nanos, until: Nanos, way: &mut Vec<Stretch>) {
         let start = waiting.start.max(from);
-        let all = self
-            .running
-            .get(&waiting.cpu)
-            .map_or(&[][..], Vec::as_slice);
+        let cpu = waiting.cpu.or_else(|| self.runs_then(waiting)?.cpu);
+        let all = self.running.get(&cpu).map_or(&[][..], Vec::as_slice);
         let after = all.partition_point(|s| s.start < until);
         let mut at = until;
         for other in all.get(..after).unwrap_or_default().iter().rev() {

@@ -8,7 +8,7 @@
 //! in the first process when all that it is ordered after is there.
 
 use super::processes::Tasks;
-use super::schedule::{Goal, Job, play};
+use super::schedule::{Goal, Job, TICK, play};
 use super::units;
 use record::{NameId, Nanos, Record, TaskState};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -35,9 +35,8 @@ pub(super) struct Gate {
 pub(super) struct Less {
     /// Of these tasks.
     pub pids: HashSet<u32>,
-    /// Within this time.
-    pub from: Nanos,
-    pub to: Nanos,
+    /// Within these times, one after the other.
+    pub within: Vec<(Nanos, Nanos)>,
 }
 
 impl Less {
@@ -47,8 +46,12 @@ impl Less {
         if !self.pids.contains(&pid) {
             return length;
         }
-        let shared = end.min(self.to) - start.max(self.from);
-        length - shared.get().max(0) / 2
+        let first = self.within.partition_point(|w| w.1 <= start);
+        let within = self.within.iter().skip(first);
+        let shared = within
+            .take_while(|w| w.0 < end)
+            .map(|w| (end.min(w.1) - start.max(w.0)).get().max(0));
+        length - shared.sum::<i64>() / 2
     }
 }
 
@@ -93,6 +96,8 @@ pub(super) struct Replay {
     tasks: HashMap<u32, usize>,
     from: Nanos,
     goal: (usize, Nanos),
+    /// When a tick of the clock was.
+    tick: i64,
     /// When the boot ends if nothing is taken away.
     whole: i64,
     /// The unit that a process belongs to.
@@ -136,6 +141,7 @@ impl Replay {
             .map(|id| places.causes(tasks, gates, id, from))
             .collect();
         let goal = places.begun(last, end, true)?;
+        let causes = places.without_asides(tasks, causes, goal);
         // Where nobody ran at the end, it came so long after the last one.
         let end = end.min(bursts.get(goal)?.end);
         let owners = places.owners(tasks, &causes);
@@ -149,6 +155,7 @@ impl Replay {
             tasks: numbers.into_iter().zip(0..).collect(),
             from,
             goal: (goal, end),
+            tick: tick(tasks),
             whole: 0,
             owners,
         };
@@ -160,6 +167,29 @@ impl Replay {
     /// How much earlier the boot ends with that taken away.
     pub(super) fn saving(&self, less: &Less) -> Option<Nanos> {
         Some(Nanos(self.whole - self.end(less)?))
+    }
+
+    /// What tasks did themselves: their work, and what they waited for nobody who is
+    /// known.
+    pub(super) fn own_time(&self, pids: &HashSet<u32>) -> Nanos {
+        let own = |b: &Burst| {
+            let work = b.work(b.end, &Less::default());
+            let waits = b.causes.iter().map(|c| match *c {
+                Cause::Later(of) => self.bursts.get(of).map_or(0, |o| (b.ready - o.end).get()),
+                Cause::Done(..) | Cause::Then(_) => 0,
+            });
+            work + waits.sum::<i64>()
+        };
+        let of_pids = self.bursts.iter().filter(|b| pids.contains(&b.pid));
+        Nanos(of_pids.map(own).sum())
+    }
+
+    /// When what a task did at this time began: after its last sleep.
+    pub(super) fn burst_at(&self, pid: u32, at: Nanos) -> Option<Nanos> {
+        let holds = |b: &&Burst| b.pid == pid && at < b.end;
+        let begun = self.bursts.partition_point(|b| b.ready <= at);
+        let begun = self.bursts.get(..begun).unwrap_or_default();
+        begun.iter().rev().find(holds).map(|b| b.ready)
     }
 
     /// Where what is played begins.
@@ -210,10 +240,33 @@ impl Replay {
         play(
             &jobs,
             self.processors,
-            self.from.get(),
+            (self.from.get(), self.tick),
             Goal { job: goal, work },
         )
     }
+}
+
+/// When a tick of the clock was: most tasks that lose the processor while they could
+/// go on lose it at a tick, and the others whenever another one wakes.
+fn tick(tasks: &Tasks<'_>) -> i64 {
+    /// The kernel's clock and the record's drift apart by about this in a boot.
+    const STEP: i64 = 100_000;
+    let mut at: BTreeMap<i64, usize> = BTreeMap::new();
+    for (_, slices) in tasks.slices() {
+        for pair in slices.windows(2) {
+            let [ran, lost] = pair else { continue };
+            let lost_it = ran.state == TaskState::Running && lost.state == TaskState::Runnable;
+            if lost_it && ran.end == lost.start {
+                let place = ran.end.get().rem_euclid(TICK) / STEP;
+                *at.entry(place).or_default() += 1;
+            }
+        }
+    }
+    // Of equally many the first, so that equal boots give equal answers.
+    let most = at
+        .into_iter()
+        .max_by_key(|(place, n)| (*n, std::cmp::Reverse(*place)));
+    most.map_or(0, |(place, _)| place * STEP)
 }
 
 /// What each task did between its sleeps.
@@ -364,6 +417,68 @@ impl Places<'_> {
             causes.push(Cause::Then(previous));
         }
         causes.dedup();
+        causes
+    }
+
+    /// What let each burst begin, where those of which a task makes nothing do not
+    /// keep it from going on: it was woken by a child's end, did nothing that others
+    /// saw, and waits on. A child counts whose parent has gone on before, while it
+    /// lived: a parent that waits for it does not.
+    fn without_asides(
+        &self,
+        tasks: &Tasks<'_>,
+        mut causes: Vec<Vec<Cause>>,
+        goal: usize,
+    ) -> Vec<Vec<Cause>> {
+        let mut is_seen = vec![false; self.bursts.len()];
+        for cause in causes.iter().flatten() {
+            if let Cause::Done(of, _) = *cause
+                && let Some(seen) = is_seen.get_mut(of)
+            {
+                *seen = true;
+            }
+        }
+        if let Some(seen) = is_seen.get_mut(goal) {
+            *seen = true;
+        }
+        let went_on = |pid: u32, born: Nanos, until: Nanos| {
+            let own = self.by_task.get(&pid).map_or(&[][..], Vec::as_slice);
+            let after =
+                own.partition_point(|id| self.bursts.get(*id).is_some_and(|b| b.ready <= born));
+            let later = own.get(after..).unwrap_or_default().iter();
+            later
+                .take_while(|id| self.bursts.get(**id).is_some_and(|b| b.ready < until))
+                .any(|id| is_seen.get(*id) == Some(&true))
+        };
+        let is_aside = |id: usize| {
+            let burst = self.bursts.get(id)?;
+            let own = causes.get(id)?;
+            let &Cause::Done(of, at) = own.iter().find(|c| matches!(c, Cause::Done(..)))? else {
+                return None;
+            };
+            let child = self.bursts.get(of)?;
+            let is_last = self.by_task.get(&child.pid)?.last() == Some(&of);
+            let (parent, born) = tasks.born(child.pid, at)?;
+            let aside = is_last && parent == burst.pid && is_seen.get(id) == Some(&false);
+            (aside && went_on(parent, born, burst.ready)).then_some(())
+        };
+        let asides: Vec<bool> = (0..causes.len()).map(|id| is_aside(id).is_some()).collect();
+        for id in 0..causes.len() {
+            let before = |mut of: usize| {
+                while asides.get(of) == Some(&true) {
+                    of = self.previous(of)?;
+                }
+                Some(of)
+            };
+            let Some(own) = causes.get_mut(id) else {
+                continue;
+            };
+            own.retain_mut(|cause| match cause {
+                Cause::Then(_) if asides.get(id) == Some(&true) => false,
+                Cause::Then(of) => before(*of).map(|b| *of = b).is_some(),
+                _ => true,
+            });
+        }
         causes
     }
 

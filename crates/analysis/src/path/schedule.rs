@@ -3,17 +3,20 @@
 //! A *job* is what a task does from one sleep to the next. It begins when all
 //! that it waits for has happened, and while it runs it lets others begin. Which
 //! task runs is decided as Linux' fair scheduler does it: the one that has had
-//! the least, and not for long while others want to (`kernel/sched/fair.c`).
+//! the least. One that has had its turn goes at the next tick of the clock, while
+//! others want to (`kernel/sched/fair.c` before Linux 6.6).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
-/// How long a task runs on while others want to: a tick at 250 Hz.
-const QUANTUM: i64 = 4_000_000;
+/// From one tick of the clock to the next, at 250 Hz (`CONFIG_HZ`).
+pub(super) const TICK: i64 = 4_000_000;
 
-/// A task that slept is put so far ahead of the others, and a new one behind them
-/// (half of `sysctl_sched_latency`).
-const SLEEPER: i64 = 3_000_000;
+/// In so long each task that wants a processor gets its turn, but none is shorter
+/// than the least (`sysctl_sched_latency`, `sysctl_sched_min_granularity`). A task
+/// that slept is put half of it ahead of the others.
+const LATENCY: i64 = 6_000_000;
+const LEAST_TURN: i64 = 750_000;
 
 /// It takes the processor at once from one that has had so much more
 /// (`sysctl_sched_wakeup_granularity`).
@@ -66,12 +69,20 @@ struct Play<'j> {
     /// What runs on each processor, and since when.
     running: Vec<Option<(usize, i64)>>,
     now: i64,
+    /// The time of a tick of the clock.
+    phase: i64,
     /// What the one that has had least has had; it never shrinks.
     least: i64,
 }
 
-/// When the goal is reached, from `start` on; `None` if it never is.
-pub(super) fn play(jobs: &[Job], processors: usize, start: i64, goal: Goal) -> Option<i64> {
+/// When the goal is reached, from `start` on; `None` if it never is. At `tick`
+/// there is one.
+pub(super) fn play(
+    jobs: &[Job],
+    processors: usize,
+    (start, tick): (i64, i64),
+    goal: Goal,
+) -> Option<i64> {
     let tasks = jobs.iter().map(|j| j.task + 1).max()?;
     let mut play = Play {
         jobs,
@@ -81,6 +92,7 @@ pub(super) fn play(jobs: &[Job], processors: usize, start: i64, goal: Goal) -> O
         waiting: BTreeSet::new(),
         running: vec![None; processors.max(1)],
         now: start,
+        phase: tick,
         least: 0,
     };
     for (id, job) in jobs.iter().enumerate() {
@@ -106,11 +118,10 @@ impl Play<'_> {
             // end of its turn.
             let timer = self.timers.peek().map(|Reverse((at, _))| *at);
             let wanted = !self.waiting.is_empty();
-            let turns = self.running.iter().flatten().filter_map(|&(task, since)| {
-                let next = self.now + self.next(task)?;
-                let turn = since + QUANTUM;
-                let turn = (wanted && turn > self.now).then_some(turn);
-                Some(turn.map_or(next, |t| t.min(next)))
+            let tick = self.next_tick();
+            let turns = self.running.iter().flatten().filter_map(|&(task, _)| {
+                let next = self.now + self.next(task, goal)?;
+                Some(if wanted { next.min(tick) } else { next })
             });
             let at = turns.chain(timer).min()?;
             let passed = at - self.now;
@@ -123,11 +134,17 @@ impl Play<'_> {
         }
     }
 
-    /// How long until a running task's next signal or end.
-    fn next(&self, task: usize) -> Option<i64> {
+    /// How long until a running task's next signal or end, or until the goal.
+    fn next(&self, task: usize, goal: Goal) -> Option<i64> {
         let t = self.tasks.get(task)?;
-        let job = self.jobs.get(*t.ready.front()?)?;
+        let id = *t.ready.front()?;
+        let job = self.jobs.get(id)?;
         let until = job.signals.get(t.signalled).map_or(job.work, |s| s.0);
+        let until = if id == goal.job {
+            until.min(goal.work)
+        } else {
+            until
+        };
         Some((until.min(job.work) - t.done).max(0))
     }
 
@@ -150,6 +167,8 @@ impl Play<'_> {
     /// A job can begin when its task comes to it.
     fn ready(&mut self, id: usize) {
         let Some(job) = self.jobs.get(id) else { return };
+        let first_had = self.first_had();
+        let ahead = self.least - self.scaled(LATENCY) / 2;
         let Some(task) = self.tasks.get_mut(job.task) else {
             return;
         };
@@ -158,11 +177,8 @@ impl Play<'_> {
             return;
         }
         let is_new = task.had.is_none();
-        let had = match task.had {
-            Some(had) => had.max(self.least - SLEEPER),
-            // A new task lets the one go on that made it (`START_DEBIT`).
-            None => self.least + SLEEPER,
-        };
+        // A new task lets those go on that were there (`START_DEBIT`).
+        let had = task.had.map_or(first_had, |had| had.max(ahead));
         task.had = Some(had);
         self.waiting.insert((had, job.task));
         if is_new || self.running.iter().any(Option::is_none) {
@@ -176,10 +192,46 @@ impl Play<'_> {
             .filter_map(|(place, r)| Some((self.tasks.get((*r)?.0)?.had?, place)))
             .max();
         if let Some((others, place)) = most
-            && others - had > GRANULARITY
+            && others - had > self.scaled(GRANULARITY)
         {
             self.give_up(place);
         }
+    }
+
+    /// What a time of the scheduler's is on so many processors
+    /// (`SCHED_TUNABLESCALING_LOG`).
+    fn scaled(&self, time: i64) -> i64 {
+        let processors = self.running.len().clamp(1, 8);
+        time * i64::from(1 + processors.ilog2())
+    }
+
+    /// How long a turn is if so many more than those that run want a processor.
+    fn turn(&self, more: usize) -> i64 {
+        let tasks = 1 + more.div_ceil(self.running.len().max(1));
+        let tasks = i64::try_from(tasks).unwrap_or(i64::MAX);
+        (self.scaled(LATENCY) / tasks).max(self.scaled(LEAST_TURN))
+    }
+
+    /// What a new task counts as having had.
+    fn first_had(&self) -> i64 {
+        let running = self.running.iter().flatten();
+        let maker = running.filter_map(|r| self.tasks.get(r.0)?.had).min();
+        let behind = self.least + self.turn(self.waiting.len() + 1);
+        maker.map_or(behind, |had| had.max(behind))
+    }
+
+    /// The next tick of the clock.
+    fn next_tick(&self) -> i64 {
+        self.now + TICK - (self.now - self.phase).rem_euclid(TICK)
+    }
+
+    /// Whether a task that has run since then goes at this tick (`check_preempt_tick`).
+    fn has_had_its_turn(&self, task: usize, since: i64) -> bool {
+        let (ran, turn) = (self.now - since, self.turn(self.waiting.len()));
+        let least = self.waiting.first().map(|w| w.0);
+        let had = self.tasks.get(task).and_then(|t| t.had);
+        let ahead = had.zip(least).map_or(0, |(had, least)| had - least);
+        ran > turn || ran >= self.scaled(LEAST_TURN) && ahead > turn
     }
 
     /// The task on a processor goes back to those that wait for one.
@@ -247,7 +299,8 @@ impl Play<'_> {
             }
         }
         let runs = self.running.get(processor)?.is_some_and(|r| r.0 == task);
-        if runs && self.now - since >= QUANTUM && !self.waiting.is_empty() {
+        let tick = (self.now - self.phase).rem_euclid(TICK) == 0;
+        if runs && tick && !self.waiting.is_empty() && self.has_had_its_turn(task, since) {
             self.give_up(processor);
         }
         None
@@ -273,11 +326,13 @@ mod tests {
         let mut jobs = vec![job(0, 0), job(0, work), job(1, other)];
         jobs[0].followers.push((sleep * MS, 1));
         jobs[1].needs = 1;
+        // The sleep begins before.
+        jobs[2].not_before = MS;
         let goal = Goal {
             job: 1,
             work: work * MS,
         };
-        play(&jobs, processors, 0, goal).map(|ns| ns / MS)
+        play(&jobs, processors, (0, 0), goal).map(|ns| ns / MS)
     }
 
     #[test]
@@ -299,9 +354,26 @@ mod tests {
             job,
             work: work * MS,
         };
-        assert_eq!(play(&jobs, 1, 0, goal(2, 40)), Some(120 * MS));
-        let half = play(&jobs, 1, 0, goal(0, 20)).unwrap() / MS;
+        let ends = [0, 1, 2].map(|job| play(&jobs, 1, (0, 0), goal(job, 40)));
+        assert_eq!(ends.into_iter().max(), Some(Some(120 * MS)));
+        assert!(ends.iter().all(|e| *e >= Some(110 * MS)), "{ends:?}");
+        let half = play(&jobs, 1, (0, 0), goal(0, 20)).unwrap() / MS;
         assert!((44..=60).contains(&half), "{half}");
+    }
+
+    #[test]
+    fn a_turn_ends_at_a_tick_and_not_before() {
+        // One works. The other sleeps, and wakes at `wakes`. It takes the processor, and
+        // has it until the second tick: at the first it has had less than a turn.
+        let at = |wakes: i64, work: i64| {
+            let mut jobs = vec![job(0, 100), job(1, 0), job(1, 20)];
+            jobs[1].followers.push((wakes * MS, 2));
+            jobs[2].needs = 1;
+            let work = work * MS;
+            play(&jobs, 1, (0, 0), Goal { job: 2, work }).map(|ns| ns / MS)
+        };
+        assert_eq!((at(14, 6), at(14, 7)), (Some(20), Some(25)));
+        assert_eq!((at(15, 5), at(15, 6)), (Some(20), Some(25)));
     }
 
     #[test]
@@ -314,7 +386,7 @@ mod tests {
             job: 2,
             work: 5 * MS,
         };
-        assert_eq!(play(&jobs, 2, 7 * MS, goal), Some(32 * MS));
+        assert_eq!(play(&jobs, 2, (7 * MS, 0), goal), Some(32 * MS));
     }
 
     #[test]
@@ -322,7 +394,7 @@ mod tests {
         let mut jobs = vec![job(0, 1), job(1, 1)];
         jobs[1].needs = 1;
         let goal = Goal { job: 1, work: MS };
-        assert_eq!(play(&jobs, 1, 0, goal), None);
-        assert_eq!(play(&[], 1, 0, goal), None);
+        assert_eq!(play(&jobs, 1, (0, 0), goal), None);
+        assert_eq!(play(&[], 1, (0, 0), goal), None);
     }
 }

@@ -81,6 +81,8 @@ pub(super) struct Tasks {
     letters: Vec<(u64, u8)>,
     /// The first program ran, or was running when the trace began.
     init: Init,
+    /// A switch was seen: they are traced.
+    switches: bool,
 }
 
 /// How far the first process is.
@@ -114,6 +116,7 @@ impl Tasks {
                 (128, b'I'),
             ],
             init: Init::Unknown,
+            switches: false,
         }
     }
 
@@ -186,6 +189,7 @@ impl Tasks {
             None => self.left(v.number(Key::PrevState)?),
         };
         let clock = self.clock;
+        self.switches = true;
         // A task that has ended and been recorded is not made anew.
         let gone = left == Left::Dead && !self.tasks.contains_key(&prev);
         if prev != 0 && !gone {
@@ -286,7 +290,13 @@ impl Tasks {
         if let Some(before) = self.tasks.remove(&child) {
             before.end(child, self.clock, recorder);
         }
+        let (clock, switches) = (self.clock, self.switches);
         let task = self.task(child, v.text(Key::ChildComm), m, names, recorder)?;
+        // It could run from now on (`wake_up_new_task` in `kernel/fork.c`). That ends
+        // with a switch to it, if those are traced.
+        if switches {
+            task.start_doing(child, TaskState::Runnable, m, clock, recorder);
+        }
         task.start = Some(m.at);
         task.parent = Some(parent);
         task.kernel_thread = parent == KTHREADD;

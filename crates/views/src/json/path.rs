@@ -21,6 +21,21 @@ pub struct Path {
     pub knows_processes: bool,
     /// In order; each begins where the one before it ended.
     pub items: Vec<PathItem>,
+    /// What programs save, on the path or beside it: the most first.
+    pub programs: Vec<PathProgram>,
+}
+
+/// A program that takes half its time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PathProgram {
+    /// Its name.
+    pub name: String,
+    /// How many processes of that name there were.
+    pub processes: usize,
+    /// What they worked, and waited for nobody who is known.
+    pub time_ns: i64,
+    /// How much earlier first light would come if that were half.
+    pub saving_if_halved_ns: i64,
 }
 
 /// Something that first light waited for.
@@ -54,6 +69,12 @@ pub fn path(path: &analysis::CriticalPath) -> Path {
         saving_if_halved_ns: i.saving_if_halved.get(),
         origin: i.origin.as_ref().map(Place::from),
     };
+    let program = |p: &analysis::PathProgram| PathProgram {
+        name: p.name.clone(),
+        processes: p.processes,
+        time_ns: p.time.get(),
+        saving_if_halved_ns: p.saving_if_halved.get(),
+    };
     Path {
         schema: "firstlight.path/1",
         zero: path.zero.clone(),
@@ -62,5 +83,6 @@ pub fn path(path: &analysis::CriticalPath) -> Path {
         knows_units: path.knows_units,
         knows_processes: path.knows_processes,
         items: path.items.iter().map(item).collect(),
+        programs: path.programs.iter().map(program).collect(),
     }
 }

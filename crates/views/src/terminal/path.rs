@@ -4,7 +4,7 @@ use super::Style;
 use super::bar::share;
 use super::layout::{BOLD, DIM, GOOD, Screen, TIME, fit, left, right, time};
 use crate::words::plural;
-use analysis::{CriticalPath, PathItem};
+use analysis::{CriticalPath, PathItem, PathProgram};
 use record::Nanos;
 
 const KIND: usize = 8;
@@ -65,7 +65,45 @@ pub fn path(path: &CriticalPath, shortest: Nanos, style: &Style) -> String {
         }
     };
     screen.wrapped("", 2, DIM, note);
+    programs(&mut screen, &path.programs, shortest);
     screen.finish()
+}
+
+/// How many programs are shown.
+const PROGRAMS: usize = 8;
+
+/// What programs save that are quicker, on the path or beside it.
+fn programs(screen: &mut Screen, all: &[PathProgram], shortest: Nanos) {
+    let worth = all
+        .iter()
+        .filter(|p| p.saving_if_halved > Nanos::ZERO && p.saving_if_halved >= shortest);
+    let worth: Vec<&PathProgram> = worth.take(PROGRAMS).collect();
+    if worth.is_empty() {
+        return;
+    }
+    let about = "all of a name together; with what they take from others on the processor";
+    screen.heading("Programs at half their time", about);
+    let head = format!(
+        "  {}  {}  {}  name",
+        right("time", TIME),
+        right("half saves", TIME + 1),
+        right("processes", TIME),
+    );
+    let head = screen.paint(DIM, &head);
+    screen.line(&head);
+    for program in worth {
+        let line = format!(
+            "  {}  {}  {}  {}",
+            screen.paint(BOLD, &time(Some(program.time))),
+            screen.paint(
+                GOOD,
+                &right(&program.saving_if_halved.to_string(), TIME + 1)
+            ),
+            right(&program.processes.to_string(), TIME),
+            program.name,
+        );
+        screen.line(&line);
+    }
 }
 
 fn length(item: &PathItem) -> Nanos {
