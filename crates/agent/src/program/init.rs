@@ -75,9 +75,11 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
     if config.first_light == FirstLight::Init {
         kmsg::say("mark first-light")?;
     }
+    let ahead = prefetch::asked(&command_line());
     become_root()?;
-    prefetch::start_if_asked(&command_line())
-        .map_err(|e| format!("the prefetcher cannot be started: {e}"))?;
+    if let Some(ahead) = ahead {
+        prefetch::start(ahead).map_err(|e| format!("the prefetcher cannot be started: {e}"))?;
+    }
     // The kernel's words for init go on to it.
     let why = Command::new(&root.init)
         .args(std::env::args_os().skip(1))

@@ -342,6 +342,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         for treatment in treatments {
             let wrong = |why| (self.at)(&treatment.span(), why);
             let applied = Treatment::parse(treatment.get_ref())
+                .map(|t| self.placed(t))
                 .and_then(|t| t.apply(&spec).map(|(after, _)| (t, after)));
             let (treatment, after) = applied.map_err(|e| wrong(e.to_string()))?;
             possible(&treatment, platform).map_err(wrong)?;
@@ -374,6 +375,16 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         Err((self.at)(place, why))
     }
 
+    /// A treatment whose file lies beside the experiment's.
+    fn placed(&self, treatment: Treatment) -> Treatment {
+        let beside = |path: &str| self.beside(path).to_string_lossy().into_owned();
+        match treatment {
+            Treatment::Prefetch(list) => Treatment::Prefetch(beside(&list)),
+            Treatment::Order(list) => Treatment::Order(beside(&list)),
+            other => other,
+        }
+    }
+
     /// A path of the file, seen from where the program runs.
     fn beside(&self, path: impl AsRef<Path>) -> PathBuf {
         let folder = Path::new(self.path).parent();
@@ -402,6 +413,9 @@ fn possible(treatment: &Treatment, platform: &Platform) -> Result<(), String> {
                 "`{treatment}` changes nothing: an arm64 kernel does not unpack itself"
             ))
         }
+        Treatment::Prefetch(_) | Treatment::Order(_) if *platform != Platform::Pc => Err(format!(
+            "`{treatment}` goes with the machine `pc`"
+        )),
         Treatment::SetVariable { name, .. } | Treatment::RemoveVariable(name)
             if name == "bootargs" =>
         {

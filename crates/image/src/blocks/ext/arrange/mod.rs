@@ -64,6 +64,10 @@ pub struct Arrangement {
     pub copies: Vec<(u64, u64, u64)>,
     /// What to write after that: where, in bytes, and what.
     pub writes: Vec<(u64, Vec<u8>)>,
+    /// New blocks that say where content lies: of which inode, and where in bytes.
+    pub nodes: Vec<(u32, u64)>,
+    /// Blocks that said so before, in bytes.
+    pub old_nodes: Vec<u64>,
     /// Blocks of content that move.
     pub blocks: u64,
     /// Bytes of a block.
@@ -204,6 +208,7 @@ pub fn arrange(
     }
     place(&sb, &mut space, &mut owners, &order, &nodes, &mut done)?;
     done.left.sort_unstable();
+    done.old_nodes.sort_unstable();
     done.writes.extend(space.writes());
     Ok(done)
 }
@@ -363,11 +368,14 @@ fn rewrite(
             space.change(from, false);
         }
     }
+    let size = u64::from(sb.block_size);
     for block in &owner.tree.nodes {
         space.change(*block, false);
+        done.old_nodes.push(block.saturating_mul(size));
     }
     for block in nodes {
         space.change(*block, true);
+        done.nodes.push((number, block.saturating_mul(size)));
     }
     let generation = le32(&owner.bytes, 0x64).unwrap_or(0);
     let key = (number, generation);
@@ -378,7 +386,7 @@ fn rewrite(
     // `i_blocks` counts sectors, or blocks with the flag HUGE_FILE.
     let each = match Inode::new(&bytes).flags() & 0x4_0000 != 0 {
         true => 1,
-        false => u64::from(sb.block_size) / 512,
+        false => size / 512,
     };
     let low = u64::from(le32(&bytes, 0x1c).unwrap_or(0));
     let high = u64::from(le16(&bytes, 0x74).unwrap_or(0));

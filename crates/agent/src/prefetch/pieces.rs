@@ -1,0 +1,289 @@
+//! From needs to reads: windows of time, files that are opened, pieces in order.
+
+use super::play::{Played, Settings};
+use super::reader::Reader;
+use super::requests::infilled;
+use super::state::{State, open_entry, place};
+use crate::access::{AccessList, Entry};
+use crate::extents::{Extent, extents};
+use crate::resident::resident;
+use rustix::fs::{Advice, Mode, OFlags, fadvise, open};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque, hash_map};
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The most extents that are asked for one file.
+const MOST_EXTENTS: usize = 1024;
+
+/// Pieces lie all over a disk if more than one in so many begins a new run; gaps up
+/// to this length do not count.
+const SCATTERED: usize = 8;
+const NEAR_BYTES: u64 = 128 << 10;
+
+/// A read to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    /// The entry of the list.
+    pub file: usize,
+    pub offset: u64,
+    pub bytes: u64,
+    /// Where it lies on the device, if that is known.
+    pub physical: u64,
+}
+
+/// Something that is needed: a piece of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Need {
+    first_us: u64,
+    entry: usize,
+    offset: u64,
+    bytes: u64,
+}
+
+/// What is needed in some part of the recorded time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Window {
+    /// When the first of it is needed.
+    pub start_us: u64,
+    pub needs: Vec<Need>,
+}
+
+/// What is needed, in windows of `window_us` microseconds and at most half of
+/// `most_files` files.
+pub(super) fn windows(
+    list: &AccessList,
+    settings: &Settings,
+    (window_us, most_files): (u64, usize),
+) -> VecDeque<Window> {
+    let page = u64::from(list.page_bytes);
+    let mut all: Vec<Need> = Vec::new();
+    for (number, entry) in list.entries.iter().enumerate() {
+        for range in &entry.ranges {
+            let percent = u64::from(range.seen) * 100 / u64::from(list.recordings.max(1));
+            if percent < u64::from(settings.stable_percent) {
+                continue;
+            }
+            let start = range.page.saturating_mul(page);
+            let end = range.end().saturating_mul(page).min(entry.size());
+            if start < end {
+                all.push(Need {
+                    first_us: range.first_us,
+                    entry: number,
+                    offset: start,
+                    bytes: end - start,
+                });
+            }
+        }
+    }
+    all.sort_unstable();
+    let mut windows: VecDeque<Window> = VecDeque::new();
+    let mut of = None;
+    let mut in_window = HashSet::new();
+    for need in all {
+        let number = need.first_us.checked_div(window_us).unwrap_or(0);
+        in_window.insert(need.entry);
+        if of != Some(number) || in_window.len() > most_files / 2 {
+            windows.push_back(Window {
+                start_us: need.first_us,
+                needs: Vec::new(),
+            });
+            in_window.clear();
+            in_window.insert(need.entry);
+            of = Some(number);
+        }
+        if let Some(window) = windows.back_mut() {
+            window.needs.push(need);
+        }
+    }
+    windows
+}
+
+/// Opens a window's files, and puts what is to be read of them in order.
+pub(super) fn open_window(
+    window: &Window,
+    list: &AccessList,
+    settings: &Settings,
+    reader: &mut Reader,
+    played: &mut Played,
+) -> Vec<Piece> {
+    // The file's ranges, and when the first of them is needed.
+    let mut of_files: HashMap<usize, (u64, Vec<(u64, u64)>)> = HashMap::new();
+    for need in &window.needs {
+        let ranges = of_files
+            .entry(need.entry)
+            .or_insert((need.first_us, Vec::new()));
+        ranges.1.push((need.offset, need.bytes));
+    }
+    let mut in_order: Vec<_> = of_files.into_iter().collect();
+    in_order.sort_unstable_by_key(|(file, (first_us, _))| (*first_us, *file));
+    let mut pieces = Vec::new();
+    for (file, (_, mut ranges)) in in_order {
+        let Some(entry) = list.entries.get(file).filter(|e| !e.is_device()) else {
+            continue;
+        };
+        let opened = match reader.files.entry(file) {
+            hash_map::Entry::Occupied(opened) => opened.into_mut(),
+            hash_map::Entry::Vacant(place) => match open_entry(&settings.root, entry) {
+                (Some(opened), State::Same | State::Moved) => {
+                    // Exactly what is asked for, and nothing around it.
+                    fadvise(&opened, 0, None, Advice::Random).ok();
+                    played.files += 1;
+                    place.insert(opened)
+                }
+                _ => {
+                    played.stale += 1;
+                    continue;
+                }
+            },
+        };
+        ranges.sort_unstable();
+        let wide = infilled(&ranges, settings.infill_bytes);
+        let missing = missing(opened, entry, &wide, list.page_bytes, played);
+        let placed = match (played.physical, missing.first(), missing.last()) {
+            (true, Some(first), Some(last)) => {
+                let end = last.0.saturating_add(last.1);
+                extents(opened, first.0, end, MOST_EXTENTS).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        for (offset, bytes) in missing {
+            cut(file, offset, bytes, &placed, settings, &mut pieces);
+        }
+    }
+    if played.physical {
+        pieces.sort_by_key(|p| p.physical);
+    }
+    pieces
+}
+
+/// Whether pieces in the order of their places lie all over the device.
+pub(super) fn is_scattered(pieces: &[Piece]) -> bool {
+    let is_jump = |pair: &&[Piece]| match pair {
+        [a, b] => b.physical > a.physical.saturating_add(a.bytes + NEAR_BYTES),
+        _ => false,
+    };
+    let jumps = pieces.windows(2).filter(is_jump).count();
+    jumps * SCATTERED > pieces.len().max(SCATTERED * SCATTERED)
+}
+
+/// What of `pieces` is not in memory.
+fn missing(
+    file: &OwnedFd,
+    entry: &Entry,
+    pieces: &[(u64, u64)],
+    page_bytes: u32,
+    played: &mut Played,
+) -> Vec<(u64, u64)> {
+    let page = u64::from(page_bytes);
+    let flags = resident(file, entry.size(), page_bytes).unwrap_or_default();
+    let mut missing: Vec<(u64, u64)> = Vec::new();
+    for &(offset, bytes) in pieces {
+        let end = offset.saturating_add(bytes);
+        let mut at = offset;
+        while at < end {
+            let number = usize::try_from(at / page).unwrap_or(usize::MAX);
+            let next = (at / page + 1).saturating_mul(page).min(end);
+            match (flags.get(number), missing.last_mut()) {
+                (Some(true), _) => played.resident_bytes += next - at,
+                (_, Some((start, length))) if *start + *length == at => *length += next - at,
+                _ => missing.push((at, next - at)),
+            }
+            at = next;
+        }
+    }
+    missing
+}
+
+/// Cuts a piece where it ends on the device, and into reads.
+fn cut(
+    file: usize,
+    offset: u64,
+    bytes: u64,
+    placed: &[Extent],
+    settings: &Settings,
+    pieces: &mut Vec<Piece>,
+) {
+    let end = offset.saturating_add(bytes);
+    let mut at = offset;
+    while at < end {
+        let extent = placed.partition_point(|e| e.offset.saturating_add(e.bytes) <= at);
+        let extent = placed.get(extent).filter(|e| e.offset <= at);
+        let most = u64::from(settings.request_bytes.max(4096));
+        let mut until = at.saturating_add(most).min(end);
+        let mut physical = 0;
+        if let Some(e) = extent {
+            until = until.min(e.offset.saturating_add(e.bytes));
+            physical = e.physical.saturating_add(at - e.offset);
+        }
+        pieces.push(Piece {
+            file,
+            offset: at,
+            bytes: until - at,
+            physical,
+        });
+        at = until;
+    }
+}
+
+/// Asks for a window's metadata through the device: that is where the filesystem
+/// itself will look for it.
+pub(super) fn metadata(
+    window: &Window,
+    list: &AccessList,
+    settings: &Settings,
+    reader: &mut Reader,
+    played: &mut Played,
+) -> io::Result<()> {
+    let mut of_devices: BTreeMap<usize, Vec<(u64, u64)>> = BTreeMap::new();
+    for need in &window.needs {
+        if list.entries.get(need.entry).is_some_and(Entry::is_device) {
+            let ranges = of_devices.entry(need.entry).or_default();
+            ranges.push((need.offset, need.bytes));
+        }
+    }
+    let before = (reader.bytes, reader.reads);
+    for (number, mut ranges) in of_devices {
+        let Some(entry) = list.entries.get(number) else {
+            continue;
+        };
+        if let hash_map::Entry::Vacant(place) = reader.devices.entry(number) {
+            let device = opened_device(entry, settings);
+            played.stale += u64::from(device.is_none());
+            place.insert(device);
+        }
+        ranges.sort_unstable();
+        let mut pieces = Vec::new();
+        for (offset, bytes) in infilled(&ranges, settings.infill_bytes) {
+            cut(number, offset, bytes, &[], settings, &mut pieces);
+        }
+        for piece in pieces {
+            reader.read(piece)?;
+        }
+    }
+    played.metadata_bytes += reader.bytes - before.0;
+    reader.send()
+}
+
+/// The device below a filesystem, if that is the one of the list.
+fn opened_device(entry: &Entry, settings: &Settings) -> Option<OwnedFd> {
+    if open_entry(&settings.root, entry).1 != State::Same {
+        return None;
+    }
+    let path = place(&settings.root, entry);
+    let device = device_file(fs::metadata(&path).ok()?.dev())?;
+    fadvise(&device, 0, None, Advice::Random).ok();
+    Some(device)
+}
+
+/// A block device by its number.
+fn device_file(device: u64) -> Option<OwnedFd> {
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let told = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/uevent")).ok()?;
+    let name = told.lines().find_map(|l| l.strip_prefix("DEVNAME="))?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    open(Path::new("/dev").join(name), flags, Mode::empty()).ok()
+}
+
