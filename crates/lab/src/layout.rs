@@ -2,12 +2,13 @@
 //! new image of the same files.
 
 use crate::error::{LabError, io_error};
-use agent::access::{AccessList, Entry, Range, RangeKind, decode};
+use agent::access::{AccessList, Entry, Identity, Range, RangeKind, decode};
+use agent::prefetch::{SHORT_WINDOW_US, window_of};
 use image::blocks::ext;
 use image::blocks::ext::arrange::{Arrangement, Wanted, arrange};
 use image::boot::Part;
 use rustix::fs::{SeekFrom, seek};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -67,23 +68,39 @@ pub fn plan(image: &Path, list: &AccessList) -> Result<Ordered, LabError> {
     for (number, entry) in list.entries.iter().enumerate() {
         needs.extend(entry.ranges.iter().map(|r| (r.first_us, number, *r)));
     }
-    needs.sort_by_key(|(first_us, number, range)| (*first_us, *number, range.page));
-    let wanted: Vec<Wanted> = needs
-        .iter()
-        .filter_map(|(_, number, range)| {
-            let entry = list.entries.get(*number)?;
-            let start = range.page.saturating_mul(page);
-            let len = range.pages.saturating_mul(page);
-            Some(match entry.is_device() {
-                true => Wanted::Place { start, len },
-                false => Wanted::Content {
-                    inode: *inodes.get(entry.path.as_slice())?,
-                    offset: start,
-                    len,
-                },
-            })
-        })
-        .collect();
+    let window = |range: &Range| window_of(range.first_us, SHORT_WINDOW_US);
+    let is_file = |number: &usize| list.entries.get(*number).is_some_and(|e| !e.is_device());
+    // As the prefetcher reads: in each window metadata first, so that each of the two
+    // is one piece.
+    needs.sort_by_key(|(first_us, number, range)| {
+        (window(range), is_file(number), *first_us, *number, range.page)
+    });
+    let inode_of = |number: usize| {
+        let entry = list.entries.get(number)?;
+        inodes.get(entry.path.as_slice()).copied()
+    };
+    let mut wanted = Vec::new();
+    let mut has_tree = HashSet::new();
+    for same in needs.chunk_by(|a, b| window(&a.2) == window(&b.2)) {
+        let files = same.partition_point(|(_, number, _)| !is_file(number));
+        let (places, contents) = same.split_at(files);
+        for (_, _, range) in places {
+            wanted.push(Wanted::Place {
+                start: range.page.saturating_mul(page),
+                len: range.pages.saturating_mul(page),
+            });
+        }
+        let trees = contents.iter().filter_map(|(_, number, _)| inode_of(*number));
+        let new = trees.filter(|inode| has_tree.insert(*inode));
+        wanted.extend(new.map(|inode| Wanted::Tree { inode }));
+        for (_, number, range) in contents {
+            wanted.extend(inode_of(*number).map(|inode| Wanted::Content {
+                inode,
+                offset: range.page.saturating_mul(page),
+                len: range.pages.saturating_mul(page),
+            }));
+        }
+    }
     let arrangement = arrange(&volume, &map, &wanted).map_err(|e| cannot(e.to_string()))?;
     let firsts = list.entries.iter().filter_map(|entry| {
         let inode = inodes.get(entry.path.as_slice())?;
@@ -220,36 +237,42 @@ fn joined(pages: BTreeMap<u64, Range>) -> Vec<Range> {
     ranges
 }
 
-/// A list that has the order of `paths`, each file whole: for those who have no
-/// recording.
-#[must_use]
-pub fn list_of_paths(paths: &[Vec<u8>], size_of: &dyn Fn(&[u8]) -> Option<u64>) -> AccessList {
+/// A list that has the order of `paths`, each file of `image` whole: for those who
+/// have no recording.
+///
+/// # Errors
+/// The image cannot be read.
+pub fn list_of_paths(image: &Path, paths: &[Vec<u8>]) -> Result<AccessList, LabError> {
+    let file = File::open(image).map_err(io_error(image, "cannot be read"))?;
+    let volume = Part::whole(&file).map_err(io_error(image, "cannot be read"))?;
+    let map = ext::map(&volume).map_err(|e| wrong(image, "cannot be laid out", e.to_string()))?;
     let page_bytes = 4096;
-    let entries = paths.iter().zip(0..).filter_map(|(path, number)| {
-        let size = size_of(path)?;
-        Some(Entry {
+    let entries = paths.iter().zip(0..).map(|(path, first_us)| {
+        let inode = map.find(path);
+        let size = inode.and_then(|i| map.inode(i)).map_or(0, |i| i.size);
+        Entry {
             path: path.clone(),
-            identity: agent::access::Identity::File {
+            identity: Identity::File {
                 size,
                 mtime_s: 0,
                 mtime_ns: 0,
-                inode: 0,
+                inode: inode.map_or(0, u64::from),
                 generation: 0,
             },
             program: 0,
             ranges: vec![Range {
                 page: 0,
                 pages: size.div_ceil(u64::from(page_bytes)),
-                first_us: number,
+                first_us,
                 seen: 1,
                 kind: RangeKind::Touched,
             }],
-        })
+        }
     });
-    AccessList {
+    Ok(AccessList {
         recordings: 1,
         page_bytes,
         entries: entries.collect(),
         ..AccessList::default()
-    }
+    })
 }

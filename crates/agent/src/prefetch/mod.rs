@@ -15,6 +15,7 @@ mod requests;
 mod ring;
 mod state;
 
+pub use pieces::window_of;
 pub use play::{Order, Played, SHORT_WINDOW_US, Settings, play, play_and_tell};
 pub use requests::infilled;
 pub use state::{State, open_entry, state_of};

@@ -51,6 +51,22 @@ pub(super) struct Window {
     pub needs: Vec<Need>,
 }
 
+/// The number of the window in which something is needed; windows are `window_us`
+/// long, 0: there is one. The first is cut again: what the very first programs need
+/// is asked for before their files are all opened.
+#[must_use]
+pub fn window_of(first_us: u64, window_us: u64) -> u64 {
+    let Some(number) = first_us.checked_div(window_us) else {
+        return 0;
+    };
+    let parts = FIRST_PARTS.iter();
+    let within = parts.filter(|tenths| first_us.saturating_mul(10) >= window_us * **tenths);
+    number.saturating_add(within.count() as u64)
+}
+
+/// Where the first window is cut, in tenths of it.
+const FIRST_PARTS: [u64; 3] = [1, 2, 4];
+
 /// What is needed, in windows of `window_us` microseconds and at most half of
 /// `most_files` files.
 pub(super) fn windows(
@@ -83,7 +99,7 @@ pub(super) fn windows(
     let mut of = None;
     let mut in_window = HashSet::new();
     for need in all {
-        let number = need.first_us.checked_div(window_us).unwrap_or(0);
+        let number = window_of(need.first_us, window_us);
         in_window.insert(need.entry);
         if of != Some(number) || in_window.len() > most_files / 2 {
             windows.push_back(Window {
@@ -140,15 +156,18 @@ pub(super) fn open_window(
             },
         };
         ranges.sort_unstable();
-        let wide = infilled(&ranges, settings.infill_bytes);
-        let missing = missing(opened, entry, &wide, list.page_bytes, played);
-        let placed = match (played.physical, missing.first(), missing.last()) {
+        let placed = match (played.physical, ranges.first(), ranges.last()) {
             (true, Some(first), Some(last)) => {
                 let end = last.0.saturating_add(last.1);
-                extents(opened, first.0, end, MOST_EXTENTS).unwrap_or_default()
+                extents(&*opened, first.0, end, MOST_EXTENTS).unwrap_or_default()
             }
             _ => Vec::new(),
         };
+        // A hole that lies elsewhere would be a request more, and none less.
+        let wide = infilled(&ranges, settings.infill_bytes, &|from, to| {
+            placed.is_empty() || together(&placed, from, to)
+        });
+        let missing = missing(opened, entry, &wide, list.page_bytes, played);
         for (offset, bytes) in missing {
             cut(file, offset, bytes, &placed, settings, &mut pieces);
         }
@@ -195,6 +214,20 @@ fn missing(
         }
     }
     missing
+}
+
+/// Whether the bytes from `from` to `to` lie in one piece, with those around them.
+fn together(placed: &[Extent], from: u64, to: u64) -> bool {
+    let of = |at: u64| {
+        let after = placed.partition_point(|e| e.offset <= at);
+        let extent = placed.get(after.checked_sub(1)?)?;
+        let within = at - extent.offset;
+        (within < extent.bytes).then(|| extent.physical + within)
+    };
+    match (of(from.saturating_sub(1)), of(to)) {
+        (Some(before), Some(after)) => after.checked_sub(before) == Some(to - from + 1),
+        _ => false,
+    }
 }
 
 /// Cuts a piece where it ends on the device, and into reads.
@@ -256,7 +289,7 @@ pub(super) fn metadata(
         }
         ranges.sort_unstable();
         let mut pieces = Vec::new();
-        for (offset, bytes) in infilled(&ranges, settings.infill_bytes) {
+        for (offset, bytes) in infilled(&ranges, settings.infill_bytes, &|_, _| true) {
             cut(number, offset, bytes, &[], settings, &mut pieces);
         }
         for piece in pieces {

@@ -143,20 +143,14 @@ pub fn play_and_tell(
     let mut windows = windows(list, settings, (window_us, most_files));
     let start = Instant::now();
     let mut is_first = true;
-    // What the files' names and places are read from comes first, and that of the
-    // next window before the content of this one, so that the device is never idle
-    // while files are opened.
-    if let Some(window) = windows.front() {
-        metadata(window, list, settings, &mut reader, &mut played)?;
-    }
     while let Some(window) = windows.pop_front() {
         if reader.files.len() >= most_files / 2 {
             reader.finish()?;
             reader.files.clear();
         }
-        if let Some(next) = windows.front() {
-            metadata(next, list, settings, &mut reader, &mut played)?;
-        }
+        // What the files' names and places are read from comes first; the device is
+        // still busy with the content of the window before.
+        metadata(&window, list, settings, &mut reader, &mut played)?;
         let mut pieces = open_window(&window, list, settings, &mut reader, &mut played);
         if is_first && turns && settings.window_us.is_none() && is_scattered(&pieces) {
             // Each window would be a sweep over the disk: one does for all.

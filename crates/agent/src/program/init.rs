@@ -61,21 +61,21 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
         }
     };
     fs::create_dir_all(ROOT)?;
-    mount_root(&device, root, config.storage.read_ahead_kb).map_err(|e| {
-        let (device, fstype) = (device.display(), &root.fstype);
-        format!("the root, {fstype} on {device}, cannot be mounted: {e}; are its modules there?")
-    })?;
     fs::copy(agent::config::PATH, CONFIG)?;
     if let Some(unit) = units::awaited(&config.first_light) {
         units::leave(unit)?;
     }
+    let ahead = prefetch::asked(&command_line());
+    mount_root(&device, root, config.storage.read_ahead_kb).map_err(|e| {
+        let (device, fstype) = (device.display(), &root.fstype);
+        format!("the root, {fstype} on {device}, cannot be mounted: {e}; are its modules there?")
+    })?;
     state.userspace_begins(Stamp::now());
     state.keep()?;
     kmsg::say("mark userspace-start")?;
     if config.first_light == FirstLight::Init {
         kmsg::say("mark first-light")?;
     }
-    let ahead = prefetch::asked(&command_line());
     become_root()?;
     if let Some(ahead) = ahead {
         prefetch::start(ahead).map_err(|e| format!("the prefetcher cannot be started: {e}"))?;

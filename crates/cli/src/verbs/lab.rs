@@ -17,7 +17,10 @@ use std::path::{Path, PathBuf};
 const RESULTS: [&str; 3] = ["result.json", "result.md", "result.csv"];
 
 pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
-    let experiment = Experiment::read(&args.experiment)?;
+    let mut experiment = Experiment::read(&args.experiment)?;
+    if let Some(name) = &args.storage {
+        experiment.base.storage = lab::storage::named(name)?;
+    }
     let options = lab::Options {
         out: args.out.clone(),
         jobs: args.jobs,

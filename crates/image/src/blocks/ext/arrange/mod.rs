@@ -24,7 +24,7 @@ use crate::boot::bytes::{le16, le32};
 use space::Space;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use tree::{Tree, nodes_for, per_block, written};
+use tree::{Tree, nodes_for, written};
 
 /// Features that say more of blocks than is changed here: clusters (0x200), quotas
 /// (0x100), blocks of several owners (0x4000), snapshots (0x80).
@@ -46,6 +46,12 @@ pub enum Wanted {
         offset: u64,
         /// How long it is.
         len: u64,
+    },
+    /// The blocks that say where the content of an inode lies. Else they come before
+    /// its first block that is wanted.
+    Tree {
+        /// The inode's number.
+        inode: u32,
     },
     /// A piece of the filesystem, from its start on: blocks of directories among it
     /// are taken, other metadata stays where it is.
@@ -166,9 +172,9 @@ pub fn arrange(
         ..Arrangement::default()
     };
     let mut owners: HashMap<u32, Option<Owner>> = HashMap::new();
-    let mut order: Vec<(u32, u64)> = Vec::new();
+    let mut order: Vec<Step> = Vec::new();
     let mut seen = HashSet::new();
-    for (inode, logical) in blocks(map, wanted, u64::from(sb.block_size)) {
+    for (inode, logical) in steps(map, wanted, u64::from(sb.block_size)) {
         if !seen.insert((inode, logical)) {
             continue;
         }
@@ -186,13 +192,17 @@ pub fn arrange(
             }
         };
         let Some(owner) = owner else { continue };
-        if owner.tree.place(logical).is_some() {
-            owner.to.insert(logical, order.len() as u64);
-            order.push((inode, logical));
+        match logical {
+            None => order.push((inode, None)),
+            Some(logical) if owner.tree.place(logical).is_some() => {
+                owner.to.insert(logical, order.len() as u64);
+                order.push((inode, Some(logical)));
+            }
+            Some(_) => {}
         }
     }
-    // So far each block has its place in the order: what each file's tree needs
-    // does not depend on where that order begins.
+    // So far each block has its place in the order: in as many pieces will its file
+    // lie, or in fewer, wherever that order begins.
     let mut nodes: HashMap<u32, usize> = HashMap::new();
     for (number, owner) in &mut owners {
         let Some(is) = owner else { continue };
@@ -230,22 +240,26 @@ fn check(sb: &Superblock) -> Result<(), ArrangeError> {
     }
 }
 
-/// The blocks that are wanted: of which inode, and which one of it.
-fn blocks(map: &Map, wanted: &[Wanted], size: u64) -> Vec<(u32, u64)> {
+/// What is laid out: a block of an inode, or those that say where it lies.
+type Step = (u32, Option<u64>);
+
+/// What is wanted, block for block.
+fn steps(map: &Map, wanted: &[Wanted], size: u64) -> Vec<Step> {
     let mut all = Vec::new();
     for piece in wanted {
         match *piece {
             Wanted::Content { inode, offset, len } => {
                 let end = offset.saturating_add(len).div_ceil(size);
                 let known = map.inode(inode).map_or(0, |i| i.size.div_ceil(size));
-                all.extend((offset / size..end.min(known)).map(|block| (inode, block)));
+                all.extend((offset / size..end.min(known)).map(|block| (inode, Some(block))));
             }
+            Wanted::Tree { inode } => all.push((inode, None)),
             Wanted::Place { start, len } => map.pieces(start, len, &mut |piece| {
                 if let (Kind::Directory, Some(inode), Some(offset)) =
                     (piece.kind, piece.inode, piece.offset)
                 {
                     let end = offset.saturating_add(piece.len).div_ceil(size);
-                    all.extend((offset / size..end).map(|block| (inode, block)));
+                    all.extend((offset / size..end).map(|block| (inode, Some(block))));
                 }
             }),
         }
@@ -290,18 +304,19 @@ fn place(
     sb: &Superblock,
     space: &mut Space<'_>,
     owners: &mut HashMap<u32, Option<Owner>>,
-    order: &[(u32, u64)],
+    order: &[Step],
     nodes: &HashMap<u32, usize>,
     done: &mut Arrangement,
 ) -> Result<(), ArrangeError> {
     let moves = |inode: &u32| owners.get(inode).is_some_and(Option::is_some);
-    let order: Vec<(u32, u64)> = order.iter().copied().filter(|(i, _)| moves(i)).collect();
+    let order: Vec<Step> = order.iter().copied().filter(|(i, _)| moves(i)).collect();
     let more: usize = nodes
         .iter()
         .filter(|(i, _)| moves(i))
         .map(|(_, count)| count)
         .sum();
-    let needed = (order.len() + more) as u64;
+    let content = order.iter().filter(|s| s.1.is_some()).count();
+    let needed = (content + more) as u64;
     let room = space
         .room(needed)
         .ok_or(ArrangeError::Full { blocks: needed })?;
@@ -318,6 +333,7 @@ fn place(
             let count = nodes.get(&inode).copied().unwrap_or(0);
             free.by_ref().take(count).collect()
         });
+        let Some(logical) = logical else { continue };
         let (Some(from), Some(to)) = (owner.tree.place(logical), free.next()) else {
             continue;
         };
@@ -359,9 +375,9 @@ fn rewrite(
     done: &mut Arrangement,
 ) {
     let pieces = owner.tree.moved(&owner.to);
-    // The order of the places was counted from 0 before, and blocks of extents now
-    // lie between: there can be no more pieces than then.
-    debug_assert!(pieces.len() <= nodes.len().max(1) * per_block(sb.block_size));
+    // Room was kept for as many as could be needed.
+    let needed = nodes_for(pieces.len(), sb.block_size).unwrap_or(0);
+    let nodes = nodes.get(..needed).unwrap_or(nodes);
     for (logical, to) in &owner.to {
         if let Some(from) = owner.tree.place(*logical) {
             space.change(*to, true);
