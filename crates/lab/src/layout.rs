@@ -73,7 +73,13 @@ pub fn plan(image: &Path, list: &AccessList) -> Result<Ordered, LabError> {
     // As the prefetcher reads: in each window metadata first, so that each of the two
     // is one piece.
     needs.sort_by_key(|(first_us, number, range)| {
-        (window(range), is_file(number), *first_us, *number, range.page)
+        (
+            window(range),
+            is_file(number),
+            *first_us,
+            *number,
+            range.page,
+        )
     });
     let inode_of = |number: usize| {
         let entry = list.entries.get(number)?;
@@ -90,7 +96,9 @@ pub fn plan(image: &Path, list: &AccessList) -> Result<Ordered, LabError> {
                 len: range.pages.saturating_mul(page),
             });
         }
-        let trees = contents.iter().filter_map(|(_, number, _)| inode_of(*number));
+        let trees = contents
+            .iter()
+            .filter_map(|(_, number, _)| inode_of(*number));
         let new = trees.filter(|inode| has_tree.insert(*inode));
         wanted.extend(new.map(|inode| Wanted::Tree { inode }));
         for (_, number, range) in contents {

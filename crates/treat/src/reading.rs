@@ -39,8 +39,6 @@ impl State {
     }
 }
 
-
-
 /// Has `list` read ahead: `LIST[,OPTION[=VALUE]]...`, options as the agent's
 /// `prefetch` takes them, without the dashes.
 pub(crate) fn prefetch(spec: &mut BootSpec, list: &str) {
@@ -59,7 +57,9 @@ pub(crate) fn prefetch(spec: &mut BootSpec, list: &str) {
 pub(crate) fn plan_prefetch(list: &str, spec: &BootSpec) -> String {
     let path = list.split_once(',').map_or(list, |(path, _)| path);
     match &spec.reading.prefetch {
-        Some(before) => format!("a prefetcher in the initramfs reads {path}, where it read {before}"),
+        Some(before) => {
+            format!("a prefetcher in the initramfs reads {path}, where it read {before}")
+        }
         None => format!("a prefetcher in the initramfs reads ahead what {path} names"),
     }
 }

@@ -97,12 +97,16 @@ fn a_mask_is_a_word_of_systemd() {
 
 #[test]
 fn one_list_is_read_ahead() {
-    let apply = |text: &str, spec: &BootSpec| Treatment::parse(text).unwrap().apply(spec).unwrap().0;
+    let apply =
+        |text: &str, spec: &BootSpec| Treatment::parse(text).unwrap().apply(spec).unwrap().0;
     let first = apply("prefetch=a.list", &spec("quiet"));
     let second = apply("prefetch=b.list,window=250", &first);
     let word = "firstlight.prefetch=/firstlight/boot.list";
     assert_eq!(first.cmdline.to_string(), format!("quiet {word}"));
-    assert_eq!(second.cmdline.to_string(), format!("quiet {word},window=250"));
+    assert_eq!(
+        second.cmdline.to_string(),
+        format!("quiet {word},window=250")
+    );
     assert_eq!(second.reading.prefetch.as_deref(), Some("b.list"));
 }
 

@@ -34,7 +34,8 @@ pub struct Settings {
     pub in_flight_bytes: u64,
     /// The largest read.
     pub request_bytes: u32,
-    /// Holes up to this length are read, too.
+    /// Holes up to this length are read, too; of a disk that turns, those up to 128
+    /// KiB in any case.
     pub infill_bytes: u64,
     /// The least memory that stays available, in bytes.
     pub floor_bytes: u64,
@@ -97,6 +98,13 @@ const LATE_PERCENT: u64 = 90;
 /// A window of need, unless the disk turns and what is needed lies all over it.
 pub const SHORT_WINDOW_US: u64 = 250_000;
 
+/// Holes that a disk passes in about the time of its shortest seek and half a turn:
+/// 5 ms at 25 MB/s.
+const DISK_INFILL_BYTES: u64 = 128 << 10;
+
+/// If so many bytes are there as soon as they were asked for, the device is memory.
+const AT_ONCE_BYTES: u64 = 256 << 10;
+
 /// So far ahead of need, less is kept in flight: so much.
 const AHEAD_US: u64 = 100_000;
 const AHEAD_BYTES: u64 = 512 << 10;
@@ -136,6 +144,14 @@ pub fn play_and_tell(
     }
     played.physical = settings.order != Order::Need;
     let turns = turns(&settings.root);
+    let infill_bytes = match turns {
+        true => settings.infill_bytes.max(DISK_INFILL_BYTES),
+        false => settings.infill_bytes,
+    };
+    let settings = &Settings {
+        infill_bytes,
+        ..settings.clone()
+    };
     let window_us = settings.window_us.unwrap_or(SHORT_WINDOW_US);
     let mut reader = Reader::new(settings);
     played.ring = reader.ring.is_some();
@@ -150,7 +166,7 @@ pub fn play_and_tell(
         }
         // What the files' names and places are read from comes first; the device is
         // still busy with the content of the window before.
-        metadata(&window, list, settings, &mut reader, &mut played)?;
+        metadata(&window, list, settings, &mut reader, &mut played);
         let mut pieces = open_window(&window, list, settings, &mut reader, &mut played);
         if is_first && turns && settings.window_us.is_none() && is_scattered(&pieces) {
             // Each window would be a sweep over the disk: one does for all.
@@ -158,7 +174,7 @@ pub fn play_and_tell(
                 needs: windows.drain(..).flat_map(|w| w.needs).collect(),
                 ..window
             };
-            metadata(&rest, list, settings, &mut reader, &mut played)?;
+            metadata(&rest, list, settings, &mut reader, &mut played);
             pieces.extend(open_window(&rest, list, settings, &mut reader, &mut played));
             pieces.sort_by_key(|p| p.physical);
         }
@@ -183,10 +199,15 @@ pub fn play_and_tell(
         }
         reader.send()?;
         begun.call();
+        if is_first && reader.bytes >= AT_ONCE_BYTES && reader.is_idle() {
+            played.stopped = Some("the device answers at once: nothing is to be won".to_owned());
+        }
         is_first = false;
         played.bytes += std::mem::take(&mut reader.bytes);
         played.reads += std::mem::take(&mut reader.reads);
-        played.stopped = played.stopped.take().or_else(|| useless(&played));
+        if played.stopped.is_none() {
+            played.stopped = useless(&played);
+        }
         if played.stopped.is_some() {
             break;
         }
@@ -281,4 +302,3 @@ fn short_of_memory(settings: &Settings, reader: &Reader) -> Option<String> {
         )
     })
 }
-

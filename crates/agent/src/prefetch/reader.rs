@@ -87,6 +87,11 @@ impl Reader {
                 || self.flying.len() + 1 >= DEPTH as usize)
     }
 
+    /// Whether nothing is in flight of what was sent through the ring.
+    pub fn is_idle(&self) -> bool {
+        self.ring.is_some() && self.flying.is_empty()
+    }
+
     /// Sends what waits to be sent.
     pub fn send(&mut self) -> io::Result<()> {
         if self.waiting == 0 {

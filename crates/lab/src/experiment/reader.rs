@@ -413,9 +413,9 @@ fn possible(treatment: &Treatment, platform: &Platform) -> Result<(), String> {
                 "`{treatment}` changes nothing: an arm64 kernel does not unpack itself"
             ))
         }
-        Treatment::Prefetch(_) | Treatment::Order(_) if *platform != Platform::Pc => Err(format!(
-            "`{treatment}` goes with the machine `pc`"
-        )),
+        Treatment::Prefetch(_) | Treatment::Order(_) if *platform != Platform::Pc => {
+            Err(format!("`{treatment}` goes with the machine `pc`"))
+        }
         Treatment::SetVariable { name, .. } | Treatment::RemoveVariable(name)
             if name == "bootargs" =>
         {

@@ -35,7 +35,9 @@ fn scattered(map: &crate::blocks::Map) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     for inode in map.inodes().iter().rev().filter(|i| i.kind == Kind::File) {
         if inode.number % 2 == 0 {
-            wanted.push(Wanted::Tree { inode: inode.number });
+            wanted.push(Wanted::Tree {
+                inode: inode.number,
+            });
         }
         for offset in (0..inode.size).step_by(8192) {
             wanted.push(Wanted::Content {
