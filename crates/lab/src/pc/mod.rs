@@ -334,13 +334,16 @@ fn agent_config(
     }
 }
 
+/// Makes the initramfs, with an access list or without one.
+type MakeInitramfs<'a> = dyn Fn(Option<&[u8]>) -> Result<Vec<u8>, LabError> + 'a;
+
 /// The initramfs and the root of every variant whose reading is treated; both are
 /// written into `out`.
 fn treated(
     experiment: &Experiment,
     root: Option<&HashedFile>,
     (out, cache): (&Path, &Cache),
-    make: &dyn Fn(Option<&[u8]>) -> Result<Vec<u8>, LabError>,
+    make: &MakeInitramfs<'_>,
     say: &mut dyn FnMut(String),
 ) -> Result<Vec<(Reading, Treated)>, LabError> {
     let mut all: Vec<(Reading, Treated)> = Vec::new();
