@@ -53,7 +53,7 @@ impl Default for Settings {
             root: PathBuf::from("/"),
             order: Order::Physical,
             window_us: None,
-            in_flight_bytes: 2 << 20,
+            in_flight_bytes: 8 << 20,
             request_bytes: 128 << 10,
             infill_bytes: INFILL_BYTES,
             floor_bytes: 32 << 20,

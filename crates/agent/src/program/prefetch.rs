@@ -19,7 +19,7 @@ Usage: firstlight-agent prefetch LIST [OPTION...]
   --order ORDER      physical (as it lies on the device), or need
   --window MS        order within so much of the recorded time; 0: all at once
                      [default: all for disks that turn, else 250]
-  --in-flight KIB    the most that is asked for at once [default: 2048]
+  --in-flight KIB    the most that is asked for at once [default: 8192]
   --request KIB      the largest read [default: 128]
   --infill KIB       read holes up to this long as well [default: 16]
   --floor KIB        stop when less memory is available [default: 32768]
