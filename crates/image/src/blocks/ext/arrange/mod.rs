@@ -111,7 +111,7 @@ pub enum ArrangeError {
         feature: &'static str,
     },
     /// The image ends too early.
-    #[error("the image ends before the bitmap of group {group}; it is cut short")]
+    #[error("the image ends before group {group} does; it is cut short or damaged")]
     Cut {
         /// The group.
         group: u64,
@@ -165,7 +165,7 @@ pub fn arrange(
     wanted: &[Wanted],
 ) -> Result<Arrangement, ArrangeError> {
     let sb = Superblock::read(volume)?;
-    check(&sb)?;
+    check(volume, &sb)?;
     let mut space = Space::read(volume, &sb, map)?;
     let mut done = Arrangement {
         block_bytes: sb.block_size,
@@ -174,10 +174,7 @@ pub fn arrange(
     let mut owners: HashMap<u32, Option<Owner>> = HashMap::new();
     let mut order: Vec<Step> = Vec::new();
     let mut seen = HashSet::new();
-    for (inode, logical) in steps(map, wanted, u64::from(sb.block_size)) {
-        if !seen.insert((inode, logical)) {
-            continue;
-        }
+    for (inode, range) in steps(map, wanted, u64::from(sb.block_size)) {
         let owner = match owners.entry(inode) {
             std::collections::hash_map::Entry::Occupied(o) => o.into_mut(),
             std::collections::hash_map::Entry::Vacant(place) => {
@@ -192,13 +189,29 @@ pub fn arrange(
             }
         };
         let Some(owner) = owner else { continue };
-        match logical {
-            None => order.push((inode, None)),
-            Some(logical) if owner.tree.place(logical).is_some() => {
-                owner.to.insert(logical, order.len() as u64);
-                order.push((inode, Some(logical)));
+        let Some((first, end)) = range else {
+            if seen.insert((inode, None)) {
+                order.push((inode, None));
             }
-            Some(_) => {}
+            continue;
+        };
+        let from = owner
+            .tree
+            .pieces
+            .partition_point(|p| p.logical + p.len <= first);
+        let pieces = owner.tree.pieces.get(from..).unwrap_or_default();
+        for piece in pieces.iter().take_while(|p| p.logical < end) {
+            let until = end.min(piece.logical + piece.len);
+            for logical in first.max(piece.logical)..until {
+                if piece.written && seen.insert((inode, Some(logical))) {
+                    owner.to.insert(logical, order.len() as u64);
+                    order.push((inode, Some(logical)));
+                }
+            }
+            // There are no more blocks than these, whatever extents say.
+            if order.len() as u64 > sb.blocks {
+                return Err(ArrangeError::Full { blocks: sb.blocks });
+            }
         }
     }
     // So far each block has its place in the order: in as many pieces will its file
@@ -223,7 +236,11 @@ pub fn arrange(
     Ok(done)
 }
 
-fn check(sb: &Superblock) -> Result<(), ArrangeError> {
+fn check(volume: &Part<'_>, sb: &Superblock) -> Result<(), ArrangeError> {
+    let bytes = sb.blocks.checked_mul(u64::from(sb.block_size));
+    if bytes.is_none_or(|b| b > volume.len()) || sb.blocks_per_group > sb.block_size * 8 {
+        return Err(ArrangeError::Cut { group: 0 });
+    }
     let state = match sb.facts.state {
         State::Clean | State::ReadOnly => None,
         State::NeedsRecovery => Some("its journal has to be replayed"),
@@ -243,23 +260,26 @@ fn check(sb: &Superblock) -> Result<(), ArrangeError> {
 /// What is laid out: a block of an inode, or those that say where it lies.
 type Step = (u32, Option<u64>);
 
-/// What is wanted, block for block.
-fn steps(map: &Map, wanted: &[Wanted], size: u64) -> Vec<Step> {
+/// The blocks of an inode from the first to the one behind the last; or those that
+/// say where it lies.
+type Wish = (u32, Option<(u64, u64)>);
+
+/// What is wanted, in blocks.
+fn steps(map: &Map, wanted: &[Wanted], size: u64) -> Vec<Wish> {
     let mut all = Vec::new();
+    let blocks = |offset: u64, len: u64| {
+        let end = offset.saturating_add(len).div_ceil(size);
+        Some((offset / size, end))
+    };
     for piece in wanted {
         match *piece {
-            Wanted::Content { inode, offset, len } => {
-                let end = offset.saturating_add(len).div_ceil(size);
-                let known = map.inode(inode).map_or(0, |i| i.size.div_ceil(size));
-                all.extend((offset / size..end.min(known)).map(|block| (inode, Some(block))));
-            }
+            Wanted::Content { inode, offset, len } => all.push((inode, blocks(offset, len))),
             Wanted::Tree { inode } => all.push((inode, None)),
             Wanted::Place { start, len } => map.pieces(start, len, &mut |piece| {
                 if let (Kind::Directory, Some(inode), Some(offset)) =
                     (piece.kind, piece.inode, piece.offset)
                 {
-                    let end = offset.saturating_add(piece.len).div_ceil(size);
-                    all.extend((offset / size..end).map(|block| (inode, Some(block))));
+                    all.push((inode, blocks(offset, piece.len)));
                 }
             }),
         }
@@ -288,7 +308,12 @@ fn owner(
     if inode.flags() & flag::EXTENTS == 0 {
         return Ok(Err("it has no extents: it is one of ext2 or ext3"));
     }
-    let Some(tree) = Tree::read(volume, inode.root(), sb.block_size)? else {
+    let tree = Tree::read(volume, inode.root(), sb.block_size)?;
+    let is_inside = |tree: &Tree| {
+        let mut ends = tree.pieces.iter().map(|p| p.physical.saturating_add(p.len));
+        ends.all(|end| end <= sb.blocks)
+    };
+    let Some(tree) = tree.filter(is_inside) else {
         return Ok(Err("its tree of extents is damaged"));
     };
     Ok(Ok(Owner {

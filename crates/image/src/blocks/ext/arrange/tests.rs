@@ -8,7 +8,7 @@
 use super::{ArrangeError, Wanted, arrange};
 use crate::blocks::ext::map;
 use crate::blocks::map::Kind;
-use crate::blocks::testing::{each_file, tool, tree};
+use crate::blocks::testing::{each_file, noise, tool, tree};
 use crate::boot::Part;
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -39,7 +39,7 @@ fn scattered(map: &crate::blocks::Map) -> Vec<Wanted> {
                 inode: inode.number,
             });
         }
-        for offset in (0..inode.size).step_by(8192) {
+        for offset in (0..inode.size.min(4 << 20)).step_by(8192) {
             wanted.push(Wanted::Content {
                 inode: inode.number,
                 offset,
@@ -160,4 +160,58 @@ fn what_cannot_be_laid_out_says_why() {
     let bitmap = known.extents().find(|e| e.kind == Kind::Bitmap).unwrap();
     file.write_all_at(&[0; 4096], bitmap.start).unwrap();
     assert!(matches!(says(&file), ArrangeError::Bitmap { .. }));
+}
+
+#[test]
+fn hostile_images_are_laid_out_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("tree");
+    for number in 0..40usize {
+        let dir = root.join(format!("d{}", number % 5));
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(
+            dir.join(format!("f{number}")),
+            noise(number as u64, number * 900),
+        )
+        .unwrap();
+    }
+    let image = folder.path().join("x.img");
+    fs::File::create(&image).unwrap().set_len(4 << 20).unwrap();
+    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
+    if !tool(
+        "mke2fs",
+        &["-q", "-F", "-t", "ext4", "-b", "1024", "-d", from, to],
+    ) {
+        return;
+    }
+    let whole = fs::read(&image).unwrap();
+    let (mut done, mut refused) = (0, 0);
+    for seed in 0..150u64 {
+        let mut bytes = whole.clone();
+        // Superblock, descriptors, bitmaps, the first inodes: a few bytes of them.
+        for pair in noise(seed + 1, 12).chunks_exact(3) {
+            let at = 1024 + (usize::from(pair[0]) << 8 | usize::from(pair[1])) * 6 / 5;
+            bytes[at] ^= 1 << (pair[2] % 8);
+        }
+        if seed % 10 == 9 {
+            bytes.truncate(bytes.len() * (seed as usize) / 160);
+        }
+        let slice = bytes.as_slice();
+        let volume = Part::whole(&slice).unwrap();
+        let Ok(known) = map(&volume) else { continue };
+        match arrange(&volume, &known, &scattered(&known)) {
+            Ok(found) => {
+                let end = bytes.len() as u64;
+                assert!(
+                    found
+                        .copies
+                        .iter()
+                        .all(|c| c.0 + c.2 <= end && c.1 + c.2 <= end)
+                );
+                done += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(done > 20 && refused > 10, "{done} {refused}");
 }

@@ -11,6 +11,8 @@ const MAGIC: u16 = 0xf30a;
 const INITIALISED: u16 = 32_768;
 /// So many extents, or blocks of them, fit into an inode.
 const IN_INODE: usize = 4;
+/// So many blocks of extents are read of one file.
+const MOST_NODES: usize = 1024;
 /// Trees are at most so deep (`EXT4_MAX_EXTENT_DEPTH`).
 const DEEPEST: u16 = 5;
 
@@ -66,8 +68,9 @@ impl Tree {
             let n32 = |at| le32(entry, at).unwrap_or(0);
             if depth > 0 {
                 let block = u64::from(n32(4)) | u64::from(n16(8)) << 32;
-                // A tree that leads to itself has more nodes than a filesystem blocks.
-                if self.nodes.len() > 1 << 16 {
+                // A tree that leads to itself has no end; one of more nodes could not be
+                // written again.
+                if self.nodes.len() >= MOST_NODES {
                     return Ok(false);
                 }
                 self.nodes.push(block);
