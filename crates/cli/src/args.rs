@@ -687,6 +687,9 @@ pub struct LabRun {
     /// Where trials and results go; an interrupted run resumes there
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: PathBuf,
+    /// What the root appears to lie on, whatever the experiment says: a storage profile
+    #[arg(long, value_name = "PROFILE")]
+    pub storage: Option<String>,
     /// Boot each variant a second time and compare digests
     #[arg(long)]
     pub check_exact: bool,

@@ -257,6 +257,62 @@ fn the_order_of_a_list_is_that_of_a_squashfs() {
     assert_eq!(after["missing"][0], "/not/there");
 }
 
+#[test]
+fn an_ext4_image_is_laid_out_in_the_order_of_a_list() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(image) = ext4(dir.path()) else {
+        return;
+    };
+    let files = (1..120).filter(|i| i * 37 % 5 == 1).rev();
+    let lines = files.map(|i| format!("/d{}/f{i}\n", i % 7));
+    let list = dir.path().join("list");
+    fs::write(&list, lines.collect::<String>()).unwrap();
+    let [first, second] = ["first", "second"].map(|n| dir.path().join(n));
+    let text = |p: &Path| p.to_str().unwrap().to_owned();
+    let order = |to: &Path| {
+        let (list, image, to) = (text(&list), text(&image), text(to));
+        let args = ["image", "order", &list, "--for", "ext4", "--image", &image];
+        json(&[&args[..], &["-o", &to, "--json"]].concat())
+    };
+    let old = fs::read(&image).unwrap();
+    let done = order(&first);
+    assert_eq!(done["runs"], 1);
+    assert!(done["runs_before"].as_u64() > Some(10), "{done}");
+    assert_eq!(done["missing"], 0);
+    order(&second);
+    assert!(fs::read(&first).unwrap() == fs::read(&second).unwrap());
+    assert!(
+        fs::read(&image).unwrap() == old,
+        "the old image is as it was"
+    );
+    assert!(tool("e2fsck", &["-fn", &text(&first)]), "e2fsck is content");
+    let score = |p: &Path| {
+        json(&[
+            "image",
+            "score",
+            &text(p),
+            "--files",
+            &text(&list),
+            "--json",
+        ])
+    };
+    assert!(score(&image)["discontinuities"].as_u64() > Some(10));
+    assert_eq!(score(&first)["discontinuities"], 0);
+    // Without -o nothing is written, and a journal that waits is refused.
+    let args = ["image", "order", &text(&list), "--for", "ext4", "--image"];
+    let plan = firstlight(&[&args[..], &[&text(&image)]].concat());
+    assert!(String::from_utf8_lossy(&plan.stdout).contains("Nothing was written"));
+    let file = fs::File::options().write(true).open(&image).unwrap();
+    let features = u32::from_le_bytes(old[1024 + 0x60..1024 + 0x64].try_into().unwrap()) | 4;
+    file.write_all_at(&features.to_le_bytes(), 1024 + 0x60)
+        .unwrap();
+    let refused = firstlight(&[&args[..], &[&text(&image)]].concat());
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("its journal has to be replayed"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
 /// An ext4 on a loop device; `None` with a visible line where that cannot be.
 struct Mounted {
     dir: tempfile::TempDir,

@@ -8,7 +8,7 @@ use agent::config::{AgentConfig, MODULES, Model, PATH, Root};
 use std::path::{Path, PathBuf};
 
 /// The archive, uncompressed. `tree` is where the kernel's modules are; without
-/// one, everything has to be built in.
+/// one, everything has to be built in. `list` is the access list of a prefetcher.
 ///
 /// # Errors
 /// If a module is missing or compressed, or the configuration cannot be written.
@@ -17,12 +17,13 @@ pub fn make(
     config: &AgentConfig,
     tree: Option<&Path>,
     wanted: &[&str],
+    list: Option<&[u8]>,
 ) -> Result<Vec<u8>, LabError> {
     let modules = match tree {
         Some(tree) if !wanted.is_empty() => Modules::read(tree)?.order(wanted)?,
         _ => Vec::new(),
     };
-    archive(agent, &config.to_text()?, &modules)
+    archive(agent, &config.to_text()?, &modules, list)
 }
 
 /// The root that the agent mounts and starts: `bytes` of ext4 with an init where
@@ -51,7 +52,12 @@ pub fn root_modules(config: &AgentConfig, served: bool) -> Vec<&'static str> {
     wanted
 }
 
-fn archive(agent: &[u8], config: &str, modules: &[PathBuf]) -> Result<Vec<u8>, LabError> {
+fn archive(
+    agent: &[u8],
+    config: &str,
+    modules: &[PathBuf],
+    list: Option<&[u8]>,
+) -> Result<Vec<u8>, LabError> {
     let mut archive = Archive::default();
     let plain = |path: &str| path.trim_start_matches('/').to_owned();
     archive.folder("dev");
@@ -60,6 +66,9 @@ fn archive(agent: &[u8], config: &str, modules: &[PathBuf]) -> Result<Vec<u8>, L
     archive.file("init", 0o755, agent);
     archive.folder("firstlight");
     archive.file(&plain(PATH), 0o644, config.as_bytes());
+    if let Some(list) = list {
+        archive.file(&plain(treat::reading::LIST), 0o644, list);
+    }
     archive.folder(&plain(MODULES));
     for (i, path) in modules.iter().enumerate() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();

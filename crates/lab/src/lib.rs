@@ -21,6 +21,7 @@ mod event;
 mod experiment;
 mod files;
 mod initramfs;
+pub mod layout;
 mod machine;
 mod modules;
 mod pc;

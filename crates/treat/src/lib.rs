@@ -6,6 +6,7 @@
 
 mod cmdline;
 pub mod files;
+pub mod reading;
 
 pub use cmdline::{CommandLine, WordError};
 pub use files::FileTreatment;
@@ -44,6 +45,8 @@ pub struct BootSpec {
     /// What the boot loader's environment holds beyond, or instead of, what the
     /// machine puts there; `None`: the variable is taken away.
     pub environment: BTreeMap<String, Option<String>>,
+    /// What is done about reading.
+    pub reading: reading::Reading,
 }
 
 /// One change to a [`BootSpec`].
@@ -66,6 +69,11 @@ pub enum Treatment {
     },
     /// `env-=NAME`: a variable is taken out of the boot loader's environment.
     RemoveVariable(String),
+    /// `prefetch=LIST[,OPTION[=VALUE]]...`: a prefetcher in the initramfs reads ahead
+    /// what an access list names.
+    Prefetch(String),
+    /// `order=LIST`: the root is laid out in the order of an access list.
+    Order(String),
 }
 
 /// Why a treatment cannot be understood, applied or undone.
@@ -74,7 +82,8 @@ pub enum TreatError {
     /// The text names no treatment.
     #[error(
         "`{found}` is no treatment; there are `cmdline+=WORD`, `cmdline-=WORD`, `mask=UNIT`, \
-         `kernel=uncompressed`, `kernel=image`, `env=NAME=VALUE` and `env-=NAME`"
+         `kernel=uncompressed`, `kernel=image`, `env=NAME=VALUE`, `env-=NAME`, `prefetch=LIST` and \
+         `order=LIST`"
     )]
     Unknown {
         /// The text.
@@ -144,6 +153,8 @@ enum Inverse {
     Form(KernelForm, KernelForm),
     /// The variable, what was said of it before, and after.
     Variable(String, Option<Option<String>>, Option<String>),
+    /// What was done about reading before, and after.
+    Reading(Box<(reading::State, reading::State)>),
 }
 
 /// The suffixes of unit names that can be masked.
@@ -214,6 +225,13 @@ impl Treatment {
                 value: value.to_owned(),
             });
         }
+        if let Some(list) = text.strip_prefix("prefetch=").filter(|l| !l.is_empty()) {
+            // Its options become a word of the command line.
+            return Ok(Self::Prefetch(word(list)?));
+        }
+        if let Some(list) = text.strip_prefix("order=").filter(|l| !l.is_empty()) {
+            return Ok(Self::Order(list.to_owned()));
+        }
         Err(TreatError::Unknown {
             found: text.chars().take(80).collect(),
         })
@@ -258,6 +276,8 @@ impl Treatment {
             Self::RemoveVariable(name) => {
                 format!("the boot loader's environment loses `{name}`, if it has it")
             }
+            Self::Prefetch(list) => reading::plan_prefetch(list, spec),
+            Self::Order(list) => reading::plan_order(list, spec),
         }
     }
 
@@ -291,6 +311,15 @@ impl Treatment {
             }
             Self::SetVariable { name, value } => set(&mut after, name, Some(value.clone())),
             Self::RemoveVariable(name) => set(&mut after, name, None),
+            Self::Prefetch(_) | Self::Order(_) => {
+                match self {
+                    Self::Prefetch(list) => reading::prefetch(&mut after, list),
+                    Self::Order(list) => after.reading.order = Some(list.clone()),
+                    _ => {}
+                }
+                let states = (reading::State::of(spec), reading::State::of(&after));
+                Inverse::Reading(Box::new(states))
+            }
         };
         let treatment = self.clone();
         Ok((after, Undo { treatment, inverse }))
@@ -306,6 +335,8 @@ impl fmt::Display for Treatment {
             Self::Kernel(form) => write!(f, "kernel={}", form.as_str()),
             Self::SetVariable { name, value } => write!(f, "env={name}={value}"),
             Self::RemoveVariable(name) => write!(f, "env-={name}"),
+            Self::Prefetch(list) => write!(f, "prefetch={list}"),
+            Self::Order(list) => write!(f, "order={list}"),
         }
     }
 }
@@ -332,6 +363,11 @@ impl Undo {
                     Some(value) => before.environment.insert(name.clone(), value.clone()),
                     None => before.environment.remove(name),
                 };
+                unchanged
+            }
+            Inverse::Reading(states) => {
+                let unchanged = reading::State::of(&before) == states.1;
+                states.0.clone().put(&mut before);
                 unchanged
             }
         };

@@ -13,6 +13,7 @@ fn spec(cmdline: &str) -> BootSpec {
         kernel: KernelForm::Image,
         cmdline: CommandLine::parse(cmdline).unwrap(),
         environment: BTreeMap::from([("bootdelay".into(), Some("2".into()))]),
+        ..BootSpec::default()
     }
 }
 
@@ -42,6 +43,9 @@ fn apply_and_undo_is_identity() {
             "env=bootcmd=a=b; c",
             "env-=bootdelay",
             "env-=other",
+            "prefetch=lists/boot.list",
+            "prefetch=boot.list,window=250,no-idle",
+            "order=lists/boot.list",
         ] {
             let before = spec(line);
             let treatment = Treatment::parse(text).unwrap();
@@ -89,6 +93,21 @@ fn a_mask_is_a_word_of_systemd() {
     let mask = Treatment::parse("mask=cron.service").unwrap();
     let (after, _) = mask.apply(&spec("a")).unwrap();
     assert_eq!(after.cmdline.to_string(), "a systemd.mask=cron.service");
+}
+
+#[test]
+fn one_list_is_read_ahead() {
+    let apply =
+        |text: &str, spec: &BootSpec| Treatment::parse(text).unwrap().apply(spec).unwrap().0;
+    let first = apply("prefetch=a.list", &spec("quiet"));
+    let second = apply("prefetch=b.list,window=250", &first);
+    let word = "firstlight.prefetch=/firstlight/boot.list";
+    assert_eq!(first.cmdline.to_string(), format!("quiet {word}"));
+    assert_eq!(
+        second.cmdline.to_string(),
+        format!("quiet {word},window=250")
+    );
+    assert_eq!(second.reading.prefetch.as_deref(), Some("b.list"));
 }
 
 #[test]

@@ -1,17 +1,22 @@
 //! Reading ahead of need what an access list says.
 //!
-//! The list is cut into windows of the time at which things were needed: one for
-//! a disk that turns, short ones elsewhere. A window's pieces go out together, in
-//! the order in which they lie on the device, a bounded number of bytes at once. The reads have the idle I/O priority: what the boot itself
-//! asks for goes first wherever the I/O scheduler knows priorities.
+//! The list is cut into windows of the time at which things were needed: short ones,
+//! or one for a disk that turns if what is needed lies all over it. A window's
+//! pieces go out together, in the order in which they lie on the device, a bounded
+//! number of bytes at once: more where the boot is close behind, less where there is
+//! time. The reads have the idle I/O priority: what the boot itself asks for goes
+//! first wherever the I/O scheduler knows priorities.
 
 pub mod memory;
+mod pieces;
 mod play;
+mod reader;
 mod requests;
 mod ring;
 mod state;
 
-pub use play::{Order, Played, SHORT_WINDOW_US, Settings, play};
+pub use pieces::window_of;
+pub use play::{Order, Played, SHORT_WINDOW_US, Settings, play, play_and_tell};
 pub use requests::infilled;
 pub use state::{State, open_entry, state_of};
 

@@ -1,19 +1,14 @@
 //! The prefetcher.
 
 use super::INFILL_BYTES;
-use super::requests::infilled;
-use super::ring::Ring;
-use super::state::{State, open_entry};
-use crate::access::{AccessList, Entry, RangeKind};
-use crate::extents::{Extent, extents};
-use crate::resident::resident;
-use rustix::fs::{Advice, Mode, OFlags, fadvise, open};
-use std::collections::{HashMap, HashSet, hash_map};
+use super::pieces::{Window, is_scattered, metadata, open_window, windows};
+use super::reader::Reader;
+use crate::access::AccessList;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// In what order a window is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +27,15 @@ pub struct Settings {
     /// The order.
     pub order: Order,
     /// How much of the recorded time is one window, in microseconds; 0: all. Not
-    /// given: all for a disk that turns, else [`SHORT_WINDOW_US`].
+    /// given: [`SHORT_WINDOW_US`], and all for a disk that turns if what is needed
+    /// first lies all over it.
     pub window_us: Option<u64>,
     /// The most bytes asked for at once.
     pub in_flight_bytes: u64,
     /// The largest read.
     pub request_bytes: u32,
-    /// Holes up to this length are read, too.
+    /// Holes up to this length are read, too; of a disk that turns, those up to 128
+    /// KiB in any case.
     pub infill_bytes: u64,
     /// The least memory that stays available, in bytes.
     pub floor_bytes: u64,
@@ -56,7 +53,7 @@ impl Default for Settings {
             root: PathBuf::from("/"),
             order: Order::Physical,
             window_us: None,
-            in_flight_bytes: 2 << 20,
+            in_flight_bytes: 8 << 20,
             request_bytes: 128 << 10,
             infill_bytes: INFILL_BYTES,
             floor_bytes: 32 << 20,
@@ -98,24 +95,19 @@ const MOST_STALE_PERCENT: u64 = 50;
 const LATE_AFTER_BYTES: u64 = 8 << 20;
 const LATE_PERCENT: u64 = 90;
 
-/// A window of need where distance costs nothing.
+/// A window of need, unless the disk turns and what is needed lies all over it.
 pub const SHORT_WINDOW_US: u64 = 250_000;
 
-/// How many reads may be in the ring, and how many files open, at once.
-const DEPTH: u32 = 256;
+/// Holes that a disk passes in about the time of its shortest seek and half a turn:
+/// 5 ms at 25 MB/s.
+const DISK_INFILL_BYTES: u64 = 128 << 10;
 
-/// The most extents that are asked for one file.
-const MOST_EXTENTS: usize = 1024;
+/// If so many bytes are there as soon as they were asked for, the device is memory.
+const AT_ONCE_BYTES: u64 = 256 << 10;
 
-/// A read to do.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    file: usize,
-    offset: u64,
-    bytes: u64,
-    /// Where it lies on the device, if that is known.
-    physical: u64,
-}
+/// So far ahead of need, less is kept in flight: so much.
+const AHEAD_US: u64 = 100_000;
+const AHEAD_BYTES: u64 = 512 << 10;
 
 /// Reads what `list` says, and comes back when all is asked for.
 ///
@@ -123,6 +115,20 @@ struct Piece {
 /// If the kernel refuses what no kernel refuses; a list that cannot be played is
 /// told in [`Played::stopped`].
 pub fn play(list: &AccessList, settings: &Settings) -> io::Result<Played> {
+    play_and_tell(list, settings, &mut || {})
+}
+
+/// As [`play`]; calls `begun` once: when so much of what is needed first is on its way
+/// that the boot does well to begin, or when there is nothing to be read.
+///
+/// # Errors
+/// As [`play`].
+pub fn play_and_tell(
+    list: &AccessList,
+    settings: &Settings,
+    begun: &mut dyn FnMut(),
+) -> io::Result<Played> {
+    let mut begun = Once(Some(begun));
     let mut played = Played::default();
     let machine = rustix::system::uname();
     let machine = machine.machine().to_string_lossy().into_owned();
@@ -137,57 +143,109 @@ pub fn play(list: &AccessList, settings: &Settings) -> io::Result<Played> {
         set_idle();
     }
     played.physical = settings.order != Order::Need;
-    let window_us = settings
-        .window_us
-        .unwrap_or_else(|| match turns(&settings.root) {
-            true => 0,
-            false => SHORT_WINDOW_US,
-        });
+    let turns = turns(&settings.root);
+    let infill_bytes = match turns {
+        true => settings.infill_bytes.max(DISK_INFILL_BYTES),
+        false => settings.infill_bytes,
+    };
+    let settings = &Settings {
+        infill_bytes,
+        ..settings.clone()
+    };
+    let window_us = settings.window_us.unwrap_or(SHORT_WINDOW_US);
     let mut reader = Reader::new(settings);
     played.ring = reader.ring.is_some();
-    // What the files' names and places are read from comes first.
-    for entry in list.entries.iter().filter(|e| e.is_device()) {
-        metadata(entry, list, settings, &mut reader, &mut played)?;
-    }
-    let files: Vec<&Entry> = list.entries.iter().filter(|e| !e.is_device()).collect();
-    let most_files = allow_files(files.len());
-    for window in windows(&files, list, settings, (window_us, most_files)) {
+    let most_files = allow_files(list.entries.len());
+    let mut windows = windows(list, settings, (window_us, most_files));
+    let start = Instant::now();
+    let mut is_first = true;
+    while let Some(window) = windows.pop_front() {
         if reader.files.len() >= most_files / 2 {
             reader.finish()?;
             reader.files.clear();
         }
-        let pieces = open_window(&window, &files, list, settings, &mut reader, &mut played);
+        // What the files' names and places are read from comes first; the device is
+        // still busy with the content of the window before.
+        metadata(&window, list, settings, &mut reader, &mut played);
+        let mut pieces = open_window(&window, list, settings, &mut reader, &mut played);
+        if is_first && turns && settings.window_us.is_none() && is_scattered(&pieces) {
+            // Each window would be a sweep over the disk: one does for all.
+            let rest = Window {
+                needs: windows.drain(..).flat_map(|w| w.needs).collect(),
+                ..window
+            };
+            metadata(&rest, list, settings, &mut reader, &mut played);
+            pieces.extend(open_window(&rest, list, settings, &mut reader, &mut played));
+            pieces.sort_by_key(|p| p.physical);
+        }
         for piece in pieces {
             if let Some(why) = short_of_memory(settings, &reader) {
                 played.stopped = Some(why);
                 break;
             }
+            // Behind the boot, or not far enough ahead of it: what is in flight may
+            // hold it up, but what is not there yet will.
+            let elapsed = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+            let is_ahead = window.start_us > elapsed.saturating_add(AHEAD_US);
+            reader.most_bytes = match is_ahead {
+                true => settings.in_flight_bytes.min(AHEAD_BYTES),
+                false => settings.in_flight_bytes,
+            };
+            if reader.would_wait(piece.bytes) {
+                reader.send()?;
+                begun.call();
+            }
             reader.read(piece)?;
         }
+        reader.send()?;
+        begun.call();
+        if is_first && reader.bytes >= AT_ONCE_BYTES && reader.is_idle() {
+            played.stopped = Some("the device answers at once: nothing is to be won".to_owned());
+        }
+        is_first = false;
         played.bytes += std::mem::take(&mut reader.bytes);
         played.reads += std::mem::take(&mut reader.reads);
+        if played.stopped.is_none() {
+            played.stopped = useless(&played);
+        }
         if played.stopped.is_some() {
-            break;
-        }
-        let known = played.files + played.stale;
-        if played.stale * 100 > known * MOST_STALE_PERCENT && known >= 8 {
-            played.stopped = Some(format!(
-                "{} of the first {known} files are not what was recorded: the list is of another \
-                 system, or old; record it again",
-                played.stale
-            ));
-            break;
-        }
-        let seen = played.bytes + played.resident_bytes;
-        if seen >= LATE_AFTER_BYTES && played.resident_bytes * 100 >= seen * LATE_PERCENT {
-            played.stopped = Some("nearly all was in memory already: it came too late".to_owned());
             break;
         }
     }
     reader.finish()?;
-    played.bytes += reader.bytes;
-    played.reads += reader.reads;
     Ok(played)
+}
+
+/// What is called once, at the latest when this goes.
+struct Once<'a>(Option<&'a mut dyn FnMut()>);
+
+impl Once<'_> {
+    fn call(&mut self) {
+        if let Some(call) = self.0.take() {
+            call();
+        }
+    }
+}
+
+impl Drop for Once<'_> {
+    fn drop(&mut self) {
+        self.call();
+    }
+}
+
+/// Why it is of no use to go on, if so.
+fn useless(played: &Played) -> Option<String> {
+    let known = played.files + played.stale;
+    if played.stale * 100 > known * MOST_STALE_PERCENT && known >= 8 {
+        return Some(format!(
+            "{} of the first {known} files are not what was recorded: the list is of another \
+             system, or old; record it again",
+            played.stale
+        ));
+    }
+    let seen = played.bytes + played.resident_bytes;
+    let is_late = seen >= LATE_AFTER_BYTES && played.resident_bytes * 100 >= seen * LATE_PERCENT;
+    is_late.then(|| "nearly all was in memory already: it came too late".to_owned())
 }
 
 /// How many files may be open, if `wanted` would be best.
@@ -229,209 +287,6 @@ fn set_idle() {
     crate::sys::idle_io().ok();
 }
 
-/// Which ranges of which files are read in each window.
-fn windows(
-    files: &[&Entry],
-    list: &AccessList,
-    settings: &Settings,
-    (window_us, most_files): (u64, usize),
-) -> Vec<Vec<(usize, u64, u64, u64)>> {
-    let page = u64::from(list.page_bytes);
-    let mut all: Vec<(u64, usize, u64, u64)> = Vec::new();
-    for (number, entry) in files.iter().enumerate() {
-        for range in &entry.ranges {
-            let percent = u64::from(range.seen) * 100 / u64::from(list.recordings.max(1));
-            if percent < u64::from(settings.stable_percent) {
-                continue;
-            }
-            let start = range.page.saturating_mul(page);
-            let end = range.end().saturating_mul(page).min(entry.size());
-            if start < end {
-                all.push((range.first_us, number, start, end - start));
-            }
-        }
-    }
-    all.sort_unstable();
-    let mut windows: Vec<Vec<(usize, u64, u64, u64)>> = Vec::new();
-    let mut of = None;
-    let mut in_window = HashSet::new();
-    for (first_us, file, offset, bytes) in all {
-        let number = first_us.checked_div(window_us).unwrap_or(0);
-        in_window.insert(file);
-        if of != Some(number) || in_window.len() > most_files / 2 {
-            windows.push(Vec::new());
-            in_window.clear();
-            in_window.insert(file);
-            of = Some(number);
-        }
-        if let Some(window) = windows.last_mut() {
-            window.push((file, offset, bytes, first_us));
-        }
-    }
-    windows
-}
-
-/// Opens a window's files, and puts what is to be read of them in order.
-fn open_window(
-    window: &[(usize, u64, u64, u64)],
-    files: &[&Entry],
-    list: &AccessList,
-    settings: &Settings,
-    reader: &mut Reader,
-    played: &mut Played,
-) -> Vec<Piece> {
-    // The file's ranges, and when the first of them is needed.
-    let mut of_files: HashMap<usize, (u64, Vec<(u64, u64)>)> = HashMap::new();
-    for &(file, offset, bytes, first_us) in window {
-        let ranges = of_files.entry(file).or_insert((first_us, Vec::new()));
-        ranges.1.push((offset, bytes));
-    }
-    let mut in_order: Vec<_> = of_files.into_iter().collect();
-    in_order.sort_unstable_by_key(|(file, (first_us, _))| (*first_us, *file));
-    let mut pieces = Vec::new();
-    for (file, (_, mut ranges)) in in_order {
-        let Some(entry) = files.get(file) else {
-            continue;
-        };
-        let opened = match reader.files.entry(file) {
-            hash_map::Entry::Occupied(opened) => opened.into_mut(),
-            hash_map::Entry::Vacant(place) => match open_entry(&settings.root, entry) {
-                (Some(opened), State::Same | State::Moved) => {
-                    // Exactly what is asked for, and nothing around it.
-                    fadvise(&opened, 0, None, Advice::Random).ok();
-                    played.files += 1;
-                    place.insert(opened)
-                }
-                _ => {
-                    played.stale += 1;
-                    continue;
-                }
-            },
-        };
-        ranges.sort_unstable();
-        let wide = infilled(&ranges, settings.infill_bytes);
-        let missing = missing(opened, entry, &wide, list.page_bytes, played);
-        let placed = match (played.physical, missing.first(), missing.last()) {
-            (true, Some(first), Some(last)) => {
-                let end = last.0.saturating_add(last.1);
-                extents(opened, first.0, end, MOST_EXTENTS).unwrap_or_default()
-            }
-            _ => Vec::new(),
-        };
-        for (offset, bytes) in missing {
-            cut(file, offset, bytes, &placed, settings, &mut pieces);
-        }
-    }
-    if played.physical {
-        pieces.sort_by_key(|p| p.physical);
-    }
-    pieces
-}
-
-/// What of `pieces` is not in memory.
-fn missing(
-    file: &OwnedFd,
-    entry: &Entry,
-    pieces: &[(u64, u64)],
-    page_bytes: u32,
-    played: &mut Played,
-) -> Vec<(u64, u64)> {
-    let page = u64::from(page_bytes);
-    let flags = resident(file, entry.size(), page_bytes).unwrap_or_default();
-    let mut missing: Vec<(u64, u64)> = Vec::new();
-    for &(offset, bytes) in pieces {
-        let end = offset.saturating_add(bytes);
-        let mut at = offset;
-        while at < end {
-            let number = usize::try_from(at / page).unwrap_or(usize::MAX);
-            let next = (at / page + 1).saturating_mul(page).min(end);
-            match (flags.get(number), missing.last_mut()) {
-                (Some(true), _) => played.resident_bytes += next - at,
-                (_, Some((start, length))) if *start + *length == at => *length += next - at,
-                _ => missing.push((at, next - at)),
-            }
-            at = next;
-        }
-    }
-    missing
-}
-
-/// Cuts a piece where it ends on the device, and into reads.
-fn cut(
-    file: usize,
-    offset: u64,
-    bytes: u64,
-    placed: &[Extent],
-    settings: &Settings,
-    pieces: &mut Vec<Piece>,
-) {
-    let end = offset.saturating_add(bytes);
-    let mut at = offset;
-    while at < end {
-        let extent = placed.partition_point(|e| e.offset.saturating_add(e.bytes) <= at);
-        let extent = placed.get(extent).filter(|e| e.offset <= at);
-        let most = u64::from(settings.request_bytes.max(4096));
-        let mut until = at.saturating_add(most).min(end);
-        let mut physical = 0;
-        if let Some(e) = extent {
-            until = until.min(e.offset.saturating_add(e.bytes));
-            physical = e.physical.saturating_add(at - e.offset);
-        }
-        pieces.push(Piece {
-            file,
-            offset: at,
-            bytes: until - at,
-            physical,
-        });
-        at = until;
-    }
-}
-
-/// Reads a filesystem's metadata through its device: that is where the
-/// filesystem itself will look for it.
-fn metadata(
-    entry: &Entry,
-    list: &AccessList,
-    settings: &Settings,
-    reader: &mut Reader,
-    played: &mut Played,
-) -> io::Result<()> {
-    if open_entry(&settings.root, entry).1 != State::Same {
-        played.stale += 1;
-        return Ok(());
-    }
-    let path = super::state::place(&settings.root, entry);
-    let device = fs::metadata(&path).ok().and_then(|m| device_file(m.dev()));
-    let Some(device) = device else { return Ok(()) };
-    let number = usize::MAX;
-    fadvise(&device, 0, None, Advice::Random).ok();
-    reader.files.insert(number, device);
-    let pieces = entry.pieces(RangeKind::Touched, list.page_bytes);
-    for (offset, bytes) in infilled(&pieces, settings.infill_bytes) {
-        let mut cut_pieces = Vec::new();
-        cut(number, offset, bytes, &[], settings, &mut cut_pieces);
-        for piece in cut_pieces {
-            reader.read(piece)?;
-        }
-    }
-    // Files are opened by what is read here.
-    reader.finish()?;
-    reader.files.remove(&number);
-    played.metadata_bytes += reader.bytes;
-    played.bytes += std::mem::take(&mut reader.bytes);
-    played.reads += std::mem::take(&mut reader.reads);
-    Ok(())
-}
-
-/// A block device by its number.
-fn device_file(device: u64) -> Option<OwnedFd> {
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    let told = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/uevent")).ok()?;
-    let name = told.lines().find_map(|l| l.strip_prefix("DEVNAME="))?;
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    open(Path::new("/dev").join(name), flags, Mode::empty()).ok()
-}
-
 /// Why no more should be read, if so. Asked now and then: the answer costs.
 fn short_of_memory(settings: &Settings, reader: &Reader) -> Option<String> {
     if !reader.reads.is_multiple_of(64) {
@@ -446,95 +301,4 @@ fn short_of_memory(settings: &Settings, reader: &Reader) -> Option<String> {
             settings.floor_bytes >> 10
         )
     })
-}
-
-/// Sends reads, and counts what is in flight.
-struct Reader {
-    ring: Option<Ring>,
-    files: HashMap<usize, OwnedFd>,
-    /// The lengths of the reads in flight, by token.
-    flying: HashMap<u64, u64>,
-    flying_bytes: u64,
-    most_bytes: u64,
-    /// Reads that are put in, and not sent yet.
-    waiting: u64,
-    token: u64,
-    bytes: u64,
-    reads: u64,
-}
-
-impl Reader {
-    fn new(settings: &Settings) -> Self {
-        let ring = match settings.ring {
-            true => Ring::new(DEPTH, settings.request_bytes as usize).ok(),
-            false => None,
-        };
-        Self {
-            ring,
-            files: HashMap::new(),
-            flying: HashMap::new(),
-            flying_bytes: 0,
-            most_bytes: settings
-                .in_flight_bytes
-                .max(u64::from(settings.request_bytes)),
-            waiting: 0,
-            token: 0,
-            bytes: 0,
-            reads: 0,
-        }
-    }
-
-    fn read(&mut self, piece: Piece) -> io::Result<()> {
-        let Some(file) = self.files.get(&piece.file) else {
-            return Ok(());
-        };
-        self.bytes += piece.bytes;
-        self.reads += 1;
-        let Some(ring) = &mut self.ring else {
-            let bytes = usize::try_from(piece.bytes).unwrap_or(usize::MAX);
-            // An error here is an error at need, and told there.
-            crate::sys::readahead(file, piece.offset, bytes).ok();
-            return Ok(());
-        };
-        self.token += 1;
-        let bytes = u32::try_from(piece.bytes).unwrap_or(u32::MAX);
-        let file: BorrowedFd<'_> = file.as_fd();
-        ring.read(file, piece.offset, bytes, self.token)?;
-        self.flying.insert(self.token, piece.bytes);
-        self.flying_bytes += piece.bytes;
-        self.waiting += 1;
-        if self.flying_bytes >= self.most_bytes || self.flying.len() >= DEPTH as usize {
-            // Half of it has to come back before more goes out, and that together.
-            self.drain(self.most_bytes / 2)?;
-        }
-        Ok(())
-    }
-
-    /// Sends what waits, and waits until no more than `bytes` are in flight.
-    fn drain(&mut self, bytes: u64) -> io::Result<()> {
-        let Some(ring) = &mut self.ring else {
-            return Ok(());
-        };
-        while self.waiting > 0
-            || self.flying_bytes > bytes
-            || self.flying.len() >= DEPTH as usize / 2
-        {
-            if self.flying.is_empty() {
-                break;
-            }
-            self.waiting = 0;
-            for token in ring.submit(1)? {
-                let bytes = self.flying.remove(&token).unwrap_or(0);
-                self.flying_bytes = self.flying_bytes.saturating_sub(bytes);
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        while !self.flying.is_empty() && self.ring.is_some() {
-            self.drain(0)?;
-        }
-        Ok(())
-    }
 }

@@ -61,14 +61,15 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
         }
     };
     fs::create_dir_all(ROOT)?;
-    mount_root(&device, root).map_err(|e| {
-        let (device, fstype) = (device.display(), &root.fstype);
-        format!("the root, {fstype} on {device}, cannot be mounted: {e}; are its modules there?")
-    })?;
     fs::copy(agent::config::PATH, CONFIG)?;
     if let Some(unit) = units::awaited(&config.first_light) {
         units::leave(unit)?;
     }
+    let ahead = prefetch::asked(&command_line());
+    mount_root(&device, root, config.storage.read_ahead_kb).map_err(|e| {
+        let (device, fstype) = (device.display(), &root.fstype);
+        format!("the root, {fstype} on {device}, cannot be mounted: {e}; are its modules there?")
+    })?;
     state.userspace_begins(Stamp::now());
     state.keep()?;
     kmsg::say("mark userspace-start")?;
@@ -76,8 +77,9 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
         kmsg::say("mark first-light")?;
     }
     become_root()?;
-    prefetch::start_if_asked(&command_line())
-        .map_err(|e| format!("the prefetcher cannot be started: {e}"))?;
+    if let Some(ahead) = ahead {
+        prefetch::start(ahead).map_err(|e| format!("the prefetcher cannot be started: {e}"))?;
+    }
     // The kernel's words for init go on to it.
     let why = Command::new(&root.init)
         .args(std::env::args_os().skip(1))
@@ -123,9 +125,14 @@ fn load_modules() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn mount_root(device: &Path, root: &Root) -> Result<(), Box<dyn Error>> {
+fn mount_root(device: &Path, root: &Root, read_ahead_kb: u32) -> Result<(), Box<dyn Error>> {
     let mut flags = MountFlags::empty();
     let mut data = Vec::new();
+    if read_ahead_kb == 0 && root.fstype == "ext4" {
+        // It reads ahead in its inode tables besides, 32 blocks at a time: then
+        // a recording would not tell which of them were needed.
+        data.push("inode_readahead_blks=0");
+    }
     for option in root.options.split(',') {
         match option {
             "" | "rw" | "defaults" => {}

@@ -1,11 +1,11 @@
 //! The agent as prefetcher: whatever is wrong with the list, the boot goes on.
 
 use agent::access::decode;
-use agent::prefetch::{Order, Played, Settings, memory, play};
+use agent::prefetch::{Order, Played, Settings, memory, play_and_tell};
 use lexopt::prelude::*;
 use std::error::Error;
-use std::fs;
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -19,15 +19,18 @@ Usage: firstlight-agent prefetch LIST [OPTION...]
   --order ORDER      physical (as it lies on the device), or need
   --window MS        order within so much of the recorded time; 0: all at once
                      [default: all for disks that turn, else 250]
-  --in-flight KIB    the most that is asked for at once [default: 2048]
+  --in-flight KIB    the most that is asked for at once [default: 8192]
   --request KIB      the largest read [default: 128]
   --infill KIB       read holes up to this long as well [default: 16]
   --floor KIB        stop when less memory is available [default: 32768]
   --stable PERCENT   only what so many of the recordings needed [default: 0]
+  --tell             write a byte to standard output when the boot may begin
   --memory FILE      remember here whether it helped, and rest when it does not
   --no-idle          do not let the I/O of others go first
   --no-ring          use readahead(2), not io_uring
   --quiet            say nothing that is not wrong
+
+LIST may be - for standard input.
 
 Example: firstlight-agent prefetch /var/lib/firstlight/boot.list --order need
 
@@ -43,18 +46,36 @@ const WORD: &str = "firstlight.prefetch=";
 /// The program's name then. systemd spares processes whose name begins with `@`.
 const ARGV0: &str = "@firstlight-prefetch";
 
-/// Starts the prefetcher if the command line asks for it.
-pub fn start_if_asked(command_line: &str) -> std::io::Result<()> {
+/// What the command line asks for.
+pub struct Asked {
+    /// The list, where the initramfs has it.
+    list: Option<File>,
+    /// The list's path, and options.
+    words: Vec<String>,
+}
+
+/// Whether the command line asks for a prefetcher. To be called while the initramfs
+/// is there.
+pub fn asked(command_line: &str) -> Option<Asked> {
     let mut words = command_line.split_ascii_whitespace();
-    let Some(asked) = words.find_map(|w| w.strip_prefix(WORD)) else {
-        return Ok(());
-    };
-    let mut parts = asked.split(',');
+    let asked = words.find_map(|w| w.strip_prefix(WORD))?;
+    let words: Vec<String> = asked.split(',').map(str::to_owned).collect();
+    let list = File::open(words.first()?).ok();
+    Some(Asked { list, words })
+}
+
+/// Starts a prefetcher, and comes back when the boot should go on.
+pub fn start(asked: Asked) -> std::io::Result<()> {
     let mut command = Command::new("/proc/self/exe");
-    command.arg0(ARGV0).arg("prefetch");
-    command.args(parts.next()).stdin(Stdio::null());
+    command.arg0(ARGV0).arg("prefetch").arg("--tell");
+    let mut words = asked.words.iter();
+    let path = words.next();
+    match asked.list {
+        Some(list) => command.arg("-").stdin(list),
+        None => command.args(path).stdin(Stdio::null()),
+    };
     let mut wait = false;
-    for part in parts {
+    for part in words {
         match part.split_once('=') {
             Some((option, value)) => command.arg(format!("--{option}")).arg(value),
             None if part == "wait" => {
@@ -64,9 +85,12 @@ pub fn start_if_asked(command_line: &str) -> std::io::Result<()> {
             None => command.arg(format!("--{part}")),
         };
     }
-    let mut child = command.spawn()?;
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
     if wait {
         child.wait()?;
+    } else if let Some(mut told) = child.stdout.take() {
+        // If it ends without a word, that is an answer too.
+        let _ = told.read(&mut [0])?;
     }
     Ok(())
 }
@@ -76,6 +100,7 @@ struct Arguments {
     settings: Settings,
     memory: Option<PathBuf>,
     quiet: bool,
+    tell: bool,
 }
 
 /// Reads ahead.
@@ -124,7 +149,11 @@ fn summary(played: &Played) -> String {
 }
 
 fn done(arguments: &Arguments) -> Result<Played, Box<dyn Error>> {
-    let bytes = fs::read(&arguments.list)?;
+    let mut bytes = Vec::new();
+    match arguments.list.as_os_str() == "-" {
+        true => std::io::stdin().read_to_end(&mut bytes)?,
+        false => File::open(&arguments.list)?.read_to_end(&mut bytes)?,
+    };
     let list = decode(&bytes)?;
     let idle = arguments
         .memory
@@ -138,7 +167,12 @@ fn done(arguments: &Arguments) -> Result<Played, Box<dyn Error>> {
             ..Played::default()
         });
     }
-    let played = play(&list, &arguments.settings)?;
+    let played = play_and_tell(&list, &arguments.settings, &mut || {
+        if arguments.tell {
+            let mut out = std::io::stdout();
+            let _ = out.write_all(b"\n").and_then(|()| out.flush());
+        }
+    })?;
     if let (Some(file), Some(idle)) = (&arguments.memory, idle) {
         let now = match played.stopped {
             Some(_) => idle + 1,
@@ -156,7 +190,7 @@ fn arguments() -> Result<Option<Arguments>, lexopt::Error> {
     arguments.next()?;
     let mut list = None;
     let mut settings = Settings::default();
-    let (mut memory, mut quiet) = (None, false);
+    let (mut memory, mut quiet, mut tell) = (None, false, false);
     while let Some(argument) = arguments.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(None),
@@ -184,6 +218,7 @@ fn arguments() -> Result<Option<Arguments>, lexopt::Error> {
                 let percent = number(&mut arguments)?.min(100);
                 settings.stable_percent = u32::try_from(percent).unwrap_or(100);
             }
+            Long("tell") => tell = true,
             Long("memory") => memory = Some(PathBuf::from(arguments.value()?)),
             Long("no-idle") => settings.idle = false,
             Long("no-ring") => settings.ring = false,
@@ -197,6 +232,7 @@ fn arguments() -> Result<Option<Arguments>, lexopt::Error> {
         settings,
         memory,
         quiet,
+        tell,
     }))
 }
 

@@ -17,7 +17,10 @@ use std::path::{Path, PathBuf};
 const RESULTS: [&str; 3] = ["result.json", "result.md", "result.csv"];
 
 pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
-    let experiment = Experiment::read(&args.experiment)?;
+    let mut experiment = Experiment::read(&args.experiment)?;
+    if let Some(name) = &args.storage {
+        experiment.base.storage = lab::storage::named(name)?;
+    }
     let options = lab::Options {
         out: args.out.clone(),
         jobs: args.jobs,
@@ -66,9 +69,17 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
 /// What a run would do.
 fn plan(experiment: &Experiment, options: &lab::Options) -> views::LabPlan {
     let forecast = lab::forecast(experiment, options);
+    let untreated = treat::BootSpec {
+        cmdline: experiment.base.cmdline.clone(),
+        ..treat::BootSpec::default()
+    };
     let variants = experiment.variants.iter().map(|v| {
         // Each treatment's sentence is about what those before it left.
-        let mut spec = experiment.variants.first().map(|b| b.spec.clone());
+        let baseline = experiment.variants.first().map(|b| b.spec.clone());
+        let mut spec = match v.name == lab::BASELINE {
+            true => Some(untreated.clone()),
+            false => baseline,
+        };
         let changes = v.treatments.iter().filter_map(|treatment| {
             let before = spec.take()?;
             let sentence = treatment.plan(&before);

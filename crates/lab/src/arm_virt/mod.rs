@@ -238,7 +238,7 @@ impl ArmVirt {
             storage: profile.storage.clone(),
         };
         let wanted = initramfs::root_modules(&config, true);
-        let archive = initramfs::make(&agent, &config, modules.as_deref(), &wanted)?;
+        let archive = initramfs::make(&agent, &config, modules.as_deref(), &wanted, None)?;
         let variants = experiment.variants.iter();
         Ok(Self {
             initramfs: HashedFile::write(out, "initramfs.cpio", &archive)?,

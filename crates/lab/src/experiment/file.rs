@@ -41,6 +41,9 @@ pub struct BaseFile {
     pub root: Option<toml::Spanned<String>>,
     #[serde(default)]
     pub cmdline: Vec<toml::Spanned<String>>,
+    /// What the baseline has as well.
+    #[serde(default)]
+    pub treatments: Vec<toml::Spanned<String>>,
     pub first_light: Option<toml::Spanned<String>>,
     #[serde(default)]
     pub record: Vec<toml::Spanned<String>>,

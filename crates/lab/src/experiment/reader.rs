@@ -62,14 +62,15 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         for word in &recording.words {
             cmdline.add(word);
         }
+        let plain = BootSpec {
+            cmdline: cmdline.clone(),
+            ..BootSpec::default()
+        };
+        let (treatments, spec) = self.treated(&file.treatments, plain, &platform)?;
         let baseline = Variant {
             name: BASELINE.to_owned(),
-            treatments: Vec::new(),
-            spec: BootSpec {
-                kernel: KernelForm::Image,
-                cmdline: cmdline.clone(),
-                environment: BTreeMap::new(),
-            },
+            treatments,
+            spec,
         };
         let base = Base {
             kernel: self.kernel(&kernel, file.modules)?,
@@ -312,17 +313,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             let why = "no baseline".to_owned();
             return Err(LabError::Bug { why });
         };
-        let mut spec = baseline.spec.clone();
-        let mut parsed = Vec::new();
-        for treatment in treatments {
-            let span = treatment.span();
-            let applied = Treatment::parse(treatment.get_ref())
-                .and_then(|t| t.apply(&spec).map(|(after, _)| (t, after)));
-            let (treatment, after) = applied.map_err(|e| at(&span, e.to_string()))?;
-            possible(&treatment, &base.platform).map_err(|why| at(&span, why))?;
-            spec = after;
-            parsed.push(treatment);
-        }
+        let (parsed, spec) = self.treated(treatments, baseline.spec.clone(), &base.platform)?;
         if let Some(other) = before.iter().find(|v| v.spec == spec) {
             let why = format!(
                 "the variant `{text}` boots the same as `{}`; \
@@ -338,6 +329,27 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         };
         self.fits(&variant, base, &file.span())?;
         Ok(variant)
+    }
+
+    /// What a boot becomes by treatments, one after the other.
+    fn treated(
+        &self,
+        treatments: &[Spanned<String>],
+        mut spec: BootSpec,
+        platform: &Platform,
+    ) -> Result<(Vec<Treatment>, BootSpec), LabError> {
+        let mut parsed = Vec::new();
+        for treatment in treatments {
+            let wrong = |why| (self.at)(&treatment.span(), why);
+            let applied = Treatment::parse(treatment.get_ref())
+                .map(|t| self.placed(t))
+                .and_then(|t| t.apply(&spec).map(|(after, _)| (t, after)));
+            let (treatment, after) = applied.map_err(|e| wrong(e.to_string()))?;
+            possible(&treatment, platform).map_err(wrong)?;
+            spec = after;
+            parsed.push(treatment);
+        }
+        Ok((parsed, spec))
     }
 
     /// A kernel takes only so much of its command line, and says nothing of the
@@ -361,6 +373,16 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             most - 1
         );
         Err((self.at)(place, why))
+    }
+
+    /// A treatment whose file lies beside the experiment's.
+    fn placed(&self, treatment: Treatment) -> Treatment {
+        let beside = |path: &str| self.beside(path).to_string_lossy().into_owned();
+        match treatment {
+            Treatment::Prefetch(list) => Treatment::Prefetch(beside(&list)),
+            Treatment::Order(list) => Treatment::Order(beside(&list)),
+            other => other,
+        }
     }
 
     /// A path of the file, seen from where the program runs.
@@ -390,6 +412,9 @@ fn possible(treatment: &Treatment, platform: &Platform) -> Result<(), String> {
             Err(format!(
                 "`{treatment}` changes nothing: an arm64 kernel does not unpack itself"
             ))
+        }
+        Treatment::Prefetch(_) | Treatment::Order(_) if *platform != Platform::Pc => {
+            Err(format!("`{treatment}` goes with the machine `pc`"))
         }
         Treatment::SetVariable { name, .. } | Treatment::RemoveVariable(name)
             if name == "bootargs" =>

@@ -11,15 +11,18 @@ use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Experiment, Kernel, Mode, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs;
+use crate::layout;
 use crate::machine::{Boot, HostMark, Machine};
 use crate::storage::Profile;
 use crate::trial::Plan;
+use agent::access::encode;
 use agent::config::AgentConfig;
 use bzimage::BzImage;
 use record::{Phase, mark};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use treat::reading::Reading;
 use treat::{BootSpec, KernelForm};
 
 /// The emulator.
@@ -64,7 +67,16 @@ pub struct Pc {
     unpacked: Option<KernelFile>,
     initramfs: HashedFile,
     root: Option<HashedFile>,
+    /// Those of variants whose reading is treated.
+    treated: Vec<(Reading, Treated)>,
     stages: KnownStages,
+}
+
+/// What a boot whose reading is treated has of its own.
+#[derive(Clone, Debug)]
+struct Treated {
+    initramfs: HashedFile,
+    root: Option<HashedFile>,
 }
 
 #[derive(Debug)]
@@ -122,9 +134,13 @@ impl Pc {
         let config = agent_config(&base, &profile, &description, root.as_ref());
         let mut wanted = vec!["nfit", "nd_pmem"];
         wanted.extend(initramfs::root_modules(&config, false));
-        let archive = initramfs::make(&agent, &config, modules.as_deref(), &wanted)?;
+        let make = |list: Option<&[u8]>| {
+            initramfs::make(&agent, &config, modules.as_deref(), &wanted, list)
+        };
+        let treated = treated(experiment, root.as_ref(), (out, cache), &make, say)?;
         Ok(Self {
-            initramfs: HashedFile::write(out, "initramfs.cpio", &archive)?,
+            initramfs: HashedFile::write(out, "initramfs.cpio", &make(None)?)?,
+            treated,
             qemu,
             base,
             pace,
@@ -146,11 +162,19 @@ impl Pc {
         }
     }
 
+    /// The initramfs and the root of a boot.
+    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
+        match self.treated.iter().find(|(r, _)| *r == spec.reading) {
+            Some((_, treated)) => (&treated.initramfs, treated.root.as_ref()),
+            None => (&self.initramfs, self.root.as_ref()),
+        }
+    }
+
     fn power_on(&self, spec: &BootSpec, out_file: &Path) -> Result<PowerOn, LabError> {
-        let root = self.root.as_ref();
+        let (initramfs, root) = self.files(spec);
         let files = Files {
             kernel: &self.kernel(spec.kernel)?.file.path,
-            initramfs: &self.initramfs.path,
+            initramfs: &initramfs.path,
             root: root.map(|r| (r.path.as_path(), r.bytes)),
             out: (out_file, OUT_BYTES),
         };
@@ -206,6 +230,7 @@ impl Pc {
 
     fn early_inputs(&self, spec: &BootSpec) -> String {
         let form = spec.kernel;
+        let (initramfs, _) = self.files(spec);
         let kernel = self.kernel(form).map_or("", |k| &k.file.sha256);
         let mut text = String::new();
         for (key, value) in [
@@ -215,7 +240,7 @@ impl Pc {
             ("pace", format!("{:?}", self.pace)),
             ("kernel_form", form.as_str().to_owned()),
             ("kernel", kernel.to_owned()),
-            ("initramfs_bytes", self.initramfs.bytes.to_string()),
+            ("initramfs_bytes", initramfs.bytes.to_string()),
             ("out_bytes", OUT_BYTES.to_string()),
             ("cmdline", spec.cmdline.to_string()),
         ] {
@@ -236,11 +261,12 @@ impl Machine for Pc {
     }
 
     fn inputs(&self, plan: &Plan) -> String {
-        let root = self.root.as_ref().map_or("none", |r| &r.sha256);
+        let (initramfs, root) = self.files(&plan.spec);
+        let root = root.map_or("none", |r| &r.sha256);
         format!(
             "{}initramfs = {}\nroot = {root}\nlimit_virtual_s = {:?}\n",
             self.early_inputs(&plan.spec),
-            self.initramfs.sha256,
+            initramfs.sha256,
             self.base.limit_virtual_s
         )
     }
@@ -306,6 +332,52 @@ fn agent_config(
         counter_hz: counter_hz(base.mode),
         storage: profile.storage.clone(),
     }
+}
+
+/// Makes the initramfs, with an access list or without one.
+type MakeInitramfs<'a> = dyn Fn(Option<&[u8]>) -> Result<Vec<u8>, LabError> + 'a;
+
+/// The initramfs and the root of every variant whose reading is treated; both are
+/// written into `out`.
+fn treated(
+    experiment: &Experiment,
+    root: Option<&HashedFile>,
+    (out, cache): (&Path, &Cache),
+    make: &MakeInitramfs<'_>,
+    say: &mut dyn FnMut(String),
+) -> Result<Vec<(Reading, Treated)>, LabError> {
+    let mut all: Vec<(Reading, Treated)> = Vec::new();
+    for reading in experiment.variants.iter().map(|v| &v.spec.reading) {
+        let known = all.iter().any(|(r, _)| r == reading);
+        if known || *reading == Reading::default() {
+            continue;
+        }
+        let number = all.len();
+        let mut list = reading.prefetch.as_ref().map(PathBuf::from);
+        let mut root = root.cloned();
+        let mut ordered = None;
+        if let (Some(order), Some(plain)) = (&reading.order, &root) {
+            say(format!("laying out the root in the order of {order}"));
+            let by = layout::read_list(Path::new(order))?;
+            let path = out.join(format!("root-{number}.img"));
+            fs::create_dir_all(out).map_err(io_error(out, "cannot be made"))?;
+            let done = layout::order(&plain.path, &by, &path)?;
+            // The same list is read ahead where its metadata lies now.
+            if list.as_deref() == Some(Path::new(order)) {
+                list = None;
+                ordered = Some(encode(&done.list));
+            }
+            root = Some(root_file(path, cache)?);
+        }
+        let bytes = match list {
+            Some(path) => Some(read(&path)?),
+            None => ordered,
+        };
+        let name = format!("initramfs-{number}.cpio");
+        let initramfs = HashedFile::write(out, &name, &make(bytes.as_deref())?)?;
+        all.push((reading.clone(), Treated { initramfs, root }));
+    }
+    Ok(all)
 }
 
 /// The kernel proper, unpacked into the cache.

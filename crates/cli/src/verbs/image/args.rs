@@ -51,7 +51,10 @@ pub enum ImageVerb {
                       $ firstlight image order order.txt --for tar --root root --null -o names\n  \
                       $ tar -C root --no-recursion --null -T names -cf root.tar\n\n  \
                       $ firstlight image order order.txt --for cpio --root root --null -o names\n  \
-                      $ (cd root && cpio -o -0 -H newc) < names > initrd.cpio"
+                      $ (cd root && cpio -o -0 -H newc) < names > initrd.cpio\n\n  \
+                      $ firstlight image order boot.list --for ext4 --image root.img -o ordered.img\n\n\
+                      For ext4 the blocks that are read move, one behind the other; without -o it says \
+                      what would move."
     )]
     Order(Order),
     /// Write an initramfs anew, packed in another way or not at all
@@ -149,7 +152,7 @@ pub struct Relocate {
 
 #[derive(Debug, Args)]
 pub struct Order {
-    /// The files in the order in which they are read: one path in a line
+    /// The files in the order in which they are read: one path in a line; for ext4 an access list too
     #[arg(value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub list: PathBuf,
     /// Which builder
@@ -161,7 +164,13 @@ pub struct Order {
     /// Names of archives end with NUL instead of a line break
     #[arg(short = '0', long)]
     pub null: bool,
-    /// The list to write, instead of standard output
+    /// The ext4 image to lay out anew; it is not changed
+    #[arg(long, value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    pub image: Option<PathBuf>,
+    /// For an access list: write it as it holds for the new image
+    #[arg(long, value_name = "LIST", requires = "image", value_hint = ValueHint::FilePath)]
+    pub new_list: Option<PathBuf>,
+    /// The list or the image to write, instead of standard output
     #[arg(short, long, value_name = "OUT", required_if_eq("json", "true"), value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }
@@ -175,6 +184,8 @@ pub enum Builder {
     Tar,
     /// Names for `cpio -o`
     Cpio,
+    /// A new image, laid out in that order
+    Ext4,
 }
 
 impl Builder {
@@ -184,6 +195,7 @@ impl Builder {
             Self::Mksquashfs => "mksquashfs",
             Self::Tar => "tar",
             Self::Cpio => "cpio",
+            Self::Ext4 => "ext4",
         }
     }
 }

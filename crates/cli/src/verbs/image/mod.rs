@@ -1,6 +1,7 @@
 //! `firstlight image`: what a boot loader and a boot read. One file per verb.
 
 pub mod args;
+mod arrange;
 pub mod info;
 mod json;
 mod map;

@@ -25,10 +25,13 @@ struct Made {
 }
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
+    if args.builder == Builder::Ext4 {
+        return super::arrange::run(args, out);
+    }
     let list = paths(&args.list)?;
     let made = match args.builder {
         Builder::Mksquashfs => mksquashfs(&list, args.root.as_deref()),
-        Builder::Tar | Builder::Cpio => archive(&list, args)?,
+        Builder::Tar | Builder::Cpio | Builder::Ext4 => archive(&list, args)?,
     };
     if made.files == 0 {
         bail!("{}: no file of it can be put in order", args.list.display());

@@ -128,6 +128,7 @@ fn report(args: &Plan, list: &AccessList) -> Report {
         let wide = infilled(
             &entry.pieces(RangeKind::Touched, list.page_bytes),
             INFILL_BYTES,
+            &|_, _| true,
         );
         infill_bytes += wide.iter().map(|p| p.1).sum::<u64>();
         infill_requests += wide.len() as u64;

@@ -1,5 +1,7 @@
 //! ext2, ext3 and ext4.
 
+pub mod arrange;
+mod checksum;
 mod directory;
 mod group;
 mod inode;

@@ -1,0 +1,323 @@
+//! From needs to reads: windows of time, files that are opened, pieces in order.
+
+use super::play::{Played, Settings};
+use super::reader::Reader;
+use super::requests::infilled;
+use super::state::{State, open_entry, place};
+use crate::access::{AccessList, Entry};
+use crate::extents::{Extent, extents};
+use crate::resident::resident;
+use rustix::fs::{Advice, Mode, OFlags, fadvise, open};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque, hash_map};
+use std::fs;
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The most extents that are asked for one file.
+const MOST_EXTENTS: usize = 1024;
+
+/// Pieces lie all over a disk if more than one in so many begins a new run; gaps up
+/// to this length do not count.
+const SCATTERED: usize = 8;
+const NEAR_BYTES: u64 = 128 << 10;
+
+/// A read to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    /// The entry of the list.
+    pub file: usize,
+    pub offset: u64,
+    pub bytes: u64,
+    /// Where it lies on the device, if that is known.
+    pub physical: u64,
+}
+
+/// Something that is needed: a piece of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Need {
+    first_us: u64,
+    entry: usize,
+    offset: u64,
+    bytes: u64,
+}
+
+/// What is needed in some part of the recorded time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Window {
+    /// When the first of it is needed.
+    pub start_us: u64,
+    pub needs: Vec<Need>,
+}
+
+/// The number of the window in which something is needed; windows are `window_us`
+/// long, 0: there is one. The first is cut again: what the very first programs need
+/// is asked for before their files are all opened.
+#[must_use]
+pub fn window_of(first_us: u64, window_us: u64) -> u64 {
+    let Some(number) = first_us.checked_div(window_us) else {
+        return 0;
+    };
+    let parts = FIRST_PARTS.iter();
+    let within = parts.filter(|tenths| first_us.saturating_mul(10) >= window_us * **tenths);
+    number.saturating_add(within.count() as u64)
+}
+
+/// Where the first window is cut, in tenths of it.
+const FIRST_PARTS: [u64; 3] = [1, 2, 4];
+
+/// What is needed, in windows of `window_us` microseconds and at most half of
+/// `most_files` files.
+pub(super) fn windows(
+    list: &AccessList,
+    settings: &Settings,
+    (window_us, most_files): (u64, usize),
+) -> VecDeque<Window> {
+    let page = u64::from(list.page_bytes);
+    let mut all: Vec<Need> = Vec::new();
+    for (number, entry) in list.entries.iter().enumerate() {
+        for range in &entry.ranges {
+            let percent = u64::from(range.seen) * 100 / u64::from(list.recordings.max(1));
+            if percent < u64::from(settings.stable_percent) {
+                continue;
+            }
+            let start = range.page.saturating_mul(page);
+            let end = range.end().saturating_mul(page).min(entry.size());
+            if start < end {
+                all.push(Need {
+                    first_us: range.first_us,
+                    entry: number,
+                    offset: start,
+                    bytes: end - start,
+                });
+            }
+        }
+    }
+    all.sort_unstable();
+    let mut windows: VecDeque<Window> = VecDeque::new();
+    let mut of = None;
+    let mut in_window = HashSet::new();
+    for need in all {
+        let number = window_of(need.first_us, window_us);
+        in_window.insert(need.entry);
+        if of != Some(number) || in_window.len() > most_files / 2 {
+            windows.push_back(Window {
+                start_us: need.first_us,
+                needs: Vec::new(),
+            });
+            in_window.clear();
+            in_window.insert(need.entry);
+            of = Some(number);
+        }
+        if let Some(window) = windows.back_mut() {
+            window.needs.push(need);
+        }
+    }
+    windows
+}
+
+/// Opens a window's files, and puts what is to be read of them in order.
+pub(super) fn open_window(
+    window: &Window,
+    list: &AccessList,
+    settings: &Settings,
+    reader: &mut Reader,
+    played: &mut Played,
+) -> Vec<Piece> {
+    // The file's ranges, and when the first of them is needed.
+    let mut of_files: HashMap<usize, (u64, Vec<(u64, u64)>)> = HashMap::new();
+    for need in &window.needs {
+        let ranges = of_files
+            .entry(need.entry)
+            .or_insert((need.first_us, Vec::new()));
+        ranges.1.push((need.offset, need.bytes));
+    }
+    let mut in_order: Vec<_> = of_files.into_iter().collect();
+    in_order.sort_unstable_by_key(|(file, (first_us, _))| (*first_us, *file));
+    let mut pieces = Vec::new();
+    for (file, (_, mut ranges)) in in_order {
+        let Some(entry) = list.entries.get(file).filter(|e| !e.is_device()) else {
+            continue;
+        };
+        let opened = match reader.files.entry(file) {
+            hash_map::Entry::Occupied(opened) => opened.into_mut(),
+            hash_map::Entry::Vacant(place) => match open_entry(&settings.root, entry) {
+                (Some(opened), State::Same | State::Moved) => {
+                    // Exactly what is asked for, and nothing around it.
+                    fadvise(&opened, 0, None, Advice::Random).ok();
+                    played.files += 1;
+                    place.insert(opened)
+                }
+                _ => {
+                    played.stale += 1;
+                    continue;
+                }
+            },
+        };
+        ranges.sort_unstable();
+        let placed = match (played.physical, ranges.first(), ranges.last()) {
+            (true, Some(first), Some(last)) => {
+                let end = last.0.saturating_add(last.1);
+                extents(&*opened, first.0, end, MOST_EXTENTS).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        // A hole that lies elsewhere would be a request more, and none less.
+        let wide = infilled(&ranges, settings.infill_bytes, &|from, to| {
+            placed.is_empty() || together(&placed, from, to)
+        });
+        let missing = missing(opened, entry, &wide, list.page_bytes, played);
+        for (offset, bytes) in missing {
+            cut(file, offset, bytes, &placed, settings, &mut pieces);
+        }
+    }
+    if played.physical {
+        pieces.sort_by_key(|p| p.physical);
+    }
+    pieces
+}
+
+/// Whether pieces in the order of their places lie all over the device.
+pub(super) fn is_scattered(pieces: &[Piece]) -> bool {
+    let is_jump = |pair: &&[Piece]| match pair {
+        [a, b] => b.physical > a.physical.saturating_add(a.bytes + NEAR_BYTES),
+        _ => false,
+    };
+    let jumps = pieces.windows(2).filter(is_jump).count();
+    jumps * SCATTERED > pieces.len().max(SCATTERED * SCATTERED)
+}
+
+/// What of `pieces` is not in memory.
+fn missing(
+    file: &OwnedFd,
+    entry: &Entry,
+    pieces: &[(u64, u64)],
+    page_bytes: u32,
+    played: &mut Played,
+) -> Vec<(u64, u64)> {
+    let page = u64::from(page_bytes);
+    let flags = resident(file, entry.size(), page_bytes).unwrap_or_default();
+    let mut missing: Vec<(u64, u64)> = Vec::new();
+    for &(offset, bytes) in pieces {
+        let end = offset.saturating_add(bytes);
+        let mut at = offset;
+        while at < end {
+            let number = usize::try_from(at / page).unwrap_or(usize::MAX);
+            let next = (at / page + 1).saturating_mul(page).min(end);
+            match (flags.get(number), missing.last_mut()) {
+                (Some(true), _) => played.resident_bytes += next - at,
+                (_, Some((start, length))) if *start + *length == at => *length += next - at,
+                _ => missing.push((at, next - at)),
+            }
+            at = next;
+        }
+    }
+    missing
+}
+
+/// Whether the bytes from `from` to `to` lie in one piece, with those around them.
+fn together(placed: &[Extent], from: u64, to: u64) -> bool {
+    let of = |at: u64| {
+        let after = placed.partition_point(|e| e.offset <= at);
+        let extent = placed.get(after.checked_sub(1)?)?;
+        let within = at - extent.offset;
+        (within < extent.bytes).then(|| extent.physical + within)
+    };
+    match (of(from.saturating_sub(1)), of(to)) {
+        (Some(before), Some(after)) => after.checked_sub(before) == Some(to - from + 1),
+        _ => false,
+    }
+}
+
+/// Cuts a piece where it ends on the device, and into reads.
+fn cut(
+    file: usize,
+    offset: u64,
+    bytes: u64,
+    placed: &[Extent],
+    settings: &Settings,
+    pieces: &mut Vec<Piece>,
+) {
+    let end = offset.saturating_add(bytes);
+    let mut at = offset;
+    while at < end {
+        let extent = placed.partition_point(|e| e.offset.saturating_add(e.bytes) <= at);
+        let extent = placed.get(extent).filter(|e| e.offset <= at);
+        let most = u64::from(settings.request_bytes.max(4096));
+        let mut until = at.saturating_add(most).min(end);
+        let mut physical = 0;
+        if let Some(e) = extent {
+            until = until.min(e.offset.saturating_add(e.bytes));
+            physical = e.physical.saturating_add(at - e.offset);
+        }
+        pieces.push(Piece {
+            file,
+            offset: at,
+            bytes: until - at,
+            physical,
+        });
+        at = until;
+    }
+}
+
+/// Asks for a window's metadata through the device: that is where the filesystem
+/// itself will look for it.
+pub(super) fn metadata(
+    window: &Window,
+    list: &AccessList,
+    settings: &Settings,
+    reader: &mut Reader,
+    played: &mut Played,
+) {
+    let mut of_devices: BTreeMap<usize, Vec<(u64, u64)>> = BTreeMap::new();
+    for need in &window.needs {
+        if list.entries.get(need.entry).is_some_and(Entry::is_device) {
+            let ranges = of_devices.entry(need.entry).or_default();
+            ranges.push((need.offset, need.bytes));
+        }
+    }
+    for (number, mut ranges) in of_devices {
+        let Some(entry) = list.entries.get(number) else {
+            continue;
+        };
+        if let hash_map::Entry::Vacant(place) = reader.devices.entry(number) {
+            let device = opened_device(entry, settings);
+            played.stale += u64::from(device.is_none());
+            place.insert(device);
+        }
+        ranges.sort_unstable();
+        let Some(Some(device)) = reader.devices.get(&number) else {
+            continue;
+        };
+        for (offset, bytes) in infilled(&ranges, settings.infill_bytes, &|_, _| true) {
+            // Some of these pages are there since the filesystem was mounted: a read
+            // would come back with those, and only later ask for the others.
+            let length = NonZeroU64::new(bytes);
+            fadvise(device, offset, length, Advice::WillNeed).ok();
+            played.metadata_bytes += bytes;
+            played.bytes += bytes;
+            played.reads += 1;
+        }
+    }
+}
+
+/// The device below a filesystem, if that is the one of the list.
+fn opened_device(entry: &Entry, settings: &Settings) -> Option<OwnedFd> {
+    if open_entry(&settings.root, entry).1 != State::Same {
+        return None;
+    }
+    let path = place(&settings.root, entry);
+    let device = device_file(fs::metadata(&path).ok()?.dev())?;
+    fadvise(&device, 0, None, Advice::Random).ok();
+    Some(device)
+}
+
+/// A block device by its number.
+fn device_file(device: u64) -> Option<OwnedFd> {
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let told = fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/uevent")).ok()?;
+    let name = told.lines().find_map(|l| l.strip_prefix("DEVNAME="))?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    open(Path::new("/dev").join(name), flags, Mode::empty()).ok()
+}

@@ -1,0 +1,286 @@
+//! Roots in the order in which they are read: an access list, an ext4 image, and a
+//! new image of the same files.
+
+use crate::error::{LabError, io_error};
+use agent::access::{AccessList, Entry, Identity, Range, RangeKind, decode};
+use agent::prefetch::{SHORT_WINDOW_US, window_of};
+use image::blocks::ext;
+use image::blocks::ext::arrange::{Arrangement, Wanted, arrange};
+use image::boot::Part;
+use rustix::fs::{SeekFrom, seek};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// So much is copied at once, in bytes.
+const CHUNK: usize = 1 << 20;
+
+/// What laying out an image brought.
+#[derive(Clone, Debug)]
+pub struct Ordered {
+    /// What was done to the image.
+    pub arrangement: Arrangement,
+    /// Files of the list that are not in the image, or have another size there.
+    pub missing: u64,
+    /// The list for the new image: its metadata lies elsewhere.
+    pub list: AccessList,
+}
+
+/// An access list from its file.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub fn read_list(path: &Path) -> Result<AccessList, LabError> {
+    let bytes = crate::files::read(path)?;
+    decode(&bytes).map_err(|e| wrong(path, "cannot be used", e.to_string()))
+}
+
+fn wrong(path: &Path, what: &'static str, why: String) -> LabError {
+    io_error(path, what)(io::Error::new(io::ErrorKind::InvalidData, why))
+}
+
+/// What would be done to lay out `image`, an ext4, in the order of `list`; nothing
+/// is written.
+///
+/// # Errors
+/// The image cannot be read or laid out.
+pub fn plan(image: &Path, list: &AccessList) -> Result<Ordered, LabError> {
+    let cannot = |why: String| wrong(image, "cannot be laid out", why);
+    let file = File::open(image).map_err(io_error(image, "cannot be read"))?;
+    let volume = Part::whole(&file).map_err(io_error(image, "cannot be read"))?;
+    let map = ext::map(&volume).map_err(|e| cannot(e.to_string()))?;
+    let mut inodes: HashMap<&[u8], u32> = HashMap::new();
+    let mut missing = 0;
+    for entry in list.entries.iter().filter(|e| !e.is_device()) {
+        let found = map.find(&entry.path);
+        let same = |n: &u32| map.inode(*n).is_some_and(|i| i.size == entry.size());
+        match found.filter(same) {
+            Some(inode) => {
+                inodes.insert(&entry.path, inode);
+            }
+            None => missing += 1,
+        }
+    }
+    let page = u64::from(list.page_bytes);
+    let mut needs: Vec<(u64, usize, Range)> = Vec::new();
+    for (number, entry) in list.entries.iter().enumerate() {
+        needs.extend(entry.ranges.iter().map(|r| (r.first_us, number, *r)));
+    }
+    let window = |range: &Range| window_of(range.first_us, SHORT_WINDOW_US);
+    let is_file = |number: &usize| list.entries.get(*number).is_some_and(|e| !e.is_device());
+    // As the prefetcher reads: in each window metadata first, so that each of the two
+    // is one piece.
+    needs.sort_by_key(|(first_us, number, range)| {
+        (
+            window(range),
+            is_file(number),
+            *first_us,
+            *number,
+            range.page,
+        )
+    });
+    let inode_of = |number: usize| {
+        let entry = list.entries.get(number)?;
+        inodes.get(entry.path.as_slice()).copied()
+    };
+    let mut wanted = Vec::new();
+    let mut has_tree = HashSet::new();
+    for same in needs.chunk_by(|a, b| window(&a.2) == window(&b.2)) {
+        let files = same.partition_point(|(_, number, _)| !is_file(number));
+        let (places, contents) = same.split_at(files);
+        for (_, _, range) in places {
+            wanted.push(Wanted::Place {
+                start: range.page.saturating_mul(page),
+                len: range.pages.saturating_mul(page),
+            });
+        }
+        let trees = contents
+            .iter()
+            .filter_map(|(_, number, _)| inode_of(*number));
+        let new = trees.filter(|inode| has_tree.insert(*inode));
+        wanted.extend(new.map(|inode| Wanted::Tree { inode }));
+        for (_, number, range) in contents {
+            wanted.extend(inode_of(*number).map(|inode| Wanted::Content {
+                inode,
+                offset: range.page.saturating_mul(page),
+                len: range.pages.saturating_mul(page),
+            }));
+        }
+    }
+    let arrangement = arrange(&volume, &map, &wanted).map_err(|e| cannot(e.to_string()))?;
+    let firsts = list.entries.iter().filter_map(|entry| {
+        let inode = inodes.get(entry.path.as_slice())?;
+        Some((*inode, entry.first_us()))
+    });
+    let list = moved(list, &arrangement, &firsts.collect());
+    Ok(Ordered {
+        arrangement,
+        missing,
+        list,
+    })
+}
+
+/// Lays out `image` as the new file `out`, in the order of `list`.
+///
+/// # Errors
+/// The image cannot be read or laid out, or the new one not be written.
+pub fn order(image: &Path, list: &AccessList, out: &Path) -> Result<Ordered, LabError> {
+    let ordered = plan(image, list)?;
+    let from = File::open(image).map_err(io_error(image, "cannot be read"))?;
+    write(&from, out, &ordered.arrangement).map_err(io_error(out, "cannot be written"))?;
+    Ok(ordered)
+}
+
+/// Copies the image, holes and all, and lays out the copy. It gets its name when it
+/// is whole.
+fn write(from: &File, out: &Path, arrangement: &Arrangement) -> io::Result<()> {
+    let beside = out.with_extension("new");
+    let to = File::create(&beside)?;
+    let length = from.metadata()?.len();
+    to.set_len(length)?;
+    let mut at = 0;
+    while at < length {
+        // Of a filesystem that knows no holes all is content.
+        let start = match seek(from, SeekFrom::Data(at)) {
+            Ok(start) => start,
+            Err(rustix::io::Errno::NXIO) => break,
+            Err(_) => at,
+        };
+        let end = seek(from, SeekFrom::Hole(start)).unwrap_or(length);
+        copy(from, start, &to, start, end.saturating_sub(start))?;
+        at = end.max(start.saturating_add(1));
+    }
+    for (source, target, len) in &arrangement.copies {
+        copy(from, *source, &to, *target, *len)?;
+    }
+    for (place, bytes) in &arrangement.writes {
+        to.write_all_at(bytes, *place)?;
+    }
+    to.sync_all()?;
+    fs::rename(&beside, out)
+}
+
+fn copy(from: &File, source: u64, to: &File, target: u64, len: u64) -> io::Result<()> {
+    let mut buffer = vec![0; CHUNK];
+    let mut done = 0;
+    while done < len {
+        let part = usize::try_from(len - done).unwrap_or(CHUNK).min(CHUNK);
+        let room = buffer.get_mut(..part).unwrap_or_default();
+        from.read_exact_at(room, source + done)?;
+        to.write_all_at(room, target + done)?;
+        done += part as u64;
+    }
+    Ok(())
+}
+
+/// The list for the image as it is laid out: pieces of the device that moved are
+/// needed where they lie now, and so are the blocks that say where a file lies.
+fn moved(list: &AccessList, done: &Arrangement, firsts: &HashMap<u32, u64>) -> AccessList {
+    let mut list = list.clone();
+    let page = u64::from(list.page_bytes.max(1));
+    let block = u64::from(done.block_bytes.max(1));
+    // By block: where it went.
+    let mut places: HashMap<u64, u64> = HashMap::new();
+    for (from, to, len) in &done.copies {
+        let blocks = len / block;
+        places.extend((0..blocks).map(|n| (from + n * block, to + n * block)));
+    }
+    for entry in list.entries.iter_mut().filter(|e| e.is_device()) {
+        // By page: when it was needed, and how often.
+        let mut pages: BTreeMap<u64, Range> = BTreeMap::new();
+        let mut put = |start: u64, len: u64, like: &Range| {
+            for number in start / page..start.saturating_add(len).div_ceil(page) {
+                let new = Range {
+                    page: number,
+                    pages: 1,
+                    ..*like
+                };
+                let range = pages.entry(number).or_insert(new);
+                range.first_us = range.first_us.min(new.first_us);
+            }
+        };
+        for range in &entry.ranges {
+            let end = range.end().saturating_mul(page);
+            for at in (range.page.saturating_mul(page)..end).step_by(block.min(page) as usize) {
+                let own = at / block * block;
+                match places.get(&own) {
+                    Some(to) => put(to + (at - own), block.min(page), range),
+                    None if done.old_nodes.binary_search(&own).is_ok() => {}
+                    None => put(at, block.min(page), range),
+                }
+            }
+        }
+        for (inode, at) in &done.nodes {
+            let like = Range {
+                page: 0,
+                pages: 1,
+                first_us: firsts.get(inode).copied().unwrap_or(0),
+                seen: list.recordings,
+                kind: RangeKind::Touched,
+            };
+            put(*at, block, &like);
+        }
+        entry.ranges = joined(pages);
+    }
+    list
+}
+
+/// Neighbours that were needed at once are one range.
+fn joined(pages: BTreeMap<u64, Range>) -> Vec<Range> {
+    let mut ranges: Vec<Range> = Vec::new();
+    for new in pages.into_values() {
+        match ranges.last_mut() {
+            Some(last)
+                if last.end() == new.page
+                    && (last.first_us, last.seen, last.kind)
+                        == (new.first_us, new.seen, new.kind) =>
+            {
+                last.pages += 1;
+            }
+            _ => ranges.push(new),
+        }
+    }
+    ranges
+}
+
+/// A list that has the order of `paths`, each file of `image` whole: for those who
+/// have no recording.
+///
+/// # Errors
+/// The image cannot be read.
+pub fn list_of_paths(image: &Path, paths: &[Vec<u8>]) -> Result<AccessList, LabError> {
+    let file = File::open(image).map_err(io_error(image, "cannot be read"))?;
+    let volume = Part::whole(&file).map_err(io_error(image, "cannot be read"))?;
+    let map = ext::map(&volume).map_err(|e| wrong(image, "cannot be laid out", e.to_string()))?;
+    let page_bytes = 4096;
+    let entries = paths.iter().zip(0..).map(|(path, first_us)| {
+        let inode = map.find(path);
+        let size = inode.and_then(|i| map.inode(i)).map_or(0, |i| i.size);
+        Entry {
+            path: path.clone(),
+            identity: Identity::File {
+                size,
+                mtime_s: 0,
+                mtime_ns: 0,
+                inode: inode.map_or(0, u64::from),
+                generation: 0,
+            },
+            program: 0,
+            ranges: vec![Range {
+                page: 0,
+                pages: size.div_ceil(u64::from(page_bytes)),
+                first_us,
+                seen: 1,
+                kind: RangeKind::Touched,
+            }],
+        }
+    });
+    Ok(AccessList {
+        recordings: 1,
+        page_bytes,
+        entries: entries.collect(),
+        ..AccessList::default()
+    })
+}
