@@ -6,6 +6,7 @@
 //! back to life, takes any erase size, says nothing about what it drops, and
 //! counts each node twice when it looks for room.
 
+use super::check::refuse_foreign;
 use super::detect::{self, LARGEST};
 use super::endian::Endian;
 use super::error::Error;
@@ -158,6 +159,7 @@ pub fn summarize(
     }
     let length = input.length().map_err(Error::Length)?;
     if options.mode == Mode::Safe {
+        refuse_foreign(input)?;
         let read = |source| Error::Read {
             offset: 0,
             length: 0,

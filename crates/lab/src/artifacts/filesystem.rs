@@ -192,7 +192,13 @@ impl Form {
 
     /// Makes `image` of the folder `tree`. A filesystem that can be written to has
     /// `mib` MiB, or what it needs.
-    fn make(&self, tree: &Path, image: &Path, mib: u32, files: u32) -> Result<(), LabError> {
+    pub(super) fn make(
+        &self,
+        tree: &Path,
+        image: &Path,
+        mib: u32,
+        files: u32,
+    ) -> Result<(), LabError> {
         let content = ext4::clamp_times(tree, EPOCH_S)?;
         let bytes = (u64::from(mib) << 20).max(content + content / 4 + (8 << 20));
         let sized = |bytes: u64| {
