@@ -38,10 +38,10 @@ pub fn run(args: &Summarize, out: &mut Out) -> Result<()> {
 
 /// What is asked for, with what the image shows.
 fn options(args: &Summarize, input: &File) -> Result<Options> {
-    if !args.compat {
+    let found = detect::endian(input)?;
+    if found.is_none() && !args.compat {
         refuse_foreign(input)?;
     }
-    let found = detect::endian(input)?;
     let endian = match (args.order.endian(), found) {
         // What it is said to be counts for `sumtool`, whatever it is.
         (Some(given), _) if args.compat => given,
