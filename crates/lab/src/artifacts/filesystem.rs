@@ -17,6 +17,9 @@ use std::path::Path;
 /// 2026-01-01, which the emulated clock begins with too.
 const EPOCH_S: u32 = 1_767_225_600;
 const UUID: &str = "f1257119-4700-4000-8000-000000000001";
+/// `mkfs.btrfs` refuses an identifier that a device of the host has: that above is
+/// the lab's Debian root, which somebody may look into.
+const BTRFS_UUID: &str = "f1257119-4700-4000-8000-000000000004";
 
 /// The form of an image: a filesystem's name, then its options, parted by colons,
 /// as in `squashfs:xz` or `jffs2:nor:summary`.
@@ -252,7 +255,7 @@ impl Form {
             }
             "btrfs" => {
                 sized(bytes.max(128 << 20))?;
-                run(tool().args(["-q", "-U", UUID, "-r"]).args([from, to]))
+                run(tool().args(["-q", "-U", BTRFS_UUID, "-r"]).args([from, to]))
             }
             "f2fs" => {
                 sized(bytes.max(64 << 20))?;
