@@ -2,6 +2,7 @@
 
 mod args;
 mod beside;
+mod direct;
 mod input;
 mod interrupt;
 mod out;

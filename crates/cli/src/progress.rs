@@ -19,6 +19,10 @@ pub fn bar() -> &'static ProgressBar {
 
 /// Says what is being done now.
 pub fn say(what: impl Into<String>) {
+    // Each call makes a thread that nobody would see the work of.
+    if bar().is_hidden() {
+        return;
+    }
     bar().enable_steady_tick(Duration::from_millis(125));
     bar().set_message(what.into());
 }

@@ -325,6 +325,13 @@ fn what_cannot_be_used_gets_one_sentence() {
             let said = refused(&["flash", verb, path]);
             assert!(said.contains(says) && said.contains(path), "{verb}: {said}");
         }
+        let to = scratch.path("summaries");
+        for size in [&[][..], &["-e", "128KiB"]] {
+            let args = [&["flash", "summarize", path, "-o", &to], size].concat();
+            let said = refused(&args);
+            assert!(said.contains(says) && said.contains(path), "{said}");
+            assert!(!Path::new(&to).exists());
+        }
     }
     for args in [
         ["-e", "12KB"],

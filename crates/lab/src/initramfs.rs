@@ -26,13 +26,13 @@ pub fn make(
     archive(agent, &config.to_text()?, &modules, list)
 }
 
-/// The root that the agent mounts and starts: `bytes` of ext4 with an init where
-/// Linux looks for it first.
+/// The root that the agent mounts and starts: `bytes` of a filesystem with an init
+/// where Linux looks for it first. What cannot be written is mounted so in any case.
 #[must_use]
-pub fn root(bytes: u64) -> Root {
+pub fn root(bytes: u64, fstype: &str) -> Root {
     Root {
         size: bytes,
-        fstype: "ext4".into(),
+        fstype: fstype.into(),
         options: "rw".into(),
         init: "/sbin/init".into(),
     }
@@ -42,12 +42,21 @@ pub fn root(bytes: u64) -> Root {
 #[must_use]
 pub fn root_modules(config: &AgentConfig, served: bool) -> Vec<&'static str> {
     let mut wanted = Vec::new();
-    if config.root.is_some() {
+    if let Some(root) = &config.root {
         if served || config.storage.model != Model::None {
             wanted.push("nbd");
         }
-        // ext4 checks its metadata with crc32c, which depmod does not know.
-        wanted.extend(["crc32c_generic", "ext4"]);
+        // Some check their metadata with what depmod does not know.
+        wanted.extend(match root.fstype.as_str() {
+            "ext2" | "ext3" | "ext4" => &["crc32c_generic", "ext4"][..],
+            "xfs" => &["crc32c_generic", "xfs"],
+            "btrfs" => &["crc32c_generic", "btrfs"],
+            "f2fs" => &["crc32_generic", "f2fs"],
+            "squashfs" => &["squashfs"],
+            "erofs" => &["erofs"],
+            "romfs" => &["romfs"],
+            _ => &[],
+        });
     }
     wanted
 }

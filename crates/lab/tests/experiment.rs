@@ -63,6 +63,19 @@ fn paths_are_relative_to_the_file() {
     assert_eq!(e.base.kernel, Kernel::File { image, modules });
     let root = Path::new("some/where/images/root.img").to_owned();
     assert_eq!(e.base.root, Root::Image(root));
+    let tree = "{ tree = \"rootfs\", filesystem = \"squashfs:xz\" }";
+    let e = Experiment::parse(
+        "some/where/demo.toml",
+        &GOOD.replace("\"debian-minimal\"", tree),
+    );
+    let Root::Tree { folder, form } = e.unwrap().base.root else {
+        panic!("no tree");
+    };
+    assert_eq!(folder, Path::new("some/where/rootfs"));
+    assert_eq!(
+        (form.to_string().as_str(), form.fstype()),
+        ("squashfs:xz", "squashfs")
+    );
 }
 
 /// What is changed in the good file, and the sentence that follows.
@@ -121,6 +134,17 @@ const WRONG: &[(&str, &str, &str)] = &[
         "\"nokaslr\"",
         "'a=\"b'",
         "e.toml:9: `a=\"b` opens a double quote",
+    ),
+    (
+        "\"debian-minimal\"",
+        "{ tree = \"rootfs\", filesystem = \"jffs2\" }",
+        "e.toml:8: a root of a `tree` is one of ext2, ext3, ext4, btrfs, f2fs, squashfs, erofs; \
+         found `jffs2`",
+    ),
+    (
+        "\"debian-minimal\"",
+        "{ tree = \"rootfs\" }",
+        "e.toml:8: expected `none`, `debian-minimal`, a path, or { tree = ",
     ),
     (
         "\"debian-minimal\"",

@@ -283,6 +283,21 @@ pub(super) fn not_jffs2(image: &dyn ReadAt, length: u64) -> Result<Error, Error>
     })
 }
 
+/// Refuses what holds no node, unless it is erased.
+///
+/// # Errors
+/// [`Error::NotJffs2`], or the image cannot be read.
+pub fn refuse_foreign(image: &dyn ReadAt) -> Result<(), Error> {
+    let length = image.length().map_err(Error::Length)?;
+    let head = head(image, length)?;
+    let erased = !head.is_empty() && erased_prefix(&head) == head.len();
+    let found = super::detect::endian(image).map_err(Error::Length)?;
+    match erased || found.is_some() {
+        true => Ok(()),
+        false => Err(not_jffs2(image, length)?),
+    }
+}
+
 /// An image without a single node.
 fn check_foreign(image: &dyn ReadAt, length: u64, options: &CheckOptions) -> Result<Report, Error> {
     let head = head(image, length)?;

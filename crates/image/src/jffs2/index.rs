@@ -88,6 +88,8 @@ impl Index {
                 index.item(start, item);
             }
             start += take as u64;
+            make_room(&mut index.inodes, start, length);
+            make_room(&mut index.dirents, start, length);
         }
         index.inodes.sort_unstable();
         index.dirents.sort_unstable();
@@ -188,6 +190,29 @@ impl Index {
     pub fn attribute(&self, xid: u32) -> Option<&XattrAt> {
         range(&self.xattrs, |n| n.xid, xid).last()
     }
+}
+
+/// How full a list is when more room is made, and how much more than by its rate
+/// is asked for: one part of so many.
+const SLACK: usize = 16;
+/// The most that is asked for at once, entries. What is never used takes no memory,
+/// but must not be refused either.
+const MOST_ROOM: usize = 1 << 24;
+
+/// Makes room for what the rest of an image will hold if it is as the part up to
+/// `at`. A list that grows by doubling is there twice each time that it does.
+fn make_room<T>(list: &mut Vec<T>, at: u64, length: u64) {
+    let free = list.capacity() - list.len();
+    if at == 0 || free > list.len() / SLACK {
+        return;
+    }
+    let expected = u128::from(length - at.min(length)) * list.len() as u128 / u128::from(at);
+    let more = usize::try_from(expected)
+        .unwrap_or(MOST_ROOM)
+        .min(MOST_ROOM);
+    // Where there is not so much, it grows as it is filled.
+    list.try_reserve_exact(more + more / SLACK + list.len() / SLACK)
+        .ok();
 }
 
 /// Those of a sorted list with a key.

@@ -29,7 +29,7 @@ mod verify;
 pub mod walk;
 
 pub use crate::endian::Endian;
-pub use check::{Bytes, CheckOptions, Class, Report, Spare, check};
+pub use check::{Bytes, CheckOptions, Class, Report, Spare, check, refuse_foreign};
 pub use error::Error;
 pub use filesystem::{Filesystem, OpenOptions, ROOT, Write};
 pub use oob::{Oob, Stripped, has_cleanmarker};

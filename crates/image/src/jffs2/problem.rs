@@ -148,10 +148,13 @@ impl fmt::Display for What {
                 nodes,
                 fault,
                 offset,
-            } => write!(
-                f,
-                "{nodes} damaged nodes, the first at byte {offset}: {fault}"
-            ),
+            } => match nodes {
+                1 => write!(f, "a damaged node at byte {offset}: {fault}"),
+                _ => write!(
+                    f,
+                    "{nodes} damaged nodes, the first at byte {offset}: {fault}"
+                ),
+            },
             Self::Garbage { bytes, offset } => {
                 write!(
                     f,

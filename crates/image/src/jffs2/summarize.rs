@@ -136,6 +136,9 @@ impl Outcome {
     }
 }
 
+/// How many threads read and check blocks: that is most of the work.
+const READERS: u64 = 2;
+
 /// Writes `input` with summaries to `output`. Memory is a few erase blocks,
 /// whatever the length of the image.
 ///
@@ -176,24 +179,33 @@ pub fn summarize(
         ..Outcome::default()
     };
     let block = u64::from(given);
-    // Reading and checking overlap with copying and writing. Each side holds
-    // one block, and one waits between them.
+    let blocks = length.div_ceil(block);
+    // Reading and checking overlap with copying and writing. The readers take turns
+    // with the blocks; each holds one, and one waits between it and the packer.
     std::thread::scope(|scope| {
-        let (full, to_pack) = mpsc::sync_channel::<Result<Plan, Error>>(1);
-        let (done, empty) = mpsc::channel::<Plan>();
-        scope.spawn(move || {
-            for number in 0..length.div_ceil(block) {
-                let mut plan = empty.try_recv().unwrap_or_default();
-                let at = number * block;
-                let take = usize::try_from(block.min(length - at)).unwrap_or(0);
-                let result = plan.make(input, at, take, options);
-                let failed = result.is_err();
-                if full.send(result.map(|()| plan)).is_err() || failed {
-                    return;
+        let mut readers = Vec::new();
+        for first in 0..READERS {
+            let (full, to_pack) = mpsc::sync_channel::<Result<Plan, Error>>(1);
+            let (done, empty) = mpsc::channel::<Plan>();
+            scope.spawn(move || {
+                for number in (first..blocks).step_by(READERS as usize) {
+                    let mut plan = empty.try_recv().unwrap_or_default();
+                    let at = number * block;
+                    let take = usize::try_from(block.min(length - at)).unwrap_or(0);
+                    let result = plan.make(input, at, take, options);
+                    let failed = result.is_err();
+                    if full.send(result.map(|()| plan)).is_err() || failed {
+                        return;
+                    }
                 }
-            }
-        });
-        for plan in to_pack {
+            });
+            readers.push((to_pack, done));
+        }
+        for (to_pack, done) in readers.iter().cycle() {
+            // A reader ends behind the last block, or behind its error.
+            let Ok(plan) = to_pack.recv() else {
+                return Ok(());
+            };
             let plan = plan?;
             for lost in &plan.lost {
                 outcome.add(*lost);

@@ -215,6 +215,9 @@ impl ArmVirt {
         let root = match &base.root {
             Root::None | Root::DebianMinimal => None,
             Root::Image(path) => Some(RootFile::of(path, cache)?),
+            Root::Tree { folder, form } => {
+                Some(RootFile::of(&form.image_of(cache, folder, say)?, cache)?)
+            }
         };
         let starter = match loader {
             Some(_) => "U-Boot",
@@ -232,7 +235,9 @@ impl ArmVirt {
         let config = AgentConfig {
             machine: description.clone(),
             out_size: out_bytes(root.as_ref()),
-            root: root.as_ref().map(|r| initramfs::root(r.image.bytes)),
+            root: root
+                .as_ref()
+                .map(|r| initramfs::root(r.image.bytes, base.root.fstype())),
             first_light: base.first_light.clone(),
             counter_hz: COUNTER_HZ,
             storage: profile.storage.clone(),

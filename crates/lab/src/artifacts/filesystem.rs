@@ -17,6 +17,9 @@ use std::path::Path;
 /// 2026-01-01, which the emulated clock begins with too.
 const EPOCH_S: u32 = 1_767_225_600;
 const UUID: &str = "f1257119-4700-4000-8000-000000000001";
+/// `mkfs.btrfs` refuses an identifier that a device of the host has: that above is
+/// the lab's Debian root, which somebody may look into.
+const BTRFS_UUID: &str = "f1257119-4700-4000-8000-000000000004";
 
 /// The form of an image: a filesystem's name, then its options, parted by colons,
 /// as in `squashfs:xz` or `jffs2:nor:summary`.
@@ -192,7 +195,13 @@ impl Form {
 
     /// Makes `image` of the folder `tree`. A filesystem that can be written to has
     /// `mib` MiB, or what it needs.
-    fn make(&self, tree: &Path, image: &Path, mib: u32, files: u32) -> Result<(), LabError> {
+    pub(super) fn make(
+        &self,
+        tree: &Path,
+        image: &Path,
+        mib: u32,
+        files: u32,
+    ) -> Result<(), LabError> {
         let content = ext4::clamp_times(tree, EPOCH_S)?;
         let bytes = (u64::from(mib) << 20).max(content + content / 4 + (8 << 20));
         let sized = |bytes: u64| {
@@ -246,7 +255,7 @@ impl Form {
             }
             "btrfs" => {
                 sized(bytes.max(128 << 20))?;
-                run(tool().args(["-q", "-U", UUID, "-r"]).args([from, to]))
+                run(tool().args(["-q", "-U", BTRFS_UUID, "-r"]).args([from, to]))
             }
             "f2fs" => {
                 sized(bytes.max(64 << 20))?;

@@ -5,6 +5,7 @@ mod apt;
 mod busybox;
 mod ext4;
 mod filesystem;
+mod folder;
 mod kernel;
 mod linux;
 mod root;

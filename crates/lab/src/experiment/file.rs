@@ -38,7 +38,7 @@ pub struct BaseFile {
     pub storage: Option<toml::Spanned<String>>,
     pub kernel: Option<toml::Spanned<String>>,
     pub modules: Option<toml::Spanned<PathBuf>>,
-    pub root: Option<toml::Spanned<String>>,
+    pub root: Option<toml::Spanned<RootFile>>,
     #[serde(default)]
     pub cmdline: Vec<toml::Spanned<String>>,
     /// What the baseline has as well.
@@ -51,6 +51,18 @@ pub struct BaseFile {
     #[serde(default = "limit_wall_s")]
     pub limit_wall_s: u32,
     pub ensemble: Option<NonZeroU32>,
+}
+
+/// Where the root comes from: a word or a path, or a folder and what is made of it.
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "expected `none`, `debian-minimal`, a path, or { tree = \"FOLDER\", filesystem = \"ext4\" }"
+)]
+pub enum RootFile {
+    Name(String),
+    Tree { tree: PathBuf, filesystem: String },
 }
 
 #[derive(Debug, Deserialize)]

@@ -9,6 +9,7 @@ mod recording;
 pub use mode::{Mode, Sampling};
 pub use recording::Recording;
 
+use crate::artifacts::Form;
 use crate::error::LabError;
 use crate::storage::Profile;
 use agent::config::FirstLight;
@@ -159,6 +160,24 @@ pub enum Root {
     DebianMinimal,
     /// An ext4 image of the user.
     Image(PathBuf),
+    /// An image that this program makes of a folder of the user.
+    Tree {
+        /// The folder.
+        folder: PathBuf,
+        /// The filesystem.
+        form: Form,
+    },
+}
+
+impl Root {
+    /// What `mount -t` takes.
+    #[must_use]
+    pub const fn fstype(&self) -> &'static str {
+        match self {
+            Self::Tree { form, .. } => form.fstype(),
+            Self::None | Self::DebianMinimal | Self::Image(_) => "ext4",
+        }
+    }
 }
 
 /// A named set of treatments.

@@ -1,7 +1,8 @@
 //! What is checked beyond the file's shape.
 
-use super::file::{BaseFile, VariantFile};
+use super::file::{BaseFile, RootFile, VariantFile};
 use super::{ArmArch, BASELINE, Base, Kernel, Loader, Mode, Platform, Recording, Root, Variant};
+use crate::artifacts::Form;
 use crate::error::LabError;
 use crate::storage::{self, Profile};
 use agent::config::FirstLight;
@@ -44,7 +45,11 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         };
         let storage = field(file.storage, "storage", "none")?;
         let kernel = field(file.kernel, "kernel", "debian")?;
-        let root = field(file.root, "root", "none")?;
+        let root = match file.root {
+            Some(given) => given,
+            None if replay => Spanned::new(machine.clone(), RootFile::Name("none".into())),
+            None => return Err(at(&machine, "missing field `root`".into())),
+        };
         let first_light = field(file.first_light, "first_light", "init")?;
         let profile = self.profile(&storage)?;
         let light = self.first_light(&first_light)?;
@@ -222,12 +227,24 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         parsed.ok_or_else(|| self.wrong(text, FirstLight::EXPECTED))
     }
 
-    fn root(&self, text: &Spanned<String>, platform: &Platform) -> Result<Root, LabError> {
-        match (text.get_ref().as_str(), platform) {
+    fn root(&self, root: &Spanned<RootFile>, platform: &Platform) -> Result<Root, LabError> {
+        let text = match root.get_ref() {
+            RootFile::Name(text) => text,
+            RootFile::Tree { tree, filesystem } => {
+                let form = Form::parse(filesystem).and_then(Form::on_a_block_device);
+                return Ok(Root::Tree {
+                    folder: self.beside(tree),
+                    form: form.map_err(|why| (self.at)(&root.span(), why))?,
+                });
+            }
+        };
+        match (text.as_str(), platform) {
             ("none", _) => Ok(Root::None),
-            ("debian-minimal", Platform::ArmVirt { .. }) => Err(self.wrong(
-                text,
-                "`none` or the path of an ext4 image: no Debian root is made for `arm-virt`",
+            ("debian-minimal", Platform::ArmVirt { .. }) => Err((self.at)(
+                &root.span(),
+                "expected `none`, the path of an ext4 image or a `tree`: no Debian root is made \
+                 for `arm-virt`; found `debian-minimal`"
+                    .into(),
             )),
             ("debian-minimal", _) => Ok(Root::DebianMinimal),
             (path, _) => Ok(Root::Image(self.beside(path))),

@@ -124,6 +124,7 @@ impl Pc {
             Root::None => None,
             Root::DebianMinimal => Some(cache.debian_minimal_root(say)?),
             Root::Image(path) => Some(path.clone()),
+            Root::Tree { folder, form } => Some(form.image_of(cache, folder, say)?),
         };
         let root = match root {
             None => None,
@@ -327,7 +328,7 @@ fn agent_config(
     AgentConfig {
         machine: machine.to_owned(),
         out_size: OUT_BYTES,
-        root: root.map(|root| initramfs::root(root.bytes)),
+        root: root.map(|root| initramfs::root(root.bytes, base.root.fstype())),
         first_light: base.first_light.clone(),
         counter_hz: counter_hz(base.mode),
         storage: profile.storage.clone(),

@@ -422,8 +422,12 @@ impl Workload {
             Board::Pc => debian(Arch::X86_64, say),
             Board::ArmVirt => debian(Arch::Armv7, say),
             Board::Arm9 => {
+                // How an initramfs inside is compressed is no question without one.
+                let lines = self.kernel.lines.iter();
+                let lines = lines
+                    .filter(|l| initramfs.is_some() || !l.contains("CONFIG_INITRAMFS_COMPRESSION"));
                 let config = KernelConfig {
-                    lines: self.kernel.lines.clone(),
+                    lines: lines.cloned().collect(),
                     initramfs,
                 };
                 let BuiltKernel {

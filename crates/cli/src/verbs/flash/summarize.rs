@@ -3,12 +3,13 @@
 use super::args::Summarize;
 use super::{lost, open};
 use crate::out::Out;
-use crate::{beside, progress, size};
+use crate::{beside, direct, progress, size};
 use anyhow::{Context, Result};
-use image::jffs2::{Cleanmarkers, Endian, Error, Mode, Options, Outcome, detect, summarize};
+use image::jffs2::{
+    Cleanmarkers, Endian, Error, Mode, Options, Outcome, detect, refuse_foreign, summarize,
+};
 use serde::Serialize;
 use std::fs::File;
-use std::io::{BufWriter, Write};
 use views::terminal::Style;
 use views::terminal::layout::{Screen, WARN, right};
 use views::{plural, thousands};
@@ -22,13 +23,9 @@ pub fn run(args: &Summarize, out: &mut Out) -> Result<()> {
     let options = options(args, &input).with_context(|| shown.clone())?;
     let watched = open::Watched::new(&input, &args.image);
     let outcome = beside::write(&args.out, |file| {
-        let mut output = BufWriter::with_capacity(1 << 20, file);
-        let outcome =
-            summarize(&watched, &mut output, &options).map_err(|e| name(e, args, &shown))?;
-        output
-            .flush()
-            .with_context(|| format!("{}: cannot be written", args.out.display()))?;
-        Ok(outcome)
+        direct::write(file, &args.out, |output| {
+            summarize(&watched, output, &options).map_err(|e| name(e, args, &shown))
+        })
     })?;
     progress::clear();
     let text = if out.json {
@@ -42,6 +39,9 @@ pub fn run(args: &Summarize, out: &mut Out) -> Result<()> {
 /// What is asked for, with what the image shows.
 fn options(args: &Summarize, input: &File) -> Result<Options> {
     let found = detect::endian(input)?;
+    if found.is_none() && !args.compat {
+        refuse_foreign(input)?;
+    }
     let endian = match (args.order.endian(), found) {
         // What it is said to be counts for `sumtool`, whatever it is.
         (Some(given), _) if args.compat => given,

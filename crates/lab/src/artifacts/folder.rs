@@ -1,0 +1,152 @@
+//! A root that is made of a folder of the user.
+
+use super::filesystem::Form;
+use super::{Cache, hash_bytes};
+use crate::error::{LabError, io_error};
+use crate::files::read;
+use crate::tools::Tool;
+use std::fmt::Write;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Filesystems of block devices that keep what is in any folder.
+const ROOTS: [&str; 7] = ["ext2", "ext3", "ext4", "btrfs", "f2fs", "squashfs", "erofs"];
+
+/// Persistent memory comes in pieces of this many bytes.
+const PIECE_BYTES: u64 = 2 << 20;
+
+impl Form {
+    /// The form, if it can be a root on a block device.
+    ///
+    /// # Errors
+    /// A clause: which ones can.
+    pub fn on_a_block_device(self) -> Result<Self, String> {
+        let text = self.to_string();
+        let name = text.split(':').next().unwrap_or_default();
+        match ROOTS.contains(&name) {
+            true => Ok(self),
+            false => Err(format!(
+                "a root of a `tree` is one of {}; found `{text}`",
+                ROOTS.join(", ")
+            )),
+        }
+    }
+
+    /// The image of what is in `folder`, which stays as it is: from the cache, or
+    /// made. Nothing in it is newer than the emulated clock.
+    ///
+    /// # Errors
+    /// If the folder cannot be read, or the tool is missing or fails.
+    pub fn image_of(
+        &self,
+        cache: &Cache,
+        folder: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<PathBuf, LabError> {
+        let (inputs, entries) = listing(folder)?;
+        let inputs = format!("{self} of a folder\n{inputs}");
+        let file = cache.path(&format!("images/{}", hash_bytes(inputs.as_bytes())));
+        if file.is_file() {
+            return Ok(file);
+        }
+        let making = cache.make("images")?;
+        let work = making.folder.path();
+        say(format!("making a root: {self}, of {}", folder.display()));
+        let (tree, image) = (work.join("tree"), work.join("image"));
+        Tool::new("cp", "coreutils", "it copies the folder of the root")
+            .args(["-a".as_ref(), folder.as_os_str(), tree.as_os_str()])
+            .run()?;
+        self.make(&tree, &image, 0, entries)?;
+        let cannot = || io_error(&image, "cannot be written");
+        let open = fs::File::options().write(true).open(&image);
+        let length = fs::metadata(&image).map_err(cannot())?.len();
+        open.and_then(|f| f.set_len(length.next_multiple_of(PIECE_BYTES)))
+            .map_err(cannot())?;
+        let parent = file.parent().unwrap_or(work);
+        fs::create_dir_all(parent)
+            .and_then(|()| fs::rename(&image, &file))
+            .map_err(io_error(&file, "cannot be put in place"))?;
+        Ok(file)
+    }
+}
+
+/// All that an image of `folder` depends on, and how many entries there are.
+fn listing(folder: &Path) -> Result<(String, u32), LabError> {
+    let mut text = String::new();
+    let mut entries = 0;
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        let failed = || io_error(&next, "cannot be read");
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&next).map_err(failed())? {
+            names.push(entry.map_err(failed())?.path());
+        }
+        names.sort();
+        for path in names {
+            let failed = || io_error(&path, "cannot be read");
+            let about = fs::symlink_metadata(&path).map_err(failed())?;
+            let content = if about.is_dir() {
+                open.push(path.clone());
+                String::new()
+            } else if about.is_symlink() {
+                let target = fs::read_link(&path).map_err(failed())?;
+                target.to_string_lossy().into_owned()
+            } else if about.is_file() {
+                hash_bytes(&read(&path)?)
+            } else {
+                about.rdev().to_string()
+            };
+            let name = path.strip_prefix(folder).unwrap_or(&path);
+            // Writing into a string does not fail.
+            let _ = writeln!(
+                text,
+                "{name:?} {:o} {} {} {} {} {content}",
+                about.mode(),
+                about.uid(),
+                about.gid(),
+                about.nlink(),
+                about.mtime(),
+            );
+            entries += 1;
+        }
+    }
+    Ok((text, entries))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Form, listing};
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn only_what_keeps_a_tree_is_a_root() {
+        for (text, can) in [
+            ("ext4:no-journal", true),
+            ("squashfs:xz", true),
+            ("romfs", false),
+        ] {
+            let form = Form::parse(text).unwrap().on_a_block_device();
+            assert_eq!(form.is_ok(), can, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_listing_tells_contents_modes_and_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("etc")).unwrap();
+        fs::write(path("etc/a"), "1").unwrap();
+        symlink("a", path("etc/b")).unwrap();
+        let mut seen = vec![listing(folder.path()).unwrap()];
+        assert_eq!(seen[0].1, 3);
+        assert_eq!(listing(folder.path()).unwrap(), seen[0]);
+        fs::write(path("etc/a"), "2").unwrap();
+        seen.push(listing(folder.path()).unwrap());
+        fs::remove_file(path("etc/b")).unwrap();
+        symlink("c", path("etc/b")).unwrap();
+        seen.push(listing(folder.path()).unwrap());
+        assert!(seen[0] != seen[1] && seen[1] != seen[2]);
+    }
+}
