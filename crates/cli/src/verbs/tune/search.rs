@@ -13,6 +13,9 @@ use treat::Treatment;
 
 /// The lab, with what it has booted so far.
 pub struct Lab {
+    /// With what it records, for the boots that are looked at.
+    recorded: Experiment,
+    /// With nothing recorded, for the boots that are measured.
     experiment: Experiment,
     out: PathBuf,
     ensemble: u32,
@@ -138,7 +141,8 @@ impl Lab {
     pub fn new(experiment: Experiment, out: PathBuf, args: &Tune) -> Result<Self> {
         let ensemble = ensemble(&experiment, args);
         Ok(Self {
-            experiment,
+            recorded: experiment.clone(),
+            experiment: experiment.unrecorded(),
             out,
             ensemble,
             booted: BTreeMap::new(),
@@ -146,6 +150,21 @@ impl Lab {
             boots: 0,
             tries: args.tries.max(1),
         })
+    }
+
+    /// The boot of a set with everything recorded that the experiment asks for.
+    fn look(&mut self, name: &str, treatments: &[Treatment]) -> Result<Record> {
+        if !self.recorded.base.recording.is_noticed() {
+            return lab_verb::record(&self.measured(name)?.capture);
+        }
+        let looked = [(format!("{name}-recorded"), treatments.to_vec())];
+        let experiment = variants(&self.recorded, &looked.iter().collect::<Vec<_>>())?;
+        let outcome = lab_verb::boot(&experiment, &options(&self.out, 1), true)?;
+        self.boots += outcome.trials.len();
+        match outcome.trials.first() {
+            Some(trial) => lab_verb::record(&self.out.join(&trial.capture)),
+            None => bail!("the set {name} was not booted"),
+        }
     }
 
     /// Boots sets of treatments that were not booted yet.
@@ -157,29 +176,7 @@ impl Lab {
         if open.is_empty() {
             return Ok(());
         }
-        let base = self.experiment.variants.first();
-        let Some(base) = base.map(|b| b.spec.clone()) else {
-            bail!("the experiment has no baseline");
-        };
-        let mut variants = Vec::new();
-        for (name, treatments) in &open {
-            let mut spec = base.clone();
-            for treatment in treatments {
-                // A word that is not there needs not be taken away.
-                if let Ok((after, _)) = treatment.apply(&spec) {
-                    spec = after;
-                }
-            }
-            variants.push(Variant {
-                name: name.clone(),
-                treatments: treatments.clone(),
-                spec,
-            });
-        }
-        let experiment = Experiment {
-            variants,
-            ..self.experiment.clone()
-        };
+        let experiment = variants(&self.experiment, &open)?;
         let outcome = lab_verb::boot(&experiment, &options(&self.out, ensemble), true)?;
         self.boots += outcome.trials.len();
         for (name, treatments) in open {
@@ -230,6 +227,32 @@ impl Lab {
             None => bail!("the set {name} was not booted"),
         }
     }
+}
+
+/// The experiment with these sets as its variants.
+fn variants(of: &Experiment, sets: &[&(String, Vec<Treatment>)]) -> Result<Experiment> {
+    let Some(base) = of.variants.first().map(|b| &b.spec) else {
+        bail!("the experiment has no baseline");
+    };
+    let mut variants = Vec::new();
+    for (name, treatments) in sets {
+        let mut spec = base.clone();
+        for treatment in treatments {
+            // A word that is not there needs not be taken away.
+            if let Ok((after, _)) = treatment.apply(&spec) {
+                spec = after;
+            }
+        }
+        variants.push(Variant {
+            name: name.clone(),
+            treatments: treatments.clone(),
+            spec,
+        });
+    }
+    Ok(Experiment {
+        variants,
+        ..of.clone()
+    })
 }
 
 fn masked(treatments: &[Treatment]) -> Vec<String> {
@@ -289,10 +312,9 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
             baseline.trouble()
         );
     }
-    let recorded = lab.experiment.base.recording.words.join(" ");
-    if let Some(record) = &lab.healthy {
-        recommended(record, &mut all, &mut dropped, &recorded);
-    }
+    let recorded = lab.recorded.base.recording.words.join(" ");
+    let seen = lab.look(BASELINE, &[])?;
+    recommended(&seen, &mut all, &mut dropped, &recorded);
     for surplus in all.split_off(all.len().min(lab.tries)) {
         dropped.push(Dropped {
             treatment: surplus.to_string(),
@@ -363,7 +385,7 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
         return Ok(Found {
             whole: baseline.median(),
             best: baseline.clone(),
-            limits: limits(&baseline)?,
+            limits: limits(&seen),
             baseline,
             kept: Vec::new(),
             dropped,
@@ -439,8 +461,10 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
         }
     }
     let best = lab.measured(&name(&chosen))?.clone();
+    let (of_best, treatments) = set(&chosen);
+    let seen = lab.look(&of_best, &treatments)?;
     Ok(Found {
-        limits: limits(&best)?,
+        limits: limits(&seen),
         whole: whole.median(),
         baseline,
         best,
@@ -485,10 +509,9 @@ fn together(
 }
 
 /// What first light waits for, the longest first.
-fn limits(measured: &Measured) -> Result<Vec<(String, Nanos)>> {
-    let record = lab_verb::record(&measured.capture)?;
-    let phases = analysis::phases_with(&record, &Options::default());
-    let path = analysis::critical_path(&record, &phases);
+fn limits(record: &Record) -> Vec<(String, Nanos)> {
+    let phases = analysis::phases_with(record, &Options::default());
+    let path = analysis::critical_path(record, &phases);
     let mut items: Vec<(String, Nanos)> = path
         .items
         .into_iter()
@@ -496,5 +519,5 @@ fn limits(measured: &Measured) -> Result<Vec<(String, Nanos)>> {
         .collect();
     items.sort_by_key(|(name, length)| (std::cmp::Reverse(*length), name.clone()));
     items.truncate(5);
-    Ok(items)
+    items
 }
