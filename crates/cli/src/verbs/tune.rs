@@ -6,7 +6,7 @@
 mod report;
 mod search;
 
-pub use search::in_lab;
+pub use search::{in_lab, options};
 
 use crate::args::Tune;
 use crate::beside;
