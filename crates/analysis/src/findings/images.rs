@@ -75,7 +75,7 @@ impl Machine {
         // nanosecond, if nothing was measured.
         let speed = match view.is_virtual() {
             true => 1_000_000_000,
-            false => USUAL.speed,
+            false => view.speed().unwrap_or(USUAL.speed),
         };
         Self {
             rate: best.max().unwrap_or(USUAL.rate),

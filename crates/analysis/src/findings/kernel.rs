@@ -84,12 +84,18 @@ pub(super) fn certificates(view: &View<'_>) -> Option<Found> {
     let found = view.initcalls(|f| f == "load_system_certificate_list");
     found.first()?;
     let all = sum(found.iter().map(|(_, time, _)| time));
+    // The first certificate starts the tests of RSA and its hash; without it they
+    // are run with those of all other ciphers.
+    let part = match view.has_flag("cryptomgr.notests") {
+        true => 100,
+        false => 50,
+    };
     let why = "The keys that sign modules are parsed at boot, and their own signatures are \
                checked with slow public-key arithmetic.";
     Some(
         Found::new("The kernel loads its built-in certificates", why)
             .evidence(view.initcall_evidence(&found))
-            .saving(Nanos::ZERO, all, all)
+            .parts(all, 0, part, 100)
             .treatment("cmdline+=initcall_blacklist=load_system_certificate_list"),
     )
 }
@@ -132,8 +138,13 @@ pub(super) fn instrumentation(view: &View<'_>) -> Option<Found> {
             .saving(Nanos::ZERO, all, all)
             .maybe_treatment(match named {
                 Some(_) => Some("config=CONFIG_FTRACE=n".to_owned()),
-                // The longest can be left out of a kernel that is there.
-                None => longest.map(|f| format!("cmdline+=initcall_blacklist={f}")),
+                // What the longest does can be left out of a kernel that is there;
+                // some only wait for the names that another one puts in order.
+                None => longest.map(|f| {
+                    let waits = ["init_blk_tracer", "init_kprobe_trace"].contains(&f);
+                    let f = if waits { "trace_eval_init" } else { f };
+                    format!("cmdline+=initcall_blacklist={f}")
+                }),
             }),
     )
 }
@@ -383,7 +394,7 @@ pub(super) fn delay_loop(view: &View<'_>) -> Option<Found> {
              boot. The count is the same each time: `lpj=` gives it.",
         )
         .evidence([view.quote(&line)])
-        .parts(most, 10, 80, 100)
+        .parts(most, 10, 100, 100)
         .treatment(format!("cmdline+=lpj={lpj}")),
     )
 }

@@ -17,6 +17,7 @@ mod probes;
 mod processes;
 mod root;
 mod scripts;
+mod startup;
 mod storage;
 mod units;
 mod view;

@@ -3,7 +3,7 @@
 use super::one;
 use crate::findings::view::View;
 use crate::findings::{Confidence, Group, Rule};
-use crate::findings::{config, hardware, images, kernel, probes, root};
+use crate::findings::{config, hardware, images, kernel, probes, root, startup};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -21,11 +21,37 @@ pub(super) const RULES: &[Rule] = &[
         find: |v: &View<'_>| one(kernel::absent_devices(v)),
     },
     Rule {
+        id: "apic-timer",
+        group: Group::Kernel,
+        title: "The kernel measures the local APIC's timer",
+        about: "The ticks of the local APIC's timer are counted for a tenth of a second at every boot.",
+        model: "measured: the silence before the line of the first processor, a tenth of a second at least",
+        risk: "no local APIC timer: another one ticks, with no high resolution where it is the only one that has it",
+        confidence: Confidence::High,
+        needs: "a kernel log of an x86 machine",
+        treatment: Some("cmdline+=nolapic_timer"),
+        watch: &["smpboot: CPU0: "],
+        find: |v: &View<'_>| one(startup::apic_timer(v)),
+    },
+    Rule {
+        id: "bounce-buffers",
+        group: Group::Kernel,
+        title: "The kernel sets bounce buffers aside",
+        about: "Memory for devices that reach only a part of it is set aside and cleared.",
+        model: "measured: the silence after the line that says so, of which 90 %",
+        risk: "a device that cannot reach all memory fails, where there is memory above 4 GiB or memory is encrypted",
+        confidence: Confidence::Medium,
+        needs: "a kernel log of an x86 machine",
+        treatment: Some("cmdline+=swiotlb=noforce"),
+        watch: &["software IO TLB: area num"],
+        find: |v: &View<'_>| one(startup::bounce_buffers(v)),
+    },
+    Rule {
         id: "built-in-certificates",
         group: Group::Kernel,
         title: "The kernel loads its built-in certificates",
         about: "The keys that sign modules are parsed at boot, and their own signatures are checked.",
-        model: "measured: the time that this boot spent there",
+        model: "measured: the time that this boot spent there, of which half while ciphers test themselves: the first certificate starts the tests of its ciphers, and others start them without it",
         risk: "signed modules are no longer known as such: they load only where signatures are not enforced; or another kernel configuration with fewer CONFIG_SYSTEM_TRUSTED_KEYS",
         confidence: Confidence::Medium,
         needs: "a kernel log with `initcall_debug`",
@@ -265,6 +291,19 @@ pub(super) const RULES: &[Rule] = &[
         find: |v: &View<'_>| probes::long(v),
     },
     Rule {
+        id: "mapping-check",
+        group: Group::Kernel,
+        title: "The kernel checks all its page tables",
+        about: "Pages that can be both written and run are looked for when the kernel protects its code.",
+        model: "measured: the silence before the line that says so",
+        risk: "the kernel's code and constants stay writable: a protection is lost; or another kernel configuration (CONFIG_DEBUG_WX=n), which keeps it",
+        confidence: Confidence::High,
+        needs: "a kernel log",
+        treatment: Some("cmdline+=rodata=off"),
+        watch: &["Checked W+X mappings"],
+        find: |v: &View<'_>| one(startup::mappings(v)),
+    },
+    Rule {
         id: "missing-hardware",
         group: Group::Kernel,
         title: "Devices do not answer",
@@ -302,6 +341,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: Some("config=CONFIG_RAID6_PQ_BENCHMARK=n"),
         watch: &["raid6: ", "xor: "],
         find: |v: &View<'_>| one(kernel::raid_benchmarks(v)),
+    },
+    Rule {
+        id: "timer-check",
+        group: Group::Kernel,
+        title: "The kernel waits for ticks of its timer",
+        about: "Some ticks must have come before the kernel takes its timer for working.",
+        model: "measured: the silence after the line that says so",
+        risk: "on a machine whose timer is wired wrongly the boot stops",
+        confidence: Confidence::High,
+        needs: "a kernel log of an x86 machine",
+        treatment: Some("cmdline+=no_timer_check"),
+        watch: &["..TIMER: vector="],
+        find: |v: &View<'_>| one(startup::timer_check(v)),
     },
     Rule {
         id: "unused-parts",
