@@ -2,8 +2,10 @@
 
 use super::Evidence;
 use super::found::{Found, Scope};
+use super::images::Packing;
 use super::view::{View, function, sum};
 use crate::place::Place;
+use crate::system::ImageKind;
 use record::{Nanos, Phase};
 
 /// Where the kernel runs every deferred self test of its ciphers.
@@ -320,19 +322,40 @@ pub(super) fn initramfs_unpacking(view: &View<'_>) -> Option<Found> {
     if time < SHORT_UNPACKING {
         return None;
     }
+    let (to, part) = faster_packing(view);
     let packed = end.and_then(|e| e.number("Freeing initrd memory: "));
     let size = packed.map_or_else(String::new, |k| format!(" of {k} KiB"));
     let why = format!(
         "An initramfs{size} is unpacked before the first program runs. Fewer modules in it, and \
-         lz4 or no compression where the medium is fast, make that short."
+         {to} or no compression where the medium is fast, make that short."
     );
     Some(
         Found::new(format!("The initramfs took {time} to unpack"), why)
             .evidence([view.quote(&begin)])
             .evidence(end.map(|e| view.quote(&e)))
-            .parts(time, 0, 60, 95)
-            .treatment("initramfs=lz4"),
+            .parts(time, 0, part, 95)
+            .treatment(format!("initramfs={to}")),
     )
+}
+
+/// What writing an unpacked byte into the root takes, in instructions.
+const WRITING: u64 = 3;
+
+/// The packing that unpacks soonest on this processor, and how much less it takes
+/// than the present one, in percent. What is not known is taken for gzip.
+fn faster_packing(view: &View<'_>) -> (&'static str, i64) {
+    let to = match view.arm() {
+        Some(arm) if arm.aligned => "lzo",
+        _ => "lz4",
+    };
+    let now = view.system.images.iter().find_map(|i| match &i.what {
+        ImageKind::Initramfs { compression, .. } => Some(compression.as_str()),
+        _ => None,
+    });
+    let work = |name| Packing::named(name).map_or(1, |p| p.work(view)) + WRITING;
+    let (before, after) = (work(now.unwrap_or("gzip")), work(to));
+    let percent = before.saturating_sub(after) * 100 / before;
+    (to, i64::try_from(percent).unwrap_or(0))
 }
 
 /// Debugging that the kernel's log or its configuration admits to.

@@ -168,6 +168,14 @@ impl<'a> View<'a> {
         rates.next().filter(|s| *s > 0)
     }
 
+    /// What the kernel says of its 32-bit ARM processor; `None`: it has none, or
+    /// says nothing.
+    pub fn arm(&self) -> Option<Arm> {
+        let line = self.said("CPU: ARM").next()?;
+        let aligned = line.text.contains("(ARMv4") || line.text.contains("(ARMv5");
+        Some(Arm { aligned })
+    }
+
     /// How long the same source had said nothing when it said this.
     pub fn silence_before(&self, line: &Line<'_>) -> Option<Nanos> {
         let at = line.message.at?;
@@ -212,6 +220,13 @@ impl<'a> View<'a> {
             .map(|(name, time, s)| self.evidence(format!("{name} took {time}"), s.origin))
             .collect()
     }
+}
+
+/// What is known of a 32-bit ARM processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Arm {
+    /// Whether it reads words only where they are aligned: before ARMv6.
+    pub aligned: bool,
 }
 
 /// A line of a log.

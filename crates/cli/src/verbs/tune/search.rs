@@ -298,6 +298,27 @@ fn recommended(
     }
 }
 
+/// A treatment takes away much of a boot if that is more than this part of it.
+const MUCH: i64 = 4;
+
+/// What each treatment is tried on top of.
+struct Ground {
+    /// The times of its boots.
+    times: Vec<Nanos>,
+    /// The treatment that it has, if not none.
+    first: Option<usize>,
+}
+
+impl Ground {
+    /// The set of it and one more.
+    fn with(&self, treatment: usize) -> Vec<usize> {
+        let mut set: Vec<usize> = self.first.into_iter().chain([treatment]).collect();
+        set.sort_unstable();
+        set.dedup();
+        set
+    }
+}
+
 /// Tries treatments alone and together, and keeps what helps.
 pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     let ensemble = lab.ensemble;
@@ -332,21 +353,42 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
         (name(numbers), of)
     };
 
+    // The one that promises most first. If it takes away much of the boot, the
+    // others are tried on top of it: their boots are shorter for the host, too.
+    lab.boot(&[set(&[0])], ensemble)?;
+    let first = lab.measured(&name(&[0]))?.clone();
+    let much = baseline.median() - first.median() > Nanos(baseline.median().0 / MUCH);
+    let faster = effect(&baseline.times, &first.times);
+    let faster = faster.is_some_and(|e| e.verdict == Verdict::Faster);
+    let ground = match first.is_healthy() && faster && much {
+        true => Ground {
+            times: first.times.clone(),
+            first: Some(0),
+        },
+        false => Ground {
+            times: baseline.times.clone(),
+            first: None,
+        },
+    };
+
     // Each alone, and all together: together they may be worth more than alone.
     let everything: Vec<usize> = (0..all.len()).collect();
-    let mut sets: Vec<_> = everything.iter().map(|i| set(&[*i])).collect();
+    let mut sets: Vec<_> = everything.iter().map(|i| set(&ground.with(*i))).collect();
     sets.push(set(&everything));
     lab.boot(&sets, ensemble)?;
-    let mut helps = Vec::new();
+    let mut helps: Vec<usize> = ground.first.into_iter().collect();
     for (i, treatment) in all.iter().enumerate() {
-        let alone = lab.measured(&name(&[i]))?;
+        if ground.first == Some(i) {
+            continue;
+        }
+        let alone = lab.measured(&name(&ground.with(i)))?;
         let treatment = treatment.to_string();
         if !alone.is_healthy() {
             let why = format!("it breaks the boot: {}", alone.trouble());
             dropped.push(Dropped { treatment, why });
             continue;
         }
-        let effect = effect(&baseline.times, &alone.times);
+        let effect = effect(&ground.times, &alone.times);
         match effect.filter(|e| e.verdict == Verdict::Faster) {
             Some(_) => helps.push(i),
             None => dropped.push(Dropped {
@@ -364,10 +406,13 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
             }),
         }
     }
-    let mut best = together(lab, &all, helps, &baseline, &mut dropped)?;
+    let mut best = together(lab, &all, helps, &ground, &mut dropped)?;
 
     // What all together bring beyond that is an interaction.
-    let healthy = |i: &usize| lab.measured(&name(&[*i])).is_ok_and(Measured::is_healthy);
+    let healthy = |i: &usize| {
+        let alone = lab.measured(&name(&ground.with(*i)));
+        alone.is_ok_and(Measured::is_healthy)
+    };
     let sound: Vec<usize> = everything.iter().copied().filter(healthy).collect();
     if sound.len() == all.len() && sound != best {
         let whole = lab.measured(&name(&sound))?;
@@ -479,7 +524,7 @@ fn together(
     lab: &mut Lab,
     all: &[Treatment],
     mut helps: Vec<usize>,
-    baseline: &Measured,
+    ground: &Ground,
     dropped: &mut Vec<Dropped>,
 ) -> Result<Vec<usize>> {
     while helps.len() > 1 {
@@ -493,10 +538,12 @@ fn together(
         let trouble = measured.trouble();
         // The one that brings least alone goes first.
         let alone = |i: &usize| {
-            let measured = lab.measured(&name(&[*i]));
-            measured.map_or(Nanos::ZERO, |m| baseline.median() - m.median())
+            let measured = lab.measured(&name(&ground.with(*i)));
+            let before = median(&ground.times).unwrap_or_default();
+            measured.map_or(Nanos::ZERO, |m| before - m.median())
         };
-        let Some(least) = helps.iter().copied().min_by_key(alone) else {
+        let others = helps.iter().copied().filter(|i| ground.first != Some(*i));
+        let Some(least) = others.min_by_key(alone) else {
             break;
         };
         helps.retain(|i| *i != least);
