@@ -3,7 +3,7 @@
 
 use crate::phases::Phases;
 use crate::place::Place;
-use record::{Arrival, Clock, ClockKind, Message, Nanos, Record, Span, SpanKind, mark};
+use record::{Arrival, Clock, ClockKind, Message, Nanos, Origin, Record, Span, SpanKind, mark};
 use std::collections::HashMap;
 
 /// A byte on a serial line: a start bit, eight data bits, a stop bit.
@@ -448,6 +448,29 @@ fn by_source(record: &Record) -> impl Iterator<Item = &[Message]> {
     })
 }
 
+/// Which lines of a source are the kernel's. Where others have stamps, one with
+/// neither stamp nor level is a loader's or a program's; where none has, it is
+/// those from the kernel's first words until it frees its memory.
+pub(crate) fn kernels<'a>(
+    record: &'a Record,
+    source: &'a [Message],
+) -> impl Fn(&Message) -> bool + 'a {
+    let stamped = source.iter().any(|m| m.at.is_some());
+    let of_source = |o: &Origin| source.first().is_some_and(|m| m.origin.source == o.source);
+    let mut facts = record.facts().iter();
+    let version = facts.find(|f| record.name(f.key) == "kernel.version");
+    let first = version.map(|f| f.origin).filter(of_source);
+    let frees = |m: &&Message| {
+        let text = record.text(m);
+        text.starts_with("Freeing unused kernel") || text.starts_with("Freeing init memory")
+    };
+    let last = source.iter().find(frees).map(|m| m.origin);
+    move |m| match stamped {
+        true => m.at.is_some() || m.level.is_some(),
+        false => first.is_none_or(|first| first <= m.origin) && last.is_none_or(|l| m.origin <= l),
+    }
+}
+
 /// What of some messages a console of this log level shows. A log without
 /// levels is taken to hold what `quiet` would keep off.
 fn written(
@@ -457,7 +480,8 @@ fn written(
     wanted: impl Fn(&Message) -> bool,
 ) -> Written {
     let mut sum = Written::default();
-    for message in messages.iter().filter(|m| wanted(m)) {
+    let kernels = kernels(record, messages);
+    for message in messages.iter().filter(|m| kernels(m) && wanted(m)) {
         let length = i64::try_from(record.text(message).len()).unwrap_or(i64::MAX);
         if message.level.unwrap_or(LEVEL_QUIET) < level {
             sum.lines += 1;

@@ -170,7 +170,7 @@ pub fn phases_with(record: &Record, options: &Options) -> Phases {
     }
     Phases {
         zero: record.zero().to_owned(),
-        clock: record.clock().map(|c| c.kind),
+        clock: record.last().and(record.clock()).map(|c| c.kind),
         phases: rows,
         milestones: milestones(record),
         first_light,

@@ -1,6 +1,7 @@
 //! Time by part of the kernel: initcalls, summed by where their source is.
 
 use crate::spans;
+use crate::summary::union;
 use record::{Nanos, Record, SpanKind};
 use std::collections::{BTreeMap, HashMap};
 
@@ -173,11 +174,11 @@ pub fn subsystems(record: &Record, top: usize) -> Subsystems {
     }
     let mut rows: Vec<SubsystemRow> = sums
         .into_iter()
-        .map(|(name, mut sum)| SubsystemRow {
+        .map(|(name, sum)| SubsystemRow {
             name: name.to_owned(),
             calls: sum.calls,
             time: sum.time,
-            busy: covered(&mut sum.stretches),
+            busy: union(sum.stretches.into_iter()),
             longest: sum.longest,
         })
         .collect();
@@ -193,24 +194,9 @@ pub fn subsystems(record: &Record, top: usize) -> Subsystems {
     }
 }
 
-/// The time that stretches cover together.
-fn covered(stretches: &mut [(Nanos, Nanos)]) -> Nanos {
-    stretches.sort_unstable();
-    let (mut covered, mut until) = (Nanos::ZERO, None);
-    for &(start, end) in stretches.iter() {
-        let start = until.map_or(start, |u: Nanos| u.max(start));
-        if end > start {
-            covered = covered + (end - start);
-            until = Some(end);
-        }
-    }
-    covered
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{covered, subsystem_of};
-    use record::Nanos;
+    use super::subsystem_of;
 
     #[test]
     fn calls_have_their_folders() {
@@ -227,12 +213,5 @@ mod tests {
         ] {
             assert_eq!(subsystem_of(call), folder, "{call}");
         }
-    }
-
-    #[test]
-    fn time_that_overlaps_counts_once() {
-        let at = |a, b| (Nanos(a), Nanos(b));
-        let mut all = [at(5, 9), at(0, 4), at(2, 6), at(8, 8), at(20, 21)];
-        assert_eq!(covered(&mut all), Nanos(10));
     }
 }

@@ -616,6 +616,26 @@ fn a_root_tells_what_it_does_at_boot() {
     assert_eq!(of_root(&clean), []);
 }
 
+/// Two scripts sleep at once, a third sleeps in the background until the end, and
+/// what watches the boot sleeps too.
+#[test]
+fn sleeps_count_once_and_only_where_something_waits() {
+    let mut text = format!("clock boot monotonic\n{BOOT}").replace("CMDLINE", "x");
+    text += "process 20 sh 4s 9s parent=1\nprocess 21 sleep 4s 6s parent=20\n\
+             process 30 sh 4s 9s parent=1\nprocess 31 sleep 5s 7s parent=30\n\
+             process 40 sh 4s - parent=1\nprocess 50 bootchartd 4s - parent=1\n";
+    for n in 0..6 {
+        text += &format!("process {} sleep {}s {}s parent=40\n", 60 + n, 4 + n, 5 + n);
+        text += &format!("process {} sleep {}s {}s parent=50\n", 70 + n, 4 + n, 5 + n);
+    }
+    let all = found(&text);
+    let [sleeps] = all.as_slice() else {
+        panic!("{all:?}");
+    };
+    assert_eq!(sleeps.id, "sleeping-programs");
+    assert_eq!(sleeps.title, "Scripts sleep 3.000 s before first light");
+}
+
 #[test]
 fn many_start_scripts_are_counted() {
     let names: Vec<String> = (10..30).map(|n| format!("etc/init.d/S{n}x")).collect();

@@ -5,6 +5,8 @@
 
 /// Power came on, or the processor left reset.
 pub const POWER_ON: &str = "power-on";
+/// Zero of the record's clock, where no mark is known.
+pub const CLOCK_START: &str = "clock-start";
 /// The kernel image's own decompressor began.
 pub const DECOMPRESSION_START: &str = "decompression-start";
 /// The first instruction of the decompressed kernel.

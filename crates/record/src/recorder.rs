@@ -493,7 +493,7 @@ impl Recorder {
             .or_else(|| marks.first());
         let zero = zero_mark.map_or(Nanos::ZERO, |m| m.at);
         let zero_name = zero_mark
-            .map_or("first-event", |m| names.get(m.name))
+            .map_or(mark::CLOCK_START, |m| names.get(m.name))
             .to_owned();
         for m in &mut marks {
             m.at = m.at - zero;

@@ -190,7 +190,10 @@ fn findings_proof() {
                1400.000 | 2050.000 | 2000.000 | +2.5 % |";
     assert!(text.contains(row), "{text}");
     assert!(text.contains("1 false on 1 clean systems"), "{text}");
-    assert!(text.contains("Failed: lost: never came to first light."), "{text}");
+    assert!(
+        text.contains("Failed: lost: never came to first light."),
+        "{text}"
+    );
     // What has no proven saving has no error.
     let none = views::FindingsProof {
         schema: "firstlight.lab.findings/1",

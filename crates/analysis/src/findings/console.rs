@@ -4,7 +4,7 @@ use super::Evidence;
 use super::found::Found;
 use super::view::View;
 use crate::console::{
-    LEVEL_QUIET, PER_LINE, level, line_rate, of_calls, plain_line_time, serial_console,
+    LEVEL_QUIET, PER_LINE, kernels, level, line_rate, of_calls, plain_line_time, serial_console,
 };
 use record::{Message, Nanos, Phase};
 
@@ -23,9 +23,10 @@ fn weigh(view: &View<'_>, wanted: impl Fn(&Message) -> bool) -> (i64, i64, Optio
     for source in messages_by_source(view) {
         let (start, end) = kernel_talks(view, source);
         let (mut lines, mut bytes, mut first) = (0_i64, 0_i64, None);
+        let kernels = kernels(view.record, source);
         for message in source
             .iter()
-            .filter(|m| m.at.is_none_or(|at| start <= at && at <= end))
+            .filter(|m| kernels(m) && m.at.is_none_or(|at| start <= at && at <= end))
         {
             let text = view.record.text(message);
             if !text.trim().is_empty() && wanted(message) {

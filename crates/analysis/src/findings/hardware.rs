@@ -250,6 +250,7 @@ pub(super) fn silences(view: &View<'_>) -> Option<Found> {
             || line.text.contains("Calibrating delay loop")
             || line.text.contains("before mounting root device")
             || line.text.contains("raid6: ")
+            || line.text.contains(": attaching mtd")
             || line.text.contains("DHCP requests");
         let next = view
             .after(&line)

@@ -4,20 +4,32 @@ use super::found::{Found, Scope};
 use super::probes::count;
 use super::view::{View, times};
 use crate::spans;
+use crate::summary::union;
 use record::{AccessKind, Nanos, Process, SpanKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many programs before first light are worth counting.
 const MANY: usize = 150;
 
+/// A script that sleeps so often does it in a loop.
+const LOOP: usize = 3;
+
 /// A program that lives no longer than this did little but start.
 const SHORT: Nanos = Nanos::from_millis(50);
+
+/// What the script runs that watches the boot: no part of the boot.
+const WATCHER: &str = "bootchartd";
 
 /// The processes of programs that began before first light.
 fn begun<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a Process> {
     let end = view.phases.end();
-    let all = view.record.processes().iter();
-    all.filter(move |p| !p.kernel_thread && p.start.is_some_and(|s| s <= end))
+    let all = view.record.processes();
+    let is_watcher = |p: &&Process| p.pid != 1 && view.record.name(p.name) == WATCHER;
+    let watchers: BTreeSet<u32> = all.iter().filter(is_watcher).map(|p| p.pid).collect();
+    all.iter().filter(move |p| {
+        let is_watching = p.parent.is_some_and(|parent| watchers.contains(&parent));
+        !p.kernel_thread && !is_watching && p.start.is_some_and(|s| s <= end)
+    })
 }
 
 /// Processes that are forked in masses.
@@ -114,16 +126,34 @@ pub(super) fn interpreters(view: &View<'_>) -> Option<Found> {
 }
 
 /// Programs that do nothing but wait.
+///
+/// What still sleeps when the boot ends looks after something in the background:
+/// nothing waited for it.
 pub(super) fn sleeps(view: &View<'_>) -> Option<Found> {
     let end = view.phases.end();
-    let mut found: Vec<(Nanos, &Process)> = begun(view)
-        .filter(|p| view.record.name(p.name) == "sleep")
-        .filter_map(|p| Some((p.end?.min(end) - p.start?, p)))
-        .filter(|(t, _)| *t >= Nanos::from_millis(20))
-        .collect();
+    let mut of_parents: BTreeMap<Option<u32>, Vec<(Nanos, &Process)>> = BTreeMap::new();
+    for p in begun(view).filter(|p| view.record.name(p.name) == "sleep") {
+        let Some((start, until)) = p.start.zip(p.end.or(Some(end))) else {
+            continue;
+        };
+        let of_parent = of_parents.entry(p.parent).or_default();
+        of_parent.push((until - start, p));
+    }
+    of_parents.retain(|parent, sleeps| {
+        let longest = sleeps.iter().map(|(time, _)| *time).max();
+        let last = sleeps.iter().map(|(_, p)| p.end.unwrap_or(end)).max();
+        let goes_on = (last.zip(longest)).is_some_and(|(last, longest)| last + longest >= end);
+        parent.is_none() || sleeps.len() < LOOP || !goes_on
+    });
+    let mut found: Vec<(Nanos, &Process)> = of_parents.into_values().flatten().collect();
+    found.retain(|(t, p)| p.end.is_some() && *t >= Nanos::from_millis(20));
     found.sort_by_key(|(time, p)| (std::cmp::Reverse(*time), p.origin));
     found.first()?;
-    let all = found.iter().fold(Nanos::ZERO, |sum, (t, _)| sum + *t);
+    let all = union(
+        found
+            .iter()
+            .filter_map(|(_, p)| Some((p.start?, p.end?.min(end)))),
+    );
     let evidence = found.iter().take(super::SHOWN).map(|(time, p)| {
         let command = p.command.map(|c| view.record.name(c)).unwrap_or("sleep");
         view.evidence(format!("`{command}` took {time}"), p.origin)

@@ -13,6 +13,7 @@ mod replay;
 mod schedule;
 mod units;
 
+use crate::LAST_EVENT;
 use crate::phases::Phases;
 use crate::place::Place;
 use graph::{Change, Graph, NodeId};
@@ -233,7 +234,7 @@ fn through(record: &Record, phases: &Phases, through: Through) -> CriticalPath {
         mark: first_light.map_or_else(
             || {
                 let last = phases.phases.last();
-                last.map_or_else(String::new, |p| p.end_mark.clone())
+                last.map_or(LAST_EVENT, |p| &p.end_mark).to_owned()
             },
             |f| f.mark.clone(),
         ),

@@ -8,6 +8,20 @@ use record::{ClockId, ClockKind, Origin, Phase, Recorder, mark};
 /// Two clocks of one `firstlight: clocks` line were read within this time.
 const CLOCKS_ERROR_NS: u64 = 10_000;
 
+/// A kernel's first words, before its version; on ARM another line is before it.
+const VERSION: &[u8] = b"Linux version ";
+const BOOTING: &[u8] = b"Booting Linux on ";
+
+/// Whether words with which a kernel begins are anywhere in `log`.
+pub(super) fn has_kernels_first(log: &[u8]) -> bool {
+    memmem::find(log, VERSION).is_some() || memmem::find(log, BOOTING).is_some()
+}
+
+/// Whether a kernel begins to speak with `text`.
+pub(super) fn is_kernels_first(text: &[u8]) -> bool {
+    text.starts_with(VERSION) || text.starts_with(BOOTING)
+}
+
 /// An instant in a source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
@@ -79,16 +93,14 @@ impl Milestones {
 
     /// Whether `text` is the first line of a kernel, when one has begun already.
     pub(super) fn begins_again(&self, text: &[u8]) -> bool {
-        (self.version && text.starts_with(b"Linux version "))
-            || (self.kernel_start && text.starts_with(b"Booting Linux on "))
+        (self.version && text.starts_with(VERSION))
+            || (self.kernel_start && text.starts_with(BOOTING))
     }
 
     /// Whether `text` can be a kernel's although it has no stamp: one has
     /// begun, or begins here.
     pub(super) fn may_be_kernel(&self, text: &[u8]) -> bool {
-        self.kernel_start
-            || text.starts_with(b"Linux version ")
-            || text.starts_with(b"Booting Linux on ")
+        self.kernel_start || is_kernels_first(text)
     }
 
     /// Records what `text` marks. Whether it is a milestone.
@@ -131,27 +143,45 @@ impl Milestones {
     }
 
     fn start(&mut self, recorder: &mut Recorder, at: At, text: &[u8]) -> bool {
-        let version = text.strip_prefix(b"Linux version ");
-        if version.is_some() || text.starts_with(b"Booting Linux on ") {
+        if is_kernels_first(text) {
             if !self.kernel_start {
                 self.kernel_start = true;
                 at.mark(recorder, mark::KERNEL_START, Some(Phase::Kernel));
             }
-            if let Some(version) = version.filter(|_| !self.version) {
+            self.facts(recorder, text, at.origin);
+            return true;
+        }
+        self.facts(recorder, text, at.origin) || self.file_system(recorder, at, text)
+    }
+
+    /// Records what the kernel says of itself. Whether the line is of those that
+    /// do.
+    fn facts(&mut self, recorder: &mut Recorder, text: &[u8], origin: Origin) -> bool {
+        if let Some(version) = text.strip_prefix(VERSION) {
+            if !self.version {
                 self.version = true;
-                recorder.fact("kernel.version", lossy(version).trim_end(), at.origin);
+                recorder.fact("kernel.version", lossy(version).trim_end(), origin);
             }
             return true;
         }
         let line = text.strip_prefix(b"Kernel command line: ");
-        if let Some(line) = line.or(text.strip_prefix(b"Command line: ")) {
-            if self.command_line.is_none() {
-                recorder.fact("kernel.cmdline", lossy(line).trim_end(), at.origin);
-                self.command_line = Some(line.to_vec());
-            }
-            return true;
+        let Some(line) = line.or(text.strip_prefix(b"Command line: ")) else {
+            return false;
+        };
+        if self.command_line.is_none() {
+            recorder.fact("kernel.cmdline", lossy(line).trim_end(), origin);
+            self.command_line = Some(line.to_vec());
         }
-        self.file_system(recorder, at, text)
+        true
+    }
+
+    /// What a line without any time says of the kernel. A loader may speak of a
+    /// kernel's command line too, so only what stands after the kernel's first
+    /// words counts.
+    pub(super) fn untimed(&mut self, recorder: &mut Recorder, text: &[u8], origin: Origin) {
+        if self.version || text.starts_with(VERSION) {
+            self.facts(recorder, text, origin);
+        }
     }
 
     fn clock_or_console(&mut self, recorder: &mut Recorder, at: At, text: &[u8]) -> bool {

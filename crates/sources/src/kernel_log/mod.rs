@@ -63,6 +63,9 @@ use shape::Stamp;
 /// journal's JSON of one is some tens of KiB at most.
 const LONGEST_LINE: usize = 1 << 20;
 
+/// Stamps that step back by more are of another boot, not of another processor.
+const RESTART_NS: i64 = 1_000_000_000;
+
 /// A span takes two lines of the log, of about this length together.
 const SPAN_BYTES: usize = 120;
 
@@ -132,12 +135,17 @@ impl Source for KernelLog {
             }
         } else {
             let bytes = input.bytes.len();
+            let begin = boot_begins(input.bytes);
             recorder.reserve(bytes / SPAN_BYTES, bytes / MESSAGE_BYTES, bytes);
             let hasher = reader.hasher();
             let parse = |block, list: &mut _| plain::parse(block, &hasher, list);
             in_order(input.bytes, parse, |list| {
                 for parsed in list {
                     let line = parsed.line;
+                    if line.offset < begin {
+                        recorder.skipped(origin(line.offset), &notes::EARLIER_BOOT);
+                        continue;
+                    }
                     match reader.parsed(recorder, parsed) {
                         Outcome::Kernel { .. } => recorder.took(source),
                         Outcome::Noted(kind) => recorder.skipped(origin(line.offset), kind),
@@ -151,6 +159,30 @@ impl Source for KernelLog {
         }
         reader.finish(recorder);
     }
+}
+
+/// Where in a log the boot begins: after the last stamp of another boot whose end
+/// is in the log too, as in what a RAM console or a host keeps over a restart.
+fn boot_begins(log: &[u8]) -> u64 {
+    let mut last: Option<(i64, u64)> = None;
+    // Most logs need no walk: they begin with these words, or lack them.
+    if !milestone::has_kernels_first(log) {
+        return 0;
+    }
+    for line in lines(log) {
+        let shaped = shape::shape(line.bytes);
+        let Stamp::Printk(ns) = shaped.stamp else {
+            continue;
+        };
+        if milestone::is_kernels_first(shaped.text) {
+            return last
+                .filter(|&(before, _)| before > ns.saturating_add(RESTART_NS))
+                .map_or(0, |(_, end)| end);
+        }
+        let end = line.offset.saturating_add(line.bytes.len() as u64 + 1);
+        last = Some((ns, end));
+    }
+    0
 }
 
 /// Whether a line without a stamp says what only the kernel says.

@@ -34,6 +34,11 @@ pub(super) const LATER_BOOT: NoteKind = NoteKind::new(
     "the log goes on with another boot, which was not read; cut the log so that it begins with \
      the boot you mean",
 );
+pub(super) const EARLIER_BOOT: NoteKind = NoteKind::new(
+    "earlier_boot",
+    Severity::Info,
+    "the log begins with the end of another boot, which was not read",
+);
 pub(super) const TORN_LINE: NoteKind = NoteKind::new(
     "torn_line",
     Severity::Doubt,

@@ -347,6 +347,9 @@ impl Reader {
             self.tallies.unstamped.add(origin, String::new);
         }
         let text = without_controls(without_cr(text));
+        if ns.is_none() && self.stamped == 0 {
+            self.milestones.untimed(recorder, &text, origin);
+        }
         recorder.message(clock, ns, None, &lossy(&text), origin);
     }
 

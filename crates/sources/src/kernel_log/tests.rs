@@ -1,6 +1,6 @@
 //! The reader as other sources use it, line by line.
 
-use super::{KernelLog, Outcome, Reader};
+use super::{KernelLog, Outcome, Reader, boot_begins, notes};
 use crate::text::lines;
 use crate::{Input, Sniff, Source};
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn stamped_kernel_lines_among_others() {
         [
             Outcome::Other,
             kernel(Some(0)),
-            Outcome::Noted(&super::notes::BLANK_LINE),
+            Outcome::Noted(&notes::BLANK_LINE),
             Outcome::Other,
             kernel(Some(500_000_000)),
             // In a log with stamps, words without one are not the kernel's.
@@ -56,6 +56,49 @@ fn stamped_kernel_lines_among_others() {
     assert_eq!(span.wall().map(|w| w.get()), Some(100_000_000));
     // The reader counts no units.
     assert_eq!(record.sources()[0].units, 0);
+}
+
+/// What a program reads from a log of the kernel.
+fn log(text: &str) -> Record {
+    let mut recorder = Recorder::new();
+    let input = Input {
+        name: "log",
+        bytes: text.as_bytes(),
+    };
+    KernelLog.read(input, &mut recorder);
+    recorder.finish()
+}
+
+#[test]
+fn a_log_that_begins_with_the_end_of_another_boot() {
+    let record = log("[ 1903.652000] reboot: Restarting system\n\
+        { 5166883 }[ XBL ] Exit EBS\n\
+        [    0.000000] Booting Linux on physical CPU 0x0\n\
+        [    0.000000] Linux version 6.6.1\n\
+        [    0.600000] Run /sbin/init as init process\n");
+    assert_eq!(record.last().map(|t| t.get()), Some(600_000_000));
+    let noted: Vec<_> = record
+        .notes()
+        .iter()
+        .map(|n| (n.kind.name, n.count))
+        .collect();
+    assert_eq!(noted[0], ("earlier_boot", 1), "{noted:?}");
+    // Two processors that print at once are no restart.
+    let record = log("[    0.000002] one\n[    0.000000] Linux version 6.6.1\n");
+    assert_eq!(record.sources()[0].events, 2);
+}
+
+#[test]
+fn a_log_without_times_has_facts() {
+    let record = log("Kernel command line: the loader's\n\
+        Linux version 3.4.35\n\
+        Kernel command line: console=ttyS0\n");
+    let facts: Vec<&str> = record
+        .facts()
+        .iter()
+        .map(|f| record.name(f.value))
+        .collect();
+    assert_eq!(facts, ["3.4.35", "console=ttyS0"]);
 }
 
 #[test]
@@ -247,6 +290,10 @@ proptest! {
             let mut reader = Reader::new(source);
             for line in crate::text::lines(log.as_bytes()) {
                 let origin = Origin { source, offset: line.offset };
+                if line.offset < boot_begins(log.as_bytes()) {
+                    recorder.skipped(origin, &notes::EARLIER_BOOT);
+                    continue;
+                }
                 match reader.line(&mut recorder, line.bytes, line.offset, None) {
                     Outcome::Kernel { .. } => recorder.took(source),
                     Outcome::Noted(kind) => recorder.skipped(origin, kind),

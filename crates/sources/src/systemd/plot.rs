@@ -280,13 +280,18 @@ impl Reader {
         let (Some(bar), true) = (bar, unit::is_name(name)) else {
             return false;
         };
+        // One that was never active draws its start up to the end of the boot; its
+        // number says how long it took to fail, or to be skipped.
+        let ended = |class| bars.iter().any(|b| b.class == class && b.length > 0);
+        let never_active = !ended("active") && !ended("deactivating");
         let (end, doubt) = match reported {
             Some(ns) if ns.saturating_sub(bar.length) > LABEL_TOLERANCE_NS => {
                 (Some(bar.start.saturating_add(ns)), None)
             }
-            Some(ns) if bar.length.saturating_sub(ns) > LABEL_TOLERANCE_NS => {
-                (Some(bar.end()), Some(Doubt::Disagree))
-            }
+            Some(ns) if bar.length.saturating_sub(ns) > LABEL_TOLERANCE_NS => match never_active {
+                true => (Some(bar.start.saturating_add(ns)), None),
+                false => (Some(bar.end()), Some(Doubt::Disagree)),
+            },
             Some(_) => (Some(bar.end()), None),
             None if bar.length == 0 => (Some(bar.start), None),
             // A bar without a duration ends where the drawing ends.

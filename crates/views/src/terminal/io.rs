@@ -53,7 +53,7 @@ fn headline(screen: &mut Screen, io: &Io) {
     let devices: Vec<String> = io.devices.iter().map(|d| d.device.to_string()).collect();
     let on = fit(&devices.join(", "), screen.width() / 2);
     screen.line(&format!("{title}  {count}{span} on {on}"));
-    if let (Some(first), true) = (first, io.zero != "first-event") {
+    if let Some(first) = first {
         let text = format!("the first is {first} after {}", clean(&io.zero));
         screen.wrapped("", 16, DIM, &text);
     }

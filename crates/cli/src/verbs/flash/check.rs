@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use views::terminal::Style;
 use views::terminal::layout::{Ansi, BAD, BOLD, DIM, GOOD, OTHER, PLAIN, Screen, WARN, right};
-use views::thousands;
+use views::{plural, thousands};
 
 /// How many problems the screen holds; JSON has them all.
 const PROBLEMS: usize = 20;
@@ -188,9 +188,13 @@ fn screen(image: &str, report: &Report, style: &Style) -> String {
         format!(", in pages of {page} bytes with {spare} spare bytes after each")
     });
     let about = format!(
-        "{}{} erase blocks of {}{}",
+        "{}{} {} of {}{}",
         order.unwrap_or_default(),
         thousands(report.blocks),
+        plural(
+            usize::try_from(report.blocks).unwrap_or(usize::MAX),
+            "erase block"
+        ),
         size::show(report.erase_size.into()),
         spare.unwrap_or_default()
     );

@@ -58,7 +58,9 @@ impl Source for Ftrace {
             }
             seen += 1;
             events += u32::from(line::event(bytes).is_some());
-            graphs += u32::from(graph::graph(bytes).is_some());
+            // Rules of dashes stand in any text.
+            let is_call = |g: graph::GraphLine<'_>| !matches!(g.what, graph::Graph::Mark);
+            graphs += u32::from(graph::graph(bytes).is_some_and(is_call));
         }
         match events.max(graphs) {
             0 => Sniff::No,

@@ -12,7 +12,7 @@ use views::terminal::Style;
 use views::terminal::layout::{
     Ansi, BAD, BOLD, DIM, GOOD, OTHER, PLAIN, Screen, WARN, left, right,
 };
-use views::thousands;
+use views::{plural, thousands};
 
 /// How many problems the screen holds; JSON has them all.
 const PROBLEMS: usize = 20;
@@ -30,8 +30,12 @@ pub fn screen(seen: &Seen, style: &Style) -> String {
         )
     });
     let about = format!(
-        "UBI, {} erase blocks of {}{}",
+        "UBI, {} {} of {}{}",
         thousands(report.blocks),
+        plural(
+            usize::try_from(report.blocks).unwrap_or(usize::MAX),
+            "erase block"
+        ),
         size::show(layout.erase_size.into()),
         spare.unwrap_or_default()
     );
