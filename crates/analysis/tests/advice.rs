@@ -107,7 +107,7 @@ const PLANTED: [Planted; 44] = [
          say 2s 6 Freeing initrd memory: 34000K",
         "initramfs-unpacking",
         Some("initramfs=lz4"),
-        (500, 700),
+        (700, 720),
     ),
     (
         "x\nsay 1s 6 usb 1-1: new high-speed USB device\n\

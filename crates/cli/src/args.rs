@@ -361,6 +361,9 @@ pub struct Tune {
         hide_default_value = true
     )]
     pub tries: usize,
+    /// How much of the saving the kept set has at least, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 95, value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub enough: u8,
     /// Boots of each set [default: as the experiment says, 2 for an IMAGE]
     #[arg(long, value_name = "K")]
     pub ensemble: Option<std::num::NonZeroU32>,

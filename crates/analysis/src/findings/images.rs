@@ -358,7 +358,8 @@ pub(super) fn jffs2_summary(view: &View<'_>) -> Vec<Found> {
                     text: format!("{summarised} of {used_blocks} blocks end in a summary"),
                     place: image.place.clone(),
                 }])
-                .parts(time, 30, 100, 150),
+                .parts(time, 30, 100, 150)
+                .treatment("jffs2=summaries"),
         )
     });
     found.collect()

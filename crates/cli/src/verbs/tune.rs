@@ -88,6 +88,9 @@ fn command(args: &Tune, dir: &Path) -> String {
     if args.tries != 24 {
         words.push(format!("--tries {}", args.tries));
     }
+    if i64::from(args.enough) != analysis::ENOUGH {
+        words.push(format!("--enough {}", args.enough));
+    }
     if let Some(n) = args.ensemble {
         words.push(format!("--ensemble {n}"));
     }

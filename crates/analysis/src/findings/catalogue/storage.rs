@@ -71,7 +71,7 @@ pub(super) const RULES: &[Rule] = &[
         risk: "some bytes of each erase block",
         confidence: Confidence::Medium,
         needs: "a JFFS2 image (`--image`)",
-        treatment: None,
+        treatment: Some("jffs2=summaries"),
         watch: &[],
         find: |v: &View<'_>| images::jffs2_summary(v),
     },

@@ -25,6 +25,8 @@ pub struct Lab {
     boots: usize,
     /// At most so many treatments are tried: each costs two boots or more.
     tries: usize,
+    /// How much of the saving the kept set has at least, in percent.
+    enough: i64,
 }
 
 /// A set of treatments, booted.
@@ -149,6 +151,7 @@ impl Lab {
             healthy: None,
             boots: 0,
             tries: args.tries.max(1),
+            enough: args.enough.into(),
         })
     }
 
@@ -269,15 +272,17 @@ fn name(set: &[usize]) -> String {
     format!("set-{}", numbers.join("-"))
 }
 
-/// Adds what the findings of a boot recommend and the lab can do.
+/// Adds what the findings of a boot recommend and the lab can do; which of it
+/// promises most.
 fn recommended(
     record: &Record,
     all: &mut Vec<Treatment>,
     dropped: &mut Vec<Dropped>,
     cmdline: &str,
-) {
+) -> Option<Treatment> {
     let phases = analysis::phases_with(record, &Options::default());
     let advice = analysis::advice(record, &phases, &analysis::SystemFacts::default());
+    let mut most = None;
     for finding in advice.findings {
         let Some(text) = finding.treatment else {
             continue;
@@ -288,14 +293,19 @@ fn recommended(
         match in_lab(&text) {
             // What the lab records by is no cause of the boot's.
             Some(Treatment::RemoveWord(word)) if cmdline.contains(&word) => {}
-            Some(treatment) if !blind && !all.contains(&treatment) => all.push(treatment),
-            Some(_) => {}
+            Some(treatment) => {
+                if !blind && !all.contains(&treatment) {
+                    all.push(treatment.clone());
+                }
+                most.get_or_insert(treatment);
+            }
             None => dropped.push(Dropped {
                 treatment: text,
                 why: "the lab cannot do this; `firstlight treat` can".to_owned(),
             }),
         }
     }
+    most
 }
 
 /// A treatment takes away much of a boot if that is more than this part of it.
@@ -335,7 +345,7 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     }
     let recorded = lab.recorded.base.recording.words.join(" ");
     let seen = lab.look(BASELINE, &[])?;
-    recommended(&seen, &mut all, &mut dropped, &recorded);
+    let most = recommended(&seen, &mut all, &mut dropped, &recorded);
     for surplus in all.split_off(all.len().min(lab.tries)) {
         dropped.push(Dropped {
             treatment: surplus.to_string(),
@@ -355,15 +365,19 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
 
     // The one that promises most first. If it takes away much of the boot, the
     // others are tried on top of it: their boots are shorter for the host, too.
-    lab.boot(&[set(&[0])], ensemble)?;
-    let first = lab.measured(&name(&[0]))?.clone();
+    let most = all
+        .iter()
+        .position(|t| Some(t) == most.as_ref())
+        .unwrap_or(0);
+    lab.boot(&[set(&[most])], ensemble)?;
+    let first = lab.measured(&name(&[most]))?.clone();
     let much = baseline.median() - first.median() > Nanos(baseline.median().0 / MUCH);
     let faster = effect(&baseline.times, &first.times);
     let faster = faster.is_some_and(|e| e.verdict == Verdict::Faster);
     let ground = match first.is_healthy() && faster && much {
         true => Ground {
             times: first.times.clone(),
-            first: Some(0),
+            first: Some(most),
         },
         false => Ground {
             times: baseline.times.clone(),
@@ -461,7 +475,7 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     }
     let saving = baseline.median() - whole.median();
     let only: Vec<Nanos> = shares.iter().map(|s| s.0).collect();
-    let (order, mut count) = analysis::smallest(&only, saving);
+    let (order, mut count) = analysis::smallest(&only, saving, lab.enough);
     let chosen = loop {
         count = count.clamp(1, best.len());
         let mut chosen: Vec<usize> = order
@@ -476,7 +490,12 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
         lab.boot(&[set(&chosen)], ensemble)?;
         let measured = lab.measured(&name(&chosen))?;
         let enough = measured.is_healthy()
-            && analysis::is_enough(baseline.median(), whole.median(), measured.median());
+            && analysis::is_enough(
+                baseline.median(),
+                whole.median(),
+                measured.median(),
+                lab.enough,
+            );
         if enough {
             break chosen;
         }
@@ -500,7 +519,7 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
                 treatment: treatment.to_string(),
                 why: format!(
                     "it brings {share}: the set without it has {} % of the saving or more",
-                    analysis::ENOUGH
+                    lab.enough
                 ),
             }),
         }
