@@ -306,3 +306,57 @@ impl Planted {
         Ok(paths)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Planted;
+    use std::path::Path;
+
+    const ROOT: &str = "firstlight_planted = 1\ncause = \"x\"\n[[finding]]\nid = \"root-delay\"\n\
+        treated = \"short\"\n[workload]\nboard = \"arm9\"\nmemory_mb = 64\n\
+        cmdline = [\"rootdelay=2\"]\nscript = \"mark done\"\n[[case]]\nname = \"planted\"\n\
+        [[case]]\nname = \"short\"\ncmdline = []\n";
+
+    #[test]
+    fn every_file_is_understood() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/findings");
+        let mut findings = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|e| e == "toml") {
+                let planted = Planted::of_file(&path).unwrap();
+                findings += planted.findings.len();
+            }
+        }
+        assert!(findings >= 20, "{findings}");
+    }
+
+    #[test]
+    fn a_treatment_is_what_the_treated_case_has_more() {
+        let planted = Planted::parse("x", ROOT, Path::new("")).unwrap();
+        assert!(planted.is_applied("cmdline-=rootdelay=2", "short"));
+        for other in ["cmdline+=quiet", "cmdline-=quiet", "initramfs=lz4", "none"] {
+            assert!(!planted.is_applied(other, "short"), "{other}");
+        }
+        assert!(!planted.is_applied("cmdline-=rootdelay=2", "planted"));
+    }
+
+    #[test]
+    fn what_a_file_lacks_is_named() {
+        for (from, to, said) in [
+            ("treated = \"short\"", "treated = \"none\"", "`none`"),
+            ("_planted = 1", "_planted = 2", "found 2"),
+            ("id = ", "ids = ", "ids"),
+            (
+                "cause = \"x\"",
+                "cause = \"x\"\nbeside = [\"disk\"]",
+                "`disk`",
+            ),
+            ("cause = \"x\"", "cause = \"x\"\nwrong = 1", "wrong"),
+        ] {
+            let text = ROOT.replacen(from, to, 1);
+            let said_so = Planted::parse("x", &text, Path::new("")).unwrap_err();
+            assert!(said_so.to_string().contains(said), "{said_so}");
+        }
+    }
+}

@@ -145,7 +145,7 @@ fn is_function(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::Recording;
-    use treat::{BootSpec, CommandLine, Treatment};
+    use treat::CommandLine;
 
     fn words(asked: &[&str], cmdline: &str) -> Result<String, String> {
         let cmdline = CommandLine::parse(cmdline).unwrap();
