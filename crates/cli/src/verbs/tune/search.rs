@@ -420,6 +420,7 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
             }),
         }
     }
+    helps.sort_unstable();
     let mut best = together(lab, &all, helps, &ground, &mut dropped)?;
 
     // What all together bring beyond that is an interaction.
