@@ -44,6 +44,14 @@ fn a_filesystem_is_timed_on_the_storage_that_is_named() {
     assert_eq!(storage, 735_000 + 51_200);
     assert_eq!(card["reads"], 1);
     assert_eq!(card["state"], "clean");
+    // A profile of the user's: the card with twice the time for a command.
+    let profiles = workspace().join("crates/lab/src/storage/profiles.toml");
+    let profiles = std::fs::read_to_string(profiles).unwrap();
+    let slower = profiles.replace("value = 735_000", "value = 1_470_000");
+    let own = folder.file("board.toml", slower.as_bytes());
+    let own = mount(&format!("{own}#sd-card"));
+    let more = own["total_ns"].as_u64().unwrap() - card["total_ns"].as_u64().unwrap();
+    assert_eq!(more, 735_000);
     // No block device is a chip of flash.
     assert!(mount("nandsim-128m").is_null());
     let said = firstlight(&["image", "info", path, "--storage", "nandsim-128m"]);

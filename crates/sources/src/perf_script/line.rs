@@ -66,6 +66,10 @@ pub(super) fn parse(line: &[u8], in_sample: bool) -> Line<'_> {
     match line {
         l if l.trim_ascii().is_empty() => return Line::Blank,
         [b'#', ..] => return Line::Comment,
+        // `--show-task-events`, `--show-mmap-events` and their like.
+        [b'!'..=b'~', ..] if memchr::memmem::find(line, b": PERF_RECORD_").is_some() => {
+            return Line::Comment;
+        }
         _ => {}
     }
     if let [b'\t', rest @ ..] = line {
@@ -399,6 +403,8 @@ mod tests {
         assert_eq!(parse(b"  file.c:123", true), Line::Place);
         assert_eq!(parse(b"", true), Line::Blank);
         assert_eq!(parse(b"# captured on", false), Line::Comment);
+        let event = b"sh 32036 50438.255609: PERF_RECORD_COMM exec: sh:32036/32036";
+        assert_eq!(parse(event, false), Line::Comment);
         assert_eq!(parse(b"Hello there", true), Line::Other);
     }
 }

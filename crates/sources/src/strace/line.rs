@@ -72,6 +72,7 @@ pub(super) fn parse(line: &[u8]) -> Option<Parsed<'_>> {
     let (line, attached) = attached(line);
     let (pid, rest) = pid(line);
     let (stamp, rest) = stamp(rest);
+    let rest = columns(rest);
     let event = match attached {
         Some(_) => begun(rest).unwrap_or(Event::Report),
         None => event(rest)?,
@@ -104,20 +105,52 @@ fn begun(body: &[u8]) -> Option<Event<'_>> {
     Some(Event::Unfinished(name, arguments.trim_ascii_end()))
 }
 
-/// `[pid  1234] ` or `1234  `: with `-o`, the process id stands alone.
+/// `[pid  1234] ` or `1234  `: with `-o`, the process id stands alone. A name may
+/// follow it: `1234<sh> `.
 fn pid(line: &[u8]) -> (Option<u32>, &[u8]) {
     let inner = line.strip_prefix(b"[pid ");
-    if let Some((pid, rest)) = inner.and_then(|l| text::number(text::without_indent(l)))
+    if let Some((pid, rest)) = inner.and_then(|l| named(text::without_indent(l)))
         && let Some(rest) = rest.strip_prefix(b"] ")
     {
         return (u32::try_from(pid).ok(), rest);
     }
-    if let Some((pid, rest)) = text::number(line)
+    if let Some((pid, rest)) = named(line)
         && rest.starts_with(b" ")
     {
         return (u32::try_from(pid).ok(), text::without_indent(rest));
     }
     (None, line)
+}
+
+/// A number, and a name in angles after it.
+fn named(line: &[u8]) -> Option<(u64, &[u8])> {
+    let (pid, rest) = text::number(line)?;
+    let name = rest.strip_prefix(b"<");
+    // A task's name has at most 15 bytes, each in up to four characters.
+    let end = name.and_then(|n| memchr::memchr(b'>', n.get(..61).unwrap_or(n)));
+    let behind = name.zip(end).and_then(|(name, end)| name.get(end + 1..));
+    Some((pid, behind.unwrap_or(rest)))
+}
+
+/// What follows the number of the call (`-n`: `[   9] `) and the instruction
+/// pointer (`-i`: `[00007f3818448ca3] `).
+fn columns(mut body: &[u8]) -> &[u8] {
+    let within = |b: &u8| b.is_ascii_hexdigit() || matches!(b, b' ' | b'?');
+    while let Some(inner) = body.strip_prefix(b"[")
+        && let Some(end) = memchr::memchr(b']', inner.get(..24).unwrap_or(inner))
+        && let Some((column, [b']', b' ', rest @ ..])) = inner.split_at_checked(end)
+        && column.iter().all(within)
+    {
+        body = rest;
+    }
+    body
+}
+
+/// A frame of a stack (`-k`): ` > /lib/libc.so.6(close+0x23) [0x10fca3]`.
+pub(super) fn is_frame(line: &[u8]) -> bool {
+    line.starts_with(b" > ")
+        && line.ends_with(b"]")
+        && memchr::memmem::find(line, b" [0x").is_some()
 }
 
 /// The stamp, and what follows it and its blank.
@@ -434,6 +467,15 @@ mod tests {
                 Some(Stamp::Since(394_000)),
             ),
             ("     0.001 close(3) = 0", None, Some(Stamp::Since(ms))),
+            ("12<sh> close(3) = 0", Some(12), None),
+            ("[pid 12<a b>] close(3) = 0", Some(12), None),
+            (
+                "12 0.001 [   3] close(3) = 0",
+                Some(12),
+                Some(Stamp::Since(ms)),
+            ),
+            ("12 [00007f3818448ca3] close(3) = 0", Some(12), None),
+            ("[????????????????] +++ exited with 0 +++", None, None),
             (
                 "1795312468.5 (+     0.000309) close(3) = 0",
                 None,

@@ -1,9 +1,10 @@
 //! strace: the system calls of programs.
 //!
 //! Best written by `strace -f -ttt -T -o FILE`. Read in every form that has the
-//! calls one to a line: with process ids in front or in brackets, with stamps
-//! since 1970, of the time of day, since the line before, or none; calls that
-//! others interrupt are joined.
+//! calls one to a line: with process ids in front or in brackets, and the names of
+//! tasks; with stamps since 1970, of the time of day, since the line before, or
+//! none; with the numbers of calls and where they were made, or without; calls
+//! that others interrupt are joined.
 //!
 //! Units of the ledger are lines.
 
@@ -12,7 +13,7 @@ mod reader;
 
 use crate::text;
 use crate::{Input, Sniff, Source};
-use line::{Event, parse};
+use line::{Event, is_frame, parse};
 use reader::Reader;
 use record::{NoteKind, Origin, Recorder, Severity};
 
@@ -35,6 +36,12 @@ const OTHER_LINE: NoteKind = NoteKind::new(
     "line_not_of_strace",
     Severity::Info,
     "these lines are none of strace's: programs wrote them between; use `-o FILE`",
+);
+
+const STACK_FRAME: NoteKind = NoteKind::new(
+    "stack_frame",
+    Severity::Info,
+    "from where programs made their calls (`strace -k`) is not read",
 );
 
 const NO_STAMPS: NoteKind = NoteKind::new(
@@ -86,11 +93,12 @@ impl Source for Strace {
     fn sniff(&self, head: &[u8]) -> Sniff {
         let (mut calls, mut sure, mut all) = (0_usize, false, 0_usize);
         for line in text::lines(head).take(SNIFF_LINES) {
-            if line.bytes.trim_ascii().is_empty() {
+            let clean = text::without_cr(line.bytes);
+            if clean.trim_ascii().is_empty() || is_frame(clean) {
                 continue;
             }
             all += 1;
-            let Some(parsed) = parse(text::without_cr(line.bytes)) else {
+            let Some(parsed) = parse(clean) else {
                 continue;
             };
             calls += 1;
@@ -121,6 +129,9 @@ impl Source for Strace {
                 Some(_) => recorder.skipped(origin, &REPORT),
                 None if reader.rest(line.bytes, recorder) => recorder.took(source),
                 None if line.bytes.trim_ascii().is_empty() => recorder.skipped(origin, &REPORT),
+                None if is_frame(text::without_cr(line.bytes)) => {
+                    recorder.skipped(origin, &STACK_FRAME);
+                }
                 None => recorder.skipped(origin, &OTHER_LINE),
             }
         }

@@ -70,7 +70,7 @@ pub struct Info {
     /// List the entries of archives too
     #[arg(long, conflicts_with = "config")]
     pub entries: bool,
-    /// What filesystems appear to lie on when they are mounted: a storage profile of the lab, or a flash chip [default: emmc, and the chip that fits]
+    /// What filesystems appear to lie on when they are mounted: a storage profile of the lab or of a file (FILE.toml#NAME), or a flash chip [default: emmc, and the chip that fits]
     #[arg(long, value_name = "PROFILE", value_parser = mount::Storage::parse)]
     pub storage: Option<mount::Storage>,
     /// Print the kernel's built-in configuration (CONFIG_IKCONFIG), and nothing else

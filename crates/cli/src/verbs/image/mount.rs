@@ -5,6 +5,8 @@ use image::boot::info::{Item, Kind};
 use image::foreign::Foreign;
 use image::jffs2::mount::PROFILES;
 use image::mount::{self, LAB, State, error_percent};
+use lab::LabError;
+use lab::storage::{self, Profile};
 use record::Nanos;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -13,10 +15,10 @@ use std::collections::BTreeMap;
 const DEFAULT: &str = "emmc";
 
 /// What a filesystem appears to lie on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Storage {
-    /// A storage profile of the lab.
-    Block(String),
+    /// A storage profile of the lab, or of a file of the user's.
+    Block(Box<Profile>),
     /// A flash chip.
     Chip(&'static str),
 }
@@ -24,18 +26,16 @@ pub enum Storage {
 impl Storage {
     /// Finds it by its name.
     pub fn parse(name: &str) -> Result<Self, String> {
-        let profiles = lab::storage::profiles().map_err(|e| e.to_string())?;
-        if profiles.iter().any(|p| p.name == name) {
-            return Ok(Self::Block(name.to_owned()));
+        if let Some(chip) = PROFILES.iter().find(|p| p.name == name) {
+            return Ok(Self::Chip(chip.name));
         }
-        match PROFILES.iter().find(|p| p.name == name) {
-            Some(chip) => Ok(Self::Chip(chip.name)),
-            None => {
-                let names = profiles.into_iter().map(|p| p.name);
-                let chips = PROFILES.iter().map(|p| p.name.to_owned());
-                let known: Vec<_> = names.chain(chips).collect();
-                Err(format!("there are {}", known.join(", ")))
+        match storage::named(name) {
+            Ok(profile) => Ok(Self::Block(Box::new(profile))),
+            Err(e @ LabError::NoProfile { .. }) if storage::of_file(name).is_none() => {
+                let chips: Vec<_> = PROFILES.iter().map(|p| p.name).collect();
+                Err(format!("{e}, and of chips {}", chips.join(", ")))
             }
+            Err(e) => Err(e.to_string()),
         }
     }
 }
@@ -83,13 +83,14 @@ impl Mounts {
 }
 
 /// What mounting `item` costs, if it is a filesystem; or why that cannot be said.
-fn of(image: &Part<'_>, item: &Item, storage: Option<&Storage>) -> Option<Result<Mount, String>> {
+fn of(image: &Part<'_>, item: &Item, on: Option<&Storage>) -> Option<Result<Mount, String>> {
     let part = image.part(item.offset, item.size);
-    let is_named = storage.is_some();
+    let is_named = on.is_some();
     match &item.kind {
         Kind::Jffs2 { .. } | Kind::Foreign(Foreign::Ubi) => {
-            let chip = match storage {
-                Some(Storage::Block(name)) => {
+            let chip = match on {
+                Some(Storage::Block(profile)) => {
+                    let name = &profile.name;
                     return Some(Err(format!(
                         "not estimated: {name} is a block device, and this is an image of raw flash"
                     )));
@@ -120,19 +121,18 @@ fn of(image: &Part<'_>, item: &Item, storage: Option<&Storage>) -> Option<Result
                 Ok(plan) => plan,
                 Err(why) => return Some(Err(why)),
             };
-            let name = match storage {
+            let profile = match on {
                 Some(Storage::Chip(name)) => {
                     return Some(Err(format!(
                         "not estimated: {name} is raw flash, and {} needs a block device",
                         plan.filesystem
                     )));
                 }
-                Some(Storage::Block(name)) => name.as_str(),
-                None => DEFAULT,
-            };
-            let profile = match lab::storage::named(name) {
-                Ok(profile) => profile,
-                Err(e) => return Some(Err(e.to_string())),
+                Some(Storage::Block(profile)) => (**profile).clone(),
+                None => match storage::named(DEFAULT) {
+                    Ok(profile) => profile,
+                    Err(e) => return Some(Err(e.to_string())),
+                },
             };
             let cost = lab::mounts::cost(&plan, &LAB, &profile.storage, part.len());
             Some(Ok(Mount {
