@@ -3,7 +3,9 @@
 
 use crate::phases::Phases;
 use crate::place::Place;
-use record::{Arrival, Clock, ClockKind, Message, Nanos, Origin, Phase, Record, SpanKind, mark};
+use record::{
+    Arrival, Clock, ClockKind, Message, Nanos, Origin, Phase, Record, Span, SpanKind, mark,
+};
 use std::collections::HashMap;
 
 /// A byte on a serial line: a start bit, eight data bits, a stop bit.
@@ -434,18 +436,30 @@ fn logged(record: &Record, cmdline: &str, end: Nanos) -> Written {
         }
     }
     if level > LEVEL_DEFAULT {
-        // An initcall's two lines are no messages: "calling  F @ 1", and
-        // "initcall F returned 0 after 0 usecs".
-        let calls = record.spans().iter().filter(|s| {
-            s.kind == SpanKind::Initcall && s.start.or(s.end).is_none_or(|at| at <= end)
-        });
-        for call in calls {
-            let name = i64::try_from(record.name(call.name).len()).unwrap_or(0);
-            best.lines += 2;
-            best.bytes = best.bytes.saturating_add(2 * (name + PER_LINE) + 44);
-        }
+        let (lines, bytes) = of_calls(record, end);
+        best.lines += lines;
+        best.bytes = best.bytes.saturating_add(bytes);
     }
     best
+}
+
+/// The lines and bytes that `initcall_debug` writes until `end`. They are no
+/// messages: `calling  F+0x0/0x58 @ 1`, `initcall F+0x0/0x58 returned 0 after 12
+/// usecs`, and `probe of D returned 0 after 12 usecs`.
+pub(crate) fn of_calls(record: &Record, end: Nanos) -> (u64, i64) {
+    let (mut lines, mut bytes) = (0_u64, 0_i64);
+    let before = |s: &&Span| s.start.or(s.end).is_none_or(|at| at <= end);
+    for span in record.spans().iter().filter(before) {
+        let name = i64::try_from(record.name(span.name).len()).unwrap_or(0);
+        let (of_span, length) = match span.kind {
+            SpanKind::Initcall => (2, 2 * (name + PER_LINE) + 66),
+            SpanKind::Probe => (1, name + PER_LINE + 36),
+            _ => continue,
+        };
+        lines += of_span;
+        bytes = bytes.saturating_add(length);
+    }
+    (lines, bytes)
 }
 
 /// Messages are sorted by evidence, so those of a source stand together.

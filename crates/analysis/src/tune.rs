@@ -137,26 +137,27 @@ fn errors(before: &Record, after: &Record) -> HealthCheck {
     }
 }
 
-/// How much of the whole saving a smaller set must reach, in percent.
+/// How much of the whole saving a smaller set must reach, in percent, if nobody says
+/// otherwise.
 pub const ENOUGH: i64 = 95;
 
 /// Whether a set that brings first light to `with` saves enough of what the
-/// largest set saves.
+/// largest set saves: `enough` percent.
 #[must_use]
-pub fn is_enough(baseline: Nanos, best: Nanos, with: Nanos) -> bool {
+pub fn is_enough(baseline: Nanos, best: Nanos, with: Nanos, enough: i64) -> bool {
     let (whole, part) = (baseline - best, baseline - with);
-    i128::from(part.0) * 100 >= i128::from(whole.0) * i128::from(ENOUGH)
+    i128::from(part.0) * 100 >= i128::from(whole.0) * i128::from(enough)
 }
 
 /// The order in which to add treatments to the smallest set: by share, the
 /// largest first; and the least number of them whose shares together are enough
-/// of `saving`.
+/// of `saving`, in percent.
 #[must_use]
-pub fn smallest(shares: &[Nanos], saving: Nanos) -> (Vec<usize>, usize) {
+pub fn smallest(shares: &[Nanos], saving: Nanos, enough: i64) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..shares.len()).collect();
     let share = |i: usize| shares.get(i).copied().unwrap_or_default();
     order.sort_by_key(|i| (std::cmp::Reverse(share(*i)), *i));
-    let wanted = i128::from(saving.0) * i128::from(ENOUGH);
+    let wanted = i128::from(saving.0) * i128::from(enough);
     let mut sum = 0_i128;
     let mut count = 0;
     for i in &order {
@@ -177,11 +178,12 @@ mod tests {
     fn the_smallest_set_is_the_largest_shares() {
         let ms = |n| Nanos::from_millis(n);
         let shares = [ms(10), ms(700), ms(2), ms(288)];
-        assert_eq!(smallest(&shares, ms(1_000)), (vec![1, 3, 0, 2], 2));
-        assert_eq!(smallest(&shares, ms(0)), (vec![1, 3, 0, 2], 0));
-        assert_eq!(smallest(&[], ms(5)), (vec![], 0));
-        assert!(is_enough(ms(1_000), ms(0), ms(50)));
-        assert!(!is_enough(ms(1_000), ms(0), ms(51)));
+        assert_eq!(smallest(&shares, ms(1_000), ENOUGH), (vec![1, 3, 0, 2], 2));
+        assert_eq!(smallest(&shares, ms(0), ENOUGH), (vec![1, 3, 0, 2], 0));
+        assert_eq!(smallest(&[], ms(5), ENOUGH), (vec![], 0));
+        assert_eq!(smallest(&shares, ms(1_000), 100).1, 4);
+        assert!(is_enough(ms(1_000), ms(0), ms(50), ENOUGH));
+        assert!(!is_enough(ms(1_000), ms(0), ms(51), ENOUGH));
     }
 
     #[test]

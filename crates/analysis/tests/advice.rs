@@ -32,7 +32,7 @@ const BOOT: &str = "mark 0s kernel-start kernel
 /// that it is expected to save, from and to.
 type Planted = (&'static str, &'static str, Option<&'static str>, (i64, i64));
 
-const PLANTED: [Planted; 38] = [
+const PLANTED: [Planted; 44] = [
     (
         "rootdelay=5",
         "root-delay",
@@ -107,7 +107,7 @@ const PLANTED: [Planted; 38] = [
          say 2s 6 Freeing initrd memory: 34000K",
         "initramfs-unpacking",
         Some("initramfs=lz4"),
-        (500, 700),
+        (700, 720),
     ),
     (
         "x\nsay 1s 6 usb 1-1: new high-speed USB device\n\
@@ -156,12 +156,51 @@ const PLANTED: [Planted; 38] = [
         "x\nspan initcall 1s 1.2s load_system_certificate_list",
         "built-in-certificates",
         Some("cmdline+=initcall_blacklist=load_system_certificate_list"),
+        (95, 100),
+    ),
+    (
+        "cryptomgr.notests\nspan initcall 1s 1.2s load_system_certificate_list",
+        "built-in-certificates",
+        Some("cmdline+=initcall_blacklist=load_system_certificate_list"),
         (190, 200),
+    ),
+    (
+        "x\nsay 1s 6 Mountpoint-cache hash table entries: 1024\n\
+         say 1.109s 6 smpboot: CPU0: AMD QEMU Virtual CPU version 2.5+",
+        "apic-timer",
+        Some("cmdline+=nolapic_timer"),
+        (109, 109),
+    ),
+    (
+        "x\nsay 1s 6 Freeing unused kernel image (rodata/data gap) memory: 1108K\n\
+         say 1.13s 6 x86/mm: Checked W+X mappings: passed, no W+X pages found.",
+        "mapping-check",
+        Some("cmdline+=rodata=off"),
+        (130, 130),
+    ),
+    (
+        "x\nsay 1s 6 ..TIMER: vector=0x30 apic1=0 pin1=2 apic2=-1 pin2=-1\n\
+         say 1.04s 6 clocksource: tsc-early: mask: 0xffffffffffffffff",
+        "timer-check",
+        Some("cmdline+=no_timer_check"),
+        (40, 40),
+    ),
+    (
+        "x\nsay 1s 6 software IO TLB: area num 1.\nsay 1.1s 6 Memory: 207548K/523764K available",
+        "bounce-buffers",
+        Some("cmdline+=swiotlb=noforce"),
+        (85, 90),
+    ),
+    (
+        "slub_debug=FZPU",
+        "debug-words",
+        Some("cmdline-=slub_debug=FZPU"),
+        (4_900, 5_100),
     ),
     (
         "x\nspan initcall 1s 1.3s init_kprobe_trace",
         "instrumentation",
-        Some("cmdline+=initcall_blacklist=init_kprobe_trace"),
+        Some("cmdline+=initcall_blacklist=trace_eval_init"),
         (290, 300),
     ),
     (

@@ -54,7 +54,7 @@ fn index() -> String {
                     code.\n"
         .to_owned();
     let mut by_group: BTreeMap<_, Vec<&Rule>> = BTreeMap::new();
-    for rule in CATALOGUE {
+    for rule in CATALOGUE.iter().copied() {
         by_group.entry(rule.group).or_default().push(rule);
     }
     for (group, rules) in by_group {
@@ -103,7 +103,7 @@ fn the_catalogue_is_sorted_whole_and_says_all() {
     sorted.dedup();
     assert_eq!(ids, sorted);
     assert!(ids.len() >= 30);
-    for rule in CATALOGUE {
+    for rule in CATALOGUE.iter().copied() {
         for text in [rule.title, rule.about, rule.model, rule.risk, rule.needs] {
             assert!(!text.is_empty(), "{}", rule.id);
         }

@@ -361,6 +361,9 @@ pub struct Tune {
         hide_default_value = true
     )]
     pub tries: usize,
+    /// How much of the saving the kept set has at least, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 95, value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub enough: u8,
     /// Boots of each set [default: as the experiment says, 2 for an IMAGE]
     #[arg(long, value_name = "K")]
     pub ensemble: Option<std::num::NonZeroU32>,
@@ -674,6 +677,11 @@ pub enum LabVerb {
         after_help = "Example:\n  $ firstlight lab mounts experiments/mount-cost/block.toml --out mounts"
     )]
     Mounts(LabMounts),
+    /// Plant causes, and compare what findings expect with what their treatments bring
+    #[command(
+        after_help = "Example:\n  $ firstlight lab findings experiments/findings --out proof --markdown"
+    )]
+    Findings(LabFindings),
     /// What this host can run, and what is missing
     #[command(after_help = "Example:\n  $ firstlight lab doctor")]
     Doctor,
@@ -722,6 +730,22 @@ pub struct LabMounts {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: PathBuf,
     /// Print the tables as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct LabFindings {
+    /// Planted causes, or folders of them
+    #[arg(required = true, value_name = "FILE.toml|DIR", value_hint = ValueHint::AnyPath)]
+    pub files: Vec<PathBuf>,
+    /// Where the boots go, a folder for each file; an interrupted run resumes there
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: PathBuf,
+    /// Boots at once, where a cause is an experiment [default: one]
+    #[arg(long, value_name = "N", default_value = "1", hide_default_value = true)]
+    pub jobs: std::num::NonZeroUsize,
+    /// Print the table as Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
 }

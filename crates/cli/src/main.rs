@@ -57,6 +57,7 @@ fn main() -> ExitCode {
             LabVerb::Run(a) => verbs::lab::run(a, &mut out),
             LabVerb::Classics(a) => verbs::classics::run(a, &mut out),
             LabVerb::Mounts(a) => verbs::mounts::run(a, &mut out),
+            LabVerb::Findings(a) => verbs::findings::run(a, &mut out),
             LabVerb::Doctor => verbs::lab::doctor(&mut out),
         },
         Some(Verb::Flash(a)) => verbs::flash::run(a, &mut out),

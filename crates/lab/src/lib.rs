@@ -34,6 +34,7 @@ mod workload;
 
 pub mod artifacts;
 pub mod mounts;
+pub mod planted;
 pub mod storage;
 
 pub use doctor::{Check, doctor};

@@ -6,6 +6,7 @@
 mod classic;
 pub mod csv;
 pub mod export;
+mod findings_proof;
 pub mod html;
 pub mod json;
 pub mod markdown;
@@ -15,6 +16,7 @@ pub mod terminal;
 mod words;
 
 pub use classic::{Classic, ClassicResult, ClassicValue};
+pub use findings_proof::{ExpectedSaving, FindingsProof, ProvenFinding, UnprovenCause};
 pub use mounts::{Mount, MountErrors, MountExperiment, Mounts};
 pub use words::{plural, thousands};
 

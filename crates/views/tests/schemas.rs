@@ -150,6 +150,59 @@ fn classics() {
 }
 
 #[test]
+fn findings_proof() {
+    let schema = Schema::of("lab.findings");
+    let proof = views::FindingsProof {
+        schema: "firstlight.lab.findings/1",
+        systems: 2,
+        clean: 1,
+        kinds: 1,
+        median_error_percent: Some(2.5),
+        wrong_sign: 0,
+        findings: vec![views::ProvenFinding {
+            experiment: "root-delay".to_owned(),
+            finding: "root-delay".to_owned(),
+            rank: 1,
+            treatment: "cmdline-=rootdelay=2".to_owned(),
+            by_hand: false,
+            boot_ns: 3_000_000_000,
+            expected_ns: 2_050_000_000,
+            range_ns: [1_400_000_000, 2_050_000_000],
+            proven_ns: 2_000_000_000,
+            error_percent: Some(2.5),
+        }],
+        false_findings: vec![views::ExpectedSaving {
+            experiment: "clean".to_owned(),
+            finding: "small-reads".to_owned(),
+            title: "The boot reads many small pieces".to_owned(),
+            expected_ns: 30_000_000,
+            boot_ns: 1_000_000_000,
+        }],
+        failures: vec![views::UnprovenCause {
+            experiment: "lost".to_owned(),
+            why: "never came to first light".to_owned(),
+        }],
+    };
+    let document = schema.check(&proof);
+    schema.is_strict(&document);
+    let text = proof.markdown();
+    let row = "| root-delay | root-delay | 1 | `cmdline-=rootdelay=2` | 3000.000 | 2050.000 | \
+               1400.000 | 2050.000 | 2000.000 | +2.5 % |";
+    assert!(text.contains(row), "{text}");
+    assert!(text.contains("1 false on 1 clean systems"), "{text}");
+    assert!(
+        text.contains("Failed: lost: never came to first light."),
+        "{text}"
+    );
+    // What has no proven saving has no error.
+    let none = views::FindingsProof {
+        schema: "firstlight.lab.findings/1",
+        ..views::FindingsProof::default()
+    };
+    schema.check(&none);
+}
+
+#[test]
 fn lab() {
     let schema = Schema::of("lab");
     let document = schema.check(&json::lab(&boots::experiment()));

@@ -57,6 +57,18 @@ fn debugging(word: &str) -> Option<&'static str> {
     found.map(|(_, what)| *what)
 }
 
+/// What a debugging word takes of the time behind the loader, in percent: the
+/// least, the expected and the most.
+fn parts(word: &str) -> [i64; 3] {
+    let checks = word.strip_prefix("slub_debug");
+    match checks.map(|o| o.trim_start_matches('=')) {
+        // Each allocation and each release of every cache fills and checks its
+        // memory: in the exact lab half of a boot to the first program.
+        Some(options) if !options.contains([',', '-']) => [10, 50, 60],
+        _ => [0, 2, 30],
+    }
+}
+
 /// Words that debugging left behind.
 pub(super) fn debug_words(view: &View<'_>) -> Vec<Found> {
     // What `initcall_debug` and a trace that is read here need is no accident.
@@ -70,6 +82,7 @@ pub(super) fn debug_words(view: &View<'_>) -> Vec<Found> {
         .filter(|w| !(traced && (w.starts_with("ftrace=") || w.starts_with("trace_event="))));
     let found = words.filter_map(|word| {
         let what = debugging(word)?;
+        let [low, expected, high] = parts(word);
         let after_firmware = view.length(Phase::Kernel) + view.length(Phase::Userspace);
         Some(
             Found::new(
@@ -77,7 +90,7 @@ pub(super) fn debug_words(view: &View<'_>) -> Vec<Found> {
                 format!("It {what}: a product does not need it."),
             )
             .evidence(view.cmdline_evidence(word))
-            .parts(after_firmware, 0, 2, 30)
+            .parts(after_firmware, low, expected, high)
             .treatment(format!("cmdline-={word}")),
         )
     });
@@ -93,6 +106,14 @@ pub(super) fn root_delay(view: &View<'_>) -> Option<Found> {
     let time = times(seconds, 1_000_000_000);
     let word = format!("rootdelay={}", view.value("rootdelay").unwrap_or_default());
     let line = view.said("before mounting root device").next();
+    // A device that came while the kernel slept would have been waited for anyway.
+    let until = line.and_then(|l| Some(l.message.at? + time));
+    let came = line.and_then(|l| {
+        let lines = view.after(&l).filter_map(|l| l.message.at);
+        let inside = lines.take_while(|at| until.is_some_and(|u| *at < u));
+        inside.last()
+    });
+    let rest = came.zip(until).map_or(time, |(at, until)| until - at);
     let why = format!(
         "The kernel sleeps {seconds} s before it looks for the root, whether the device is there \
          or not. `rootwait` waits only until it is."
@@ -101,7 +122,7 @@ pub(super) fn root_delay(view: &View<'_>) -> Option<Found> {
         Found::new(format!("`{word}` waits a fixed time for the root"), why)
             .evidence(view.cmdline_evidence(&word))
             .evidence(line.map(|l| view.quote(&l)))
-            .parts(time, 70, 100, 100)
+            .saving(rest.min(Nanos(time.0 / 10 * 7)), rest, time)
             .treatment(format!("cmdline-={word}")),
     )
 }

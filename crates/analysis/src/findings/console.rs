@@ -4,7 +4,8 @@ use super::Evidence;
 use super::found::Found;
 use super::view::View;
 use crate::console::{
-    LEVEL_QUIET, PER_LINE, kernel_alone, kernels, level, line_rate, plain_line_time, serial_console,
+    LEVEL_QUIET, PER_LINE, kernel_alone, kernels, level, line_rate, of_calls, plain_line_time,
+    serial_console,
 };
 use record::{Message, Nanos, Phase};
 
@@ -118,8 +119,8 @@ pub(super) fn messages(view: &View<'_>) -> Option<Found> {
         .treatment("cmdline+=quiet");
     let measurable = !view.is_virtual() && !emulated;
     Some(match measurable {
-        // The kernel waits for a UART byte by byte: nearly all of it goes.
-        true => found.saving(Nanos(time.0 / SURE_PART), Nanos(time.0 / 100 * 85), time),
+        // The kernel waits for a UART byte by byte, so all of it goes.
+        true => found.saving(Nanos(time.0 / SURE_PART), time, time),
         false => found,
     })
 }
@@ -132,23 +133,20 @@ pub(super) fn initcall_debug(view: &View<'_>) -> Option<Found> {
     }
     let console = serial_console(view.cmdline())?;
     let calls = view.initcalls(|_| true).len();
-    // "calling  F+0x0/0x100 @ 1" and "initcall F+0x0/0x100 returned 0 after 0 usecs".
-    let names: usize = view.initcalls(|_| true).iter().map(|c| c.0.len()).sum();
-    let bytes = i64::try_from(calls * 64 + names * 2).unwrap_or(i64::MAX);
-    let bytes = bytes.saturating_add(i64::try_from(calls).unwrap_or(0) * 2 * PER_LINE);
-    if calls == 0 {
+    let (lines, bytes) = of_calls(view.record, view.phases.end());
+    if calls == 0 || lines == 0 {
         return None;
     }
     let baud = console.baud.unwrap_or(ASSUMED_BAUD);
     let time = plain_line_time(bytes, baud);
     let why = if view.is_virtual() {
         format!(
-            "About {bytes} bytes on {calls} initcalls went to the console. In virtual time the \
+            "{lines} lines ({bytes} bytes) on {calls} initcalls went to the console. In virtual time the \
              UART's line rate is not modelled: only the instructions count."
         )
     } else {
         format!(
-            "About {bytes} bytes on {calls} initcalls went to the console: {time} at {baud} \
+            "{lines} lines ({bytes} bytes) on {calls} initcalls went to the console: {time} at {baud} \
              baud. This boot is slower than the product's."
         )
     };
@@ -156,7 +154,7 @@ pub(super) fn initcall_debug(view: &View<'_>) -> Option<Found> {
         .evidence(view.cmdline_evidence("initcall_debug"))
         .treatment("cmdline-=initcall_debug");
     Some(match view.is_virtual() {
-        false => found.saving(Nanos(time.0 / SURE_PART), Nanos(time.0 / 100 * 85), time),
+        false => found.saving(Nanos(time.0 / SURE_PART), time, time),
         true => found,
     })
 }

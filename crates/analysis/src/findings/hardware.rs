@@ -126,14 +126,8 @@ const COMPLAINTS: [(&str, &str, Nanos); 12] = [
 
 /// How long nothing was said before a line, at most `most`.
 fn silence_before(view: &View<'_>, line: &Line<'_>, most: Nanos) -> Nanos {
-    let Some(at) = line.message.at else {
-        return Nanos::ZERO;
-    };
-    let before = (0..line.at).rev().take(8).filter_map(|i| view.line(i));
-    let before = before
-        .filter(|l| l.message.origin.source == line.message.origin.source)
-        .find_map(|l| l.message.at);
-    before.map_or(Nanos::ZERO, |b| (at - b).min(most).max(Nanos::ZERO))
+    view.silence_before(line)
+        .map_or(Nanos::ZERO, |t| t.min(most))
 }
 
 /// Devices that did not answer.

@@ -17,6 +17,7 @@ mod probes;
 mod processes;
 mod root;
 mod scripts;
+mod startup;
 mod storage;
 mod units;
 mod view;
@@ -143,7 +144,7 @@ impl std::fmt::Debug for Rule {
 /// The rule of a finding.
 #[must_use]
 pub fn rule(id: &str) -> Option<&'static Rule> {
-    CATALOGUE.iter().find(|r| r.id == id)
+    CATALOGUE.iter().copied().find(|r| r.id == id)
 }
 
 /// A piece of advice.
@@ -237,7 +238,7 @@ fn sure(finding: &Finding, high: Nanos) -> Nanos {
 pub fn advice(record: &Record, phases: &Phases, system: &SystemFacts) -> Advice {
     let view = View::new(record, phases, system);
     let mut advice = Advice::default();
-    for rule in CATALOGUE {
+    for rule in CATALOGUE.iter().copied() {
         let found = follow(rule, &view);
         let any = !found.is_empty();
         let (told, small): (Vec<_>, Vec<_>) = found.into_iter().partition(|f| {

@@ -154,6 +154,38 @@ impl<'a> View<'a> {
         Some((next - from).max(Nanos::ZERO))
     }
 
+    /// The instructions a second of the processor, if the kernel measured its delay
+    /// loop: a BogoMIPS is a million of them, as long as each takes a cycle.
+    pub fn speed(&self) -> Option<u64> {
+        let measured = self.said("Calibrating delay loop");
+        let mut rates = measured
+            .filter(|l| !l.text.contains("skipped"))
+            .filter_map(|l| {
+                let (rate, _) = l.behind("Calibrating delay loop")?.split_once("BogoMIPS")?;
+                let millions = number(rate.trim_start_matches(['.', ' ']))?;
+                Some(millions.saturating_mul(1_000_000))
+            });
+        rates.next().filter(|s| *s > 0)
+    }
+
+    /// What the kernel says of its 32-bit ARM processor; `None`: it has none, or
+    /// says nothing.
+    pub fn arm(&self) -> Option<Arm> {
+        let line = self.said("CPU: ARM").next()?;
+        let aligned = line.text.contains("(ARMv4") || line.text.contains("(ARMv5");
+        Some(Arm { aligned })
+    }
+
+    /// How long the same source had said nothing when it said this.
+    pub fn silence_before(&self, line: &Line<'_>) -> Option<Nanos> {
+        let at = line.message.at?;
+        let before = (0..line.at).rev().take(8).filter_map(|i| self.line(i));
+        let source = line.message.origin.source;
+        let mut before = before.filter(|l| l.message.origin.source == source);
+        let last = before.find_map(|l| l.message.at)?;
+        Some((at - last).max(Nanos::ZERO))
+    }
+
     /// The line as evidence.
     pub fn quote(&self, line: &Line<'_>) -> Evidence {
         let text: String = line.text.trim().chars().take(100).collect();
@@ -188,6 +220,13 @@ impl<'a> View<'a> {
             .map(|(name, time, s)| self.evidence(format!("{name} took {time}"), s.origin))
             .collect()
     }
+}
+
+/// What is known of a 32-bit ARM processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Arm {
+    /// Whether it reads words only where they are aligned: before ARMv6.
+    pub aligned: bool,
 }
 
 /// A line of a log.

@@ -8,6 +8,7 @@ pub mod cold;
 pub mod demo;
 pub mod diff;
 pub mod export;
+pub mod findings;
 pub mod flash;
 pub mod here;
 pub mod image;

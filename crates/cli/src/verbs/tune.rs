@@ -6,7 +6,7 @@
 mod report;
 mod search;
 
-pub use search::in_lab;
+pub use search::{in_lab, options};
 
 use crate::args::Tune;
 use crate::beside;
@@ -87,6 +87,9 @@ fn command(args: &Tune, dir: &Path) -> String {
     words.extend(args.with.iter().map(|t| format!("--with '{t}'")));
     if args.tries != 24 {
         words.push(format!("--tries {}", args.tries));
+    }
+    if i64::from(args.enough) != analysis::ENOUGH {
+        words.push(format!("--enough {}", args.enough));
     }
     if let Some(n) = args.ensemble {
         words.push(format!("--ensemble {n}"));

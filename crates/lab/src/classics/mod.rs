@@ -9,7 +9,7 @@
 mod file;
 mod run;
 
-pub(crate) use file::workload;
+pub(crate) use file::{parse, workload};
 pub(crate) use run::run_case;
 pub use run::{Report, ReportValue, run};
 

@@ -246,4 +246,21 @@ impl Experiment {
             variants,
         })
     }
+
+    /// The same experiment with nothing recorded, since recording takes time.
+    #[must_use]
+    pub fn unrecorded(&self) -> Self {
+        let mut all = self.clone();
+        let recording = std::mem::take(&mut all.base.recording);
+        all.base.cmdline = recording
+            .without(BootSpec {
+                cmdline: all.base.cmdline,
+                ..BootSpec::default()
+            })
+            .cmdline;
+        for variant in &mut all.variants {
+            variant.spec = recording.without(std::mem::take(&mut variant.spec));
+        }
+        all
+    }
 }

@@ -4,7 +4,7 @@
 //! on the target (`Documentation/admin-guide/kernel-parameters.txt`). There is
 //! one trace ring, so events and functions share it; the agent takes it out.
 
-use treat::CommandLine;
+use treat::{BootSpec, CommandLine, Treatment};
 
 /// What is recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,6 +115,18 @@ impl Recording {
     #[must_use]
     pub fn is_noticed(&self) -> bool {
         !self.words.is_empty()
+    }
+
+    /// The same boot with nothing recorded. A variant may have taken words of the
+    /// recording away itself.
+    #[must_use]
+    pub fn without(&self, mut spec: BootSpec) -> BootSpec {
+        for word in &self.words {
+            if let Ok((after, _)) = Treatment::RemoveWord(word.clone()).apply(&spec) {
+                spec = after;
+            }
+        }
+        spec
     }
 }
 

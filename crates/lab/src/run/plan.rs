@@ -1,9 +1,8 @@
 //! Which trials an experiment has, and in which order they run.
 
 use super::Options;
-use crate::experiment::{Experiment, Mode, Recording, Sampling, Variant};
+use crate::experiment::{Experiment, Mode, Sampling, Variant};
 use crate::trial::{Plan, Purpose, TrialId};
-use treat::{BootSpec, Treatment};
 
 /// All trials, in the order of running.
 #[must_use]
@@ -32,7 +31,7 @@ fn exact(experiment: &Experiment, options: &Options) -> Vec<Plan> {
             for variant in &experiment.variants {
                 let mut plan = boot(variant, perturbation, purpose);
                 if purpose == Purpose::Unrecorded {
-                    plan.spec = without(recording, plan.spec);
+                    plan.spec = recording.without(plan.spec);
                 }
                 plans.push(plan);
             }
@@ -69,17 +68,6 @@ fn boot(variant: &Variant, perturbation: u32, purpose: Purpose) -> Plan {
         },
         spec,
     }
-}
-
-/// The same boot with nothing recorded. A variant may have taken words of the
-/// recording away itself.
-fn without(recording: &Recording, mut spec: BootSpec) -> BootSpec {
-    for word in &recording.words {
-        if let Ok((after, _)) = Treatment::RemoveWord(word.clone()).apply(&spec) {
-            spec = after;
-        }
-    }
-    spec
 }
 
 /// A word that no program looks at: to the kernel it is a parameter of a module

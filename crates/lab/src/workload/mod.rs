@@ -310,11 +310,7 @@ impl Workload {
         let pace = Pace::Counted(self.cpu_shift.unwrap_or(self.board.cpu_shift()));
         let mut kernel = self.kernel(cache, None, say)?;
         let archive = match self.root {
-            None => {
-                let mut archive = self.initramfs(cache, kernel.modules.as_deref(), say)?;
-                treat("initramfs", &self.initramfs, &mut archive)?;
-                Some(archive)
-            }
+            None => Some(self.archive(cache, say)?),
             Some(on) => self.root(cache, on, work, say)?,
         };
         let initramfs = work.join("initrd");
@@ -402,6 +398,42 @@ impl Workload {
             ),
             kernel_bytes: bytes,
         })
+    }
+
+    /// The file of its kernel.
+    pub(crate) fn kernel_image(
+        &self,
+        cache: &Cache,
+        say: &mut dyn FnMut(String),
+    ) -> Result<PathBuf, LabError> {
+        Ok(self.kernel(cache, None, say)?.image)
+    }
+
+    /// Its initramfs, treated.
+    pub(crate) fn archive(
+        &self,
+        cache: &Cache,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Vec<u8>, LabError> {
+        let modules = self.kernel(cache, None, say)?.modules;
+        let mut archive = self.initramfs(cache, modules.as_deref(), say)?;
+        treat("initramfs", &self.initramfs, &mut archive)?;
+        Ok(archive)
+    }
+
+    /// Its image of that name, treated.
+    pub(crate) fn image(
+        &self,
+        name: &str,
+        cache: &Cache,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Vec<u8>, LabError> {
+        let Some(image) = self.images.iter().find(|i| i.name == name) else {
+            let why = format!("there is no image `{name}`");
+            return Err(LabError::Bug { why });
+        };
+        let busybox = cache.busybox(self.board.architecture(), say)?;
+        image.bytes(cache, &busybox, say)
     }
 
     fn kernel(

@@ -13,6 +13,9 @@ use treat::Treatment;
 
 /// The lab, with what it has booted so far.
 pub struct Lab {
+    /// With what it records, for the boots that are looked at.
+    recorded: Experiment,
+    /// With nothing recorded, for the boots that are measured.
     experiment: Experiment,
     out: PathBuf,
     ensemble: u32,
@@ -22,6 +25,8 @@ pub struct Lab {
     boots: usize,
     /// At most so many treatments are tried: each costs two boots or more.
     tries: usize,
+    /// How much of the saving the kept set has at least, in percent.
+    enough: i64,
 }
 
 /// A set of treatments, booted.
@@ -138,14 +143,31 @@ impl Lab {
     pub fn new(experiment: Experiment, out: PathBuf, args: &Tune) -> Result<Self> {
         let ensemble = ensemble(&experiment, args);
         Ok(Self {
-            experiment,
+            recorded: experiment.clone(),
+            experiment: experiment.unrecorded(),
             out,
             ensemble,
             booted: BTreeMap::new(),
             healthy: None,
             boots: 0,
             tries: args.tries.max(1),
+            enough: args.enough.into(),
         })
+    }
+
+    /// The boot of a set with everything recorded that the experiment asks for.
+    fn look(&mut self, name: &str, treatments: &[Treatment]) -> Result<Record> {
+        if !self.recorded.base.recording.is_noticed() {
+            return lab_verb::record(&self.measured(name)?.capture);
+        }
+        let looked = [(format!("{name}-recorded"), treatments.to_vec())];
+        let experiment = variants(&self.recorded, &looked.iter().collect::<Vec<_>>())?;
+        let outcome = lab_verb::boot(&experiment, &options(&self.out, 1), true)?;
+        self.boots += outcome.trials.len();
+        match outcome.trials.first() {
+            Some(trial) => lab_verb::record(&self.out.join(&trial.capture)),
+            None => bail!("the set {name} was not booted"),
+        }
     }
 
     /// Boots sets of treatments that were not booted yet.
@@ -157,29 +179,7 @@ impl Lab {
         if open.is_empty() {
             return Ok(());
         }
-        let base = self.experiment.variants.first();
-        let Some(base) = base.map(|b| b.spec.clone()) else {
-            bail!("the experiment has no baseline");
-        };
-        let mut variants = Vec::new();
-        for (name, treatments) in &open {
-            let mut spec = base.clone();
-            for treatment in treatments {
-                // A word that is not there needs not be taken away.
-                if let Ok((after, _)) = treatment.apply(&spec) {
-                    spec = after;
-                }
-            }
-            variants.push(Variant {
-                name: name.clone(),
-                treatments: treatments.clone(),
-                spec,
-            });
-        }
-        let experiment = Experiment {
-            variants,
-            ..self.experiment.clone()
-        };
+        let experiment = variants(&self.experiment, &open)?;
         let outcome = lab_verb::boot(&experiment, &options(&self.out, ensemble), true)?;
         self.boots += outcome.trials.len();
         for (name, treatments) in open {
@@ -232,6 +232,32 @@ impl Lab {
     }
 }
 
+/// The experiment with these sets as its variants.
+fn variants(of: &Experiment, sets: &[&(String, Vec<Treatment>)]) -> Result<Experiment> {
+    let Some(base) = of.variants.first().map(|b| &b.spec) else {
+        bail!("the experiment has no baseline");
+    };
+    let mut variants = Vec::new();
+    for (name, treatments) in sets {
+        let mut spec = base.clone();
+        for treatment in treatments {
+            // A word that is not there needs not be taken away.
+            if let Ok((after, _)) = treatment.apply(&spec) {
+                spec = after;
+            }
+        }
+        variants.push(Variant {
+            name: name.clone(),
+            treatments: treatments.clone(),
+            spec,
+        });
+    }
+    Ok(Experiment {
+        variants,
+        ..of.clone()
+    })
+}
+
 fn masked(treatments: &[Treatment]) -> Vec<String> {
     let of = |t: &Treatment| match t {
         Treatment::Mask(unit) => Some(unit.clone()),
@@ -246,15 +272,17 @@ fn name(set: &[usize]) -> String {
     format!("set-{}", numbers.join("-"))
 }
 
-/// Adds what the findings of a boot recommend and the lab can do.
+/// Adds what the findings of a boot recommend and the lab can do; which of it
+/// promises most.
 fn recommended(
     record: &Record,
     all: &mut Vec<Treatment>,
     dropped: &mut Vec<Dropped>,
     cmdline: &str,
-) {
+) -> Option<Treatment> {
     let phases = analysis::phases_with(record, &Options::default());
     let advice = analysis::advice(record, &phases, &analysis::SystemFacts::default());
+    let mut most = None;
     for finding in advice.findings {
         let Some(text) = finding.treatment else {
             continue;
@@ -265,13 +293,39 @@ fn recommended(
         match in_lab(&text) {
             // What the lab records by is no cause of the boot's.
             Some(Treatment::RemoveWord(word)) if cmdline.contains(&word) => {}
-            Some(treatment) if !blind && !all.contains(&treatment) => all.push(treatment),
-            Some(_) => {}
+            Some(treatment) => {
+                if !blind && !all.contains(&treatment) {
+                    all.push(treatment.clone());
+                }
+                most.get_or_insert(treatment);
+            }
             None => dropped.push(Dropped {
                 treatment: text,
                 why: "the lab cannot do this; `firstlight treat` can".to_owned(),
             }),
         }
+    }
+    most
+}
+
+/// A treatment takes away much of a boot if that is more than this part of it.
+const MUCH: i64 = 4;
+
+/// What each treatment is tried on top of.
+struct Ground {
+    /// The times of its boots.
+    times: Vec<Nanos>,
+    /// The treatment that it has, if not none.
+    first: Option<usize>,
+}
+
+impl Ground {
+    /// The set of it and one more.
+    fn with(&self, treatment: usize) -> Vec<usize> {
+        let mut set: Vec<usize> = self.first.into_iter().chain([treatment]).collect();
+        set.sort_unstable();
+        set.dedup();
+        set
     }
 }
 
@@ -289,10 +343,9 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
             baseline.trouble()
         );
     }
-    let recorded = lab.experiment.base.recording.words.join(" ");
-    if let Some(record) = &lab.healthy {
-        recommended(record, &mut all, &mut dropped, &recorded);
-    }
+    let recorded = lab.recorded.base.recording.words.join(" ");
+    let seen = lab.look(BASELINE, &[])?;
+    let most = recommended(&seen, &mut all, &mut dropped, &recorded);
     for surplus in all.split_off(all.len().min(lab.tries)) {
         dropped.push(Dropped {
             treatment: surplus.to_string(),
@@ -310,21 +363,46 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
         (name(numbers), of)
     };
 
+    // The one that promises most first. If it takes away much of the boot, the
+    // others are tried on top of it: their boots are shorter for the host, too.
+    let most = all
+        .iter()
+        .position(|t| Some(t) == most.as_ref())
+        .unwrap_or(0);
+    lab.boot(&[set(&[most])], ensemble)?;
+    let first = lab.measured(&name(&[most]))?.clone();
+    let much = baseline.median() - first.median() > Nanos(baseline.median().0 / MUCH);
+    let faster = effect(&baseline.times, &first.times);
+    let faster = faster.is_some_and(|e| e.verdict == Verdict::Faster);
+    let ground = match first.is_healthy() && faster && much {
+        true => Ground {
+            times: first.times.clone(),
+            first: Some(most),
+        },
+        false => Ground {
+            times: baseline.times.clone(),
+            first: None,
+        },
+    };
+
     // Each alone, and all together: together they may be worth more than alone.
     let everything: Vec<usize> = (0..all.len()).collect();
-    let mut sets: Vec<_> = everything.iter().map(|i| set(&[*i])).collect();
+    let mut sets: Vec<_> = everything.iter().map(|i| set(&ground.with(*i))).collect();
     sets.push(set(&everything));
     lab.boot(&sets, ensemble)?;
-    let mut helps = Vec::new();
+    let mut helps: Vec<usize> = ground.first.into_iter().collect();
     for (i, treatment) in all.iter().enumerate() {
-        let alone = lab.measured(&name(&[i]))?;
+        if ground.first == Some(i) {
+            continue;
+        }
+        let alone = lab.measured(&name(&ground.with(i)))?;
         let treatment = treatment.to_string();
         if !alone.is_healthy() {
             let why = format!("it breaks the boot: {}", alone.trouble());
             dropped.push(Dropped { treatment, why });
             continue;
         }
-        let effect = effect(&baseline.times, &alone.times);
+        let effect = effect(&ground.times, &alone.times);
         match effect.filter(|e| e.verdict == Verdict::Faster) {
             Some(_) => helps.push(i),
             None => dropped.push(Dropped {
@@ -342,10 +420,14 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
             }),
         }
     }
-    let mut best = together(lab, &all, helps, &baseline, &mut dropped)?;
+    helps.sort_unstable();
+    let mut best = together(lab, &all, helps, &ground, &mut dropped)?;
 
     // What all together bring beyond that is an interaction.
-    let healthy = |i: &usize| lab.measured(&name(&[*i])).is_ok_and(Measured::is_healthy);
+    let healthy = |i: &usize| {
+        let alone = lab.measured(&name(&ground.with(*i)));
+        alone.is_ok_and(Measured::is_healthy)
+    };
     let sound: Vec<usize> = everything.iter().copied().filter(healthy).collect();
     if sound.len() == all.len() && sound != best {
         let whole = lab.measured(&name(&sound))?;
@@ -363,7 +445,7 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
         return Ok(Found {
             whole: baseline.median(),
             best: baseline.clone(),
-            limits: limits(&baseline)?,
+            limits: limits(&seen),
             baseline,
             kept: Vec::new(),
             dropped,
@@ -394,7 +476,7 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     }
     let saving = baseline.median() - whole.median();
     let only: Vec<Nanos> = shares.iter().map(|s| s.0).collect();
-    let (order, mut count) = analysis::smallest(&only, saving);
+    let (order, mut count) = analysis::smallest(&only, saving, lab.enough);
     let chosen = loop {
         count = count.clamp(1, best.len());
         let mut chosen: Vec<usize> = order
@@ -409,7 +491,12 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
         lab.boot(&[set(&chosen)], ensemble)?;
         let measured = lab.measured(&name(&chosen))?;
         let enough = measured.is_healthy()
-            && analysis::is_enough(baseline.median(), whole.median(), measured.median());
+            && analysis::is_enough(
+                baseline.median(),
+                whole.median(),
+                measured.median(),
+                lab.enough,
+            );
         if enough {
             break chosen;
         }
@@ -433,14 +520,16 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
                 treatment: treatment.to_string(),
                 why: format!(
                     "it brings {share}: the set without it has {} % of the saving or more",
-                    analysis::ENOUGH
+                    lab.enough
                 ),
             }),
         }
     }
     let best = lab.measured(&name(&chosen))?.clone();
+    let (of_best, treatments) = set(&chosen);
+    let seen = lab.look(&of_best, &treatments)?;
     Ok(Found {
-        limits: limits(&best)?,
+        limits: limits(&seen),
         whole: whole.median(),
         baseline,
         best,
@@ -455,7 +544,7 @@ fn together(
     lab: &mut Lab,
     all: &[Treatment],
     mut helps: Vec<usize>,
-    baseline: &Measured,
+    ground: &Ground,
     dropped: &mut Vec<Dropped>,
 ) -> Result<Vec<usize>> {
     while helps.len() > 1 {
@@ -469,10 +558,12 @@ fn together(
         let trouble = measured.trouble();
         // The one that brings least alone goes first.
         let alone = |i: &usize| {
-            let measured = lab.measured(&name(&[*i]));
-            measured.map_or(Nanos::ZERO, |m| baseline.median() - m.median())
+            let measured = lab.measured(&name(&ground.with(*i)));
+            let before = median(&ground.times).unwrap_or_default();
+            measured.map_or(Nanos::ZERO, |m| before - m.median())
         };
-        let Some(least) = helps.iter().copied().min_by_key(alone) else {
+        let others = helps.iter().copied().filter(|i| ground.first != Some(*i));
+        let Some(least) = others.min_by_key(alone) else {
             break;
         };
         helps.retain(|i| *i != least);
@@ -485,10 +576,9 @@ fn together(
 }
 
 /// What first light waits for, the longest first.
-fn limits(measured: &Measured) -> Result<Vec<(String, Nanos)>> {
-    let record = lab_verb::record(&measured.capture)?;
-    let phases = analysis::phases_with(&record, &Options::default());
-    let path = analysis::critical_path(&record, &phases);
+fn limits(record: &Record) -> Vec<(String, Nanos)> {
+    let phases = analysis::phases_with(record, &Options::default());
+    let path = analysis::critical_path(record, &phases);
     let mut items: Vec<(String, Nanos)> = path
         .items
         .into_iter()
@@ -496,5 +586,5 @@ fn limits(measured: &Measured) -> Result<Vec<(String, Nanos)>> {
         .collect();
     items.sort_by_key(|(name, length)| (std::cmp::Reverse(*length), name.clone()));
     items.truncate(5);
-    Ok(items)
+    items
 }

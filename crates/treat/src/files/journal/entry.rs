@@ -22,6 +22,9 @@ pub(super) const UNDO: &str = "undo";
 /// Taking it back is decided.
 pub(super) const UNDO_COMMIT: &str = "undo-commit";
 
+/// How long what `done` says of a folder is at most, beyond its name.
+const STAMP: usize = 64;
+
 /// A time stamp: seconds and nanoseconds.
 pub(super) type Moment = (i64, i64);
 
@@ -64,10 +67,17 @@ pub(super) struct Entry {
     pub format: Format,
 }
 
-/// Writes a file and brings it to the disk.
+/// Writes a file and brings it to the disk. What it had stays its own until then:
+/// the disk may be full.
 fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
+    let mut options = File::options();
+    let mut file = options
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)?;
     file.write_all(bytes)?;
+    file.set_len(bytes.len() as u64)?;
     file.sync_all()
 }
 
@@ -169,6 +179,18 @@ impl Entry {
                 }
                 sync(&beside.join(name))?;
             }
+            // Room for what is said in the end: a disk that is full by then cannot
+            // leave a change that nothing tells of.
+            let room = format
+                .folders
+                .iter()
+                .map(|f| f.0.len() + STAMP)
+                .sum::<usize>();
+            put(
+                &beside.join(format!("{DONE}.new")),
+                &vec![b' '; room + STAMP],
+            )?;
+            put(&beside.join(format!("{COMMIT}.new")), b"")?;
             fault("entry-json")?;
             let mut text = serde_json::to_vec_pretty(&format)?;
             text.push(b'\n');

@@ -1,0 +1,362 @@
+//! Planted causes: boots that have what a finding is about, and the same boots
+//! with its treatment, so that what was expected can be set beside what it brings.
+//!
+//! A file has a sentence about the cause, the findings that must be found, and
+//! boots as those of a classic: an `experiment`, or a `workload` with its cases.
+
+use crate::artifacts::Cache;
+use crate::classics::{self, Classic, Method};
+use crate::error::{LabError, io_error};
+use crate::experiment::BASELINE;
+use crate::workload::Workload;
+use serde::Deserialize;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+use treat::{FileTreatment, Treatment};
+
+/// The version of the format that this program reads.
+const VERSION: u32 = 1;
+
+/// Boots with a cause, and what must be found in them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planted {
+    /// Its file's name.
+    pub id: String,
+    /// What is planted, in a sentence.
+    pub cause: String,
+    /// What must be found; empty: nothing may be, the system is clean.
+    pub findings: Vec<Wanted>,
+    /// The boots.
+    pub classic: Classic,
+    /// The case or variant that has the cause.
+    pub planted: String,
+    /// The case or variant that is looked at: the same, but recorded.
+    pub seen: String,
+    /// What is looked at beside it.
+    beside: Vec<Beside>,
+}
+
+/// A finding that must be found.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    /// Which.
+    pub id: String,
+    /// A word of its title, where there are several of that kind.
+    #[serde(default)]
+    pub of: String,
+    /// The case or variant with its treatment.
+    pub treated: String,
+    /// What was done, where no treatment of the lab does it.
+    pub by_hand: Option<String>,
+}
+
+/// What advice is asked for beside the boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Beside {
+    /// The kernel's image.
+    Kernel,
+    /// The initramfs.
+    Initramfs,
+    /// The script, as a start script of a root.
+    Script,
+    /// An image of the workload.
+    Image(String),
+}
+
+impl Beside {
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "kernel" => Self::Kernel,
+            "initramfs" => Self::Initramfs,
+            "script" => Self::Script,
+            _ => Self::Image(text.strip_prefix("image:")?.to_owned()),
+        })
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct File {
+    firstlight_planted: u32,
+    cause: String,
+    #[serde(default)]
+    finding: Vec<Wanted>,
+    planted: Option<String>,
+    seen: Option<String>,
+    #[serde(default)]
+    beside: Vec<String>,
+    #[serde(default = "begin")]
+    from: String,
+    #[serde(default = "done")]
+    to: String,
+}
+
+fn begin() -> String {
+    "begin".to_owned()
+}
+
+fn done() -> String {
+    "done".to_owned()
+}
+
+/// The keys that are not those of a classic.
+const OWN: [&str; 8] = [
+    "firstlight_planted",
+    "cause",
+    "finding",
+    "planted",
+    "seen",
+    "beside",
+    "from",
+    "to",
+];
+
+impl Planted {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not what it should be.
+    pub fn of_file(path: &Path) -> Result<Self, LabError> {
+        let text = fs::read_to_string(path).map_err(|source| LabError::ReadExperiment {
+            path: path.to_owned(),
+            source,
+        })?;
+        let id = path.file_stem().unwrap_or_default().to_string_lossy();
+        Self::parse(&id, &text, path.parent().unwrap_or(Path::new("")))
+    }
+
+    fn parse(id: &str, text: &str, folder: &Path) -> Result<Self, LabError> {
+        let wrong = |line: usize, why: String| LabError::Experiment {
+            name: format!("{id}.toml"),
+            line,
+            why,
+        };
+        let of_toml = |e: toml::de::Error| {
+            let start = e.span().map_or(0, |s| s.start);
+            let before = text.get(..start).unwrap_or(text);
+            wrong(before.matches('\n').count() + 1, e.message().to_owned())
+        };
+        let mut table: Table = toml::from_str(text).map_err(of_toml)?;
+        let file: File = toml::from_str(text).map_err(of_toml)?;
+        if file.firstlight_planted != VERSION {
+            let found = file.firstlight_planted;
+            let why = format!("expected `firstlight_planted = {VERSION}`, found {found}");
+            return Err(wrong(1, why));
+        }
+        let usual = match table.contains_key("experiment") {
+            true => BASELINE,
+            false => "planted",
+        };
+        let planted = file.planted.as_deref().unwrap_or(usual);
+        // The rest is a classic whose figures are the planted case's, and then those
+        // of each treated one.
+        table.retain(|key, _| !OWN.contains(&key));
+        table.insert("firstlight_classic".to_owned(), Value::Integer(1));
+        for key in ["title", "source", "here", "why"] {
+            table.insert(key.to_owned(), Value::String(file.cause.clone()));
+        }
+        let cases = std::iter::once(planted).chain(file.finding.iter().map(|f| &*f.treated));
+        let value = |case: &str| {
+            let pairs = [
+                ("name", case),
+                ("case", case),
+                ("from", &file.from),
+                ("to", &file.to),
+            ];
+            let pairs = pairs.map(|(k, v)| (k.to_owned(), Value::String(v.to_owned())));
+            Value::Table(pairs.into_iter().collect())
+        };
+        table.insert("value".to_owned(), Value::Array(cases.map(value).collect()));
+        let text = toml::to_string(&table).map_err(|e| wrong(1, e.to_string()))?;
+        let classic = classics::parse(id, &text, folder)?;
+        let beside = file.beside.iter().map(|b| {
+            Beside::parse(b).ok_or_else(|| {
+                let why = format!(
+                    "expected `kernel`, `initramfs`, `script` or `image:NAME` in `beside`, found \
+                     `{b}`"
+                );
+                wrong(1, why)
+            })
+        });
+        let mut all = Self {
+            id: id.to_owned(),
+            beside: beside.collect::<Result<_, _>>()?,
+            cause: file.cause,
+            seen: file.seen.unwrap_or_else(|| planted.to_owned()),
+            planted: planted.to_owned(),
+            findings: file.finding,
+            classic,
+        };
+        let treated = all.findings.iter().map(|f| &f.treated);
+        for name in treated.chain([&all.seen, &all.planted]) {
+            if !all.has(name) {
+                let why = format!("there is no case or variant `{name}`");
+                return Err(wrong(1, why));
+            }
+        }
+        let mut needed = vec![all.planted.clone(), all.seen.clone()];
+        needed.extend(all.findings.iter().map(|f| f.treated.clone()));
+        // A baseline that is only what others are made of needs no boot.
+        if let Method::Experiment(experiment) = &mut all.classic.method {
+            experiment.variants.retain(|v| needed.contains(&v.name));
+        }
+        Ok(all)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        match &self.classic.method {
+            Method::Workload { cases, .. } => cases.iter().any(|c| c.0 == name),
+            Method::Experiment(e) => e.variants.iter().any(|v| v.name == name),
+        }
+    }
+
+    fn workload(&self, name: &str) -> Option<&Workload> {
+        let Method::Workload { cases, .. } = &self.classic.method else {
+            return None;
+        };
+        cases.iter().find(|c| c.0 == name).map(|c| &c.1)
+    }
+
+    /// Whether `treatment` is what the treated case has and the planted one has not.
+    #[must_use]
+    pub fn is_applied(&self, treatment: &str, treated: &str) -> bool {
+        if let Method::Experiment(experiment) = &self.classic.method {
+            let of = |name: &str| experiment.variants.iter().find(|v| v.name == name);
+            let (Some(before), Some(after)) = (of(&self.planted), of(treated)) else {
+                return false;
+            };
+            let Ok(treatment) = Treatment::parse(treatment) else {
+                return false;
+            };
+            let applied = treatment.apply(&before.spec).map(|(spec, _)| spec);
+            return applied.is_ok_and(|spec| spec == after.spec && spec != before.spec);
+        }
+        let (Some(before), Some(after)) = (self.workload(&self.planted), self.workload(treated))
+        else {
+            return false;
+        };
+        let mut wanted = before.clone();
+        if let Some(word) = treatment.strip_prefix("cmdline+=") {
+            wanted.cmdline.push(word.to_owned());
+        } else if let Some(word) = treatment.strip_prefix("cmdline-=") {
+            wanted.cmdline.retain(|w| w != word);
+        } else if let Ok(treatment) = FileTreatment::parse(treatment) {
+            match treatment.to_string().starts_with("initramfs=") {
+                true => wanted.initramfs.push(treatment),
+                false => {
+                    for image in &mut wanted.images {
+                        image.treatments.push(treatment.clone());
+                    }
+                }
+            }
+        }
+        wanted == *after && wanted != *before
+    }
+
+    /// Boots the cases of a workload, with their files in `out`: the time of the
+    /// planted one, then of each treated one, in nanoseconds; and what failed.
+    ///
+    /// # Errors
+    /// As [`classics::run`].
+    pub fn run(
+        &self,
+        out: &Path,
+        jobs: NonZeroUsize,
+        say: &mut dyn FnMut(String),
+    ) -> Result<(Vec<Option<i64>>, Vec<String>), LabError> {
+        let report = classics::run(&self.classic, out, Some(jobs), say)?;
+        let figures = report.values.iter().map(|v| v.measured_ns);
+        Ok((figures.collect(), report.failures))
+    }
+
+    /// The files that are looked at beside the boot, in `folder`.
+    ///
+    /// # Errors
+    /// If one cannot be made.
+    pub fn beside(
+        &self,
+        folder: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Vec<PathBuf>, LabError> {
+        let Some(workload) = self.workload(&self.planted) else {
+            return Ok(Vec::new());
+        };
+        let cache = Cache::open()?;
+        let write = |name: &str, bytes: &[u8]| {
+            let path = folder.join(name);
+            let parent = path.parent().unwrap_or(folder);
+            fs::create_dir_all(parent).map_err(io_error(parent, "cannot be made"))?;
+            fs::write(&path, bytes).map_err(io_error(&path, "cannot be written"))?;
+            Ok::<PathBuf, LabError>(path)
+        };
+        let mut paths = Vec::new();
+        for beside in &self.beside {
+            paths.push(match beside {
+                Beside::Kernel => workload.kernel_image(&cache, say)?,
+                Beside::Initramfs => write("initramfs", &workload.archive(&cache, say)?)?,
+                Beside::Script => {
+                    write("root/etc/init.d/S50planted", workload.script.as_bytes())?;
+                    folder.join("root")
+                }
+                Beside::Image(name) => write(name, &workload.image(name, &cache, say)?)?,
+            });
+        }
+        Ok(paths)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Planted;
+    use std::path::Path;
+
+    const ROOT: &str = "firstlight_planted = 1\ncause = \"x\"\n[[finding]]\nid = \"root-delay\"\n\
+        treated = \"short\"\n[workload]\nboard = \"arm9\"\nmemory_mb = 64\n\
+        cmdline = [\"rootdelay=2\"]\nscript = \"mark done\"\n[[case]]\nname = \"planted\"\n\
+        [[case]]\nname = \"short\"\ncmdline = []\n";
+
+    #[test]
+    fn every_file_is_understood() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/findings");
+        let mut findings = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|e| e == "toml") {
+                let planted = Planted::of_file(&path).unwrap();
+                findings += planted.findings.len();
+            }
+        }
+        assert!(findings >= 20, "{findings}");
+    }
+
+    #[test]
+    fn a_treatment_is_what_the_treated_case_has_more() {
+        let planted = Planted::parse("x", ROOT, Path::new("")).unwrap();
+        assert!(planted.is_applied("cmdline-=rootdelay=2", "short"));
+        for other in ["cmdline+=quiet", "cmdline-=quiet", "initramfs=lz4", "none"] {
+            assert!(!planted.is_applied(other, "short"), "{other}");
+        }
+        assert!(!planted.is_applied("cmdline-=rootdelay=2", "planted"));
+    }
+
+    #[test]
+    fn what_a_file_lacks_is_named() {
+        for (from, to, said) in [
+            ("treated = \"short\"", "treated = \"none\"", "`none`"),
+            ("_planted = 1", "_planted = 2", "found 2"),
+            ("id = ", "ids = ", "ids"),
+            (
+                "cause = \"x\"",
+                "cause = \"x\"\nbeside = [\"disk\"]",
+                "`disk`",
+            ),
+            ("cause = \"x\"", "cause = \"x\"\nwrong = 1", "wrong"),
+        ] {
+            let text = ROOT.replacen(from, to, 1);
+            let said_so = Planted::parse("x", &text, Path::new("")).unwrap_err();
+            assert!(said_so.to_string().contains(said), "{said_so}");
+        }
+    }
+}
