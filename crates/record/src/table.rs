@@ -10,7 +10,7 @@ pub(crate) const MOST_ROWS: usize = 2_000_000;
 
 /// The bytes that the rows of all tables take together. Sorting takes a fifth of it
 /// once more, so that a trace of many kinds of events needs less than 500 MB too.
-const MOST_BYTES: usize = 300 << 20;
+const MOST_BYTES: usize = 224 << 20;
 
 /// What the rows of all tables take.
 #[derive(Debug, Default)]

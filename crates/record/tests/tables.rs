@@ -142,7 +142,7 @@ fn tables_of_several_kinds_share_their_room() {
     let bytes = size_of_val(record.wakes())
         + size_of_val(record.accesses())
         + size_of_val(record.requests());
-    assert!((299 << 20..=300 << 20).contains(&bytes), "{bytes}");
+    assert!((223 << 20..=224 << 20).contains(&bytes), "{bytes}");
     // Both end at the same time, so that what is kept is whole.
     assert!(wakes.abs_diff(accesses) <= 4, "{wakes} {accesses}");
     let refused: u64 = record.notes().iter().map(|n| n.count).sum();

@@ -16,8 +16,13 @@ use std::time::Duration;
 /// to understand it.
 const MAPPED_FROM_BYTES: u64 = 8 << 20;
 
-/// How much of larger mappings may stay in memory, in bytes.
-const RESIDENT_BYTES: u64 = 192 << 20;
+/// From this size on, together, mapped files are bounded in how much of them stays
+/// in memory, bytes.
+const BOUNDED_FROM_BYTES: u64 = 192 << 20;
+
+/// How much of those may stay in memory, in bytes. They are read once, from end to
+/// end.
+const RESIDENT_BYTES: u64 = 64 << 20;
 
 /// How often that is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -74,11 +79,12 @@ impl Bytes {
         let maps: Vec<&Mmap> = files
             .iter()
             .filter_map(|f| match f {
-                Self::Mapped(map) if map.len() as u64 > RESIDENT_BYTES => Some(map),
-                _ => None,
+                Self::Mapped(map) => Some(map),
+                Self::Read(_) => None,
             })
             .collect();
-        if maps.is_empty() {
+        let all: u64 = maps.iter().map(|m| m.len() as u64).sum();
+        if all < BOUNDED_FROM_BYTES {
             return read();
         }
         let done = AtomicBool::new(false);
