@@ -9,10 +9,10 @@
 
 mod common;
 
-use common::{Scratch, firstlight, json, workspace};
+use common::{Scratch, firstlight, json, tool, workspace};
 use serde_json::{Value, json as value};
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 const ENVIRONMENT: &str = "corpus/flash/environment.bin";
 const PAIR: &str = "corpus/flash/environment-redundant.bin";
@@ -32,26 +32,6 @@ fn refused(args: &[&str]) -> String {
     let text = String::from_utf8(out.stderr).unwrap();
     assert_eq!(text.lines().count(), 1, "one sentence: {text}");
     text
-}
-
-/// Runs a tool; `false`, with a visible line, if it is not there.
-fn tool(name: &str, args: &[&str]) -> bool {
-    let status = Command::new(name)
-        .args(args)
-        .current_dir(workspace())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match status {
-        Ok(status) => {
-            assert!(status.success(), "{name} {args:?}");
-            true
-        }
-        Err(_) => {
-            eprintln!("skipped: {name} not there");
-            false
-        }
-    }
 }
 
 #[test]

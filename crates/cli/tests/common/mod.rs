@@ -28,12 +28,13 @@ pub fn firstlight(args: &[&str]) -> Output {
         .expect("firstlight starts")
 }
 
-/// Runs a tool of mtd-utils; `false`, with a visible line, if it is not there.
+/// Runs a tool in the workspace; `false`, with a visible line, if it is not there.
 pub fn tool(name: &str, args: &[&str]) -> bool {
     let dirs = std::env::var("PATH").unwrap_or_default();
     let status = Command::new(name)
         .env("PATH", format!("{dirs}:/usr/sbin:/sbin"))
         .args(args)
+        .current_dir(workspace())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
@@ -43,7 +44,7 @@ pub fn tool(name: &str, args: &[&str]) -> bool {
             true
         }
         Err(_) => {
-            eprintln!("skipped: {name} (Debian package mtd-utils) not there");
+            eprintln!("skipped: {name} not there");
             false
         }
     }
