@@ -13,6 +13,6 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let mut recorder = record::Recorder::new();
         let source = recorder.source("manifest.json", sources::capture::FORMAT);
         sources::capture::apply(&manifest, source, &mut recorder);
-        recorder.finish();
+        let _ = recorder.finish();
     }
 });

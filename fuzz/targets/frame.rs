@@ -31,7 +31,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     };
     let mut received = Reassembly::new(LIMIT);
     for (i, line) in sent(None).split(|b| *b == b'\n').enumerate() {
-        let lost = bytes.get(i % bytes.len().max(1)).is_some_and(|b| b & 1 == 1);
+        let lost = bytes
+            .get(i % bytes.len().max(1))
+            .is_some_and(|b| b & 1 == 1);
         if !lost {
             received.line(line);
         }

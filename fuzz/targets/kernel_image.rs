@@ -18,6 +18,6 @@ libfuzzer_sys::fuzz_target!(|input: (u8, &[u8])| {
     zimage::read(&part, limit).unwrap();
     zboot::read(&part, limit).unwrap();
     content::scan(&mut part.cursor()).unwrap();
-    content::inner(bytes);
-    elf::pvh_entry(bytes);
+    let _ = content::inner(bytes);
+    let _ = elf::pvh_entry(bytes);
 });

@@ -1,3 +1,6 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::read(&sources::systemd_bootchart::SystemdBootchart, bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::read(
+    &sources::systemd_bootchart::SystemdBootchart,
+    bytes
+));
