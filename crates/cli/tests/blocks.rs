@@ -275,7 +275,10 @@ fn an_ext4_image_is_laid_out_in_the_order_of_a_list() {
         json(&[&args[..], &["-o", &to, "--json"]].concat())
     };
     let old = fs::read(&image).unwrap();
+    let others = dir.path().join("first.new");
+    fs::write(&others, "another's").unwrap();
     let done = order(&first);
+    assert_eq!(fs::read(&others).unwrap(), b"another's");
     assert_eq!(done["runs"], 1);
     assert!(done["runs_before"].as_u64() > Some(10), "{done}");
     assert_eq!(done["missing"], 0);

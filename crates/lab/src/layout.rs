@@ -9,7 +9,7 @@ use image::blocks::ext::arrange::{Arrangement, Wanted, arrange};
 use image::boot::Part;
 use rustix::fs::{SeekFrom, seek};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -122,22 +122,24 @@ pub fn plan(image: &Path, list: &AccessList) -> Result<Ordered, LabError> {
     })
 }
 
-/// Lays out `image` as the new file `out`, in the order of `list`.
+/// Lays out `image` in the order of `list`, in the empty file `to`, which is called
+/// `out`.
 ///
 /// # Errors
 /// The image cannot be read or laid out, or the new one not be written.
-pub fn order(image: &Path, list: &AccessList, out: &Path) -> Result<Ordered, LabError> {
+pub fn order(
+    image: &Path,
+    list: &AccessList,
+    (to, out): (&File, &Path),
+) -> Result<Ordered, LabError> {
     let ordered = plan(image, list)?;
     let from = File::open(image).map_err(io_error(image, "cannot be read"))?;
-    write(&from, out, &ordered.arrangement).map_err(io_error(out, "cannot be written"))?;
+    write(&from, to, &ordered.arrangement).map_err(io_error(out, "cannot be written"))?;
     Ok(ordered)
 }
 
-/// Copies the image, holes and all, and lays out the copy. It gets its name when it
-/// is whole.
-fn write(from: &File, out: &Path, arrangement: &Arrangement) -> io::Result<()> {
-    let beside = out.with_extension("new");
-    let to = File::create(&beside)?;
+/// Copies the image, holes and all, and lays out the copy.
+fn write(from: &File, to: &File, arrangement: &Arrangement) -> io::Result<()> {
     let length = from.metadata()?.len();
     to.set_len(length)?;
     let mut at = 0;
@@ -149,17 +151,16 @@ fn write(from: &File, out: &Path, arrangement: &Arrangement) -> io::Result<()> {
             Err(_) => at,
         };
         let end = seek(from, SeekFrom::Hole(start)).unwrap_or(length);
-        copy(from, start, &to, start, end.saturating_sub(start))?;
+        copy(from, start, to, start, end.saturating_sub(start))?;
         at = end.max(start.saturating_add(1));
     }
     for (source, target, len) in &arrangement.copies {
-        copy(from, *source, &to, *target, *len)?;
+        copy(from, *source, to, *target, *len)?;
     }
     for (place, bytes) in &arrangement.writes {
         to.write_all_at(bytes, *place)?;
     }
-    to.sync_all()?;
-    fs::rename(&beside, out)
+    Ok(())
 }
 
 fn copy(from: &File, source: u64, to: &File, target: u64, len: u64) -> io::Result<()> {

@@ -362,7 +362,8 @@ fn treated(
             let by = layout::read_list(Path::new(order))?;
             let path = out.join(format!("root-{number}.img"));
             fs::create_dir_all(out).map_err(io_error(out, "cannot be made"))?;
-            let done = layout::order(&plain.path, &by, &path)?;
+            let file = fs::File::create(&path).map_err(io_error(&path, "cannot be made"))?;
+            let done = layout::order(&plain.path, &by, (&file, &path))?;
             // The same list is read ahead where its metadata lies now.
             if list.as_deref() == Some(Path::new(order)) {
                 list = None;

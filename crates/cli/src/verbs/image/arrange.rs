@@ -19,7 +19,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     };
     let list = list(&args.list, image)?;
     let done = match &args.out {
-        Some(to) => layout::order(image, &list, to)?,
+        Some(to) => beside::write(to, |f| Ok(layout::order(image, &list, (f, to))?))?,
         None => layout::plan(image, &list)?,
     };
     if let Some(path) = &args.new_list {
