@@ -487,7 +487,9 @@ pub(crate) fn kernels<'a>(
         let text = record.text(m);
         text.starts_with("Freeing unused kernel") || text.starts_with("Freeing init memory")
     };
-    let last = source.iter().find(frees).map(|m| m.origin);
+    // Where there are stamps, nothing is looked for in the texts.
+    let last = (!stamped).then(|| source.iter().find(frees)).flatten();
+    let last = last.map(|m| m.origin);
     move |m| match stamped {
         true => m.at.is_some() || m.level.is_some(),
         false => first.is_none_or(|first| first <= m.origin) && last.is_none_or(|l| m.origin <= l),
