@@ -18,7 +18,7 @@ Usage: firstlight-agent prefetch LIST [OPTION...]
   --root DIR         the folder that is / for the list [default: /]
   --order ORDER      physical (as it lies on the device), or need
   --window MS        order within so much of the recorded time; 0: all at once
-                     [default: all for disks that turn, else 250]
+                     [default: 250, or 0 for a disk that turns and has it all over]
   --in-flight KIB    the most that is asked for at once [default: 8192]
   --request KIB      the largest read [default: 128]
   --infill KIB       read holes up to this long as well [default: 16]
