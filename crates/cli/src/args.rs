@@ -367,6 +367,9 @@ pub struct Tune {
     /// Boots of each set [default: as the experiment says, 2 for an IMAGE]
     #[arg(long, value_name = "K")]
     pub ensemble: Option<std::num::NonZeroU32>,
+    /// Boots at once [default: as many as the machine has processors and memory for]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
     /// Where trials and results go; an interrupted run resumes there [default: NAME.tune]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
