@@ -344,7 +344,8 @@ pub struct Tune {
     /// The folder of that kernel's modules
     #[arg(long, value_name = "DIR", requires = "kernel", value_hint = ValueHint::DirPath)]
     pub modules: Option<PathBuf>,
-    /// What ends the boot of an IMAGE: init, unit:NAME, line:TEXT, file:PATH, ...
+    /// What ends the boot of an IMAGE: init, unit:NAME, kmsg:TEXT, file:PATH, listen:PORT,
+    /// accept:PORT, ...
     #[arg(long, value_name = "WHAT")]
     pub until: Option<String>,
     /// The storage profile of an IMAGE [default: emmc]

@@ -6,6 +6,7 @@
 
 mod alone;
 mod health;
+mod reading;
 mod report;
 mod search;
 

@@ -2,6 +2,7 @@
 
 use super::alone::one_by_one;
 use super::health::sockets;
+use super::reading;
 use crate::args::Tune;
 use crate::progress;
 use crate::verbs::lab as lab_verb;
@@ -19,8 +20,8 @@ pub struct Lab {
     /// With what it records, for the boots that are looked at.
     recorded: Experiment,
     /// With nothing recorded, for the boots that are measured.
-    experiment: Experiment,
-    out: PathBuf,
+    pub(super) experiment: Experiment,
+    pub(super) out: PathBuf,
     pub(super) ensemble: u32,
     jobs: Option<NonZeroUsize>,
     booted: BTreeMap<String, Measured>,
@@ -158,6 +159,17 @@ impl Lab {
             tries: args.tries.max(1),
             enough: args.enough.into(),
         })
+    }
+
+    /// Boots an experiment of one variant; where its capture is.
+    pub(super) fn boot_once(&mut self, experiment: &Experiment) -> Result<PathBuf> {
+        let outcome = lab_verb::boot(experiment, &self.options(1), true)?;
+        self.boots += outcome.trials.len();
+        match outcome.trials.first() {
+            Some(trial) if trial.failure.is_none() => Ok(self.out.join(&trial.capture)),
+            Some(trial) => bail!("the boot that records what is read failed: {trial:?}"),
+            None => bail!("nothing was booted"),
+        }
     }
 
     fn options(&self, ensemble: u32) -> lab::Options {
@@ -347,6 +359,13 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     }
     let recorded = lab.recorded.base.recording.words.join(" ");
     let seen = lab.look(BASELINE, &[])?;
+    match reading::treatments(lab) {
+        Ok(found) => all.extend(found),
+        Err(why) => dropped.push(Dropped {
+            treatment: "order=LIST, prefetch=LIST".to_owned(),
+            why: format!("not tried: {why:#}"),
+        }),
+    }
     let most = recommended(&seen, &mut all, &mut dropped, &recorded);
     for surplus in all.split_off(all.len().min(lab.tries)) {
         dropped.push(Dropped {
