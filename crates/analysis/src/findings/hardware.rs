@@ -210,6 +210,9 @@ pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
 /// A silence from here on is worth a look.
 const SILENCE: Nanos = Nanos::from_millis(300);
 
+/// The level of messages that only inform (`KERN_INFO`), and of those below.
+const INFORMATION: u8 = 6;
+
 /// How the first line of a kernel's log begins.
 pub(super) const BANNER: &str = "Linux version ";
 
