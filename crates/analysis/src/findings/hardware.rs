@@ -234,9 +234,15 @@ pub(super) fn silences(view: &View<'_>) -> Option<Found> {
         .filter(|a| a.stamped.is_some())
         .map(|a| a.origin)
         .collect();
-    // What a console shows with `quiet` is silent where the kernel was not: a log with
-    // the kernel's own lines has its first one.
-    let whole: BTreeSet<SourceId> = view.said(BANNER).map(|l| l.message.origin.source).collect();
+    // What a console shows with `quiet` is silent where the kernel was not. A log of
+    // all lines has the first one, or lines that only inform.
+    let informs = |m: &&record::Message| m.level.is_some_and(|l| l >= INFORMATION);
+    let messages = view.record.messages().iter();
+    let whole: BTreeSet<SourceId> = messages
+        .filter(informs)
+        .map(|m| m.origin.source)
+        .chain(view.said(BANNER).map(|l| l.message.origin.source))
+        .collect();
     let is_kernels = |line: &Line<'_>| {
         let source = view.record.source(line.message.origin.source);
         let kernels = source.is_some_and(|s| s.format == "kernel-log")
