@@ -165,10 +165,15 @@ impl Lab {
     pub(super) fn boot_once(&mut self, experiment: &Experiment) -> Result<PathBuf> {
         let outcome = lab_verb::boot(experiment, &self.options(1), true)?;
         self.boots += outcome.trials.len();
-        match outcome.trials.first() {
-            Some(trial) if trial.failure.is_none() => Ok(self.out.join(&trial.capture)),
-            Some(trial) => bail!("the boot that records what is read failed: {trial:?}"),
-            None => bail!("nothing was booted"),
+        let Some(trial) = outcome.trials.first() else {
+            bail!("nothing was booted");
+        };
+        match &trial.failure {
+            None => Ok(self.out.join(&trial.capture)),
+            Some(failure) => bail!(
+                "the boot that records what is read failed: {}",
+                failure.detail
+            ),
         }
     }
 
