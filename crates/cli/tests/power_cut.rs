@@ -6,7 +6,8 @@
 //! What a machine writes is kept with its flushes, so that one machine has many
 //! moments: the disk at a moment is what was written until then, and the disk's own
 //! cache is lost besides: of what came after the last flush any part is there, down
-//! to single sectors.
+//! to single blocks of 4 KiB. Those are whole, as on a disk whose sectors are as long:
+//! ext4 does not survive half a superblock, whoever writes it.
 //!
 //! Ten moments of one machine, or as many as `FIRSTLIGHT_POWER_CUTS` says, with a
 //! machine for every ten.
@@ -31,6 +32,8 @@ use std::time::{Duration, Instant};
 const FILES: usize = 400;
 const MOVED: usize = 150;
 const SECTOR: usize = 512;
+/// What a disk writes whole.
+const WHOLE: usize = 4096;
 
 /// So many moments are looked at of one machine.
 const MOMENTS: u32 = 10;
@@ -393,7 +396,7 @@ fn writes(log: &[u8]) -> Vec<Option<(usize, &[u8])>> {
 }
 
 /// The disk at a moment, that is after so many writes and flushes, if its cache was
-/// lost: all that was flushed, and of what came after it any sectors. Also how many
+/// lost: all that was flushed, and of what came after it any blocks. Also how many
 /// writes were not flushed.
 fn at_moment(
     before: &[u8],
@@ -412,7 +415,7 @@ fn at_moment(
             open += 1;
             keep = match dice.next(3) {
                 0 => 0,
-                1 => dice.next((bytes.len() / SECTOR) as u64 + 1) as usize * SECTOR,
+                1 => dice.next((bytes.len() / WHOLE) as u64 + 1) as usize * WHOLE,
                 _ => keep,
             };
         }
