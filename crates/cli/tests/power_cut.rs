@@ -14,6 +14,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stderr,
     reason = "a test fails by panicking, and says what it skips"
 )]

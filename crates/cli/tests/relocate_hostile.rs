@@ -3,6 +3,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stderr,
     reason = "a test fails by panicking, and says what it skips"
 )]
@@ -97,7 +98,7 @@ impl Disk {
     }
 
     /// Everything but `changed` is what it was, and e2fsck has nothing to say.
-    fn is_whole(self, changed: &[usize]) {
+    fn check(self, changed: &[usize]) {
         for number in (0..2 * FILES).step_by(2).filter(|n| !changed.contains(n)) {
             let found = fs::read(self.path(number)).unwrap();
             assert!(found == content(number), "f{number:03}");
@@ -153,7 +154,7 @@ fn without_space_nothing_moves() {
     filler.sync_all().ok();
     drop(filler);
     refused(&disk.relocate(), "free space are needed");
-    disk.is_whole(&[]);
+    disk.check(&[]);
 }
 
 #[test]
@@ -186,7 +187,7 @@ fn a_disk_that_fills_up_meanwhile_harms_nothing() {
     stop.store(true, Ordering::Relaxed);
     filling.join().unwrap();
     eprintln!("{done} of 4 relocations found space");
-    disk.is_whole(&[]);
+    disk.check(&[]);
 }
 
 #[test]
@@ -228,7 +229,7 @@ fn what_is_written_meanwhile_is_not_lost() {
         let found = fs::read(disk.path(*number)).unwrap();
         assert!(found == model, "f{number:03}");
     }
-    disk.is_whole(&changing);
+    disk.check(&changing);
 }
 
 #[test]
@@ -241,7 +242,7 @@ fn a_read_only_filesystem_is_refused() {
         return;
     }
     refused(&disk.relocate(), "mounted read-only");
-    disk.is_whole(&[]);
+    disk.check(&[]);
 }
 
 #[test]
@@ -266,7 +267,7 @@ fn an_immutable_file_stays_and_the_others_move() {
         done["after"]["discontinuities"].as_u64() <= Some(1),
         "{done}"
     );
-    disk.is_whole(&[]);
+    disk.check(&[]);
 }
 
 #[test]
@@ -280,5 +281,5 @@ fn quotas_count_the_same_afterwards() {
         done["after"]["discontinuities"].as_u64() <= Some(1),
         "{done}"
     );
-    disk.is_whole(&[]);
+    disk.check(&[]);
 }
