@@ -156,7 +156,7 @@ pub struct Simulate {
     /// known, and how it would be laid out
     #[arg(long, value_name = "IMAGE", conflicts_with = "root", value_hint = ValueHint::FilePath)]
     pub image: Option<PathBuf>,
-    /// Add the processor time that the lab's storage server takes
+    /// Add the processor time that reading takes in the lab, at 1 GIPS
     #[arg(long)]
     pub in_lab: bool,
 }
