@@ -27,6 +27,7 @@ fn seeds(target: &str) -> Option<&'static str> {
         "bootchart" => Some("corpus/bootchart"),
         "bootstage" => Some("corpus/bootstage"),
         "cbmem" => Some("corpus/cbmem"),
+        "loader_console" => Some("corpus/loader-console"),
         "strace" => Some("corpus/strace"),
         "perf_script" => Some("corpus/perf-script"),
         "kernel_config" => Some("corpus/kernel-config"),

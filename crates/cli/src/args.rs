@@ -344,7 +344,8 @@ pub struct Tune {
     /// The folder of that kernel's modules
     #[arg(long, value_name = "DIR", requires = "kernel", value_hint = ValueHint::DirPath)]
     pub modules: Option<PathBuf>,
-    /// What ends the boot of an IMAGE: init, unit:NAME, line:TEXT, file:PATH, ...
+    /// What ends the boot of an IMAGE: init, unit:NAME, kmsg:TEXT, file:PATH, listen:PORT,
+    /// accept:PORT, ...
     #[arg(long, value_name = "WHAT")]
     pub until: Option<String>,
     /// The storage profile of an IMAGE [default: emmc]
@@ -367,6 +368,9 @@ pub struct Tune {
     /// Boots of each set [default: as the experiment says, 2 for an IMAGE]
     #[arg(long, value_name = "K")]
     pub ensemble: Option<std::num::NonZeroU32>,
+    /// Boots at once [default: as many as the machine has processors and memory for]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
     /// Where trials and results go; an interrupted run resumes there [default: NAME.tune]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,

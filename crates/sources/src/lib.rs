@@ -19,6 +19,7 @@ pub mod ftrace;
 pub mod kernel_config;
 pub mod kernel_log;
 pub mod kft;
+pub mod loader_console;
 pub mod perf_script;
 pub mod serial;
 pub mod state;
@@ -96,6 +97,7 @@ pub static SOURCES: &[&dyn Source] = &[
     &blkparse::Blkparse,
     &bootstage::Bootstage,
     &cbmem::Cbmem,
+    &loader_console::LoaderConsole,
     &systemd::Bus,
     &systemd::Journal,
     &systemd::Show,

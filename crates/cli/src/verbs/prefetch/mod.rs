@@ -1,7 +1,7 @@
 //! `firstlight prefetch`: access lists.
 
 pub mod args;
-mod import;
+pub mod import;
 mod install;
 mod merge;
 mod plan;
