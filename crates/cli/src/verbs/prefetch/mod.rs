@@ -5,6 +5,7 @@ pub mod import;
 mod install;
 mod merge;
 mod plan;
+mod reads;
 mod record;
 mod replay;
 mod simulate;
