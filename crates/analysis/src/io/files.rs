@@ -3,7 +3,7 @@
 //! From a trace of the page cache or of system calls, which name files. What a
 //! request reads by its place on the device is for an image to say.
 
-use record::{Access, AccessKind, Device, NameId, Nanos, Record};
+use record::{Access, AccessKind, Device, NameId, Nanos, Record, Request};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A file that was needed.
@@ -56,7 +56,7 @@ impl<'r> Names<'r> {
         Self {
             record,
             paths: record.accesses().iter().filter_map(both).collect(),
-            disks: record.requests().iter().map(|r| r.device).collect(),
+            disks: devices(record.requests()),
         }
     }
 
@@ -100,6 +100,19 @@ impl<'r> Names<'r> {
     }
 }
 
+/// The devices of requests, which mostly are of the one that the last was of.
+fn devices(requests: &[Request]) -> BTreeSet<Device> {
+    let mut devices = BTreeSet::new();
+    let mut last = None;
+    for request in requests {
+        if last != Some(request.device) {
+            devices.insert(request.device);
+            last = Some(request.device);
+        }
+    }
+    devices
+}
+
 /// Files in the order of their first need.
 pub(super) fn files(record: &Record) -> Vec<IoFile> {
     #[derive(Default)]
@@ -111,6 +124,9 @@ pub(super) fn files(record: &Record) -> Vec<IoFile> {
         touched: u64,
         written: u64,
         opens: u64,
+    }
+    if record.accesses().is_empty() {
+        return Vec::new();
     }
     let names = Names::of(record);
     let mut all: BTreeMap<Key, Sums> = BTreeMap::new();

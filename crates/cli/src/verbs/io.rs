@@ -5,7 +5,9 @@ use crate::beside;
 use crate::input;
 use crate::out::Out;
 use anyhow::Result;
+use record::Recorder;
 use std::io::Write;
+use std::mem::ManuallyDrop;
 
 /// How many parts the timeline has in `--json`, and on the screen.
 const STRETCHES: usize = 100;
@@ -26,7 +28,12 @@ fn title(args: &Io) -> String {
 }
 
 pub fn run(args: &Io, out: &mut Out) -> Result<()> {
-    let record = input::boot(&args.inputs.inputs, &args.inputs.reading)?;
+    // Its memory goes with the process: to hand it back piece by piece takes time.
+    let record = ManuallyDrop::new(input::boot_into(
+        Recorder::without_scheduling(),
+        &args.inputs.inputs,
+        &args.inputs.reading,
+    )?);
     if let Some(path) = &args.svg {
         let picture = views::export::seek(analysis::seek(&record).as_ref(), &title(args));
         beside::write(path, |f| Ok(f.write_all(picture.as_bytes())?))?;
