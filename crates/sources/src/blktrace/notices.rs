@@ -60,12 +60,7 @@ impl<'a> Notices<'a> {
         std::mem::take(&mut self.new_names)
     }
 
-    pub(super) fn take(
-        &mut self,
-        placed: &Placed<'a>,
-        source: SourceId,
-        balance: &mut Balance,
-    ) {
+    pub(super) fn take(&mut self, placed: &Placed<'a>, source: SourceId, balance: &mut Balance) {
         let (header, offset) = (&placed.header, placed.offset);
         let origin = Origin { source, offset };
         match header.notice() {
