@@ -211,9 +211,14 @@ fn unknown_format(head: &[u8]) -> String {
 
 /// The record of the boot that the paths hold the evidence of.
 pub fn boot(paths: &[PathBuf], reading: &Reading) -> Result<Record> {
+    boot_into(Recorder::new(), paths, reading)
+}
+
+/// The same, kept by a recorder that may not keep all.
+pub fn boot_into(recorder: Recorder, paths: &[PathBuf], reading: &Reading) -> Result<Record> {
     let paths = folder::expanded(paths)?;
     let inputs = paths.iter().map(|p| read(p)).collect::<Result<Vec<_>>>()?;
-    record_of(inputs, reading)
+    record_into(recorder, &inputs, reading)
 }
 
 /// One record of several inputs.
@@ -223,6 +228,10 @@ pub fn record_of(inputs: Vec<Input>, reading: &Reading) -> Result<Record> {
 
 /// One record of several inputs, which stay to be looked at.
 pub fn record_from(inputs: &[Input], reading: &Reading) -> Result<Record> {
+    record_into(Recorder::new(), inputs, reading)
+}
+
+fn record_into(mut recorder: Recorder, inputs: &[Input], reading: &Reading) -> Result<Record> {
     let virtual_time = |i: &Input| match i {
         Input::Capture(c) => c.manifest.clocks.iter().any(|k| k.kind == "virtual"),
         Input::Raw(_) => false,
@@ -239,7 +248,6 @@ pub fn record_from(inputs: &[Input], reading: &Reading) -> Result<Record> {
         .map(serial_with_stages)
         .transpose()?;
     let serial = serial.as_ref().map(|s| s as &dyn Source);
-    let mut recorder = Recorder::new();
     let mut raw = Vec::new();
     for input in inputs {
         match input {

@@ -95,9 +95,30 @@ impl<T: Row> Table<T> {
     }
 
     pub(crate) fn sort(&mut self) {
-        if !self.rows.is_sorted_by(|a, b| a.key() <= b.key()) {
-            // The keys are sorted, and each row is moved once: rows are large.
-            self.rows.sort_by_cached_key(Row::key);
+        let rows = &mut self.rows;
+        let Ok(count) = u32::try_from(rows.len()) else {
+            rows.sort_by_key(Row::key);
+            return;
+        };
+        if rows.is_sorted_by(|a, b| a.key() <= b.key()) {
+            return;
+        }
+        // Places are sorted, and then each row is moved once: rows are large, and
+        // there is to be no second list of them or of their keys.
+        let mut places: Vec<u32> = (0..count).collect();
+        places.sort_by_key(|&p| rows.get(p as usize).map(Row::key));
+        let at = |places: &[u32], i: usize| places.get(i).map_or(i, |&p| p as usize);
+        for i in 0..rows.len() {
+            // The row for here may have been moved on already, from each place
+            // that is done to where its row came from.
+            let mut from = at(&places, i);
+            while from < i {
+                from = at(&places, from);
+            }
+            if let Some(place) = places.get_mut(i) {
+                *place = u32::try_from(from).unwrap_or(u32::MAX);
+            }
+            rows.swap(i, from);
         }
     }
 

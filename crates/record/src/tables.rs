@@ -26,6 +26,8 @@ pub(crate) struct Tables {
     accesses: Table<Access>,
     processes: Table<Process>,
     slices: Table<Slice>,
+    /// Slices and wakes are not asked for.
+    without_scheduling: bool,
     /// How many rows of it have no length, because they did not end.
     empty_slices: usize,
     wakes: Table<Wake>,
@@ -118,6 +120,15 @@ impl Tables {
 }
 
 impl Recorder {
+    /// An empty recorder for questions that are not about what processes did when:
+    /// it keeps no slices and no wakes, which come by the million.
+    #[must_use]
+    pub fn without_scheduling() -> Self {
+        let mut recorder = Self::new();
+        recorder.tables.without_scheduling = true;
+        recorder
+    }
+
     /// Records a request. When more come than a record holds, the rest count
     /// in the totals.
     pub fn request(&mut self, request: Request) {
@@ -152,6 +163,9 @@ impl Recorder {
     /// Records what a process did for a stretch of time.
     pub fn slice(&mut self, slice: Slice) {
         self.uses(slice.clock, slice.last());
+        if self.tables.without_scheduling {
+            return;
+        }
         self.tables.slices.push(slice, &mut self.tables.taken);
     }
 
@@ -161,6 +175,9 @@ impl Recorder {
     pub fn begin_slice(&mut self, mut slice: Slice) -> Option<OpenSlice> {
         slice.end = slice.start;
         self.uses(slice.clock, Some(slice.start));
+        if self.tables.without_scheduling {
+            return None;
+        }
         let room = self.tables.slices.push(slice, &mut self.tables.taken)?;
         self.tables.empty_slices += 1;
         Some(OpenSlice(room))
@@ -182,6 +199,9 @@ impl Recorder {
     /// Records that one process made another runnable.
     pub fn wake(&mut self, wake: Wake) {
         self.uses(wake.clock, wake.last());
+        if self.tables.without_scheduling {
+            return;
+        }
         self.tables.wakes.push(wake, &mut self.tables.taken);
     }
 

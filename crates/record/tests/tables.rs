@@ -2,7 +2,7 @@
 
 use record::{
     Access, AccessKind, ClockKind, Device, Nanos, Operation, Origin, Process, Recorder, Request,
-    SourceId, Unit, Wake, mark,
+    Slice, SourceId, TaskState, Unit, Wake, mark,
 };
 
 const DEVICE: Device = Device {
@@ -86,6 +86,64 @@ fn tables_move_with_zero_and_are_sorted_by_time() {
     assert_eq!(totals.len(), 1);
     assert_eq!(totals[0].1.bytes, 8_192);
     assert_eq!(totals[0].1.service, Nanos(200));
+}
+
+#[test]
+fn rows_far_from_their_places_are_sorted_with_equal_ones_as_they_came() {
+    let mut rec = Recorder::new();
+    let source = rec.source("trace", "test");
+    let clock = rec.clock("trace", ClockKind::Monotonic, 1);
+    for n in 0..1_000_u64 {
+        // Each time comes five times, far apart; the evidence is the same.
+        let mut row = request(clock, source, 0, (n * 7_919 % 200) as i64);
+        row.sector = n;
+        rec.request(row);
+    }
+    let record = rec.finish();
+    let keys: Vec<_> = record
+        .requests()
+        .iter()
+        .map(|r| (r.issued, r.sector))
+        .collect();
+    assert_eq!(keys.len(), 1_000);
+    assert!(keys.is_sorted());
+}
+
+#[test]
+fn without_scheduling_there_are_no_slices_and_no_wakes() {
+    let kept = |mut rec: Recorder| {
+        let source = rec.source("trace", "test");
+        let origin = Origin { source, offset: 0 };
+        let clock = rec.clock("trace", ClockKind::Monotonic, 1);
+        rec.request(request(clock, source, 1, 3_000));
+        let slice = Slice {
+            pid: 1,
+            state: TaskState::Running,
+            start: Nanos(1_000),
+            end: Nanos(2_000),
+            busy: None,
+            cpu: None,
+            origin,
+            clock,
+        };
+        rec.slice(slice);
+        if let Some(open) = rec.begin_slice(slice) {
+            rec.end_slice(open, Nanos(1_500));
+        }
+        rec.wake(Wake {
+            at: Nanos(1_000),
+            by: 1,
+            pid: 2,
+            origin,
+            clock,
+        });
+        let record = rec.finish();
+        let rows = (record.slices().len(), record.wakes().len());
+        (rows, record.requests().len(), record.last())
+    };
+    assert_eq!(kept(Recorder::new()), ((2, 1), 1, Some(Nanos(3_100))));
+    let without = kept(Recorder::without_scheduling());
+    assert_eq!(without, ((0, 0), 1, Some(Nanos(3_100))));
 }
 
 #[test]

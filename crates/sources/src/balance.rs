@@ -8,11 +8,13 @@ use record::{NoteKind, Origin, Recorder, SourceId};
 pub(crate) struct Balance {
     source: SourceId,
     taken: u64,
-    skipped: Vec<Skipped>,
+    skipped: Vec<Counted>,
+    noted: Vec<Counted>,
 }
 
+/// How often something occurred, and where first.
 #[derive(Debug)]
-struct Skipped {
+struct Counted {
     kind: &'static NoteKind,
     count: u64,
     first: u64,
@@ -25,6 +27,7 @@ impl Balance {
             source,
             taken: 0,
             skipped: Vec::new(),
+            noted: Vec::new(),
         }
     }
 
@@ -41,16 +44,19 @@ impl Balance {
         kind: &'static NoteKind,
         detail: impl FnOnce() -> String,
     ) {
-        let known = self.skipped.iter_mut().find(|s| s.kind.name == kind.name);
-        match known {
-            Some(s) => s.count += 1,
-            None => self.skipped.push(Skipped {
-                kind,
-                count: 1,
-                first: offset,
-                detail: detail(),
-            }),
-        }
+        count(&mut self.skipped, offset, kind, 1, detail);
+    }
+
+    /// Something about units that are counted otherwise occurred `times` times,
+    /// at `offset`.
+    pub(crate) fn noted(
+        &mut self,
+        offset: u64,
+        kind: &'static NoteKind,
+        times: u64,
+        detail: impl FnOnce() -> String,
+    ) {
+        count(&mut self.noted, offset, kind, times, detail);
     }
 
     pub(crate) fn finish(self, recorder: &mut Recorder) {
@@ -62,5 +68,30 @@ impl Balance {
             };
             recorder.skipped_many(origin, s.kind, s.count, || s.detail);
         }
+        for n in self.noted {
+            let origin = Origin {
+                source: self.source,
+                offset: n.first,
+            };
+            recorder.note_many(origin, n.kind, n.count, || n.detail);
+        }
+    }
+}
+
+fn count(
+    all: &mut Vec<Counted>,
+    offset: u64,
+    kind: &'static NoteKind,
+    times: u64,
+    detail: impl FnOnce() -> String,
+) {
+    match all.iter_mut().find(|c| c.kind.name == kind.name) {
+        Some(c) => c.count = c.count.saturating_add(times),
+        None => all.push(Counted {
+            kind,
+            count: times,
+            first: offset,
+            detail: detail(),
+        }),
     }
 }

@@ -4,7 +4,7 @@
 //! request reads by its place on the device is for an image to say.
 
 use super::owners::Owners;
-use record::{Access, AccessKind, Device, NameId, Nanos, Record};
+use record::{Access, AccessKind, Device, NameId, Nanos, Record, Request};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A file that was needed.
@@ -59,7 +59,7 @@ impl<'r> Names<'r> {
         Self {
             record,
             paths: record.accesses().iter().filter_map(both).collect(),
-            disks: record.requests().iter().map(|r| r.device).collect(),
+            disks: devices(record.requests()),
         }
     }
 
@@ -103,6 +103,19 @@ impl<'r> Names<'r> {
     }
 }
 
+/// The devices of requests, which mostly are of the one that the last was of.
+fn devices(requests: &[Request]) -> BTreeSet<Device> {
+    let mut devices = BTreeSet::new();
+    let mut last = None;
+    for request in requests {
+        if last != Some(request.device) {
+            devices.insert(request.device);
+            last = Some(request.device);
+        }
+    }
+    devices
+}
+
 /// Files in the order of their first need; `owners` may know paths of inodes.
 pub(super) fn files(record: &Record, owners: &Owners) -> Vec<IoFile> {
     #[derive(Default)]
@@ -117,6 +130,9 @@ pub(super) fn files(record: &Record, owners: &Owners) -> Vec<IoFile> {
         /// What came, and what was touched: where it begins and ends.
         came: Vec<(u64, u64)>,
         needed: Vec<(u64, u64)>,
+    }
+    if record.accesses().is_empty() {
+        return Vec::new();
     }
     let names = Names::of(record);
     let mut all: BTreeMap<Key, Sums> = BTreeMap::new();
@@ -143,8 +159,8 @@ pub(super) fn files(record: &Record, owners: &Owners) -> Vec<IoFile> {
         }
         let piece = (access.offset, access.offset.saturating_add(access.bytes));
         match access.kind {
-            AccessKind::Fill => sums.came.push(piece),
-            AccessKind::Touch => sums.needed.push(piece),
+            AccessKind::Fill if both => sums.came.push(piece),
+            AccessKind::Touch if both => sums.needed.push(piece),
             _ => {}
         }
     }

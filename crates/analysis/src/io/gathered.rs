@@ -37,6 +37,8 @@ impl Gathered {
         let mut all = Self::default();
         all.came.reserve_exact(requests.len());
         all.left.reserve_exact(requests.len());
+        all.wait.reserve_exact(requests.len());
+        all.whole.reserve_exact(requests.len());
         // Those of the last requests, out of the map: requests of one kind
         // mostly come together.
         let mut current: Option<((Device, Operation), Kind)> = None;

@@ -25,6 +25,8 @@ use depth::Changes;
 use gathered::Gathered;
 use record::{Clock, Device, Nanos, Operation, Record, Request, RequestEvents, RequestTotals};
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::thread;
 
 /// What was asked of block devices in a boot.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,6 +147,26 @@ pub(crate) const fn carries_data(operation: Operation) -> bool {
 pub fn io(record: &Record, owners: Option<&Owners>, stretches: usize) -> Io {
     let nobody = Owners::default();
     let owners = owners.unwrap_or(&nobody);
+    thread::scope(|scope| {
+        // Both look at every row, of which there may be a million.
+        let others = scope.spawn(|| {
+            let sequence = Sequence::of(record.requests());
+            (sequence, files::files(record, owners))
+        });
+        let io = of_requests(record, owners, stretches);
+        match others.join() {
+            Ok((sequence, files)) => Io {
+                sequence,
+                files,
+                ..io
+            },
+            Err(panic) => resume_unwind(panic),
+        }
+    })
+}
+
+/// All of it but [`Io::sequence`] and [`Io::files`].
+fn of_requests(record: &Record, owners: &Owners, stretches: usize) -> Io {
     let mut all = Gathered::of(record.requests());
     let (mut served, mut sum, mut sum_from_last) = (0_i64, Nanos::ZERO, Nanos::ZERO);
     for (operation, t) in record.request_totals() {
@@ -176,11 +198,11 @@ pub fn io(record: &Record, owners: Option<&Owners>, stretches: usize) -> Io {
         service_mean: mean(sum),
         service_mean_from_last: mean(sum_from_last),
         depth: Depth::of(&changes),
-        sequence: Sequence::of(requests),
+        sequence: Sequence::default(),
         timeline,
         process_of: all.processes.of(),
         processes: all.processes.rows(record),
-        files: files::files(record, owners),
+        files: Vec::new(),
         owners: owners.sums(record),
         owners_from: owners.from,
         ledger: ledger(record),

@@ -6,7 +6,9 @@ use crate::input;
 use crate::out::Out;
 use crate::owners;
 use anyhow::Result;
+use record::Recorder;
 use std::io::Write;
+use std::mem::ManuallyDrop;
 use views::export::SeekPicture;
 
 /// How many parts the timeline has in `--json`, and on the screen.
@@ -28,7 +30,12 @@ fn title(args: &Io) -> String {
 }
 
 pub fn run(args: &Io, out: &mut Out) -> Result<()> {
-    let record = input::boot(&args.inputs.inputs, &args.inputs.reading)?;
+    // Its memory goes with the process: to hand it back piece by piece takes time.
+    let record = ManuallyDrop::new(input::boot_into(
+        Recorder::without_scheduling(),
+        &args.inputs.inputs,
+        &args.inputs.reading,
+    )?);
     if args.svg.is_some() || args.png.is_some() {
         let picture = SeekPicture::of(analysis::seek(&record).as_ref(), &title(args));
         if let Some(path) = &args.svg {

@@ -6,7 +6,7 @@ use super::notes::{EVENTS_MISSING, NUMBERS_RESTART, OUT_OF_STEP, STEPS_BACK};
 use super::notices::Notices;
 use crate::balance::Balance;
 use hashbrown::HashMap;
-use record::{Origin, Recorder, SourceId};
+use record::SourceId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::mem::replace;
@@ -110,29 +110,25 @@ impl<'a> Lane<'a> {
 
     /// Goes on to the event behind the next one, and gives its time.
     #[inline]
-    pub(super) fn advance(
-        &mut self,
-        notices: &mut Notices,
-        recorder: &mut Recorder,
-    ) -> Option<u64> {
+    pub(super) fn advance(&mut self, notices: &mut Notices<'a>) -> Option<u64> {
         self.next += 1;
         if self.next >= self.ahead.len() {
-            self.fill(notices, recorder);
+            self.fill(notices);
         }
         self.time()
     }
 
     /// Reads ahead. Notices on the way are taken.
-    pub(super) fn fill(&mut self, notices: &mut Notices, recorder: &mut Recorder) {
+    pub(super) fn fill(&mut self, notices: &mut Notices<'a>) {
         self.next = 0;
         self.ahead.clear();
         if self.held.is_some() {
-            self.fill_sorted(notices, recorder);
+            self.fill_sorted(notices);
             return;
         }
         self.ahead.extend(self.behind.take());
         while self.ahead.len() <= READ_AHEAD {
-            let Some(event) = self.read(notices, recorder) else {
+            let Some(event) = self.read(notices) else {
                 return;
             };
             self.drop_out_of_step(event.header.time());
@@ -162,9 +158,9 @@ impl<'a> Lane<'a> {
     }
 
     /// Reads ahead in a file that mixes processors.
-    fn fill_sorted(&mut self, notices: &mut Notices, recorder: &mut Recorder) {
+    fn fill_sorted(&mut self, notices: &mut Notices<'a>) {
         while self.ahead.len() < READ_AHEAD {
-            self.hold_back(notices, recorder);
+            self.hold_back(notices);
             let first = self.held.as_mut().and_then(BinaryHeap::pop);
             let Some(Reverse(first)) = first else { break };
             self.ahead.push(first.event);
@@ -172,9 +168,9 @@ impl<'a> Lane<'a> {
     }
 
     /// Holds back as many events as may be.
-    fn hold_back(&mut self, notices: &mut Notices, recorder: &mut Recorder) {
+    fn hold_back(&mut self, notices: &mut Notices<'a>) {
         while !self.ended && self.held.as_ref().is_some_and(|h| h.len() < HELD_BACK) {
-            let event = self.read(notices, recorder);
+            let event = self.read(notices);
             self.ended = event.is_none();
             if let (Some(event), Some(held)) = (event, &mut self.held) {
                 let key = (event.header.time(), event.offset);
@@ -185,17 +181,14 @@ impl<'a> Lane<'a> {
 
     /// The next event as the file has them.
     #[inline]
-    fn read(&mut self, notices: &mut Notices, recorder: &mut Recorder) -> Option<Placed<'a>> {
+    fn read(&mut self, notices: &mut Notices<'a>) -> Option<Placed<'a>> {
         while let Some(placed) = self.records.next(&mut self.balance) {
             if placed.header.is_notice() {
-                notices.take(&placed, self.source, &mut self.balance, recorder);
+                notices.take(&placed, self.source, &mut self.balance);
                 continue;
             }
-            let origin = Origin {
-                source: self.source,
-                offset: placed.offset,
-            };
-            self.numbers.follow(&placed.header, origin, recorder);
+            self.numbers
+                .follow(&placed.header, placed.offset, &mut self.balance);
             return Some(placed);
         }
         None
@@ -268,7 +261,7 @@ struct Last {
 
 impl Numbers {
     #[inline]
-    fn follow(&mut self, header: &Header<'_>, origin: Origin, recorder: &mut Recorder) {
+    fn follow(&mut self, header: &Header<'_>, offset: u64, balance: &mut Balance) {
         let stream = header.stream();
         if stream != self.current {
             self.change_to(stream);
@@ -281,10 +274,10 @@ impl Numbers {
         let expected = last.number.wrapping_add(1);
         if next.number != expected {
             let missing = next.number.wrapping_sub(expected);
-            self.gap(last.number, missing, origin, recorder);
+            gap(last.number, missing, offset, balance);
         }
         if next.time < last.time {
-            recorder.note(origin, &STEPS_BACK, || {
+            balance.noted(offset, &STEPS_BACK, 1, || {
                 let cpu = header.cpu();
                 format!("processor {cpu}, from {} to {} ns", last.time, next.time)
             });
@@ -299,16 +292,19 @@ impl Numbers {
         self.last = self.streams.get(&stream).copied().unwrap_or_default();
         self.current = stream;
     }
+}
 
-    #[cold]
-    fn gap(&mut self, last: u32, missing: u32, origin: Origin, recorder: &mut Recorder) {
-        if missing < LARGEST_GAP {
-            recorder.note_many(origin, &EVENTS_MISSING, missing.into(), || match last {
-                0 => format!("{missing} before the first"),
-                _ => format!("{missing} after number {last}"),
-            });
-        } else {
-            recorder.note(origin, &NUMBERS_RESTART, || format!("after number {last}"));
-        }
+/// Notes that between the number `last` and the next one `missing` are not there.
+#[cold]
+fn gap(last: u32, missing: u32, offset: u64, balance: &mut Balance) {
+    if missing < LARGEST_GAP {
+        balance.noted(offset, &EVENTS_MISSING, missing.into(), || match last {
+            0 => format!("{missing} before the first"),
+            _ => format!("{missing} after number {last}"),
+        });
+    } else {
+        balance.noted(offset, &NUMBERS_RESTART, 1, || {
+            format!("after number {last}")
+        });
     }
 }

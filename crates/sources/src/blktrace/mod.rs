@@ -12,17 +12,21 @@ mod header;
 mod lane;
 mod notes;
 mod notices;
+mod order;
 
-use crate::block::{Action, Assembler, Event};
+use crate::balance::Balance;
+use crate::block::Assembler;
 use crate::{Input, Sniff, Source};
 use hashbrown::HashMap;
 use header::Begins;
 use lane::Lane;
 use notes::{FILES_MISSING, TIMES_FROM_ZERO};
 use notices::Notices;
-use record::{ClockId, ClockKind, Origin, Recorder};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use record::{ClockId, ClockKind, NameId, Origin, Recorder};
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::resume_unwind;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 /// Files of `blktrace`.
 #[derive(Debug)]
@@ -33,6 +37,9 @@ const INFIX: &str = ".blktrace.";
 
 /// The clock of the kernel's stamps.
 const MONOTONIC: &str = "monotonic";
+
+/// How many batches of events are read ahead of the one that is taken.
+const BATCHES_AHEAD: usize = 4;
 
 /// The mark at the first event.
 const TRACE_START: &str = "block-trace-start";
@@ -66,7 +73,7 @@ impl Source for Blktrace {
         for input in inputs {
             let source = recorder.source(input.name, self.name());
             let mut lane = Lane::new(input.bytes, source);
-            lane.fill(&mut notices, recorder);
+            lane.fill(&mut notices);
             // `blkparse -d` gives times from zero; such a file is a trace of
             // its own, on a clock of its own.
             if lane.from_zero {
@@ -89,87 +96,59 @@ impl Source for Blktrace {
     }
 }
 
-/// Takes the events of all lanes in the order of their times.
-fn merge(mut lanes: Vec<Lane<'_>>, clock: ClockId, notices: &mut Notices, recorder: &mut Recorder) {
+/// Takes the events of all lanes in the order of their times. One thread reads
+/// them, this one makes requests of them.
+fn merge<'a>(
+    lanes: Vec<Lane<'a>>,
+    clock: ClockId,
+    notices: &mut Notices<'a>,
+    recorder: &mut Recorder,
+) {
+    mark_start(&lanes, clock, recorder);
     let mut assembler = Assembler::new(clock);
-    let heads = lanes.iter().enumerate();
-    let heads = heads.filter_map(|(i, lane)| Some(Reverse((lane.time()?, i))));
-    let mut heads: BinaryHeap<Reverse<(u64, usize)>> = heads.collect();
-    if let Some(&Reverse((time, first))) = heads.peek()
-        && let Some(lane) = lanes.get(first)
-    {
-        let origin = Origin {
-            source: lane.source,
-            offset: lane.event().map_or(0, |e| e.offset),
-        };
-        recorder.mark(clock, TRACE_START, nanoseconds(time), None, origin);
-    }
-    while let Some(Reverse((_, i))) = heads.pop() {
-        let until = heads.peek().map_or(u64::MAX, |h| h.0.0);
-        let Some(lane) = lanes.get_mut(i) else {
-            continue;
-        };
-        // A processor mostly has several events before the next one's turn.
-        loop {
-            take(lane, &mut assembler, notices, recorder);
-            match lane.advance(notices, recorder) {
-                Some(time) if time <= until => {}
-                Some(time) => {
-                    heads.push(Reverse((time, i)));
-                    break;
+    let mut balances: Vec<Balance> = lanes.iter().map(|l| Balance::new(l.source)).collect();
+    let mut names: Vec<NameId> = Vec::new();
+    thread::scope(|scope| {
+        let (sender, batches) = sync_channel(BATCHES_AHEAD);
+        let reader = scope.spawn(move || order::read(lanes, notices, &sender));
+        for batch in batches {
+            names.extend(batch.names.iter().map(|n| recorder.name_lossy(n)));
+            for mut next in batch.events {
+                next.event.task = next.name.and_then(|n| names.get(n.0).copied());
+                let noted = assembler.event(&next.event, recorder);
+                if let Some(balance) = balances.get_mut(next.lane) {
+                    match noted {
+                        None => balance.took(),
+                        Some(kind) => {
+                            balance.skipped(next.event.origin.offset, kind, String::new);
+                        }
+                    }
                 }
-                None => break,
             }
         }
-    }
+        match reader.join() {
+            Ok(lanes) => balances.extend(lanes.into_iter().map(|l| l.balance)),
+            Err(panic) => resume_unwind(panic),
+        }
+    });
     assembler.finish(recorder);
-    for lane in lanes {
-        lane.balance.finish(recorder);
+    for balance in balances {
+        balance.finish(recorder);
     }
 }
 
-#[inline]
-fn take(
-    lane: &mut Lane<'_>,
-    assembler: &mut Assembler,
-    notices: &Notices,
-    recorder: &mut Recorder,
-) {
-    let Some(placed) = lane.event().copied() else {
-        return;
-    };
-    let header = &placed.header;
-    let action = header.action();
-    if let Some(kind) = action.passed_over() {
-        lane.balance.skipped(placed.offset, kind, || match action {
-            Action::Remap { from } => format!("{from} to {}", header.device()),
-            Action::Unknown => format!("action 0x{:x}", header.code()),
-            _ => String::new(),
-        });
-        return;
-    }
-    let event = Event {
-        at: nanoseconds(header.time()),
-        action,
-        device: header.device(),
-        sector: header.sector(),
-        bytes: header.bytes().into(),
-        asks: header.asks(),
-        error: header.error(),
-        pid: Some(header.pid()),
-        task: match action {
-            // Whoever was interrupted did not ask.
-            Action::Complete => None,
-            _ => notices.name(header.pid()),
-        },
-        origin: Origin {
+/// Marks the first event of all.
+fn mark_start(lanes: &[Lane<'_>], clock: ClockId, recorder: &mut Recorder) {
+    let first = lanes.iter().filter(|l| l.time().is_some());
+    if let Some(lane) = first.min_by_key(|l| l.time())
+        && let Some(event) = lane.event()
+    {
+        let origin = Origin {
             source: lane.source,
-            offset: placed.offset,
-        },
-    };
-    match assembler.event(&event, recorder) {
-        None => lane.balance.took(),
-        Some(kind) => lane.balance.skipped(placed.offset, kind, String::new),
+            offset: event.offset,
+        };
+        let at = nanoseconds(event.header.time());
+        recorder.mark(clock, TRACE_START, at, None, origin);
     }
 }
 

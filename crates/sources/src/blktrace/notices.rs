@@ -7,7 +7,7 @@ use super::notes::{MESSAGES_DROPPED, TOO_MANY_NAMES, UNKNOWN_NOTICE};
 use crate::balance::Balance;
 use crate::text::lossy;
 use hashbrown::HashMap;
-use record::{ClockId, ClockKind, NameId, Origin, Recorder, SourceId};
+use record::{ClockId, ClockKind, Origin, Recorder, SourceId};
 
 /// The time of day of the machine that was traced.
 const REALTIME: &str = "realtime";
@@ -29,29 +29,38 @@ const LONGEST_MESSAGE: usize = 256;
 /// of a trace.
 const MOST_TIMES: usize = 64;
 
+/// A name of a process, by its place among all that were said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Name(pub(super) usize);
+
 /// The notices of a trace.
 #[derive(Debug, Default)]
-pub(super) struct Notices {
-    names: HashMap<u32, NameId>,
+pub(super) struct Notices<'a> {
+    /// What each process is called.
+    names: HashMap<u32, Name>,
+    /// Every name, as it stands in the trace, and its place.
+    places: HashMap<&'a [u8], Name>,
+    /// Names that [`Self::new_names`] has not given yet.
+    new_names: Vec<&'a [u8]>,
     messages: Vec<(Origin, u64, String)>,
     /// When, and the time of day then.
     times: Vec<(Origin, u64, i64)>,
 }
 
-impl Notices {
+impl<'a> Notices<'a> {
     /// The name of a process, as far as it was said.
     #[inline]
-    pub(super) fn name(&self, pid: u32) -> Option<NameId> {
+    pub(super) fn name(&self, pid: u32) -> Option<Name> {
         self.names.get(&pid).copied()
     }
 
-    pub(super) fn take(
-        &mut self,
-        placed: &Placed<'_>,
-        source: SourceId,
-        balance: &mut Balance,
-        recorder: &mut Recorder,
-    ) {
+    /// The names that were first said since this was last asked, in the order of
+    /// their places.
+    pub(super) fn new_names(&mut self) -> Vec<&'a [u8]> {
+        std::mem::take(&mut self.new_names)
+    }
+
+    pub(super) fn take(&mut self, placed: &Placed<'a>, source: SourceId, balance: &mut Balance) {
         let (header, offset) = (&placed.header, placed.offset);
         let origin = Origin { source, offset };
         match header.notice() {
@@ -61,7 +70,12 @@ impl Notices {
                     balance.skipped(offset, &TOO_MANY_NAMES, String::new);
                     return;
                 }
-                self.names.insert(header.pid(), recorder.name_lossy(name));
+                let place = Name(self.places.len());
+                let place = *self.places.entry(name).or_insert_with(|| {
+                    self.new_names.push(name);
+                    place
+                });
+                self.names.insert(header.pid(), place);
             }
             Notice::TimeOfDay(at) if self.times.len() < MOST_TIMES => {
                 self.times.push((origin, header.time(), at));

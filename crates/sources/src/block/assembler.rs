@@ -251,7 +251,7 @@ impl Assembler {
     fn cut(&mut self, slot: Slot, at: u64, recorder: &mut Recorder) -> Slot {
         self.make_room(recorder);
         let within = |o: &Open| at > o.sector && at < o.end();
-        if !self.open.get(slot).is_some_and(|o| within(&o)) {
+        if !self.open.get(slot).is_some_and(within) {
             return slot;
         }
         let Some(open) = self.open.remove(slot) else {

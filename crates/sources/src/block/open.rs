@@ -98,8 +98,8 @@ impl OpenRequests {
         self.begins.len()
     }
 
-    pub(super) fn get(&self, slot: Slot) -> Option<Open> {
-        *self.slots.get(slot.0 as usize)?
+    pub(super) fn get(&self, slot: Slot) -> Option<&Open> {
+        self.slots.get(slot.0 as usize)?.as_ref()
     }
 
     /// To change anything but where it begins and ends.
