@@ -7,8 +7,12 @@ use crate::boot::bytes::{le16, le32};
 
 /// Fitted on `erofs`.
 const EROFS: u64 = 30_000;
+/// The first mount.
+const EROFS_FIRST: u64 = 44_000;
 /// Fitted on `romfs`.
 const ROMFS: u64 = 12_000;
+/// The first mount.
+const ROMFS_FIRST: u64 = 16_000;
 /// As romfs; not measured.
 const CRAMFS: u64 = 12_000;
 
@@ -30,6 +34,7 @@ pub(super) fn erofs(volume: &Part<'_>) -> Result<Plan, Error> {
     let root = u64::from(le16(&bytes, 14).unwrap_or(0));
     let inode = (n32(40) << bits) + root * 32;
     let mut plan = Plan::new("erofs");
+    plan.first = EROFS_FIRST;
     plan.read(0, PAGE);
     let page = inode / PAGE * PAGE;
     if page != 0 {
@@ -46,6 +51,7 @@ pub(super) fn romfs(volume: &Part<'_>) -> Result<Plan, Error> {
     let name = head.iter().position(|b| *b == 0).unwrap_or(head.len()) as u64;
     let root = (16 + name + 1).next_multiple_of(16);
     let mut plan = Plan::new("romfs");
+    plan.first = ROMFS_FIRST;
     plan.read(0, 1024);
     if root + 16 > 1024 {
         plan.read(root / 1024 * 1024, 1024);
