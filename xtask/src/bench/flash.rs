@@ -92,6 +92,7 @@ fn all(dir: &Path) -> Result<()> {
     if fs::read(&ours)? != fs::read(&theirs)? {
         bail!("--compat and sumtool made different images");
     }
+    in_memory(&plain, &firstlight)?;
     println!(
         "The same files packed with zlib, {:.1} MB",
         mb(fs::metadata(&packed)?.len())
@@ -176,6 +177,39 @@ fn in_turn<const N: usize>(commands: [(&Path, &[&str]); N]) -> Result<[Cost; N]>
         }
     }
     Ok(least)
+}
+
+/// The same without a disk to wait for: what the programs themselves take.
+fn in_memory(plain: &str, firstlight: &Path) -> Result<()> {
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+        println!("skipped: the same in memory (/dev/shm is not there)");
+        return Ok(());
+    };
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let [image, ours, theirs] = ["plain", "ours", "theirs"].map(path);
+    fs::copy(plain, &image)?;
+    let peer = ["-n", "-l", "-e", "128KiB", "-i", &image, "-o", &theirs];
+    let safe = [
+        "flash",
+        "summarize",
+        &image,
+        "-n",
+        "-e",
+        "128KiB",
+        "-o",
+        &ours,
+    ];
+    let compat = [&safe[..], &["--compat"]].concat();
+    println!("The same in memory (/dev/shm), where no disk is waited for");
+    let [peer, safe, compat] = in_turn([
+        (Path::new("sumtool"), &peer[..]),
+        (firstlight, &safe),
+        (firstlight, &compat),
+    ])?;
+    row("sumtool", peer, None);
+    row("firstlight flash summarize", safe, Some(peer));
+    row("the same, --compat", compat, Some(peer));
+    Ok(())
 }
 
 /// A run that cannot be done twice: time and memory at once.
