@@ -13,7 +13,7 @@ const EROFS_FIRST: u64 = 44_000;
 const ROMFS: u64 = 12_000;
 /// The first mount.
 const ROMFS_FIRST: u64 = 16_000;
-/// As romfs; not measured.
+/// As romfs; nothing was fitted.
 const CRAMFS: u64 = 12_000;
 
 /// The page that the page cache reads at once.
@@ -60,11 +60,12 @@ pub(super) fn romfs(volume: &Part<'_>) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-/// `cramfs_read_super`: the first 16 KiB (`BLKS_PER_BUF` pages), with the root's
-/// inode in the superblock.
+/// `cramfs_read_super`: the superblock with the root's inode, by way of a buffer of
+/// four pages (`BLKS_PER_BUF`), for which the readahead takes twice as many
+/// (`get_init_ra_size`).
 pub(super) fn cramfs(volume: &Part<'_>) -> Result<Plan, Error> {
     let mut plan = Plan::new("cramfs");
-    plan.read(0, volume.len().min(4 * PAGE));
+    plan.read(0, volume.len().min(8 * PAGE));
     plan.work(CRAMFS);
     Ok(plan)
 }

@@ -222,7 +222,7 @@ fn predict(
                 read_bytes: Some(cost.read_bytes),
                 writes: Some(cost.writes),
             },
-            error_percent: mount::error_percent(plan.filesystem),
+            error_percent: mount::error_percent(plan.filesystem).filter(|_| plan.is_whole),
         }
     }))
 }
