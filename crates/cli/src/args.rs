@@ -387,12 +387,17 @@ pub struct Io {
         hide_default_value = true
     )]
     pub top: usize,
+    #[command(flatten)]
+    pub images: Images,
     /// Print every request as CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
     /// Write a picture, too: where on the device, when, and how long it took
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub svg: Option<PathBuf>,
+    /// Write the same picture as PNG
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub png: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -438,7 +443,7 @@ pub struct Report {
 /// What says whose the requests of a boot are.
 #[derive(Debug, Default, Args)]
 pub struct Images {
-    /// The disk or filesystem that was read, to name the file of each request; a second one is that of the second boot
+    /// The image, device or mounted folder that was read, to name the file of each request; a second one is that of the second boot
     #[arg(long = "image", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub images: Vec<PathBuf>,
     /// Where the image begins on the device that was traced, in sectors of 512 bytes
