@@ -1,5 +1,7 @@
 //! What every source must hold, whatever the bytes.
 
+pub mod jffs2;
+
 use record::Recorder;
 use sources::{Input, Source};
 

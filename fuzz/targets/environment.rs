@@ -47,6 +47,9 @@ libfuzzer_sys::fuzz_target!(|input: (u8, u16, Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>)|
         };
         let mut after = bytes.clone();
         patch.apply(&mut after).unwrap();
+        let mut copied = Vec::new();
+        patch.copy(&part, &mut copied).unwrap();
+        assert_eq!(copied, after);
         // U-Boot takes the changed copy, and it holds what was asked for.
         let after_read = after.as_slice();
         let written = Part::whole(&after_read).unwrap();

@@ -151,7 +151,7 @@ fn look(bytes: &[u8], erase_size: Option<u32>) {
     }
     for skip in [true, false] {
         let mut out = Vec::new();
-        if skip_check(&bytes, "1", skip, &options, &mut out).is_ok() {
+        if let Ok(done) = skip_check(&bytes, "1", skip, &options, &mut out) {
             // What was written is attached as before, with the flag as wanted.
             let before = Image::open(&bytes, &options).unwrap();
             let out = out.as_slice();
@@ -159,6 +159,12 @@ fn look(bytes: &[u8], erase_size: Option<u32>) {
             let (_, record) = after.find("1").unwrap();
             assert_eq!(record.flags & 2 != 0, skip);
             assert_eq!(before.records.len(), after.records.len());
+            // Nothing else is touched, and the other way round it is as before.
+            let mut back = Vec::new();
+            skip_check(&out, "1", !skip, &options, &mut back).unwrap();
+            assert_eq!(out.len(), bytes.len());
+            assert_eq!(done.was_so, out == bytes);
+            assert!(done.was_so || back == bytes);
         }
     }
 }

@@ -64,6 +64,28 @@ fn a_filesystem_is_timed_on_the_storage_that_is_named() {
 }
 
 #[test]
+fn a_replay_of_unknown_length_has_no_bound() {
+    let folder = Scratch::new();
+    // An f2fs whose checkpoint was not written at unmounting.
+    let mut image = vec![0; 4 << 20];
+    image[1024..1028].copy_from_slice(&0xf2f5_2010_u32.to_le_bytes());
+    image[1040..1048].copy_from_slice(&[12, 0, 0, 0, 9, 0, 0, 0]);
+    let path = folder.file("image", &image);
+    let info = json(&["image", "info", &path, "--json"]);
+    let mount = &info["files"][0]["items"][0]["mount"];
+    assert_eq!(mount["state"], "replay");
+    assert_eq!(mount["at_least"], true);
+    assert!(mount["error_percent"].is_null());
+    let said = firstlight(&["image", "info", &path]);
+    let said = String::from_utf8(said.stdout).unwrap();
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("at least") && said.contains("(without the replay)"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_file_of_mounts_that_is_wrong_is_told() {
     let folder = Scratch::new();
     let path = folder.file("x.toml", b"firstlight_mount_cost = 1\n");

@@ -368,6 +368,32 @@ impl ReadAt for Broken<'_> {
 }
 
 #[test]
+fn a_dump_with_spare_bytes_gets_no_summaries() {
+    let mut random = Random::new(5);
+    let image = log(&mut random, Endian::Big, 131_072, 4, false);
+    let oob = Oob {
+        page: 2048,
+        spare: 64,
+    };
+    let dump = dump(&mut random, &image, oob);
+    let options = Options {
+        erase_size: 131_072,
+        endian: Endian::Big,
+        cleanmarkers: Cleanmarkers::None,
+        pad: false,
+        mode: Mode::Safe,
+    };
+    let mut out = Vec::new();
+    let refused = summarize(&dump.as_slice(), &mut out, &options).unwrap_err();
+    assert!(
+        matches!(refused, Error::SpareBytes(found) if found == oob),
+        "{refused}"
+    );
+    assert!(out.is_empty());
+    summarize(&image.as_slice(), &mut out, &options).unwrap();
+}
+
+#[test]
 fn a_block_that_cannot_be_read_is_bad_and_does_not_move_the_others() {
     let mut random = Random::new(11);
     let plain = log(&mut random, Endian::Little, 1 << 20, 4, false);

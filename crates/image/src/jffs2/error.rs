@@ -48,6 +48,13 @@ pub enum Error {
          expected 256 to 65536, and less spare bytes than that", .0.page, .0.spare
     )]
     ImpossibleOob(Oob),
+    /// The image is a dump with spare bytes, where none may be.
+    #[error(
+        "the image is a dump with {} spare bytes after each page of {} bytes, with error \
+         correction that would not fit changed data: take a dump without them \
+         (nanddump --omitoob)", .0.spare, .0.page
+    )]
+    SpareBytes(Oob),
     /// The erase size was not given, and the image does not show it.
     #[error("the image does not show its erase size: give it (it is that of the flash chip)")]
     UnknownEraseSize,

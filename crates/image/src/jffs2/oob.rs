@@ -57,6 +57,17 @@ impl Oob {
         }
     }
 
+    /// Refuses a dump with spare bytes: what lies between nodes there is no damage.
+    ///
+    /// # Errors
+    /// [`Error::SpareBytes`].
+    pub fn refuse(image: &dyn ReadAt, endian: Endian) -> Result<(), Error> {
+        match Self::detect(image, endian) {
+            Some(oob) => Err(Error::SpareBytes(oob)),
+            None => Ok(()),
+        }
+    }
+
     /// Finds the layout of a dump by trying all usual ones on the first bytes
     /// that hold nodes. `None` if it has no spare bytes, or nothing shows that
     /// it has: no good node lies across the end of a page.

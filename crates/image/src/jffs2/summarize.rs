@@ -10,6 +10,7 @@ use super::detect::{self, LARGEST};
 use super::endian::Endian;
 use super::error::Error;
 use super::node::Fault;
+use super::oob::Oob;
 use super::pack::Packer;
 use super::plan::Plan;
 use crate::ReadAt;
@@ -161,6 +162,7 @@ pub fn summarize(
     }
     let length = input.length().map_err(Error::Length)?;
     if options.mode == Mode::Safe {
+        Oob::refuse(input, options.endian)?;
         let read = |source| Error::Read {
             offset: 0,
             length: 0,

@@ -22,6 +22,8 @@ const NODES: u64 = 13;
 const APART: u64 = 128 << 10;
 /// Fitted on `btrfs`.
 const WORK: u64 = 2_150_000;
+/// The first mount; fitted on `btrfs`.
+const FIRST: u64 = 236_000;
 
 pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     let sb = volume.read(AT, 4096)?;
@@ -34,6 +36,7 @@ pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     }
     let level = |at: usize| u64::from(sb.get(at).copied().unwrap_or(0).min(8));
     let mut plan = Plan::new("btrfs");
+    plan.first = FIRST;
     for _ in 0..3 {
         plan.read(AT, LENGTH);
     }

@@ -23,6 +23,8 @@ const UNMOUNTED: u32 = 1;
 
 /// Fitted on `f2fs`.
 const WORK: u64 = 8_920_000;
+/// The first mount; fitted on `f2fs`.
+const FIRST: u64 = 263_000;
 
 pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     let sb = volume.read(AT, 3072)?;
@@ -37,6 +39,7 @@ pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     let main_segments = n32(68);
     let [cp, sit, nat, main] = [76, 80, 84, 92].map(|at| n32(at) * BLOCK);
     let mut plan = Plan::new("f2fs");
+    plan.first = FIRST;
     plan.read(0, BLOCK);
     plan.read(BLOCK, BLOCK);
     // Of two checkpoints the one with the higher version counts.

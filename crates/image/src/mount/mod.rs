@@ -61,9 +61,8 @@ impl State {
 #[must_use]
 pub fn error_percent(filesystem: &str) -> Option<u32> {
     match filesystem {
-        "ext4" | "squashfs" | "erofs" | "romfs" | "jffs2" | "ubifs" | "ubiblock+squashfs" => {
-            Some(15)
-        }
+        "ext4" | "squashfs" | "erofs" | "romfs" | "cramfs" | "jffs2" | "ubifs"
+        | "ubiblock+squashfs" => Some(15),
         "ext2" | "ext3" => Some(20),
         "xfs" | "f2fs" | "btrfs" => Some(30),
         _ => None,

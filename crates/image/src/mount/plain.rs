@@ -7,9 +7,13 @@ use crate::boot::bytes::{le16, le32};
 
 /// Fitted on `erofs`.
 const EROFS: u64 = 30_000;
+/// The first mount.
+const EROFS_FIRST: u64 = 44_000;
 /// Fitted on `romfs`.
 const ROMFS: u64 = 12_000;
-/// As romfs; not measured.
+/// The first mount.
+const ROMFS_FIRST: u64 = 16_000;
+/// As romfs; nothing was fitted.
 const CRAMFS: u64 = 12_000;
 
 /// The page that the page cache reads at once.
@@ -30,6 +34,7 @@ pub(super) fn erofs(volume: &Part<'_>) -> Result<Plan, Error> {
     let root = u64::from(le16(&bytes, 14).unwrap_or(0));
     let inode = (n32(40) << bits) + root * 32;
     let mut plan = Plan::new("erofs");
+    plan.first = EROFS_FIRST;
     plan.read(0, PAGE);
     let page = inode / PAGE * PAGE;
     if page != 0 {
@@ -46,6 +51,7 @@ pub(super) fn romfs(volume: &Part<'_>) -> Result<Plan, Error> {
     let name = head.iter().position(|b| *b == 0).unwrap_or(head.len()) as u64;
     let root = (16 + name + 1).next_multiple_of(16);
     let mut plan = Plan::new("romfs");
+    plan.first = ROMFS_FIRST;
     plan.read(0, 1024);
     if root + 16 > 1024 {
         plan.read(root / 1024 * 1024, 1024);
@@ -54,11 +60,12 @@ pub(super) fn romfs(volume: &Part<'_>) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-/// `cramfs_read_super`: the first 16 KiB (`BLKS_PER_BUF` pages), with the root's
-/// inode in the superblock.
+/// `cramfs_read_super`: the superblock with the root's inode, by way of a buffer of
+/// four pages (`BLKS_PER_BUF`), for which the readahead takes twice as many
+/// (`get_init_ra_size`).
 pub(super) fn cramfs(volume: &Part<'_>) -> Result<Plan, Error> {
     let mut plan = Plan::new("cramfs");
-    plan.read(0, volume.len().min(4 * PAGE));
+    plan.read(0, volume.len().min(8 * PAGE));
     plan.work(CRAMFS);
     Ok(plan)
 }

@@ -42,6 +42,10 @@ pub struct Plan {
     pub state: State,
     /// What is done.
     pub steps: Vec<Step>,
+    /// Instructions more, if it is the first mount since the driver was loaded, as
+    /// that of a root is: the driver's caches of objects are empty then, and each
+    /// has its first page made.
+    pub first: u64,
     /// Whether that is all; if not, a mount takes at least as long as this.
     pub is_whole: bool,
 }
@@ -119,6 +123,7 @@ impl Plan {
             filesystem,
             state: State::Clean,
             steps: Vec::new(),
+            first: 0,
             is_whole: true,
         }
     }
@@ -166,6 +171,7 @@ impl Plan {
             flying: Vec::new(),
             ahead: BTreeMap::new(),
         };
+        run.work(self.first);
         for step in &self.steps {
             match *step {
                 Step::Work(instructions) => run.work(instructions),

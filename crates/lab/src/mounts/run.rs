@@ -10,6 +10,7 @@ use crate::storage::named;
 use crate::workload::Image;
 use image::boot::Part;
 use image::mount::{self, LAB};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
@@ -100,11 +101,12 @@ pub fn run(mounts: &Mounts, out: &Path, say: &mut dyn FnMut(String)) -> Result<R
         }
         let console = read(&folder.join(capture::CONSOLE))?;
         let mut rows = measured(&String::from_utf8_lossy(&console));
+        let mut drivers = BTreeSet::new();
         for row in &mut rows {
             row.fit = case.fit.contains(&row.image);
             let images = &case.workload.images;
             if let Some(image) = images.iter().find(|i| i.name == row.image) {
-                row.predicted = predict(case, image, &mut row.storage, &cache, say)?;
+                row.predicted = predict(case, image, &mut row.storage, &mut drivers, &cache, say)?;
             }
         }
         report.rows.append(&mut rows);
@@ -167,10 +169,12 @@ fn measured(console: &str) -> Vec<Row> {
 }
 
 /// What the model says of an image. Where no storage is named, it is the chip's.
+/// `drivers` are those that mounted something in the boot before.
 fn predict(
     case: &Case,
     image: &Image,
     storage: &mut String,
+    drivers: &mut BTreeSet<&'static str>,
     cache: &Cache,
     say: &mut dyn FnMut(String),
 ) -> Result<Option<Predicted>, LabError> {
@@ -204,7 +208,10 @@ fn predict(
     let part = Part::whole(&file).map_err(io_error(&path, "cannot be read"))?;
     let plan = mount::look(&part).map_err(|e| wrong(e.to_string()))?;
     let profile = named(storage)?;
-    Ok(plan.map(|plan| {
+    Ok(plan.map(|mut plan| {
+        if !drivers.insert(driver(plan.filesystem)) {
+            plan.first = 0;
+        }
         let cost = cost(&plan, &LAB, &profile.storage, part.len());
         Predicted {
             filesystem: plan.filesystem.to_owned(),
@@ -215,9 +222,17 @@ fn predict(
                 read_bytes: Some(cost.read_bytes),
                 writes: Some(cost.writes),
             },
-            error_percent: mount::error_percent(plan.filesystem),
+            error_percent: mount::error_percent(plan.filesystem).filter(|_| plan.is_whole),
         }
     }))
+}
+
+/// The driver that mounts a filesystem, in Debian's kernels.
+fn driver(filesystem: &'static str) -> &'static str {
+    match filesystem {
+        "ext2" | "ext3" => "ext4",
+        other => other,
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::out::Out;
 use crate::{beside, direct, progress, size};
 use anyhow::{Context, Result};
 use image::jffs2::{
-    Cleanmarkers, Endian, Error, Mode, Options, Outcome, detect, refuse_foreign, summarize,
+    Cleanmarkers, Endian, Error, Mode, Oob, Options, Outcome, detect, refuse_foreign, summarize,
 };
 use serde::Serialize;
 use std::fs::File;
@@ -54,6 +54,8 @@ fn options(args: &Summarize, input: &File) -> Result<Options> {
         (Some(given), _) => given,
         (None, true) => SUMTOOL_ERASE_SIZE,
         (None, false) => {
+            // With them no erase size would be found, or a wrong one.
+            Oob::refuse(input, endian)?;
             let found = detect::erase_size(input, endian)?;
             let found = found.ok_or(Error::UnknownEraseSize);
             found.context("--erase-size is missing")?.bytes

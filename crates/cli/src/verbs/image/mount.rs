@@ -145,7 +145,8 @@ fn of(image: &Part<'_>, item: &Item, on: Option<&Storage>) -> Option<Result<Moun
                 total_ns: cost.total_ns,
                 processor_ns: Some(cost.processor_ns()),
                 is_whole: plan.is_whole,
-                error_percent: error_percent(plan.filesystem),
+                // What a replay takes was not looked at.
+                error_percent: error_percent(plan.filesystem).filter(|_| plan.is_whole),
                 storage: profile.name,
                 is_named,
                 source: LAB.source,
@@ -181,6 +182,8 @@ impl Mount {
         ));
         if let Some(percent) = self.error_percent {
             text.push_str(&format!(" (+- {percent} %)"));
+        } else if !self.is_whole {
+            text.push_str(" (without the replay)");
         } else {
             text.push_str(" (not checked)");
         }
