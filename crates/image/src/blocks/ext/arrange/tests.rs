@@ -215,3 +215,66 @@ fn hostile_images_are_laid_out_or_refused() {
     }
     assert!(done > 20 && refused > 10, "{done} {refused}");
 }
+
+/// Places in the order are numbers, as blocks are; one must not seem to follow a
+/// block that stays, or the file has an extent more than there is room for.
+#[test]
+fn an_order_among_small_block_numbers_loses_no_extent() {
+    let bytes = include_bytes!("../../../../../../corpus/disk/small.ext4");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.img");
+    fs::write(&path, bytes).unwrap();
+    let read = |bytes: &[u8]| {
+        let part = Part::whole(&bytes).unwrap();
+        let map = map(&part).unwrap();
+        let mut all: Vec<_> = map
+            .extents()
+            .filter(|e| e.inode.is_some() && e.offset.is_some())
+            .flat_map(|e| (0..e.len / 1024).map(move |n| (e, n * 1024)))
+            .map(|(e, more)| {
+                let at = usize::try_from(e.start + more).unwrap();
+                (
+                    e.inode,
+                    e.offset.map(|o| o + more),
+                    bytes[at..at + 1024].to_vec(),
+                )
+            })
+            .collect();
+        all.sort();
+        all
+    };
+    let whole: &[u8] = bytes;
+    let part = Part::whole(&whole).unwrap();
+    let wanted = [
+        Wanted::Content {
+            inode: 15,
+            offset: 2815,
+            len: 9215,
+        },
+        Wanted::Place {
+            start: 8974,
+            len: 522,
+        },
+        Wanted::Place {
+            start: 0,
+            len: 12_800,
+        },
+        Wanted::Place {
+            start: 15_549,
+            len: 65_290,
+        },
+    ];
+    // The large directory would have a fifth extent: it is given a block for them,
+    // or there is no room for it.
+    match arrange(&part, &map(&part).unwrap(), &wanted) {
+        Ok(done) => {
+            apply(&path, &done);
+            assert_eq!(read(&fs::read(&path).unwrap()), read(bytes));
+        }
+        Err(why) => assert!(matches!(why, ArrangeError::Full { .. }), "{why}"),
+    }
+    // With less to move there is room, and everything is where it can be found.
+    let done = arrange(&part, &map(&part).unwrap(), &wanted[1..]).unwrap();
+    apply(&path, &done);
+    assert_eq!(read(&fs::read(&path).unwrap()), read(bytes));
+}
