@@ -1,5 +1,6 @@
 //! Serial logs with a host's time stamp on each line: grabserial's, this
-//! program's own, and others' with the time of day or seconds in brackets.
+//! program's own, and others' with the time of day, a date or seconds, in brackets
+//! or not.
 //!
 //! Units of the ledger are lines.
 //!
@@ -110,7 +111,8 @@ fn sniff(head: &[u8], stages: &Stages) -> Sniff {
         Form::Own | Form::Elapsed => Sniff::Yes,
         _ if loader || nested.saturating_mul(2) > stamped => Sniff::Yes,
         Form::TimeOfDay => Sniff::Maybe,
-        Form::Seconds => Sniff::No,
+        // So has any log of a program.
+        Form::Seconds | Form::Bare => Sniff::No,
     }
 }
 
