@@ -217,7 +217,7 @@ mod tests {
         let found = all(pretty.as_bytes());
         assert_eq!(found.len(), 3, "{found:?}");
         assert_eq!(found[0].1, "{\n\t\"__CURSOR\" : \"s=1\"\n}");
-        assert_eq!(found[2], (40, "{\n}".into()));
+        assert_eq!(found[2], (38, "{\n}".into()));
     }
 
     #[test]

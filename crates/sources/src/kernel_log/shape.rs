@@ -143,6 +143,11 @@ fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
             let end = memmem::find(rest, b">]")?;
             Some(after_stamp(Stamp::Printk(ns), rest.get(end + 2..)?))
         }
+        // The first line of `journalctl -o short-delta`, which has none before it.
+        [b' ', ..] if without_indent(rest).starts_with(b"]") => {
+            let text = without_indent(rest).get(1..)?;
+            (digits == 6).then(|| after_stamp(Stamp::Printk(ns), text))
+        }
         // grabserial: time since the start, time since the last line.
         [b' ', ..] => {
             let (_, _, rest) = seconds(without_indent(rest))?;
@@ -658,6 +663,13 @@ mod tests {
             ),
             (
                 "[    0.000001 <    0.000000>] a",
+                Some(1_000),
+                None,
+                None,
+                "a",
+            ),
+            (
+                "[    0.000001                ] a",
                 Some(1_000),
                 None,
                 None,
