@@ -165,7 +165,10 @@ fn since(body: &[u8]) -> Option<(Stamp, &[u8])> {
     let (sign, number, end) = match body {
         [b'+', rest @ ..] => (1, rest, &b"]"[..]),
         [b'-', rest @ ..] => (-1, rest, &b"]"[..]),
-        [b'<', rest @ ..] => (1, without_indent(rest), &b">]"[..]),
+        [b'<', rest @ ..] => match without_indent(rest) {
+            [b'-', rest @ ..] => (-1, rest, &b">]"[..]),
+            rest => (1, rest, &b">]"[..]),
+        },
         _ => {
             let (ns, rest) = walltime::minute(body)?;
             return Some((Stamp::Minute(ns), rest.strip_prefix(b"]")?));
@@ -769,6 +772,7 @@ mod tests {
             ),
             ("[  -0.000001] a", Stamp::Since(-1_000), "a"),
             ("[<    0.000001>] a", Stamp::Since(1_000), "a"),
+            ("[<   -0.000001>] a", Stamp::Since(-1_000), "a"),
             (
                 "[Jan 1 00:01] a",
                 Stamp::Minute(63_072_060_000_000_000),
