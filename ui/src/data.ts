@@ -40,9 +40,10 @@ export interface Io {
   processes: { name: string; pid: number | null; requests: number; reads: number; writes: number; read_bytes: number; write_bytes: number }[];
   processes_from: string;
   files: IoFile[];
+  owners: { from: "image" | "page_cache" | "nothing"; rows: Owner[] };
   timeline: Stretch[];
 }
-export interface IoFile { path: string; requests: number; bytes: number; write_bytes: number; opens: number; first_ns: number }
+export interface IoFile { path: string; requests: number; bytes: number; used_bytes: number | null; write_bytes: number; opens: number; first_ns: number }
 /** Whose what was asked of devices is. */
 export interface Owner { path: string; requests: number; read_bytes: number; write_bytes: number; first_ns: number | null }
 export interface Stretch { start_ns: number; end_ns: number; requests: number; read_bytes: number; write_bytes: number; [key: string]: number | null }
@@ -53,7 +54,7 @@ export interface RawBoot {
   path_items: number;
   lanes: RawLanes; blame: { kind: string; total: number; rows: BlameRow[] }[];
   deferrals: { devices: { device: string; tries: number; wasted_ns: number; first_ns: number | null; settled_ns: number | null; waited_for: string | null; origin: Place }[]; total_devices: number };
-  io: Io | null; files: number; owners: { from: "image" | "page_cache" | "nothing"; rows: Owner[] }; functions: { rows: FunctionRow[]; total_rows: number } | null; calls: { rows: CallRow[]; total_rows: number } | null;
+  io: Io | null; files: number; functions: { rows: FunctionRow[]; total_rows: number } | null; calls: { rows: CallRow[]; total_rows: number } | null;
   lines: [source: number, offset: number, text: string][];
 }
 export interface DiffItem { kind: string; name: string; nth: number; a_ns: number | null; b_ns: number | null; delta_ns: number; presence: string; change: string }

@@ -35,7 +35,7 @@ interface Known { path: string; needed: IoFile | null; asked: Owner | null }
 export function known(boot: Boot): Known[] {
   const all = new Map<string, Known>();
   for (const needed of boot.raw.io?.files ?? []) all.set(needed.path, { path: needed.path, needed, asked: null });
-  for (const asked of boot.raw.owners?.rows ?? []) {
+  for (const asked of boot.raw.io?.owners.rows ?? []) {
     const one = all.get(asked.path);
     if (one) one.asked = asked;
     else all.set(asked.path, { path: asked.path, needed: null, asked });
@@ -46,7 +46,7 @@ export function known(boot: Boot): Known[] {
 const first = (f: Known): number | null => f.needed?.first_ns ?? f.asked?.first_ns ?? null;
 
 function says(boot: Boot): string {
-  const from = boot.raw.owners?.from;
+  const from = boot.raw.io?.owners.from;
   return from === "image" ? "Whose each request is, the image says. A click on a file shows its requests in the picture; a click there shows its file here."
     : from === "page_cache" ? "Whose a read is, the page cache says: what its process had just added to it, in the same amount. A click on a file shows its requests in the picture; a click there shows its file here."
       : boot.groups.some((g) => g.kind === "request") ? "What was needed. Which request was for which file is not known: say with --image what the device held, or trace the page cache." : "What was needed.";
@@ -60,6 +60,7 @@ function fileList(boot: Boot, files: Known[], pick: ((file: string | null) => vo
   let chosen: string | null = null;
   const columns: TableColumn<Known>[] = [{ name: "first needed", numeric: true, value: first, cell: (f) => time(first(f)) }];
   if (needed) columns.push({ name: "in memory", numeric: true, value: (f) => f.needed?.bytes ?? null, cell: (f) => (f.needed?.bytes ? bytes(f.needed.bytes) : ""), title: "how much of it came into memory, or was touched" });
+  if (files.some((f) => f.needed?.used_bytes != null)) columns.push({ name: "used", numeric: true, value: (f) => f.needed?.used_bytes ?? null, cell: (f) => (f.needed?.used_bytes ? bytes(f.needed.used_bytes) : ""), title: "how much of that was read or mapped at any time" });
   if (asked) {
     columns.push({ name: "requests", numeric: true, value: (f) => f.asked?.requests ?? null, cell: (f) => (f.asked ? count(f.asked.requests) : "") });
     columns.push({ name: "read", numeric: true, value: (f) => f.asked?.read_bytes ?? null, cell: (f) => (f.asked?.read_bytes ? bytes(f.asked.read_bytes) : "") });

@@ -3,6 +3,7 @@
 mod flash;
 mod image;
 mod lab;
+mod prefetch;
 mod sources;
 
 use crate::{root, step};
@@ -30,11 +31,12 @@ pub fn run(args: &[String]) -> Result<()> {
         Some("flash") => return flash::run(),
         Some("image") => return image::run(),
         Some("lab") => return lab::run(),
+        Some("prefetch") => return prefetch::run(args.get(1..).unwrap_or_default()),
         Some("sources") => return sources::run(),
         Some("ui") => return page(),
         Some(other) => {
             bail!(
-                "`{other}` is no benchmark; say `flash`, `image`, `lab`, `sources`, `ui`, or nothing"
+                "`{other}` is no benchmark; say `flash`, `image`, `lab`, `prefetch`, `sources`, `ui`, or nothing"
             )
         }
     }

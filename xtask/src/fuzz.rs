@@ -28,6 +28,7 @@ fn seeds(target: &str) -> Option<&'static str> {
         "any_source" => Some("corpus"),
         "bootstage" => Some("corpus/bootstage"),
         "cbmem" => Some("corpus/cbmem"),
+        "loader_console" => Some("corpus/loader-console"),
         "strace" => Some("corpus/strace"),
         "perf_script" => Some("corpus/perf-script"),
         "kernel_config" => Some("corpus/kernel-config"),

@@ -14,6 +14,11 @@ pub const MANIFEST: &str = "manifest.json";
 /// The version of the capture format that this program writes.
 pub const VERSION: u32 = 1;
 
+/// The first line of a file with a boot loader's console, as the exact lab saw it: its
+/// kind and its version. Lines follow, each behind its instant in seconds of virtual
+/// time since reset: `[    1.000000001] DRAM:  1 GiB`.
+pub const LOADER_CONSOLE: &str = "firstlight loader console 1";
+
 /// `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {

@@ -4,7 +4,7 @@ use crate::boot::{Boot, boot};
 use crate::chart::{Chart, ChartLimits, chart};
 use crate::deferrals::{Deferral, deferrals};
 use crate::functions::{Calls, FunctionOrder, Functions, calls, functions};
-use crate::io::{Io, Owner, Owners, OwnersFrom, io};
+use crate::io::{Io, Owners, io};
 use crate::path::{CriticalPath, critical_path};
 use crate::phases::Options;
 use record::Record;
@@ -33,10 +33,6 @@ pub struct Picture<'r> {
     pub io: Option<Io>,
     /// How many files there are in all: [`Io::files`] holds the first.
     pub files: usize,
-    /// Whose what was asked of devices is, in the order of first need.
-    pub owners: Vec<Owner>,
-    /// How that was found.
-    pub owners_from: OwnersFrom,
     /// Functions by time.
     pub functions: Functions,
     /// The tree of calls.
@@ -55,26 +51,17 @@ pub fn picture<'r>(
     limits: ChartLimits,
 ) -> Picture<'r> {
     let boot = boot(record, options, ROWS);
-    let mut io = Some(io(record, STRETCHES)).filter(|io| !io.is_empty());
+    let mut io = Some(io(record, owners, STRETCHES)).filter(|io| !io.is_empty());
     let files = io.as_ref().map_or(0, |io| io.files.len());
     if let Some(io) = &mut io {
         io.files.truncate(ROWS);
-        for file in &mut io.files {
-            let known = file.inode.zip(owners);
-            if let Some(path) = known.and_then(|((d, i), o)| o.path(d, i)) {
-                path.clone_into(&mut file.path);
-            }
-        }
+        io.owners.truncate(ROWS);
     }
     let mut path = critical_path(record, &boot.phases);
     let path_items = path.items.len();
     keep_longest(&mut path, PATH_ITEMS);
-    let mut sums = owners.map(|o| o.sums(record)).unwrap_or_default();
-    sums.truncate(ROWS);
     Picture {
         path_items,
-        owners: sums,
-        owners_from: owners.map(|o| o.from).unwrap_or_default(),
         chart: chart(record, &boot.phases, owners, limits),
         path,
         io,

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// Something that must not break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthCheck {
-    /// What was looked at: `first-light`, `units` or `errors`.
+    /// What was looked at: `first-light`, `units`, `errors` or `sockets`.
     pub check: &'static str,
     /// Whether it is as it was.
     pub ok: bool,
@@ -150,22 +150,26 @@ pub fn is_enough(baseline: Nanos, best: Nanos, with: Nanos, enough: i64) -> bool
 }
 
 /// The order in which to add treatments to the smallest set: by share, the
-/// largest first; and the least number of them whose shares together are enough
-/// of `saving`, in percent.
+/// largest first; and the least number of them that leaves out so little that the
+/// others are enough of `saving`, in percent.
+///
+/// A share is what is missing without one treatment, so what is left out together is
+/// near the sum of its shares; what is kept is not, where treatments work on the same
+/// time.
 #[must_use]
 pub fn smallest(shares: &[Nanos], saving: Nanos, enough: i64) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..shares.len()).collect();
-    let share = |i: usize| shares.get(i).copied().unwrap_or_default();
+    let share = |i: usize| shares.get(i).copied().unwrap_or_default().max(Nanos::ZERO);
     order.sort_by_key(|i| (std::cmp::Reverse(share(*i)), *i));
-    let wanted = i128::from(saving.0) * i128::from(enough);
-    let mut sum = 0_i128;
-    let mut count = 0;
-    for i in &order {
-        if sum * 100 >= wanted {
+    let most = i128::from(saving.0) * i128::from(100 - enough);
+    let mut left_out = 0_i128;
+    let mut count = order.len();
+    for i in order.iter().rev() {
+        left_out += i128::from(share(*i).0);
+        if left_out * 100 > most {
             break;
         }
-        sum += i128::from(share(*i).0);
-        count += 1;
+        count -= 1;
     }
     (order, count)
 }
@@ -179,7 +183,9 @@ mod tests {
         let ms = |n| Nanos::from_millis(n);
         let shares = [ms(10), ms(700), ms(2), ms(288)];
         assert_eq!(smallest(&shares, ms(1_000), ENOUGH), (vec![1, 3, 0, 2], 2));
-        assert_eq!(smallest(&shares, ms(0), ENOUGH), (vec![1, 3, 0, 2], 0));
+        // Two that do the same: without one of them nothing is missing.
+        let same = [ms(0), ms(0), ms(50)];
+        assert_eq!(smallest(&same, ms(1_000), ENOUGH), (vec![2, 0, 1], 0));
         assert_eq!(smallest(&[], ms(5), ENOUGH), (vec![], 0));
         assert_eq!(smallest(&shares, ms(1_000), 100).1, 4);
         assert!(is_enough(ms(1_000), ms(0), ms(50), ENOUGH));

@@ -328,7 +328,9 @@ fn each_cause_is_found_with_its_figure_and_treatment() {
     }
 }
 
-const CLEAN: [&str; 10] = [
+const CLEAN: [&str; 11] = [
+    // A console with `quiet`: it was silent, and the kernel was not.
+    "mark 0s kernel-start kernel\nmark 5s startup-finished -\nsay 1ms - CPU0: Spectre v2: system vulnerable\nsay 4s - board: ready",
     "mark 0s kernel-start kernel\nmark 1s userspace-start userspace\nmark 2s startup-finished -",
     "mark 0s kernel-start kernel\nmark 1s startup-finished -\nfact kernel.cmdline root=/dev/vda quiet",
     "mark 0s kernel-start kernel\nmark 2s startup-finished -\nfact kernel.cmdline console=ttyS0,115200 quiet\nsay 100ms 6 a\nsay 200ms 6 b",
@@ -342,7 +344,7 @@ const CLEAN: [&str; 10] = [
 ];
 
 #[test]
-fn ten_clean_boots_give_nothing() {
+fn clean_boots_give_nothing() {
     for text in CLEAN {
         assert_eq!(ids(text), Vec::<&str>::new(), "{text}");
     }
@@ -392,6 +394,12 @@ fn a_loader_tells_what_it_waits_for() {
         "Verifying Hash Integrity ... sha256,rsa2048:dev+",
     );
     assert!(!ids(&signed).contains(&"loader-checksums"));
+    // Where there is flash and no memory, the copy is the loading.
+    let memory = "say 8.1s 6   node   0: [mem 0x0000000080000000-0x000000009fffffff]\n";
+    assert!(ids(&format!("{text}{memory}")).contains(&"moved-kernel"));
+    let flash = text.replace("Image at 82000000", "Image at 04080000");
+    assert!(!ids(&format!("{flash}{memory}")).contains(&"moved-kernel"));
+    assert!(ids(&flash).contains(&"moved-kernel"));
 }
 
 fn place() -> Place {
@@ -438,6 +446,14 @@ fn images_tell_what_they_cost() {
         entries: 900,
     };
     assert_eq!(of_image(archive("gzip"))[0].id, "initramfs-compression");
+    // Packing a small one pays on a slow card only, and nothing tells of one.
+    let small = ImageKind::Initramfs {
+        compression: "none".to_owned(),
+        packed: 2_000_000,
+        unpacked: 2_000_000,
+        entries: 20,
+    };
+    assert_eq!(of_image(small), []);
     let fit = |signed, algorithm: &str| ImageKind::Fit {
         signed,
         hashes: vec![(algorithm.to_owned(), 8_000_000)],

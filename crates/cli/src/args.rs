@@ -344,7 +344,8 @@ pub struct Tune {
     /// The folder of that kernel's modules
     #[arg(long, value_name = "DIR", requires = "kernel", value_hint = ValueHint::DirPath)]
     pub modules: Option<PathBuf>,
-    /// What ends the boot of an IMAGE: init, unit:NAME, line:TEXT, file:PATH, ...
+    /// What ends the boot of an IMAGE: init, unit:NAME, kmsg:TEXT, file:PATH, listen:PORT,
+    /// accept:PORT, ...
     #[arg(long, value_name = "WHAT")]
     pub until: Option<String>,
     /// The storage profile of an IMAGE [default: emmc]
@@ -367,6 +368,9 @@ pub struct Tune {
     /// Boots of each set [default: as the experiment says, 2 for an IMAGE]
     #[arg(long, value_name = "K")]
     pub ensemble: Option<std::num::NonZeroU32>,
+    /// Boots at once [default: as many as the machine has processors and memory for]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
     /// Where trials and results go; an interrupted run resumes there [default: NAME.tune]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
@@ -387,12 +391,17 @@ pub struct Io {
         hide_default_value = true
     )]
     pub top: usize,
+    #[command(flatten)]
+    pub images: Images,
     /// Print every request as CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
     /// Write a picture, too: where on the device, when, and how long it took
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub svg: Option<PathBuf>,
+    /// Write the same picture as PNG
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub png: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -438,7 +447,7 @@ pub struct Report {
 /// What says whose the requests of a boot are.
 #[derive(Debug, Default, Args)]
 pub struct Images {
-    /// The disk or filesystem that was read, to name the file of each request; a second one is that of the second boot
+    /// The image, device or mounted folder that was read, to name the file of each request; a second one is that of the second boot
     #[arg(long = "image", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub images: Vec<PathBuf>,
     /// Where the image begins on the device that was traced, in sectors of 512 bytes

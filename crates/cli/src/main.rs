@@ -3,9 +3,11 @@
 mod args;
 mod beside;
 mod direct;
+mod disk;
 mod input;
 mod interrupt;
 mod out;
+mod owners;
 mod prefetch;
 mod progress;
 mod serial;

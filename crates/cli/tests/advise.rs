@@ -190,3 +190,48 @@ fn tune_keeps_the_smallest_set_that_brings_most_and_is_healthy() {
     // Again: nothing is booted anew, and the answer is the same.
     assert_eq!(json(&words), tuned);
 }
+
+#[test]
+fn what_does_nothing_beside_the_others_is_left_out_of_all_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().join("runs");
+    // The second does the same as the first, and less; neither alone was booted.
+    stored(&runs, "baseline", 4_000, "");
+    stored(&runs, "set-1-2-3", 1_000, "");
+    stored(&runs, "set-2-3", 2_500, "");
+    stored(&runs, "set-1-3", 1_000, "");
+    stored(&runs, "set-1-2", 2_000, "");
+    let file = folder.path().join("e.toml");
+    let text = format!(
+        "firstlight_experiment = 1\n[base]\nmachine = \"replay\"\nreplay = {:?}\nensemble = 1\n\
+         [[variant]]\nname = \"v\"\ntreatments = [\"cmdline+=a\", \"cmdline+=b\", \"cmdline+=c\"]\n",
+        runs.to_str().unwrap()
+    );
+    fs::write(&file, text).unwrap();
+    let out = folder.path().join("out");
+    let tuned = json(&[
+        "tune",
+        file.to_str().unwrap(),
+        "--jobs",
+        "1",
+        "--out",
+        out.to_str().unwrap(),
+        "--json",
+    ]);
+    check("tune", &tuned);
+    assert_eq!(tuned["best_ns"], 1_000_000_000_i64, "{tuned}");
+    let kept = tuned["kept"].as_array().unwrap();
+    let kept: Vec<_> = kept
+        .iter()
+        .map(|k| {
+            (
+                k["treatment"].as_str().unwrap(),
+                k["share_ns"].as_i64().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [("cmdline+=a", 1_500_000_000), ("cmdline+=c", 1_000_000_000)];
+    assert_eq!(kept, expected);
+    let why = tuned["dropped"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with("no effect"), "{tuned}");
+}

@@ -8,9 +8,9 @@
 
 mod common;
 
-use common::{firstlight, json};
+use common::{Scratch, firstlight, json};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -411,6 +411,60 @@ fn scatter(root: &Path) -> String {
         writeln!(list, "/{}", name(i)).unwrap();
         list
     })
+}
+
+/// Where the files of a list lie: path, inode, offset, start and length.
+fn places(image: &str, list: &str) -> BTreeSet<(String, u64, u64, u64, u64)> {
+    let map = json(&[
+        "image", "map", image, "--files", list, "--unit", "bytes", "--json",
+    ]);
+    let rows = map["rows"].as_array().unwrap();
+    let row = |r: &Value| {
+        let number = |key: &str| r[key].as_u64().unwrap();
+        (
+            r["path"].as_str().unwrap().to_owned(),
+            number("inode"),
+            number("offset"),
+            number("start"),
+            number("len"),
+        )
+    };
+    rows.iter().map(row).collect()
+}
+
+#[test]
+fn a_mounted_folder_is_mapped_as_its_image_is() {
+    let Some(mounted) = Mounted::new() else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let list = scatter(&mounted.at());
+    let list = scratch.file("list", list.as_bytes());
+    let folder = mounted.at().display().to_string();
+    let of_folder = places(&folder, &list);
+    let first = of_folder.first().unwrap().clone();
+    // A request, and the way back; what is nobody's stays nobody's.
+    let (sector, bytes) = (first.3 / 512, first.4);
+    let requests = format!("{sector}+{}\n{}+8\n", bytes / 512, 96 << 11);
+    let requests = scratch.file("requests", requests.as_bytes());
+    let map = json(&["image", "map", &folder, "--requests", &requests, "--json"]);
+    assert_eq!(map["rows"][0]["path"], first.0.as_str());
+    assert_eq!(map["rows"][1]["kind"], "unmapped");
+    assert!(map["notes"][0].as_str().unwrap().contains("metadata"));
+    assert!(mounted.unmount());
+    let image = mounted.dir.path().join("image");
+    assert_eq!(of_folder, places(image.to_str().unwrap(), &list));
+}
+
+#[test]
+fn a_folder_without_a_device_is_not_mapped() {
+    let scratch = Scratch::new();
+    let list = scratch.file("list", b"/version\n");
+    let refused = firstlight(&["image", "map", "/proc", "--files", &list]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("on no block device of its own"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
 }
 
 #[test]

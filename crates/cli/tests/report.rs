@@ -80,7 +80,7 @@ fn an_image_names_the_file_of_each_request() {
     let trace = scratch.file("trace.blkparse", trace.as_bytes());
     let out = scratch.path("boot.html");
     let found = page(&[&trace, "--image", &image, "--base", "2048"], &out);
-    let owners = &found["baseline"]["owners"];
+    let owners = &found["baseline"]["io"]["owners"];
     assert_eq!(owners["from"], "image");
     let rows: Vec<_> = owners["rows"].as_array().unwrap().iter().collect();
     let names: Vec<_> = rows.iter().map(|r| r["path"].as_str().unwrap()).collect();
@@ -90,9 +90,22 @@ fn an_image_names_the_file_of_each_request() {
     assert_eq!(names.len(), 3, "{names:?}");
     assert!(names[2].starts_with('('), "{names:?}");
 
+    // `io` says the same, and names the owner of each request.
+    let of = ["--image", &image, "--base", "2048"];
+    let io = json(&[&["io", &trace, "--json"][..], &of].concat());
+    assert_eq!(&io["owners"], owners);
+    let csv = firstlight(&[&["io", &trace, "--csv"][..], &of].concat());
+    let csv = String::from_utf8_lossy(&csv.stdout).into_owned();
+    let owned = csv.lines().filter(|l| l.contains(",/usr/bin/first,"));
+    assert_eq!(owned.count(), 2, "{csv}");
+    let screen = firstlight(&[&["io", &trace][..], &of].concat());
+    let screen = String::from_utf8_lossy(&screen.stdout).into_owned();
+    let line = screen.lines().find(|l| l.ends_with("/usr/bin/first"));
+    assert!(line.unwrap().trim_start().starts_with("8 KiB"), "{screen}");
+
     // Without an image nobody knows; a device that is not there is refused.
     let without = page(&[&trace], &out);
-    assert_eq!(without["baseline"]["owners"]["from"], "nothing");
+    assert_eq!(without["baseline"]["io"]["owners"]["from"], "nothing");
     let wrong = firstlight(&[
         "report", &trace, "--image", &image, "--device", "9:9", "-o", &out,
     ]);
@@ -102,6 +115,33 @@ fn an_image_names_the_file_of_each_request() {
         says.contains("no requests of device 9:9; there are 8:0"),
         "{says}"
     );
+}
+
+#[test]
+fn the_same_picture_comes_as_vectors_and_as_pixels() {
+    let scratch = Scratch::new();
+    let trace = scratch.file("trace.blkparse", blkparse(&[800, 16, 4000]).as_bytes());
+    let (svg, png) = (scratch.path("io.svg"), scratch.path("io.png"));
+    let done = firstlight(&["io", &trace, "--svg", &svg, "--png", &png]);
+    assert_eq!(done.status.code(), Some(0));
+    let svg = std::fs::read_to_string(&svg).unwrap();
+    let number = |name: &str| -> u32 {
+        let rest = svg.split_once(&format!("{name}=\"")).unwrap().1;
+        rest.split_once('"').unwrap().0.parse().unwrap()
+    };
+    let file = std::io::BufReader::new(std::fs::File::open(&png).unwrap());
+    let mut reader = png::Decoder::new(file).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    assert_eq!(
+        (info.width, info.height),
+        (number("width"), number("height"))
+    );
+    // Reads are blue; there are marks of three, beside the legend.
+    let blue = |p: &&[u8]| *p == [0x00, 0x72, 0xb2];
+    let blue = pixels.chunks_exact(3).filter(blue).count();
+    assert!(blue > 144 + 3 * 2 * 2, "{blue} pixels of reads");
+    assert!(pixels.chunks_exact(3).filter(|p| *p == [0x22; 3]).count() > 100);
 }
 
 #[test]

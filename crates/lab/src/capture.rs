@@ -106,7 +106,7 @@ pub fn members(
     for evidence in &boot.evidence {
         manifest.sources.push(SourceFile {
             name: evidence.name.clone(),
-            format: "none".into(),
+            format: evidence.format.into(),
             file: evidence.file.clone(),
             clock: String::new(),
         });
@@ -291,6 +291,7 @@ mod tests {
             evidence: vec![Evidence {
                 name: "loader".into(),
                 file: "loader.txt".into(),
+                format: "loader-console",
                 bytes: b"U-Boot\n".to_vec(),
             }],
             ..Boot::default()
@@ -333,7 +334,7 @@ mod tests {
         let manifest = manifest(&members).unwrap();
         assert_eq!(manifest.machine, "pc");
         assert_eq!(manifest.clocks[0].kind, "virtual");
-        assert_eq!(manifest.sources[2].format, "none");
+        assert_eq!(manifest.sources[2].format, "loader-console");
         let console = &manifest.sources[1];
         assert_eq!(
             (console.file.as_str(), console.format.as_str()),

@@ -84,6 +84,8 @@ pub struct Evidence {
     pub name: String,
     /// Its name in the capture.
     pub file: String,
+    /// The source that reads it; `none`: it is for people.
+    pub format: &'static str,
     /// What it holds.
     pub bytes: Vec<u8>,
 }

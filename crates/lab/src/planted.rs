@@ -319,16 +319,20 @@ mod tests {
 
     #[test]
     fn every_file_is_understood() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/findings");
-        let mut findings = 0;
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_some_and(|e| e == "toml") {
-                let planted = Planted::of_file(&path).unwrap();
-                findings += planted.findings.len();
+        let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+        let (mut findings, mut clean) = (0, 0);
+        for folder in ["findings", "blind"] {
+            for entry in std::fs::read_dir(all.join(folder)).unwrap() {
+                let path = entry.unwrap().path();
+                if path.extension().is_some_and(|e| e == "toml") {
+                    let planted = Planted::of_file(&path).unwrap();
+                    findings += planted.findings.len();
+                    clean += usize::from(planted.findings.is_empty());
+                }
             }
         }
-        assert!(findings >= 20, "{findings}");
+        assert!(findings >= 30, "{findings}");
+        assert!(clean >= 10, "{clean}");
     }
 
     #[test]

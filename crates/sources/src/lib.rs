@@ -20,6 +20,7 @@ mod journal_forms;
 pub mod kernel_config;
 pub mod kernel_log;
 pub mod kft;
+pub mod loader_console;
 pub mod perf_script;
 pub mod serial;
 pub mod state;
@@ -97,6 +98,7 @@ pub static SOURCES: &[&dyn Source] = &[
     &blkparse::Blkparse,
     &bootstage::Bootstage,
     &cbmem::Cbmem,
+    &loader_console::LoaderConsole,
     &systemd::Bus,
     &systemd::Journal,
     &systemd::Show,

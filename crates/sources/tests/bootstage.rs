@@ -77,6 +77,7 @@ fn every_row_of_every_report() {
 fn corpus() {
     check_corpus("bootstage");
     check_corpus("cbmem");
+    check_corpus("loader-console");
 }
 
 #[test]

@@ -124,6 +124,7 @@ pub fn requests(requests: impl Iterator<Item = IoRequest>) -> String {
         "error",
         "pid",
         "process",
+        "owner",
         "source",
         "offset",
     ];
@@ -145,6 +146,7 @@ pub fn requests(requests: impl Iterator<Item = IoRequest>) -> String {
             of.error.to_string(),
             of.pid.map_or_else(String::new, |p| p.to_string()),
             r.task,
+            r.owner,
             r.origin.source,
             r.origin.offset.to_string(),
         ]

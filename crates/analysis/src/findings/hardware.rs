@@ -3,7 +3,7 @@
 use super::Evidence;
 use super::found::{Found, Scope};
 use super::view::{Line, View, sum};
-use record::{Nanos, Origin, Phase, mark};
+use record::{Nanos, Origin, Phase, SourceId, mark};
 use std::collections::BTreeSet;
 
 /// Initcalls that poll for old hardware: why, and the word that leaves it out.
@@ -210,6 +210,12 @@ pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
 /// A silence from here on is worth a look.
 const SILENCE: Nanos = Nanos::from_millis(300);
 
+/// The level of messages that only inform (`KERN_INFO`), and of those below.
+const INFORMATION: u8 = 6;
+
+/// How the first line of a kernel's log begins.
+pub(super) const BANNER: &str = "Linux version ";
+
 /// Nothing was said for long, and no initcall is known that took it.
 pub(super) fn silences(view: &View<'_>) -> Option<Found> {
     if super::cmdline::has(view, record::SpanKind::Initcall) {
@@ -228,9 +234,20 @@ pub(super) fn silences(view: &View<'_>) -> Option<Found> {
         .filter(|a| a.stamped.is_some())
         .map(|a| a.origin)
         .collect();
+    // What a console shows with `quiet` is silent where the kernel was not. A log of
+    // all lines has the first one, or lines that only inform.
+    let informs = |m: &&record::Message| m.level.is_some_and(|l| l >= INFORMATION);
+    let messages = view.record.messages().iter();
+    let whole: BTreeSet<SourceId> = messages
+        .filter(informs)
+        .map(|m| m.origin.source)
+        .chain(view.said(BANNER).map(|l| l.message.origin.source))
+        .collect();
     let is_kernels = |line: &Line<'_>| {
         let source = view.record.source(line.message.origin.source);
-        source.is_some_and(|s| s.format == "kernel-log") || stamped.contains(&line.message.origin)
+        let kernels = source.is_some_and(|s| s.format == "kernel-log")
+            || stamped.contains(&line.message.origin);
+        kernels && whole.contains(&line.message.origin.source)
     };
     let mut best: Option<(Nanos, Line<'_>)> = None;
     for at in 0..view.record.messages().len() {

@@ -109,6 +109,23 @@ fn hex(text: &str) -> Option<u64> {
     u64::from_str_radix(text.get(..end)?, 16).ok()
 }
 
+/// Whether there is no memory at an address, as far as the kernel lists its memory:
+/// `node   0: [mem 0x0000000040000000-0x000000005fffffff]`.
+fn is_no_memory(view: &View<'_>, address: u64) -> bool {
+    let mut pieces = view
+        .said(MEMORY)
+        .filter(|l| l.text.contains("node "))
+        .filter_map(|l| {
+            let (from, to) = l.behind(MEMORY)?.split_once('-')?;
+            Some((hex(from)?, hex(to)?))
+        })
+        .peekable();
+    pieces.peek().is_some() && !pieces.any(|(from, to)| (from..=to).contains(&address))
+}
+
+/// What stands before an address in the kernel's list of its memory.
+pub(super) const MEMORY: &str = "[mem ";
+
 /// The kernel is copied to where it runs after it was loaded.
 pub(super) fn moved_kernel(view: &View<'_>) -> Option<Found> {
     let loading = view
@@ -121,6 +138,11 @@ pub(super) fn moved_kernel(view: &View<'_>) -> Option<Found> {
         .said("Image Type:")
         .any(|l| !l.text.contains("(uncompressed)"));
     if packed || view.said("XIP Kernel Image").next().is_some() {
+        return None;
+    }
+    // From flash memory that the processor reads by itself, the copy is the loading.
+    let from = booting.as_ref().and_then(|b| b.behind("Legacy Image at"));
+    if from.and_then(hex).is_some_and(|at| is_no_memory(view, at)) {
         return None;
     }
     if let (Some(b), Some(a)) = (&booting, &address) {

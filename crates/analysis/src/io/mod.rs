@@ -64,6 +64,10 @@ pub struct Io {
     pub process_of: ProcessOf,
     /// What files were needed, in the order of their first need.
     pub files: Vec<IoFile>,
+    /// Whose what was asked of devices is, in the order of first need.
+    pub owners: Vec<Owner>,
+    /// How that was found.
+    pub owners_from: OwnersFrom,
     /// Sources and notes.
     pub ledger: Ledger,
 }
@@ -105,6 +109,8 @@ pub struct IoRequest {
     pub request: Request,
     /// The name of the process that asked.
     pub task: String,
+    /// Whose it is; empty if that is not known.
+    pub owner: String,
     /// The evidence.
     pub origin: Place,
 }
@@ -133,10 +139,12 @@ pub(crate) const fn carries_data(operation: Operation) -> bool {
     )
 }
 
-/// What was asked of block devices; `stretches` is the number of parts of the
-/// timeline.
+/// What was asked of block devices; `owners` says whose it is, and `stretches`
+/// is the number of parts of the timeline.
 #[must_use]
-pub fn io(record: &Record, stretches: usize) -> Io {
+pub fn io(record: &Record, owners: Option<&Owners>, stretches: usize) -> Io {
+    let nobody = Owners::default();
+    let owners = owners.unwrap_or(&nobody);
     let mut all = Gathered::of(record.requests());
     let (mut served, mut sum, mut sum_from_last) = (0_i64, Nanos::ZERO, Nanos::ZERO);
     for (operation, t) in record.request_totals() {
@@ -172,15 +180,22 @@ pub fn io(record: &Record, stretches: usize) -> Io {
         timeline,
         process_of: all.processes.of(),
         processes: all.processes.rows(record),
-        files: files::files(record),
+        files: files::files(record, owners),
+        owners: owners.sums(record),
+        owners_from: owners.from,
         ledger: ledger(record),
     }
 }
 
 /// Every request that the record holds, by the first time that is known of it.
-pub fn io_requests(record: &Record) -> impl Iterator<Item = IoRequest> + '_ {
-    record.requests().iter().map(|&request| IoRequest {
+pub fn io_requests<'r>(
+    record: &'r Record,
+    owners: &'r Owners,
+) -> impl Iterator<Item = IoRequest> + 'r {
+    let requests = record.requests().iter().enumerate();
+    requests.map(|(n, &request)| IoRequest {
         request,
+        owner: owners.name(n).unwrap_or_default().to_owned(),
         task: request
             .task
             .map_or_else(String::new, |t| record.name(t).to_owned()),

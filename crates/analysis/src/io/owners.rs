@@ -95,6 +95,10 @@ impl Owners {
     /// Owners of reads, from what the page cache got.
     #[must_use]
     pub fn of_page_cache(record: &Record) -> Self {
+        let is_fill = |a: &Access| a.kind == AccessKind::Fill;
+        if !record.accesses().iter().any(is_fill) {
+            return Self::default();
+        }
         let names = Names::of(record);
         let mut added: BTreeMap<u32, Added<'_>> = BTreeMap::new();
         for access in record.accesses() {

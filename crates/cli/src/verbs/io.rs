@@ -4,8 +4,10 @@ use crate::args::Io;
 use crate::beside;
 use crate::input;
 use crate::out::Out;
+use crate::owners;
 use anyhow::Result;
 use std::io::Write;
+use views::export::SeekPicture;
 
 /// How many parts the timeline has in `--json`, and on the screen.
 const STRETCHES: usize = 100;
@@ -27,16 +29,24 @@ fn title(args: &Io) -> String {
 
 pub fn run(args: &Io, out: &mut Out) -> Result<()> {
     let record = input::boot(&args.inputs.inputs, &args.inputs.reading)?;
-    if let Some(path) = &args.svg {
-        let picture = views::export::seek(analysis::seek(&record).as_ref(), &title(args));
-        beside::write(path, |f| Ok(f.write_all(picture.as_bytes())?))?;
+    if args.svg.is_some() || args.png.is_some() {
+        let picture = SeekPicture::of(analysis::seek(&record).as_ref(), &title(args));
+        if let Some(path) = &args.svg {
+            beside::write(path, |f| Ok(f.write_all(picture.svg().as_bytes())?))?;
+        }
+        if let Some(path) = &args.png {
+            let png = picture.png()?;
+            beside::write(path, |f| Ok(f.write_all(&png)?))?;
+        }
     }
+    let (owners, _) = owners::of_boots(&record, None, &args.images)?;
+    let of = |stretches| analysis::io(&record, Some(&owners), stretches);
     let text = if args.csv {
-        views::csv::requests(analysis::io_requests(&record))
+        views::csv::requests(analysis::io_requests(&record, &owners))
     } else if out.json {
-        views::json::text(&views::json::io(&analysis::io(&record, STRETCHES)))
+        views::json::text(&views::json::io(&of(STRETCHES)))
     } else {
-        views::terminal::io(&analysis::io(&record, ROWS), args.top, &out.style)
+        views::terminal::io(&of(ROWS), args.top, &out.style)
     };
     out.text(&text)
 }

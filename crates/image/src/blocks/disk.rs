@@ -60,7 +60,7 @@ impl Disk {
                 let there = "no partition table".to_owned();
                 return Err(Error::NoPartition { number, there });
             }
-            return Ok(Self::of_one(image.len(), filesystem(image)?));
+            return Ok(Self::of_map(image.len(), filesystem(image)?));
         };
         if let Some(number) = only {
             let found = table.partitions.iter().find(|p| p.number == number);
@@ -77,7 +77,7 @@ impl Disk {
                 return Err(Error::NoPartition { number, there });
             };
             let part = image.part(found.start, found.len);
-            return Ok(Self::of_one(part.len(), filesystem(&part)?));
+            return Ok(Self::of_map(part.len(), filesystem(&part)?));
         }
         let mut volumes = Vec::new();
         for partition in &table.partitions {
@@ -101,7 +101,9 @@ impl Disk {
         })
     }
 
-    fn of_one(len: u64, map: Map) -> Self {
+    /// A filesystem of `len` bytes on its own.
+    #[must_use]
+    pub fn of_map(len: u64, map: Map) -> Self {
         Self {
             table: None,
             partitions: Vec::new(),

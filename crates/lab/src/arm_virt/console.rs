@@ -76,7 +76,7 @@ fn bootstages(lines: &[Line]) -> Vec<HostMark> {
 /// The lines with their times, as evidence: seconds of virtual time since reset.
 #[must_use]
 pub fn evidence(lines: &[Line]) -> Vec<u8> {
-    let mut text = String::new();
+    let mut text = format!("{}\n", agent::capture::LOADER_CONSOLE);
     for line in lines {
         let (s, ns) = (line.at_ns / 1_000_000_000, line.at_ns % 1_000_000_000);
         text.push_str(&format!("[{s:>5}.{ns:09}] {}\n", line.text));
@@ -121,7 +121,7 @@ mod tests {
         ];
         assert_eq!(found, expected);
         let text = String::from_utf8(evidence(&lines)).unwrap();
-        let second = text.lines().nth(1).unwrap();
+        let second = text.lines().nth(2).unwrap();
         assert_eq!(second, "[    1.000000001] DRAM:  1 GiB");
     }
 

@@ -466,6 +466,7 @@ impl Machine for ArmVirt {
                         boot.evidence.push(Evidence {
                             name: "console of the loader, in virtual time since reset".into(),
                             file: "loader.txt".into(),
+                            format: "loader-console",
                             bytes: console::evidence(&stages.lines),
                         });
                     }

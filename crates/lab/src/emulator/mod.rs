@@ -277,6 +277,7 @@ impl Qemu {
         Evidence {
             name: "command line of the emulator, a word a line".into(),
             file: "qemu.txt".into(),
+            format: "none",
             bytes: (lines.join("\n") + "\n").into_bytes(),
         }
     }

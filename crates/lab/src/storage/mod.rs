@@ -1,5 +1,6 @@
 //! Storage profiles: named figures of devices, each with its source.
 
+pub mod page_cache;
 pub mod simulate;
 
 use crate::error::{LabError, io_error};

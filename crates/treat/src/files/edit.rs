@@ -78,6 +78,18 @@ impl FileTreatment {
                      with CONFIG_KERNEL_UNCOMPRESSED, or take its Image instead of its zImage",
                 ));
             }
+            Self::Boot(Treatment::Order(_)) => {
+                return Err(target.wrong(
+                    "`order=` is a treatment of the lab only; `firstlight image order --for ext4` \
+                     lays out an image",
+                ));
+            }
+            Self::Boot(Treatment::Prefetch(_)) => {
+                return Err(target.wrong(
+                    "`prefetch=` is a treatment of the lab only; `firstlight prefetch install` \
+                     puts a list into a system",
+                ));
+            }
             Self::Config { name, value } => {
                 one_file(target, "a kernel configuration", |_, text| {
                     text::is_config(text).then(|| text::config(text, name, value))

@@ -77,6 +77,12 @@ impl<'t> Journal<'t> {
         if journal.side.is_dir() {
             journal.lock()?;
             journal.recover(fault)?;
+            if !journal.recovered.is_empty() {
+                journal.clean(0);
+            }
+            if !journal.side.is_dir() {
+                journal.lock = None;
+            }
         }
         Ok(journal)
     }

@@ -6,6 +6,7 @@
 
 mod bootchart;
 mod chrome;
+mod drawing;
 mod folded;
 mod parquet;
 mod perfetto;
@@ -19,4 +20,4 @@ pub use folded::folded;
 pub use parquet::{ParquetError, parquet};
 pub use perfetto::perfetto;
 pub use rows::csv;
-pub use seek::seek;
+pub use seek::SeekPicture;

@@ -4,11 +4,11 @@
 //! However many requests there are, the picture stays small: each is drawn on
 //! a grid of pixels, and a pixel is drawn once.
 
-use super::bootchart::{escaped, step};
+use super::bootchart::step;
+use super::drawing::{Anchor, Colour, Drawing, QUIET, Shape, TEXT, Weight};
 use crate::words::{bytes, thousands};
 use analysis::{Seek, SeekDevice};
 use record::{Nanos, Operation};
-use std::fmt::Write;
 
 /// The picture's width, and its margins, in pixels.
 const WIDTH: u32 = 1280;
@@ -28,29 +28,61 @@ const MOST_DEVICES: usize = 4;
 
 /// The operations that are drawn, in colours of Okabe and Ito, which the
 /// colour-blind tell apart.
-const DRAWN: [(Operation, &str); 3] = [
-    (Operation::Read, "#0072b2"),
-    (Operation::Write, "#d55e00"),
-    (Operation::Discard, "#009e73"),
+const DRAWN: [(Operation, Colour); 3] = [
+    (Operation::Read, [0x00, 0x72, 0xb2]),
+    (Operation::Write, [0xd5, 0x5e, 0x00]),
+    (Operation::Discard, [0x00, 0x9e, 0x73]),
 ];
 
-/// The picture; of no requests, one that says so. `title` stands on top.
-#[must_use]
-pub fn seek(seek: Option<&Seek>, title: &str) -> String {
-    let mut picture = Picture {
-        body: String::new(),
-        y: 60,
-        span: seek.map_or((Nanos::ZERO, Nanos(1)), |s| s.span),
-    };
-    match seek {
-        Some(seek) => picture.all(seek),
-        None => picture.heading("no requests"),
+/// The ground of a chart, lines in it, and lines at its edge.
+const GROUND: Colour = [0xf6; 3];
+const FAINT: Colour = [0xdd; 3];
+const EDGE: Colour = [0x88; 3];
+
+/// The picture; of no requests, one that says so.
+pub struct SeekPicture(Drawing);
+
+impl SeekPicture {
+    /// Draws it; `title` stands on top.
+    #[must_use]
+    pub fn of(seek: Option<&Seek>, title: &str) -> Self {
+        let mut picture = Picture {
+            shapes: Vec::new(),
+            y: 60,
+            span: seek.map_or((Nanos::ZERO, Nanos(1)), |s| s.span),
+        };
+        picture.head(title, seek.map_or("", |s| &s.zero));
+        match seek {
+            Some(seek) => picture.all(seek),
+            None => picture.heading("no requests"),
+        }
+        picture.axis();
+        Self(Drawing {
+            title: title.to_owned(),
+            width: WIDTH,
+            height: picture.y + 26,
+            shapes: picture.shapes,
+        })
     }
-    picture.finish(title, seek)
+
+    /// As SVG.
+    #[must_use]
+    pub fn svg(&self) -> String {
+        self.0.svg()
+    }
+
+    /// As PNG.
+    ///
+    /// # Errors
+    ///
+    /// If there are more pixels than the format holds.
+    pub fn png(&self) -> Result<Vec<u8>, png::EncodingError> {
+        self.0.png()
+    }
 }
 
 struct Picture {
-    body: String,
+    shapes: Vec<Shape>,
     /// Where the next chart goes.
     y: u32,
     span: (Nanos, Nanos),
@@ -84,9 +116,9 @@ impl Grid {
         }
     }
 
-    /// The marked cells as lines of a path, from `top` down.
-    fn path(&self, top: u32) -> String {
-        let mut path = String::new();
+    /// The marked cells as lines across, from `top` down.
+    fn runs(&self, top: u32) -> Vec<(u32, u32, u32)> {
+        let mut runs = Vec::new();
         let width = usize::try_from(CHART).unwrap_or(1);
         for (row, cells) in (0..).zip(self.cells.chunks(width)) {
             let y = top + row * CELL + CELL / 2;
@@ -94,12 +126,12 @@ impl Grid {
             for run in cells.chunk_by(|a, b| a == b) {
                 let length = u32::try_from(run.len()).unwrap_or(0);
                 if run.first() == Some(&true) {
-                    write!(path, "M{} {y}h{length}", LEFT + column).ok();
+                    runs.push((LEFT + column, y, length));
                 }
                 column += length;
             }
         }
-        path
+        runs
     }
 }
 
@@ -117,17 +149,46 @@ impl Picture {
         place(into(t), into(self.span.1).max(1), CHART)
     }
 
-    /// Writing to memory does not fail.
-    fn put(&mut self, text: std::fmt::Arguments<'_>) {
-        self.body.write_fmt(text).ok();
+    fn text(&mut self, at: (u32, u32), anchor: Anchor, weight: Weight, text: String) {
+        let colour = match (anchor, weight) {
+            (Anchor::Start, _) => TEXT,
+            _ => QUIET,
+        };
+        self.shapes.push(Shape::Text {
+            at,
+            anchor,
+            weight,
+            colour,
+            text,
+        });
+    }
+
+    fn rectangle(&mut self, at: (u32, u32), size: (u32, u32), fill: Colour) {
+        self.shapes.push(Shape::Rectangle { at, size, fill });
+    }
+
+    /// A line across the chart.
+    fn across(&mut self, y: u32, colour: Colour) {
+        let (from, to) = ((LEFT, y), (WIDTH - RIGHT, y));
+        self.shapes.push(Shape::Line { from, to, colour });
+    }
+
+    /// The title, the legend, and what time zero is.
+    fn head(&mut self, title: &str, zero: &str) {
+        self.text((12, 22), Anchor::Start, Weight::Title, title.to_owned());
+        let zero = format!("zero: {zero}");
+        self.text((WIDTH - RIGHT, 46), Anchor::End, Weight::Plain, zero);
+        for (i, (operation, colour)) in (0..).zip(DRAWN) {
+            let x = LEFT + i * 90;
+            self.rectangle((x, 36), (12, 12), colour);
+            let name = operation.as_str().to_owned();
+            self.text((x + 17, 46), Anchor::Start, Weight::Plain, name);
+        }
     }
 
     fn heading(&mut self, text: &str) {
-        let y = self.y + 14;
-        self.put(format_args!(
-            "<text x=\"{LEFT}\" y=\"{y}\" class=\"h\">{}</text>\n",
-            escaped(text)
-        ));
+        let at = (LEFT, self.y + 14);
+        self.text(at, Anchor::Start, Weight::Bold, text.to_owned());
         self.y += 20;
     }
 
@@ -155,28 +216,23 @@ impl Picture {
     /// A frame with values at its left edge, from the bottom up.
     fn frame(&mut self, height: u32, values: &[(u32, String)]) {
         let top = self.y;
-        self.put(format_args!(
-            "<rect x=\"{LEFT}\" y=\"{top}\" width=\"{CHART}\" height=\"{height}\" class=\"c\"/>\n"
-        ));
+        self.rectangle((LEFT, top), (CHART, height), GROUND);
         for (up, value) in values {
             let y = (top + height).saturating_sub(*up);
-            self.put(format_args!(
-                "<text x=\"{}\" y=\"{}\" class=\"n\">{}</text>\n",
-                LEFT - 6,
-                y + 4,
-                escaped(value)
-            ));
+            self.text((LEFT - 6, y + 4), Anchor::End, Weight::Plain, value.clone());
         }
     }
 
     fn draw(&mut self, grids: &[Grid]) {
         for (grid, (operation, colour)) in grids.iter().zip(DRAWN) {
-            let path = grid.path(self.y);
-            if !path.is_empty() {
-                self.put(format_args!(
-                    "<path d=\"{path}\" stroke=\"{colour}\" class=\"p\"><title>{}</title></path>\n",
-                    operation.as_str()
-                ));
+            let runs = grid.runs(self.y);
+            if !runs.is_empty() {
+                self.shapes.push(Shape::Runs {
+                    runs,
+                    thick: CELL,
+                    colour,
+                    says: operation.as_str(),
+                });
             }
         }
     }
@@ -264,10 +320,7 @@ impl Picture {
         self.frame(LATENCY, &values);
         for i in 1..decades {
             let y = self.y + LATENCY - LATENCY * i / decades;
-            self.put(format_args!(
-                "<line x1=\"{LEFT}\" y1=\"{y}\" x2=\"{}\" y2=\"{y}\" class=\"g\"/>\n",
-                WIDTH - RIGHT
-            ));
+            self.across(y, FAINT);
         }
         self.draw(&grids);
         self.y += LATENCY + 12;
@@ -302,30 +355,19 @@ impl Picture {
             let tall = |moved: u64| place(u128::from(moved), u128::from(most), half + 1);
             let (up, down) = (tall(s.read_bytes), tall(s.write_bytes));
             if up > 0 {
-                let y = middle - up;
-                self.put(format_args!(
-                    "<rect x=\"{x0}\" y=\"{y}\" width=\"{width}\" height=\"{up}\" fill=\"{}\"/>\n",
-                    DRAWN[0].1
-                ));
+                self.rectangle((x0, middle - up), (width, up), DRAWN[0].1);
             }
             if down > 0 {
-                self.put(format_args!(
-                    "<rect x=\"{x0}\" y=\"{middle}\" width=\"{width}\" height=\"{down}\" fill=\"{}\"/>\n",
-                    DRAWN[1].1
-                ));
+                self.rectangle((x0, middle), (width, down), DRAWN[1].1);
             }
         }
-        self.put(format_args!(
-            "<line x1=\"{LEFT}\" y1=\"{middle}\" x2=\"{}\" y2=\"{middle}\" class=\"m\"/>\n",
-            WIDTH - RIGHT
-        ));
+        self.across(middle, EDGE);
         self.y += THROUGHPUT + 8;
     }
 
-    fn finish(self, title: &str, seek: Option<&Seek>) -> String {
+    /// Times, below the last chart.
+    fn axis(&mut self) {
         let bottom = self.y;
-        let height = bottom + 26;
-        let mut axis = String::new();
         let step = step(self.span.1 - self.span.0);
         let mut t = Nanos((self.span.0.get().div_euclid(step)).saturating_mul(step));
         // Times near the ends of 64 bits would go on without an end.
@@ -335,47 +377,17 @@ impl Picture {
             }
             if t >= self.span.0 {
                 let x = LEFT + self.column(t);
+                self.shapes.push(Shape::Line {
+                    from: (x, bottom),
+                    to: (x, bottom + 4),
+                    colour: EDGE,
+                });
                 // The last one may stand at the edge.
-                let text = x.min(WIDTH - RIGHT - 14);
-                writeln!(
-                    axis,
-                    "<line x1=\"{x}\" y1=\"{bottom}\" x2=\"{x}\" y2=\"{}\" class=\"m\"/>\
-                     <text x=\"{text}\" y=\"{}\" class=\"t\">{t}</text>",
-                    bottom + 4,
-                    bottom + 18
-                )
-                .ok();
+                let at = (x.min(WIDTH - RIGHT - 14), bottom + 18);
+                self.text(at, Anchor::Middle, Weight::Plain, t.to_string());
             }
             t = t + Nanos(step);
         }
-        let mut legend = String::new();
-        for (i, (operation, colour)) in (0..).zip(DRAWN) {
-            let x = LEFT + i * 90;
-            writeln!(
-                legend,
-                "<rect x=\"{x}\" y=\"36\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\
-                 <text x=\"{}\" y=\"46\">{}</text>",
-                x + 17,
-                operation.as_str()
-            )
-            .ok();
-        }
-        let zero = seek.map_or("", |s| &s.zero);
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
-             viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n<style>text{{font:11px sans-serif;\
-             fill:#222}}.h{{font-weight:bold;font-size:12px}}.n{{text-anchor:end;fill:#555}}\
-             .d,.t{{fill:#555}}.t{{text-anchor:middle}}.g{{stroke:#ddd}}.m{{stroke:#888}}\
-             .c{{fill:#f6f6f6}}.p{{fill:none;stroke-width:{CELL}}}</style>\n\
-             <title>{0}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
-             <text x=\"12\" y=\"22\" style=\"font-size:15px;font-weight:bold\">{0}</text>\n\
-             <text x=\"{1}\" y=\"46\" text-anchor=\"end\" class=\"d\">zero: {2}</text>\n\
-             {legend}{3}{axis}</svg>\n",
-            escaped(title),
-            WIDTH - RIGHT,
-            escaped(zero),
-            self.body,
-        )
     }
 }
 

@@ -43,30 +43,10 @@ struct Boot<'p> {
     io: Option<Io>,
     /// How many files there are in all: those of `io` are the first.
     files: usize,
-    owners: Owners<'p>,
     functions: Option<Functions>,
     calls: Option<Calls>,
     /// Lines of the sources: `[source, offset, line]`.
     lines: Vec<(usize, u64, &'p str)>,
-}
-
-/// Whose what was asked of devices is.
-#[derive(Serialize)]
-struct Owners<'p> {
-    /// How that is known: `image`, `page_cache` or `nothing`.
-    from: &'static str,
-    /// In the order in which they were asked for first.
-    rows: Vec<Owner<'p>>,
-}
-
-/// What one file, or part of a filesystem, was asked for.
-#[derive(Serialize)]
-struct Owner<'p> {
-    path: &'p str,
-    requests: u64,
-    read_bytes: u64,
-    write_bytes: u64,
-    first_ns: Option<i64>,
 }
 
 /// What took longest, of one kind.
@@ -133,26 +113,12 @@ impl<'p> Boot<'p> {
             deferrals: json::deferrals(&picture.deferrals, 0),
             io: picture.io.as_ref().map(json::io),
             files: picture.files,
-            owners: Owners {
-                from: picture.owners_from.as_str(),
-                rows: picture.owners.iter().map(owner).collect(),
-            },
             functions: functions.map(json::functions),
             calls: calls.map(json::calls),
             lines: lines
                 .filter_map(|l| Some((source(&l.place.source)?, l.place.offset, l.text.as_str())))
                 .collect(),
         }
-    }
-}
-
-fn owner(owner: &analysis::Owner) -> Owner<'_> {
-    Owner {
-        path: &owner.name,
-        requests: owner.requests,
-        read_bytes: owner.read_bytes,
-        write_bytes: owner.write_bytes,
-        first_ns: owner.first.map(Nanos::get),
     }
 }
 

@@ -63,6 +63,8 @@ pub struct Io {
     pub processes_from: &'static str,
     /// What files were needed, in the order of their first need.
     pub files: Vec<IoFile>,
+    /// Whose what was asked of devices is.
+    pub owners: IoOwners,
     /// Stretches of equal length.
     pub timeline: Vec<IoStretch>,
     /// The balance of every source.
@@ -212,12 +214,39 @@ pub struct IoFile {
     pub requests: u64,
     /// How much of it was needed.
     pub bytes: u64,
+    /// How much of what came into memory was read or mapped, each byte counted
+    /// once; null unless both were traced.
+    pub used_bytes: Option<u64>,
     /// How much of it was written.
     pub write_bytes: u64,
     /// How often it was opened.
     pub opens: u64,
     /// When it was needed first.
     pub first_ns: i64,
+}
+
+/// Whose what was asked of devices is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct IoOwners {
+    /// How that is known: `image`, `page_cache` or `nothing`.
+    pub from: &'static str,
+    /// In the order in which they were asked for first.
+    pub rows: Vec<IoOwner>,
+}
+
+/// What one file, or part of a filesystem, was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct IoOwner {
+    /// The file's path, or in words what else it is.
+    pub path: String,
+    /// How many requests: each is counted for who owns most of it.
+    pub requests: u64,
+    /// What reads moved.
+    pub read_bytes: u64,
+    /// What writes moved.
+    pub write_bytes: u64,
+    /// When it was asked for first.
+    pub first_ns: Option<i64>,
 }
 
 /// A stretch of time.
@@ -283,9 +312,23 @@ pub fn io(io: &analysis::Io) -> Io {
         processes: io.processes.iter().map(process).collect(),
         processes_from: io.process_of.as_str(),
         files: io.files.iter().map(file).collect(),
+        owners: IoOwners {
+            from: io.owners_from.as_str(),
+            rows: io.owners.iter().map(owner).collect(),
+        },
         timeline: io.timeline.iter().map(stretch).collect(),
         sources: io.ledger.sources.iter().map(ShowSource::from).collect(),
         notes: io.ledger.notes.iter().map(ShowNote::from).collect(),
+    }
+}
+
+fn owner(o: &analysis::Owner) -> IoOwner {
+    IoOwner {
+        path: o.name.clone(),
+        requests: o.requests,
+        read_bytes: o.read_bytes,
+        write_bytes: o.write_bytes,
+        first_ns: ns(o.first),
     }
 }
 
@@ -369,6 +412,7 @@ fn file(f: &analysis::IoFile) -> IoFile {
         path: f.path.clone(),
         requests: f.requests,
         bytes: f.bytes,
+        used_bytes: f.used,
         write_bytes: f.write_bytes,
         opens: f.opens,
         first_ns: f.first.get(),

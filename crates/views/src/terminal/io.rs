@@ -5,8 +5,9 @@ use super::bar::share;
 use super::layout::{BOLD, DIM, PLAIN, Screen, TIME, WARN, clean, fit, fit_end, left, right, time};
 use super::show;
 use crate::words::{self, bytes, plural, thousands};
-use analysis::{Io, IoFile, IoProcess, IoStretch, Latency, ProcessOf};
+use analysis::{Io, IoFile, IoProcess, IoStretch, Latency, Owner, OwnersFrom, ProcessOf};
 use record::Nanos;
+use std::cmp::Reverse;
 
 /// The columns of a count and of a size.
 const COUNT: usize = 10;
@@ -35,6 +36,7 @@ pub fn io(io: &Io, top: usize, style: &Style) -> String {
         timeline(&mut screen, io);
         processes(&mut screen, io, top);
     }
+    owners(&mut screen, io, top);
     files(&mut screen, &io.files, top);
     show::ledger(&mut screen, &ledger);
     show::sources(&mut screen, &ledger);
@@ -324,6 +326,64 @@ fn process(p: &IoProcess) -> String {
     }
 }
 
+/// Whose requests were: the largest first.
+fn owners(screen: &mut Screen, io: &Io, top: usize) {
+    let from = match io.owners_from {
+        OwnersFrom::Nothing => return,
+        OwnersFrom::Image => "says the image",
+        OwnersFrom::PageCache => "reads alone, says what had just come into the page cache",
+    };
+    let mut rows: Vec<&Owner> = io.owners.iter().collect();
+    let moved = |o: &Owner| o.read_bytes.saturating_add(o.write_bytes);
+    rows.sort_by_key(|o| (Reverse(moved(o)), o.first));
+    let (shown, of) = shown(rows.len(), top, "owner");
+    let about = match of.as_str() {
+        "" => from.to_owned(),
+        of => format!("the largest {of}; {from}"),
+    };
+    screen.heading("Whose it is", &about);
+    let head = format!(
+        "  {}  {}  {}  {}  owner",
+        right("read", SIZE),
+        right("written", SIZE),
+        right("requests", COUNT),
+        right("first", TIME),
+    );
+    let head = screen.paint(DIM, &head);
+    screen.line(&head);
+    let room = screen
+        .width()
+        .saturating_sub(2 + SIZE + 2 + SIZE + 2 + COUNT + 2 + TIME + 2);
+    for o in rows.into_iter().take(shown) {
+        let line = format!(
+            "  {}  {}  {}  {}  {}",
+            right(&size(o.read_bytes), SIZE),
+            right(&size(o.write_bytes), SIZE),
+            right(&count(o.requests), COUNT),
+            time(o.first),
+            fit_end(&o.name, room.max(20))
+        );
+        screen.line(&line);
+    }
+}
+
+/// How much of what came into memory was used, if both were traced.
+fn used(screen: &mut Screen, files: &[IoFile]) {
+    let both = files.iter().filter_map(|f| Some((f.bytes, f.used?)));
+    let (came, used) = both.fold((0_u64, 0_u64), |sum, f| {
+        (sum.0.saturating_add(f.0), sum.1.saturating_add(f.1))
+    });
+    if came > 0 {
+        let text = format!(
+            "{} of the {} that came into memory ({}) were read or mapped",
+            bytes(used),
+            bytes(came),
+            percent(used, came)
+        );
+        screen.wrapped("", 2, PLAIN, &text);
+    }
+}
+
 fn files(screen: &mut Screen, files: &[IoFile], top: usize) {
     if files.is_empty() {
         return;
@@ -335,22 +395,31 @@ fn files(screen: &mut Screen, files: &[IoFile], top: usize) {
         format!("the first {about}")
     };
     screen.heading("Files", &about);
+    used(screen, files);
+    // A column for what was used, where that is known.
+    let knows = files.iter().any(|f| f.used.is_some());
+    let used = |text: &str| match knows {
+        true => format!("  {}", right(text, SIZE)),
+        false => String::new(),
+    };
     let head = format!(
-        "  {}  {}  {}  path",
+        "  {}  {}{}  {}  path",
         right("first", TIME),
         right("size", SIZE),
+        used("used"),
         right("pieces", COUNT),
     );
     let head = screen.paint(DIM, &head);
     screen.line(&head);
     let room = screen
         .width()
-        .saturating_sub(2 + TIME + 2 + SIZE + 2 + COUNT + 2);
+        .saturating_sub(2 + TIME + 2 + SIZE + used("").len() + 2 + COUNT + 2);
     for f in files.iter().take(shown) {
         let line = format!(
-            "  {}  {}  {}  {}",
+            "  {}  {}{}  {}  {}",
             time(Some(f.first)),
             right(&size(f.bytes), SIZE),
+            used(&size(f.used.unwrap_or(0))),
             right(&count(f.requests), COUNT),
             fit_end(&f.path, room.max(20))
         );

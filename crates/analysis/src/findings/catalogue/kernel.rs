@@ -249,7 +249,7 @@ pub(super) const RULES: &[Rule] = &[
         confidence: Confidence::Low,
         needs: "a kernel log without `initcall_debug`",
         treatment: None,
-        watch: &[],
+        watch: &[hardware::BANNER],
         find: |v: &View<'_>| one(hardware::silences(v)),
     },
     Rule {

@@ -200,6 +200,7 @@ pub(super) const RULES: &[Rule] = &[
             "Image Type:",
             "XIP Kernel Image",
             "Data Size:",
+            loader::MEMORY,
         ],
         find: |v: &View<'_>| one(loader::moved_kernel(v)),
     },

@@ -27,7 +27,8 @@ pub enum ImageVerb {
                       $ firstlight image map disk.img --requests sda.blktrace.0 --requests sda.blktrace.1\n\n\
                       A list of requests is lines of `start+len` in sectors of 512 bytes, what blktrace \
                       or blkparse wrote, or a kernel trace with block events. ext2, ext3, ext4, \
-                      squashfs and erofs are known, on their own and in partitions (MBR, GPT)."
+                      squashfs and erofs are known, on their own and in partitions (MBR, GPT); of a folder \
+                      the kernel says where its files lie, for any filesystem on a disk but btrfs."
     )]
     Map(Map),
     /// How well an image suits the order in which files are read
@@ -83,8 +84,8 @@ pub struct Info {
 
 #[derive(Debug, Args)]
 pub struct Map {
-    /// An image of a filesystem or of a disk, or a device
-    #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    /// An image of a filesystem or of a disk, a device, or a folder where a filesystem is mounted
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::AnyPath)]
     pub image: PathBuf,
     /// What was read: a list, or a trace; may be repeated for the files of one trace
     #[arg(long, value_name = "FILE", required_unless_present = "files", value_hint = ValueHint::FilePath)]
@@ -126,8 +127,8 @@ pub struct Map {
 
 #[derive(Debug, Args)]
 pub struct Score {
-    /// An image of a filesystem or of a disk, or a device
-    #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
+    /// An image of a filesystem or of a disk, a device, or a folder where a filesystem is mounted
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::AnyPath)]
     pub image: PathBuf,
     /// The files in the order in which they are read: one path in a line
     #[arg(long, value_name = "LIST", value_hint = ValueHint::FilePath)]

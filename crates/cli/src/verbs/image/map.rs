@@ -3,12 +3,12 @@
 use super::args::Map as Args;
 use super::requests::{self, Options, Request, Requests, Unit};
 use super::score::paths;
+use crate::disk;
 use crate::out::Out;
-use crate::verbs::flash::{open, text};
+use crate::verbs::flash::text;
 use crate::{progress, size};
 use anyhow::{Context, Result, bail};
 use image::blocks::{Disk, Extent, Kind, Piece};
-use image::boot::Part;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -58,10 +58,7 @@ struct Row<'d> {
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     let shown = args.image.display().to_string();
-    let file = open::image(&args.image)?;
-    let part = Part::whole(&file).with_context(|| shown.clone())?;
-    progress::say(format!("mapping {shown}"));
-    let disk = Disk::open(&part, args.partition).with_context(|| shown.clone())?;
+    let disk = disk::map(&args.image, args.partition)?;
     let wanted = if args.requests.is_empty() {
         None
     } else {

@@ -149,7 +149,7 @@ fn trace(paths: &[PathBuf], options: &Options<'_>) -> Result<Requests> {
         bail!("--unit is for lines of `start+len`; traces count in sectors of 512 bytes");
     }
     let record = input::boot(paths, &Reading::default())?;
-    let all: Vec<_> = analysis::io_requests(&record).map(|r| r.request).collect();
+    let all = record.requests();
     let mut devices: Vec<String> = all.iter().map(|r| r.device.to_string()).collect();
     devices.sort_unstable();
     devices.dedup();

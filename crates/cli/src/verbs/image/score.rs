@@ -3,11 +3,9 @@
 use super::args::Score as Args;
 use super::map::notes;
 use crate::out::Out;
-use crate::verbs::flash::open;
-use crate::{progress, size};
+use crate::{disk, size};
 use anyhow::{Context, Result, bail};
-use image::blocks::{Disk, Score, score};
-use image::boot::Part;
+use image::blocks::{Score, score};
 use std::path::Path;
 use views::terminal::layout::{PLAIN, Screen, WARN, clean, left, right};
 use views::thousands;
@@ -37,12 +35,8 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
             args.files.display()
         );
     }
-    let file = open::image(&args.image)?;
-    let part = Part::whole(&file).with_context(|| shown.clone())?;
-    progress::say(format!("mapping {shown}"));
-    let disk = Disk::open(&part, args.partition).with_context(|| shown.clone())?;
+    let disk = disk::map(&args.image, args.partition)?;
     let result = score(&disk, &list);
-    progress::clear();
     let notes = notes(&disk);
     if result.files == 0 {
         bail!(

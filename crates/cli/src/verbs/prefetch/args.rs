@@ -152,6 +152,13 @@ pub struct Simulate {
     /// Where the files are, and lie as they will
     #[arg(long, value_name = "DIR", default_value = "/", value_hint = ValueHint::DirPath)]
     pub root: PathBuf,
+    /// An ext4 image that has the files, in place of a folder: then the inode tables are
+    /// known, and how it would be laid out
+    #[arg(long, value_name = "IMAGE", conflicts_with = "root", value_hint = ValueHint::FilePath)]
+    pub image: Option<PathBuf>,
+    /// Add the processor time that reading takes in the lab, at 1 GIPS
+    #[arg(long)]
+    pub in_lab: bool,
 }
 
 /// What starts the prefetcher.

@@ -22,8 +22,23 @@ use std::path::{Path, PathBuf};
 /// The kernel's number of a device: minor numbers take 20 bits.
 const MINOR_BITS: u32 = 20;
 
+/// A list that was written.
+pub struct Imported {
+    list: AccessList,
+    /// Files that were read and are not below the root.
+    nameless: usize,
+    /// Whether the capture tells touches of pages, and not only what came into memory.
+    touches: bool,
+}
+
 /// Imports.
 pub fn run(args: &Import, out: &mut Out) -> Result<()> {
+    let imported = write(args)?;
+    print(args, &imported, out)
+}
+
+/// Makes the list, and writes it.
+pub fn write(args: &Import) -> Result<Imported> {
     let record = input::boot(&args.inputs, &Reading::default())?;
     let page = u64::from(args.page);
     if !(512..=1 << 20).contains(&args.page) || !args.page.is_power_of_two() {
@@ -87,7 +102,11 @@ pub fn run(args: &Import, out: &mut Out) -> Result<()> {
     beside::write(&args.out, |to| {
         to.write_all(&bytes).context("the list cannot be written")
     })?;
-    print(args, &list, nameless, touches, out)
+    Ok(Imported {
+        list,
+        nameless,
+        touches,
+    })
 }
 
 /// An access as an event of the page cache, and whether it is to a block device.
@@ -189,13 +208,9 @@ fn filesystem(root: &Path) -> Option<Identity> {
     crate::prefetch::recording::filesystem(mount)
 }
 
-fn print(
-    args: &Import,
-    list: &AccessList,
-    nameless: usize,
-    touches: bool,
-    out: &mut Out,
-) -> Result<()> {
+fn print(args: &Import, imported: &Imported, out: &mut Out) -> Result<()> {
+    let (list, nameless) = (&imported.list, imported.nameless);
+    let touches = imported.touches;
     let sum = |device: bool| -> u64 {
         let of = list.entries.iter().filter(|e| e.is_device() == device);
         of.flat_map(|e| e.pieces(RangeKind::Touched, list.page_bytes))

@@ -1,10 +1,11 @@
 //! `firstlight prefetch`: access lists.
 
 pub mod args;
-mod import;
+pub mod import;
 mod install;
 mod merge;
 mod plan;
+mod reads;
 mod record;
 mod replay;
 mod simulate;

@@ -1,13 +1,12 @@
 //! `firstlight prefetch simulate`: what a list's owner would wait for a device.
 
 use super::args::Simulate;
+use super::reads::Reads;
 use crate::out::Out;
-use agent::access::{AccessList, Entry};
 use agent::config::Model;
-use agent::extents::extents;
-use agent::prefetch::{SHORT_WINDOW_US, State, open_entry};
+use agent::prefetch::SHORT_WINDOW_US;
 use anyhow::{Result, bail};
-use lab::storage::simulate::{Need, Way, simulate};
+use lab::storage::simulate::{Costs, Way, simulate};
 use lab::storage::{Profile, named, profiles};
 use serde::Serialize;
 
@@ -43,14 +42,20 @@ struct Case {
 /// Simulates.
 pub fn run(args: &Simulate, out: &mut Out) -> Result<()> {
     let list = super::read(&args.list)?;
-    let (mut needs, missing_files) = needs(&list, args);
-    let first = needs.iter().map(|n| n.at_ns).min().unwrap_or(0);
-    needs.iter_mut().for_each(|n| n.at_ns -= first);
-    if needs.is_empty() {
+    let (reads, ordered) = match &args.image {
+        Some(image) => Reads::inside(&list, image)?,
+        None => {
+            let reads = Reads::below(&list, &args.root);
+            let ordered = reads.in_order();
+            (reads, ordered)
+        }
+    };
+    if reads.needs.is_empty() {
+        let place = args.image.as_ref().unwrap_or(&args.root);
         bail!(
             "{}: none of its files can be found on a device below {}",
             args.list.display(),
-            args.root.display()
+            place.display()
         );
     }
     let all = match args.storage.is_empty() {
@@ -60,14 +65,20 @@ pub fn run(args: &Simulate, out: &mut Out) -> Result<()> {
             named.collect::<Result<_, _>>()?
         }
     };
-    let size = needs.iter().map(|n| n.place + n.bytes).max().unwrap_or(0);
+    let costs = match args.in_lab {
+        true => Costs::LAB,
+        false => Costs::default(),
+    };
     let report = Report {
         schema: "firstlight.prefetch.simulate/1",
         list: args.list.display().to_string(),
-        work_ns: needs.iter().map(|n| n.at_ns).max().unwrap_or(0),
-        bytes: needs.iter().map(|n| n.bytes).sum(),
-        missing_files,
-        profiles: all.iter().map(|p| row(p, &needs, size)).collect(),
+        work_ns: reads.work_ns(),
+        bytes: reads.bytes(),
+        missing_files: reads.missing,
+        profiles: all
+            .iter()
+            .map(|p| row(p, costs, &reads, &ordered))
+            .collect(),
     };
     match out.json {
         true => out.text(&views::json::text(&report)),
@@ -75,54 +86,16 @@ pub fn run(args: &Simulate, out: &mut Out) -> Result<()> {
     }
 }
 
-/// What is needed, as it lies on the device, and how many files are not there.
-fn needs(list: &AccessList, args: &Simulate) -> (Vec<Need>, u64) {
-    let page = u64::from(list.page_bytes);
-    let (mut needs, mut missing) = (Vec::new(), 0);
-    for entry in &list.entries {
-        let placed = match places(entry, args) {
-            Some(placed) => placed,
-            None => {
-                missing += 1;
-                continue;
-            }
-        };
-        for range in &entry.ranges {
-            let start = range.page.saturating_mul(page);
-            let end = range.end().saturating_mul(page).min(entry.size());
-            for &(offset, place, bytes) in &placed {
-                let from = start.max(offset);
-                let until = end.min(offset.saturating_add(bytes));
-                if from < until {
-                    needs.push(Need {
-                        at_ns: range.first_us.saturating_mul(1000),
-                        place: place.saturating_add(from - offset),
-                        bytes: until - from,
-                    });
-                }
-            }
-        }
-    }
-    (needs, missing)
-}
-
-/// The pieces of an entry: offset, place on the device, length.
-fn places(entry: &Entry, args: &Simulate) -> Option<Vec<(u64, u64, u64)>> {
-    if entry.is_device() {
-        return Some(vec![(0, 0, entry.size())]);
-    }
-    let (Some(file), State::Same | State::Moved) = open_entry(&args.root, entry) else {
-        return None;
-    };
-    let extents = extents(&file, 0, entry.size(), usize::MAX).ok()?;
-    let pieces = extents.iter().map(|e| (e.offset, e.physical, e.bytes));
-    Some(pieces.collect())
-}
-
-fn row(profile: &Profile, needs: &[Need], size: u64) -> Row {
+fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> Row {
     let storage = &profile.storage;
-    let case = |needs: &[Need], way| {
-        let done = simulate(needs, storage, size, way);
+    let costs = match storage.model {
+        // Nothing serves it.
+        Model::None => Costs::default(),
+        _ => costs,
+    };
+    let size = reads.size();
+    let case = |reads: &Reads, way| {
+        let done = simulate(&reads.needs, &reads.files, (storage, size), costs, way);
         Case {
             total_ns: done.total_ns,
             stall_ns: done.stall_ns,
@@ -138,14 +111,11 @@ fn row(profile: &Profile, needs: &[Need], size: u64) -> Row {
         window_ns,
         wait: false,
     };
-    let mut in_order: Vec<Need> = needs.to_vec();
-    in_order.sort_by_key(|n| n.at_ns);
-    let mut place = 0;
-    for need in &mut in_order {
-        need.place = place;
-        place += need.bytes;
-    }
-    let bytes: u64 = needs.iter().map(|n| n.bytes).sum();
+    let in_windows = Way::Prefetch {
+        window_ns: SHORT_WINDOW_US * 1000,
+        wait: false,
+    };
+    let bytes = reads.bytes();
     let transfer = u128::from(bytes) * 1_000_000_000 / u128::from(storage.read_bytes_per_s.max(1));
     let least = match storage.model {
         Model::None => 0,
@@ -153,13 +123,13 @@ fn row(profile: &Profile, needs: &[Need], size: u64) -> Row {
             .unwrap_or(u64::MAX)
             .saturating_add(storage.command_ns),
     };
-    let work = needs.iter().map(|n| n.at_ns).max().unwrap_or(0);
     Row {
         storage: profile.name.clone(),
-        demand: case(needs, Way::Demand),
-        prefetch: case(needs, ahead),
-        ordered: case(&in_order, ahead),
-        limit_ns: work.max(least),
+        demand: case(reads, Way::Demand),
+        prefetch: case(reads, ahead),
+        // Everything is in one piece: one window after another costs no way.
+        ordered: case(ordered, in_windows),
+        limit_ns: reads.work_ns().max(least),
     }
 }
 

@@ -1,13 +1,13 @@
 //! `firstlight report`: one page to look at.
 
 pub mod experiment;
-mod owners;
 pub mod published;
 
 use crate::args::{Images, Inputs, Reading, Report};
 use crate::beside;
 use crate::input::{self, Input};
 use crate::out::Out;
+use crate::owners;
 use analysis::{ChartLimits, Experiment, Options, Owners, Picture, Place};
 use anyhow::{Context, Result, bail};
 use record::Record;
@@ -144,7 +144,7 @@ fn page_with(
     options: &Options,
     images: &Images,
 ) -> Result<String> {
-    let (of_a, of_b) = owners::owners(a.record, b.map(|b| b.record), images)?;
+    let (of_a, of_b) = owners::of_boots(a.record, b.map(|b| b.record), images)?;
     let comparison = match b {
         Some(b) => {
             let compared = analysis::compare_with(a.record, b.record, options);

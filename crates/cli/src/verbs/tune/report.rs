@@ -4,8 +4,8 @@ use super::search::Found;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
-use treat::FileTreatment;
 use treat::files::{Form, export};
+use treat::{FileTreatment, Treatment};
 use views::terminal::Style;
 use views::terminal::layout::{BOLD, DIM, GOOD, PLAIN, Screen, clean, left, right};
 
@@ -170,12 +170,12 @@ pub fn patches(found: &Found) -> Vec<(&'static str, String)> {
             match export(&treatment, form) {
                 Some(part) => text.push_str(&part),
                 None => {
-                    let _ = writeln!(
-                        text,
-                        "# (no form for {}: {})",
-                        form.as_str(),
-                        treatment.kind().then
-                    );
+                    let then = match &kept.treatment {
+                        Treatment::Order(_) => "`firstlight image order --for ext4` does it",
+                        Treatment::Prefetch(_) => "`firstlight prefetch install` does it",
+                        _ => treatment.kind().then,
+                    };
+                    let _ = writeln!(text, "# (no form for {}: {then})", form.as_str());
                 }
             }
             text.push('\n');

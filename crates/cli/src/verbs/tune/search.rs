@@ -1,5 +1,8 @@
 //! The search: which sets are booted, and what is kept.
 
+use super::alone::one_by_one;
+use super::health::sockets;
+use super::reading;
 use crate::args::Tune;
 use crate::progress;
 use crate::verbs::lab as lab_verb;
@@ -8,6 +11,7 @@ use anyhow::{Result, bail};
 use lab::{BASELINE, Experiment, Variant};
 use record::{Nanos, Record};
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use treat::Treatment;
 
@@ -16,12 +20,13 @@ pub struct Lab {
     /// With what it records, for the boots that are looked at.
     recorded: Experiment,
     /// With nothing recorded, for the boots that are measured.
-    experiment: Experiment,
-    out: PathBuf,
-    ensemble: u32,
+    pub(super) experiment: Experiment,
+    pub(super) out: PathBuf,
+    pub(super) ensemble: u32,
+    jobs: Option<NonZeroUsize>,
     booted: BTreeMap<String, Measured>,
-    /// The boot whose health the others must have.
-    healthy: Option<Record>,
+    /// The boot whose health the others must have, and its capture.
+    healthy: Option<(Record, PathBuf)>,
     boots: usize,
     /// At most so many treatments are tried: each costs two boots or more.
     tries: usize,
@@ -45,11 +50,11 @@ impl Measured {
         median(&self.times).unwrap_or(Nanos(i64::MAX))
     }
 
-    fn is_healthy(&self) -> bool {
+    pub(super) fn is_healthy(&self) -> bool {
         !self.times.is_empty() && self.health.iter().all(|h| h.ok)
     }
 
-    fn trouble(&self) -> String {
+    pub(super) fn trouble(&self) -> String {
         let broken = self.health.iter().filter(|h| !h.ok);
         let told: Vec<&str> = broken.map(|h| h.detail.as_str()).collect();
         match told.is_empty() {
@@ -147,12 +152,36 @@ impl Lab {
             experiment: experiment.unrecorded(),
             out,
             ensemble,
+            jobs: args.jobs,
             booted: BTreeMap::new(),
             healthy: None,
             boots: 0,
             tries: args.tries.max(1),
             enough: args.enough.into(),
         })
+    }
+
+    /// Boots an experiment of one variant; where its capture is.
+    pub(super) fn boot_once(&mut self, experiment: &Experiment) -> Result<PathBuf> {
+        let outcome = lab_verb::boot(experiment, &self.options(1), true)?;
+        self.boots += outcome.trials.len();
+        let Some(trial) = outcome.trials.first() else {
+            bail!("nothing was booted");
+        };
+        match &trial.failure {
+            None => Ok(self.out.join(&trial.capture)),
+            Some(failure) => bail!(
+                "the boot that records what is read failed: {}",
+                failure.detail
+            ),
+        }
+    }
+
+    fn options(&self, ensemble: u32) -> lab::Options {
+        lab::Options {
+            jobs: self.jobs,
+            ..options(&self.out, ensemble)
+        }
     }
 
     /// The boot of a set with everything recorded that the experiment asks for.
@@ -162,7 +191,7 @@ impl Lab {
         }
         let looked = [(format!("{name}-recorded"), treatments.to_vec())];
         let experiment = variants(&self.recorded, &looked.iter().collect::<Vec<_>>())?;
-        let outcome = lab_verb::boot(&experiment, &options(&self.out, 1), true)?;
+        let outcome = lab_verb::boot(&experiment, &self.options(1), true)?;
         self.boots += outcome.trials.len();
         match outcome.trials.first() {
             Some(trial) => lab_verb::record(&self.out.join(&trial.capture)),
@@ -171,7 +200,7 @@ impl Lab {
     }
 
     /// Boots sets of treatments that were not booted yet.
-    fn boot(&mut self, sets: &[(String, Vec<Treatment>)], ensemble: u32) -> Result<()> {
+    pub(super) fn boot(&mut self, sets: &[(String, Vec<Treatment>)], ensemble: u32) -> Result<()> {
         let open: Vec<_> = sets
             .iter()
             .filter(|(name, _)| !self.booted.contains_key(name))
@@ -180,7 +209,7 @@ impl Lab {
             return Ok(());
         }
         let experiment = variants(&self.experiment, &open)?;
-        let outcome = lab_verb::boot(&experiment, &options(&self.out, ensemble), true)?;
+        let outcome = lab_verb::boot(&experiment, &self.options(ensemble), true)?;
         self.boots += outcome.trials.len();
         for (name, treatments) in open {
             let mut times = Vec::new();
@@ -201,13 +230,18 @@ impl Lab {
                 let phases = analysis::phases_with(&record, &Options::default());
                 times.extend(phases.first_light.as_ref().map(|f| f.at));
                 if trial.id.perturbation == 0 {
-                    capture = path;
-                    let before = self.healthy.as_ref().unwrap_or(&record);
                     let masked = masked(treatments);
-                    health.extend(analysis::health(before, &record, &phases, &masked));
-                    if name == BASELINE && self.healthy.is_none() {
-                        self.healthy = Some(record);
+                    match &self.healthy {
+                        Some((before, of)) => {
+                            health.extend(analysis::health(before, &record, &phases, &masked));
+                            health.push(sockets(of, &path));
+                        }
+                        None => {
+                            health.extend(analysis::health(&record, &record, &phases, &masked));
+                            self.healthy = Some((record, path.clone()));
+                        }
                     }
+                    capture = path;
                 }
             }
             let failed = health.iter().any(|h| !h.ok);
@@ -224,7 +258,7 @@ impl Lab {
         Ok(())
     }
 
-    fn measured(&self, name: &str) -> Result<&Measured> {
+    pub(super) fn measured(&self, name: &str) -> Result<&Measured> {
         match self.booted.get(name) {
             Some(measured) => Ok(measured),
             None => bail!("the set {name} was not booted"),
@@ -266,8 +300,14 @@ fn masked(treatments: &[Treatment]) -> Vec<String> {
     treatments.iter().filter_map(of).collect()
 }
 
+/// Some of `all`, by their numbers: its name and its treatments.
+pub(super) fn set(all: &[Treatment], numbers: &[usize]) -> (String, Vec<Treatment>) {
+    let of = numbers.iter().filter_map(|i| all.get(*i).cloned());
+    (name(numbers), of.collect())
+}
+
 /// The name of a set: `set-1-3`, by the numbers of its treatments.
-fn name(set: &[usize]) -> String {
+pub(super) fn name(set: &[usize]) -> String {
     let numbers: Vec<String> = set.iter().map(|i| (i + 1).to_string()).collect();
     format!("set-{}", numbers.join("-"))
 }
@@ -308,27 +348,6 @@ fn recommended(
     most
 }
 
-/// A treatment takes away much of a boot if that is more than this part of it.
-const MUCH: i64 = 4;
-
-/// What each treatment is tried on top of.
-struct Ground {
-    /// The times of its boots.
-    times: Vec<Nanos>,
-    /// The treatment that it has, if not none.
-    first: Option<usize>,
-}
-
-impl Ground {
-    /// The set of it and one more.
-    fn with(&self, treatment: usize) -> Vec<usize> {
-        let mut set: Vec<usize> = self.first.into_iter().chain([treatment]).collect();
-        set.sort_unstable();
-        set.dedup();
-        set
-    }
-}
-
 /// Tries treatments alone and together, and keeps what helps.
 pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     let ensemble = lab.ensemble;
@@ -345,6 +364,13 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     }
     let recorded = lab.recorded.base.recording.words.join(" ");
     let seen = lab.look(BASELINE, &[])?;
+    match reading::treatments(lab) {
+        Ok(found) => all.extend(found),
+        Err(why) => dropped.push(Dropped {
+            treatment: "order=LIST, prefetch=LIST".to_owned(),
+            why: format!("not tried: {why:#}"),
+        }),
+    }
     let most = recommended(&seen, &mut all, &mut dropped, &recorded);
     for surplus in all.split_off(all.len().min(lab.tries)) {
         dropped.push(Dropped {
@@ -355,92 +381,19 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     if all.is_empty() {
         bail!("no finding of this boot has a treatment that the lab can do; name one by --with");
     }
-    let set = |numbers: &[usize]| {
-        let of = numbers
-            .iter()
-            .filter_map(|i| all.get(*i).cloned())
-            .collect();
-        (name(numbers), of)
-    };
+    let set = |numbers: &[usize]| set(&all, numbers);
 
-    // The one that promises most first. If it takes away much of the boot, the
-    // others are tried on top of it: their boots are shorter for the host, too.
-    let most = all
-        .iter()
-        .position(|t| Some(t) == most.as_ref())
-        .unwrap_or(0);
-    lab.boot(&[set(&[most])], ensemble)?;
-    let first = lab.measured(&name(&[most]))?.clone();
-    let much = baseline.median() - first.median() > Nanos(baseline.median().0 / MUCH);
-    let faster = effect(&baseline.times, &first.times);
-    let faster = faster.is_some_and(|e| e.verdict == Verdict::Faster);
-    let ground = match first.is_healthy() && faster && much {
-        true => Ground {
-            times: first.times.clone(),
-            first: Some(most),
-        },
-        false => Ground {
-            times: baseline.times.clone(),
-            first: None,
-        },
-    };
-
-    // Each alone, and all together: together they may be worth more than alone.
+    // All together first: if that boot is sound, each is left out of it in turn. These
+    // boots are half as many as with each alone besides, and short ones.
     let everything: Vec<usize> = (0..all.len()).collect();
-    let mut sets: Vec<_> = everything.iter().map(|i| set(&ground.with(*i))).collect();
-    sets.push(set(&everything));
-    lab.boot(&sets, ensemble)?;
-    let mut helps: Vec<usize> = ground.first.into_iter().collect();
-    for (i, treatment) in all.iter().enumerate() {
-        if ground.first == Some(i) {
-            continue;
-        }
-        let alone = lab.measured(&name(&ground.with(i)))?;
-        let treatment = treatment.to_string();
-        if !alone.is_healthy() {
-            let why = format!("it breaks the boot: {}", alone.trouble());
-            dropped.push(Dropped { treatment, why });
-            continue;
-        }
-        let effect = effect(&ground.times, &alone.times);
-        match effect.filter(|e| e.verdict == Verdict::Faster) {
-            Some(_) => helps.push(i),
-            None => dropped.push(Dropped {
-                treatment,
-                why: effect.map_or_else(
-                    || "nothing was measured".to_owned(),
-                    |e| match e.verdict {
-                        Verdict::Slower => format!("it makes the boot {} slower", e.delta),
-                        _ => format!(
-                            "no effect: {} where innocent changes alone move first light by {}",
-                            e.delta, e.spread
-                        ),
-                    },
-                ),
-            }),
-        }
-    }
-    helps.sort_unstable();
-    let mut best = together(lab, &all, helps, &ground, &mut dropped)?;
-
-    // What all together bring beyond that is an interaction.
-    let healthy = |i: &usize| {
-        let alone = lab.measured(&name(&ground.with(*i)));
-        alone.is_ok_and(Measured::is_healthy)
+    lab.boot(&[set(&everything)], ensemble)?;
+    let together = lab.measured(&name(&everything))?;
+    let sooner = effect(&baseline.times, &together.times);
+    let sooner = sooner.is_some_and(|e| e.verdict == Verdict::Faster);
+    let best = match together.is_healthy() && sooner {
+        true => everything,
+        false => one_by_one(lab, &all, &baseline, most.as_ref(), &mut dropped)?,
     };
-    let sound: Vec<usize> = everything.iter().copied().filter(healthy).collect();
-    if sound.len() == all.len() && sound != best {
-        let whole = lab.measured(&name(&sound))?;
-        let now = match best.is_empty() {
-            true => &baseline,
-            false => lab.measured(&name(&best))?,
-        };
-        let more = effect(&now.times, &whole.times);
-        if whole.is_healthy() && more.is_some_and(|e| e.verdict == Verdict::Faster) {
-            dropped.retain(|d| !all.iter().any(|t| t.to_string() == d.treatment));
-            best = sound;
-        }
-    }
     if best.is_empty() {
         return Ok(Found {
             whole: baseline.median(),
@@ -467,12 +420,12 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
             true => &baseline,
             false => lab.measured(&name(&rest))?,
         };
-        // Without it the boot breaks: it cannot be left out.
-        let share = match missing.times.is_empty() {
-            true => baseline.median() - whole.median(),
-            false => missing.median() - whole.median(),
-        };
-        shares.push((share, whole.spread().max(missing.spread())));
+        shares.push(match effect(&missing.times, &whole.times) {
+            // Without it the boot breaks: it cannot be left out.
+            None => (baseline.median() - whole.median(), whole.spread()),
+            Some(e) if e.verdict == Verdict::Faster => (Nanos::ZERO - e.delta, e.spread),
+            Some(e) => (Nanos::ZERO, e.spread),
+        });
     }
     let saving = baseline.median() - whole.median();
     let only: Vec<Nanos> = shares.iter().map(|s| s.0).collect();
@@ -518,10 +471,13 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
             }),
             false => dropped.push(Dropped {
                 treatment: treatment.to_string(),
-                why: format!(
-                    "it brings {share}: the set without it has {} % of the saving or more",
-                    lab.enough
-                ),
+                why: match *share {
+                    Nanos::ZERO => "no effect: without it first light comes no later".to_owned(),
+                    share => format!(
+                        "it brings {share}: the set without it has {} % of the saving or more",
+                        lab.enough
+                    ),
+                },
             }),
         }
     }
@@ -537,42 +493,6 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
         dropped,
         boots: lab.boots,
     })
-}
-
-/// Boots those that help together, and leaves out what breaks that.
-fn together(
-    lab: &mut Lab,
-    all: &[Treatment],
-    mut helps: Vec<usize>,
-    ground: &Ground,
-    dropped: &mut Vec<Dropped>,
-) -> Result<Vec<usize>> {
-    while helps.len() > 1 {
-        let of = helps.iter().filter_map(|i| all.get(*i).cloned()).collect();
-        let ensemble = lab.ensemble;
-        lab.boot(&[(name(&helps), of)], ensemble)?;
-        let measured = lab.measured(&name(&helps))?;
-        if measured.is_healthy() {
-            break;
-        }
-        let trouble = measured.trouble();
-        // The one that brings least alone goes first.
-        let alone = |i: &usize| {
-            let measured = lab.measured(&name(&ground.with(*i)));
-            let before = median(&ground.times).unwrap_or_default();
-            measured.map_or(Nanos::ZERO, |m| before - m.median())
-        };
-        let others = helps.iter().copied().filter(|i| ground.first != Some(*i));
-        let Some(least) = others.min_by_key(alone) else {
-            break;
-        };
-        helps.retain(|i| *i != least);
-        dropped.push(Dropped {
-            treatment: all.get(least).map(ToString::to_string).unwrap_or_default(),
-            why: format!("together with the others it breaks the boot: {trouble}"),
-        });
-    }
-    Ok(helps)
 }
 
 /// What first light waits for, the longest first.

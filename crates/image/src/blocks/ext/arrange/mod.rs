@@ -204,7 +204,8 @@ pub fn arrange(
             let until = end.min(piece.logical + piece.len);
             for logical in first.max(piece.logical)..until {
                 if piece.written && seen.insert((inode, Some(logical))) {
-                    owner.to.insert(logical, order.len() as u64);
+                    // Behind the last block: it must not seem to follow one that stays.
+                    owner.to.insert(logical, sb.blocks + 1 + order.len() as u64);
                     order.push((inode, Some(logical)));
                 }
             }
@@ -214,22 +215,7 @@ pub fn arrange(
             }
         }
     }
-    // So far each block has its place in the order: in as many pieces will its file
-    // lie, or in fewer, wherever that order begins.
-    let mut nodes: HashMap<u32, usize> = HashMap::new();
-    for (number, owner) in &mut owners {
-        let Some(is) = owner else { continue };
-        match nodes_for(is.tree.moved(&is.to).len(), sb.block_size) {
-            Some(count) => {
-                nodes.insert(*number, count);
-            }
-            None => {
-                done.left.push((*number, "it would lie in too many pieces"));
-                *owner = None;
-            }
-        }
-    }
-    place(&sb, &mut space, &mut owners, &order, &nodes, &mut done)?;
+    place(&sb, &mut space, &mut owners, &order, &mut done)?;
     done.left.sort_unstable();
     done.old_nodes.sort_unstable();
     done.writes.extend(space.writes());
@@ -324,27 +310,56 @@ fn owner(
     }))
 }
 
+/// How many blocks of extents each inode needs, if the order is broken at so many
+/// places. An inode that would lie in too many pieces stays where it is.
+fn nodes(
+    sb: &Superblock,
+    owners: &mut HashMap<u32, Option<Owner>>,
+    breaks: usize,
+    done: &mut Arrangement,
+) -> HashMap<u32, usize> {
+    let mut nodes = HashMap::new();
+    for (number, owner) in owners {
+        let Some(is) = owner else { continue };
+        // Each block has its place in the order: in as many pieces will its file lie,
+        // or in fewer, where the order lies in one piece; a break adds one at most.
+        let pieces = is.tree.moved(&is.to).len() + breaks;
+        match nodes_for(pieces, sb.block_size) {
+            Some(count) => {
+                nodes.insert(*number, count);
+            }
+            None => {
+                done.left.push((*number, "it would lie in too many pieces"));
+                *owner = None;
+            }
+        }
+    }
+    nodes
+}
+
 /// Gives every block its new place, and writes what says so.
 fn place(
     sb: &Superblock,
     space: &mut Space<'_>,
     owners: &mut HashMap<u32, Option<Owner>>,
     order: &[Step],
-    nodes: &HashMap<u32, usize>,
     done: &mut Arrangement,
 ) -> Result<(), ArrangeError> {
-    let moves = |inode: &u32| owners.get(inode).is_some_and(Option::is_some);
-    let order: Vec<Step> = order.iter().copied().filter(|(i, _)| moves(i)).collect();
-    let more: usize = nodes
-        .iter()
-        .filter(|(i, _)| moves(i))
-        .map(|(_, count)| count)
-        .sum();
-    let content = order.iter().filter(|s| s.1.is_some()).count();
-    let needed = (content + more) as u64;
-    let room = space
-        .room(needed)
-        .ok_or(ArrangeError::Full { blocks: needed })?;
+    let mut breaks = 0;
+    let (order, nodes, room) = loop {
+        let nodes = nodes(sb, owners, breaks, done);
+        let moves = |inode: &u32| owners.get(inode).is_some_and(Option::is_some);
+        let order: Vec<Step> = order.iter().copied().filter(|(i, _)| moves(i)).collect();
+        let content = order.iter().filter(|s| s.1.is_some()).count();
+        let needed = (content + nodes.values().sum::<usize>()) as u64;
+        let room = space.room(needed);
+        let room = room.ok_or(ArrangeError::Full { blocks: needed })?;
+        let found = room.len().saturating_sub(1);
+        if found <= breaks {
+            break (order, nodes, room);
+        }
+        breaks = found;
+    };
     done.runs = room.len() as u64;
     let mut free = room.iter().flat_map(|(start, len)| *start..*start + *len);
     let mut node_places: HashMap<u32, Vec<u64>> = HashMap::new();

@@ -1,12 +1,12 @@
-//! Whose what the boots of a page asked of their devices is.
+//! Whose what boots asked of their devices is: by images of these, or by what
+//! the page cache got.
 
 use crate::args::Images;
-use crate::progress;
-use crate::verbs::flash::{open, text};
+use crate::disk;
+use crate::verbs::flash::text;
 use analysis::Owners;
 use anyhow::{Context, Result, bail};
 use image::blocks::{Disk, Kind, Piece};
-use image::boot::Part;
 use record::{Device, Record, Request};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ const SECTOR_BYTES: u64 = 512;
 
 /// Owners of the requests of one or two boots: by images, else by what the
 /// page cache got.
-pub fn owners(a: &Record, b: Option<&Record>, images: &Images) -> Result<(Owners, Owners)> {
+pub fn of_boots(a: &Record, b: Option<&Record>, images: &Images) -> Result<(Owners, Owners)> {
     if images.images.len() > usize::from(b.is_some()) + 1 {
         bail!(
             "{} images for {}; expected one for each boot at most",
@@ -33,15 +33,10 @@ pub fn owners(a: &Record, b: Option<&Record>, images: &Images) -> Result<(Owners
 }
 
 fn of_image(record: &Record, path: &Path, images: &Images) -> Result<Owners> {
-    let shown = path.display().to_string();
     let device = device(record, images)?;
     let base = images.base.checked_mul(SECTOR_BYTES);
     let base = base.with_context(|| format!("--base {} lies behind every disk", images.base))?;
-    let file = open::image(path)?;
-    let part = Part::whole(&file).with_context(|| shown.clone())?;
-    progress::say(format!("mapping {shown}"));
-    let disk = Disk::open(&part, None).with_context(|| shown.clone())?;
-    progress::clear();
+    let disk = disk::map(path, None)?;
     Ok(Owners::told(
         record,
         |r| (Some(r.device) == device).then(|| owner(&disk, r, base))?,

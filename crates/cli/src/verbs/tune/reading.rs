@@ -1,0 +1,124 @@
+//! What a boot reads, as the list that treatments of reading work by: laid out in the
+//! order of need, and read ahead.
+
+use super::search::Lab;
+use crate::verbs::prefetch::{args::Import, import};
+use anyhow::{Context, Result, bail};
+use lab::{Experiment, Platform, Recording, Root, Variant};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use treat::{KernelForm, Treatment};
+
+/// What a boot is recorded on: no delay, and no read-ahead, so that a page comes into
+/// memory only because somebody asked for it.
+const STILL: &str = r#"[still]
+summary = "no delay, and no read-ahead"
+model = "flash"
+
+[still.figures]
+read_ahead_kb = { value = 0, source = "the recording: with read-ahead, pages come that nobody asked for" }
+queue_depth = { value = 8, source = "any: nothing waits" }
+nr_requests = { value = 128, source = "Linux's default" }
+scheduler = { value = "none", source = "there is nothing to be scheduled" }
+"#;
+
+/// The set's name: it is no candidate.
+const RECORDED: &str = "what-is-read";
+
+/// The ext4 image that this experiment boots from, if its storage costs time.
+fn image(experiment: &Experiment) -> Option<PathBuf> {
+    let base = &experiment.base;
+    if base.platform != Platform::Pc || base.storage.name == "none" {
+        return None;
+    }
+    match &base.root {
+        Root::DebianMinimal => lab::artifacts::cached_root(),
+        Root::Image(path) => Some(path.clone()),
+        Root::None | Root::Tree { .. } => None,
+    }
+}
+
+/// The treatments of reading for this experiment: none where storage costs no time. One
+/// boot records what they need.
+///
+/// # Errors
+/// The boot cannot be recorded, or its files cannot be named.
+pub fn treatments(lab: &mut Lab) -> Result<Vec<Treatment>> {
+    let Some(image) = image(&lab.experiment) else {
+        return Ok(Vec::new());
+    };
+    let list = lab.out.join("boot.list");
+    if !list.is_file() {
+        let capture = record(lab)?;
+        let mounted = Mounted::new(&image)?;
+        import::write(&Import {
+            inputs: vec![capture],
+            root: mounted.0.path().to_owned(),
+            out: list.clone(),
+            machine: "x86_64".to_owned(),
+            page: 4096,
+        })?;
+    }
+    let list = list.to_str().context("its path is no text")?;
+    let all = [format!("order={list}"), format!("prefetch={list}")];
+    let all = all.iter().map(|t| Treatment::parse(t));
+    Ok(all.collect::<Result<_, _>>()?)
+}
+
+/// Boots once and records the page cache; where the capture is.
+fn record(lab: &mut Lab) -> Result<PathBuf> {
+    let mut experiment = lab.experiment.clone();
+    let still = lab.out.join("still.toml");
+    crate::beside::write(&still, |f| {
+        Ok(std::io::Write::write_all(f, STILL.as_bytes())?)
+    })?;
+    experiment.base.storage = lab::storage::named(&still.display().to_string())?;
+    let recording = Recording::of(&["filemap"], &experiment.base.cmdline);
+    let recording = recording.map_err(|(_, why)| anyhow::anyhow!(why))?;
+    let Some(mut spec) = experiment.variants.first().map(|v| v.spec.clone()) else {
+        bail!("the experiment has no baseline");
+    };
+    // What is read does not change, and it is recorded sooner.
+    spec.kernel = KernelForm::Uncompressed;
+    for word in &recording.words {
+        spec.cmdline.add(word);
+        experiment.base.cmdline.add(word);
+    }
+    experiment.base.recording = recording;
+    experiment.variants = vec![Variant {
+        name: RECORDED.to_owned(),
+        treatments: Vec::new(),
+        spec,
+    }];
+    lab.boot_once(&experiment)
+}
+
+/// An image, mounted to be read.
+struct Mounted(tempfile::TempDir);
+
+impl Mounted {
+    fn new(image: &Path) -> Result<Self> {
+        let folder = tempfile::tempdir().context("no temporary folder can be made")?;
+        let done = Command::new("mount")
+            .args(["-o", "ro,loop,noload"])
+            .args([image, folder.path()])
+            .output()
+            .context("mount could not be started")?;
+        if !done.status.success() {
+            let why = String::from_utf8_lossy(&done.stderr);
+            bail!(
+                "{}: cannot be mounted, which names the files that the boot read: {}",
+                image.display(),
+                why.trim()
+            );
+        }
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // What is still mounted keeps its folder.
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}

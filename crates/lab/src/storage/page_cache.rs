@@ -1,0 +1,309 @@
+//! What Linux reads when a page is needed and is not in memory: more than that page.
+//!
+//! A page of a mapped file brings those around it, a read from a file's beginning a
+//! window that grows, an inode those beside it in the table. Rules and numbers:
+//! `page_cache_sync_ra` and `ondemand_readahead` of `mm/readahead.c`,
+//! `do_sync_mmap_readahead` of `mm/filemap.c` and `__ext4_get_inode_loc` of
+//! `fs/ext4/inode.c`, of Linux 6.1.
+
+use std::ops::Range;
+
+/// The length of a page, in bytes.
+pub const PAGE: u64 = 4096;
+
+/// ext4 reads so many blocks of an inode table together, and the one behind them
+/// (`inode_readahead_blks`).
+const INODE_BLOCKS: u64 = 32;
+
+/// How a file's pages come into memory on demand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It is mapped: a program or a library.
+    Mapped,
+    /// It is read from the beginning on.
+    Read,
+    /// Blocks of the device: each alone, but for inode tables and what is read of the
+    /// device itself.
+    Device,
+}
+
+/// A file and where it lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// How it is used.
+    pub access: Access,
+    /// Its length, in bytes.
+    pub bytes: u64,
+    /// Its pieces: offset, place on the device, length, in bytes; in order.
+    pub extents: Vec<(u64, u64, u64)>,
+    /// Of a device: where inode tables lie, in pages, in order.
+    pub tables: Vec<Range<u64>>,
+    /// Of a device: pages that are not read through the filesystem but by programs that
+    /// look at the device; in order.
+    pub looked_at: Vec<Range<u64>>,
+}
+
+/// The range that has `page`.
+fn with(ranges: &[Range<u64>], page: u64) -> Option<&Range<u64>> {
+    let behind = ranges.partition_point(|r| r.start <= page);
+    let range = ranges.get(behind.checked_sub(1)?)?;
+    (page < range.end).then_some(range)
+}
+
+impl File {
+    /// Where a page lies on the device, in bytes; a hole lies nowhere.
+    #[must_use]
+    pub fn place(&self, page: u64) -> Option<u64> {
+        let at = page.saturating_mul(PAGE);
+        let behind = self.extents.partition_point(|e| e.0 <= at);
+        let (offset, place, bytes) = *self.extents.get(behind.checked_sub(1)?)?;
+        let within = at - offset;
+        (within < bytes).then(|| place.saturating_add(within))
+    }
+
+    fn pages(&self) -> u64 {
+        self.bytes.div_ceil(PAGE)
+    }
+
+    /// The pages of an inode table that come with `page`, if it is in one.
+    fn inodes(&self, page: u64) -> Option<Range<u64>> {
+        let table = with(&self.tables, page)?;
+        let first = (page / INODE_BLOCKS * INODE_BLOCKS).max(table.start);
+        Some(first..(first + INODE_BLOCKS + 1).min(table.end))
+    }
+}
+
+/// What is in memory of one file, and how far it was read ahead.
+#[derive(Clone, Debug, Default)]
+pub struct Cached {
+    /// When each page is there; `None`: nobody asked for it.
+    ready: Vec<Option<u64>>,
+    /// `struct file_ra_state`: the window, and how much of its end is ahead.
+    start: u64,
+    size: u64,
+    ahead: u64,
+    /// The page at which the next window is asked for.
+    marker: Option<u64>,
+    last: Option<u64>,
+}
+
+impl Cached {
+    /// Nothing of `file` is in memory.
+    #[must_use]
+    pub fn new(file: &File) -> Self {
+        let pages = usize::try_from(file.pages()).unwrap_or(0);
+        Self {
+            ready: vec![None; pages],
+            ..Self::default()
+        }
+    }
+
+    /// When a page is there, if it was asked for.
+    #[must_use]
+    pub fn ready(&self, page: u64) -> Option<u64> {
+        let at = usize::try_from(page).ok()?;
+        self.ready.get(at).copied().flatten()
+    }
+
+    /// A page will be there at `ready_ns`, unless it will be anyway.
+    pub fn put(&mut self, page: u64, ready_ns: u64) {
+        let at = usize::try_from(page).unwrap_or(usize::MAX);
+        if let Some(place @ None) = self.ready.get_mut(at) {
+            *place = Some(ready_ns);
+        }
+    }
+
+    /// The pages that are asked for when `page` is needed, `wanted` of them in one
+    /// go, with windows of `most` pages: some may be in memory already, and none may
+    /// be asked for.
+    pub fn asks(&mut self, file: &File, page: u64, wanted: u64, most: u64) -> Range<u64> {
+        let is_there = self.ready(page).is_some();
+        let is_marker = is_there && self.marker == Some(page);
+        let is_metadata = file.access == Access::Device && with(&file.looked_at, page).is_none();
+        let last = match is_metadata {
+            true => self.last,
+            false => self.last.replace(page),
+        };
+        if is_there && !is_marker {
+            return page..page;
+        }
+        let end = file.pages().max(page + 1);
+        let alone = page..(page + wanted.max(1)).min(end);
+        if most == 0 {
+            return alone;
+        }
+        let window = match file.access {
+            Access::Device if is_metadata => {
+                return file.inodes(page).unwrap_or(page..page + 1);
+            }
+            Access::Mapped if !is_there => {
+                self.start = page.saturating_sub(most / 2);
+                self.size = most;
+                self.ahead = most / 4;
+                self.start..self.start + most
+            }
+            _ => match self.window(page, wanted, most, last) {
+                Some(window) => window,
+                None => return alone,
+            },
+        };
+        let marker = self.start + self.size - self.ahead;
+        self.marker = (marker < end).then_some(marker);
+        window.start.min(end)..window.end.min(end)
+    }
+
+    /// `ondemand_readahead`; `None`: just what was asked for.
+    fn window(
+        &mut self,
+        page: u64,
+        wanted: u64,
+        most: u64,
+        last: Option<u64>,
+    ) -> Option<Range<u64>> {
+        let wanted = wanted.clamp(1, most);
+        let follows = self.size > 0
+            && (page == self.start + self.size - self.ahead || page == self.start + self.size);
+        if page > 0 && follows {
+            self.start += self.size;
+            self.size = grown(self.size, most);
+            self.ahead = self.size;
+        } else if self.marker == Some(page) {
+            let there = (page..).take_while(|p| self.ready(*p).is_some()).count() as u64;
+            self.start = page + there;
+            self.size = grown(there + wanted, most);
+            self.ahead = self.size;
+        } else {
+            let is_next = last.is_some_and(|l| page.checked_sub(l).is_some_and(|gap| gap <= 1));
+            let before = (1..=page.min(most)).take_while(|n| self.ready(page - n).is_some());
+            if page == 0 || is_next || before.count() as u64 > wanted {
+                self.start = page;
+                self.size = first(wanted, most);
+                self.ahead = match self.size > wanted {
+                    true => self.size - wanted,
+                    false => self.size,
+                };
+            } else {
+                return None;
+            }
+        }
+        // The marker would be at the page itself: the next window comes along.
+        if page == self.start && self.size == self.ahead {
+            self.ahead = grown(self.size, most);
+            self.size += self.ahead;
+        }
+        Some(self.start..self.start + self.size)
+    }
+}
+
+/// `get_init_ra_size`.
+fn first(wanted: u64, most: u64) -> u64 {
+    let size = wanted.next_power_of_two();
+    if size <= most / 32 {
+        size * 4
+    } else if size <= most / 4 {
+        size * 2
+    } else {
+        most
+    }
+}
+
+/// `get_next_ra_size`.
+const fn grown(size: u64, most: u64) -> u64 {
+    if size < most / 16 {
+        size * 4
+    } else if size <= most / 2 {
+        size * 2
+    } else {
+        most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Access, Cached, File, PAGE};
+
+    fn file(access: Access, pages: u64) -> File {
+        let bytes = pages * PAGE;
+        File {
+            access,
+            bytes,
+            extents: vec![(0, 0, bytes)],
+            tables: Vec::new(),
+            looked_at: Vec::new(),
+        }
+    }
+
+    /// What is asked for, page after page; 32 pages are a window.
+    fn asked(file: &File, pages: &[u64]) -> Vec<(u64, u64)> {
+        let mut cached = Cached::new(file);
+        let mut all = Vec::new();
+        for page in pages {
+            let window = cached.asks(file, *page, 1, 32);
+            for page in window.clone() {
+                cached.put(page, 0);
+            }
+            all.push((window.start, window.end - window.start));
+        }
+        all
+    }
+
+    #[test]
+    fn a_read_from_the_beginning_grows() {
+        let seen = asked(&file(Access::Read, 100), &[0, 1, 2, 4, 12, 28, 60, 92]);
+        let windows = [
+            (0, 4),
+            (4, 8),
+            (2, 0),
+            (12, 16),
+            (28, 32),
+            (60, 32),
+            (92, 8),
+        ];
+        assert_eq!(seen[..7], windows);
+    }
+
+    #[test]
+    fn a_page_somewhere_comes_alone_and_a_mapped_one_with_those_around() {
+        assert_eq!(asked(&file(Access::Read, 100), &[50, 7]), [(50, 1), (7, 1)]);
+        let seen = asked(&file(Access::Mapped, 100), &[50, 60, 58, 5, 99]);
+        assert_eq!(seen, [(34, 32), (60, 0), (66, 32), (0, 32), (83, 17)]);
+    }
+
+    #[test]
+    fn inodes_come_with_those_beside_them() {
+        let mut device = file(Access::Device, 1000);
+        device.tables = vec![100..164, 500..520];
+        let seen = asked(&device, &[99, 130, 140, 163, 519, 520]);
+        let windows = [(99, 1), (128, 33), (140, 0), (160, 4), (512, 8), (520, 1)];
+        assert_eq!(seen, windows);
+        // A program that looks at the device reads it like a file.
+        device.looked_at = vec![0..50, 700..800];
+        assert_eq!(asked(&device, &[0, 60, 1]), [(0, 4), (60, 1), (4, 8)]);
+    }
+
+    #[test]
+    fn what_is_asked_for_holds_the_page_and_ends_with_the_file() {
+        let mut state = 1u64;
+        let mut next = |most: u64| {
+            state = state * 48_271 % 0x7fff_ffff;
+            state % most
+        };
+        for access in [Access::Read, Access::Mapped, Access::Device] {
+            for round in 0..200 {
+                let file = file(access, 1 + next(300));
+                let mut cached = Cached::new(&file);
+                for _ in 0..40 {
+                    let page = next(file.pages());
+                    let was_there = cached.ready(page).is_some();
+                    let window = cached.asks(&file, page, 1 + next(8), round % 40);
+                    assert!(
+                        was_there || window.contains(&page),
+                        "{access:?}: {window:?}"
+                    );
+                    assert!(window.end <= file.pages());
+                    window.for_each(|page| cached.put(page, 0));
+                }
+            }
+        }
+    }
+}
