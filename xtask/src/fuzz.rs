@@ -25,6 +25,7 @@ fn seeds(target: &str) -> Option<&'static str> {
         "ftrace" | "trace_dat" => Some("corpus/ftrace"),
         "kft" => Some("corpus/kft"),
         "bootchart" => Some("corpus/bootchart"),
+        "any_source" => Some("corpus"),
         "bootstage" => Some("corpus/bootstage"),
         "cbmem" => Some("corpus/cbmem"),
         "loader_console" => Some("corpus/loader-console"),

@@ -16,6 +16,7 @@ pub mod cbmem;
 mod drawing;
 mod fdt;
 pub mod ftrace;
+mod journal_forms;
 pub mod kernel_config;
 pub mod kernel_log;
 pub mod kft;

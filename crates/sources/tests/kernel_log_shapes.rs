@@ -145,6 +145,26 @@ fn shapes(log: &[Line<'_>]) -> Vec<(&'static str, bool, Vec<u8>)> {
             let stamp = stamp.trim_end_matches(']');
             format!("{stamp} <    0.000001>] {}\n", l.text)
         }),
+        ("ts", false, |l, _| {
+            let (s, us) = (1_795_312_448 + l.us / 1_000_000, l.us % 1_000_000);
+            format!("{s}.{us:06} {} {}\n", l.stamp(), l.text)
+        }),
+        ("lava", false, |l, _| {
+            let (s, us) = (l.us / 1_000_000, l.us % 1_000_000);
+            format!(
+                "2026-11-21T21:02:{s:02}.{us:06}  {} {}\n",
+                l.stamp(),
+                l.text
+            )
+        }),
+        ("tera term", false, |l, _| {
+            let (s, ms) = (l.us / 1_000_000, l.us / 1_000 % 1_000);
+            format!(
+                "[Sat Nov 21 21:02:{s:02}.{ms:03} 2026] {} {}\r\n",
+                l.stamp(),
+                l.text
+            )
+        }),
         ("syslog", false, |l, _| {
             format!("Nov 21 21:02:00 pc kernel: {} {}\n", l.stamp(), l.text)
         }),
@@ -154,6 +174,33 @@ fn shapes(log: &[Line<'_>]) -> Vec<(&'static str, bool, Vec<u8>)> {
         ("journal short-precise", false, |l, _| {
             let (s, us) = (l.us / 1_000_000, l.us % 1_000_000);
             format!("Nov 21 21:02:{s:02}.{us:06} pc kernel: {}\n", l.text)
+        }),
+        ("journal short-unix", false, |l, _| {
+            let us = 1_795_294_920_000_000 + l.us;
+            let (s, us) = (us / 1_000_000, us % 1_000_000);
+            format!("{s}.{us:06} pc kernel: {}\n", l.text)
+        }),
+        ("journal json-sse", false, |l, _| {
+            format!("data: {}\n\n", l.journal_json(&serde_json::json!(l.text)))
+        }),
+        ("journal json-seq", false, |l, _| {
+            format!("\x1e{}\n", l.journal_json(&serde_json::json!(l.text)))
+        }),
+        ("journal json-pretty", false, |l, _| {
+            let object = l.journal_json(&serde_json::json!(l.text));
+            let object: serde_json::Value = serde_json::from_str(&object).unwrap();
+            serde_json::to_string_pretty(&object).unwrap() + "\n"
+        }),
+        ("journal export", false, |l, _| {
+            let us = l.us;
+            format!(
+                "__CURSOR=s=1\n__REALTIME_TIMESTAMP={}\n__MONOTONIC_TIMESTAMP={}\n\
+                 _SOURCE_MONOTONIC_TIMESTAMP={us}\n_TRANSPORT=kernel\n\
+                 SYSLOG_IDENTIFIER=kernel\nPRIORITY=6\nMESSAGE={}\n\n",
+                1_700_000_000_000_000 + us,
+                us + 4_000_000,
+                l.text
+            )
         }),
         ("journal short-iso-precise", false, |l, _| {
             let (s, us) = (l.us / 1_000_000, l.us % 1_000_000);
@@ -191,6 +238,21 @@ fn shapes(log: &[Line<'_>]) -> Vec<(&'static str, bool, Vec<u8>)> {
             (name, caller, out.into_bytes())
         })
         .collect();
+    let mut last = 0;
+    let (mut human, mut delta) = (String::new(), String::new());
+    for (i, l) in log.iter().enumerate() {
+        let since = l.us as f64 / 1e6 - last as f64 / 1e6;
+        last = l.us;
+        // The minute stands before the first line only: these logs are short.
+        match i {
+            0 => writeln!(human, "[Nov21 21:02] {}", l.text).unwrap(),
+            _ if since < 10.0 => writeln!(human, "[  {since:+8.6}] {}", l.text).unwrap(),
+            _ => writeln!(human, "[ {since:+9.6}] {}", l.text).unwrap(),
+        }
+        writeln!(delta, "[<{since:12.6}>] {}", l.text).unwrap();
+    }
+    all.push(("dmesg -H", false, human.into_bytes()));
+    all.push(("dmesg --time-format=delta", false, delta.into_bytes()));
     let mut json = "{\n   \"dmesg\": [\n      {".to_owned();
     for (i, l) in log.iter().enumerate() {
         let comma = if i > 0 { "\n      },{" } else { "" };
@@ -251,7 +313,8 @@ fn check_all(log: &str) {
     let lines = parse(log);
     for (name, caller, log) in shapes(&lines) {
         let best = sources::sniff(&log).unwrap_or_else(|| panic!("{name}: no source knows it"));
-        let host = name.starts_with("grabserial") || name == "labgrid";
+        let hosts = ["labgrid", "ts", "lava", "tera term"];
+        let host = name.starts_with("grabserial") || hosts.contains(&name);
         assert!(
             host != (best.name() == "kernel-log"),
             "{name}: read as {}",
@@ -393,8 +456,10 @@ proptest! {
         let source = &record.sources()[0];
         let mut lines = log.split(|b| *b == b'\n').count() as u64;
         lines -= u64::from(log.is_empty() || log.ends_with(b"\n"));
-        // In the JSON of dmesg a unit is an object.
-        if !log.trim_ascii_start().starts_with(b"{") {
+        // In the JSON of dmesg a unit is an object, in some forms of a journal a record.
+        let start = log.trim_ascii_start();
+        let records = [&b"{"[..], b"\x1e", b"__CURSOR="];
+        if !records.iter().any(|r| start.starts_with(r)) {
             prop_assert_eq!(source.units, lines);
         }
         let _ = KernelLog.sniff(&log);

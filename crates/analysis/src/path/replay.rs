@@ -24,6 +24,8 @@ const TRUST: i64 = 10;
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
     pub unit: NameId,
+    /// Whether it begins with a process.
+    pub has_processes: bool,
     pub start: Nanos,
     pub end: Nanos,
     pub after: Vec<NameId>,
@@ -120,6 +122,7 @@ impl Replay {
     fn of(tasks: &Tasks<'_>, gates: &[Gate], from: Nanos, end: Nanos) -> Option<Self> {
         let last = tasks.running_at(end)?;
         let mut bursts = bursts(tasks, from, end);
+        let gates = &from_forks(gates, tasks, &bursts);
         at_gates(&mut bursts, gates);
         bursts.sort_by_key(|b| (b.ready, b.end, b.pid));
         let mut by_task: HashMap<u32, Vec<usize>> = HashMap::new();
@@ -299,6 +302,47 @@ fn bursts(tasks: &Tasks<'_>, from: Nanos, end: Nanos) -> Vec<Burst> {
         all.extend(now);
     }
     all
+}
+
+/// How far a time that systemd gives may be from the trace's.
+const SKEW: Nanos = Nanos::from_micros(100);
+
+/// The units, each from where the first process forked for it. systemd says that a unit
+/// began when it has forked: `service_spawn()` stands before `service_set_state()`, and
+/// `mount_spawn()` before `mount_set_state()`.
+fn from_forks(gates: &[Gate], tasks: &Tasks<'_>, bursts: &[Burst]) -> Vec<Gate> {
+    let by_first = tasks.births().filter(|(_, parent, _)| *parent == INIT);
+    let mut forks: Vec<Nanos> = by_first.map(|(_, _, born)| born).collect();
+    forks.sort_unstable();
+    let mut gates = gates.to_vec();
+    gates.sort_by_key(|g| (g.start, g.unit));
+    // From the last one on: each has the last fork before it that no other has.
+    let mut stamped: Option<&mut Gate> = None;
+    for gate in gates.iter_mut().filter(|g| g.has_processes).rev() {
+        let Some(later) = stamped.replace(gate) else {
+            continue;
+        };
+        let earliest = stamped.as_ref().map_or(Nanos::ZERO, |g| g.start - SKEW);
+        take_fork(later, &mut forks, earliest, bursts);
+    }
+    if let Some(first) = stamped {
+        take_fork(first, &mut forks, Nanos::ZERO, bursts);
+    }
+    gates
+}
+
+/// Begins a unit at its fork, if that is after `earliest` and the first process did
+/// not sleep between.
+fn take_fork(gate: &mut Gate, forks: &mut Vec<Nanos>, earliest: Nanos, bursts: &[Burst]) {
+    forks.truncate(forks.partition_point(|born| *born <= gate.start));
+    let Some(&born) = forks.last().filter(|born| **born >= earliest) else {
+        return;
+    };
+    let awake = |b: &Burst| b.pid == INIT && b.ready <= born && gate.start <= b.end;
+    if bursts.iter().any(awake) {
+        gate.start = born;
+        forks.pop();
+    }
 }
 
 /// Cuts what the first process does where it begins a unit.

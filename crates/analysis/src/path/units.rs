@@ -50,12 +50,19 @@ pub(super) fn gates(record: &Record, end: Nanos) -> Vec<Gate> {
     let gate = |(unit, span): (NameId, Span)| {
         Some(Gate {
             unit,
+            has_processes: has_processes(record.name(unit)),
             start: span.start?,
             end: span.end?,
             after: after.remove(&unit).into_iter().flatten().collect(),
         })
     };
     units.into_iter().filter_map(gate).collect()
+}
+
+/// Whether a unit begins with a process: the others are nothing but states.
+fn has_processes(unit: &str) -> bool {
+    let kind = unit.rsplit_once('.').map(|(_, kind)| kind);
+    matches!(kind, Some("service" | "mount" | "swap"))
 }
 
 /// Adds the units on the way to first light; gives the last one. `None` if no

@@ -106,6 +106,9 @@ pub struct Engine {
     line: Open,
     /// Which rules fitted the line that is open.
     fitted: Vec<bool>,
+    /// Where the boot may end in the open line: behind a reset, where one is waited
+    /// for. The prompt of the boot before ends nothing.
+    end_from: Option<usize>,
 }
 
 /// A line whose end has not come yet.
@@ -123,9 +126,13 @@ struct Open {
 
 impl Engine {
     /// An engine that looks for these patterns.
-    pub fn new(rules: Vec<Rule>) -> Self {
+    pub fn new(mut rules: Vec<Rule>) -> Self {
+        // Resets first: they decide whether the end counts.
+        rules.sort_by_key(|r| r.action != Action::Reset);
+        let resets = rules.first().is_some_and(|r| r.action == Action::Reset);
         Self {
             fitted: vec![false; rules.len()],
+            end_from: (!resets).then_some(0),
             rules,
             line: Open::default(),
         }
@@ -176,6 +183,7 @@ impl Engine {
         self.look(Look::Whole, events);
         let line = std::mem::take(&mut self.line);
         self.fitted.fill(false);
+        self.end_from = self.end_from.map(|_| 0);
         events.push(Event::Line(Line {
             first_ns: line.first_ns.unwrap_or(at_ns),
             last_ns: at_ns,
@@ -197,11 +205,20 @@ impl Engine {
         }
         let text = &self.line.clean;
         for (rule, fitted) in self.rules.iter().zip(&mut self.fitted) {
-            let found = rule.regex.find(text).filter(|m| m.end() <= length);
-            let Some(found) = found.filter(|_| !*fitted) else {
+            let from = match (&rule.action, self.end_from) {
+                (Action::End, None) => continue,
+                (Action::End, Some(from)) => from.min(text.len()),
+                _ => 0,
+            };
+            let found = rule.regex.find_at(text, from);
+            let found = found.filter(|m| m.end() <= length && !*fitted);
+            let Some(found) = found else {
                 continue;
             };
             *fitted = true;
+            if rule.action == Action::Reset {
+                self.end_from = Some(found.end());
+            }
             events.push(Event::Fit(Fit {
                 action: rule.action.clone(),
                 at_ns: self.line.arrival(found.start()),
@@ -375,6 +392,30 @@ mod tests {
         assert_eq!(
             engine.open().map(|o| o.1.len()),
             Some(150_000 - 2 * LONGEST_LINE)
+        );
+    }
+
+    #[test]
+    fn the_boot_before_ends_nothing() {
+        let rules = || vec![rule(Action::End, "login: "), rule(Action::Reset, "SPL")];
+        let pieces = [
+            (1, "old login: \n"),
+            (2, "login: SPL 2026 \n"),
+            (3, "new login: \n"),
+        ];
+        assert_eq!(
+            run(rules(), &pieces),
+            [
+                "1 1 old login: ",
+                "fit 2 SPL",
+                "2 2 login: SPL 2026 ",
+                "fit 3 login: ",
+                "3 3 new login: "
+            ]
+        );
+        assert_eq!(
+            run(rules(), &[(1, "login: SPL login: ")]),
+            ["fit 1 SPL", "fit 1 login: ", "1 1 login: SPL login:  ..."]
         );
     }
 

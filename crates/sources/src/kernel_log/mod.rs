@@ -44,15 +44,17 @@ mod notes;
 mod pairs;
 mod plain;
 mod reader;
+mod relative;
 mod shape;
 mod spans;
 #[cfg(test)]
 mod tests;
-mod walltime;
+pub(crate) mod walltime;
 
 pub(crate) use reader::{Outcome, Reader};
 
 use crate::blocks::in_order;
+use crate::journal_forms::{Form, pieces};
 use crate::text::{lines, without_controls};
 use crate::{Input, Sniff, Source};
 use call::Call;
@@ -72,16 +74,17 @@ const SPAN_BYTES: usize = 120;
 /// About the length of a line that is recorded as a message.
 const MESSAGE_BYTES: usize = 60;
 
-/// The kernel log: `dmesg` (also `-r`, `-x`, `-T`, `--json`), `/dev/kmsg`, a
-/// console's capture, `journalctl -k` (short, short-iso, short-monotonic, json)
-/// and syslog files.
+/// The kernel log: `dmesg` (also `-r`, `-x`, `-T`, `-d`, `-H`, `--json`), `/dev/kmsg`,
+/// a console's capture, `journalctl -k` (every form but `verbose` and `cat`) and syslog
+/// files.
 ///
 /// Initcalls and probes become spans, milestones marks, all else messages. An
 /// initcall's times are the stamps of its two lines; the kernel's own number
 /// stands beside. A probe has one line only: its start is the stamp less the
 /// kernel's number, so the two agree by construction.
 ///
-/// A unit is a line; in `dmesg --json` it is an object of the array.
+/// A unit is a line; in `dmesg --json` it is an object of the array, and in the forms
+/// of a journal that are not one line a record, a record.
 #[derive(Debug)]
 pub struct KernelLog;
 
@@ -93,6 +96,10 @@ impl Source for KernelLog {
     fn sniff(&self, head: &[u8]) -> Sniff {
         if journal::dmesg_array(head).is_some() {
             return Sniff::Yes;
+        }
+        if Form::of(head).is_some() {
+            let kernel = memchr::memmem::find(head, b"kernel").is_some();
+            return if kernel { Sniff::Yes } else { Sniff::Maybe };
         }
         let (mut seen, mut stamped, mut foreign) = (0_u32, 0_u32, 0_u32);
         let mut bare = false;
@@ -131,6 +138,18 @@ impl Source for KernelLog {
                 match outcome {
                     Outcome::Noted(kind) => recorder.skipped(origin(offset), kind),
                     _ => recorder.took(source),
+                }
+            }
+        } else if Form::of(input.bytes.get(..crate::SNIFF_BYTES).unwrap_or(input.bytes)).is_some() {
+            for piece in pieces(input.bytes) {
+                let at = origin(piece.offset);
+                match reader.line(recorder, &piece.bytes, piece.offset, None) {
+                    Outcome::Kernel { .. } => recorder.took(source),
+                    Outcome::Noted(kind) => recorder.skipped(at, kind),
+                    Outcome::Other => {
+                        reader.unstamped(recorder, &piece.bytes, at, None);
+                        recorder.took(source);
+                    }
                 }
             }
         } else {
@@ -204,6 +223,7 @@ fn kernel_like(line: &[u8]) -> Option<bool> {
         Stamp::Printk(_) => Some(!shaped.host_stamped),
         // Any syslog has such lines; the kernel's say so.
         Stamp::Wall { .. } => Some(!shaped.by_program),
-        _ => None,
+        Stamp::Since(_) | Stamp::Minute(_) => Some(true),
+        Stamp::None | Stamp::Monotonic(_) => None,
     }
 }

@@ -115,6 +115,12 @@ pub(super) const COARSE_STAMPS: NoteKind = NoteKind::new(
     "stamps of whole seconds are too coarse for a boot; give the log without dmesg -T, or \
      journalctl -o short-monotonic",
 );
+pub(super) const MINUTE_STAMPS: NoteKind = NoteKind::new(
+    "minute_stamps",
+    Severity::Doubt,
+    "dmesg -H and -e print the first line of each minute without the time since the line \
+     before: up to a minute is lost there; give the log of plain dmesg",
+);
 pub(super) const NO_YEAR: NoteKind = NoteKind::new(
     "no_year",
     Severity::Info,

@@ -7,6 +7,7 @@ use super::local_clock::LocalClock;
 use super::milestone::{At, Milestones};
 use super::notes::{self, Tally};
 use super::plain::{Kind, Parsed, Plain, Said, dropped};
+use super::relative::Relative;
 use super::shape::{self, Shaped, Stamp};
 use super::spans::{Moment, Spans};
 use crate::text::{lossy, without_controls, without_cr};
@@ -76,6 +77,7 @@ pub(crate) struct Reader {
     later_boot: bool,
     milestones: Milestones,
     local_clock: LocalClock,
+    relative: Relative,
     spans: Spans,
     /// For texts that are unescaped.
     unescaped: Vec<u8>,
@@ -113,6 +115,7 @@ impl Reader {
             later_boot: false,
             milestones: Milestones::default(),
             local_clock: LocalClock::default(),
+            relative: Relative::default(),
             spans: Spans::default(),
             unescaped: Vec::new(),
             hasher: DefaultHashBuilder::default(),
@@ -413,7 +416,8 @@ impl Reader {
             }
             // In a log with stamps, a line without one is other output.
             Stamp::None if self.stamped == 0 => host.map(|(clock, ns)| time(clock, ns, 1_000)),
-            Stamp::None => None,
+            // Those that are since the line before were added up.
+            Stamp::None | Stamp::Since(_) | Stamp::Minute(_) => None,
         }
     }
 
@@ -425,7 +429,8 @@ impl Reader {
         origin: Origin,
         host: Option<(ClockId, i64)>,
     ) -> Outcome {
-        let Some(time) = self.time(recorder, shaped.stamp, origin, host) else {
+        let stamp = self.relative.absolute(shaped.stamp, shaped.text, origin);
+        let Some(time) = self.time(recorder, stamp, origin, host) else {
             if shaped.level.is_none() {
                 return Outcome::Other;
             }
@@ -617,6 +622,7 @@ impl Reader {
             (t.zero, &notes::ZERO_STAMP),
             (t.coarse, &notes::COARSE_STAMPS),
             (t.yearless, &notes::NO_YEAR),
+            (self.relative.unsaid, &notes::MINUTE_STAMPS),
             (t.unstamped, &notes::UNSTAMPED_LINE),
         ] {
             tally.note(recorder, kind);

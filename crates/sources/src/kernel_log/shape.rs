@@ -32,6 +32,10 @@ pub(super) enum Stamp {
     Printk(i64),
     /// Nanoseconds on `CLOCK_MONOTONIC`.
     Monotonic(i64),
+    /// Nanoseconds since the line before.
+    Since(i64),
+    /// The minute that the line came in, in nanoseconds since 1970 of an unknown year.
+    Minute(i64),
     /// Nanoseconds of the day's clock: since 1970 on a wall in its own zone.
     Wall {
         /// The time.
@@ -71,7 +75,7 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
         Some(b'<') => raw(line),
         Some(b'0'..=b'9') => kmsg(line).or_else(|| iso(line)).or_else(|| clocked(line)),
         Some(b'a'..=b'z') => decoded(line),
-        Some(b'A'..=b'Z') => syslog(line),
+        Some(b'A'..=b'Z') => syslog(line).or_else(|| full(line)),
         _ => None,
     };
     shaped.unwrap_or(Shaped::plain(line))
@@ -115,8 +119,15 @@ fn digits(bytes: &[u8]) -> Option<i64> {
 fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
     let body = without_indent(line.get(1..)?);
     let Some((ns, digits, rest)) = seconds(body) else {
+        if let Some((stamp, text)) = since(body) {
+            return Some(after_stamp(stamp, text));
+        }
         let (ns, rest) = walltime::ctime(line.get(1..)?)?;
-        let text = rest.strip_prefix(b"]")?;
+        let text = match rest {
+            // `dmesg -T -d`
+            [b' ', b'<', ..] => rest.get(memmem::find(rest, b">]")? + 2..)?,
+            _ => rest.strip_prefix(b"]")?,
+        };
         return Some(after_stamp(wall(ns, 1_000_000_000), text));
     };
     match rest {
@@ -132,6 +143,11 @@ fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
             let end = memmem::find(rest, b">]")?;
             Some(after_stamp(Stamp::Printk(ns), rest.get(end + 2..)?))
         }
+        // The first line of `journalctl -o short-delta`, which has none before it.
+        [b' ', ..] if without_indent(rest).starts_with(b"]") => {
+            let text = without_indent(rest).get(1..)?;
+            (digits == 6).then(|| after_stamp(Stamp::Printk(ns), text))
+        }
         // grabserial: time since the start, time since the last line.
         [b' ', ..] => {
             let (_, _, rest) = seconds(without_indent(rest))?;
@@ -141,6 +157,26 @@ fn bracket(line: &[u8]) -> Option<Shaped<'_>> {
         }
         _ => None,
     }
+}
+
+/// `+0.123456]` and `Nov21 21:02]` of `dmesg -H`, `<    0.123456>]` of
+/// `dmesg --time-format=delta`: the stamp, and what follows the bracket.
+fn since(body: &[u8]) -> Option<(Stamp, &[u8])> {
+    let (sign, number, end) = match body {
+        [b'+', rest @ ..] => (1, rest, &b"]"[..]),
+        [b'-', rest @ ..] => (-1, rest, &b"]"[..]),
+        [b'<', rest @ ..] => match without_indent(rest) {
+            [b'-', rest @ ..] => (-1, rest, &b">]"[..]),
+            rest => (1, rest, &b">]"[..]),
+        },
+        _ => {
+            let (ns, rest) = walltime::minute(body)?;
+            return Some((Stamp::Minute(ns), rest.strip_prefix(b"]")?));
+        }
+    };
+    let (ns, digits, rest) = seconds(number)?;
+    let text = rest.strip_prefix(end)?;
+    (digits == 6).then_some((Stamp::Since(ns * sign), text))
 }
 
 /// A kernel line after a host's stamp: `[    0.123456] text`, with its level or
@@ -262,7 +298,30 @@ fn clocked(line: &[u8]) -> Option<Shaped<'_>> {
     if !clock.iter().all(plain) || !(1..=3).contains(&parts) {
         return None;
     }
-    nested(without_indent(text))
+    let text = without_indent(text);
+    nested(text).or_else(|| unix(clock, text))
+}
+
+/// `1795312448.123456 host kernel: text`: `journalctl -o short-unix`. What other
+/// programs stamp so has no such words behind it.
+fn unix<'a>(clock: &[u8], text: &'a [u8]) -> Option<Shaped<'a>> {
+    let (ns, digits, rest) = seconds(clock)?;
+    let name = text.get(memchr(b' ', text)? + 1..)?;
+    let name = name.get(..memchr(b' ', name)?)?;
+    let of_journal = name == b"kernel:" || name.ends_with(b"]:");
+    (digits == 6 && rest.is_empty() && of_journal).then(|| after_host(wall(ns, 1_000), text))
+}
+
+/// `Sat 2026-11-21 21:02:00[.123456] UTC host kernel: text`: `journalctl -o short-full`
+/// and `with-unit`.
+fn full(line: &[u8]) -> Option<Shaped<'_>> {
+    let iso = walltime::iso(line.get(3..)?.strip_prefix(b" ")?)?;
+    let text = iso.rest.strip_prefix(b" ")?;
+    let zone = memchr(b' ', text.get(..8).unwrap_or(text))?;
+    Some(after_host(
+        wall(iso.ns, iso.resolution_ns),
+        text.get(zone + 1..)?,
+    ))
 }
 
 /// `Nov 21 21:02:00 host kernel: text`: journal and syslog.
@@ -612,6 +671,13 @@ mod tests {
                 None,
                 "a",
             ),
+            (
+                "[    0.000001                ] a",
+                Some(1_000),
+                None,
+                None,
+                "a",
+            ),
             ("6,339,1,-;a", Some(1_000), Some(6), None, "a"),
             (
                 "30,339,1,-,caller=T7;a;b",
@@ -666,6 +732,22 @@ mod tests {
             ("[Sat Nov 21 21:02:00 2026][    T1] a", 1_000_000_000, "a"),
             ("2026-11-21T21:02:00,000000+00:00 a", 1_000, "a"),
             ("2026-11-21T21:02:00+0000 pc kernel: a", 1_000_000_000, "a"),
+            (
+                "[Sat Nov 21 21:02:00 2026 <    0.000001>] a",
+                1_000_000_000,
+                "a",
+            ),
+            (
+                "Sat 2026-11-21 21:02:00 UTC pc kernel: a",
+                1_000_000_000,
+                "a",
+            ),
+            (
+                "Sat 2026-11-21 21:02:00.000000 CEST pc systemd[1]: a",
+                1_000,
+                "systemd[1]: a",
+            ),
+            ("1795294920.000000 pc kernel: a", 1_000, "a"),
             ("2026-11-21T21:02:00.000000+02:00 pc kernel: a", 1_000, "a"),
             (
                 "2026-11-21T21:02:00Z pc systemd[1]: a",
@@ -675,6 +757,36 @@ mod tests {
         ] {
             let s = shape(line.as_bytes());
             let stamp = super::wall(1_795_294_920_000_000_000, resolution);
+            assert_eq!((s.stamp, s.text), (stamp, text.as_bytes()), "{line}");
+        }
+    }
+
+    #[test]
+    fn stamps_since_the_line_before() {
+        for (line, stamp, text) in [
+            ("[  +0.000001] a", Stamp::Since(1_000), "a"),
+            (
+                "[ +12.000001] [    T1] a",
+                Stamp::Since(12_000_001_000),
+                "a",
+            ),
+            ("[  -0.000001] a", Stamp::Since(-1_000), "a"),
+            ("[<    0.000001>] a", Stamp::Since(1_000), "a"),
+            ("[<   -0.000001>] a", Stamp::Since(-1_000), "a"),
+            (
+                "[Jan 1 00:01] a",
+                Stamp::Minute(63_072_060_000_000_000),
+                "a",
+            ),
+            (
+                "[Jan11 00:00] a",
+                Stamp::Minute(63_936_000_000_000_000),
+                "a",
+            ),
+            ("[  +0.1] a", Stamp::None, "[  +0.1] a"),
+            ("[Jan11 24:00] a", Stamp::None, "[Jan11 24:00] a"),
+        ] {
+            let s = shape(line.as_bytes());
             assert_eq!((s.stamp, s.text), (stamp, text.as_bytes()), "{line}");
         }
     }

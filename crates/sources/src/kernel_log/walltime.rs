@@ -12,7 +12,7 @@ const UNKNOWN_YEAR: i64 = 1972;
 const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
 
 /// `Sat Nov 21 21:02:00 2026` as nanoseconds since 1970, and what follows.
-pub(super) fn ctime(text: &[u8]) -> Option<(i64, &[u8])> {
+pub(crate) fn ctime(text: &[u8]) -> Option<(i64, &[u8])> {
     let rest = text.get(3..)?.strip_prefix(b" ")?;
     let (month, day, rest) = month_and_day(rest)?;
     let (time_ns, _, rest) = clock(rest.strip_prefix(b" ")?)?;
@@ -22,7 +22,7 @@ pub(super) fn ctime(text: &[u8]) -> Option<(i64, &[u8])> {
 }
 
 /// `Nov 21 21:02:00[.123456]`: nanoseconds, resolution, and what follows.
-pub(super) fn yearless(text: &[u8]) -> Option<(i64, u64, &[u8])> {
+pub(crate) fn yearless(text: &[u8]) -> Option<(i64, u64, &[u8])> {
     let (month, day, rest) = month_and_day(text)?;
     let (time_ns, resolution_ns, rest) = clock(rest.strip_prefix(b" ")?)?;
     let ns = instant(UNKNOWN_YEAR, month, day, time_ns)?;
@@ -30,7 +30,7 @@ pub(super) fn yearless(text: &[u8]) -> Option<(i64, u64, &[u8])> {
 }
 
 /// An ISO 8601 stamp.
-pub(super) struct Iso<'a> {
+pub(crate) struct Iso<'a> {
     /// Nanoseconds since 1970, on the wall of its zone.
     pub ns: i64,
     /// The step that its number of digits allows.
@@ -41,12 +41,13 @@ pub(super) struct Iso<'a> {
     pub rest: &'a [u8],
 }
 
-/// `2026-11-21T21:02:00[.,123456][Z|+0000|+00:00]`.
-pub(super) fn iso(text: &[u8]) -> Option<Iso<'_>> {
+/// `2026-11-21T21:02:00[.,123456][Z|+0000|+00:00]`, with a blank for the `T` or not.
+pub(crate) fn iso(text: &[u8]) -> Option<Iso<'_>> {
     let (year, rest) = number(text)?;
     let (month, rest) = number(rest.strip_prefix(b"-")?)?;
     let (day, rest) = number(rest.strip_prefix(b"-")?)?;
-    let (time_ns, resolution_ns, rest) = clock(rest.strip_prefix(b"T")?)?;
+    let (time_ns, resolution_ns, rest) =
+        clock(rest.strip_prefix(b"T").or(rest.strip_prefix(b" "))?)?;
     let comma = text.get(19) == Some(&b',');
     let month = i64::try_from(month).ok().filter(|m| (1..=12).contains(m))?;
     let ns = instant(
@@ -83,8 +84,25 @@ fn month_and_day(text: &[u8]) -> Option<(i64, i64, &[u8])> {
     Some((month, i64::try_from(day).ok()?, rest))
 }
 
+/// `Nov21 21:02` or `Nov 1 21:02`: the minute in nanoseconds, and what follows.
+pub(super) fn minute(text: &[u8]) -> Option<(i64, &[u8])> {
+    let name = text.get(..3)?;
+    let month = MONTHS.chunks_exact(3).position(|m| m == name)?;
+    let day = text.get(3..)?;
+    let (day, rest) = number(day.strip_prefix(b" ").unwrap_or(day))?;
+    let (hours, rest) = number(rest.strip_prefix(b" ")?)?;
+    let (minutes, rest) = number(rest.strip_prefix(b":")?)?;
+    if hours > 23 || minutes > 59 {
+        return None;
+    }
+    let time_ns = i64::try_from(hours * 60 + minutes).ok()? * 60_000_000_000;
+    let month = i64::try_from(month).ok()?.checked_add(1)?;
+    let ns = instant(UNKNOWN_YEAR, month, i64::try_from(day).ok()?, time_ns)?;
+    Some((ns, rest))
+}
+
 /// `21:02:00[.123456]` as nanoseconds of the day, the step, and what follows.
-fn clock(text: &[u8]) -> Option<(i64, u64, &[u8])> {
+pub(crate) fn clock(text: &[u8]) -> Option<(i64, u64, &[u8])> {
     let (hours, rest) = number(text)?;
     let (minutes, rest) = number(rest.strip_prefix(b":")?)?;
     let (seconds, rest) = number(rest.strip_prefix(b":")?)?;

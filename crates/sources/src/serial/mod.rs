@@ -1,5 +1,6 @@
 //! Serial logs with a host's time stamp on each line: grabserial's, this
-//! program's own, and others' with the time of day or seconds in brackets.
+//! program's own, and others' with the time of day, a date or seconds, in brackets
+//! or not.
 //!
 //! Units of the ledger are lines.
 //!
@@ -110,7 +111,8 @@ fn sniff(head: &[u8], stages: &Stages) -> Sniff {
         Form::Own | Form::Elapsed => Sniff::Yes,
         _ if loader || nested.saturating_mul(2) > stamped => Sniff::Yes,
         Form::TimeOfDay => Sniff::Maybe,
-        Form::Seconds => Sniff::No,
+        // So has any log of a program.
+        Form::Seconds | Form::Bare => Sniff::No,
     }
 }
 
@@ -129,6 +131,7 @@ fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
         stages,
         seen: vec![false; stages.len()],
         clock: None,
+        step_ns: 1,
         last: None,
         quiet_since: None,
         time: Unroller::default(),
@@ -216,6 +219,8 @@ struct Reader<'a> {
     /// The stages that were found.
     seen: Vec<bool>,
     clock: Option<ClockId>,
+    /// The step of its stamps, in nanoseconds.
+    step_ns: u64,
     /// The last stamped line.
     last: Option<(ClockId, i64)>,
     /// When the last character arrived.
@@ -236,8 +241,8 @@ impl Reader<'_> {
 
     fn clock(&mut self, digits: u8, recorder: &mut Recorder) -> ClockId {
         *self.clock.get_or_insert_with(|| {
-            let step = 10_u64.pow(9 - u32::from(digits.min(9)));
-            recorder.clock("serial", ClockKind::Wall, step)
+            self.step_ns = 10_u64.pow(9 - u32::from(digits.min(9)));
+            recorder.clock("serial", ClockKind::Wall, self.step_ns)
         })
     }
 
@@ -357,6 +362,9 @@ impl Reader<'_> {
             return;
         }
         let clock = self.clock(stamp.digits, recorder);
+        if stamp.digits == 0 {
+            recorder.note(origin, &note::COARSE_STAMPS, String::new);
+        }
         let (at, step) = self.time.next(form, &stamp);
         let silence = at.saturating_sub(self.quiet_since.unwrap_or(i64::MIN));
         self.last = Some((clock, at));
@@ -477,7 +485,7 @@ impl Reader<'_> {
         self.kernel.finish(recorder);
         self.bootstage.finish(recorder);
         if let Some(clock) = self.clock {
-            self.relation.record(clock, recorder);
+            self.relation.record(clock, self.step_ns, recorder);
         }
     }
 }

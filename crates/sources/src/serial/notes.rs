@@ -115,6 +115,13 @@ pub(super) const RESET_UNSEEN: NoteKind = NoteKind::new(
      by an unknown amount; give the whole log",
 );
 
+pub(super) const COARSE_STAMPS: NoteKind = NoteKind::new(
+    "coarse_stamps",
+    Severity::Doubt,
+    "the host's stamps are whole seconds, too coarse for firmware and loaders, and the kernel's \
+     clock is related to them within half of one; take the log with `firstlight capture serial`",
+);
+
 pub(super) const HOST_CLOCK_BACK: NoteKind = NoteKind::new(
     "host_clock_stepped_back",
     Severity::Doubt,

@@ -21,6 +21,9 @@ const JITTER_NS: i64 = 20_000_000;
 /// How many lines must say that the clocks have parted.
 const WITNESSES: usize = 5;
 
+/// Stamps of this step or less are as good as a UART's.
+const FINE_NS: u64 = 1_000_000;
+
 /// A line with both clocks' stamps: host, kernel, place.
 type Pair = (i64, i64, Origin);
 
@@ -72,7 +75,10 @@ impl Relation {
     /// to the truth. What delay it holds itself cannot be seen; it is taken to
     /// be no more than what half of the lines needed beyond the fastest, which
     /// is the error bound.
-    pub(super) fn record(mut self, serial: ClockId, recorder: &mut Recorder) {
+    ///
+    /// The host's stamps have steps of `step_ns`, and a line came at any time within
+    /// its step: where that is coarse, half of a step is added to both.
+    pub(super) fn record(mut self, serial: ClockId, step_ns: u64, recorder: &mut Recorder) {
         let Some((host, kernel, origin)) = self.closest else {
             return;
         };
@@ -89,7 +95,9 @@ impl Relation {
         let printk = recorder.clock("printk", ClockKind::Printk, 1_000);
         let parted = self.parted((host, kernel, origin));
         let by = parted.map_or(0, |p| difference(p).saturating_sub(least));
-        let error = error.max(by.unsigned_abs());
+        let half = if step_ns > FINE_NS { step_ns / 2 } else { 0 };
+        let error = error.max(by.unsigned_abs()).saturating_add(half);
+        let host = host.saturating_add(i64::try_from(half).unwrap_or(0));
         recorder.relate((serial, host), (printk, kernel), error, Some(origin));
         // Times between the two stay as the kernel stamped them: what took long
         // by its own clock must not depend on who listened.

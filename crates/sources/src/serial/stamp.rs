@@ -2,6 +2,7 @@
 
 use super::own;
 use crate::calendar;
+use crate::kernel_log::walltime;
 use crate::text;
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -19,6 +20,9 @@ pub(super) enum Form {
     /// grabserial `-T`, tio and others: `[21:08:35.123456] text`, the time of
     /// day; with a date before it or not, and a difference behind it or not.
     TimeOfDay,
+    /// `21:08:35.123456 text` without brackets, with a date before it or not, or seconds
+    /// since 1970 in its place: `ts`, LAVA, picocom and others.
+    Bare,
     /// `[12.345678] text`, as U-Boot can print and labgrid passes on.
     Seconds,
 }
@@ -45,7 +49,7 @@ impl Form {
         }
         let lines = || text::lines(head).take(500);
         let written = lines().filter(|l| !l.bytes.is_empty()).count();
-        [Self::Elapsed, Self::TimeOfDay, Self::Seconds]
+        [Self::Elapsed, Self::TimeOfDay, Self::Seconds, Self::Bare]
             .into_iter()
             .find(|form| {
                 let stamped = lines().filter(|l| form.split(l.bytes).is_some()).count();
@@ -60,6 +64,7 @@ impl Form {
             Self::Elapsed => elapsed(line),
             Self::TimeOfDay => time_of_day(line),
             Self::Seconds => seconds(line),
+            Self::Bare => bare(line),
         }
     }
 }
@@ -109,6 +114,9 @@ fn seconds(line: &[u8]) -> Option<(Stamp, &[u8])> {
 
 fn time_of_day(line: &[u8]) -> Option<(Stamp, &[u8])> {
     let inner = line.strip_prefix(b"[")?;
+    if let Some(stamped) = named_day(inner) {
+        return Some(stamped);
+    }
     let (day, clock) = match date(inner) {
         Some((day, rest)) => (day, rest),
         None => (0, inner),
@@ -143,6 +151,48 @@ fn time_of_day(line: &[u8]) -> Option<(Stamp, &[u8])> {
         digits,
     };
     Some((stamp, after_blank(rest.strip_prefix(b"]")?)?))
+}
+
+/// `Sat Nov 21 21:08:35.123 2026] text`, as Tera Term writes it. Without a fraction
+/// it would be dmesg's own.
+fn named_day(inner: &[u8]) -> Option<(Stamp, &[u8])> {
+    let (first, rest) = walltime::ctime(inner)?;
+    let fraction = inner.get(19..)?.strip_prefix(b".")?;
+    let digits = fraction.iter().take_while(|b| b.is_ascii_digit()).count();
+    let stamp = Stamp {
+        first,
+        last: None,
+        delta: None,
+        digits: u8::try_from(digits).ok()?,
+    };
+    Some((stamp, after_blank(rest.strip_prefix(b"]")?)?))
+}
+
+/// Seconds since 1970 have at least so many nanoseconds on a machine that knows the
+/// year; smaller numbers are anybody's.
+const EPOCH_NS: i64 = 1_000_000_000 * SECOND_NS;
+
+fn bare(line: &[u8]) -> Option<(Stamp, &[u8])> {
+    let (first, step, rest) = match text::seconds(line) {
+        Some((ns, digits, rest)) => {
+            (ns >= EPOCH_NS).then_some(())?;
+            (ns, 10_u64.pow(9 - u32::from(digits.min(9))), rest)
+        }
+        None => match walltime::iso(line) {
+            Some(iso) => (iso.ns, iso.resolution_ns, iso.rest),
+            None => walltime::yearless(line).or_else(|| walltime::clock(line))?,
+        },
+    };
+    let digits = 9_u32.saturating_sub(step.checked_ilog10()?);
+    let stamp = Stamp {
+        first,
+        last: None,
+        delta: None,
+        digits: u8::try_from(digits).ok()?,
+    };
+    let text = after_blank(rest)?;
+    // LAVA has two.
+    Some((stamp, text.strip_prefix(b" ").unwrap_or(text)))
 }
 
 /// `2026-11-21 ` or `2026-11-21T`: days since 1970, and what follows.
@@ -219,14 +269,14 @@ impl Unroller {
     /// pattern. The next line's difference then equals its time.
     pub(super) fn next(&mut self, form: Form, stamp: &Stamp) -> (i64, Step) {
         let Some(last) = self.last.replace(stamp.first) else {
-            if form == Form::TimeOfDay {
+            if matches!(form, Form::TimeOfDay | Form::Bare) {
                 self.base = stamp.first.saturating_neg();
             }
             return (stamp.first.saturating_add(self.base), Step::On);
         };
         let went = stamp.first.saturating_sub(last);
         let step = match (form, stamp.delta) {
-            (Form::TimeOfDay, _) if went < -HALF_A_DAY_NS => {
+            (Form::TimeOfDay | Form::Bare, _) if went < -HALF_A_DAY_NS => {
                 self.base = self.base.saturating_add(HALF_A_DAY_NS.saturating_mul(2));
                 Step::On
             }
@@ -298,6 +348,37 @@ mod tests {
                 "[    0.1] x",
             ),
             (Form::Own, "1.000000001 1.000000002 x", 1_000_000_001, "x"),
+            (Form::Bare, "00:01:01.500000 x", 61_500_000_000, "x"),
+            (
+                Form::Bare,
+                "1970-01-02T00:00:01.5Z  x",
+                86_401_500_000_000,
+                "x",
+            ),
+            (
+                Form::Bare,
+                "1970-01-02 00:00:01.5 x",
+                86_401_500_000_000,
+                "x",
+            ),
+            (
+                Form::Bare,
+                "Jan  1 00:00:01 [    0.1] x",
+                63_072_001_000_000_000,
+                "[    0.1] x",
+            ),
+            (
+                Form::Bare,
+                "1795294920.500000 x",
+                1_795_294_920_500_000_000,
+                "x",
+            ),
+            (
+                Form::TimeOfDay,
+                "[Fri Jan  2 00:00:01.500 1970] x",
+                86_401_500_000_000,
+                "x",
+            ),
         ] {
             let split = form.split(line.as_bytes()).map(|(s, rest)| (s.first, rest));
             assert_eq!(split, Some((first, text.as_bytes())), "{line}");
@@ -309,6 +390,9 @@ mod tests {
             (Form::TimeOfDay, "[Sat Nov 21 21:19:18 2026] x"),
             (Form::Seconds, "[    0.1][    T1] x"),
             (Form::Own, "1.0 x"),
+            (Form::Bare, "1.0 x"),
+            (Form::Bare, "00:00 x"),
+            (Form::Bare, "00:00:01x"),
         ] {
             assert_eq!(form.split(line.as_bytes()), None, "{line}");
         }

@@ -1,5 +1,5 @@
-//! systemd's own words in the journal: `journalctl -o json`, with or without
-//! `_PID=1`.
+//! systemd's own words in the journal: `journalctl -o json` (or `json-pretty`,
+//! `json-sse`, `json-seq`, `export`), with or without `_PID=1`.
 //!
 //! It has what no other answer of systemd has: the units of an initramfs, and of
 //! boots that are over (`journalctl -b -1 -o json`). Units of the ledger are
@@ -7,8 +7,8 @@
 
 use super::startup::Boundaries;
 use super::{MONOTONIC, unit};
+use crate::journal_forms::{Form, Piece, pieces};
 use crate::kernel_log::{Outcome, Reader as KernelReader};
-use crate::text::{self, Line};
 use crate::{Input, Sniff, Source};
 use memchr::memmem;
 use record::{ClockId, ClockKind, Doubt, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind};
@@ -105,9 +105,10 @@ impl Source for Journal {
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
-        let is_json = head.starts_with(b"{") && memmem::find(head, b"\"__CURSOR\"").is_some();
         let has = |id: &str| memmem::find(head, id.as_bytes()).is_some();
-        if is_json && (has(STARTING) || has(STARTED)) {
+        let is_json = head.starts_with(b"{") && has("\"__CURSOR\"");
+        let is_journal = is_json || Form::of(head).is_some();
+        if is_journal && (has(STARTING) || has(STARTED)) {
             Sniff::Yes
         } else {
             Sniff::No
@@ -124,8 +125,8 @@ impl Source for Journal {
             open: BTreeMap::new(),
             kernel: KernelReader::new(source),
         };
-        for line in text::lines(input.bytes) {
-            reader.line(line, recorder);
+        for piece in pieces(input.bytes) {
+            reader.piece(&piece, recorder);
         }
         reader.finish(recorder);
     }
@@ -134,9 +135,8 @@ impl Source for Journal {
 /// Where the initramfs hands over: the byte of the line that says so. Zero where
 /// the journal has no initramfs.
 fn switch_root(journal: &[u8]) -> u64 {
-    let news =
-        text::lines(journal).filter(|l| memmem::find(l.bytes, SWITCH_ROOT.as_bytes()).is_some());
-    let news = news.filter_map(|l| Some((l.offset, fields(l.bytes)?)));
+    let news = pieces(journal).filter(|p| memmem::find(&p.bytes, SWITCH_ROOT.as_bytes()).is_some());
+    let news = news.filter_map(|p| Some((p.offset, fields(&p.bytes)?)));
     let mut starting = news.filter(|(_, f)| {
         f.unit.as_str() == Some(SWITCH_ROOT) && f.message_id.as_str() == Some(STARTING)
     });
@@ -161,11 +161,11 @@ struct Reader {
 }
 
 impl Reader {
-    fn line(&mut self, line: Line<'_>, recorder: &mut Recorder) {
+    fn piece(&mut self, piece: &Piece<'_>, recorder: &mut Recorder) {
         let source = self.source;
-        let offset = line.offset;
+        let offset = piece.offset;
         let origin = Origin { source, offset };
-        let fields = fields(line.bytes);
+        let fields = fields(&piece.bytes);
         if let Some(boot) = fields.as_ref().and_then(|f| f.boot.as_str()) {
             let first = self.boot.get_or_insert_with(|| boot.to_owned());
             if first != boot {
@@ -174,7 +174,7 @@ impl Reader {
             }
         }
         let Some(fields) = fields else {
-            let blank = line.bytes.trim_ascii().is_empty();
+            let blank = piece.bytes.trim_ascii().is_empty();
             let kind = if blank {
                 &super::BLANK_LINE
             } else {
@@ -184,7 +184,7 @@ impl Reader {
             return;
         };
         if fields.transport.as_str() == Some("kernel") {
-            match self.kernel.line(recorder, line.bytes, offset, None) {
+            match self.kernel.line(recorder, &piece.bytes, offset, None) {
                 Outcome::Noted(kind) => recorder.skipped(origin, kind),
                 Outcome::Other => recorder.skipped(origin, &NO_RECORD),
                 Outcome::Kernel { .. } => recorder.took(source),

@@ -10,6 +10,7 @@ use super::{BOOT_NOT_FINISHED, MONOTONIC, USERSPACE_CLOCK};
 use crate::text::{self, Line};
 use crate::{Input, Sniff, Source};
 use record::{ClockId, ClockKind, DependencyKind, NoteKind, Origin, Recorder, Severity, SourceId};
+use std::borrow::Cow;
 
 /// `systemctl show` properties.
 ///
@@ -195,7 +196,7 @@ impl Block {
         } else if let Some(kind) = unit::dependency(key) {
             let names = value.split_ascii_whitespace();
             self.dependencies
-                .extend(names.map(|name| (kind, name.to_owned())));
+                .extend(names.map(|name| (kind, unquoted(name).into_owned())));
         }
     }
 
@@ -300,4 +301,43 @@ fn microseconds(value: &str) -> Option<i64> {
     let us: u64 = value.trim().parse().ok()?;
     let us = Some(us).filter(|&us| us != 0 && us != u64::MAX)?;
     i64::try_from(us).ok()?.checked_mul(MICROSECOND_NS)
+}
+
+/// A name in a list. `systemctl show` quotes those that a shell would not take as they
+/// stand, which are all with an escape: `"dev-disk-by\\x2duuid-1.device"`.
+fn unquoted(name: &str) -> Cow<'_, str> {
+    let inner = name.strip_prefix('"').and_then(|n| n.strip_suffix('"'));
+    let Some(inner) = inner else {
+        return Cow::Borrowed(name);
+    };
+    let mut plain = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        plain.push(match c {
+            '\\' => chars.next().unwrap_or(c),
+            c => c,
+        });
+    }
+    Cow::Owned(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unquoted;
+
+    #[test]
+    fn names_lose_their_quotes_and_keep_their_escapes() {
+        for (printed, name) in [
+            ("basic.target", "basic.target"),
+            (
+                r#""dev-disk-by\\x2duuid-1.device""#,
+                r"dev-disk-by\x2duuid-1.device",
+            ),
+            (r#""a\""#, r"a\"),
+            (r#"""#, r#"""#),
+            (r#""""#, ""),
+        ] {
+            assert_eq!(unquoted(printed), name);
+        }
+    }
 }
