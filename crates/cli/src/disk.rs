@@ -8,7 +8,9 @@ use anyhow::{Context, Result, bail};
 use image::blocks::{Disk, Kind, Mounted};
 use image::boot::Part;
 use rustix::fs::{Mode, OFlags};
+use std::collections::HashSet;
 use std::fs::{self, File, FileType, Metadata};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -41,9 +43,6 @@ const fn name(magic: u64) -> &'static str {
         0xef53 => "ext2, ext3 or ext4",
         0x5846_5342 => "xfs",
         0xf2f5_2010 => "f2fs",
-        0x4d44 => "vfat",
-        0x2011_bab0 => "exfat",
-        0x7366_746e => "ntfs3",
         _ => "a filesystem",
     }
 }
@@ -95,6 +94,8 @@ fn device_bytes(major: u32, minor: u32) -> Option<u64> {
 /// Everything below `root` on its device. What cannot be read is counted.
 fn walk(root: &Path, meta: &Metadata, map: &mut Mounted) -> Result<()> {
     let mut unread = 0_u64;
+    // A file with several names lies where it lies once.
+    let mut linked = HashSet::new();
     let mut folders = vec![(root.to_owned(), meta.ino())];
     while let Some((folder, inode)) = folders.pop() {
         let entries = match fs::read_dir(&folder) {
@@ -105,15 +106,23 @@ fn walk(root: &Path, meta: &Metadata, map: &mut Mounted) -> Result<()> {
                 continue;
             }
         };
+        // Few filesystems say it of folders.
         lies(&folder, inode, Kind::Directory, map).ok();
-        for entry in entries.flatten() {
-            let Ok(of) = entry.metadata() else { continue };
+        for entry in entries {
+            let found = entry.and_then(|entry| Ok((entry.metadata()?, entry)));
+            let Ok((of, entry)) = found else {
+                unread += 1;
+                continue;
+            };
             if of.dev() != meta.dev() {
                 continue;
             }
             let (path, number) = (entry.path(), of.ino());
             map.name(inode, entry.file_name().as_bytes(), number);
             let kind = kind(of.file_type());
+            if of.nlink() > 1 && !of.is_dir() && !linked.insert(number) {
+                continue;
+            }
             map.inode(number, of.size(), kind);
             if kind == Kind::Directory {
                 folders.push((path, number));
@@ -121,7 +130,15 @@ fn walk(root: &Path, meta: &Metadata, map: &mut Mounted) -> Result<()> {
                 if let Ok(target) = fs::read_link(&path) {
                     map.target(number, target.as_os_str().as_bytes());
                 }
-            } else if of.is_file() && lies(&path, number, kind, map).is_err() {
+            } else if of.is_file()
+                && let Err(e) = lies(&path, number, kind, map)
+            {
+                if e.kind() == ErrorKind::Unsupported || e.raw_os_error() == Some(libc::ENOTTY) {
+                    bail!(
+                        "its filesystem does not say where its files lie (FS_IOC_FIEMAP: {e}); give \
+                         its image or its device"
+                    );
+                }
                 unread += 1;
             }
         }

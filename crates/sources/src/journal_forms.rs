@@ -20,6 +20,9 @@ const CURSOR: &[u8] = b"__CURSOR=";
 /// The longest field that is kept; longer ones are core dumps and the like.
 const LONGEST_FIELD: usize = 64 << 10;
 
+/// No more of a record is kept: readers pass over what is longer than their lines.
+const LONGEST_RECORD: usize = 1 << 20;
+
 /// A form that is not one object a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -143,6 +146,7 @@ fn object(bytes: &[u8]) -> (usize, Cow<'_, [u8]>) {
 /// line the length in eight bytes, little endian, and so many bytes.
 fn exported(bytes: &[u8]) -> (usize, Cow<'_, [u8]>) {
     let mut fields = Map::new();
+    let mut kept = 0;
     let mut at = 0;
     loop {
         let rest = bytes.get(at..).unwrap_or_default();
@@ -170,7 +174,9 @@ fn exported(bytes: &[u8]) -> (usize, Cow<'_, [u8]>) {
         };
         let value = value.get(..LONGEST_FIELD).unwrap_or(value);
         let key = key.and_then(|k| std::str::from_utf8(k).ok());
-        if let Some(key) = key {
+        // What is longer than any record is told as that, and not kept whole.
+        if let Some(key) = key.filter(|_| kept <= LONGEST_RECORD) {
+            kept += key.len() + value.len() + 1;
             let value = match std::str::from_utf8(value) {
                 Ok(text) => Value::from(text),
                 Err(_) => Value::from(value),

@@ -343,6 +343,32 @@ fn what_blkparse_dumps_is_read_on_a_clock_of_its_own() {
     assert_eq!(notes(&record)["times_from_first_event"], 1);
 }
 
+#[test]
+fn two_dumps_keep_the_names_of_their_processes() {
+    // From zero, as `blkparse -d` writes them: each is a trace of its own.
+    let dump = |names: [&str; 2]| {
+        let mut t = Trace::new(1);
+        for (pid, name) in (7..).zip(names) {
+            t.process(pid, name);
+        }
+        for pid in [7, 8] {
+            t.event(1, QUEUE | FS | READ, (u64::from(pid) * 8, 4096), pid);
+        }
+        let events = t.entries.iter().filter(|e| e.pid != 0 && e.bytes > 0);
+        let zero = events.map(|e| e.time).min().unwrap();
+        for entry in &mut t.entries {
+            entry.time = entry.time.saturating_sub(zero);
+        }
+        t.merged(LITTLE)
+    };
+    let record = read_files(&[dump(["first", "second"]), dump(["first", "third"])]);
+    assert_eq!(notes(&record)["times_from_first_event"], 2);
+    let names = record.requests().iter().filter_map(|r| r.task);
+    let mut names: Vec<&str> = names.map(|t| record.name(t)).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["first", "first", "second", "third"]);
+}
+
 fn from_base64(text: &str) -> Vec<u8> {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = Vec::new();

@@ -59,6 +59,10 @@ pub fn run(profiles: &[String]) -> Result<()> {
     fs::create_dir_all(&dir)?;
     let place = dir.to_string_lossy().into_owned();
     if !dir.join("boot.list").exists() {
+        let user = Command::new("id").arg("-u").output();
+        if !user.is_ok_and(|u| u.stdout.trim_ascii() == b"0") {
+            bail!("what the boot reads is recorded once, which mounts its image: run it as root");
+        }
         let program = firstlight.to_string_lossy().into_owned();
         step(
             "experiments/prefetch/record",

@@ -18,8 +18,8 @@ pub struct IoFile {
     /// How much that was, in bytes. A piece that came twice counts twice.
     pub bytes: u64,
     /// How much of what came into memory was read or mapped at any time, in
-    /// bytes, each counted once; `None` unless both were traced, and for what a
-    /// filesystem reads for itself.
+    /// bytes, each counted once; `None` unless both were traced and some of it
+    /// came, and for what a filesystem reads for itself.
     pub used: Option<u64>,
     /// How much was written, in bytes.
     pub write_bytes: u64,
@@ -169,7 +169,8 @@ pub(super) fn files(record: &Record, owners: &Owners) -> Vec<IoFile> {
         .map(|(key, mut s)| {
             // A filesystem reads its own data from the disk's cache untraced.
             let is_disk = matches!(key, Key::Inode(Some(d), i) if names.disk(d, i).is_some());
-            let used = (both && !is_disk).then(|| common(&mut s.came, &mut s.needed));
+            let used =
+                (both && s.fills > 0 && !is_disk).then(|| common(&mut s.came, &mut s.needed));
             let (requests, bytes) = match s.fills {
                 0 => (s.touches, s.touched),
                 fills => (fills, s.filled),

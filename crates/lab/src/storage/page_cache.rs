@@ -6,6 +6,7 @@
 //! `do_sync_mmap_readahead` of `mm/filemap.c` and `__ext4_get_inode_loc` of
 //! `fs/ext4/inode.c`, of Linux 6.1.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// The length of a page, in bytes.
@@ -76,8 +77,8 @@ impl File {
 /// What is in memory of one file, and how far it was read ahead.
 #[derive(Clone, Debug, Default)]
 pub struct Cached {
-    /// When each page is there; `None`: nobody asked for it.
-    ready: Vec<Option<u64>>,
+    /// When each page is there that was asked for.
+    ready: HashMap<u64, u64>,
     /// `struct file_ra_state`: the window, and how much of its end is ahead.
     start: u64,
     size: u64,
@@ -88,29 +89,15 @@ pub struct Cached {
 }
 
 impl Cached {
-    /// Nothing of `file` is in memory.
-    #[must_use]
-    pub fn new(file: &File) -> Self {
-        let pages = usize::try_from(file.pages()).unwrap_or(0);
-        Self {
-            ready: vec![None; pages],
-            ..Self::default()
-        }
-    }
-
     /// When a page is there, if it was asked for.
     #[must_use]
     pub fn ready(&self, page: u64) -> Option<u64> {
-        let at = usize::try_from(page).ok()?;
-        self.ready.get(at).copied().flatten()
+        self.ready.get(&page).copied()
     }
 
     /// A page will be there at `ready_ns`, unless it will be anyway.
     pub fn put(&mut self, page: u64, ready_ns: u64) {
-        let at = usize::try_from(page).unwrap_or(usize::MAX);
-        if let Some(place @ None) = self.ready.get_mut(at) {
-            *place = Some(ready_ns);
-        }
+        self.ready.entry(page).or_insert(ready_ns);
     }
 
     /// The pages that are asked for when `page` is needed, `wanted` of them in one
@@ -235,7 +222,7 @@ mod tests {
 
     /// What is asked for, page after page; 32 pages are a window.
     fn asked(file: &File, pages: &[u64]) -> Vec<(u64, u64)> {
-        let mut cached = Cached::new(file);
+        let mut cached = Cached::default();
         let mut all = Vec::new();
         for page in pages {
             let window = cached.asks(file, *page, 1, 32);
@@ -291,7 +278,7 @@ mod tests {
         for access in [Access::Read, Access::Mapped, Access::Device] {
             for round in 0..200 {
                 let file = file(access, 1 + next(300));
-                let mut cached = Cached::new(&file);
+                let mut cached = Cached::default();
                 for _ in 0..40 {
                     let page = next(file.pages());
                     let was_there = cached.ready(page).is_some();

@@ -94,7 +94,7 @@ pub fn simulate(
     needs.sort_by_key(|n| n.at_ns);
     let mut run = Run {
         files,
-        cached: files.iter().map(Cached::new).collect(),
+        cached: vec![Cached::default(); files.len()],
         device: Device::new(storage.clone(), size),
         costs,
         most: u64::from(storage.read_ahead_kb) * 1024 / PAGE,
@@ -231,14 +231,14 @@ struct Run<'a> {
 impl Run<'_> {
     /// The program works for so long; what is served meanwhile takes its time.
     fn work(&mut self, mut now: u64, length: u64, ahead: &mut Ahead) -> u64 {
-        let mut until = now + length;
+        let mut until = now.saturating_add(length);
         loop {
             ahead.until(until, self);
             let more = self.serve(until);
             if more == 0 {
                 break;
             }
-            until += more;
+            until = until.saturating_add(more);
         }
         now = until;
         now
@@ -257,7 +257,7 @@ impl Run<'_> {
         self.served.sort_unstable();
         let done = self.served.partition_point(|s| s.0 <= until);
         let served = self.served.drain(..done);
-        let free = served.fold(now, |free, (end, cost)| free.max(end) + cost);
+        let free = served.fold(now, |free, (end, cost)| free.max(end).saturating_add(cost));
         free.max(until)
     }
 

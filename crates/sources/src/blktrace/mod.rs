@@ -67,6 +67,8 @@ impl Source for Blktrace {
 
     fn read_all(&self, inputs: &[Input<'_>], recorder: &mut Recorder) {
         let mut notices = Notices::default();
+        // Those that were said so far, in all files.
+        let mut names: Vec<NameId> = Vec::new();
         let mut whole = Vec::new();
         let mut clocks = HashMap::new();
         note_missing_files(inputs, recorder);
@@ -81,13 +83,13 @@ impl Source for Blktrace {
                 recorder.note(origin, &TIMES_FROM_ZERO, String::new);
                 let clock = recorder.clock(input.name, ClockKind::Monotonic, 1);
                 clocks.insert(source, clock);
-                merge(vec![lane], clock, &mut notices, recorder);
+                merge(vec![lane], clock, (&mut notices, &mut names), recorder);
             } else {
                 whole.push(lane);
             }
         }
         let clock = recorder.clock(MONOTONIC, ClockKind::Monotonic, 1);
-        merge(whole, clock, &mut notices, recorder);
+        merge(whole, clock, (&mut notices, &mut names), recorder);
         notices.finish(|source| clocks.get(&source).copied(), clock, recorder);
     }
 
@@ -97,17 +99,17 @@ impl Source for Blktrace {
 }
 
 /// Takes the events of all lanes in the order of their times. One thread reads
-/// them, this one makes requests of them.
+/// them, this one makes requests of them. `names` are those of `notices` that the
+/// recorder has.
 fn merge<'a>(
     lanes: Vec<Lane<'a>>,
     clock: ClockId,
-    notices: &mut Notices<'a>,
+    (notices, names): (&mut Notices<'a>, &mut Vec<NameId>),
     recorder: &mut Recorder,
 ) {
     mark_start(&lanes, clock, recorder);
     let mut assembler = Assembler::new(clock);
     let mut balances: Vec<Balance> = lanes.iter().map(|l| Balance::new(l.source)).collect();
-    let mut names: Vec<NameId> = Vec::new();
     thread::scope(|scope| {
         let (sender, batches) = sync_channel(BATCHES_AHEAD);
         let reader = scope.spawn(move || order::read(lanes, notices, &sender));

@@ -66,7 +66,8 @@ impl<'a> Notices<'a> {
         match header.notice() {
             Notice::Process(name) => {
                 let is_known = self.names.contains_key(&header.pid());
-                if !is_known && self.names.len() >= MOST_NAMES {
+                let is_full = self.places.len() >= MOST_NAMES && !self.places.contains_key(name);
+                if is_full || (!is_known && self.names.len() >= MOST_NAMES) {
                     balance.skipped(offset, &TOO_MANY_NAMES, String::new);
                     return;
                 }

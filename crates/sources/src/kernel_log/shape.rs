@@ -315,7 +315,7 @@ fn unix<'a>(clock: &[u8], text: &'a [u8]) -> Option<Shaped<'a>> {
 /// `Sat 2026-11-21 21:02:00[.123456] UTC host kernel: text`: `journalctl -o short-full`
 /// and `with-unit`.
 fn full(line: &[u8]) -> Option<Shaped<'_>> {
-    let iso = walltime::iso(line.get(3..)?.strip_prefix(b" ")?)?;
+    let iso = walltime::iso_or_blank(line.get(3..)?.strip_prefix(b" ")?)?;
     let text = iso.rest.strip_prefix(b" ")?;
     let zone = memchr(b' ', text.get(..8).unwrap_or(text))?;
     Some(after_host(

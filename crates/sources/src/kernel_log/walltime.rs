@@ -41,13 +41,23 @@ pub(crate) struct Iso<'a> {
     pub rest: &'a [u8],
 }
 
-/// `2026-11-21T21:02:00[.,123456][Z|+0000|+00:00]`, with a blank for the `T` or not.
+/// `2026-11-21T21:02:00[.,123456][Z|+0000|+00:00]`.
 pub(crate) fn iso(text: &[u8]) -> Option<Iso<'_>> {
+    date_and_clock(text, b"T")
+}
+
+/// The same with a blank for the `T`, too: many programs that are no kernel write
+/// it so.
+pub(crate) fn iso_or_blank(text: &[u8]) -> Option<Iso<'_>> {
+    date_and_clock(text, b"T ")
+}
+
+fn date_and_clock<'a>(text: &'a [u8], between: &[u8]) -> Option<Iso<'a>> {
     let (year, rest) = number(text)?;
     let (month, rest) = number(rest.strip_prefix(b"-")?)?;
     let (day, rest) = number(rest.strip_prefix(b"-")?)?;
-    let (time_ns, resolution_ns, rest) =
-        clock(rest.strip_prefix(b"T").or(rest.strip_prefix(b" "))?)?;
+    let (mark, rest) = rest.split_first()?;
+    let (time_ns, resolution_ns, rest) = clock(between.contains(mark).then_some(rest)?)?;
     let comma = text.get(19) == Some(&b',');
     let month = i64::try_from(month).ok().filter(|m| (1..=12).contains(m))?;
     let ns = instant(
@@ -146,7 +156,7 @@ fn instant(year: i64, month: i64, day: i64, time_ns: i64) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ctime, iso, yearless};
+    use super::{ctime, iso, iso_or_blank, yearless};
 
     #[test]
     fn dates_are_those_of_the_calendar() {
@@ -170,6 +180,8 @@ mod tests {
         );
         assert!(ctime(b"Sat Nov 21 25:02:00 2026").is_none());
         assert!(iso(b"2026-13-21T21:02:00 x").is_none());
+        assert!(iso(b"2026-11-21 21:02:00 x").is_none());
+        assert!(iso_or_blank(b"2026-11-21 21:02:00 x").is_some());
         assert!(iso(b"99999-11-21T21:02:00 x").is_none());
     }
 }

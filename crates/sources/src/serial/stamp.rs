@@ -178,7 +178,7 @@ fn bare(line: &[u8]) -> Option<(Stamp, &[u8])> {
             (ns >= EPOCH_NS).then_some(())?;
             (ns, 10_u64.pow(9 - u32::from(digits.min(9))), rest)
         }
-        None => match walltime::iso(line) {
+        None => match walltime::iso_or_blank(line) {
             Some(iso) => (iso.ns, iso.resolution_ns, iso.rest),
             None => walltime::yearless(line).or_else(|| walltime::clock(line))?,
         },
@@ -255,6 +255,20 @@ const ROUNDING_NS: i64 = 2_000;
 /// Times of day that go back by more than this went past midnight.
 const HALF_A_DAY_NS: i64 = 43_200 * SECOND_NS;
 
+/// The length of what came to its end, if a stamp went back by so much from `last`:
+/// a day without a date, or a date without a year, which is put into a leap year.
+fn turn(last: i64, went: i64) -> Option<i64> {
+    let day = HALF_A_DAY_NS.saturating_mul(2);
+    let (year, unknown) = (day.saturating_mul(366), day.saturating_mul(730));
+    if last <= day {
+        Some(day)
+    } else if last >= unknown && last.saturating_sub(unknown) <= year && went < -year / 2 {
+        Some(year)
+    } else {
+        None
+    }
+}
+
 impl Unroller {
     /// Whether a stamp is earlier than the last one.
     pub(super) fn goes_back(&self, stamp: &Stamp) -> bool {
@@ -276,10 +290,13 @@ impl Unroller {
         };
         let went = stamp.first.saturating_sub(last);
         let step = match (form, stamp.delta) {
-            (Form::TimeOfDay | Form::Bare, _) if went < -HALF_A_DAY_NS => {
-                self.base = self.base.saturating_add(HALF_A_DAY_NS.saturating_mul(2));
-                Step::On
-            }
+            (Form::TimeOfDay | Form::Bare, _) if went < -HALF_A_DAY_NS => match turn(last, went) {
+                Some(turn) => {
+                    self.base = self.base.saturating_add(turn);
+                    Step::On
+                }
+                None => Step::Back,
+            },
             (Form::Elapsed, Some(delta)) => {
                 let fits = |a: i64, b: i64| a.saturating_sub(b).saturating_abs() <= ROUNDING_NS;
                 if fits(went, delta) {
@@ -454,5 +471,27 @@ mod tests {
         assert_eq!(next("[23:59:59.500] x"), Some((0, Step::On)));
         assert_eq!(next("[00:00:00.500] x"), Some((1_000_000_000, Step::On)));
         assert_eq!(next("[00:00:00.400] x"), Some((900_000_000, Step::Back)));
+    }
+
+    #[test]
+    fn a_year_ends_and_a_clock_set_back_is_told() {
+        let bare = |first: &str, second: &str| {
+            let mut time = Unroller::default();
+            let mut next = |text: &str| {
+                let stamp = Form::Bare.split(text.as_bytes()).map(|(s, _)| s);
+                stamp.map(|s| time.next(Form::Bare, &s))
+            };
+            assert_eq!(next(first), Some((0, Step::On)));
+            next(second).unwrap()
+        };
+        let second = 1_000_000_000;
+        assert_eq!(
+            bare("Dec 31 23:59:59 x", "Jan  1 00:00:00 x"),
+            (second, Step::On)
+        );
+        let (_, step) = bare("2026-11-22 13:00:00 x", "2026-11-21 12:00:00 x");
+        assert_eq!(step, Step::Back);
+        let (_, step) = bare("Nov 22 13:00:00 x", "Nov 21 12:00:00 x");
+        assert_eq!(step, Step::Back);
     }
 }

@@ -54,7 +54,8 @@ fn unix(line: &str) -> Option<String> {
 }
 
 /// Whether every socket that listened in the one capture listens in the other, too.
-pub fn sockets(before: &Path, after: &Path) -> HealthCheck {
+/// Whose units were masked on purpose may have lost theirs.
+pub fn sockets(before: &Path, after: &Path, masked: &[String]) -> HealthCheck {
     let check = |ok: bool, detail: String| HealthCheck {
         check: "sockets",
         ok,
@@ -75,10 +76,11 @@ pub fn sockets(before: &Path, after: &Path) -> HealthCheck {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            check(
-                false,
-                format!("no longer listen: {}{more}", shown.join(", ")),
-            )
+            let lost = format!("no longer listen: {}{more}", shown.join(", "));
+            match masked {
+                [] => check(false, lost),
+                units => check(true, format!("{lost}; masked: {}", units.join(", "))),
+            }
         }
     }
 }
@@ -113,15 +115,18 @@ mod tests {
                    f2: 00000002 00000000 00010000 0005 01 15002 @/org/kernel/udev/udevd\n";
         capture(&a, &format!("{ssh}{open}"), bus);
         capture(&b, open, bus);
-        let same = sockets(&a, &a);
+        let same = sockets(&a, &a, &[]);
         assert!(same.ok && same.detail.starts_with("2 sockets"), "{same:?}");
-        let lost = sockets(&a, &b);
+        let lost = sockets(&a, &b, &[]);
         assert!(
             !lost.ok && lost.detail.ends_with(": TCP port 22"),
             "{lost:?}"
         );
+        // A masked unit takes its sockets along.
+        let masked = sockets(&a, &b, &["ssh.service".to_owned()]);
+        assert!(masked.ok && masked.detail.contains("TCP port 22; masked"));
         // More is no harm, and nothing known is nothing lost.
-        assert!(sockets(&b, &a).ok);
-        assert!(sockets(&a, &c).ok && sockets(&c, &a).ok);
+        assert!(sockets(&b, &a, &[]).ok);
+        assert!(sockets(&a, &c, &[]).ok && sockets(&c, &a, &[]).ok);
     }
 }

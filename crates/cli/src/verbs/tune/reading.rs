@@ -1,7 +1,7 @@
 //! What a boot reads, as the list that treatments of reading work by: laid out in the
 //! order of need, and read ahead.
 
-use super::search::Lab;
+use super::search::{Dropped, Lab};
 use crate::verbs::prefetch::{args::Import, import};
 use anyhow::{Context, Result, bail};
 use lab::{Experiment, Platform, Recording, Root, Variant};
@@ -39,29 +39,39 @@ fn image(experiment: &Experiment) -> Option<PathBuf> {
 }
 
 /// The treatments of reading for this experiment: none where storage costs no time. One
-/// boot records what they need.
+/// boot records what they need. What cannot be done goes to `dropped`.
 ///
 /// # Errors
 /// The boot cannot be recorded, or its files cannot be named.
-pub fn treatments(lab: &mut Lab) -> Result<Vec<Treatment>> {
+pub fn treatments(lab: &mut Lab, dropped: &mut Vec<Dropped>) -> Result<Vec<Treatment>> {
+    let mut found = Vec::new();
     let Some(image) = image(&lab.experiment) else {
         return Ok(Vec::new());
     };
+    let mounted = Mounted::new(&image)?;
+    // A boot that was recorded of the same inputs is not booted again.
+    let capture = record(lab)?;
     let list = lab.out.join("boot.list");
-    if !list.is_file() {
-        let capture = record(lab)?;
-        let mounted = Mounted::new(&image)?;
-        import::write(&Import {
-            inputs: vec![capture],
-            root: mounted.0.path().to_owned(),
-            out: list.clone(),
-            machine: "x86_64".to_owned(),
-            page: 4096,
-        })?;
+    import::write(&Import {
+        inputs: vec![capture],
+        root: mounted.0.path().to_owned(),
+        out: list.clone(),
+        machine: "x86_64".to_owned(),
+        page: 4096,
+    })?;
+    // What cannot be laid out can still be read ahead.
+    match lab::layout::plan(&image, &lab::layout::read_list(&list)?) {
+        Ok(_) => found.push("order"),
+        Err(why) => dropped.push(Dropped {
+            treatment: "order=LIST".to_owned(),
+            why: format!("not tried: {why}"),
+        }),
     }
+    found.push("prefetch");
     let list = list.to_str().context("its path is no text")?;
-    let all = [format!("order={list}"), format!("prefetch={list}")];
-    let all = all.iter().map(|t| Treatment::parse(t));
+    let all = found
+        .iter()
+        .map(|t| Treatment::parse(&format!("{t}={list}")));
     Ok(all.collect::<Result<_, _>>()?)
 }
 

@@ -234,7 +234,7 @@ impl Lab {
                     match &self.healthy {
                         Some((before, of)) => {
                             health.extend(analysis::health(before, &record, &phases, &masked));
-                            health.push(sockets(of, &path));
+                            health.push(sockets(of, &path, &masked));
                         }
                         None => {
                             health.extend(analysis::health(&record, &record, &phases, &masked));
@@ -364,7 +364,7 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     }
     let recorded = lab.recorded.base.recording.words.join(" ");
     let seen = lab.look(BASELINE, &[])?;
-    match reading::treatments(lab) {
+    match reading::treatments(lab, &mut dropped) {
         Ok(found) => all.extend(found),
         Err(why) => dropped.push(Dropped {
             treatment: "order=LIST, prefetch=LIST".to_owned(),

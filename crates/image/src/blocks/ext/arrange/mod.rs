@@ -322,8 +322,10 @@ fn nodes(
     for (number, owner) in owners {
         let Some(is) = owner else { continue };
         // Each block has its place in the order: in as many pieces will its file lie,
-        // or in fewer, where the order lies in one piece; a break adds one at most.
-        let pieces = is.tree.moved(&is.to).len() + breaks;
+        // or in fewer, where the order lies in one piece. A break adds one at most,
+        // between two blocks that move.
+        let split = breaks.min(is.to.len().saturating_sub(1));
+        let pieces = is.tree.moved(&is.to).len() + split;
         match nodes_for(pieces, sb.block_size) {
             Some(count) => {
                 nodes.insert(*number, count);

@@ -274,7 +274,86 @@ fn an_order_among_small_block_numbers_loses_no_extent() {
         Err(why) => assert!(matches!(why, ArrangeError::Full { .. }), "{why}"),
     }
     // With less to move there is room, and everything is where it can be found.
+    fs::write(&path, bytes).unwrap();
     let done = arrange(&part, &map(&part).unwrap(), &wanted[1..]).unwrap();
     apply(&path, &done);
     assert_eq!(read(&fs::read(&path).unwrap()), read(bytes));
+}
+
+/// Where free space lies in many runs, the order is broken, and files lie in more
+/// pieces than they would have: none is lost, and small files need no room for that.
+#[test]
+fn free_space_in_many_runs_breaks_the_order_and_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("tree");
+    fs::create_dir_all(&root).unwrap();
+    let name = |n: usize| format!("f{n:03}");
+    for number in 0..300 {
+        let content = noise(number as u64, 16 << 10);
+        fs::write(root.join(name(number)), content).unwrap();
+    }
+    let image = folder.path().join("x.img");
+    fs::File::create(&image).unwrap().set_len(6 << 20).unwrap();
+    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
+    let features = "^has_journal,^resize_inode";
+    let made = [
+        "-q", "-F", "-t", "ext4", "-b", "1024", "-m", "0", "-N", "400", "-O", features, "-d", from,
+        to,
+    ];
+    if !tool("mke2fs", &made) {
+        return;
+    }
+    // What is free at the end is taken, and gaps of 16 blocks are left between.
+    let gone: Vec<usize> = (0..300).step_by(4).collect();
+    let removed: String = gone.iter().map(|n| format!("rm /{}\n", name(*n))).collect();
+    let file = fs::File::open(&image).unwrap();
+    let free = map(&Part::whole(&file).unwrap())
+        .unwrap()
+        .facts
+        .free_blocks
+        .unwrap();
+    let most = folder.path().join("most");
+    fs::write(&most, noise(7, usize::try_from(free - 20).unwrap() << 10)).unwrap();
+    let script = folder.path().join("script");
+    fs::write(&script, format!("write {} most\n{removed}", most.display())).unwrap();
+    if !tool("debugfs", &["-w", "-f", script.to_str().unwrap(), to]) {
+        return;
+    }
+    assert!(tool("e2fsck", &["-f", "-n", to]));
+    let file = fs::File::open(&image).unwrap();
+    let before = map(&Part::whole(&file).unwrap()).unwrap();
+    let inode = |n: usize| before.find(format!("/{}", name(n)).as_bytes());
+    let content = |image: &fs::File, map: &crate::blocks::Map, inode: u32| {
+        let mut bytes = Vec::new();
+        for piece in map.extents_of(&[inode]).into_iter().flatten() {
+            assert_eq!(piece.offset, Some(bytes.len() as u64));
+            let mut found = vec![0; usize::try_from(piece.len).unwrap()];
+            image.read_exact_at(&mut found, piece.start).unwrap();
+            bytes.extend(found);
+        }
+        bytes
+    };
+    // Of many files one block, and of some every second one.
+    let mut wanted = Vec::new();
+    for number in 0..300 {
+        let blocks = if number % 4 == 1 { 0..1 } else { 0..8 };
+        for block in blocks.filter(|_| number % 4 == 1 || number % 40 == 2) {
+            let Some(inode) = inode(number) else { continue };
+            let (offset, len) = (block * 2048, 1024);
+            wanted.push(Wanted::Content { inode, offset, len });
+        }
+    }
+    let done = arrange(&Part::whole(&file).unwrap(), &before, &wanted).unwrap();
+    assert!(done.runs > 5, "{} runs", done.runs);
+    assert_eq!(done.left, []);
+    assert_eq!(done.blocks, wanted.len() as u64);
+    let all: Vec<u32> = (0..300).filter_map(inode).collect();
+    let was: Vec<Vec<u8>> = all.iter().map(|i| content(&file, &before, *i)).collect();
+    apply(&image, &done);
+    assert!(tool("e2fsck", &["-f", "-n", to]));
+    let file = fs::File::open(&image).unwrap();
+    let after = map(&Part::whole(&file).unwrap()).unwrap();
+    for (inode, was) in all.iter().zip(was) {
+        assert!(content(&file, &after, *inode) == was, "inode {inode}");
+    }
 }
