@@ -134,10 +134,7 @@ pub fn read_payload(mut from: impl Read, limit: u64) -> Result<Vec<u8>, PayloadE
         .get(..8)
         .and_then(|b| b.try_into().ok())
         .unwrap_or_default();
-    let length: [u8; 8] = head
-        .get(8..)
-        .and_then(|b| b.try_into().ok())
-        .unwrap_or_default();
+    let length: Option<[u8; 8]> = head.get(8..).and_then(|b| b.try_into().ok());
     if magic != MAGIC {
         // The first block of a tar is never empty.
         let mut start = head;
@@ -148,7 +145,12 @@ pub fn read_payload(mut from: impl Read, limit: u64) -> Result<Vec<u8>, PayloadE
             PayloadError::Torn { found: magic }
         });
     }
-    let length = u64::from_le_bytes(length);
+    let Some(length) = length.map(u64::from_le_bytes) else {
+        return Err(PayloadError::Cut {
+            length: HEADER_BYTES,
+            held: head.len() as u64,
+        });
+    };
     if length > limit {
         return Err(PayloadError::TooLarge { length, limit });
     }

@@ -51,6 +51,14 @@ fn memory_without_a_whole_payload_is_refused() {
         read_payload(&b"FLPAY"[..], LIMIT),
         Err(PayloadError::Torn { .. })
     ));
+    // Cut in its header: that nothing was promised is not known.
+    assert!(matches!(
+        read_payload(&header(0)[..15], LIMIT),
+        Err(PayloadError::Cut {
+            length: 16,
+            held: 15
+        })
+    ));
     let whole = written(&[3; 100]);
     assert!(matches!(
         read_payload(&whole[..50], LIMIT),

@@ -107,7 +107,10 @@ pub(super) fn command_line(
     let (new, fits) = match holder {
         Holder::Plain if text.trim().is_empty() => {
             let new = try_words("").unwrap_or_default();
-            (format!("{new}\n"), 1)
+            match new.is_empty() {
+                true => (text.to_owned(), 1),
+                false => (format!("{new}\n"), 1),
+            }
         }
         Holder::Plain => map_lines(text, |line| {
             if line.trim().is_empty() {
@@ -369,6 +372,15 @@ mod tests {
         let holder = holder(name, text).unwrap();
         let quiet = Treatment::parse("cmdline+=quiet").unwrap();
         command_line(&quiet, holder, text).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_word_that_is_not_there_leaves_an_empty_file_as_it_is() {
+        let less = Treatment::parse("cmdline-=quiet").unwrap();
+        for text in ["", "\n", "\n\n"] {
+            let new = command_line(&less, Holder::Plain, text).unwrap();
+            assert_eq!(new.as_deref(), Some(text));
+        }
     }
 
     #[test]
