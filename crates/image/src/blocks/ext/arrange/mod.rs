@@ -295,9 +295,13 @@ fn owner(
         return Ok(Err("it has no extents: it is one of ext2 or ext3"));
     }
     let tree = Tree::read(volume, inode.root(), sb.block_size)?;
+    // What lies in free blocks would be written over before it is read.
     let is_inside = |tree: &Tree| {
-        let mut ends = tree.pieces.iter().map(|p| p.physical.saturating_add(p.len));
-        ends.all(|end| end <= sb.blocks)
+        let mut blocks = tree
+            .pieces
+            .iter()
+            .map(|p| (p.physical, p.physical.saturating_add(p.len)));
+        blocks.all(|(from, end)| end <= sb.blocks && (from..end).all(|b| space.is_used(b)))
     };
     let Some(tree) = tree.filter(is_inside) else {
         return Ok(Err("its tree of extents is damaged"));

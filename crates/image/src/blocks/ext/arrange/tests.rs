@@ -208,6 +208,12 @@ fn hostile_images_are_laid_out_or_refused() {
                         .iter()
                         .all(|c| c.0 + c.2 <= end && c.1 + c.2 <= end)
                 );
+                // Nothing is read from where something was written.
+                let is_read = |from: u64, end: u64| {
+                    let mut all = found.copies.iter();
+                    all.any(|c| c.0 < end && from < c.0 + c.2)
+                };
+                assert!(!found.copies.iter().any(|c| is_read(c.1, c.1 + c.2)));
                 done += 1;
             }
             Err(_) => refused += 1,
