@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use treat::FileTreatment;
 use treat::files::{Applied, FileError, Journal, Target};
 
@@ -18,6 +19,14 @@ const PAGE: usize = 4096;
 /// A small disk of its own.
 struct Disk {
     folder: tempfile::TempDir,
+}
+
+/// One test at a time: until a program that is started runs, it holds what is open
+/// here, the lock of the other test's journal too.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Disk {
@@ -118,6 +127,7 @@ fn fill(disk: &Disk, pages: usize) -> PathBuf {
 
 #[test]
 fn a_full_disk_leaves_the_old_state_or_the_new_one() {
+    let _alone = alone();
     let Some(disk) = Disk::mount() else {
         println!("skipped: mounting a small disk needs root");
         return;
@@ -164,6 +174,7 @@ fn a_full_disk_leaves_the_old_state_or_the_new_one() {
 
 #[test]
 fn a_read_only_tree_stays_as_it_is() {
+    let _alone = alone();
     let Some(disk) = Disk::mount() else {
         println!("skipped: mounting a small disk needs root");
         return;
