@@ -22,6 +22,10 @@
 //! - The first timer's ticks may come twice, or be lost. Then the processor's
 //!   own timer takes over (`smpboot: CPU0:`), which is set by the counter. It
 //!   begins anywhere between two ticks, and so part of one is lost.
+//!
+//! Elsewhere `local_clock()` is the raw clock itself. Such a kernel says
+//! `sched_clock: 56 bits at 62MHz` (kernel/time/sched_clock.c) and never marks
+//! its clock stable, which only one that may turn out unstable has to.
 
 use super::call::Function;
 use super::milestone::{At, Reading};
@@ -35,6 +39,12 @@ const WORTH_A_NOTE_NS: u64 = 1_000_000;
 
 /// The step of the stamps.
 const STEP_NS: i64 = 1_000;
+
+/// Stamps are cut to whole steps.
+const STEP_ERROR_NS: u64 = STEP_NS.unsigned_abs();
+
+/// The raw scheduler clock, which stamps traces.
+const RAW: &str = "sched-clock";
 
 /// What the log says of the clock that stamps it.
 #[derive(Debug, Default)]
@@ -51,6 +61,8 @@ pub(super) struct LocalClock {
     switch: Option<At>,
     /// Where the clock is called stable, and how far it is ahead there.
     stable: Option<(At, i64)>,
+    /// Where the raw clock is given its counter by the generic code.
+    generic: Option<At>,
 }
 
 impl LocalClock {
@@ -68,6 +80,8 @@ impl LocalClock {
             Some(b's') => {
                 if let Some(ahead_ns) = marking_stable(text) {
                     self.stable.get_or_insert((at, ahead_ns));
+                } else if is_generic(text) {
+                    self.generic.get_or_insert(at);
                 }
             }
             _ => {}
@@ -93,6 +107,15 @@ impl LocalClock {
 
     /// Relates the stamps to the counter by `readings` of both.
     pub(super) fn finish(self, recorder: &mut Recorder, readings: &[Reading]) {
+        if let (Some(at), None) = (self.generic, self.stable) {
+            let raw = recorder.clock(RAW, ClockKind::Printk, 1);
+            recorder.relate(
+                (at.clock, at.ns),
+                (raw, at.ns),
+                STEP_ERROR_NS,
+                Some(at.origin),
+            );
+        }
         let course = self.course();
         let corrected = course.is_some_and(|c| c.relate(recorder, readings));
         if !corrected {
@@ -210,7 +233,7 @@ impl Course {
         if readings.peek().is_none() {
             return false;
         }
-        let raw = recorder.clock("sched-clock", ClockKind::Printk, 1);
+        let raw = recorder.clock(RAW, ClockKind::Printk, 1);
         for (stamp, at) in &self.points {
             let (stamp, at) = ((self.clock, *stamp), (raw, *at));
             recorder.relate(stamp, at, self.error_ns, Some(self.origin));
@@ -263,13 +286,20 @@ fn marking_stable(text: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
+/// `sched_clock: 56 bits at 62MHz, resolution 16ns, wraps every 4398046511096ns`.
+/// Printed in this form since Linux 3.4.
+fn is_generic(text: &[u8]) -> bool {
+    let bits = text.strip_prefix(b"sched_clock: ").and_then(number);
+    bits.is_some_and(|(_, rest)| rest.starts_with(b" bits at "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::KernelLog;
-    use super::{marking_stable, tick_ns};
+    use super::{is_generic, marking_stable, tick_ns};
     use crate::text::lines;
     use crate::{Input, Source};
-    use record::{ClockKind, Record, Recorder};
+    use record::{ClockKind, Origin, Record, Recorder};
 
     /// A machine with ticks of 4 ms from 100 ms on, each of them twice up to
     /// 200 ms, which gains 48 ms. The first tick of the processor's own timer
@@ -406,6 +436,37 @@ mod tests {
         // A reading in the middle of the stretch says nothing of its ends.
         let early = GAINED.replace("early", READING.trim_end().get(15..).unwrap());
         assert_eq!(moved(&read(&early), 500_000), 500_000);
+    }
+
+    #[test]
+    fn a_clock_that_cannot_turn_unstable_is_the_raw_one() {
+        let says = "[    0.000000] sched_clock: 57 bits at 63MHz, resolution 16ns\n";
+        let bound = |log: &str| {
+            let mut recorder = Recorder::new();
+            let bytes = log.as_bytes();
+            KernelLog.read(
+                Input {
+                    name: "kmsg",
+                    bytes,
+                },
+                &mut recorder,
+            );
+            let trace = recorder.clock("sched-clock", ClockKind::Printk, 1);
+            let source = recorder.source("trace", "test");
+            let origin = Origin { source, offset: 0 };
+            recorder.mark(trace, "traced", 900, None, origin);
+            let record = recorder.finish();
+            let clock = record.clocks().iter().find(|c| c.name == "sched-clock");
+            clock.and_then(|c| c.error_ns)
+        };
+        assert_eq!(bound(says), Some(1_000));
+        // Taken as equal, where nothing says so.
+        let stable = "[    0.400000] sched_clock: Marking stable (5, 0)->(5, 0)\n";
+        for log in ["[    0.000000] x\n", &format!("{says}{stable}")] {
+            assert_eq!(bound(log), Some(110_000_000));
+        }
+        assert!(!is_generic(b"sched_clock: Marking unstable"));
+        assert!(!is_generic(b"sched_clock: 57 bits"));
     }
 
     #[test]
