@@ -61,6 +61,62 @@ fn before_userspace_a_boot_is_one_thing_after_another() {
     );
 }
 
+/// A longer probe is told from the initcall that did it. What may be another task's,
+/// or is not known to have taken so long, is not.
+#[test]
+fn what_an_initcall_probes_is_an_item() {
+    let path = path(
+        "source boot.log kernel-log\nclock printk printk\n\
+         mark 0s kernel-start kernel\n\
+         span initcall 100ms 500ms bus_init track=1\n\
+         span probe 150ms 250ms slow-device outcome=0\n\
+         span probe 160ms 200ms its-child outcome=0\n\
+         span probe 300ms 340ms early-device outcome=-517\n\
+         span probe 341ms 341ms quick-device outcome=0\n\
+         span probe 350ms 390ms not-known outcome=0 doubt=jiffy_clock\n\
+         span initcall 390ms 480ms async_init track=9\n\
+         span probe 400ms 440ms of-another outcome=0\n\
+         mark 1s userspace-start userspace\nmark 1s first-light -\n",
+    );
+    assert_eq!(
+        items(&path),
+        [
+            ("kernel", "the kernel, before its first initcall", 100, 50),
+            ("initcall", "bus_init", 50, 25),
+            ("probe", "slow-device", 100, 50),
+            ("initcall", "bus_init", 50, 25),
+            ("deferral", "early-device", 40, 20),
+            ("initcall", "bus_init", 160, 80),
+            ("kernel", "the kernel, after bus_init", 500, 250),
+        ]
+    );
+}
+
+/// A module is loaded, and its driver waits for the device: that is the probe's time,
+/// and it is of the task that ran when the probe was over.
+#[test]
+fn a_probe_of_a_module_waits_for_its_device() {
+    let path = path(
+        "source trace.dat trace.dat\nclock boot monotonic\n\
+         mark 0s kernel-start kernel\nmark 1s userspace-start userspace\n\
+         mark 2s first-light -\nprocess 1 insmod 0ms -\n\
+         slice 1 running 900ms 1300ms\n\
+         span initcall 1100ms 1900ms host_init track=1\n\
+         span probe 1200ms 1800ms adapter0 outcome=0\n\
+         wake 1700ms 0 1\nslice 1 running 1700ms 2000ms\n",
+    );
+    assert_eq!(
+        items(&path)[1..],
+        [
+            ("process", "insmod (1)", 100, 50),
+            ("initcall", "host_init", 100, 50),
+            ("probe", "adapter0", 600, 300),
+            ("initcall", "host_init", 100, 50),
+            ("process", "insmod (1)", 100, 50),
+        ]
+    );
+}
+
 #[test]
 fn a_unit_saves_until_another_one_is_waited_for() {
     let path = path(&format!(

@@ -324,10 +324,14 @@ enum Waited {
 fn waited(view: &View<'_>, names: &[String]) -> Waited {
     let path = view.path();
     let is_named = |name: &str| names.iter().any(|n| n == name || function(n) == name);
-    let named = path
-        .items
-        .iter()
-        .filter(|i| is_named(&i.name) || is_named(function(&i.name)));
+    // What a call probes is the call's, too.
+    let mut probes_are = false;
+    let named = path.items.iter().filter(|i| {
+        if !matches!(i.kind, PathKind::Probe | PathKind::Deferral) {
+            probes_are = is_named(&i.name) || is_named(function(&i.name));
+        }
+        probes_are
+    });
     let mut any = false;
     let halved = named.fold(Nanos::ZERO, |sum, i| {
         any = true;

@@ -16,8 +16,9 @@ mod units;
 use crate::LAST_EVENT;
 use crate::phases::Phases;
 use crate::place::Place;
+use crate::summary::is_deferral;
 use graph::{Change, Graph, NodeId};
-use record::{NameId, Nanos, Phase, Record};
+use record::{NameId, Nanos, Phase, Record, Span, SpanKind};
 use replay::{Less, Replay};
 use std::collections::{BTreeMap, HashSet};
 
@@ -34,6 +35,10 @@ pub enum PathKind {
     Phase,
     /// An initcall of the kernel's own sequence.
     Initcall,
+    /// A driver that took a device.
+    Probe,
+    /// A driver that tried a device in vain, because what it needs was not there yet.
+    Deferral,
     /// What the kernel did between two calls, or before or after all of them.
     Kernel,
     /// A systemd unit.
@@ -47,12 +52,24 @@ pub enum PathKind {
 }
 
 impl PathKind {
+    /// What a call of a module or a driver is on the path; `None` for other spans.
+    fn of_call(span: &Span) -> Option<Self> {
+        match span.kind {
+            SpanKind::Initcall => Some(Self::Initcall),
+            SpanKind::Probe if is_deferral(span) => Some(Self::Deferral),
+            SpanKind::Probe => Some(Self::Probe),
+            _ => None,
+        }
+    }
+
     /// The word used in every output.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Phase => "phase",
             Self::Initcall => "initcall",
+            Self::Probe => "probe",
+            Self::Deferral => "deferral",
             Self::Kernel => "kernel",
             Self::Unit => "unit",
             Self::Process => "process",

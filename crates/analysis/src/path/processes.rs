@@ -10,7 +10,7 @@
 use super::graph::NodeId;
 use super::{About, Activities, Doer, PathKind};
 use crate::place::Place;
-use record::{Nanos, Origin, Process, Record, Slice, SpanKind, TaskState, Wake};
+use record::{Nanos, Origin, Process, Record, Slice, TaskState, Wake};
 use std::collections::{HashMap, HashSet};
 
 /// The most steps back, so that a trace of any length ends.
@@ -21,6 +21,9 @@ const MOST_JUMPS: u32 = 16;
 
 /// The most items: each is computed anew with half its length.
 const MOST_ITEMS: usize = 2_000;
+
+/// The way is cut at the ends of calls of this length.
+const LONG_CALL: Nanos = Nanos::from_millis(1);
 
 /// A stretch of the way, the latest first.
 #[derive(Clone, Debug)]
@@ -57,7 +60,16 @@ pub(super) struct Tasks<'r> {
     wakes: HashMap<u32, Vec<&'r Wake>>,
     processes: HashMap<u32, Vec<&'r Process>>,
     /// Calls of modules and drivers in each task, by start.
-    calls: HashMap<u32, Vec<(Nanos, Nanos, String, Origin)>>,
+    calls: HashMap<u32, Vec<Call>>,
+}
+
+/// A call of a module or a driver.
+struct Call {
+    kind: PathKind,
+    name: String,
+    start: Nanos,
+    end: Nanos,
+    origin: Origin,
 }
 
 impl<'r> Tasks<'r> {
@@ -88,15 +100,25 @@ impl<'r> Tasks<'r> {
                 .push(process);
         }
         for span in record.spans() {
+            let (Some(kind), Some(start), Some(end)) =
+                (PathKind::of_call(span), span.start, span.end)
+            else {
+                continue;
+            };
             let track = span.track.map(|t| record.name(t));
             let pid = track.and_then(|t| t.strip_prefix("task ")?.parse().ok());
-            let is_call = matches!(span.kind, SpanKind::Initcall | SpanKind::Probe);
-            if let (Some(pid), Some(start), Some(end), true) = (pid, span.start, span.end, is_call)
-            {
-                let name = record.name(span.name).to_owned();
-                let calls = tasks.calls.entry(pid).or_default();
-                calls.push((start, end, name, span.origin));
-            }
+            // The log does not say who probed, but the one that did printed the line.
+            let printed = kind != PathKind::Initcall && tasks.running.len() == 1;
+            let Some(pid) = pid.or_else(|| tasks.running_at(end).filter(|_| printed)) else {
+                continue;
+            };
+            tasks.calls.entry(pid).or_default().push(Call {
+                kind,
+                name: record.name(span.name).to_owned(),
+                start,
+                end,
+                origin: span.origin,
+            });
         }
         tasks
     }
@@ -182,29 +204,42 @@ impl<'r> Tasks<'r> {
         ran.map(|s| s.pid)
     }
 
-    /// What a running stretch is: a call of a module or driver if it lies in
-    /// one, else the task's own work.
-    fn work(&self, pid: u32, start: Nanos, end: Nanos, origin: Origin) -> Stretch {
-        let calls = self.calls.get(&pid).map_or(&[][..], Vec::as_slice);
-        let call = calls.iter().find(|c| c.0 <= start && end <= c.1);
-        match call {
-            Some((_, _, name, origin)) => Stretch {
-                kind: PathKind::Initcall,
-                name: name.clone(),
-                start,
-                end,
-                origin: Some(*origin),
-                pid,
-            },
-            None => Stretch {
-                kind: PathKind::Process,
-                name: self.name(pid, end),
-                start,
-                end,
-                origin: Some(origin),
-                pid,
-            },
+    /// What a running stretch is: calls of modules and drivers where it lies in
+    /// some, else the task's own work. The latest first.
+    fn work(&self, pid: u32, start: Nanos, end: Nanos, origin: Origin, way: &mut Vec<Stretch>) {
+        for (start, end, call) in self.pieces(pid, start, end) {
+            way.push(match call {
+                Some(call) => call.stretch(pid, start, end),
+                None => Stretch {
+                    kind: PathKind::Process,
+                    name: self.name(pid, end),
+                    start,
+                    end,
+                    origin: Some(origin),
+                    pid,
+                },
+            });
         }
+    }
+
+    /// A stretch of a task, cut where longer calls of it begin and end, the latest
+    /// piece first, and the innermost call that each piece lies in.
+    fn pieces(&self, pid: u32, start: Nanos, end: Nanos) -> Vec<(Nanos, Nanos, Option<&Call>)> {
+        let calls = self.calls.get(&pid).map_or(&[][..], Vec::as_slice);
+        let met = calls.iter().filter(|c| c.start < end && start < c.end);
+        let met: Vec<&Call> = met.collect();
+        let long = met.iter().filter(|c| c.end - c.start >= LONG_CALL);
+        let mut cuts: Vec<Nanos> = long.flat_map(|c| [c.start, c.end]).collect();
+        cuts.retain(|at| start < *at && *at < end);
+        cuts.extend([start, end]);
+        cuts.sort_unstable();
+        cuts.dedup();
+        let later = cuts.iter().skip(1);
+        let pieces = cuts.iter().zip(later).rev().map(|(&start, &end)| {
+            let holds = met.iter().filter(|c| c.start <= start && end <= c.end);
+            (start, end, holds.min_by_key(|c| c.end - c.start).copied())
+        });
+        pieces.collect()
     }
 
     /// Where a task went on when it got the processor that it waited for.
@@ -232,7 +267,7 @@ impl<'r> Tasks<'r> {
                 continue;
             }
             self.processor(waiting.pid, end, at, way);
-            way.push(self.work(other.pid, begin, end, other.origin));
+            self.work(other.pid, begin, end, other.origin, way);
             at = begin;
         }
         self.processor(waiting.pid, start, at, way);
@@ -298,7 +333,7 @@ impl<'r> Tasks<'r> {
             {
                 let start = s.start.max(from);
                 match s.state {
-                    TaskState::Running => way.push(self.work(pid, start, at, s.origin)),
+                    TaskState::Running => self.work(pid, start, at, s.origin, &mut way),
                     TaskState::Runnable => self.others(s, from, at, &mut way),
                     _ => way.push(self.storage(s, start, at)),
                 }
@@ -371,16 +406,37 @@ impl<'r> Tasks<'r> {
         (fits && ran).then_some(wake)
     }
 
+    /// A task that slept, and nobody is known to have woken it. In a probe that is
+    /// the probe's: it waits for its device.
     fn asleep(&self, pid: u32, start: Nanos, end: Nanos, way: &mut Vec<Stretch>) {
-        if start < end {
-            way.push(Stretch {
-                kind: PathKind::Wait,
-                name: format!("{} sleeps: a timer, a device", self.name(pid, end)),
-                start,
-                end,
-                origin: None,
-                pid,
-            });
+        for (start, end, call) in self.pieces(pid, start, end) {
+            let probe = call.filter(|c| c.kind != PathKind::Initcall);
+            if let Some(probe) = probe {
+                way.push(probe.stretch(pid, start, end));
+            } else if start < end {
+                way.push(Stretch {
+                    kind: PathKind::Wait,
+                    name: format!("{} sleeps: a timer, a device", self.name(pid, end)),
+                    start,
+                    end,
+                    origin: None,
+                    pid,
+                });
+            }
+        }
+    }
+}
+
+impl Call {
+    /// A part of it, as `pid` did it.
+    fn stretch(&self, pid: u32, start: Nanos, end: Nanos) -> Stretch {
+        Stretch {
+            kind: self.kind,
+            name: self.name.clone(),
+            start,
+            end,
+            origin: Some(self.origin),
+            pid,
         }
     }
 }
