@@ -63,7 +63,7 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
     fs::create_dir_all(ROOT)?;
     fs::copy(agent::config::PATH, CONFIG)?;
     if let Some(unit) = units::awaited(&config.first_light) {
-        units::leave(unit)?;
+        units::leave(unit, false)?;
     }
     let ahead = prefetch::asked(&command_line());
     mount_root(&device, root, config.storage.read_ahead_kb).map_err(|e| {

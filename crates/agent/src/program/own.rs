@@ -81,7 +81,7 @@ fn leave_unit(unit: &str, state: &State) -> Result<(), Box<dyn Error>> {
         mount("tmpfs", "/run", "tmpfs", safe, c"mode=0755")?;
     }
     fs::create_dir_all(FOLDER)?;
-    units::leave(unit)?;
+    units::leave(unit, !in_initramfs())?;
     state.keep()
 }
 

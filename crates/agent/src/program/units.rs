@@ -23,10 +23,21 @@ pub fn awaited(first_light: &FirstLight) -> Option<&str> {
     }
 }
 
-/// Leaves the agent and its unit in the tmpfs that systemd takes over, to be
-/// called when the unit `awaited` is active.
-pub fn leave(awaited: &str) -> io::Result<()> {
-    fs::copy("/proc/self/exe", format!("{FOLDER}/agent"))?;
+/// Leaves the agent's unit in the tmpfs that systemd takes over, to be called when
+/// the unit `awaited` is active; and the agent, where it does not lie in the `root`
+/// that systemd will see: to copy it is to read all of it.
+pub fn leave(awaited: &str, root: bool) -> io::Result<()> {
+    let own = fs::read_link("/proc/self/exe")?;
+    // Words of a unit's file are split, and `%` has a meaning in them.
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    let program = match own.to_str() {
+        Some(own) if root && own.chars().all(plain) => own.to_owned(),
+        _ => {
+            let copy = format!("{FOLDER}/agent");
+            fs::copy("/proc/self/exe", &copy)?;
+            copy
+        }
+    };
     let units = Path::new("/run/systemd/system");
     let wants = units.join(format!("{awaited}.wants"));
     fs::create_dir_all(&wants)?;
@@ -35,7 +46,7 @@ pub fn leave(awaited: &str) -> io::Result<()> {
     let unit = format!(
         "[Unit]\nDescription=The end of the boot, for Firstlight\nDefaultDependencies=no\n\
          After={awaited}\n\
-         [Service]\nType=simple\nExecStart={FOLDER}/agent finish\n\
+         [Service]\nType=simple\nExecStart={program} finish\n\
          StandardInput=null\nStandardOutput=null\nStandardError=null\n"
     );
     fs::write(units.join(UNIT), unit)?;
