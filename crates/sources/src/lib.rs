@@ -29,6 +29,7 @@ pub mod systemd;
 pub mod systemd_bootchart;
 mod text;
 mod unpack;
+mod walltime;
 
 use record::Recorder;
 

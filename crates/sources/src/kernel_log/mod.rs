@@ -49,7 +49,6 @@ mod shape;
 mod spans;
 #[cfg(test)]
 mod tests;
-pub(crate) mod walltime;
 
 pub(crate) use reader::{Outcome, Reader};
 

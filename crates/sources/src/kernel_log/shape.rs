@@ -1,7 +1,7 @@
 //! What stands before the text of a kernel line: stamps, levels, callers, hosts.
 
-use super::walltime;
 use crate::text::{number, seconds, without_indent};
+use crate::walltime;
 use memchr::{memchr, memmem};
 
 /// A line, cut into what stands before the kernel's words and the words.

@@ -2,8 +2,8 @@
 
 use super::own;
 use crate::calendar;
-use crate::kernel_log::walltime;
 use crate::text;
+use crate::walltime;
 
 const SECOND_NS: i64 = 1_000_000_000;
 

@@ -3,6 +3,7 @@
 //! Zones are read over: what the clock on the wall showed is what `dmesg -T`
 //! and the journal's short form give, and so the forms agree with each other.
 
+use crate::calendar::days;
 use crate::text::number;
 
 /// The year that a form without one is put into: a leap year, so that each
@@ -84,21 +85,24 @@ fn date_and_clock<'a>(text: &'a [u8], between: &[u8]) -> Option<Iso<'a>> {
     })
 }
 
+/// `Nov`: the month from 1, and what follows.
+fn month(text: &[u8]) -> Option<(i64, &[u8])> {
+    let (name, rest) = text.split_at_checked(3)?;
+    let month = MONTHS.chunks_exact(3).position(|m| m == name)?;
+    Some((i64::try_from(month).ok()?.checked_add(1)?, rest))
+}
+
 /// `Nov 21` or `Nov  1`: month from 1, day, and what follows.
 fn month_and_day(text: &[u8]) -> Option<(i64, i64, &[u8])> {
-    let name = text.get(..3)?;
-    let month = MONTHS.chunks_exact(3).position(|m| m == name)?;
-    let rest = text.get(3..)?.strip_prefix(b" ")?;
+    let (month, rest) = month(text)?;
+    let rest = rest.strip_prefix(b" ")?;
     let (day, rest) = number(rest.strip_prefix(b" ").unwrap_or(rest))?;
-    let month = i64::try_from(month).ok()?.checked_add(1)?;
     Some((month, i64::try_from(day).ok()?, rest))
 }
 
 /// `Nov21 21:02` or `Nov 1 21:02`: the minute in nanoseconds, and what follows.
-pub(super) fn minute(text: &[u8]) -> Option<(i64, &[u8])> {
-    let name = text.get(..3)?;
-    let month = MONTHS.chunks_exact(3).position(|m| m == name)?;
-    let day = text.get(3..)?;
+pub(crate) fn minute(text: &[u8]) -> Option<(i64, &[u8])> {
+    let (month, day) = month(text)?;
     let (day, rest) = number(day.strip_prefix(b" ").unwrap_or(day))?;
     let (hours, rest) = number(rest.strip_prefix(b" ")?)?;
     let (minutes, rest) = number(rest.strip_prefix(b":")?)?;
@@ -106,7 +110,6 @@ pub(super) fn minute(text: &[u8]) -> Option<(i64, &[u8])> {
         return None;
     }
     let time_ns = i64::try_from(hours * 60 + minutes).ok()? * 60_000_000_000;
-    let month = i64::try_from(month).ok()?.checked_add(1)?;
     let ns = instant(UNKNOWN_YEAR, month, i64::try_from(day).ok()?, time_ns)?;
     Some((ns, rest))
 }
@@ -137,19 +140,7 @@ pub(crate) fn clock(text: &[u8]) -> Option<(i64, u64, &[u8])> {
 
 /// Nanoseconds since 1970 of a date of the Gregorian calendar and a time.
 fn instant(year: i64, month: i64, day: i64, time_ns: i64) -> Option<i64> {
-    if !(1970..=2261).contains(&year) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // Years begin in March, so that a leap day is the last of its year.
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let leap_days = year / 4 - year / 100 + year / 400;
-    // Days from 1 March of year 0; 719,468 of them lie before 1970.
-    let days = year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468;
-    (days * 86_400)
+    (days(year, month, day)? * 86_400)
         .checked_mul(1_000_000_000)?
         .checked_add(time_ns)
 }
