@@ -71,6 +71,11 @@ pub(crate) fn pieces(journal: &[u8]) -> Pieces<'_> {
     }
 }
 
+/// The same, if it is a journal in a form that it has itself; `None` for a log of lines.
+pub(crate) fn pieces_of_a_form(journal: &[u8]) -> Option<Pieces<'_>> {
+    Some(pieces(journal)).filter(|p| p.form.is_some())
+}
+
 /// An iterator over [`pieces`].
 #[derive(Debug)]
 pub(crate) struct Pieces<'a> {

@@ -53,7 +53,7 @@ mod tests;
 pub(crate) use reader::{Outcome, Reader};
 
 use crate::blocks::in_order;
-use crate::journal_forms::{Form, pieces};
+use crate::journal_forms::{Form, pieces_of_a_form};
 use crate::text::{lines, without_controls};
 use crate::{Input, Sniff, Source};
 use call::Call;
@@ -139,8 +139,8 @@ impl Source for KernelLog {
                     _ => recorder.took(source),
                 }
             }
-        } else if Form::of(input.bytes.get(..crate::SNIFF_BYTES).unwrap_or(input.bytes)).is_some() {
-            for piece in pieces(input.bytes) {
+        } else if let Some(journal) = pieces_of_a_form(input.bytes) {
+            for piece in journal {
                 let at = origin(piece.offset);
                 match reader.line(recorder, &piece.bytes, piece.offset, None) {
                     Outcome::Kernel { .. } => recorder.took(source),
