@@ -19,6 +19,7 @@ mod experiment;
 mod facts;
 mod findings;
 mod functions;
+mod gaps;
 mod io;
 mod ledger;
 mod path;
@@ -59,6 +60,7 @@ pub use findings::{
     findings_for, rule,
 };
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
+pub use gaps::{Gap, gaps};
 pub use io::{
     Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, Owner,
     Owners, OwnersFrom, ProcessOf, Seek, SeekDevice, SeekPoint, Sequence, io, io_requests, seek,

@@ -5,7 +5,7 @@ mod common;
 
 use analysis::{
     BlameKind, CompareError, Presence, TrackKind, Trial, Verdict, blame, compare, effect,
-    experiment, median, phases, summary, tracks,
+    experiment, gaps, median, phases, summary, tracks,
 };
 use common::record;
 use proptest::prelude::*;
@@ -26,6 +26,35 @@ const BOOT: &str = "mark 0s kernel-start kernel
     span probe 30ms 32ms 1-0050 outcome=517
     span probe 30ms 32ms 2-0051 outcome=0
     mark 3s startup-finished -";
+
+#[test]
+fn silences_are_between_lines_of_all_kinds() {
+    let record = record(
+        "mark 0s kernel-start kernel
+        say 100ms 6 first
+        span initcall 200ms 900ms slow_init
+        say 300ms 6 in it
+        span probe 1000ms 1400ms 1-0050 outcome=0
+        say 1450ms 6 last",
+    );
+    let said = |top| -> Vec<(i64, String, String)> {
+        let all = gaps(&record, top).into_iter();
+        all.map(|g| ((g.end - g.start).get() / 1_000_000, g.before, g.after))
+            .collect()
+    };
+    let row = |ms, before: &str, after: &str| (ms, before.to_owned(), after.to_owned());
+    assert_eq!(
+        said(0),
+        [
+            row(600, "in it", "slow_init returned"),
+            row(500, "slow_init returned", "probe of 1-0050"),
+            row(100, "first", "calling slow_init"),
+            row(100, "calling slow_init", "in it"),
+            row(50, "probe of 1-0050", "last"),
+        ]
+    );
+    assert_eq!(said(1), said(0)[..1]);
+}
 
 #[test]
 fn blame_is_longest_first_and_ties_go_by_start_then_name() {

@@ -174,6 +174,9 @@ pub struct Blame {
     /// Probes that were put off, device by device
     #[arg(long, conflicts_with_all = ["kind", "csv"])]
     pub deferrals: bool,
+    /// The longest silences: times between one line of the logs and the next
+    #[arg(long, conflicts_with_all = ["kind", "csv", "deferrals", "functions", "by"])]
+    pub gaps: bool,
     /// The functions of a kernel function trace (function_graph, KFT, kd)
     #[arg(long, conflicts_with_all = ["kind", "deferrals"])]
     pub functions: bool,

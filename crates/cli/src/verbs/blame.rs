@@ -22,6 +22,13 @@ pub fn run(args: &Blame, out: &mut Out) -> Result<()> {
             false => views::terminal::deferrals(&all, args.top, &out.style),
         });
     }
+    if args.gaps {
+        let all = analysis::gaps(&record, args.top);
+        return out.text(&match out.json {
+            true => views::json::text(&views::json::gaps(&all)),
+            false => views::terminal::gaps(&all, &out.style),
+        });
+    }
     if args.by == Some(By::Subsystem) {
         let all = analysis::subsystems(&record, args.top);
         return out.text(&match out.json {

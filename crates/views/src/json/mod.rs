@@ -10,6 +10,7 @@ mod deferrals;
 mod diff;
 mod doctor;
 mod functions;
+mod gaps;
 mod io;
 mod lab;
 mod lab_plan;
@@ -27,6 +28,7 @@ pub use deferrals::{Deferrals, DeferredDevice, deferrals};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
 pub use functions::{CallRow, Calls, FunctionRow, Functions, calls, functions};
+pub use gaps::{Gap, Gaps, gaps};
 pub use io::{
     Io, IoDepth, IoDevice, IoEvents, IoFile, IoLatency, IoOperation, IoProcess, IoSequence,
     IoStretch, io,
