@@ -6,10 +6,7 @@
 //!
 //! It costs the boot as little as it can: one process without threads or
 //! children, files that stay open, and a look at the list of processes only when
-//! there are new ones. Of a thread of the kernel `schedstat` is read first, which
-//! costs a third of `stat`: where it is as it was, the thread has not been on a
-//! processor since, and its line is the last one again. All in it is so still, but
-//! that the thread may be about to run.
+//! there are new ones.
 
 use crate::clocks::boottime;
 use crate::config::Sampling;
@@ -49,7 +46,7 @@ pub struct Sampler {
     full_at: Option<Duration>,
     whole: Vec<(File, Log)>,
     missing: Vec<String>,
-    processes: BTreeMap<u32, Watched>,
+    processes: BTreeMap<u32, File>,
     process_log: Log,
     /// `/proc/loadavg`, whose last number is that of the newest process.
     newest: Option<File>,
@@ -57,25 +54,6 @@ pub struct Sampler {
     /// Processes that could not be opened although they were there.
     refused: u64,
     buffer: Vec<u8>,
-}
-
-/// A process whose files are open.
-#[derive(Debug)]
-struct Watched {
-    stat: File,
-    /// Of a thread of the kernel.
-    thread: Option<Thread>,
-    /// Whether it has been read, which tells whether it is one.
-    known: bool,
-}
-
-/// What was last read of a thread of the kernel.
-#[derive(Debug)]
-struct Thread {
-    schedstat: File,
-    /// How long it was on a processor and waited for one, and how often.
-    ran: Vec<u8>,
-    line: Vec<u8>,
 }
 
 /// A log, in pieces.
@@ -151,12 +129,16 @@ impl Sampler {
         self.look_for_processes();
         self.process_log.begin();
         let buffer = self.buffer.get_mut(..STAT_BYTES).unwrap_or_default();
-        let (log, proc) = (&mut self.process_log, &self.proc);
+        let log = &mut self.process_log;
         // A process that has gone says so (ESRCH).
-        self.processes.retain(|pid, watched| {
-            let line = watched.read(*pid, proc, buffer);
-            line.inspect(|line| log.push(line)).is_some()
-        });
+        self.processes
+            .retain(|_, file| match pread(file, &mut *buffer, 0) {
+                Ok(n) => {
+                    log.push(buffer.get(..n).unwrap_or_default());
+                    n > 0
+                }
+                Err(_) => false,
+            });
         log.push(b"\n");
         let kept: usize = self.logs().map(Log::bytes).sum();
         if kept >= self.left {
@@ -199,13 +181,8 @@ impl Sampler {
                 continue;
             }
             match File::open(self.proc.join(name).join("stat")) {
-                Ok(stat) => {
-                    let watched = Watched {
-                        stat,
-                        thread: None,
-                        known: false,
-                    };
-                    self.processes.insert(pid, watched);
+                Ok(file) => {
+                    self.processes.insert(pid, file);
                 }
                 // It has gone meanwhile.
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
@@ -236,59 +213,6 @@ impl Sampler {
             missing: self.missing,
         }
     }
-}
-
-impl Watched {
-    /// The line of its `stat`; `None` if it has gone.
-    fn read<'a>(&'a mut self, pid: u32, proc: &Path, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-        if let Some(ref mut thread) = self.thread {
-            // Before `stat`: what it does meanwhile is seen the next time.
-            let read = pread(&thread.schedstat, &mut *buffer, 0);
-            let ran = read.ok().and_then(|n| buffer.get(..n)).unwrap_or_default();
-            if thread.ran != ran {
-                thread.ran = ran.to_vec();
-                thread.line.clear();
-            }
-            if thread.line.is_empty() || ran.is_empty() || ran == NOT_COUNTED {
-                thread.line = line_of(&self.stat, buffer)?.to_vec();
-            }
-            return Some(&thread.line);
-        }
-        let line = line_of(&self.stat, buffer)?;
-        if !self.known {
-            self.known = true;
-            if is_kernel_thread(line)
-                && let Ok(schedstat) = File::open(proc.join(format!("{pid}/schedstat")))
-            {
-                let (ran, line) = (Vec::new(), Vec::new());
-                self.thread = Some(Thread {
-                    schedstat,
-                    ran,
-                    line,
-                });
-            }
-        }
-        Some(line)
-    }
-}
-
-/// What `schedstat` says in a kernel that does not count (`CONFIG_SCHED_INFO`).
-const NOT_COUNTED: &[u8] = b"0 0 0\n";
-
-fn line_of<'b>(stat: &File, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
-    let n = pread(stat, &mut *buffer, 0).ok().filter(|n| *n > 0)?;
-    buffer.get(..n)
-}
-
-/// Whether this line of `stat` is a kernel thread's, by its flags (`PF_KTHREAD` of
-/// `linux/sched.h`), the seventh field behind the name.
-fn is_kernel_thread(line: &[u8]) -> bool {
-    const PF_KTHREAD: u32 = 0x0020_0000;
-    let name_ends = line.iter().rposition(|b| *b == b')').unwrap_or(line.len());
-    let rest = line.get(name_ends..).unwrap_or_default();
-    let flags = rest.split(|b| *b == b' ').nth(7);
-    let flags = flags.and_then(|f| std::str::from_utf8(f).ok()?.parse::<u32>().ok());
-    flags.is_some_and(|f| f & PF_KTHREAD != 0)
 }
 
 impl Log {
@@ -359,22 +283,4 @@ fn header(proc: &Path) -> Vec<u8> {
         header.push_str(&format!("{key} = {value}\n"));
     }
     header.into_bytes()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_kernel_thread;
-
-    #[test]
-    fn threads_of_the_kernel_are_known_by_their_flags() {
-        for (line, is) in [
-            ("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0\n", true),
-            ("9 (a) b) c) I 2 0 0 0 -1 69238880 0 0\n", true),
-            ("1 (systemd) S 0 1 1 0 -1 4194560 9 9\n", false),
-            ("7 (x) S 2 0 0 0 -1", false),
-            ("", false),
-        ] {
-            assert_eq!(is_kernel_thread(line.as_bytes()), is, "{line}");
-        }
-    }
 }
