@@ -117,8 +117,7 @@ impl<T: Row> Table<T> {
             // Places that are done say so by their own number.
             let Some(&row) = rows.get(first) else { break };
             let mut to = first;
-            loop {
-                let Some(here) = order.get_mut(to) else { break };
+            while let Some(here) = order.get_mut(to) {
                 let from = place(*here);
                 *here = to as u128;
                 let next = match from == first {
