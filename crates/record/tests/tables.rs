@@ -114,7 +114,7 @@ fn rows_without_a_time_come_first_and_equal_ones_by_their_evidence() {
     let mut rec = Recorder::new();
     let source = rec.source("trace", "test");
     let clock = rec.clock("trace", ClockKind::Monotonic, 1);
-    for (offset, at) in [(5, 7), (4, -7), (3, 7), (2, 0), (1, i64::MAX), (0, 7)] {
+    for (offset, at) in [(5, 7), (4, -7), (3, 7), (2, 0), (1, 1 << 62), (0, 7)] {
         let mut row = request(clock, source, offset, at);
         row.completed = When::UNKNOWN;
         rec.request(row);
