@@ -60,7 +60,13 @@ fn paths_are_relative_to_the_file() {
     let e = Experiment::parse("some/where/demo.toml", &text).unwrap();
     let image = Path::new("some/where/vmlinuz").to_owned();
     let modules = Some(Path::new("/lib/modules/x").to_owned());
-    assert_eq!(e.base.kernel, Kernel::File { image, modules });
+    let device_tree = None;
+    let file = Kernel::File {
+        image,
+        modules,
+        device_tree,
+    };
+    assert_eq!(e.base.kernel, file);
     let root = Path::new("some/where/images/root.img").to_owned();
     assert_eq!(e.base.root, Root::Image(root));
     let tree = "{ tree = \"rootfs\", filesystem = \"squashfs:xz\" }";
@@ -68,7 +74,7 @@ fn paths_are_relative_to_the_file() {
         "some/where/demo.toml",
         &GOOD.replace("\"debian-minimal\"", tree),
     );
-    let Root::Tree { folder, form } = e.unwrap().base.root else {
+    let Root::Tree { folder, form, .. } = e.unwrap().base.root else {
         panic!("no tree");
     };
     assert_eq!(folder, Path::new("some/where/rootfs"));
