@@ -154,7 +154,7 @@ pub fn root_modules(config: &AgentConfig, served: bool) -> Vec<&'static str> {
             "btrfs" => &["crc32c_generic", "btrfs"],
             "f2fs" => &["crc32_generic", "f2fs"],
             "squashfs" => &["squashfs"],
-            "erofs" => &["erofs"],
+            "erofs" => &["crc32c_generic", "erofs"],
             "romfs" => &["romfs"],
             _ => &[],
         });
