@@ -79,7 +79,7 @@ const KINDS: &[Kind] = &[
         "jffs2",
         "jffs2",
         ("mkfs.jffs2", "mtd-utils"),
-        &["nor", "summary"],
+        &["nor", "nor-256k", "summary"],
     ),
     kind(
         "ubifs",
@@ -306,11 +306,14 @@ impl Form {
     }
 
     /// JFFS2 for NAND with pages of 2 KiB and erase blocks of 128 KiB, or for NOR
-    /// with erase blocks of 64 KiB.
+    /// with erase blocks of 64 KiB or of 256 KiB.
     fn make_jffs2(&self, tool: Tool, tree: &Path, image: &Path) -> Result<(), LabError> {
-        let (geometry, block): (&[&str], &str) = match self.has("nor") {
-            true => (&["-l", "-p"], "64KiB"),
-            false => (&["-l", "-n", "-p", "-s", "2048"], "128KiB"),
+        let (geometry, block): (&[&str], &str) = if self.has("nor") {
+            (&["-l", "-p"], "64KiB")
+        } else if self.has("nor-256k") {
+            (&["-l", "-p"], "256KiB")
+        } else {
+            (&["-l", "-n", "-p", "-s", "2048"], "128KiB")
         };
         let plain = image.with_extension("plain");
         let target = if self.has("summary") { &plain } else { image };

@@ -4,22 +4,22 @@
 mod bzimage;
 
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
+use crate::emulated::{self, Common, Hardware, KernelFile, Kernels, OutFile};
 use crate::emulator::gdb::X86_64;
-use crate::emulator::stages::{self, KnownStages, Route, Stages};
-use crate::emulator::{self, Clock, Limits, Pace, PowerOn, Program, Qemu, Words};
+use crate::emulator::stages::{KnownStages, Stages};
+use crate::emulator::{Clock, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Experiment, Kernel, Mode, Root};
 use crate::files::{HashedFile, read};
-use crate::initramfs;
+use crate::initramfs::{self, Tree};
 use crate::layout;
 use crate::machine::{Boot, HostMark, Machine};
 use crate::storage::Profile;
 use crate::trial::Plan;
 use agent::access::encode;
-use agent::config::AgentConfig;
+use agent::config::{AgentConfig, Board};
 use bzimage::BzImage;
 use record::{Phase, mark};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use treat::reading::Reading;
@@ -58,18 +58,11 @@ const fn counter_hz(mode: Mode) -> u64 {
 /// A machine with all its files, ready to boot any variant of an experiment.
 #[derive(Debug)]
 pub struct Pc {
-    qemu: Qemu,
-    base: Base,
-    pace: Pace,
-    description: String,
-    image: KernelFile,
-    /// The kernel unpacked, if a variant wants it so.
-    unpacked: Option<KernelFile>,
+    common: Common,
     initramfs: HashedFile,
     root: Option<HashedFile>,
     /// Those of variants whose reading is treated.
     treated: Vec<(Reading, Treated)>,
-    stages: KnownStages,
 }
 
 /// What a boot whose reading is treated has of its own.
@@ -77,13 +70,6 @@ pub struct Pc {
 struct Treated {
     initramfs: HashedFile,
     root: Option<HashedFile>,
-}
-
-#[derive(Debug)]
-struct KernelFile {
-    file: HashedFile,
-    /// The decompressor's entry, if the kernel unpacks itself; the kernel's.
-    entries: Vec<u64>,
 }
 
 impl Pc {
@@ -107,7 +93,8 @@ impl Pc {
                 let kernel = cache.debian_kernel(Arch::X86_64, say)?;
                 (kernel.image, Some(kernel.modules))
             }
-            Kernel::File { image, modules } => (image.clone(), modules.clone()),
+            Kernel::File { image, modules, .. } => (image.clone(), modules.clone()),
+            Kernel::Built { .. } => return Err(Kernel::not_built()),
         };
         let bytes = read(&vmlinuz)?;
         let bz = BzImage::parse(&vmlinuz, &bytes)?;
@@ -117,14 +104,25 @@ impl Pc {
             false => None,
         };
         let image = KernelFile {
-            entries: vec![bz.code32_start, bz.preferred_address],
             file: HashedFile::of(vmlinuz, &bytes),
+            form: KernelForm::Image,
+            entries: vec![bz.code32_start, bz.preferred_address],
+        };
+        let busybox = match base.root.busybox() {
+            true => Some(cache.busybox("amd64", say)?),
+            false => None,
+        };
+        let tree = match &base.root {
+            Root::Initramfs { folder, .. } => Some(Tree::read(folder, busybox.as_deref())?),
+            _ => None,
         };
         let root = match &base.root {
-            Root::None => None,
+            Root::None | Root::Initramfs { .. } => None,
             Root::DebianMinimal => Some(cache.debian_minimal_root(say)?),
             Root::Image(path) => Some(path.clone()),
-            Root::Tree { folder, form } => Some(form.image_of(cache, folder, say)?),
+            Root::Tree { folder, form, .. } => {
+                Some(form.image_of(cache, folder, busybox.as_deref(), say)?)
+            }
         };
         let root = match root {
             None => None,
@@ -132,70 +130,47 @@ impl Pc {
         };
         let pace = Pace::of(&base, "x86_64");
         let description = describe(&qemu, pace, &base, &profile);
-        let config = agent_config(&base, &profile, &description, root.as_ref());
+        let mut config = agent_config(&base, &profile, &description, root.as_ref());
+        if let Some(tree) = &tree {
+            config.root = Some(tree.root());
+        }
         let mut wanted = vec!["nfit", "nd_pmem"];
         wanted.extend(initramfs::root_modules(&config, false));
         let make = |list: Option<&[u8]>| {
-            initramfs::make(&agent, &config, modules.as_deref(), &wanted, list)
+            let mut archive = initramfs::make(&initramfs::Parts {
+                agent: &agent,
+                config: &config,
+                tree: modules.as_deref(),
+                wanted: &wanted,
+                list,
+                root: tree.as_ref(),
+            })?;
+            base.root.pack(&mut archive)?;
+            Ok(archive)
         };
         let treated = treated(experiment, root.as_ref(), (out, cache), &make, say)?;
         Ok(Self {
             initramfs: HashedFile::write(out, "initramfs.cpio", &make(None)?)?,
             treated,
-            qemu,
-            base,
-            pace,
-            description,
-            image,
-            unpacked,
             root,
-            stages: KnownStages::new(cache),
+            common: Common {
+                qemu,
+                base,
+                pace,
+                description,
+                kernels: Kernels { image, unpacked },
+                stages: KnownStages::new(cache),
+            },
         })
     }
 
-    fn kernel(&self, form: KernelForm) -> Result<&KernelFile, LabError> {
-        let bug = || LabError::Bug {
-            why: "a variant wants a kernel that was not prepared".into(),
-        };
-        match form {
-            KernelForm::Image => Ok(&self.image),
-            KernelForm::Uncompressed => self.unpacked.as_ref().ok_or_else(bug),
-        }
-    }
-
-    /// The initramfs and the root of a boot.
-    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
-        match self.treated.iter().find(|(r, _)| *r == spec.reading) {
-            Some((_, treated)) => (&treated.initramfs, treated.root.as_ref()),
-            None => (&self.initramfs, self.root.as_ref()),
-        }
-    }
-
-    fn power_on(&self, spec: &BootSpec, out_file: &Path) -> Result<PowerOn, LabError> {
-        let (initramfs, root) = self.files(spec);
-        let files = Files {
-            kernel: &self.kernel(spec.kernel)?.file.path,
-            initramfs: &initramfs.path,
-            root: root.map(|r| (r.path.as_path(), r.bytes)),
-            out: (out_file, OUT_BYTES),
-        };
-        Ok(PowerOn {
-            words: words(self.base.memory_mb, &spec.cmdline.to_string(), &files),
-            pace: self.pace,
-        })
-    }
-
-    /// When firmware and decompression end: known from an earlier boot of the
-    /// same inputs, or measured now. The baseline's command line stands for all:
-    /// another one moves them by a few microseconds (seen: 2), and a measurement
-    /// takes 10 s of the host.
+    /// When firmware and decompression end. The baseline's command line stands for
+    /// all: another one moves them by a few microseconds (seen: 2), and a
+    /// measurement takes 10 s of the host.
     fn stages(&self, spec: &BootSpec) -> Result<Stages, String> {
-        let Pace::Counted(shift) = self.pace else {
-            return Err(stages::NOT_IN_REAL_TIME.into());
-        };
         let measured = BootSpec {
             kernel: spec.kernel,
-            cmdline: self.base.cmdline.clone(),
+            cmdline: self.common.base.cmdline.clone(),
             ..BootSpec::default()
         };
         for cmdline in [&spec.cmdline, &measured.cmdline] {
@@ -207,18 +182,7 @@ impl Pc {
                 );
             }
         }
-        self.stages.get(&self.stages_key(&measured), |folder| {
-            let out_file = folder.join("out");
-            emulator::make_out_file(&out_file, OUT_BYTES)?;
-            let machine = self.power_on(&measured, &out_file)?;
-            let route = Route {
-                processor: &X86_64,
-                waypoints: self.kernel(measured.kernel)?.entries.clone(),
-                console: None,
-            };
-            let start = |socket: &Path| self.qemu.start_recording(&machine.words, shift, socket);
-            stages::measure(&route, shift, folder, &start)
-        })
+        emulated::stages(self, &self.stages_key(&measured), &measured, &X86_64, None)
     }
 
     /// What the stages depend on: all but the contents of initramfs and root,
@@ -228,48 +192,74 @@ impl Pc {
         let inputs = self.early_inputs(spec);
         hash_bytes(format!("waypoints\n{inputs}root_bytes = {root}\n").as_bytes())
     }
+}
+
+impl Hardware for Pc {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Pc
+    }
+
+    fn out(&self) -> OutFile {
+        OutFile {
+            bytes: OUT_BYTES,
+            payload_at: 0,
+        }
+    }
+
+    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
+        match self.treated.iter().find(|(r, _)| *r == spec.reading) {
+            Some((_, treated)) => (&treated.initramfs, treated.root.as_ref()),
+            None => (&self.initramfs, self.root.as_ref()),
+        }
+    }
 
     fn early_inputs(&self, spec: &BootSpec) -> String {
-        let form = spec.kernel;
         let (initramfs, _) = self.files(spec);
-        let kernel = self.kernel(form).map_or("", |k| &k.file.sha256);
-        let mut text = String::new();
-        for (key, value) in [
-            ("qemu", self.qemu.version().to_owned()),
-            ("machine", MACHINE.to_owned()),
-            ("memory_mb", self.base.memory_mb.to_string()),
-            ("pace", format!("{:?}", self.pace)),
-            ("kernel_form", form.as_str().to_owned()),
-            ("kernel", kernel.to_owned()),
-            ("initramfs_bytes", initramfs.bytes.to_string()),
-            ("out_bytes", OUT_BYTES.to_string()),
-            ("cmdline", spec.cmdline.to_string()),
-        ] {
-            // Writing into a string does not fail.
-            let _ = writeln!(text, "{key} = {value}");
-        }
-        text
+        let sizes = [initramfs.bytes, OUT_BYTES];
+        self.common.early_inputs(MACHINE, None, spec, sizes)
+    }
+
+    fn power_on(
+        &self,
+        spec: &BootSpec,
+        _folder: &Path,
+        out_file: &Path,
+    ) -> Result<PowerOn, LabError> {
+        let (initramfs, root) = self.files(spec);
+        let files = Files {
+            kernel: &self.common.kernels.get(spec.kernel)?.file.path,
+            initramfs: &initramfs.path,
+            root: root.map(|r| (r.path.as_path(), r.bytes)),
+            out: (out_file, OUT_BYTES),
+        };
+        let memory_mb = self.common.base.memory_mb;
+        Ok(PowerOn {
+            words: words(memory_mb, &spec.cmdline.to_string(), &files),
+            pace: self.common.pace,
+        })
+    }
+
+    fn add_stages(&self, plan: &Plan, boot: &mut Boot) -> Result<(), String> {
+        boot.marks = marks(&self.stages(&plan.spec)?);
+        Ok(())
     }
 }
 
 impl Machine for Pc {
     fn description(&self) -> String {
-        self.description.clone()
+        self.common.description.clone()
     }
 
     fn is_exact(&self) -> bool {
-        self.base.mode.is_exact()
+        self.common.base.mode.is_exact()
     }
 
     fn inputs(&self, plan: &Plan) -> String {
-        let (initramfs, root) = self.files(&plan.spec);
-        let root = root.map_or("none", |r| &r.sha256);
-        format!(
-            "{}initramfs = {}\nroot = {root}\nlimit_virtual_s = {:?}\n",
-            self.early_inputs(&plan.spec),
-            initramfs.sha256,
-            self.base.limit_virtual_s
-        )
+        emulated::inputs(self, plan)
     }
 
     fn boot(
@@ -278,23 +268,7 @@ impl Machine for Pc {
         work: &Path,
         seen: &mut dyn FnMut(u64, &str),
     ) -> Result<Boot, LabError> {
-        let out_file = work.join("out");
-        emulator::make_out_file(&out_file, OUT_BYTES)?;
-        let machine = self.power_on(&plan.spec, &out_file)?;
-        let limits = Limits {
-            wall_s: self.base.limit_wall_s,
-            virtual_s: self.base.limit_virtual_s,
-            clock: Some(Clock::Pc),
-            until: None,
-        };
-        let mut boot = self.qemu.boot(&machine, &out_file, limits, work, seen)?;
-        if boot.payload.is_some() {
-            match self.stages(&plan.spec) {
-                Ok(stages) => boot.marks = marks(&stages),
-                Err(why) => boot.notes.push(why),
-            }
-        }
-        Ok(boot)
+        emulated::boot(self, plan, work, seen)
     }
 }
 
@@ -332,6 +306,7 @@ fn agent_config(
         first_light: base.first_light.clone(),
         counter_hz: counter_hz(base.mode),
         storage: profile.storage.clone(),
+        board: Board::default(),
     }
 }
 
@@ -394,6 +369,7 @@ fn unpack(bz: &BzImage, path: &Path, image: &[u8], cache: &Cache) -> Result<Kern
         }
     };
     Ok(KernelFile {
+        form: KernelForm::Uncompressed,
         entries: vec![bzimage::pvh_entry(path, &elf)?],
         file: HashedFile::of(file, &elf),
     })
