@@ -95,6 +95,9 @@ fn command(args: &Tune, dir: &Path) -> String {
     if i64::from(args.enough) != analysis::ENOUGH {
         words.push(format!("--enough {}", args.enough));
     }
+    if let Some(n) = args.leave_out {
+        words.push(format!("--leave-out {n}"));
+    }
     if let Some(n) = args.ensemble {
         words.push(format!("--ensemble {n}"));
     }

@@ -2,13 +2,14 @@
 //! the number of instructions it has executed.
 
 mod bzimage;
+mod kernels;
 
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
 use crate::emulator::gdb::X86_64;
 use crate::emulator::stages::{self, KnownStages, Route, Stages};
 use crate::emulator::{self, Clock, Limits, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
-use crate::experiment::{Base, Experiment, Kernel, Mode, Root};
+use crate::experiment::{Base, Experiment, Mode, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs;
 use crate::layout;
@@ -17,7 +18,7 @@ use crate::storage::Profile;
 use crate::trial::Plan;
 use agent::access::encode;
 use agent::config::AgentConfig;
-use bzimage::BzImage;
+use kernels::{KernelFile, KernelForms};
 use record::{Phase, mark};
 use std::fmt::Write as _;
 use std::fs;
@@ -62,28 +63,21 @@ pub struct Pc {
     base: Base,
     pace: Pace,
     description: String,
-    image: KernelFile,
-    /// The kernel unpacked, if a variant wants it so.
-    unpacked: Option<KernelFile>,
-    initramfs: HashedFile,
-    root: Option<HashedFile>,
-    /// Those of variants whose reading is treated.
-    treated: Vec<(Reading, Treated)>,
+    kernels: Vec<KernelForms>,
+    /// Of each kernel and each treatment of reading.
+    files: Vec<Files>,
     stages: KnownStages,
 }
 
-/// What a boot whose reading is treated has of its own.
+/// The initramfs and the root of some boots.
 #[derive(Clone, Debug)]
-struct Treated {
+struct Files {
+    /// What their kernel was built with.
+    build: Vec<String>,
+    /// How their reading is treated.
+    reading: Reading,
     initramfs: HashedFile,
     root: Option<HashedFile>,
-}
-
-#[derive(Debug)]
-struct KernelFile {
-    file: HashedFile,
-    /// The decompressor's entry, if the kernel unpacks itself; the kernel's.
-    entries: Vec<u64>,
 }
 
 impl Pc {
@@ -102,24 +96,7 @@ impl Pc {
         let qemu = Qemu::find(QEMU)?;
         let agent = agent_program(Arch::X86_64, say)?;
         let profile = base.storage.clone();
-        let (vmlinuz, modules) = match &base.kernel {
-            Kernel::Debian => {
-                let kernel = cache.debian_kernel(Arch::X86_64, say)?;
-                (kernel.image, Some(kernel.modules))
-            }
-            Kernel::File { image, modules } => (image.clone(), modules.clone()),
-        };
-        let bytes = read(&vmlinuz)?;
-        let bz = BzImage::parse(&vmlinuz, &bytes)?;
-        let wants = |form| experiment.variants.iter().any(|v| v.spec.kernel == form);
-        let unpacked = match wants(KernelForm::Uncompressed) {
-            true => Some(unpack(&bz, &vmlinuz, &bytes, cache)?),
-            false => None,
-        };
-        let image = KernelFile {
-            entries: vec![bz.code32_start, bz.preferred_address],
-            file: HashedFile::of(vmlinuz, &bytes),
-        };
+        let kernels = KernelForms::all(experiment, cache, say)?;
         let root = match &base.root {
             Root::None => None,
             Root::DebianMinimal => Some(cache.debian_minimal_root(say)?),
@@ -135,48 +112,44 @@ impl Pc {
         let config = agent_config(&base, &profile, &description, root.as_ref());
         let mut wanted = vec!["nfit", "nd_pmem"];
         wanted.extend(initramfs::root_modules(&config, false));
-        let make = |list: Option<&[u8]>| {
-            initramfs::make(&agent, &config, modules.as_deref(), &wanted, list)
+        let make = |kernel: &KernelForms, list: Option<&[u8]>| {
+            initramfs::make(&agent, &config, kernel.modules.as_deref(), &wanted, list)
         };
-        let treated = treated(experiment, root.as_ref(), (out, cache), &make, say)?;
+        let all = Making {
+            kernels: &kernels,
+            root: root.as_ref(),
+            make: &make,
+        };
+        let files = all.files(experiment, (out, cache), say)?;
         Ok(Self {
-            initramfs: HashedFile::write(out, "initramfs.cpio", &make(None)?)?,
-            treated,
+            files,
             qemu,
             base,
             pace,
             description,
-            image,
-            unpacked,
-            root,
+            kernels,
             stages: KnownStages::new(cache),
         })
     }
 
-    fn kernel(&self, form: KernelForm) -> Result<&KernelFile, LabError> {
-        let bug = || LabError::Bug {
-            why: "a variant wants a kernel that was not prepared".into(),
-        };
-        match form {
-            KernelForm::Image => Ok(&self.image),
-            KernelForm::Uncompressed => self.unpacked.as_ref().ok_or_else(bug),
-        }
+    fn kernel(&self, spec: &BootSpec) -> Result<&KernelFile, LabError> {
+        KernelForms::of(&self.kernels, spec)
     }
 
     /// The initramfs and the root of a boot.
-    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
-        match self.treated.iter().find(|(r, _)| *r == spec.reading) {
-            Some((_, treated)) => (&treated.initramfs, treated.root.as_ref()),
-            None => (&self.initramfs, self.root.as_ref()),
-        }
+    fn files(&self, spec: &BootSpec) -> Result<&Files, LabError> {
+        let mine = |f: &&Files| f.build == spec.build && f.reading == spec.reading;
+        self.files.iter().find(mine).ok_or_else(|| LabError::Bug {
+            why: "a variant wants an initramfs that was not prepared".into(),
+        })
     }
 
     fn power_on(&self, spec: &BootSpec, out_file: &Path) -> Result<PowerOn, LabError> {
-        let (initramfs, root) = self.files(spec);
-        let files = Files {
-            kernel: &self.kernel(spec.kernel)?.file.path,
-            initramfs: &initramfs.path,
-            root: root.map(|r| (r.path.as_path(), r.bytes)),
+        let own = self.files(spec)?;
+        let files = Started {
+            kernel: &self.kernel(spec)?.file.path,
+            initramfs: &own.initramfs.path,
+            root: own.root.as_ref().map(|r| (r.path.as_path(), r.bytes)),
             out: (out_file, OUT_BYTES),
         };
         Ok(PowerOn {
@@ -196,6 +169,7 @@ impl Pc {
         let measured = BootSpec {
             kernel: spec.kernel,
             cmdline: self.base.cmdline.clone(),
+            build: spec.build.clone(),
             ..BootSpec::default()
         };
         for cmdline in [&spec.cmdline, &measured.cmdline] {
@@ -213,7 +187,7 @@ impl Pc {
             let machine = self.power_on(&measured, &out_file)?;
             let route = Route {
                 processor: &X86_64,
-                waypoints: self.kernel(measured.kernel)?.entries.clone(),
+                waypoints: self.kernel(&measured)?.entries.clone(),
                 console: None,
             };
             let start = |socket: &Path| self.qemu.start_recording(&machine.words, shift, socket);
@@ -224,15 +198,16 @@ impl Pc {
     /// What the stages depend on: all but the contents of initramfs and root,
     /// which nobody reads so early.
     fn stages_key(&self, spec: &BootSpec) -> String {
-        let root = self.root.as_ref().map_or(0, |r| r.bytes);
+        let root = self.files(spec).ok().and_then(|f| f.root.as_ref());
+        let root = root.map_or(0, |r| r.bytes);
         let inputs = self.early_inputs(spec);
         hash_bytes(format!("waypoints\n{inputs}root_bytes = {root}\n").as_bytes())
     }
 
     fn early_inputs(&self, spec: &BootSpec) -> String {
         let form = spec.kernel;
-        let (initramfs, _) = self.files(spec);
-        let kernel = self.kernel(form).map_or("", |k| &k.file.sha256);
+        let initramfs = self.files(spec).map_or(0, |f| f.initramfs.bytes);
+        let kernel = self.kernel(spec).map_or("", |k| &k.file.sha256);
         let mut text = String::new();
         for (key, value) in [
             ("qemu", self.qemu.version().to_owned()),
@@ -241,7 +216,7 @@ impl Pc {
             ("pace", format!("{:?}", self.pace)),
             ("kernel_form", form.as_str().to_owned()),
             ("kernel", kernel.to_owned()),
-            ("initramfs_bytes", initramfs.bytes.to_string()),
+            ("initramfs_bytes", initramfs.to_string()),
             ("out_bytes", OUT_BYTES.to_string()),
             ("cmdline", spec.cmdline.to_string()),
         ] {
@@ -262,12 +237,13 @@ impl Machine for Pc {
     }
 
     fn inputs(&self, plan: &Plan) -> String {
-        let (initramfs, root) = self.files(&plan.spec);
+        let files = self.files(&plan.spec);
+        let initramfs = files.as_ref().map_or("", |f| &f.initramfs.sha256);
+        let root = files.as_ref().ok().and_then(|f| f.root.as_ref());
         let root = root.map_or("none", |r| &r.sha256);
         format!(
-            "{}initramfs = {}\nroot = {root}\nlimit_virtual_s = {:?}\n",
+            "{}initramfs = {initramfs}\nroot = {root}\nlimit_virtual_s = {:?}\n",
             self.early_inputs(&plan.spec),
-            initramfs.sha256,
             self.base.limit_virtual_s
         )
     }
@@ -335,68 +311,81 @@ fn agent_config(
     }
 }
 
-/// Makes the initramfs, with an access list or without one.
-type MakeInitramfs<'a> = dyn Fn(Option<&[u8]>) -> Result<Vec<u8>, LabError> + 'a;
+/// Makes the initramfs for a kernel, with an access list or without one.
+type MakeInitramfs<'a> = dyn Fn(&KernelForms, Option<&[u8]>) -> Result<Vec<u8>, LabError> + 'a;
 
-/// The initramfs and the root of every variant whose reading is treated; both are
-/// written into `out`.
-fn treated(
-    experiment: &Experiment,
-    root: Option<&HashedFile>,
-    (out, cache): (&Path, &Cache),
-    make: &MakeInitramfs<'_>,
-    say: &mut dyn FnMut(String),
-) -> Result<Vec<(Reading, Treated)>, LabError> {
-    let mut all: Vec<(Reading, Treated)> = Vec::new();
-    for reading in experiment.variants.iter().map(|v| &v.spec.reading) {
-        let known = all.iter().any(|(r, _)| r == reading);
-        if known || *reading == Reading::default() {
-            continue;
-        }
-        let number = all.len();
-        let mut list = reading.prefetch.as_ref().map(PathBuf::from);
-        let mut root = root.cloned();
-        let mut ordered = None;
-        if let (Some(order), Some(plain)) = (&reading.order, &root) {
-            say(format!("laying out the root in the order of {order}"));
-            let by = layout::read_list(Path::new(order))?;
-            let path = out.join(format!("root-{number}.img"));
-            fs::create_dir_all(out).map_err(io_error(out, "cannot be made"))?;
-            let file = fs::File::create(&path).map_err(io_error(&path, "cannot be made"))?;
-            let done = layout::order(&plain.path, &by, (&file, &path))?;
-            // The same list is read ahead where its metadata lies now.
-            if list.as_deref() == Some(Path::new(order)) {
-                list = None;
-                ordered = Some(encode(&done.list));
-            }
-            root = Some(root_file(path, cache)?);
-        }
-        let bytes = match list {
-            Some(path) => Some(read(&path)?),
-            None => ordered,
-        };
-        let name = format!("initramfs-{number}.cpio");
-        let initramfs = HashedFile::write(out, &name, &make(bytes.as_deref())?)?;
-        all.push((reading.clone(), Treated { initramfs, root }));
-    }
-    Ok(all)
+/// What initramfs and root of every variant are made of.
+struct Making<'a> {
+    kernels: &'a [KernelForms],
+    root: Option<&'a HashedFile>,
+    make: &'a MakeInitramfs<'a>,
 }
 
-/// The kernel proper, unpacked into the cache.
-fn unpack(bz: &BzImage, path: &Path, image: &[u8], cache: &Cache) -> Result<KernelFile, LabError> {
-    let file = cache.path(&format!("vmlinux/{}", hash_bytes(image)));
-    let elf = match fs::read(&file) {
-        Ok(elf) => elf,
-        Err(_) => {
-            let elf = bz.unpack(path, image)?;
-            cache.write(&file, &elf)?;
-            elf
+impl Making<'_> {
+    /// The initramfs and the root of every variant: those of each kernel with nothing
+    /// treated first. What is new is written into `out`.
+    fn files(
+        &self,
+        experiment: &Experiment,
+        (out, cache): (&Path, &Cache),
+        say: &mut dyn FnMut(String),
+    ) -> Result<Vec<Files>, LabError> {
+        let mut all: Vec<Files> = Vec::new();
+        for (i, kernel) in self.kernels.iter().enumerate() {
+            let name = match i {
+                0 => "initramfs.cpio".to_owned(),
+                i => format!("initramfs-of-{i}.cpio"),
+            };
+            all.push(Files {
+                build: kernel.build.clone(),
+                reading: Reading::default(),
+                initramfs: HashedFile::write(out, &name, &(self.make)(kernel, None)?)?,
+                root: self.root.cloned(),
+            });
         }
-    };
-    Ok(KernelFile {
-        entries: vec![bzimage::pvh_entry(path, &elf)?],
-        file: HashedFile::of(file, &elf),
-    })
+        let mut number = 0;
+        for spec in experiment.variants.iter().map(|v| &v.spec) {
+            let reading = &spec.reading;
+            let of = self.kernels.iter().find(|k| k.build == spec.build);
+            let known = all
+                .iter()
+                .any(|f| f.build == spec.build && f.reading == *reading);
+            let (false, Some(kernel)) = (known, of) else {
+                continue;
+            };
+            let mut list = reading.prefetch.as_ref().map(PathBuf::from);
+            let mut root = self.root.cloned();
+            let mut ordered = None;
+            if let (Some(order), Some(plain)) = (&reading.order, &root) {
+                say(format!("laying out the root in the order of {order}"));
+                let by = layout::read_list(Path::new(order))?;
+                let path = out.join(format!("root-{number}.img"));
+                fs::create_dir_all(out).map_err(io_error(out, "cannot be made"))?;
+                let file = fs::File::create(&path).map_err(io_error(&path, "cannot be made"))?;
+                let done = layout::order(&plain.path, &by, (&file, &path))?;
+                // The same list is read ahead where its metadata lies now.
+                if list.as_deref() == Some(Path::new(order)) {
+                    list = None;
+                    ordered = Some(encode(&done.list));
+                }
+                root = Some(root_file(path, cache)?);
+            }
+            let bytes = match list {
+                Some(path) => Some(read(&path)?),
+                None => ordered,
+            };
+            let name = format!("initramfs-{number}.cpio");
+            let made = (self.make)(kernel, bytes.as_deref())?;
+            all.push(Files {
+                build: spec.build.clone(),
+                reading: reading.clone(),
+                initramfs: HashedFile::write(out, &name, &made)?,
+                root,
+            });
+            number += 1;
+        }
+        Ok(all)
+    }
 }
 
 fn root_file(path: PathBuf, cache: &Cache) -> Result<HashedFile, LabError> {
@@ -419,8 +408,8 @@ fn root_file(path: PathBuf, cache: &Cache) -> Result<HashedFile, LabError> {
     Ok(root)
 }
 
-/// The files of a boot.
-struct Files<'a> {
+/// What the machine is started with.
+struct Started<'a> {
     /// The kernel, image or ELF.
     kernel: &'a Path,
     initramfs: &'a Path,
@@ -431,7 +420,7 @@ struct Files<'a> {
 }
 
 /// The command line of QEMU.
-fn words(memory_mb: u32, cmdline: &str, files: &Files<'_>) -> Words {
+fn words(memory_mb: u32, cmdline: &str, files: &Started<'_>) -> Words {
     let mut words = Words::of(MACHINE);
     let memories = [files.root.map(|r| r.1), Some(files.out.1)];
     let persistent: u64 = memories.iter().flatten().sum();
@@ -453,11 +442,11 @@ fn words(memory_mb: u32, cmdline: &str, files: &Files<'_>) -> Words {
 
 #[cfg(test)]
 mod tests {
-    use super::{Files, words};
+    use super::{Started, words};
     use std::path::Path;
 
     fn line(root_bytes: Option<u64>) -> String {
-        let files = Files {
+        let files = Started {
             kernel: Path::new("k"),
             initramfs: Path::new("i"),
             root: root_bytes.map(|bytes| (Path::new("odd,name"), bytes)),
