@@ -501,7 +501,14 @@ fn last_of_each(fragment: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::last_of_each;
+    use super::{fragment, last_of_each};
+
+    #[test]
+    fn a_fragment_is_ours_or_a_file() {
+        assert!(fragment("micro").unwrap().contains("CONFIG_64BIT=y\n"));
+        let said = fragment("no/such.config").unwrap_err().to_string();
+        assert!(said.contains("no/such.config"), "{said}");
+    }
 
     #[test]
     fn the_last_line_about_a_symbol_counts() {

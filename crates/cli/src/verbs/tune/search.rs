@@ -366,14 +366,18 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     }
     let recorded = lab.recorded.base.recording.words.join(" ");
     let seen = lab.look(BASELINE, &[])?;
-    match reading::treatments(lab, &mut dropped) {
-        Ok(found) => all.extend(found),
+    let named = all.len();
+    let most = recommended(&seen, &mut all, &mut dropped, &recorded);
+    match reading::treatments(lab, &all, &mut dropped) {
+        // They promise more than most findings.
+        Ok(found) => {
+            all.splice(named..named, found);
+        }
         Err(why) => dropped.push(Dropped {
             treatment: "order=LIST, prefetch=LIST".to_owned(),
             why: format!("not tried: {why:#}"),
         }),
     }
-    let most = recommended(&seen, &mut all, &mut dropped, &recorded);
     for surplus in all.split_off(all.len().min(lab.tries)) {
         dropped.push(Dropped {
             treatment: surplus.to_string(),
