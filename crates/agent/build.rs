@@ -6,6 +6,8 @@
 //! libraries whatever `-static` says. So a folder of linker scripts goes first
 //! on the search path: one for each shared library that the standard library
 //! asks for, which names the static one instead.
+//!
+//! And it tells the code which ARM processors it is built for.
 
 use std::path::PathBuf;
 use std::{env, fs, io};
@@ -13,6 +15,11 @@ use std::{env, fs, io};
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     let var = |name: &str| env::var(name).unwrap_or_default();
+    println!("cargo::rustc-check-cfg=cfg(has_barriers)");
+    // ARMv5 and v6 have neither the barriers of ARMv7 nor a generic timer.
+    if var("TARGET").starts_with("armv7") {
+        println!("cargo::rustc-cfg=has_barriers");
+    }
     let gnu = var("CARGO_CFG_TARGET_OS") == "linux" && var("CARGO_CFG_TARGET_ENV") == "gnu";
     let crt_static = var("CARGO_CFG_TARGET_FEATURE")
         .split(',')

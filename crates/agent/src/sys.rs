@@ -52,10 +52,12 @@ pub fn counter() -> Option<u64> {
         }
         Some(ticks)
     }
-    #[cfg(target_arch = "arm")]
+    #[cfg(all(target_arch = "arm", not(has_barriers)))]
+    return board_counter();
+    #[cfg(all(target_arch = "arm", has_barriers))]
     {
         if !has_generic_timer() {
-            return None;
+            return board_counter();
         }
         let (low, high): (u32, u32);
         // SAFETY: there is a generic timer, and Linux lets programs read its
@@ -73,7 +75,7 @@ pub fn counter() -> Option<u64> {
 /// Whether this processor has the generic timer of later ARMv7 cores: without it
 /// the instructions that read it are undefined. The kernel says so by the event
 /// stream that only this timer makes (`HWCAP_EVTSTRM` of `asm/hwcap.h`).
-#[cfg(target_arch = "arm")]
+#[cfg(all(target_arch = "arm", has_barriers))]
 fn has_generic_timer() -> bool {
     const HWCAP_EVTSTRM: libc::c_ulong = 1 << 21;
     // SAFETY: it reads the words that the kernel gave to this process, and
@@ -94,7 +96,7 @@ pub fn counter_hz() -> Option<u64> {
         }
         Some(hz).filter(|hz| *hz > 0)
     }
-    #[cfg(target_arch = "arm")]
+    #[cfg(all(target_arch = "arm", has_barriers))]
     {
         if !has_generic_timer() {
             return None;
@@ -107,8 +109,57 @@ pub fn counter_hz() -> Option<u64> {
         }
         Some(u64::from(hz)).filter(|hz| *hz > 0)
     }
-    #[cfg(not(any(target_arch = "aarch64", target_arch = "arm")))]
+    #[cfg(not(any(target_arch = "aarch64", all(target_arch = "arm", has_barriers))))]
     None
+}
+
+/// A counter of the board, for processors without one of their own: a register of
+/// 32 bits that counts from reset.
+#[cfg_attr(
+    not(target_arch = "arm"),
+    allow(dead_code, reason = "other processors have counters of their own")
+)]
+struct BoardCounter {
+    page: Mapped,
+    offset: usize,
+    hz: u64,
+}
+
+// SAFETY: the register is only read, which threads may do at once.
+unsafe impl Sync for BoardCounter {}
+
+static BOARD_COUNTER: std::sync::OnceLock<BoardCounter> = std::sync::OnceLock::new();
+
+/// From now on [`counter`] reads the register at the physical address `at`, which
+/// counts from reset at `hz`, if the processor has no counter.
+///
+/// # Errors
+/// If `/dev/mem` cannot be mapped there.
+pub fn use_board_counter(at: u64, hz: u64) -> io::Result<()> {
+    const PAGE: u64 = 4096;
+    let file = File::open("/dev/mem")?;
+    let page = Mapped::read_only(&file, at / PAGE * PAGE, PAGE as usize)?;
+    let offset = usize::try_from(at % PAGE).map_err(io::Error::other)?;
+    // It is set once in a process.
+    let _ = BOARD_COUNTER.set(BoardCounter { page, offset, hz });
+    Ok(())
+}
+
+/// The board's counter, if there is one. It starts again every 2^32 ticks; how
+/// often it has done so, the kernel's clock says, which began at most half as many
+/// ticks after reset.
+#[cfg(target_arch = "arm")]
+fn board_counter() -> Option<u64> {
+    let BoardCounter { page, offset, hz } = BOARD_COUNTER.get()?;
+    // SAFETY: the register lies within the page that is mapped, at a multiple of
+    // four bytes.
+    let low = u64::from(unsafe { page.start.add(*offset).cast::<u32>().read_volatile() });
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let [s, ns] = [now.tv_sec, now.tv_nsec].map(|n| u64::try_from(n).unwrap_or(0));
+    let ticks = s * hz + ns * hz / 1_000_000_000;
+    // The register is ahead of the clock by the time before the kernel.
+    let again = (ticks + (1 << 31)).saturating_sub(low) >> 32;
+    Some((again << 32) + low)
 }
 
 /// Puts the calling thread before all ordinary ones.
@@ -314,8 +365,31 @@ impl Mapped {
     /// # Errors
     /// If the file cannot be mapped so far.
     pub fn new(file: impl AsFd, length: usize) -> io::Result<Self> {
-        use rustix::mm::{MapFlags, ProtFlags, mmap};
-        let access = ProtFlags::READ | ProtFlags::WRITE;
+        Self::at(file, 0, length)
+    }
+
+    /// Maps `length` bytes of `file` from the byte `offset` on, a multiple of the
+    /// size of a page; else as [`Self::new`].
+    ///
+    /// # Errors
+    /// If the file cannot be mapped there.
+    pub fn at(file: impl AsFd, offset: u64, length: usize) -> io::Result<Self> {
+        use rustix::mm::ProtFlags;
+        Self::map(file, offset, length, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// As [`Self::at`], but never to be written to.
+    fn read_only(file: impl AsFd, offset: u64, length: usize) -> io::Result<Self> {
+        Self::map(file, offset, length, rustix::mm::ProtFlags::READ)
+    }
+
+    fn map(
+        file: impl AsFd,
+        offset: u64,
+        length: usize,
+        access: rustix::mm::ProtFlags,
+    ) -> io::Result<Self> {
+        use rustix::mm::{MapFlags, mmap};
         // SAFETY: the kernel chooses a place where nothing lies.
         let start = unsafe {
             mmap(
@@ -324,7 +398,7 @@ impl Mapped {
                 access,
                 MapFlags::SHARED,
                 file,
-                0,
+                offset,
             )?
         };
         Ok(Self {

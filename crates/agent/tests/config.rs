@@ -1,7 +1,7 @@
 //! The agent's configuration: what is written is read, and bad lines are named.
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
-use agent::config::{AgentConfig, ConfigError, FirstLight, Model, Root, Storage};
+use agent::config::{AgentConfig, Board, ConfigError, FirstLight, Model, Place, Root, Storage};
 use proptest::prelude::*;
 use std::num::NonZeroU32;
 
@@ -13,7 +13,11 @@ fn root() -> impl Strategy<Value = Root> {
         "/[a-z/ ]{0,12}[a-z]",
     )
         .prop_map(|(sectors, fstype, options, init)| Root {
-            size: sectors * 512,
+            place: match sectors % 4 {
+                0 => Place::Initramfs,
+                1 => Place::Device(format!("/dev/mtdblock{sectors}")),
+                _ => Place::Memory(sectors * 512),
+            },
             fstype,
             options,
             init,
@@ -57,6 +61,7 @@ proptest! {
         first_light in "(init|unit:[a-z.@:-]{1,12}|kmsg:[a-z](.{0,9}[a-z])?|file:/[a-z]{1,9}|listen:[1-9][0-9]{1,3}|accept:/[a-z]{0,9}|process:[a-z]{1,20}|after:[0-9]{1,6}(\\.[0-9]{1,9})?)",
         counter_hz in any::<u64>(),
         storage in storage(),
+        board in (0u64..1 << 40, 0u64..1 << 40),
     ) {
         let config = AgentConfig {
             machine,
@@ -65,6 +70,10 @@ proptest! {
             first_light: FirstLight::parse(&first_light).unwrap(),
             counter_hz,
             storage,
+            board: Board {
+                counter_at: board.0 * 4,
+                out_at: board.1 * 4,
+            },
         };
         let text = config.to_text().unwrap();
         prop_assert_eq!(AgentConfig::parse(&text).unwrap(), config);
@@ -128,7 +137,7 @@ fn what_could_not_be_read_is_not_written() {
     let good = AgentConfig::parse(SMALL).unwrap();
     let with_root = |size: u64, init: &str, fstype: &str| AgentConfig {
         root: Some(Root {
-            size,
+            place: Place::Memory(size),
             fstype: fstype.into(),
             options: String::new(),
             init: init.into(),

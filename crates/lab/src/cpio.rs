@@ -12,10 +12,14 @@ pub struct Archive {
     inodes: u32,
 }
 
+/// Where a mode has the bits of its type.
+const TYPE: u32 = 0o170_000;
 /// The type bits of a folder.
 const FOLDER: u32 = 0o040_000;
 /// The type bits of a plain file.
 const FILE: u32 = 0o100_000;
+/// The type bits of a symbolic link.
+const LINK: u32 = 0o120_000;
 /// The type bits of a character device.
 const DEVICE: u32 = 0o020_000;
 /// What a reader takes for the end.
@@ -30,6 +34,11 @@ impl Archive {
     /// Adds a plain file. Its folder must come before it.
     pub fn file(&mut self, name: &str, mode: u32, content: &[u8]) {
         self.member(name, FILE | (mode & 0o7777), (0, 0), content);
+    }
+
+    /// Adds a symbolic link. Its folder must come before it.
+    pub fn link(&mut self, name: &str, target: &str) {
+        self.member(name, LINK | 0o777, (0, 0), target.as_bytes());
     }
 
     /// Adds a character device, mode 0600.
@@ -49,7 +58,7 @@ impl Archive {
 
     fn member(&mut self, name: &str, mode: u32, device: (u32, u32), content: &[u8]) {
         self.inodes += 1;
-        let links = if mode & FOLDER == FOLDER { 2 } else { 1 };
+        let links = if mode & TYPE == FOLDER { 2 } else { 1 };
         // Lengths are fields of 32 bits; an initramfs lies in memory.
         let length = u32::try_from(content.len()).unwrap_or(u32::MAX);
         let content = content.get(..length as usize).unwrap_or(content);
@@ -112,6 +121,7 @@ mod tests {
         a.device("dev/console", 5, 1);
         a.file("init", 0o755, b"#!");
         a.file("odd name", 0o644, b"12345");
+        a.link("link", "init");
         a.finish()
     }
 
@@ -147,10 +157,11 @@ mod tests {
         assert!(said.status.success());
         let listed = String::from_utf8(said.stdout).unwrap();
         let lines: Vec<_> = listed.lines().collect();
-        assert_eq!(lines.len(), 4, "{listed}");
+        assert_eq!(lines.len(), 5, "{listed}");
         assert!(lines[0].starts_with("drwxr-xr-x") && lines[0].ends_with(" dev"));
         assert!(lines[1].starts_with("crw-------") && lines[1].contains("5,   1"));
         assert!(lines[2].starts_with("-rwxr-xr-x") && lines[2].ends_with(" init"));
         assert!(lines[3].contains(" 5 ") && lines[3].ends_with("odd name"));
+        assert!(lines[4].starts_with("lrwxrwxrwx") && lines[4].ends_with("link -> init"));
     }
 }

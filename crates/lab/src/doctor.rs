@@ -1,5 +1,6 @@
 //! What the lab needs, and what of it is there.
 
+use crate::arm9;
 use crate::artifacts::{self, Arch, Cache};
 use crate::emulator::Program;
 use crate::experiment::ArmArch;
@@ -89,6 +90,20 @@ fn machines() -> Vec<Check> {
     )];
     all.extend(arm);
     all.push(loader);
+    let missing = artifacts::linux_missing();
+    all.push(match (find(arm9::QEMU.name), missing.first()) {
+        (Some(_), Some((tool, package))) => check(
+            "machine arm9",
+            Err(format!("its kernel cannot be built: there is no {tool}")),
+            &format!("apt-get install {package}"),
+        ),
+        _ => machine(
+            "machine arm9",
+            arm9::QEMU,
+            &[],
+            "a versatilepb with an ARM926, exact or in real time; the lab builds its kernel",
+        ),
+    });
     all.push(check(
         "machine replay",
         Ok("stored captures in place of boots; needs nothing".to_owned()),

@@ -1,29 +1,42 @@
 //! The initramfs of a trial: the agent as `/init`, its configuration, modules.
 
 use crate::cpio::Archive;
-use crate::error::LabError;
+use crate::error::{LabError, io_error};
 use crate::files::read;
 use crate::modules::Modules;
-use agent::config::{AgentConfig, MODULES, Model, PATH, Root};
+use agent::config::{AgentConfig, MODULES, Model, PATH, Place, Root};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The archive, uncompressed. `tree` is where the kernel's modules are; without
-/// one, everything has to be built in. `list` is the access list of a prefetcher.
+/// What an initramfs is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// The agent's program.
+    pub agent: &'a [u8],
+    /// What it is told.
+    pub config: &'a AgentConfig,
+    /// Where the kernel's modules are; without, everything has to be built in.
+    pub tree: Option<&'a Path>,
+    /// The modules that are loaded.
+    pub wanted: &'a [&'a str],
+    /// The access list of a prefetcher.
+    pub list: Option<&'a [u8]>,
+    /// A root that lies in the initramfs itself.
+    pub root: Option<&'a Tree>,
+}
+
+/// The archive, uncompressed.
 ///
 /// # Errors
 /// If a module is missing or compressed, or the configuration cannot be written.
-pub fn make(
-    agent: &[u8],
-    config: &AgentConfig,
-    tree: Option<&Path>,
-    wanted: &[&str],
-    list: Option<&[u8]>,
-) -> Result<Vec<u8>, LabError> {
-    let modules = match tree {
-        Some(tree) if !wanted.is_empty() => Modules::read(tree)?.order(wanted)?,
+pub fn make(parts: &Parts<'_>) -> Result<Vec<u8>, LabError> {
+    let modules = match parts.tree {
+        Some(tree) if !parts.wanted.is_empty() => Modules::read(tree)?.order(parts.wanted)?,
         _ => Vec::new(),
     };
-    archive(agent, &config.to_text()?, &modules, list)
+    archive(parts, &parts.config.to_text()?, &modules)
 }
 
 /// The root that the agent mounts and starts: `bytes` of a filesystem with an init
@@ -31,10 +44,102 @@ pub fn make(
 #[must_use]
 pub fn root(bytes: u64, fstype: &str) -> Root {
     Root {
-        size: bytes,
+        place: Place::Memory(bytes),
         fstype: fstype.into(),
         options: "rw".into(),
-        init: "/sbin/init".into(),
+        init: INIT.into(),
+    }
+}
+
+/// The root that the agent mounts from a board's NOR flash.
+#[must_use]
+pub fn flash_root(fstype: &str) -> Root {
+    let device = match fstype {
+        "ubifs" => "ubi0:rootfs",
+        _ => "/dev/mtdblock0",
+    };
+    Root {
+        place: Place::Device(device.into()),
+        fstype: fstype.into(),
+        options: "rw".into(),
+        init: INIT.into(),
+    }
+}
+
+/// Where Linux looks first for a root's init.
+const INIT: &str = "/sbin/init";
+
+/// Where the init of a tree goes that has it where the agent has to be.
+const MOVED_INIT: &str = "/firstlight/init";
+
+/// A folder of the user that becomes a part of an initramfs. All of it belongs to
+/// root; it has no times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    members: Vec<(String, Member)>,
+}
+
+/// A member of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Member {
+    Folder,
+    File(u32, Vec<u8>),
+    Link(PathBuf),
+}
+
+impl Tree {
+    /// Reads `folder`; `busybox` goes to `bin/busybox`.
+    ///
+    /// # Errors
+    /// If something cannot be read.
+    pub fn read(folder: &Path, busybox: Option<&Path>) -> Result<Self, LabError> {
+        let mut members: BTreeMap<String, Member> = BTreeMap::new();
+        let mut open = vec![folder.to_owned()];
+        while let Some(next) = open.pop() {
+            let failed = || io_error(&next, "cannot be listed");
+            for entry in fs::read_dir(&next).map_err(failed())? {
+                let path = entry.map_err(failed())?.path();
+                let failed = || io_error(&path, "cannot be read");
+                let about = fs::symlink_metadata(&path).map_err(failed())?;
+                let name = path.strip_prefix(folder).unwrap_or(&path);
+                let name = name.to_string_lossy().into_owned();
+                let member = if about.is_dir() {
+                    open.push(path.clone());
+                    Member::Folder
+                } else if about.is_symlink() {
+                    Member::Link(fs::read_link(&path).map_err(failed())?)
+                } else if about.is_file() {
+                    Member::File(about.mode(), read(&path)?)
+                } else {
+                    // The kernel itself makes the devices.
+                    continue;
+                };
+                members.insert(name, member);
+            }
+        }
+        if let Some(busybox) = busybox {
+            members.entry("bin".into()).or_insert(Member::Folder);
+            members.insert("bin/busybox".into(), Member::File(0o755, read(busybox)?));
+        }
+        if let Some(init) = members.remove("init") {
+            members.insert(MOVED_INIT.trim_start_matches('/').into(), init);
+        }
+        Ok(Self {
+            members: members.into_iter().collect(),
+        })
+    }
+
+    /// The root that the agent starts.
+    #[must_use]
+    pub fn root(&self) -> Root {
+        let moved = MOVED_INIT.trim_start_matches('/');
+        let has = |name: &str| self.members.iter().any(|(n, _)| n == name);
+        Root {
+            place: Place::Initramfs,
+            fstype: "rootfs".into(),
+            options: String::new(),
+            init: if has(moved) { MOVED_INIT } else { INIT }.into(),
+        }
     }
 }
 
@@ -61,21 +166,16 @@ pub fn root_modules(config: &AgentConfig, served: bool) -> Vec<&'static str> {
     wanted
 }
 
-fn archive(
-    agent: &[u8],
-    config: &str,
-    modules: &[PathBuf],
-    list: Option<&[u8]>,
-) -> Result<Vec<u8>, LabError> {
+fn archive(parts: &Parts<'_>, config: &str, modules: &[PathBuf]) -> Result<Vec<u8>, LabError> {
     let mut archive = Archive::default();
     let plain = |path: &str| path.trim_start_matches('/').to_owned();
     archive.folder("dev");
     // The kernel opens it for init before anything is mounted.
     archive.device("dev/console", 5, 1);
-    archive.file("init", 0o755, agent);
+    archive.file("init", 0o755, parts.agent);
     archive.folder("firstlight");
     archive.file(&plain(PATH), 0o644, config.as_bytes());
-    if let Some(list) = list {
+    if let Some(list) = parts.list {
         archive.file(&plain(treat::reading::LIST), 0o644, list);
     }
     archive.folder(&plain(MODULES));
@@ -91,6 +191,14 @@ fn archive(
         }
         let name = format!("{}/{:02}-{name}", plain(MODULES), i + 10);
         archive.file(&name, 0o644, &read(path)?);
+    }
+    for (name, member) in parts.root.iter().flat_map(|t| &t.members) {
+        match member {
+            Member::Folder if name == "dev" || name == "firstlight" => {}
+            Member::Folder => archive.folder(name),
+            Member::File(mode, content) => archive.file(name, *mode, content),
+            Member::Link(target) => archive.link(name, &target.to_string_lossy()),
+        }
     }
     Ok(archive.finish())
 }

@@ -9,12 +9,14 @@
 //! There are no statistics here and nothing is printed: [`Event`]s say what
 //! happens, captures hold what was seen.
 
+mod arm9;
 mod arm_virt;
 mod capture;
 pub mod classics;
 mod console;
 mod cpio;
 mod doctor;
+mod emulated;
 mod emulator;
 mod error;
 mod event;

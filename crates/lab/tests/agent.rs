@@ -50,7 +50,7 @@ fn emulator(arch: Arch) -> Option<Option<PathBuf>> {
     let name = match arch {
         Arch::X86_64 => "qemu-x86_64-static",
         Arch::Aarch64 => "qemu-aarch64-static",
-        Arch::Armv7 => "qemu-arm-static",
+        Arch::Armv7 | Arch::Armv5 => "qemu-arm-static",
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)

@@ -60,7 +60,13 @@ fn paths_are_relative_to_the_file() {
     let e = Experiment::parse("some/where/demo.toml", &text).unwrap();
     let image = Path::new("some/where/vmlinuz").to_owned();
     let modules = Some(Path::new("/lib/modules/x").to_owned());
-    assert_eq!(e.base.kernel, Kernel::File { image, modules });
+    let device_tree = None;
+    let file = Kernel::File {
+        image,
+        modules,
+        device_tree,
+    };
+    assert_eq!(e.base.kernel, file);
     let root = Path::new("some/where/images/root.img").to_owned();
     assert_eq!(e.base.root, Root::Image(root));
     let tree = "{ tree = \"rootfs\", filesystem = \"squashfs:xz\" }";
@@ -68,7 +74,7 @@ fn paths_are_relative_to_the_file() {
         "some/where/demo.toml",
         &GOOD.replace("\"debian-minimal\"", tree),
     );
-    let Root::Tree { folder, form } = e.unwrap().base.root else {
+    let Root::Tree { folder, form, .. } = e.unwrap().base.root else {
         panic!("no tree");
     };
     assert_eq!(folder, Path::new("some/where/rootfs"));
@@ -240,7 +246,10 @@ fn the_experiments_that_come_with_the_program_are_good() {
 
 #[test]
 fn fragments_are_beside_the_experiment_and_go_with_the_pc() {
-    let text = GOOD.replace("\"mask=cron.service\"", "\"build=micro\", \"build=a.config\"");
+    let text = GOOD.replace(
+        "\"mask=cron.service\"",
+        "\"build=micro\", \"build=a.config\"",
+    );
     let experiment = Experiment::parse("folder/e.toml", &text).unwrap();
     let built = experiment.variants.iter().map(|v| v.spec.build.as_slice());
     let built: Vec<&[String]> = built.filter(|b| !b.is_empty()).collect();
@@ -248,5 +257,8 @@ fn fragments_are_beside_the_experiment_and_go_with_the_pc() {
     let board = "machine = \"arm-virt\"\narch = \"arm64\"";
     let text = text.replace("machine = \"pc\"", board);
     let said = Experiment::parse("e.toml", &text).unwrap_err().to_string();
-    assert!(said.contains("`build=micro` goes with the machine `pc`"), "{said}");
+    assert!(
+        said.contains("`build=micro` goes with the machine `pc`"),
+        "{said}"
+    );
 }

@@ -49,13 +49,27 @@ pub struct AgentConfig {
     pub counter_hz: u64,
     /// The device that the root appears to lie on.
     pub storage: Storage,
+    /// What a board has at fixed addresses.
+    pub board: Board,
 }
 
-/// A root filesystem in persistent memory.
+/// What a board has at fixed addresses of physical memory, read and written
+/// through `/dev/mem`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Board {
+    /// A register of 32 bits that counts from reset at `counter_hz`; 0: there is
+    /// none, and the processor's own counter is read.
+    pub counter_at: u64,
+    /// The memory that takes the payload, kept from the kernel; 0: it is a device,
+    /// found by its size.
+    pub out_at: u64,
+}
+
+/// A root filesystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
-    /// The size of its persistent memory, in bytes; not the payload's size.
-    pub size: u64,
+    /// Where it lies.
+    pub place: Place,
     /// The filesystem's type, as `mount -t` takes it.
     pub fstype: String,
     /// Mount options, as `mount -o` takes them; may be empty. `ro` and `rw`
@@ -63,6 +77,19 @@ pub struct Root {
     pub options: String,
     /// The program to start: an absolute path in the root.
     pub init: String,
+}
+
+/// Where a root filesystem lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In persistent memory or in a device's memory of so many bytes; not the
+    /// payload's size.
+    Memory(u64),
+    /// On a device of the kernel's, by what `mount` takes: `/dev/mtdblock0`,
+    /// `ubi0:rootfs`.
+    Device(String),
+    /// In the initramfs itself: nothing is mounted.
+    Initramfs,
 }
 
 /// How long storage takes.
@@ -218,16 +245,33 @@ impl AgentConfig {
         ];
         match &self.root {
             None => lines.push(("root", "none".into())),
-            Some(root) => lines.extend([
-                ("root", "pmem".into()),
-                ("root_size", root.size.to_string()),
-                ("root_fstype", root.fstype.clone()),
-                ("root_options", root.options.clone()),
-                ("init", root.init.clone()),
-            ]),
+            Some(root) => {
+                match &root.place {
+                    Place::Memory(size) => {
+                        lines.extend([("root", "pmem".into()), ("root_size", size.to_string())])
+                    }
+                    Place::Device(device) => {
+                        lines.extend([("root", "device".into()), ("root_device", device.clone())])
+                    }
+                    Place::Initramfs => lines.push(("root", "initramfs".into())),
+                }
+                lines.extend([
+                    ("root_fstype", root.fstype.clone()),
+                    ("root_options", root.options.clone()),
+                    ("init", root.init.clone()),
+                ]);
+            }
         }
         lines.push(("first_light", self.first_light.to_string()));
         lines.push(("counter_hz", self.counter_hz.to_string()));
+        for (key, address) in [
+            ("counter_at", self.board.counter_at),
+            ("out_at", self.board.out_at),
+        ] {
+            if address > 0 {
+                lines.push((key, address.to_string()));
+            }
+        }
         lines.extend(self.storage.lines());
         let mut text = format!("{VERSION_KEY} = {VERSION}\n");
         for (key, value) in lines {
@@ -251,16 +295,33 @@ impl AgentConfig {
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let mut lines = Lines::split(text)?;
         let out_size = lines.need("out_size", "a size in bytes, a multiple of 512", size)?;
-        let root = match lines.need("root", "`none` or `pmem`", root_kind)? {
-            false => None,
-            true => Some(Root {
-                size: lines.need("root_size", "a size in bytes, a multiple of 512", size)?,
+        let kinds = "`none`, `pmem`, `device` or `initramfs`";
+        let place = match lines.need("root", kinds, root_kind)? {
+            RootKind::None => None,
+            RootKind::Memory => {
+                let size = lines.need("root_size", "a size in bytes, a multiple of 512", size)?;
+                Some(Place::Memory(size))
+            }
+            RootKind::Device => Some(Place::Device(lines.need(
+                "root_device",
+                "what `mount` takes for a device",
+                |v| (!v.is_empty()).then(|| v.to_owned()),
+            )?)),
+            RootKind::Initramfs => Some(Place::Initramfs),
+        };
+        let root = match place {
+            None => None,
+            Some(place) => Some(Root {
+                place,
                 fstype: lines.need("root_fstype", "a filesystem type", word)?,
                 options: lines.text("root_options")?,
                 init: lines.need("init", "an absolute path", absolute)?,
             }),
         };
-        if let Some(Root { size, .. }) = root
+        if let Some(Root {
+            place: Place::Memory(size),
+            ..
+        }) = root
             && size == out_size
         {
             return Err(ConfigError::SameSize { size });
@@ -272,6 +333,10 @@ impl AgentConfig {
             first_light: lines.need("first_light", FirstLight::EXPECTED, FirstLight::parse)?,
             counter_hz: lines.need("counter_hz", "a whole number", number)?,
             storage: Storage::read(&mut lines)?,
+            board: Board {
+                counter_at: lines.take("counter_at", ADDRESS, address)?.unwrap_or(0),
+                out_at: lines.take("out_at", ADDRESS, address)?.unwrap_or(0),
+            },
         };
         lines.finish()?;
         Ok(config)
@@ -454,12 +519,29 @@ fn size(v: &str) -> Option<u64> {
     number(v).filter(|n| *n > 0 && n.is_multiple_of(SECTOR_BYTES))
 }
 
-fn root_kind(v: &str) -> Option<bool> {
+/// What the key `root` says.
+enum RootKind {
+    None,
+    Memory,
+    Device,
+    Initramfs,
+}
+
+fn root_kind(v: &str) -> Option<RootKind> {
     match v {
-        "none" => Some(false),
-        "pmem" => Some(true),
+        "none" => Some(RootKind::None),
+        "pmem" => Some(RootKind::Memory),
+        "device" => Some(RootKind::Device),
+        "initramfs" => Some(RootKind::Initramfs),
         _ => None,
     }
+}
+
+/// What [`address`] takes.
+const ADDRESS: &str = "an address, a multiple of 4";
+
+fn address(v: &str) -> Option<u64> {
+    number(v).filter(|n| n.is_multiple_of(4))
 }
 
 fn word(v: &str) -> Option<String> {

@@ -107,16 +107,19 @@ pub fn end_of(job: &Job, mut state: State, seen: Seen) -> Result<(), Box<dyn Err
     let mut gathered = here::gather(job.counter_hz);
     match &job.destination {
         // A trial asks the root's storage for no more than the boot did.
-        Destination::Memory(_) => gathered.trace(None),
+        Destination::Memory { .. } => gathered.trace(None),
         Destination::Out(out) => gathered.more(folder_of(out).filter(|f| f.is_dir())),
     }
-    if matches!(job.destination, Destination::Memory(_)) {
+    if matches!(job.destination, Destination::Memory { .. }) {
         add_sockets(&mut gathered);
     }
     add_what_was_seen(&mut gathered, job, state, seen);
     match &job.destination {
-        Destination::Memory(size) => {
-            let memory = memory_of(*size)?;
+        Destination::Memory { size, at } => {
+            let memory = match at {
+                0 => memory_of(*size)?,
+                at => Memory::Physical(*at),
+            };
             hand_out(&gathered, &memory, *size)
                 .map_err(|e| format!("the payload on {}: {e}", memory.path().display()))?;
             rustix::system::reboot(rustix::system::RebootCommand::Restart)?;
@@ -222,14 +225,19 @@ fn add_samples(gathered: &mut Gathered, samples: Samples) {
 }
 
 fn hand_out(gathered: &Gathered, memory: &Memory, room: u64) -> Result<(), Box<dyn Error>> {
+    let from = match memory {
+        Memory::Physical(at) => *at,
+        Memory::Block(_) | Memory::Mapped(_) => 0,
+    };
     match memory {
         Memory::Block(path) => {
             let mut file = File::options().write(true).open(path)?;
             into_memory(gathered, &mut file, room, |f| f.sync_all())?;
         }
-        Memory::Mapped(path) => {
+        Memory::Mapped(_) | Memory::Physical(_) => {
+            let path = memory.path();
             let file = File::options().read(true).write(true).open(path)?;
-            let mut mapped = Mapped::new(&file, usize::try_from(room)?)?;
+            let mut mapped = Mapped::at(&file, from, usize::try_from(room)?)?;
             // What is written is in the host's file at once.
             into_memory(gathered, &mut Cursor::new(mapped.bytes()), room, |_| Ok(()))?;
         }

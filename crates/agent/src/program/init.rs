@@ -6,7 +6,7 @@ use crate::state::{FOLDER, State};
 use crate::trial::{self, Memory};
 use crate::{kmsg, own, prefetch, serve, units, watcher};
 use agent::clocks::Stamp;
-use agent::config::{FirstLight, MODULES, Model, Root};
+use agent::config::{AgentConfig, FirstLight, MODULES, Model, Place, Root};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount, mount_move};
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where the root is mounted before it becomes `/`.
@@ -23,14 +23,20 @@ const ROOT: &str = "/root";
 
 /// Modules that get parameters: one device and no search for partitions is all
 /// that the storage server needs.
-const MODULE_PARAMETERS: &[(&str, &std::ffi::CStr)] = &[("nbd.ko", c"nbds_max=1 max_part=0")];
+/// Flash that UBI manages is the board's first.
+const MODULE_PARAMETERS: &[(&str, &std::ffi::CStr)] =
+    &[("nbd.ko", c"nbds_max=1 max_part=0"), ("ubi.ko", c"mtd=0")];
 
 /// Prepares the trial and starts the root's init. Comes back only with an error.
 pub fn run() -> Result<Infallible, Box<dyn Error>> {
-    let start = Stamp::now();
+    let mut start = Stamp::now();
     mount_kernel_filesystems()?;
     let config = trial::config(agent::config::PATH)?;
     let job = Job::of_trial(&config)?;
+    if config.board.counter_at > 0 {
+        // The board's counter can be read from now on.
+        start = Stamp::now();
+    }
     kmsg::say("mark initrd-start")?;
     kmsg::say(&start.kmsg_line(job.counter_hz))?;
     let mut state = State::default();
@@ -49,34 +55,30 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
         state.watcher = true;
         watcher::start(&state)?;
     }
-    let memory = trial::memory_of(root.size)?;
-    let device = match memory {
-        Memory::Block(path) if config.storage.model == Model::None => path,
-        // Mapped memory is no block device unless somebody serves it, if only
-        // without delay.
-        memory => {
-            let (device, server) = serve::start(&memory, &config.storage)?;
-            state.storage_server = Some(server);
-            device
-        }
-    };
-    fs::create_dir_all(ROOT)?;
+    let device = device(root, &config, &mut state)?;
     fs::copy(agent::config::PATH, CONFIG)?;
     if let Some(unit) = units::awaited(&config.first_light) {
         units::leave(unit)?;
     }
     let ahead = prefetch::asked(&command_line());
-    mount_root(&device, root, config.storage.read_ahead_kb).map_err(|e| {
-        let (device, fstype) = (device.display(), &root.fstype);
-        format!("the root, {fstype} on {device}, cannot be mounted: {e}; are its modules there?")
-    })?;
+    if let Some(device) = &device {
+        fs::create_dir_all(ROOT)?;
+        mount_root(device, root, config.storage.read_ahead_kb).map_err(|e| {
+            let (device, fstype) = (device.display(), &root.fstype);
+            format!(
+                "the root, {fstype} on {device}, cannot be mounted: {e}; are its modules there?"
+            )
+        })?;
+    }
     state.userspace_begins(Stamp::now());
     state.keep()?;
     kmsg::say("mark userspace-start")?;
     if config.first_light == FirstLight::Init {
         kmsg::say("mark first-light")?;
     }
-    become_root()?;
+    if device.is_some() {
+        become_root()?;
+    }
     if let Some(ahead) = ahead {
         prefetch::start(ahead).map_err(|e| format!("the prefetcher cannot be started: {e}"))?;
     }
@@ -85,6 +87,29 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
         .args(std::env::args_os().skip(1))
         .exec();
     Err(format!("the root's init, {}, cannot be started: {why}", root.init).into())
+}
+
+/// The device that the root is mounted from; `None`: it is there already.
+fn device(
+    root: &Root,
+    config: &AgentConfig,
+    state: &mut State,
+) -> Result<Option<PathBuf>, Box<dyn Error>> {
+    let size = match &root.place {
+        Place::Initramfs => return Ok(None),
+        Place::Device(device) => return Ok(Some(device.into())),
+        Place::Memory(size) => *size,
+    };
+    match trial::memory_of(size)? {
+        Memory::Block(path) if config.storage.model == Model::None => Ok(Some(path)),
+        // Mapped memory is no block device unless somebody serves it, if only
+        // without delay.
+        memory => {
+            let (device, server) = serve::start(&memory, &config.storage)?;
+            state.storage_server = Some(server);
+            Ok(Some(device))
+        }
+    }
 }
 
 fn mount_kernel_filesystems() -> Result<(), Box<dyn Error>> {

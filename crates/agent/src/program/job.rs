@@ -44,8 +44,13 @@ pub struct Job {
 /// Where a capture goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// Into a trial's memory of so many bytes; then the trial ends.
-    Memory(u64),
+    /// Into a trial's memory; then the trial ends.
+    Memory {
+        /// How many bytes it has.
+        size: u64,
+        /// Its physical address; 0: it is a device.
+        at: u64,
+    },
     /// Out of a machine that goes on.
     Out(Out),
 }
@@ -81,12 +86,20 @@ impl Job {
                        and not the kernel's command line";
             return Err(why.into());
         }
+        let (at, hz) = (config.board.counter_at, config.counter_hz);
+        if at > 0 {
+            agent::sys::use_board_counter(at, hz)
+                .map_err(|e| format!("the board's counter at {at:#x} of /dev/mem: {e}"))?;
+        }
         Ok(Self {
             machine: Some(config.machine.clone()),
             counter_hz: Some(config.counter_hz).filter(|hz| *hz > 0),
             first_light: config.first_light.clone(),
             has_root: config.root.is_some(),
-            destination: Destination::Memory(config.out_size),
+            destination: Destination::Memory {
+                size: config.out_size,
+                at: config.board.out_at,
+            },
             recording: words.recording,
             sampling: words.sampling,
             give_up: words.give_up.unwrap_or(GIVE_UP),
@@ -111,7 +124,7 @@ impl Job {
 
     /// Whether it is a trial of the lab.
     pub fn is_trial(&self) -> bool {
-        matches!(self.destination, Destination::Memory(_))
+        matches!(self.destination, Destination::Memory { .. })
     }
 
     /// Whether a process has to watch the boot. systemd itself can call the agent

@@ -7,7 +7,7 @@
 //! on time.
 
 use crate::trial::{self, Memory};
-use agent::config::{SECTOR_BYTES, Storage};
+use agent::config::{Place, SECTOR_BYTES, Storage};
 use agent::storage::{Device, Kind, Request};
 use agent::sys::{Mapped, Nbd, nbd, run_in_real_time};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -87,7 +87,10 @@ pub fn run() -> Result<(), Box<dyn Error>> {
         .nth(1)
         .ok_or("the storage server was given no memory")?;
     let config = trial::config(agent::config::PATH)?;
-    let size = config.root.as_ref().map_or(0, |root| root.size);
+    let size = match config.root.as_ref().map(|root| &root.place) {
+        Some(Place::Memory(size)) => *size,
+        _ => 0,
+    };
     rustix::process::setsid()?;
     run_in_real_time(PRIORITY)?;
     let image = Image::open(&Memory::at(memory.into()), size)?;
@@ -128,8 +131,8 @@ impl Image {
                 let direct = OFlags::DIRECT.bits().cast_signed();
                 Self::Block(options.custom_flags(direct).open(path)?)
             }
-            Memory::Mapped(path) => {
-                let file = options.open(path)?;
+            Memory::Mapped(_) | Memory::Physical(_) => {
+                let file = options.open(memory.path())?;
                 Self::Mapped(Mapped::new(&file, usize::try_from(size)?)?)
             }
         })

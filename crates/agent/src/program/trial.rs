@@ -20,6 +20,8 @@ pub enum Memory {
     Block(PathBuf),
     /// The memory of a PCI device, by its file in sysfs; it can only be mapped.
     Mapped(PathBuf),
+    /// Physical memory from this address on, which the kernel does not use.
+    Physical(u64),
 }
 
 impl Memory {
@@ -35,6 +37,7 @@ impl Memory {
     pub fn path(&self) -> &Path {
         match self {
             Self::Block(path) | Self::Mapped(path) => path,
+            Self::Physical(_) => Path::new("/dev/mem"),
         }
     }
 }

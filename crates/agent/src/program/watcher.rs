@@ -41,15 +41,18 @@ const TRY_EVERY: Duration = Duration::from_millis(10);
 pub fn start(state: &State) -> Result<(), Box<dyn Error>> {
     // The kernel's log is handed on open: /dev may look different later.
     let kmsg = File::options().read(true).write(true).open("/dev/kmsg")?;
+    // It inherits the folder. Told to the command instead, the standard library
+    // would ask for a socket, and not every kernel has those.
+    let before = std::env::current_dir()?;
+    std::env::set_current_dir("/proc")?;
     Command::new("/proc/self/exe")
         .arg0(ARGV0)
         .arg(state.to_text())
-        .current_dir("/proc")
         .stdin(kmsg)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    Ok(())
+    Ok(std::env::set_current_dir(before)?)
 }
 
 /// The watcher's life.

@@ -322,10 +322,7 @@ const OPTIONAL: [(&str, &str); 41] = [
         "modprobe@dm_mod.service",
         "the device mapper is loaded when it is asked for",
     ),
-    (
-        "modprobe@drm.service",
-        "graphics come when udev finds them",
-    ),
+    ("modprobe@drm.service", "graphics come when udev finds them"),
     (
         "modprobe@efi_pstore.service",
         "no log of a crash in the EFI variables",

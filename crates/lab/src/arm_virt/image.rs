@@ -10,6 +10,9 @@ use std::path::Path;
 /// Where the board's memory begins.
 pub const RAM: u64 = 0x4000_0000;
 
+/// No kernel lies farther from the start of memory.
+const MOST_MEMORY: u64 = 0x4000_0000;
+
 /// What a kernel image says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelImage {
@@ -33,11 +36,12 @@ const TWO_MIB: u64 = 2 << 20;
 const ARM64_MAGIC: &[u8] = b"ARM\x64";
 
 impl KernelImage {
-    /// Reads the header of `bytes`, which are the file at `path`.
+    /// Reads the header of `bytes`, which are the file at `path`, for a board whose
+    /// memory begins at `ram`.
     ///
     /// # Errors
     /// If it is no image for `arch`.
-    pub fn parse(arch: ArmArch, path: &Path, bytes: &[u8]) -> Result<Self, LabError> {
+    pub fn parse((arch, ram): (ArmArch, u64), path: &Path, bytes: &[u8]) -> Result<Self, LabError> {
         let unfit = |why: String| LabError::Kernel {
             path: path.to_owned(),
             why,
@@ -49,15 +53,15 @@ impl KernelImage {
                 let found = zimage::read(&part, 0).map_err(|e| unfit(e.to_string()))?;
                 let offset = found.and_then(|z| z.text_offset).map(u64::from);
                 Ok(Self {
-                    loaded_by_qemu: RAM + QEMU_ARM_OFFSET,
-                    unpacked: offset.filter(|o| *o < RAM).map(|o| RAM + o),
+                    loaded_by_qemu: ram + QEMU_ARM_OFFSET,
+                    unpacked: offset.filter(|o| *o < MOST_MEMORY).map(|o| ram + o),
                 })
             }
             ArmArch::Arm64 if bytes.get(56..60) == Some(ARM64_MAGIC) => {
                 let offset = long(bytes, 8).unwrap_or_default();
                 let moved = if offset < QEMU_OWN_BYTES { TWO_MIB } else { 0 };
-                let loaded = offset.checked_add(RAM + moved);
-                let loaded = loaded.filter(|at| *at < RAM << 1).ok_or_else(|| {
+                let loaded = offset.checked_add(moved).filter(|at| *at < MOST_MEMORY);
+                let loaded = loaded.map(|at| ram + at).ok_or_else(|| {
                     unfit(format!(
                         "its header asks for a place at byte {offset:#x} of memory, which is no \
                          place; name a sound kernel image"
@@ -148,7 +152,7 @@ mod tests {
     }
 
     fn parse(arch: ArmArch, bytes: &[u8]) -> Result<KernelImage, String> {
-        KernelImage::parse(arch, Path::new("k"), bytes).map_err(|e| e.to_string())
+        KernelImage::parse((arch, RAM), Path::new("k"), bytes).map_err(|e| e.to_string())
     }
 
     #[test]

@@ -8,20 +8,23 @@
 mod console;
 mod flash;
 mod image;
+mod kernel;
 
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
+use crate::emulated::{self, Common, Hardware, OutFile};
 use crate::emulator::gdb::{AARCH64, ARM};
-use crate::emulator::stages::{self, KnownStages, Route, Stages};
-use crate::emulator::{self, Clock, Limits, Pace, PowerOn, Program, Qemu, Words};
+use crate::emulator::stages::{KnownStages, Stages};
+use crate::emulator::{Clock, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
-use crate::experiment::{ArmArch, Base, Experiment, Kernel, Loader, Platform, Root, Variant};
+use crate::experiment::{ArmArch, Experiment, Kernel, Loader, Platform, Root};
 use crate::files::{HashedFile, read};
-use crate::initramfs;
+use crate::initramfs::{self, Tree};
 use crate::machine::{Boot, Evidence, HostMark, Machine};
 use crate::trial::Plan;
-use agent::config::AgentConfig;
+use agent::config::{AgentConfig, Board};
 pub use flash::{Kind, legacy_image};
-use image::KernelImage;
+use image::RAM;
+pub use kernel::kernels;
 use record::{Phase, mark};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -114,33 +117,13 @@ const QEMU_64: Program = Program {
 /// A machine with all its files, ready to boot any variant of an experiment.
 #[derive(Debug)]
 pub struct ArmVirt {
-    qemu: Qemu,
+    common: Common,
     arch: ArmArch,
-    base: Base,
-    pace: Pace,
-    description: String,
-    image: KernelFile,
-    /// The kernel unpacked, if a variant wants it so.
-    unpacked: Option<KernelFile>,
     initramfs: HashedFile,
     root: Option<RootFile>,
     loader: Option<UBoot>,
-    stages: KnownStages,
     /// Each variant's own boot, without perturbation.
     variants: BTreeMap<String, BootSpec>,
-}
-
-/// A kernel in one of its forms.
-#[derive(Debug)]
-struct KernelFile {
-    /// As QEMU takes it. Unpacked, it is a legacy image.
-    file: HashedFile,
-    form: KernelForm,
-    /// Where it is entered if QEMU starts it, and if U-Boot does.
-    entered: [u64; 2],
-    /// Where the kernel is entered that it unpacks; `None`: it unpacks none, or
-    /// does not say.
-    unpacks_to: Option<u64>,
 }
 
 /// U-Boot, as the experiment wants it.
@@ -197,26 +180,29 @@ impl ArmVirt {
                 let kernel = cache.debian_kernel(arch.agent(), say)?;
                 (kernel.image, Some(kernel.modules))
             }
-            Kernel::File { image, modules } => (image.clone(), modules.clone()),
+            Kernel::File { image, modules, .. } => (image.clone(), modules.clone()),
+            Kernel::Built { .. } => return Err(Kernel::not_built()),
         };
         let bytes = read(&path)?;
-        let header = KernelImage::parse(arch, &path, &bytes)?;
-        let wanted = |v: &Variant| v.spec.kernel == KernelForm::Uncompressed;
-        let unpacked = match experiment.variants.iter().any(wanted) {
-            true => Some(unpack(arch, &header, &path, &bytes, cache)?),
+        let entered = loader.as_ref().map(|_| flash::KERNEL_LOAD);
+        let given = (path.as_path(), &bytes[..]);
+        let kernels = kernels(experiment, (arch, RAM), given, entered, cache)?;
+        let busybox = match base.root.busybox() {
+            true => Some(cache.busybox(arch.as_str(), say)?),
             false => None,
         };
-        let image = KernelFile {
-            file: HashedFile::of(path, &bytes),
-            form: KernelForm::Image,
-            entered: [header.loaded_by_qemu, flash::KERNEL_LOAD],
-            unpacks_to: header.unpacked,
-        };
+        let busybox = busybox.as_deref();
+        let mut tree = None;
         let root = match &base.root {
             Root::None | Root::DebianMinimal => None,
             Root::Image(path) => Some(RootFile::of(path, cache)?),
-            Root::Tree { folder, form } => {
-                Some(RootFile::of(&form.image_of(cache, folder, say)?, cache)?)
+            Root::Tree { folder, form, .. } => {
+                let image = form.image_of(cache, folder, busybox, say)?;
+                Some(RootFile::of(&image, cache)?)
+            }
+            Root::Initramfs { folder, .. } => {
+                tree = Some(Tree::read(folder, busybox)?);
+                None
             }
         };
         let starter = match loader {
@@ -235,40 +221,42 @@ impl ArmVirt {
         let config = AgentConfig {
             machine: description.clone(),
             out_size: out_bytes(root.as_ref()),
-            root: root
-                .as_ref()
-                .map(|r| initramfs::root(r.image.bytes, base.root.fstype())),
+            root: match (&root, &tree) {
+                (Some(r), _) => Some(initramfs::root(r.image.bytes, base.root.fstype())),
+                (None, Some(tree)) => Some(tree.root()),
+                (None, None) => None,
+            },
             first_light: base.first_light.clone(),
             counter_hz: COUNTER_HZ,
             storage: profile.storage.clone(),
+            board: Board::default(),
         };
         let wanted = initramfs::root_modules(&config, true);
-        let archive = initramfs::make(&agent, &config, modules.as_deref(), &wanted, None)?;
+        let mut archive = initramfs::make(&initramfs::Parts {
+            agent: &agent,
+            config: &config,
+            tree: modules.as_deref(),
+            wanted: &wanted,
+            list: None,
+            root: tree.as_ref(),
+        })?;
+        base.root.pack(&mut archive)?;
         let variants = experiment.variants.iter();
         Ok(Self {
             initramfs: HashedFile::write(out, "initramfs.cpio", &archive)?,
-            qemu,
+            common: Common {
+                qemu,
+                base,
+                pace,
+                description,
+                kernels,
+                stages: KnownStages::new(cache),
+            },
             arch,
-            base,
-            pace,
-            description,
-            image,
-            unpacked,
             root,
             loader,
-            stages: KnownStages::new(cache),
             variants: variants.map(|v| (v.name.clone(), v.spec.clone())).collect(),
         })
-    }
-
-    fn kernel(&self, form: KernelForm) -> Result<&KernelFile, LabError> {
-        let bug = || LabError::Bug {
-            why: "a variant wants a kernel that was not prepared".into(),
-        };
-        match form {
-            KernelForm::Image => Ok(&self.image),
-            KernelForm::Uncompressed => self.unpacked.as_ref().ok_or_else(bug),
-        }
     }
 
     /// The variables beyond the lab's own: the experiment's, then the variant's.
@@ -281,93 +269,53 @@ impl ArmVirt {
         all
     }
 
-    /// How the machine is switched on for `spec`. U-Boot's flash is written into
-    /// `folder`.
-    fn power_on(
-        &self,
-        spec: &BootSpec,
-        folder: &Path,
-        out_file: &Path,
-    ) -> Result<PowerOn, LabError> {
-        let kernel = self.kernel(spec.kernel)?;
-        let mut words = Words::of(MACHINE);
-        words.pair("-cpu", self.arch.model().cpu);
-        words.pair("-m", self.base.memory_mb.to_string());
-        let cmdline = spec.cmdline.to_string();
-        if let Some(u_boot) = &self.loader {
-            let file = folder.join("flash");
-            let bytes = read(&kernel.file.path)?;
-            let legacy = match kernel.form {
-                KernelForm::Uncompressed => bytes,
-                KernelForm::Image => {
-                    let kind = flash::Kind::Kernel(flash::KERNEL_LOAD);
-                    flash::legacy_image(self.arch, kind, &bytes)
-                }
-            };
-            let contents = flash::Contents {
-                arch: self.arch,
-                memory_mb: self.base.memory_mb,
-                cmdline: &cmdline,
-                variables: &self.variables(spec),
-                kernel: &legacy,
-                initramfs: &read(&self.initramfs.path)?,
-            };
-            let bytes = contents.image(&kernel.file.path)?;
-            fs::write(&file, bytes).map_err(io_error(&file, "cannot be written"))?;
-            words.pair("-bios", &u_boot.program.path);
-            words.flash(&file);
-        } else {
-            words.pair("-kernel", &kernel.file.path);
-            words.pair("-initrd", &self.initramfs.path);
-            words.pair("-append", cmdline);
-        }
-        if let Some(root) = &self.root {
-            // Not shared: what the guest writes is the trial's own.
-            let (path, bytes) = (&root.padded, root.padded_bytes);
-            words.memory("root", false, path, bytes, "ivshmem-plain");
-        }
-        let bytes = out_bytes(self.root.as_ref());
-        words.memory("out", true, out_file, bytes, "ivshmem-plain");
-        Ok(PowerOn {
-            words,
-            pace: self.pace,
-        })
-    }
-
     /// When loader and decompression end, for the variant that `plan` is a boot
-    /// of: known from an earlier boot of the same inputs, or measured now. An
-    /// innocent word more on the command line moves them by microseconds.
+    /// of. An innocent word more on the command line moves them by microseconds.
     fn stages(&self, plan: &Plan) -> Result<Stages, String> {
-        let Pace::Counted(shift) = self.pace else {
-            return Err(stages::NOT_IN_REAL_TIME.into());
-        };
         let spec = self.variants.get(&plan.id.variant).unwrap_or(&plan.spec);
         let (root, inputs) = (self.root.is_some(), self.early_inputs(spec));
         let key = hash_bytes(format!("waypoints\n{inputs}root = {root}\n").as_bytes());
-        self.stages.get(&key, |folder| {
-            let out_file = folder.join("out");
-            emulator::make_out_file(&out_file, out_bytes(self.root.as_ref()))?;
-            let machine = self.power_on(spec, folder, &out_file)?;
-            let kernel = self.kernel(spec.kernel)?;
-            let [by_qemu, by_u_boot] = kernel.entered;
-            let entry = match self.loader {
-                Some(_) => by_u_boot,
-                None => by_qemu,
-            };
-            let route = Route {
-                processor: match self.arch {
-                    ArmArch::Armhf => &ARM,
-                    ArmArch::Arm64 => &AARCH64,
-                },
-                waypoints: [Some(entry), kernel.unpacks_to]
-                    .into_iter()
-                    .flatten()
-                    .collect(),
-                console: self.loader.as_ref().map(|_| UART_DATA),
-            };
-            let start = |socket: &Path| self.qemu.start_recording(&machine.words, shift, socket);
-            stages::measure(&route, shift, folder, &start)
-        })
+        let processor = match self.arch {
+            ArmArch::Armhf => &ARM,
+            ArmArch::Arm64 => &AARCH64,
+        };
+        let console = self.loader.as_ref().map(|_| UART_DATA);
+        emulated::stages(self, &key, spec, processor, console)
+    }
+
+    /// The words that start the kernel: U-Boot with its flash, which is written into
+    /// `folder`, or the kernel itself.
+    fn start(&self, words: &mut Words, spec: &BootSpec, folder: &Path) -> Result<(), LabError> {
+        let kernel = self.common.kernels.get(spec.kernel)?;
+        let cmdline = spec.cmdline.to_string();
+        let Some(u_boot) = &self.loader else {
+            words.pair("-kernel", &kernel.file.path);
+            words.pair("-initrd", &self.initramfs.path);
+            words.pair("-append", cmdline);
+            return Ok(());
+        };
+        let file = folder.join("flash");
+        let bytes = read(&kernel.file.path)?;
+        let legacy = match kernel.form {
+            KernelForm::Uncompressed => bytes,
+            KernelForm::Image => {
+                let kind = flash::Kind::Kernel(flash::KERNEL_LOAD);
+                flash::legacy_image(self.arch, kind, &bytes)
+            }
+        };
+        let contents = flash::Contents {
+            arch: self.arch,
+            memory_mb: self.common.base.memory_mb,
+            cmdline: &cmdline,
+            variables: &self.variables(spec),
+            kernel: &legacy,
+            initramfs: &read(&self.initramfs.path)?,
+        };
+        let bytes = contents.image(&kernel.file.path)?;
+        fs::write(&file, bytes).map_err(io_error(&file, "cannot be written"))?;
+        words.pair("-bios", &u_boot.program.path);
+        words.flash(&file);
+        Ok(())
     }
 
     fn marks(&self, form: KernelForm, stages: &Stages) -> Vec<HostMark> {
@@ -378,42 +326,55 @@ impl ArmVirt {
         };
         let mut marks = vec![HostMark::begins(mark::POWER_ON, 0, first)];
         marks.extend(console::marks(&stages.lines));
-        let entered = |at_ns| HostMark::begins(mark::KERNEL_ENTRY, at_ns, Phase::Kernel);
         let unpacks_itself = self.arch == ArmArch::Armhf && form == KernelForm::Image;
-        match &stages.passed_ns[..] {
-            [] => {}
-            [image, ..] if !unpacks_itself => marks.push(entered(*image)),
-            [image, kernel @ ..] => {
-                let (name, phase) = (mark::DECOMPRESSION_START, Phase::Decompression);
-                marks.push(HostMark::begins(name, *image, phase));
-                // Without one, the image does not say where it unpacks itself to:
-                // the kernel begins somewhere in this phase.
-                marks.extend(kernel.first().map(|at_ns| entered(*at_ns)));
-            }
-        }
+        marks.extend(kernel_marks(stages, unpacks_itself));
         marks
+    }
+}
+
+/// When a kernel image is entered, and the kernel in it.
+pub fn kernel_marks(stages: &Stages, unpacks_itself: bool) -> Vec<HostMark> {
+    let entered = |at_ns| HostMark::begins(mark::KERNEL_ENTRY, at_ns, Phase::Kernel);
+    match &stages.passed_ns[..] {
+        [] => Vec::new(),
+        [image, ..] if !unpacks_itself => vec![entered(*image)],
+        [image, kernel @ ..] => {
+            let (name, phase) = (mark::DECOMPRESSION_START, Phase::Decompression);
+            let mut marks = vec![HostMark::begins(name, *image, phase)];
+            // Without one, the image does not say where it unpacks itself to:
+            // the kernel begins somewhere in this phase.
+            marks.extend(kernel.first().map(|at_ns| entered(*at_ns)));
+            marks
+        }
+    }
+}
+
+impl Hardware for ArmVirt {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Pl031(REAL_TIME_CLOCK)
+    }
+
+    fn out(&self) -> OutFile {
+        OutFile {
+            bytes: out_bytes(self.root.as_ref()),
+            payload_at: 0,
+        }
+    }
+
+    fn files(&self, _spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
+        (&self.initramfs, self.root.as_ref().map(|r| &r.image))
     }
 
     fn early_inputs(&self, spec: &BootSpec) -> String {
-        let form = spec.kernel;
-        let kernel = self.kernel(form).map_or("", |k| &k.file.sha256);
-        let mut text = String::new();
-        for (key, value) in [
-            ("qemu", self.qemu.version().to_owned()),
-            ("machine", MACHINE.to_owned()),
-            ("cpu", self.arch.model().cpu.to_owned()),
-            ("memory_mb", self.base.memory_mb.to_string()),
-            ("pace", format!("{:?}", self.pace)),
-            ("kernel_form", form.as_str().to_owned()),
-            ("kernel", kernel.to_owned()),
-            ("initramfs_bytes", self.initramfs.bytes.to_string()),
-            ("out_bytes", out_bytes(self.root.as_ref()).to_string()),
-            ("cmdline", spec.cmdline.to_string()),
-        ] {
-            // Writing into a string does not fail.
-            let _ = writeln!(text, "{key} = {value}");
-        }
+        let cpu = Some(self.arch.model().cpu);
+        let sizes = [self.initramfs.bytes, self.out().bytes];
+        let mut text = self.common.early_inputs(MACHINE, cpu, spec, sizes);
         if let Some(u_boot) = &self.loader {
+            // Writing into a string does not fail.
             let _ = writeln!(text, "u_boot = {}", u_boot.program.sha256);
             for (name, value) in self.variables(spec) {
                 let _ = writeln!(text, "env {name} = {value:?}");
@@ -421,25 +382,55 @@ impl ArmVirt {
         }
         text
     }
+
+    fn power_on(
+        &self,
+        spec: &BootSpec,
+        folder: &Path,
+        out_file: &Path,
+    ) -> Result<PowerOn, LabError> {
+        let mut words = Words::of(MACHINE);
+        words.pair("-cpu", self.arch.model().cpu);
+        words.pair("-m", self.common.base.memory_mb.to_string());
+        self.start(&mut words, spec, folder)?;
+        if let Some(root) = &self.root {
+            // Not shared: what the guest writes is the trial's own.
+            let (path, bytes) = (&root.padded, root.padded_bytes);
+            words.memory("root", false, path, bytes, "ivshmem-plain");
+        }
+        words.memory("out", true, out_file, self.out().bytes, "ivshmem-plain");
+        Ok(PowerOn {
+            words,
+            pace: self.common.pace,
+        })
+    }
+
+    fn add_stages(&self, plan: &Plan, boot: &mut Boot) -> Result<(), String> {
+        let stages = self.stages(plan)?;
+        boot.marks = self.marks(plan.spec.kernel, &stages);
+        if !stages.lines.is_empty() {
+            boot.evidence.push(Evidence {
+                name: "console of the loader, in virtual time since reset".into(),
+                file: "loader.txt".into(),
+                format: "loader-console",
+                bytes: console::evidence(&stages.lines),
+            });
+        }
+        Ok(())
+    }
 }
 
 impl Machine for ArmVirt {
     fn description(&self) -> String {
-        self.description.clone()
+        self.common.description.clone()
     }
 
     fn is_exact(&self) -> bool {
-        self.base.mode.is_exact()
+        self.common.base.mode.is_exact()
     }
 
     fn inputs(&self, plan: &Plan) -> String {
-        let root = self.root.as_ref().map_or("none", |r| &r.image.sha256);
-        format!(
-            "{}initramfs = {}\nroot = {root}\nlimit_virtual_s = {:?}\n",
-            self.early_inputs(&plan.spec),
-            self.initramfs.sha256,
-            self.base.limit_virtual_s
-        )
+        emulated::inputs(self, plan)
     }
 
     fn boot(
@@ -448,33 +439,7 @@ impl Machine for ArmVirt {
         work: &Path,
         seen: &mut dyn FnMut(u64, &str),
     ) -> Result<Boot, LabError> {
-        let out_file = work.join("out");
-        emulator::make_out_file(&out_file, out_bytes(self.root.as_ref()))?;
-        let machine = self.power_on(&plan.spec, work, &out_file)?;
-        let limits = Limits {
-            wall_s: self.base.limit_wall_s,
-            virtual_s: self.base.limit_virtual_s,
-            clock: Some(Clock::Pl031(REAL_TIME_CLOCK)),
-            until: None,
-        };
-        let mut boot = self.qemu.boot(&machine, &out_file, limits, work, seen)?;
-        if boot.payload.is_some() {
-            match self.stages(plan) {
-                Ok(stages) => {
-                    boot.marks = self.marks(plan.spec.kernel, &stages);
-                    if !stages.lines.is_empty() {
-                        boot.evidence.push(Evidence {
-                            name: "console of the loader, in virtual time since reset".into(),
-                            file: "loader.txt".into(),
-                            format: "loader-console",
-                            bytes: console::evidence(&stages.lines),
-                        });
-                    }
-                }
-                Err(why) => boot.notes.push(why),
-            }
-        }
-        Ok(boot)
+        emulated::boot(self, plan, work, seen)
     }
 }
 
@@ -484,40 +449,6 @@ fn out_bytes(root: Option<&RootFile>) -> u64 {
         Some(root) if root.padded_bytes == OUT_BYTES => 2 * OUT_BYTES,
         _ => OUT_BYTES,
     }
-}
-
-/// The kernel proper as a legacy image, unpacked into the cache.
-fn unpack(
-    arch: ArmArch,
-    header: &KernelImage,
-    path: &Path,
-    bytes: &[u8],
-    cache: &Cache,
-) -> Result<KernelFile, LabError> {
-    let unfit = || LabError::Kernel {
-        path: path.to_owned(),
-        why: "it does not say where the unpacked kernel has to lie (Linux 4.15 and later do), so \
-              it cannot be booted uncompressed"
-            .into(),
-    };
-    let address = header.unpacked.ok_or_else(unfit)?;
-    let name = format!("vmlinux/{}-legacy", hash_bytes(bytes));
-    let file = cache.path(&name);
-    let image = match fs::read(&file) {
-        Ok(image) => image,
-        Err(_) => {
-            let kernel = image::unpack(path, bytes)?;
-            let image = flash::legacy_image(arch, flash::Kind::Kernel(address), &kernel);
-            cache.write(&file, &image)?;
-            image
-        }
-    };
-    Ok(KernelFile {
-        file: HashedFile::of(file, &image),
-        form: KernelForm::Uncompressed,
-        entered: [address; 2],
-        unpacks_to: None,
-    })
 }
 
 fn u_boot(arch: ArmArch, named: Option<&Path>) -> Result<HashedFile, LabError> {

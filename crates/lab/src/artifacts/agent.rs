@@ -27,19 +27,22 @@ pub enum Arch {
     Aarch64,
     /// 32-bit ARM from ARMv7 on, with a floating-point unit.
     Armv7,
+    /// 32-bit ARM from ARMv5TE on, without one.
+    Armv5,
 }
 
 impl Arch {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::X86_64, Self::Aarch64, Self::Armv7];
+    pub const ALL: [Self; 4] = [Self::X86_64, Self::Aarch64, Self::Armv7, Self::Armv5];
 
-    /// Its name: `x86_64`, `aarch64` or `armv7`.
+    /// Its name: `x86_64`, `aarch64`, `armv7` or `armv5`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64",
             Self::Aarch64 => "aarch64",
             Self::Armv7 => "armv7",
+            Self::Armv5 => "armv5",
         }
     }
 
@@ -51,6 +54,7 @@ impl Arch {
             "aarch64" => Some(Self::Aarch64),
             // 32-bit programs on a 64-bit kernel see it as armv8l.
             "armv7l" | "armv8l" => Some(Self::Armv7),
+            "armv5tejl" | "armv5tel" | "armv6l" => Some(Self::Armv5),
             _ => None,
         }
     }
@@ -65,6 +69,11 @@ impl Arch {
                 "armv7-unknown-linux-musleabihf",
                 "armv7-unknown-linux-gnueabihf",
             ],
+            // The linker of the first builds the kernel of such a board too.
+            Self::Armv5 => [
+                "armv5te-unknown-linux-gnueabi",
+                "armv5te-unknown-linux-musleabi",
+            ],
         }
     }
 
@@ -73,7 +82,7 @@ impl Arch {
         match self {
             Self::X86_64 => 62,
             Self::Aarch64 => 183,
-            Self::Armv7 => 40,
+            Self::Armv7 | Self::Armv5 => 40,
         }
     }
 }
@@ -178,7 +187,11 @@ impl Checkout {
 
     fn build(&self, arch: Arch, say: &mut dyn FnMut(String)) -> Result<Built, LabError> {
         let [best, other] = arch.targets();
+        let mut own_library = false;
         let target = if has_standard_library(best) {
+            best
+        } else if arch == Arch::Armv5 && has_source_of_library() {
+            own_library = true;
             best
         } else if has_standard_library(other) {
             say(format!(
@@ -187,8 +200,13 @@ impl Checkout {
             ));
             other
         } else {
+            let or_source = match arch {
+                Arch::Armv5 => ", or `rustup component add rust-src`",
+                _ => "",
+            };
             let why = format!(
-                "the compiler cannot build for {arch}: `rustup target add {best}` teaches it"
+                "the compiler cannot build for {arch}: `rustup target add {best}`{or_source} \
+                 teaches it"
             );
             return Ok(Built::NoTarget(why));
         };
@@ -199,7 +217,14 @@ impl Checkout {
             say(format!("building the agent for {arch}, once"));
         }
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let output = Command::new(cargo)
+        let mut command = Command::new(cargo);
+        if own_library {
+            // Only so does a stable compiler build its own library.
+            command
+                .env("RUSTC_BOOTSTRAP", "1")
+                .arg("-Zbuild-std=std,panic_abort");
+        }
+        let output = command
             .current_dir(&self.source)
             .args(["build", "--quiet", "--locked", "--package", "agent"])
             .args(["--bin", PLAIN, "--profile", "agent", "--target", target])
@@ -238,6 +263,19 @@ fn has_standard_library(target: &str) -> bool {
     let Ok(output) = output else { return false };
     let folder = String::from_utf8_lossy(&output.stdout);
     output.status.success() && Path::new(folder.trim()).is_dir()
+}
+
+/// Whether the source of the compiler's library is there, to build it from.
+fn has_source_of_library() -> bool {
+    let output = Command::new("rustc")
+        .args(["--print", "sysroot"])
+        .stdin(Stdio::null())
+        .output();
+    let Ok(output) = output else { return false };
+    let sysroot = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    sysroot
+        .join("lib/rustlib/src/rust/library/Cargo.lock")
+        .is_file()
 }
 
 /// Whether an ELF program asks for a dynamic linker: it has a program header of

@@ -26,6 +26,7 @@ pub const fn debian(arch: Arch) -> &'static str {
         Arch::X86_64 => "amd64",
         Arch::Aarch64 => "arm64",
         Arch::Armv7 => "armhf",
+        Arch::Armv5 => "armel",
     }
 }
 

@@ -79,13 +79,13 @@ const KINDS: &[Kind] = &[
         "jffs2",
         "jffs2",
         ("mkfs.jffs2", "mtd-utils"),
-        &["nor", "summary"],
+        &["nor", "nor-256k", "summary"],
     ),
     kind(
         "ubifs",
         "ubifs",
         ("mkfs.ubifs", "mtd-utils"),
-        &["none", "lzo", "zlib", "zstd", "fixed"],
+        &["none", "lzo", "zlib", "zstd", "fixed", "nor-256k"],
     ),
     kind(
         "ubi-squashfs",
@@ -297,7 +297,7 @@ impl Form {
                     true => "vol_flags=skip-check\n",
                     false => "",
                 };
-                ubinize(&volume, &format!("vol_type=static\n{flags}"), image)
+                ubinize(&volume, &format!("vol_type=static\n{flags}"), false, image)
             }
             other => Err(LabError::Bug {
                 why: format!("nobody makes images of {other}"),
@@ -306,11 +306,14 @@ impl Form {
     }
 
     /// JFFS2 for NAND with pages of 2 KiB and erase blocks of 128 KiB, or for NOR
-    /// with erase blocks of 64 KiB.
+    /// with erase blocks of 64 KiB or of 256 KiB.
     fn make_jffs2(&self, tool: Tool, tree: &Path, image: &Path) -> Result<(), LabError> {
-        let (geometry, block): (&[&str], &str) = match self.has("nor") {
-            true => (&["-l", "-p"], "64KiB"),
-            false => (&["-l", "-n", "-p", "-s", "2048"], "128KiB"),
+        let (geometry, block): (&[&str], &str) = if self.has("nor") {
+            (&["-l", "-p"], "64KiB")
+        } else if self.has("nor-256k") {
+            (&["-l", "-p"], "256KiB")
+        } else {
+            (&["-l", "-n", "-p", "-s", "2048"], "128KiB")
         };
         let plain = image.with_extension("plain");
         let target = if self.has("summary") { &plain } else { image };
@@ -333,10 +336,20 @@ impl Form {
     /// size of the image (`fixed`).
     fn make_ubifs(&self, tool: Tool, tree: &Path, image: &Path) -> Result<(), LabError> {
         let volume = image.with_extension("ubifs");
-        let compressor = self.options.iter().find(|o| *o != "fixed");
-        let compressor = compressor.map_or("lzo", String::as_str);
+        let no_compressor = ["fixed", "nor-256k"];
+        let mut options = self.options.iter().map(String::as_str);
+        let compressor = options
+            .find(|o| !no_compressor.contains(o))
+            .unwrap_or("lzo");
+        let nor = self.has("nor-256k");
+        // A block less its headers: two pages of NAND, 64 bytes each in NOR.
+        let (page, block) = if nor {
+            ("8", "262016")
+        } else {
+            ("2048", "129024")
+        };
         tool.args([
-            "-m", "2048", "-e", "129024", "-c", "1000", "-x", compressor, "-r",
+            "-m", page, "-e", block, "-c", "1000", "-x", compressor, "-r",
         ])
         .args([tree.as_os_str(), "-o".as_ref(), volume.as_os_str()])
         .run()?;
@@ -344,21 +357,27 @@ impl Form {
             true => "",
             false => "vol_flags=autoresize\n",
         };
-        ubinize(&volume, &format!("vol_type=dynamic\n{flags}"), image)
+        ubinize(&volume, &format!("vol_type=dynamic\n{flags}"), nor, image)
     }
 }
 
-/// A UBI image with one volume `rootfs`: pages of 2 KiB, headers in pages of 512
-/// bytes, erase blocks of 128 KiB.
-fn ubinize(volume: &Path, more: &str, image: &Path) -> Result<(), LabError> {
+/// A UBI image with one volume `rootfs`. For NAND: pages of 2 KiB, headers in pages
+/// of 512 bytes, erase blocks of 128 KiB; for NOR: erase blocks of 256 KiB.
+fn ubinize(volume: &Path, more: &str, nor: bool, image: &Path) -> Result<(), LabError> {
     let plan = image.with_extension("ini");
     let text = format!(
         "[rootfs]\nmode=ubi\nimage={}\nvol_id=0\nvol_name=rootfs\n{more}",
         volume.display()
     );
     fs::write(&plan, text).map_err(io_error(&plan, "cannot be written"))?;
+    let geometry: &[&str] = match nor {
+        true => &["-m", "1", "-p", "256KiB"],
+        false => &["-m", "2048", "-s", "512", "-p", "128KiB"],
+    };
     Tool::new("ubinize", "mtd-utils", "it makes the image of the flash")
-        .args(["-Q", "1", "-m", "2048", "-s", "512", "-p", "128KiB", "-o"])
+        .args(["-Q", "1"])
+        .args(geometry)
+        .args(["-o"])
         .args([image.as_os_str(), plan.as_os_str()])
         .run()
         .map(|_| ())

@@ -7,11 +7,27 @@ use crate::files::read;
 use crate::tools::Tool;
 use std::fmt::Write;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Filesystems of block devices that keep what is in any folder.
 const ROOTS: [&str; 7] = ["ext2", "ext3", "ext4", "btrfs", "f2fs", "squashfs", "erofs"];
+
+/// Those that the kernel of `arm9` mounts from its NOR flash. JFFS2 and UBIFS need
+/// the geometry of that flash.
+const ON_NOR: [&str; 11] = [
+    "jffs2:nor-256k",
+    "jffs2:nor-256k:summary",
+    "ubifs:nor-256k",
+    "cramfs",
+    "romfs",
+    "squashfs",
+    "squashfs:gzip",
+    "squashfs:lzo",
+    "squashfs:lz4",
+    "squashfs:xz",
+    "squashfs:zstd",
+];
 
 /// Persistent memory comes in pieces of this many bytes.
 const PIECE_BYTES: u64 = 2 << 20;
@@ -33,8 +49,23 @@ impl Form {
         }
     }
 
-    /// The image of what is in `folder`, which stays as it is: from the cache, or
-    /// made. Nothing in it is newer than the emulated clock.
+    /// The form, if it can be a root in the NOR flash of `arm9`.
+    ///
+    /// # Errors
+    /// A clause: which ones can.
+    pub fn on_nor_flash(self) -> Result<Self, String> {
+        let text = self.to_string();
+        match ON_NOR.contains(&text.as_str()) {
+            true => Ok(self),
+            false => Err(format!(
+                "a root of a `tree` on `arm9` is `initramfs` or one of {}; found `{text}`",
+                ON_NOR.join(", ")
+            )),
+        }
+    }
+
+    /// The image of what is in `folder`, which stays as it is, with `busybox` in it:
+    /// from the cache, or made. Nothing in it is newer than the emulated clock.
     ///
     /// # Errors
     /// If the folder cannot be read, or the tool is missing or fails.
@@ -42,9 +73,13 @@ impl Form {
         &self,
         cache: &Cache,
         folder: &Path,
+        busybox: Option<&Path>,
         say: &mut dyn FnMut(String),
     ) -> Result<PathBuf, LabError> {
-        let (inputs, entries) = listing(folder)?;
+        let (mut inputs, entries) = listing(folder)?;
+        if let Some(busybox) = busybox {
+            let _ = writeln!(inputs, "busybox {}", hash_bytes(&read(busybox)?));
+        }
         let inputs = format!("{self} of a folder\n{inputs}");
         let file = cache.path(&format!("images/{}", hash_bytes(inputs.as_bytes())));
         if file.is_file() {
@@ -57,6 +92,13 @@ impl Form {
         Tool::new("cp", "coreutils", "it copies the folder of the root")
             .args(["-a".as_ref(), folder.as_os_str(), tree.as_os_str()])
             .run()?;
+        if let Some(busybox) = busybox {
+            let to = tree.join("bin/busybox");
+            fs::create_dir_all(tree.join("bin"))
+                .and_then(|()| fs::copy(busybox, &to))
+                .and_then(|_| fs::set_permissions(&to, fs::Permissions::from_mode(0o755)))
+                .map_err(io_error(&to, "cannot be written"))?;
+        }
         self.make(&tree, &image, 0, entries)?;
         let cannot = || io_error(&image, "cannot be written");
         let open = fs::File::options().write(true).open(&image);

@@ -13,6 +13,7 @@ const fn newest(arch: Arch) -> &'static str {
         Arch::X86_64 => "linux-image-amd64",
         Arch::Aarch64 => "linux-image-arm64",
         Arch::Armv7 => "linux-image-armmp",
+        Arch::Armv5 => "linux-image-marvell",
     }
 }
 
@@ -33,6 +34,7 @@ pub(super) const fn folder(arch: Arch) -> &'static str {
         Arch::X86_64 => "kernel",
         Arch::Aarch64 => "kernel-arm64",
         Arch::Armv7 => "kernel-armhf",
+        Arch::Armv5 => "kernel-armel",
     }
 }
 

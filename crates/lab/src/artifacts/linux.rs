@@ -153,6 +153,12 @@ fn missing_for(port: &Port) -> Vec<(&'static str, &'static str)> {
     all.filter(gone).copied().collect()
 }
 
+/// Whether a kernel for `arm9` was built on this host: the next one takes less.
+#[must_use]
+pub fn built_a_kernel() -> bool {
+    Cache::in_place().path("linux/objects-arm9").is_dir()
+}
+
 impl Cache {
     /// The kernel for the board `arm9` as `config` wants it: from the cache, or
     /// built, which takes a quarter of an hour the first time.

@@ -16,6 +16,7 @@ use crate::machine::{Boot, Evidence};
 use crate::tools::{Tool, find, last_words};
 use agent::payload::{PayloadError, read_payload};
 use std::fs::{self, File};
+use std::io::{Cursor, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use words::option;
@@ -167,14 +168,14 @@ impl Qemu {
     }
 
     /// Boots to the end, or to a limit. The payload is looked for in the file
-    /// `out`.
+    /// `out`, from a byte of it on.
     ///
     /// # Errors
     /// If QEMU cannot be started or its files cannot be read.
     pub fn boot(
         &self,
         machine: &PowerOn,
-        out: &Path,
+        (out, payload_at): (&Path, u64),
         limits: Limits,
         work: &Path,
         seen: &mut dyn FnMut(u64, &str),
@@ -185,8 +186,18 @@ impl Qemu {
             errors,
             command,
         } = self.run(machine, limits, work, seen)?;
-        let file = File::open(out).map_err(io_error(out, "cannot be read"))?;
-        let payload = read_payload(file, PAYLOAD_LIMIT);
+        let mut file = File::open(out).map_err(io_error(out, "cannot be read"))?;
+        let payload = match payload_at {
+            0 => read_payload(file, PAYLOAD_LIMIT),
+            // What lies before it is the machine's memory.
+            at => {
+                let mut rest = Vec::new();
+                file.seek(SeekFrom::Start(at))
+                    .and_then(|_| file.take(PAYLOAD_LIMIT).read_to_end(&mut rest))
+                    .map_err(io_error(out, "cannot be read"))?;
+                read_payload(Cursor::new(rest), PAYLOAD_LIMIT)
+            }
+        };
         let failure = watch::failure(&stop, &bytes, payload.as_ref().err(), &errors, limits);
         Ok(Boot {
             console: bytes,

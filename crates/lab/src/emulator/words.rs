@@ -47,14 +47,21 @@ impl Words {
         );
     }
 
-    /// The board's only bank of flash memory is the file at `path`, which is not
-    /// written to.
-    pub fn nor(&mut self, path: &Path) {
+    /// The board's only bank of flash memory is the file at `path`.
+    pub fn nor(&mut self, path: &Path, writable: bool) {
         let file = option(path);
+        let more = if writable { "" } else { ",readonly=on" };
+        self.pair("-drive", format!("if=pflash,format=raw,file={file}{more}"));
+    }
+
+    /// The machine's own memory is the file at `path`, of `bytes` bytes.
+    pub fn machine_memory(&mut self, path: &Path, bytes: u64) {
+        let path = option(path);
         self.pair(
-            "-drive",
-            format!("if=pflash,format=raw,file={file},readonly=on"),
+            "-object",
+            format!("memory-backend-file,id=ram,share=on,mem-path={path},size={bytes}"),
         );
+        self.pair("-machine", "memory-backend=ram");
     }
 
     /// QEMU's monitor listens on the socket at `path`.

@@ -31,13 +31,13 @@ pub struct BaseFile {
     #[serde(default)]
     pub environment: Option<toml::Spanned<BTreeMap<String, String>>>,
     pub replay: Option<toml::Spanned<PathBuf>>,
-    #[serde(default = "memory_mb")]
-    pub memory_mb: toml::Spanned<u32>,
-    #[serde(default = "cpu_shift")]
-    pub cpu_shift: toml::Spanned<u8>,
+    pub memory_mb: Option<toml::Spanned<u32>>,
+    pub cpu_shift: Option<toml::Spanned<u8>>,
     pub storage: Option<toml::Spanned<String>>,
     pub kernel: Option<toml::Spanned<String>>,
     pub modules: Option<toml::Spanned<PathBuf>>,
+    pub device_tree: Option<toml::Spanned<PathBuf>>,
+    pub kernel_config: Option<toml::Spanned<Vec<String>>>,
     pub root: Option<toml::Spanned<RootFile>>,
     #[serde(default)]
     pub cmdline: Vec<toml::Spanned<String>>,
@@ -62,7 +62,12 @@ pub struct BaseFile {
 )]
 pub enum RootFile {
     Name(String),
-    Tree { tree: PathBuf, filesystem: String },
+    Tree {
+        tree: PathBuf,
+        filesystem: String,
+        #[serde(default)]
+        busybox: bool,
+    },
 }
 
 #[derive(Debug, Deserialize)]
@@ -70,14 +75,6 @@ pub enum RootFile {
 pub struct VariantFile {
     pub name: toml::Spanned<String>,
     pub treatments: Vec<toml::Spanned<String>>,
-}
-
-fn memory_mb() -> toml::Spanned<u32> {
-    toml::Spanned::new(0..0, 1536)
-}
-
-fn cpu_shift() -> toml::Spanned<u8> {
-    toml::Spanned::new(0..0, 0)
 }
 
 const fn limit_wall_s() -> u32 {

@@ -12,12 +12,13 @@ pub use recording::Recording;
 use crate::artifacts::Form;
 use crate::error::LabError;
 use crate::storage::Profile;
+use crate::workload::treat;
 use agent::config::FirstLight;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use treat::{BootSpec, CommandLine, Treatment};
+use treat::{BootSpec, CommandLine, FileTreatment, Treatment};
 
 /// The version of the format that this program reads.
 pub const VERSION: u32 = 1;
@@ -82,6 +83,8 @@ pub enum Platform {
         /// What starts the kernel.
         loader: Loader,
     },
+    /// QEMU's versatilepb with an ARM926EJ-S.
+    Arm9,
     /// An earlier run's output folder, whose captures take the place of boots.
     Replay(PathBuf),
 }
@@ -90,6 +93,7 @@ impl fmt::Display for Platform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pc => f.write_str("pc"),
+            Self::Arm9 => f.write_str("arm9"),
             Self::ArmVirt { arch, loader } => {
                 let with = match loader {
                     Loader::None => "",
@@ -148,7 +152,23 @@ pub enum Kernel {
         /// A folder such as `/lib/modules/6.1.0-56-amd64`, if modules are
         /// needed that are not built in.
         modules: Option<PathBuf>,
+        /// The description of the board, where the machine needs one: `arm9`.
+        device_tree: Option<PathBuf>,
     },
+    /// The one that the lab builds for `arm9`.
+    Built {
+        /// Lines of its configuration beyond the lab's own.
+        lines: Vec<String>,
+    },
+}
+
+impl Kernel {
+    /// What is said where only `arm9` has a kernel of the lab's.
+    pub(crate) fn not_built() -> LabError {
+        LabError::Bug {
+            why: "a kernel was to be built for a machine that boots Debian's".into(),
+        }
+    }
 }
 
 /// Where the root filesystem comes from.
@@ -166,6 +186,17 @@ pub enum Root {
         folder: PathBuf,
         /// The filesystem.
         form: Form,
+        /// Whether Debian's busybox is put into it.
+        busybox: bool,
+    },
+    /// A folder of the user that is a part of the initramfs.
+    Initramfs {
+        /// The folder.
+        folder: PathBuf,
+        /// How the initramfs is packed; `None`: not at all.
+        packing: Option<FileTreatment>,
+        /// Whether Debian's busybox is put into it.
+        busybox: bool,
     },
 }
 
@@ -175,7 +206,27 @@ impl Root {
     pub const fn fstype(&self) -> &'static str {
         match self {
             Self::Tree { form, .. } => form.fstype(),
+            Self::Initramfs { .. } => "rootfs",
             Self::None | Self::DebianMinimal | Self::Image(_) => "ext4",
+        }
+    }
+
+    /// Whether Debian's busybox is put into it.
+    pub(crate) const fn busybox(&self) -> bool {
+        match self {
+            Self::Tree { busybox, .. } | Self::Initramfs { busybox, .. } => *busybox,
+            Self::None | Self::DebianMinimal | Self::Image(_) => false,
+        }
+    }
+
+    /// Packs the initramfs `archive`, if it is the root and to be packed.
+    pub(crate) fn pack(&self, archive: &mut Vec<u8>) -> Result<(), LabError> {
+        match self {
+            Self::Initramfs {
+                packing: Some(packing),
+                ..
+            } => treat("initramfs", std::slice::from_ref(packing), archive),
+            _ => Ok(()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::file::{BaseFile, RootFile, VariantFile};
 use super::{ArmArch, BASELINE, Base, Kernel, Loader, Mode, Platform, Recording, Root, Variant};
+use crate::arm9;
 use crate::artifacts::Form;
 use crate::error::LabError;
 use crate::storage::{self, Profile};
@@ -9,7 +10,7 @@ use agent::config::FirstLight;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
-use treat::{BootSpec, CommandLine, KernelForm, Treatment};
+use treat::{BootSpec, CommandLine, FileTreatment, KernelForm, Treatment};
 
 /// Reads the parts of one file.
 pub struct Reader<'a, At> {
@@ -31,11 +32,17 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let machine = file.machine.span();
         let platform = self.platform(&file)?;
         let mode = Mode::read(&file).map_err(|(span, why)| at(&span, why))?;
-        if *file.cpu_shift.get_ref() > 10 {
+        if let Some(shift) = file.cpu_shift.as_ref().filter(|s| *s.get_ref() > 10) {
             let why = "`cpu_shift` is at most 10: an instruction of 1,024 ns".into();
-            return Err(at(&file.cpu_shift.span(), why));
+            return Err(at(&shift.span(), why));
         }
-        self.memory(&file.memory_mb, &platform)?;
+        let (usual_mb, usual_shift) = match platform {
+            Platform::Arm9 => (arm9::MEMORY_MB.1, arm9::CPU_SHIFT),
+            _ => (1536, 0),
+        };
+        if let Some(memory_mb) = &file.memory_mb {
+            self.memory(memory_mb, &platform)?;
+        }
         // Stored boots had all these; here they are of no use.
         let replay = matches!(platform, Platform::Replay(_));
         let field = |given: Option<Spanned<String>>, name: &str, default: &str| match given {
@@ -43,8 +50,9 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             None if replay => Ok(Spanned::new(machine.clone(), default.to_owned())),
             None => Err(at(&machine, format!("missing field `{name}`"))),
         };
-        let storage = field(file.storage, "storage", "none")?;
-        let kernel = field(file.kernel, "kernel", "debian")?;
+        let storage = field(file.storage.clone(), "storage", "none")?;
+        let kernel = field(file.kernel.clone(), "kernel", "debian")?;
+        let kernel = self.kernel(&kernel, &file, &platform)?;
         let root = match file.root {
             Some(given) => given,
             None if replay => Spanned::new(machine.clone(), RootFile::Name("none".into())),
@@ -62,8 +70,17 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
                 return Err(self.wrong(&storage, "`none`, since there is no root"));
             }
         }
+        let no_device = match (&root, &platform) {
+            (_, Platform::Arm9) => Some("`none`: the root of `arm9` lies in its flash or memory"),
+            (Root::Initramfs { .. }, _) => Some("`none`, since the root lies in the initramfs"),
+            _ => None,
+        };
+        if let Some(why) = no_device.filter(|_| storage.get_ref() != "none") {
+            return Err(self.wrong(&storage, why));
+        }
         let mut cmdline = self.cmdline(&file.cmdline)?;
         let recording = self.recording(&file.record, &cmdline)?;
+        self.can_be_recorded(&recording, &kernel, &file.record)?;
         for word in &recording.words {
             cmdline.add(word);
         }
@@ -78,10 +95,10 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             spec,
         };
         let base = Base {
-            kernel: self.kernel(&kernel, file.modules)?,
+            kernel,
             platform,
-            memory_mb: *file.memory_mb.get_ref(),
-            cpu_shift: *file.cpu_shift.get_ref(),
+            memory_mb: file.memory_mb.map_or(usual_mb, Spanned::into_inner),
+            cpu_shift: file.cpu_shift.map_or(usual_shift, Spanned::into_inner),
             storage: profile,
             root,
             cmdline,
@@ -129,6 +146,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         }
         match machine {
             "pc" => Ok(Platform::Pc),
+            "arm9" => Ok(Platform::Arm9),
             "arm-virt" => {
                 let arch = match &file.arch {
                     Some(arch) => match arch.get_ref().as_str() {
@@ -152,7 +170,10 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
                     Err(at(&file.machine.span(), why.into()))
                 }
             },
-            _ => Err(self.wrong(&file.machine, "the machine `pc`, `arm-virt` or `replay`")),
+            _ => Err(self.wrong(
+                &file.machine,
+                "the machine `pc`, `arm-virt`, `arm9` or `replay`",
+            )),
         }
     }
 
@@ -196,14 +217,16 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
 
     fn memory(&self, memory_mb: &Spanned<u32>, platform: &Platform) -> Result<(), LabError> {
         // The board maps memory from 1 GiB up; with 32-bit addresses, 3 GiB.
-        let most = match platform {
-            Platform::ArmVirt { .. } => 3_072,
-            _ => 65_536,
+        let range = match platform {
+            Platform::ArmVirt { .. } => 256..=3_072,
+            Platform::Arm9 => arm9::MEMORY_MB.0,
+            _ => 256..=65_536,
         };
-        if (256..=most).contains(memory_mb.get_ref()) {
+        if range.contains(memory_mb.get_ref()) {
             return Ok(());
         }
-        let why = format!("`memory_mb` is from 256 to {most}");
+        let (least, most) = (range.start(), range.end());
+        let why = format!("`memory_mb` is from {least} to {most}");
         Err((self.at)(&memory_mb.span(), why))
     }
 
@@ -230,16 +253,34 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
     fn root(&self, root: &Spanned<RootFile>, platform: &Platform) -> Result<Root, LabError> {
         let text = match root.get_ref() {
             RootFile::Name(text) => text,
-            RootFile::Tree { tree, filesystem } => {
-                let form = Form::parse(filesystem).and_then(Form::on_a_block_device);
+            RootFile::Tree {
+                tree,
+                filesystem,
+                busybox,
+            } => {
+                let (folder, busybox) = (self.beside(tree), *busybox);
+                let wrong = |why| (self.at)(&root.span(), why);
+                if let Some(rest) = filesystem.strip_prefix("initramfs") {
+                    return Ok(Root::Initramfs {
+                        folder,
+                        packing: packing(rest).map_err(wrong)?,
+                        busybox,
+                    });
+                }
+                let form = Form::parse(filesystem).and_then(|form| match platform {
+                    Platform::Arm9 => form.on_nor_flash(),
+                    _ => form.on_a_block_device(),
+                });
                 return Ok(Root::Tree {
-                    folder: self.beside(tree),
-                    form: form.map_err(|why| (self.at)(&root.span(), why))?,
+                    folder,
+                    form: form.map_err(wrong)?,
+                    busybox,
                 });
             }
         };
         match (text.as_str(), platform) {
             ("none", _) => Ok(Root::None),
+            (_, Platform::Arm9) => Err(self.wrong_root(root, text)),
             ("debian-minimal", Platform::ArmVirt { .. }) => Err((self.at)(
                 &root.span(),
                 "expected `none`, the path of an ext4 image or a `tree`: no Debian root is made \
@@ -251,21 +292,82 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         }
     }
 
+    fn wrong_root(&self, root: &Spanned<RootFile>, found: &str) -> LabError {
+        let why = format!("expected `none` or a `tree` on the machine `arm9`, found `{found}`");
+        (self.at)(&root.span(), why)
+    }
+
     fn kernel(
         &self,
         text: &Spanned<String>,
-        modules: Option<Spanned<PathBuf>>,
+        file: &BaseFile,
+        platform: &Platform,
     ) -> Result<Kernel, LabError> {
-        match (text.get_ref().as_str(), modules) {
-            ("debian", None) => Ok(Kernel::Debian),
-            ("debian", Some(modules)) => {
-                let why = "`modules` goes with a kernel file; Debian's kernel has its own".into();
-                Err((self.at)(&modules.span(), why))
-            }
-            (image, modules) => Ok(Kernel::File {
-                image: self.beside(image),
-                modules: modules.map(|m| self.beside(m.get_ref())),
+        let wrong = |span: Span, why: &str| Err((self.at)(&span, why.to_owned()));
+        let on_arm9 = *platform == Platform::Arm9;
+        let name = text.get_ref().as_str();
+        if let Some(lines) = file.kernel_config.as_ref().filter(|_| name != "built") {
+            let why = "`kernel_config` goes with `kernel = \"built\"`";
+            return wrong(lines.span(), why);
+        }
+        if let Some(tree) = file.device_tree.as_ref()
+            && (!on_arm9 || name == "built")
+        {
+            let why = "`device_tree` goes with a kernel file for the machine `arm9`";
+            return wrong(tree.span(), why);
+        }
+        if let Some(modules) = file
+            .modules
+            .as_ref()
+            .filter(|_| ["debian", "built"].contains(&name))
+        {
+            let why = format!("`modules` goes with a kernel file; the kernel `{name}` has its own");
+            return wrong(modules.span(), &why);
+        }
+        match name {
+            "built" if on_arm9 => Ok(Kernel::Built {
+                lines: match &file.kernel_config {
+                    Some(lines) => lines.get_ref().clone(),
+                    None => Vec::new(),
+                },
             }),
+            "built" => Err(self.wrong(text, "`debian` or a path: only for `arm9` one is built")),
+            "debian" if on_arm9 => {
+                Err(self.wrong(text, "`built` or a path: Debian has none for `arm9`"))
+            }
+            "debian" => Ok(Kernel::Debian),
+            _ if on_arm9 && file.device_tree.is_none() => wrong(
+                text.span(),
+                "a kernel file for the machine `arm9` needs `device_tree = \"FILE.dtb\"` too",
+            ),
+            image => Ok(Kernel::File {
+                image: self.beside(image),
+                modules: file.modules.as_ref().map(|m| self.beside(m.get_ref())),
+                device_tree: file.device_tree.as_ref().map(|d| self.beside(d.get_ref())),
+            }),
+        }
+    }
+
+    /// The lab's own kernel for `arm9` has no trace events unless it is told to.
+    fn can_be_recorded(
+        &self,
+        recording: &Recording,
+        kernel: &Kernel,
+        asked: &[Spanned<String>],
+    ) -> Result<(), LabError> {
+        const TRACERS: &str = "CONFIG_ENABLE_DEFAULT_TRACERS=y";
+        let traced = |w: &String| w.starts_with("trace_event=") || w.starts_with("ftrace=");
+        match (kernel, asked.first()) {
+            (Kernel::Built { lines }, Some(first))
+                if recording.words.iter().any(traced) && !lines.iter().any(|l| l == TRACERS) =>
+            {
+                let why = format!(
+                    "the kernel for `arm9` has no trace events; `kernel_config = [\"{TRACERS}\"]` \
+                     builds one that has"
+                );
+                Err((self.at)(&first.span(), why))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -411,10 +513,24 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
     }
 }
 
+/// How an initramfs is packed, by what follows its name: nothing, or `:METHOD`.
+fn packing(rest: &str) -> Result<Option<FileTreatment>, String> {
+    match rest.strip_prefix(':') {
+        None if rest.is_empty() => Ok(None),
+        None => Err(format!(
+            "expected `initramfs:METHOD`, found `initramfs{rest}`"
+        )),
+        Some(method) => match FileTreatment::parse(&format!("initramfs={method}")) {
+            Ok(treatment) => Ok(Some(treatment)),
+            Err(e) => Err(e.to_string()),
+        },
+    }
+}
+
 /// Whether a machine can do what a treatment wants; else a clause.
 fn possible(treatment: &Treatment, platform: &Platform) -> Result<(), String> {
     let without_loader = match platform {
-        Platform::Pc => true,
+        Platform::Pc | Platform::Arm9 => true,
         Platform::ArmVirt { loader, .. } => *loader == Loader::None,
         Platform::Replay(_) => false,
     };

@@ -3,101 +3,78 @@
 
 use super::bzimage::{self, BzImage};
 use crate::artifacts::{Arch, Cache, hash_bytes};
+use crate::emulated::{KernelFile, Kernels};
 use crate::error::LabError;
 use crate::experiment::{Experiment, Kernel};
 use crate::files::{HashedFile, read};
 use std::fs;
 use std::path::{Path, PathBuf};
-use treat::{BootSpec, KernelForm};
+use treat::KernelForm;
 
-/// A file that the machine starts.
+/// A kernel, and the folder of its modules.
 #[derive(Debug)]
-pub struct KernelFile {
-    /// The file.
-    pub file: HashedFile,
-    /// The decompressor's entry, if the kernel unpacks itself; the kernel's.
-    pub entries: Vec<u64>,
-}
-
-/// A kernel in the forms that variants want.
-#[derive(Debug)]
-pub struct KernelForms {
+pub struct WithModules {
     /// What it was built with; empty: it was built before.
     pub build: Vec<String>,
-    image: KernelFile,
-    /// Unpacked, if a variant wants it so.
-    unpacked: Option<KernelFile>,
-    /// The folder of its modules.
+    /// Its forms.
+    pub kernels: Kernels,
+    /// Its modules, if it has some.
     pub modules: Option<PathBuf>,
 }
 
-impl KernelForms {
-    /// All that the variants of `experiment` boot.
-    ///
-    /// # Errors
-    /// If one cannot be had, in one sentence.
-    pub fn all(
-        experiment: &Experiment,
-        cache: &Cache,
-        say: &mut dyn FnMut(String),
-    ) -> Result<Vec<Self>, LabError> {
-        let mut all: Vec<Self> = Vec::new();
-        for variant in &experiment.variants {
-            let build = &variant.spec.build;
-            if all.iter().any(|k| k.build == *build) {
-                continue;
+/// All that the variants of `experiment` boot: the baseline's first.
+///
+/// # Errors
+/// If one cannot be had, in one sentence.
+pub fn all(
+    experiment: &Experiment,
+    cache: &Cache,
+    say: &mut dyn FnMut(String),
+) -> Result<Vec<WithModules>, LabError> {
+    let mut all: Vec<WithModules> = Vec::new();
+    let plain = Vec::new();
+    let builds = experiment.variants.iter().map(|v| &v.spec.build);
+    for build in [&plain].into_iter().chain(builds) {
+        if all.iter().any(|k| k.build == *build) {
+            continue;
+        }
+        let (path, modules) = match (build.is_empty(), &experiment.base.kernel) {
+            (false, _) => {
+                let kernel = cache.pc_kernel(build, say)?;
+                (kernel.image, Some(kernel.modules))
             }
-            let (path, modules) = match (build.is_empty(), &experiment.base.kernel) {
-                (false, _) => {
-                    let kernel = cache.pc_kernel(build, say)?;
-                    (kernel.image, Some(kernel.modules))
-                }
-                (true, Kernel::Debian) => {
-                    let kernel = cache.debian_kernel(Arch::X86_64, say)?;
-                    (kernel.image, Some(kernel.modules))
-                }
-                (true, Kernel::File { image, modules }) => (image.clone(), modules.clone()),
-            };
-            let bytes = read(&path)?;
-            let bz = BzImage::parse(&path, &bytes)?;
-            let wants = |form| {
-                let mut of = experiment
-                    .variants
-                    .iter()
-                    .filter(|v| v.spec.build == *build);
-                of.any(|v| v.spec.kernel == form)
-            };
-            let unpacked = match wants(KernelForm::Uncompressed) {
-                true => Some(unpack(&bz, &path, &bytes, cache)?),
-                false => None,
-            };
-            all.push(Self {
-                build: build.clone(),
+            (true, Kernel::Debian) => {
+                let kernel = cache.debian_kernel(Arch::X86_64, say)?;
+                (kernel.image, Some(kernel.modules))
+            }
+            (true, Kernel::File { image, modules, .. }) => (image.clone(), modules.clone()),
+            (true, Kernel::Built { .. }) => return Err(Kernel::not_built()),
+        };
+        let bytes = read(&path)?;
+        let bz = BzImage::parse(&path, &bytes)?;
+        let mut of = experiment
+            .variants
+            .iter()
+            .filter(|v| v.spec.build == *build);
+        let unpacked = match of.any(|v| v.spec.kernel == KernelForm::Uncompressed) {
+            true => Some(unpack(&bz, &path, &bytes, cache)?),
+            false => None,
+        };
+        all.push(WithModules {
+            build: build.clone(),
+            kernels: Kernels {
                 image: KernelFile {
-                    entries: vec![bz.code32_start, bz.preferred_address],
                     file: HashedFile::of(path, &bytes),
+                    form: KernelForm::Image,
+                    entries: vec![bz.code32_start, bz.preferred_address],
                 },
                 unpacked,
-                modules,
-            });
-        }
-        Ok(all)
-    }
-
-    /// The file that `spec` boots.
-    ///
-    /// # Errors
-    /// If it is none of a variant's.
-    pub fn of<'a>(all: &'a [Self], spec: &BootSpec) -> Result<&'a KernelFile, LabError> {
-        let kernel = all.iter().find(|k| k.build == spec.build);
-        let file = kernel.and_then(|k| match spec.kernel {
-            KernelForm::Image => Some(&k.image),
-            KernelForm::Uncompressed => k.unpacked.as_ref(),
+                built: Vec::new(),
+            },
+            modules,
         });
-        file.ok_or_else(|| LabError::Bug {
-            why: "a variant wants a kernel that was not prepared".into(),
-        })
     }
+    Ok(all)
 }
 
 /// The kernel proper, unpacked into the cache.
@@ -113,6 +90,7 @@ fn unpack(bz: &BzImage, path: &Path, image: &[u8], cache: &Cache) -> Result<Kern
     };
     Ok(KernelFile {
         entries: vec![bzimage::pvh_entry(path, &elf)?],
+        form: KernelForm::Uncompressed,
         file: HashedFile::of(file, &elf),
     })
 }

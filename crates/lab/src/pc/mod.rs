@@ -5,22 +5,22 @@ mod bzimage;
 mod kernels;
 
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
+use crate::emulated::{self, Common, Hardware, Kernels, OutFile};
 use crate::emulator::gdb::X86_64;
-use crate::emulator::stages::{self, KnownStages, Route, Stages};
-use crate::emulator::{self, Clock, Limits, Pace, PowerOn, Program, Qemu, Words};
+use crate::emulator::stages::{KnownStages, Stages};
+use crate::emulator::{Clock, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Experiment, Mode, Root};
 use crate::files::{HashedFile, read};
-use crate::initramfs;
+use crate::initramfs::{self, Tree};
 use crate::layout;
 use crate::machine::{Boot, HostMark, Machine};
 use crate::storage::Profile;
 use crate::trial::Plan;
 use agent::access::encode;
-use agent::config::AgentConfig;
-use kernels::{KernelFile, KernelForms};
+use agent::config::{AgentConfig, Board};
+use kernels::WithModules;
 use record::{Phase, mark};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use treat::reading::Reading;
@@ -59,19 +59,16 @@ const fn counter_hz(mode: Mode) -> u64 {
 /// A machine with all its files, ready to boot any variant of an experiment.
 #[derive(Debug)]
 pub struct Pc {
-    qemu: Qemu,
-    base: Base,
-    pace: Pace,
-    description: String,
-    kernels: Vec<KernelForms>,
-    /// Of each kernel and each treatment of reading.
-    files: Vec<Files>,
-    stages: KnownStages,
+    common: Common,
+    /// Those of the baseline.
+    plain: Own,
+    /// Those of variants whose kernel is built or whose reading is treated.
+    treated: Vec<Own>,
 }
 
-/// The initramfs and the root of some boots.
+/// What some boots have of their own.
 #[derive(Clone, Debug)]
-struct Files {
+struct Own {
     /// What their kernel was built with.
     build: Vec<String>,
     /// How their reading is treated.
@@ -96,12 +93,22 @@ impl Pc {
         let qemu = Qemu::find(QEMU)?;
         let agent = agent_program(Arch::X86_64, say)?;
         let profile = base.storage.clone();
-        let kernels = KernelForms::all(experiment, cache, say)?;
+        let mut all = kernels::all(experiment, cache, say)?;
+        let busybox = match base.root.busybox() {
+            true => Some(cache.busybox("amd64", say)?),
+            false => None,
+        };
+        let tree = match &base.root {
+            Root::Initramfs { folder, .. } => Some(Tree::read(folder, busybox.as_deref())?),
+            _ => None,
+        };
         let root = match &base.root {
-            Root::None => None,
+            Root::None | Root::Initramfs { .. } => None,
             Root::DebianMinimal => Some(cache.debian_minimal_root(say)?),
             Root::Image(path) => Some(path.clone()),
-            Root::Tree { folder, form } => Some(form.image_of(cache, folder, say)?),
+            Root::Tree { folder, form, .. } => {
+                Some(form.image_of(cache, folder, busybox.as_deref(), say)?)
+            }
         };
         let root = match root {
             None => None,
@@ -109,66 +116,61 @@ impl Pc {
         };
         let pace = Pace::of(&base, "x86_64");
         let description = describe(&qemu, pace, &base, &profile);
-        let config = agent_config(&base, &profile, &description, root.as_ref());
+        let mut config = agent_config(&base, &profile, &description, root.as_ref());
+        if let Some(tree) = &tree {
+            config.root = Some(tree.root());
+        }
         let mut wanted = vec!["nfit", "nd_pmem"];
         wanted.extend(initramfs::root_modules(&config, false));
-        let make = |kernel: &KernelForms, list: Option<&[u8]>| {
-            initramfs::make(&agent, &config, kernel.modules.as_deref(), &wanted, list)
+        let make = |kernel: &WithModules, list: Option<&[u8]>| {
+            let mut archive = initramfs::make(&initramfs::Parts {
+                agent: &agent,
+                config: &config,
+                tree: kernel.modules.as_deref(),
+                wanted: &wanted,
+                list,
+                root: tree.as_ref(),
+            })?;
+            base.root.pack(&mut archive)?;
+            Ok(archive)
         };
-        let all = Making {
-            kernels: &kernels,
+        let making = Making {
+            kernels: &all,
             root: root.as_ref(),
             make: &make,
         };
-        let files = all.files(experiment, (out, cache), say)?;
+        let treated = making.treated(experiment, (out, cache), say)?;
+        let first = all.first().ok_or_else(not_prepared)?;
+        let plain = Own {
+            build: Vec::new(),
+            reading: Reading::default(),
+            initramfs: HashedFile::write(out, "initramfs.cpio", &make(first, None)?)?,
+            root,
+        };
+        let built = all.split_off(1).into_iter().map(|k| (k.build, k.kernels));
+        let built = built.collect();
+        let kernels = all.pop().ok_or_else(not_prepared)?.kernels;
         Ok(Self {
-            files,
-            qemu,
-            base,
-            pace,
-            description,
-            kernels,
-            stages: KnownStages::new(cache),
+            plain,
+            treated,
+            common: Common {
+                qemu,
+                base,
+                pace,
+                description,
+                kernels: Kernels { built, ..kernels },
+                stages: KnownStages::new(cache),
+            },
         })
     }
 
-    fn kernel(&self, spec: &BootSpec) -> Result<&KernelFile, LabError> {
-        KernelForms::of(&self.kernels, spec)
-    }
-
-    /// The initramfs and the root of a boot.
-    fn files(&self, spec: &BootSpec) -> Result<&Files, LabError> {
-        let mine = |f: &&Files| f.build == spec.build && f.reading == spec.reading;
-        self.files.iter().find(mine).ok_or_else(|| LabError::Bug {
-            why: "a variant wants an initramfs that was not prepared".into(),
-        })
-    }
-
-    fn power_on(&self, spec: &BootSpec, out_file: &Path) -> Result<PowerOn, LabError> {
-        let own = self.files(spec)?;
-        let files = Started {
-            kernel: &self.kernel(spec)?.file.path,
-            initramfs: &own.initramfs.path,
-            root: own.root.as_ref().map(|r| (r.path.as_path(), r.bytes)),
-            out: (out_file, OUT_BYTES),
-        };
-        Ok(PowerOn {
-            words: words(self.base.memory_mb, &spec.cmdline.to_string(), &files),
-            pace: self.pace,
-        })
-    }
-
-    /// When firmware and decompression end: known from an earlier boot of the
-    /// same inputs, or measured now. The baseline's command line stands for all:
-    /// another one moves them by a few microseconds (seen: 2), and a measurement
-    /// takes 10 s of the host.
+    /// When firmware and decompression end. The baseline's command line stands for
+    /// all: another one moves them by a few microseconds (seen: 2), and a
+    /// measurement takes 10 s of the host.
     fn stages(&self, spec: &BootSpec) -> Result<Stages, String> {
-        let Pace::Counted(shift) = self.pace else {
-            return Err(stages::NOT_IN_REAL_TIME.into());
-        };
         let measured = BootSpec {
             kernel: spec.kernel,
-            cmdline: self.base.cmdline.clone(),
+            cmdline: self.common.base.cmdline.clone(),
             build: spec.build.clone(),
             ..BootSpec::default()
         };
@@ -181,71 +183,83 @@ impl Pc {
                 );
             }
         }
-        self.stages.get(&self.stages_key(&measured), |folder| {
-            let out_file = folder.join("out");
-            emulator::make_out_file(&out_file, OUT_BYTES)?;
-            let machine = self.power_on(&measured, &out_file)?;
-            let route = Route {
-                processor: &X86_64,
-                waypoints: self.kernel(&measured)?.entries.clone(),
-                console: None,
-            };
-            let start = |socket: &Path| self.qemu.start_recording(&machine.words, shift, socket);
-            stages::measure(&route, shift, folder, &start)
-        })
+        emulated::stages(self, &self.stages_key(&measured), &measured, &X86_64, None)
     }
 
     /// What the stages depend on: all but the contents of initramfs and root,
     /// which nobody reads so early.
     fn stages_key(&self, spec: &BootSpec) -> String {
-        let root = self.files(spec).ok().and_then(|f| f.root.as_ref());
-        let root = root.map_or(0, |r| r.bytes);
+        let root = self.plain.root.as_ref().map_or(0, |r| r.bytes);
         let inputs = self.early_inputs(spec);
         hash_bytes(format!("waypoints\n{inputs}root_bytes = {root}\n").as_bytes())
     }
+}
+
+impl Hardware for Pc {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Pc
+    }
+
+    fn out(&self) -> OutFile {
+        OutFile {
+            bytes: OUT_BYTES,
+            payload_at: 0,
+        }
+    }
+
+    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
+        let mine = |o: &&Own| o.build == spec.build && o.reading == spec.reading;
+        let own = self.treated.iter().find(mine).unwrap_or(&self.plain);
+        (&own.initramfs, own.root.as_ref())
+    }
 
     fn early_inputs(&self, spec: &BootSpec) -> String {
-        let form = spec.kernel;
-        let initramfs = self.files(spec).map_or(0, |f| f.initramfs.bytes);
-        let kernel = self.kernel(spec).map_or("", |k| &k.file.sha256);
-        let mut text = String::new();
-        for (key, value) in [
-            ("qemu", self.qemu.version().to_owned()),
-            ("machine", MACHINE.to_owned()),
-            ("memory_mb", self.base.memory_mb.to_string()),
-            ("pace", format!("{:?}", self.pace)),
-            ("kernel_form", form.as_str().to_owned()),
-            ("kernel", kernel.to_owned()),
-            ("initramfs_bytes", initramfs.to_string()),
-            ("out_bytes", OUT_BYTES.to_string()),
-            ("cmdline", spec.cmdline.to_string()),
-        ] {
-            // Writing into a string does not fail.
-            let _ = writeln!(text, "{key} = {value}");
-        }
-        text
+        let (initramfs, _) = self.files(spec);
+        let sizes = [initramfs.bytes, OUT_BYTES];
+        self.common.early_inputs(MACHINE, None, spec, sizes)
+    }
+
+    fn power_on(
+        &self,
+        spec: &BootSpec,
+        _folder: &Path,
+        out_file: &Path,
+    ) -> Result<PowerOn, LabError> {
+        let (initramfs, root) = self.files(spec);
+        let files = Files {
+            kernel: &self.common.kernels.of(spec)?.file.path,
+            initramfs: &initramfs.path,
+            root: root.map(|r| (r.path.as_path(), r.bytes)),
+            out: (out_file, OUT_BYTES),
+        };
+        let memory_mb = self.common.base.memory_mb;
+        Ok(PowerOn {
+            words: words(memory_mb, &spec.cmdline.to_string(), &files),
+            pace: self.common.pace,
+        })
+    }
+
+    fn add_stages(&self, plan: &Plan, boot: &mut Boot) -> Result<(), String> {
+        boot.marks = marks(&self.stages(&plan.spec)?);
+        Ok(())
     }
 }
 
 impl Machine for Pc {
     fn description(&self) -> String {
-        self.description.clone()
+        self.common.description.clone()
     }
 
     fn is_exact(&self) -> bool {
-        self.base.mode.is_exact()
+        self.common.base.mode.is_exact()
     }
 
     fn inputs(&self, plan: &Plan) -> String {
-        let files = self.files(&plan.spec);
-        let initramfs = files.as_ref().map_or("", |f| &f.initramfs.sha256);
-        let root = files.as_ref().ok().and_then(|f| f.root.as_ref());
-        let root = root.map_or("none", |r| &r.sha256);
-        format!(
-            "{}initramfs = {initramfs}\nroot = {root}\nlimit_virtual_s = {:?}\n",
-            self.early_inputs(&plan.spec),
-            self.base.limit_virtual_s
-        )
+        emulated::inputs(self, plan)
     }
 
     fn boot(
@@ -254,23 +268,7 @@ impl Machine for Pc {
         work: &Path,
         seen: &mut dyn FnMut(u64, &str),
     ) -> Result<Boot, LabError> {
-        let out_file = work.join("out");
-        emulator::make_out_file(&out_file, OUT_BYTES)?;
-        let machine = self.power_on(&plan.spec, &out_file)?;
-        let limits = Limits {
-            wall_s: self.base.limit_wall_s,
-            virtual_s: self.base.limit_virtual_s,
-            clock: Some(Clock::Pc),
-            until: None,
-        };
-        let mut boot = self.qemu.boot(&machine, &out_file, limits, work, seen)?;
-        if boot.payload.is_some() {
-            match self.stages(&plan.spec) {
-                Ok(stages) => boot.marks = marks(&stages),
-                Err(why) => boot.notes.push(why),
-            }
-        }
-        Ok(boot)
+        emulated::boot(self, plan, work, seen)
     }
 }
 
@@ -308,51 +306,46 @@ fn agent_config(
         first_light: base.first_light.clone(),
         counter_hz: counter_hz(base.mode),
         storage: profile.storage.clone(),
+        board: Board::default(),
+    }
+}
+
+fn not_prepared() -> LabError {
+    LabError::Bug {
+        why: "an experiment without a kernel".into(),
     }
 }
 
 /// Makes the initramfs for a kernel, with an access list or without one.
-type MakeInitramfs<'a> = dyn Fn(&KernelForms, Option<&[u8]>) -> Result<Vec<u8>, LabError> + 'a;
+type MakeInitramfs<'a> = dyn Fn(&WithModules, Option<&[u8]>) -> Result<Vec<u8>, LabError> + 'a;
 
-/// What initramfs and root of every variant are made of.
+/// What initramfs and root of treated variants are made of.
 struct Making<'a> {
-    kernels: &'a [KernelForms],
+    kernels: &'a [WithModules],
     root: Option<&'a HashedFile>,
     make: &'a MakeInitramfs<'a>,
 }
 
 impl Making<'_> {
-    /// The initramfs and the root of every variant: those of each kernel with nothing
-    /// treated first. What is new is written into `out`.
-    fn files(
+    /// The initramfs and the root of every variant whose kernel is built or whose
+    /// reading is treated; both are written into `out`.
+    fn treated(
         &self,
         experiment: &Experiment,
         (out, cache): (&Path, &Cache),
         say: &mut dyn FnMut(String),
-    ) -> Result<Vec<Files>, LabError> {
-        let mut all: Vec<Files> = Vec::new();
-        for (i, kernel) in self.kernels.iter().enumerate() {
-            let name = match i {
-                0 => "initramfs.cpio".to_owned(),
-                i => format!("initramfs-of-{i}.cpio"),
-            };
-            all.push(Files {
-                build: kernel.build.clone(),
-                reading: Reading::default(),
-                initramfs: HashedFile::write(out, &name, &(self.make)(kernel, None)?)?,
-                root: self.root.cloned(),
-            });
-        }
-        let mut number = 0;
-        for spec in experiment.variants.iter().map(|v| &v.spec) {
-            let reading = &spec.reading;
-            let of = self.kernels.iter().find(|k| k.build == spec.build);
+    ) -> Result<Vec<Own>, LabError> {
+        let mut all: Vec<Own> = Vec::new();
+        for BootSpec { build, reading, .. } in experiment.variants.iter().map(|v| &v.spec) {
             let known = all
                 .iter()
-                .any(|f| f.build == spec.build && f.reading == *reading);
-            let (false, Some(kernel)) = (known, of) else {
+                .any(|o| o.build == *build && o.reading == *reading);
+            let plain = build.is_empty() && *reading == Reading::default();
+            let kernel = self.kernels.iter().find(|k| k.build == *build);
+            let (false, false, Some(kernel)) = (known, plain, kernel) else {
                 continue;
             };
+            let number = all.len();
             let mut list = reading.prefetch.as_ref().map(PathBuf::from);
             let mut root = self.root.cloned();
             let mut ordered = None;
@@ -376,13 +369,12 @@ impl Making<'_> {
             };
             let name = format!("initramfs-{number}.cpio");
             let made = (self.make)(kernel, bytes.as_deref())?;
-            all.push(Files {
-                build: spec.build.clone(),
+            all.push(Own {
+                build: build.clone(),
                 reading: reading.clone(),
                 initramfs: HashedFile::write(out, &name, &made)?,
                 root,
             });
-            number += 1;
         }
         Ok(all)
     }
@@ -408,8 +400,8 @@ fn root_file(path: PathBuf, cache: &Cache) -> Result<HashedFile, LabError> {
     Ok(root)
 }
 
-/// What the machine is started with.
-struct Started<'a> {
+/// The files of a boot.
+struct Files<'a> {
     /// The kernel, image or ELF.
     kernel: &'a Path,
     initramfs: &'a Path,
@@ -420,7 +412,7 @@ struct Started<'a> {
 }
 
 /// The command line of QEMU.
-fn words(memory_mb: u32, cmdline: &str, files: &Started<'_>) -> Words {
+fn words(memory_mb: u32, cmdline: &str, files: &Files<'_>) -> Words {
     let mut words = Words::of(MACHINE);
     let memories = [files.root.map(|r| r.1), Some(files.out.1)];
     let persistent: u64 = memories.iter().flatten().sum();
@@ -442,11 +434,11 @@ fn words(memory_mb: u32, cmdline: &str, files: &Started<'_>) -> Words {
 
 #[cfg(test)]
 mod tests {
-    use super::{Started, words};
+    use super::{Files, words};
     use std::path::Path;
 
     fn line(root_bytes: Option<u64>) -> String {
-        let files = Started {
+        let files = Files {
             kernel: Path::new("k"),
             initramfs: Path::new("i"),
             root: root_bytes.map(|bytes| (Path::new("odd,name"), bytes)),

@@ -5,7 +5,7 @@ use crate::artifacts::{Cache, hash_bytes};
 use crate::experiment::{ArmArch, Experiment, Kernel, Loader, Platform, Root};
 use crate::store;
 use crate::trial::{Trial, TrialId};
-use crate::{artifacts, emulator, pc, tools};
+use crate::{arm9, artifacts, emulator, pc, tools};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -199,6 +199,7 @@ fn guess(experiment: &Experiment) -> f64 {
     };
     match (&base.platform, &base.root) {
         (Platform::Replay(_), _) => 0.1,
+        (Platform::Arm9, _) => 8.0,
         (Platform::Pc, Root::None) => 10.0,
         (Platform::Pc, _) => 40.0,
         (Platform::ArmVirt { arch, .. }, Root::None) => arm(*arch),
@@ -212,6 +213,7 @@ fn before(experiment: &Experiment) -> Vec<String> {
     let (program, arch) = match &base.platform {
         Platform::Pc => (pc::QEMU, artifacts::Arch::X86_64),
         Platform::ArmVirt { arch, .. } => (arch.qemu(), arch.agent()),
+        Platform::Arm9 => (arm9::QEMU, artifacts::Arch::Armv5),
         Platform::Replay(_) => return Vec::new(),
     };
     let mut said = Vec::new();
@@ -237,6 +239,9 @@ fn before(experiment: &Experiment) -> Vec<String> {
         said.push(format!(
             "Debian's kernel for {arch} is fetched first, 40 to 70 MB"
         ));
+    }
+    if matches!(base.kernel, Kernel::Built { .. }) && !artifacts::built_a_kernel() {
+        said.push("a kernel is built first: a quarter of an hour".to_owned());
     }
     if base.root == Root::DebianMinimal && artifacts::cached_root().is_none() {
         said.push("the Debian root is made first: about a minute, and root rights".to_owned());

@@ -11,6 +11,7 @@ pub use exact::{Difference, ExactCheck};
 pub use forecast::{Basis, Forecast, ForecastBoot, forecast};
 
 use crate::arm_virt::ArmVirt;
+use crate::arm9::Arm9;
 use crate::artifacts::Cache;
 use crate::capture;
 use crate::error::LabError;
@@ -113,6 +114,7 @@ fn prepare(
     Ok(match &experiment.base.platform {
         Platform::Pc => Box::new(Pc::prepare(experiment, cache, out, say)?),
         Platform::ArmVirt { .. } => Box::new(ArmVirt::prepare(experiment, cache, out, say)?),
+        Platform::Arm9 => Box::new(Arm9::prepare(experiment, cache, out, say)?),
         Platform::Replay(folder) => Box::new(Replay::open(folder)?),
     })
 }

@@ -241,6 +241,7 @@ mod tests {
                 first_light: FirstLight::Init,
                 counter_hz: 1,
                 storage: p.storage,
+                board: agent::config::Board::default(),
             };
             let text = config.to_text().unwrap();
             assert_eq!(AgentConfig::parse(&text).unwrap(), config);

@@ -15,6 +15,7 @@ pub use marks::{Mark, marks};
 pub use served::TIMED;
 
 use crate::arm_virt;
+use crate::arm9;
 use crate::artifacts::{Arch, BuiltKernel, Cache, Form, KernelConfig, Tree, linux_missing};
 use crate::cpio::Archive;
 use crate::emulator::{Limits, Pace, PowerOn, Program, Qemu, Words};
@@ -29,13 +30,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use treat::FileTreatment;
 
-/// What every `arm9` has in common.
-const ARM9: &str = "-M versatilepb -cpu arm926 -smp 1 -nodefaults -no-user-config \
-    -nographic -no-reboot -monitor none -net none -rtc base=2026-01-01,clock=vm";
-
 /// Where the board's kernel lies when it runs, and how large its NOR flash is.
 const KERNEL_AT: u64 = 0x8000;
-const FLASH_BYTES: usize = 64 << 20;
+const FLASH_BYTES: usize = arm9::FLASH_BYTES as usize;
 
 /// Where a script begins, in the initramfs. `mark NAME` says where it is; with
 /// `-c`, on a machine that has one, with the counter that runs from reset.
@@ -76,7 +73,8 @@ impl Board {
     fn qemu(self) -> Program {
         match self {
             Self::Pc => pc::QEMU,
-            Self::ArmVirt | Self::Arm9 => ArmArch::Armhf.qemu(),
+            Self::ArmVirt => ArmArch::Armhf.qemu(),
+            Self::Arm9 => arm9::QEMU,
         }
     }
 
@@ -85,7 +83,7 @@ impl Board {
         match self {
             Self::Pc => "amd64",
             Self::ArmVirt => "armhf",
-            Self::Arm9 => "armel",
+            Self::Arm9 => arm9::ARCHITECTURE,
         }
     }
 
@@ -110,8 +108,7 @@ impl Board {
     const fn cpu_shift(self) -> u8 {
         match self {
             Self::Pc | Self::ArmVirt => 0,
-            // 125 MIPS, the class of an ARM926 at 155 MHz.
-            Self::Arm9 => 3,
+            Self::Arm9 => arm9::CPU_SHIFT,
         }
     }
 }
@@ -229,7 +226,11 @@ impl Image {
 }
 
 /// Treats an image, as `firstlight treat apply` does.
-fn treat(name: &str, treatments: &[FileTreatment], bytes: &mut Vec<u8>) -> Result<(), LabError> {
+pub(crate) fn treat(
+    name: &str,
+    treatments: &[FileTreatment],
+    bytes: &mut Vec<u8>,
+) -> Result<(), LabError> {
     for treatment in treatments {
         let cannot = |why: &str| LabError::Image {
             name: name.to_owned(),
@@ -288,7 +289,8 @@ impl Workload {
     #[must_use]
     pub fn inputs(&self) -> String {
         format!(
-            "{self:?}\n{ARM9}\n{PRELUDE}\n{}\n{}\n{}",
+            "{self:?}\n{}\n{PRELUDE}\n{}\n{}\n{}",
+            arm9::MACHINE,
             served::SERVE,
             pc::MACHINE,
             arm_virt::MACHINE
@@ -335,7 +337,7 @@ impl Workload {
                 words.pair("-cpu", "cortex-a15");
                 words
             }
-            Board::Arm9 => Words::of(ARM9),
+            Board::Arm9 => Words::of(arm9::MACHINE),
         };
         words.pair("-m", self.memory_mb.to_string());
         words.pair("-kernel", &kernel.image);
@@ -344,7 +346,7 @@ impl Workload {
         }
         let flash = work.join("flash");
         if flash.is_file() {
-            words.nor(&flash);
+            words.nor(&flash, false);
         }
         if let Some(device_tree) = &kernel.device_tree {
             words.pair("-dtb", device_tree);

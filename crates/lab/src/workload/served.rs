@@ -7,7 +7,7 @@ use crate::artifacts::{Arch, agent_program};
 use crate::cpio::Archive;
 use crate::error::LabError;
 use crate::storage::named;
-use agent::config::{AgentConfig, FirstLight, PATH, Root, SECTOR_BYTES};
+use agent::config::{AgentConfig, Board, FirstLight, PATH, Place, Root, SECTOR_BYTES};
 
 /// The modules that serving takes, before all others.
 pub const MODULE: &str = "nbd nbds_max=1 max_part=0";
@@ -95,7 +95,7 @@ pub fn add(
                 machine: "workload".into(),
                 out_size: SECTOR_BYTES,
                 root: Some(Root {
-                    size: bytes.next_multiple_of(SECTOR_BYTES),
+                    place: Place::Memory(bytes.next_multiple_of(SECTOR_BYTES)),
                     fstype: "none".into(),
                     options: "ro".into(),
                     init: "/init".into(),
@@ -103,6 +103,7 @@ pub fn add(
                 first_light: FirstLight::Init,
                 counter_hz: 0,
                 storage: s.clone(),
+                board: Board::default(),
             };
             let folder = format!("storage/{name}/{image}");
             archive.folder(&folder);

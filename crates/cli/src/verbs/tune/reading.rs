@@ -34,7 +34,7 @@ fn image(experiment: &Experiment) -> Option<PathBuf> {
     match &base.root {
         Root::DebianMinimal => lab::artifacts::cached_root(),
         Root::Image(path) => Some(path.clone()),
-        Root::None | Root::Tree { .. } => None,
+        Root::None | Root::Tree { .. } | Root::Initramfs { .. } => None,
     }
 }
 

@@ -1,0 +1,299 @@
+//! The machine `arm9`: QEMU's versatilepb with an ARM926EJ-S at 125 MIPS, whose
+//! kernel the lab builds itself.
+//!
+//! A small board of twenty years ago: no PCI that a stock kernel of it drives, no
+//! counter in the processor, no disk. Its root lies in NOR flash or in the
+//! initramfs. The machine's memory is a file of the host; the top of it is kept
+//! from the kernel (`mem=`) and takes the payload. The board's counter of 24 MHz
+//! runs from reset, and the agent reads it at its address.
+
+use crate::arm_virt::{kernel_marks, kernels};
+use crate::artifacts::{Arch, Cache, KernelConfig, agent_program, hash_bytes};
+use crate::emulated::{self, Common, Hardware, OutFile};
+use crate::emulator::gdb::ARM;
+use crate::emulator::stages::KnownStages;
+use crate::emulator::{Clock, Pace, PowerOn, Program, Qemu, Words};
+use crate::error::{LabError, io_error};
+use crate::experiment::{ArmArch, Experiment, Kernel, Root};
+use crate::files::{HashedFile, read};
+use crate::initramfs::{self, Tree};
+use crate::machine::{Boot, HostMark, Machine};
+use crate::trial::Plan;
+use agent::config::{AgentConfig, Board};
+use record::{Phase, mark};
+use std::fs;
+use std::path::{Path, PathBuf};
+use treat::{BootSpec, KernelForm};
+
+/// What every boot has in common. A part of every fingerprint: who changes it
+/// changes all digests.
+pub const MACHINE: &str = "-M versatilepb -cpu arm926 -smp 1 -nodefaults -no-user-config \
+    -nographic -no-reboot -monitor none -net none -rtc base=2026-01-01,clock=vm";
+
+/// The emulator.
+pub const QEMU: Program = ArmArch::Armhf.qemu();
+
+/// How fast the processor is if nobody says otherwise: an instruction takes 2 to
+/// the power of this many nanoseconds. 125 MIPS is the class of an ARM926 at 155 MHz.
+pub const CPU_SHIFT: u8 = 3;
+
+/// The board's memory, in MiB: what a kernel can have, and what it has if nobody
+/// says otherwise. The board holds 256 MiB with the payload's memory.
+pub const MEMORY_MB: (std::ops::RangeInclusive<u32>, u32) = (32..=224, 128);
+
+/// Debian's name of its architecture, for programs of its root.
+pub const ARCHITECTURE: &str = "armel";
+
+/// The board's NOR flash: what it holds, and one of its erase blocks, in bytes
+/// (`hw/arm/versatilepb.c`).
+pub const FLASH_BYTES: u64 = 64 << 20;
+
+/// The memory for the payload above that of the kernel, in bytes.
+const OUT_BYTES: u64 = 32 << 20;
+
+/// Where the board's memory begins.
+const RAM: u64 = 0;
+
+/// `SYS_24MHZ` of the board's system registers: a counter of 32 bits.
+const COUNTER_AT: u64 = 0x1000_005c;
+const COUNTER_HZ: u64 = 24_000_000;
+
+/// The data register of the board's real-time clock, a PL031.
+const REAL_TIME_CLOCK: u64 = 0x101e_8000;
+
+/// A board with all its files, ready to boot any variant of an experiment.
+#[derive(Debug)]
+pub struct Arm9 {
+    common: Common,
+    device_tree: HashedFile,
+    initramfs: HashedFile,
+    /// The contents of the flash.
+    flash: Option<HashedFile>,
+}
+
+impl Arm9 {
+    /// Gets everything that `experiment` needs, from the cache or by making it;
+    /// `say` is told what takes time. The initramfs is written into `out`.
+    ///
+    /// # Errors
+    /// If a tool or file is missing or wrong, in one sentence.
+    pub fn prepare(
+        experiment: &Experiment,
+        cache: &Cache,
+        out: &Path,
+        say: &mut dyn FnMut(String),
+    ) -> Result<Self, LabError> {
+        let base = experiment.base.clone();
+        let qemu = Qemu::find(QEMU)?;
+        let agent = agent_program(Arch::Armv5, say)?;
+        let (path, modules, device_tree) = match &base.kernel {
+            Kernel::Built { lines } => {
+                let config = KernelConfig {
+                    lines: lines.clone(),
+                    initramfs: None,
+                };
+                let built = cache.arm9_kernel(&config, say)?;
+                (built.image, Some(built.modules), built.device_tree)
+            }
+            Kernel::File {
+                image,
+                modules,
+                device_tree: Some(device_tree),
+            } => (image.clone(), modules.clone(), device_tree.clone()),
+            Kernel::File { .. } | Kernel::Debian => {
+                let why = "the machine arm9 has no kernel of its own or no device tree".to_owned();
+                return Err(LabError::Bug { why });
+            }
+        };
+        let bytes = read(&path)?;
+        let arch = (ArmArch::Armhf, RAM);
+        let kernels = kernels(experiment, arch, (&path, &bytes), None, cache)?;
+        let tree_bytes = read(&device_tree)?;
+        let busybox = match base.root.busybox() {
+            true => Some(cache.busybox(ARCHITECTURE, say)?),
+            false => None,
+        };
+        let (mut flash, mut tree) = (None, None);
+        match &base.root {
+            Root::Tree { folder, form, .. } => {
+                let image = form.image_of(cache, folder, busybox.as_deref(), say)?;
+                flash = Some(flash_of(&image, out)?);
+            }
+            Root::Initramfs { folder, .. } => tree = Some(Tree::read(folder, busybox.as_deref())?),
+            Root::None | Root::DebianMinimal | Root::Image(_) => {}
+        }
+        let pace = Pace::of(&base, "arm");
+        let description = format!(
+            "arm9, 1 vCPU arm926 {}, {} MiB, {}",
+            pace.describe(qemu.version()),
+            base.memory_mb,
+            match &base.root {
+                Root::None => "no root".to_owned(),
+                Root::Initramfs { .. } => "root in the initramfs".to_owned(),
+                other => format!("root {} in NOR flash", other.fstype()),
+            }
+        );
+        let root = match &base.root {
+            Root::None => None,
+            Root::Initramfs { .. } => tree.as_ref().map(Tree::root),
+            other => Some(initramfs::flash_root(other.fstype())),
+        };
+        let config = AgentConfig {
+            machine: description.clone(),
+            out_size: OUT_BYTES,
+            root,
+            first_light: base.first_light.clone(),
+            counter_hz: COUNTER_HZ,
+            storage: base.storage.storage.clone(),
+            board: Board {
+                counter_at: COUNTER_AT,
+                out_at: RAM + (u64::from(base.memory_mb) << 20),
+            },
+        };
+        let wanted: &[&str] = match base.root.fstype() {
+            "ubifs" => &["ubi", "ubifs"],
+            _ => &[],
+        };
+        let parts = initramfs::Parts {
+            agent: &agent,
+            config: &config,
+            tree: modules.as_deref(),
+            wanted,
+            list: None,
+            root: tree.as_ref(),
+        };
+        let mut archive = initramfs::make(&parts)?;
+        base.root.pack(&mut archive)?;
+        Ok(Self {
+            initramfs: HashedFile::write(out, "initramfs.cpio", &archive)?,
+            device_tree: HashedFile::of(device_tree, &tree_bytes),
+            flash,
+            common: Common {
+                qemu,
+                base,
+                pace,
+                description,
+                kernels,
+                stages: KnownStages::new(cache),
+            },
+        })
+    }
+
+    /// The memory that the kernel is given, and all of the board's, in bytes.
+    fn memory(&self) -> [u64; 2] {
+        let own = u64::from(self.common.base.memory_mb) << 20;
+        [own, own + OUT_BYTES]
+    }
+}
+
+/// The contents of the flash: the image, and erased blocks behind it. Written into
+/// `out`; every boot gets a copy.
+fn flash_of(image: &Path, out: &Path) -> Result<HashedFile, LabError> {
+    const ERASED: u8 = 0xff;
+    let mut bytes = read(image)?;
+    if bytes.len() as u64 > FLASH_BYTES {
+        return Err(LabError::Kernel {
+            path: image.to_owned(),
+            why: format!(
+                "the root has {} MiB, and the flash of arm9 holds 64 MiB; make the tree smaller, \
+                 or take a filesystem that compresses",
+                (bytes.len() as u64).div_ceil(1 << 20)
+            ),
+        });
+    }
+    bytes.resize(usize::try_from(FLASH_BYTES).unwrap_or(bytes.len()), ERASED);
+    HashedFile::write(out, "flash.img", &bytes)
+}
+
+impl Hardware for Arm9 {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Pl031(REAL_TIME_CLOCK)
+    }
+
+    fn out(&self) -> OutFile {
+        let [kernel, all] = self.memory();
+        OutFile {
+            bytes: all,
+            payload_at: kernel,
+        }
+    }
+
+    fn files(&self, _spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
+        (&self.initramfs, self.flash.as_ref())
+    }
+
+    fn early_inputs(&self, spec: &BootSpec) -> String {
+        let sizes = [self.initramfs.bytes, self.out().bytes];
+        let text = self.common.early_inputs(MACHINE, None, spec, sizes);
+        format!("{text}device_tree = {}\n", self.device_tree.sha256)
+    }
+
+    fn power_on(
+        &self,
+        spec: &BootSpec,
+        folder: &Path,
+        out_file: &Path,
+    ) -> Result<PowerOn, LabError> {
+        let [kernel, all] = self.memory();
+        let mut words = Words::of(MACHINE);
+        words.pair("-m", format!("{}M", all >> 20));
+        words.machine_memory(out_file, all);
+        words.pair("-kernel", &self.common.kernels.get(spec.kernel)?.file.path);
+        words.pair("-dtb", &self.device_tree.path);
+        words.pair("-initrd", &self.initramfs.path);
+        words.pair("-append", format!("{} mem={}M", spec.cmdline, kernel >> 20));
+        if let Some(flash) = &self.flash {
+            // What the guest writes is the trial's own.
+            let own: PathBuf = folder.join("flash");
+            fs::copy(&flash.path, &own).map_err(io_error(&own, "cannot be written"))?;
+            words.nor(&own, true);
+        }
+        Ok(PowerOn {
+            words,
+            pace: self.common.pace,
+        })
+    }
+
+    fn add_stages(&self, plan: &Plan, boot: &mut Boot) -> Result<(), String> {
+        // The baseline's command line stands for all, as on a `pc`.
+        let measured = BootSpec {
+            kernel: plan.spec.kernel,
+            cmdline: self.common.base.cmdline.clone(),
+            ..BootSpec::default()
+        };
+        let inputs = self.early_inputs(&measured);
+        let key = hash_bytes(format!("waypoints\n{inputs}").as_bytes());
+        let stages = emulated::stages(self, &key, &measured, &ARM, None)?;
+        boot.marks = vec![HostMark::begins(mark::POWER_ON, 0, Phase::Firmware)];
+        let unpacks_itself = plan.spec.kernel == KernelForm::Image;
+        boot.marks.extend(kernel_marks(&stages, unpacks_itself));
+        Ok(())
+    }
+}
+
+impl Machine for Arm9 {
+    fn description(&self) -> String {
+        self.common.description.clone()
+    }
+
+    fn is_exact(&self) -> bool {
+        self.common.base.mode.is_exact()
+    }
+
+    fn inputs(&self, plan: &Plan) -> String {
+        emulated::inputs(self, plan)
+    }
+
+    fn boot(
+        &self,
+        plan: &Plan,
+        work: &Path,
+        seen: &mut dyn FnMut(u64, &str),
+    ) -> Result<Boot, LabError> {
+        emulated::boot(self, plan, work, seen)
+    }
+}
