@@ -254,8 +254,12 @@ fn fragments_are_beside_the_experiment_and_go_with_the_pc() {
     let built = experiment.variants.iter().map(|v| v.spec.build.as_slice());
     let built: Vec<&[String]> = built.filter(|b| !b.is_empty()).collect();
     assert_eq!(built, [["micro", "folder/a.config"]]);
-    let board = "machine = \"arm-virt\"\narch = \"arm64\"";
-    let text = text.replace("machine = \"pc\"", board);
+    let board = "machine = \"arm-virt\"\narch = \"armhf\"";
+    let text = text
+        .replace("machine = \"pc\"", board)
+        .replace("\"emmc\"", "\"none\"")
+        .replace("\"debian-minimal\"", "\"none\"")
+        .replace("\"unit:multi-user.target\"", "\"init\"");
     let said = Experiment::parse("e.toml", &text).unwrap_err().to_string();
     assert!(
         said.contains("`build=micro` goes with the machine `pc`"),

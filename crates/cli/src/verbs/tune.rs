@@ -44,6 +44,15 @@ pub fn run(args: &Tune, out: &mut Out) -> Result<()> {
     for (form, text) in report::patches(&found) {
         write(&dir.join(format!("patch.{form}")), &text)?;
     }
+    let mut config = String::new();
+    for kept in &found.kept {
+        if let Treatment::Build(fragment) = &kept.treatment {
+            config.push_str(&lab::artifacts::kernel_fragment(fragment)?);
+        }
+    }
+    if !config.is_empty() {
+        write(&dir.join("kernel.config"), &config)?;
+    }
     compare(&found, &dir)?;
     match out.json {
         true => out.text(&json),

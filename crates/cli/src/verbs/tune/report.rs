@@ -178,6 +178,7 @@ pub fn patches(found: &Found) -> Vec<(&'static str, String)> {
                     let then = match &kept.treatment {
                         Treatment::Order(_) => "`firstlight image order --for ext4` does it",
                         Treatment::Prefetch(_) => "`firstlight prefetch install` does it",
+                        Treatment::Build(_) => "its configuration is in kernel.config",
                         _ => treatment.kind().then,
                     };
                     let _ = writeln!(text, "# (no form for {}: {then})", form.as_str());
