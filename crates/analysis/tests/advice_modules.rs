@@ -50,3 +50,19 @@ fn what_a_boot_needs_is_no_finding() {
     let listed = "fact module.kvm 1146880\nfact kernel.cmdline modprobe.blacklist=pcspkr\n";
     assert!(found(listed).is_none());
 }
+
+#[test]
+fn a_disk_controller_goes_only_if_no_disk_is_there() {
+    let empty = "fact module.ahci 49152\nfact module.libata 409600\n\
+        say 3s 6 ata1: SATA max UDMA/133 abar\n\
+        say 3.3s 6 ata1: SATA link down (SStatus 0 SControl 300)\n";
+    let finding = found(empty).unwrap();
+    assert_eq!(
+        finding.treatment.as_deref(),
+        Some("cmdline+=modprobe.blacklist=ahci")
+    );
+    let disk = empty.replace("link down", "link up 6.0 Gbps");
+    assert!(found(&disk).is_none());
+    let unknown = format!("{empty}say 3.1s 6 ata2: SATA max UDMA/133 abar\n");
+    assert!(found(&unknown).is_none());
+}

@@ -67,6 +67,19 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
             found.push((name, size, lost, origin));
         }
     }
+    if let Some((size, origin)) = fact(view, &format!("module.{SATA}"))
+        && no_sata_disk(view)
+    {
+        // What it needs comes with it.
+        let needed = ["libahci", "libata", "scsi_mod"].into_iter();
+        let needed = needed.filter_map(|m| fact(view, &format!("module.{m}")));
+        let sizes = needed.chain([(size, origin)]).map(|(size, _)| size);
+        let all = sizes.filter_map(|s| s.parse::<u64>().ok());
+        let all = all.fold(0_u64, u64::saturating_add);
+        let lost = "no disks at SATA ports, which have none now";
+        found.push((SATA, all, lost, origin));
+        found.sort_by_key(|f| f.0);
+    }
     found.first()?;
     let bytes = found.iter().fold(0_u64, |all, f| all.saturating_add(f.1));
     let mut largest = found.clone();
@@ -107,6 +120,22 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
             .cost(losses.join("; "))
             .treatment(format!("cmdline+=modprobe.blacklist={}", names.join(","))),
     )
+}
+
+/// The driver of SATA controllers.
+const SATA: &str = "ahci";
+
+/// Whether every SATA port that was looked at has no disk.
+fn no_sata_disk(view: &View<'_>) -> bool {
+    let count = |text: &str| {
+        // Also behind first light: a disk that comes late is a disk.
+        let messages = view.record.messages().iter();
+        messages
+            .filter(|m| view.record.text(m).contains(text))
+            .count()
+    };
+    let down = count("SATA link down");
+    down > 0 && down >= count("SATA max ") && count("SATA link up") == 0
 }
 
 /// The value of a fact, and where it stands.
