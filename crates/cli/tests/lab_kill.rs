@@ -164,6 +164,70 @@ fn a_run_killed_at_any_moment_resumes_to_the_same_table() {
     assert_eq!(journal.lines().count(), VARIANTS.len() * ENSEMBLE as usize);
 }
 
+/// A file system of a few bytes, until it is dropped.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    /// `None`: this user may not mount.
+    fn mounted(at: &'a Path, size: &str) -> Option<Self> {
+        fs::create_dir_all(at).unwrap();
+        let disk = Self(at);
+        disk.mount(&format!("size={size}")).then_some(disk)
+    }
+
+    fn mount(&self, options: &str) -> bool {
+        let done = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "none"])
+            .arg(self.0)
+            .output();
+        done.is_ok_and(|d| d.status.success())
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).output();
+    }
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
+fn a_full_disk_is_said_and_the_run_goes_on_when_there_is_room() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    stored(&folder.join("stored"));
+    let file = experiment(folder);
+    let (calm, out) = (folder.join("calm"), folder.join("out"));
+    assert!(start(&file, &calm).wait().unwrap().success());
+    // A trial needs 40 KB, and a megabyte has to stay free.
+    let Some(disk) = SmallDisk::mounted(&out, "1300k") else {
+        eprintln!("skipped: a full disk, because this user may not mount one");
+        return;
+    };
+    let run = [
+        "lab",
+        "run",
+        &file,
+        "--jobs",
+        "1",
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    for _ in 0..2 {
+        let failed = firstlight(&run);
+        assert_eq!(failed.status.code(), Some(2), "{failed:?}");
+        let said = String::from_utf8(failed.stderr).unwrap();
+        assert!(said.contains("the disk is full"), "{said}");
+        assert!(!out.join("result.json").exists());
+        let whole = whole_trials_are_whole(&out, &folder.join("stored"));
+        assert!((1..12).contains(&whole), "{whole}");
+    }
+    assert!(disk.mount("remount,size=16m"));
+    let done = firstlight(&run);
+    assert!(done.status.success(), "{done:?}");
+    assert_eq!(result(&out), result(&calm));
+}
+
 #[test]
 fn a_plan_says_what_would_run_and_runs_nothing() {
     let scratch = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@
 use crate::arm_virt::{kernel_marks, kernels};
 use crate::artifacts::{Arch, Cache, KernelConfig, agent_program, hash_bytes};
 use crate::emulated::{self, Common, Hardware, OutFile};
-use crate::emulator::gdb::ARM;
+use crate::emulator::gdb::ARM9;
 use crate::emulator::stages::KnownStages;
 use crate::emulator::{Clock, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
@@ -150,15 +150,12 @@ impl Arm9 {
                 out_at: RAM + (u64::from(base.memory_mb) << 20),
             },
         };
-        let wanted: &[&str] = match base.root.fstype() {
-            "ubifs" => &["ubi", "ubifs"],
-            _ => &[],
-        };
         let parts = initramfs::Parts {
             agent: &agent,
             config: &config,
             tree: modules.as_deref(),
-            wanted,
+            // All that its flash and filesystems need is built in.
+            wanted: &[],
             list: None,
             root: tree.as_ref(),
         };
@@ -266,8 +263,8 @@ impl Hardware for Arm9 {
             ..BootSpec::default()
         };
         let inputs = self.early_inputs(&measured);
-        let key = hash_bytes(format!("waypoints\n{inputs}").as_bytes());
-        let stages = emulated::stages(self, &key, &measured, &ARM, None)?;
+        let key = hash_bytes(format!("waypoints of arm9\n{inputs}").as_bytes());
+        let stages = emulated::stages(self, &key, &measured, &ARM9, None)?;
         boot.marks = vec![HostMark::begins(mark::POWER_ON, 0, Phase::Firmware)];
         let unpacks_itself = plan.spec.kernel == KernelForm::Image;
         boot.marks.extend(kernel_marks(&stages, unpacks_itself));

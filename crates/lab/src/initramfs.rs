@@ -54,12 +54,8 @@ pub fn root(bytes: u64, fstype: &str) -> Root {
 /// The root that the agent mounts from a board's NOR flash.
 #[must_use]
 pub fn flash_root(fstype: &str) -> Root {
-    let device = match fstype {
-        "ubifs" => "ubi0:rootfs",
-        _ => "/dev/mtdblock0",
-    };
     Root {
-        place: Place::Device(device.into()),
+        place: Place::Device("/dev/mtdblock0".into()),
         fstype: fstype.into(),
         options: "rw".into(),
         init: INIT.into(),
@@ -158,7 +154,7 @@ pub fn root_modules(config: &AgentConfig, served: bool) -> Vec<&'static str> {
             "btrfs" => &["crc32c_generic", "btrfs"],
             "f2fs" => &["crc32_generic", "f2fs"],
             "squashfs" => &["squashfs"],
-            "erofs" => &["erofs"],
+            "erofs" => &["crc32c_generic", "erofs"],
             "romfs" => &["romfs"],
             _ => &[],
         });

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use agent::config::FirstLight;
-use lab::{Experiment, Kernel, Root};
+use lab::{Experiment, Kernel, Platform, Root};
 use std::path::Path;
 
 const GOOD: &str = r#"
@@ -99,7 +99,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"pc\"",
         "\"arm\"",
-        "e.toml:5: expected the machine `pc`, `arm-virt` or `replay`, found `arm`",
+        "e.toml:5: expected the machine `pc`, `arm-virt`, `arm9` or `replay`, found `arm`",
     ),
     (
         "\"emmc\"",
@@ -265,4 +265,65 @@ fn fragments_are_beside_the_experiment_and_go_with_the_pc() {
         said.contains("`build=micro` goes with the machine `pc`"),
         "{said}"
     );
+}
+
+/// An old board: its own kernel, memory and speed, its root in flash or in memory.
+const ARM9: &str = "firstlight_experiment = 1\n[base]\nmachine = \"arm9\"\nstorage = \"none\"\n\
+    kernel = \"built\"\nroot = { tree = \"r\", filesystem = \"jffs2:nor-256k\", busybox = true }\n\
+    cmdline = [\"console=ttyAMA0\"]\nfirst_light = \"file:/run/x\"\n";
+
+#[test]
+fn an_arm9_has_a_kernel_of_the_labs_and_no_disk() {
+    let e = Experiment::parse("e.toml", ARM9).unwrap();
+    assert_eq!(e.base.platform, Platform::Arm9);
+    assert_eq!((e.base.memory_mb, e.base.cpu_shift), (128, 3));
+    assert_eq!(e.base.kernel, Kernel::Built { lines: Vec::new() });
+    assert_eq!(e.base.root.fstype(), "jffs2");
+    let packed = ARM9.replace("jffs2:nor-256k", "initramfs:lz4");
+    let e = Experiment::parse("e.toml", &packed).unwrap();
+    assert!(matches!(
+        e.base.root,
+        Root::Initramfs {
+            packing: Some(_),
+            busybox: true,
+            ..
+        }
+    ));
+    for (from, to, why) in [
+        (
+            "\"none\"",
+            "\"emmc\"",
+            "e.toml:4: expected `none`: the root of `arm9`",
+        ),
+        (
+            "\"built\"",
+            "\"debian\"",
+            "e.toml:5: expected `built` or a path",
+        ),
+        ("\"built\"", "\"zImage\"", "needs `device_tree"),
+        (
+            "jffs2:nor-256k",
+            "ext4",
+            "is `initramfs` or one of jffs2:nor-256k",
+        ),
+        ("jffs2:nor-256k", "initramfs:rar", "initramfs=rar"),
+        (
+            "machine = \"arm9\"",
+            "machine = \"pc\"",
+            "only for `arm9` one is built",
+        ),
+        (
+            "cmdline",
+            "memory_mb = 512\ncmdline",
+            "`memory_mb` is from 32 to 224",
+        ),
+        (
+            "cmdline",
+            "record = [\"block\"]\ncmdline",
+            "has no trace events",
+        ),
+    ] {
+        let said = Experiment::parse("e.toml", &ARM9.replace(from, to)).unwrap_err();
+        assert!(said.to_string().contains(why), "{said}");
+    }
 }

@@ -85,8 +85,7 @@ pub enum Place {
     /// In persistent memory or in a device's memory of so many bytes; not the
     /// payload's size.
     Memory(u64),
-    /// On a device of the kernel's, by what `mount` takes: `/dev/mtdblock0`,
-    /// `ubi0:rootfs`.
+    /// On a device of the kernel's, by what `mount` takes: `/dev/mtdblock0`.
     Device(String),
     /// In the initramfs itself: nothing is mounted.
     Initramfs,

@@ -23,9 +23,7 @@ const ROOT: &str = "/root";
 
 /// Modules that get parameters: one device and no search for partitions is all
 /// that the storage server needs.
-/// Flash that UBI manages is the board's first.
-const MODULE_PARAMETERS: &[(&str, &std::ffi::CStr)] =
-    &[("nbd.ko", c"nbds_max=1 max_part=0"), ("ubi.ko", c"mtd=0")];
+const MODULE_PARAMETERS: &[(&str, &std::ffi::CStr)] = &[("nbd.ko", c"nbds_max=1 max_part=0")];
 
 /// Prepares the trial and starts the root's init. Comes back only with an error.
 pub fn run() -> Result<Infallible, Box<dyn Error>> {

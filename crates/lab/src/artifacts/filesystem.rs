@@ -85,7 +85,7 @@ const KINDS: &[Kind] = &[
         "ubifs",
         "ubifs",
         ("mkfs.ubifs", "mtd-utils"),
-        &["none", "lzo", "zlib", "zstd", "fixed", "nor-256k"],
+        &["none", "lzo", "zlib", "zstd", "fixed"],
     ),
     kind(
         "ubi-squashfs",
@@ -297,7 +297,7 @@ impl Form {
                     true => "vol_flags=skip-check\n",
                     false => "",
                 };
-                ubinize(&volume, &format!("vol_type=static\n{flags}"), false, image)
+                ubinize(&volume, &format!("vol_type=static\n{flags}"), image)
             }
             other => Err(LabError::Bug {
                 why: format!("nobody makes images of {other}"),
@@ -336,20 +336,10 @@ impl Form {
     /// size of the image (`fixed`).
     fn make_ubifs(&self, tool: Tool, tree: &Path, image: &Path) -> Result<(), LabError> {
         let volume = image.with_extension("ubifs");
-        let no_compressor = ["fixed", "nor-256k"];
-        let mut options = self.options.iter().map(String::as_str);
-        let compressor = options
-            .find(|o| !no_compressor.contains(o))
-            .unwrap_or("lzo");
-        let nor = self.has("nor-256k");
-        // A block less its headers: two pages of NAND, 64 bytes each in NOR.
-        let (page, block) = if nor {
-            ("8", "262016")
-        } else {
-            ("2048", "129024")
-        };
+        let compressor = self.options.iter().find(|o| *o != "fixed");
+        let compressor = compressor.map_or("lzo", String::as_str);
         tool.args([
-            "-m", page, "-e", block, "-c", "1000", "-x", compressor, "-r",
+            "-m", "2048", "-e", "129024", "-c", "1000", "-x", compressor, "-r",
         ])
         .args([tree.as_os_str(), "-o".as_ref(), volume.as_os_str()])
         .run()?;
@@ -357,27 +347,21 @@ impl Form {
             true => "",
             false => "vol_flags=autoresize\n",
         };
-        ubinize(&volume, &format!("vol_type=dynamic\n{flags}"), nor, image)
+        ubinize(&volume, &format!("vol_type=dynamic\n{flags}"), image)
     }
 }
 
-/// A UBI image with one volume `rootfs`. For NAND: pages of 2 KiB, headers in pages
-/// of 512 bytes, erase blocks of 128 KiB; for NOR: erase blocks of 256 KiB.
-fn ubinize(volume: &Path, more: &str, nor: bool, image: &Path) -> Result<(), LabError> {
+/// A UBI image with one volume `rootfs`: pages of 2 KiB, headers in pages of 512
+/// bytes, erase blocks of 128 KiB.
+fn ubinize(volume: &Path, more: &str, image: &Path) -> Result<(), LabError> {
     let plan = image.with_extension("ini");
     let text = format!(
         "[rootfs]\nmode=ubi\nimage={}\nvol_id=0\nvol_name=rootfs\n{more}",
         volume.display()
     );
     fs::write(&plan, text).map_err(io_error(&plan, "cannot be written"))?;
-    let geometry: &[&str] = match nor {
-        true => &["-m", "1", "-p", "256KiB"],
-        false => &["-m", "2048", "-s", "512", "-p", "128KiB"],
-    };
     Tool::new("ubinize", "mtd-utils", "it makes the image of the flash")
-        .args(["-Q", "1"])
-        .args(geometry)
-        .args(["-o"])
+        .args(["-Q", "1", "-m", "2048", "-s", "512", "-p", "128KiB", "-o"])
         .args([image.as_os_str(), plan.as_os_str()])
         .run()
         .map(|_| ())

@@ -13,14 +13,12 @@ use std::path::{Path, PathBuf};
 /// Filesystems of block devices that keep what is in any folder.
 const ROOTS: [&str; 7] = ["ext2", "ext3", "ext4", "btrfs", "f2fs", "squashfs", "erofs"];
 
-/// Those that the kernel of `arm9` mounts from its NOR flash. JFFS2 and UBIFS need
-/// the geometry of that flash.
-const ON_NOR: [&str; 11] = [
+/// Those that the kernel of `arm9` mounts from its NOR flash. JFFS2 needs the
+/// geometry of that flash; UBI does not take it, since it is two chips in one
+/// ("multiple regions, not implemented").
+const ON_NOR: [&str; 8] = [
     "jffs2:nor-256k",
     "jffs2:nor-256k:summary",
-    "ubifs:nor-256k",
-    "cramfs",
-    "romfs",
     "squashfs",
     "squashfs:gzip",
     "squashfs:lzo",

@@ -84,8 +84,8 @@ fn of_date(date: &Value) -> Option<u64> {
     Some((hours * 60 + field("tm_min")?) * 60 + field("tm_sec")?)
 }
 
-/// The word of `0000000009010000: 0x6955b901`.
-fn of_word(line: &str) -> Option<u64> {
+/// The word of `0000000009010000: 0x6955b901`, as QEMU's monitor shows it.
+pub fn of_word(line: &str) -> Option<u64> {
     let (_, word) = line.trim().split_once(": 0x")?;
     u64::from_str_radix(word, 16).ok()
 }

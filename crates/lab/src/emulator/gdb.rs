@@ -4,6 +4,7 @@
 //! sum of the data's bytes modulo 256 as two hexadecimal digits; each side
 //! answers a good packet with `+`.
 
+use super::clock::of_word;
 use crate::error::LabError;
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -34,6 +35,9 @@ pub struct Processor {
     counter: (usize, Option<usize>),
     /// Nanoseconds of virtual time from one tick of the counter to the next.
     tick_ns: u64,
+    /// The processor has no counter, but its board has one: the address of its
+    /// register, and how often it counts in a second of virtual time.
+    board_counter: Option<(u64, u64)>,
 }
 
 /// x86-64: 16 general registers of 8 bytes, then RIP. `rdtsc` reads into EDX and
@@ -45,6 +49,7 @@ pub const X86_64: Processor = Processor {
     read_counter: &[0x0f, 0x31],
     counter: (0, Some(3)),
     tick_ns: 1,
+    board_counter: None,
 };
 
 /// What the generic timer of QEMU's ARM processors takes for a tick: 62.5 MHz
@@ -61,6 +66,15 @@ pub const ARM: Processor = Processor {
     read_counter: &[0x1e, 0x0f, 0x51, 0xec],
     counter: (0, Some(1)),
     tick_ns: ARM_TICK_NS,
+    board_counter: None,
+};
+
+/// The processor of versatilepb, which has no counter. The board's counts at 24 MHz
+/// from reset (`SYS_24MHZ` of `hw/misc/arm_sysctl.c`).
+pub const ARM9: Processor = Processor {
+    board_counter: Some((0x1000_005c, 24_000_000)),
+    tick_ns: 42,
+    ..ARM
 };
 
 /// 64-bit ARM: 31 registers of 8 bytes, the stack pointer, the instruction
@@ -72,6 +86,7 @@ pub const AARCH64: Processor = Processor {
     read_counter: &[0x40, 0xe0, 0x3b, 0xd5],
     counter: (0, None),
     tick_ns: ARM_TICK_NS,
+    board_counter: None,
 };
 
 /// The size that is given with a breakpoint at an instruction. QEMU's emulation
@@ -206,6 +221,12 @@ impl<S: Read + Write> Gdb<S> {
     /// If the connection breaks.
     pub fn counter_ns(&mut self) -> Result<(u64, u64), LabError> {
         let processor = self.processor;
+        if let Some((register, hz)) = processor.board_counter {
+            let said = self.monitor(&format!("xp /1wx {register:#x}"))?;
+            let ticks = of_word(&said).ok_or_else(|| odd(&format!("`{said}` for a register")))?;
+            let ns = u128::from(ticks) * 1_000_000_000 / u128::from(hz);
+            return Ok((u64::try_from(ns).unwrap_or(u64::MAX), processor.tick_ns));
+        }
         let at = self.instruction_pointer()?;
         let mut code = processor.read_counter;
         if let Some((byte, mask, other)) = processor.other_form
