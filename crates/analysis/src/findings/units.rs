@@ -283,7 +283,7 @@ pub(super) fn rebuilds(view: &View<'_>) -> Vec<Found> {
 
 /// Units that products seldom need, or not before first light, and what is
 /// lost without them.
-const OPTIONAL: [(&str, &str); 46] = [
+const OPTIONAL: [(&str, &str); 41] = [
     ("ModemManager.service", "no modems"),
     (
         "accounts-daemon.service",
@@ -307,10 +307,6 @@ const OPTIONAL: [(&str, &str); 46] = [
         "dev-hugepages.mount",
         "no filesystem for programs that ask for huge pages",
     ),
-    (
-        "dev-mqueue.mount",
-        "no files of message queues until they are mounted",
-    ),
     ("dphys-swapfile.service", "no swap file"),
     ("exim4.service", "no mail is sent"),
     ("fwupd-refresh.service", "no firmware updates"),
@@ -323,10 +319,6 @@ const OPTIONAL: [(&str, &str); 46] = [
     ("lvm2-monitor.service", "no monitoring of logical volumes"),
     ("mdmonitor.service", "no monitoring of RAID"),
     (
-        "modprobe@configfs.service",
-        "configfs is loaded when it is mounted",
-    ),
-    (
         "modprobe@dm_mod.service",
         "the device mapper is loaded when it is asked for",
     ),
@@ -334,10 +326,6 @@ const OPTIONAL: [(&str, &str); 46] = [
     (
         "modprobe@efi_pstore.service",
         "no log of a crash in the EFI variables",
-    ),
-    (
-        "modprobe@fuse.service",
-        "FUSE is loaded when it is asked for",
     ),
     (
         "modprobe@loop.service",
@@ -366,11 +354,6 @@ const OPTIONAL: [(&str, &str); 46] = [
         "switcheroo-control.service",
         "no switching of graphics cards",
     ),
-    (
-        "sys-fs-fuse-connections.mount",
-        "no files that control FUSE until they are mounted",
-    ),
-    ("sys-kernel-config.mount", "no configfs until it is mounted"),
     (
         "sys-kernel-debug.mount",
         "no files for debugging the kernel until they are mounted",
