@@ -37,6 +37,8 @@ pub struct Kernels {
     pub image: KernelFile,
     /// The kernel unpacked, if a variant wants it so.
     pub unpacked: Option<KernelFile>,
+    /// Those that are booted in its place: what they were built with, and they.
+    pub built: Vec<(Vec<String>, Kernels)>,
 }
 
 /// A kernel in one of its forms.
@@ -52,6 +54,15 @@ pub struct KernelFile {
 }
 
 impl Kernels {
+    /// The kernel that `spec` boots.
+    ///
+    /// # Errors
+    /// If it was not prepared.
+    pub fn of(&self, spec: &BootSpec) -> Result<&KernelFile, LabError> {
+        let built = self.built.iter().find(|(build, _)| *build == spec.build);
+        built.map_or(self, |(_, own)| own).get(spec.kernel)
+    }
+
     /// The kernel in `form`.
     ///
     /// # Errors
@@ -123,7 +134,7 @@ impl Common {
         [initramfs, out]: [u64; 2],
     ) -> String {
         let form = spec.kernel;
-        let kernel = self.kernels.get(form).map_or("", |k| &k.file.sha256);
+        let kernel = self.kernels.of(spec).map_or("", |k| &k.file.sha256);
         let mut text = String::new();
         for (key, value) in [
             ("qemu", Some(self.qemu.version().to_owned())),
@@ -208,7 +219,7 @@ pub fn stages(
         let machine = hardware.power_on(spec, folder, &out_file)?;
         let route = Route {
             processor,
-            waypoints: common.kernels.get(spec.kernel)?.entries.clone(),
+            waypoints: common.kernels.of(spec)?.entries.clone(),
             console,
         };
         let start = |socket: &Path| common.qemu.start_recording(&machine.words, shift, socket);

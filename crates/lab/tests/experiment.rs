@@ -244,6 +244,29 @@ fn the_experiments_that_come_with_the_program_are_good() {
     assert!(seen >= 2);
 }
 
+#[test]
+fn fragments_are_beside_the_experiment_and_go_with_the_pc() {
+    let text = GOOD.replace(
+        "\"mask=cron.service\"",
+        "\"build=micro\", \"build=a.config\"",
+    );
+    let experiment = Experiment::parse("folder/e.toml", &text).unwrap();
+    let built = experiment.variants.iter().map(|v| v.spec.build.as_slice());
+    let built: Vec<&[String]> = built.filter(|b| !b.is_empty()).collect();
+    assert_eq!(built, [["micro", "folder/a.config"]]);
+    let board = "machine = \"arm-virt\"\narch = \"armhf\"";
+    let text = text
+        .replace("machine = \"pc\"", board)
+        .replace("\"emmc\"", "\"none\"")
+        .replace("\"debian-minimal\"", "\"none\"")
+        .replace("\"unit:multi-user.target\"", "\"init\"");
+    let said = Experiment::parse("e.toml", &text).unwrap_err().to_string();
+    assert!(
+        said.contains("`build=micro` goes with the machine `pc`"),
+        "{said}"
+    );
+}
+
 /// An old board: its own kernel, memory and speed, its root in flash or in memory.
 const ARM9: &str = "firstlight_experiment = 1\n[base]\nmachine = \"arm9\"\nstorage = \"none\"\n\
     kernel = \"built\"\nroot = { tree = \"r\", filesystem = \"jffs2:nor-256k\", busybox = true }\n\

@@ -47,6 +47,9 @@ pub struct BootSpec {
     pub environment: BTreeMap<String, Option<String>>,
     /// What is done about reading.
     pub reading: reading::Reading,
+    /// The configuration that the kernel is built with, in place of one that was
+    /// built before: fragments, each laid over those before it.
+    pub build: Vec<String>,
 }
 
 /// One change to a [`BootSpec`].
@@ -74,6 +77,9 @@ pub enum Treatment {
     Prefetch(String),
     /// `order=LIST`: the root is laid out in the order of an access list.
     Order(String),
+    /// `build=FRAGMENT`: the kernel is built from its source with this configuration,
+    /// laid over that of the `build=` before it, and everything else left out.
+    Build(String),
 }
 
 /// Why a treatment cannot be understood, applied or undone.
@@ -82,8 +88,8 @@ pub enum TreatError {
     /// The text names no treatment.
     #[error(
         "`{found}` is no treatment; there are `cmdline+=WORD`, `cmdline-=WORD`, `mask=UNIT`, \
-         `kernel=uncompressed`, `kernel=image`, `env=NAME=VALUE`, `env-=NAME`, `prefetch=LIST` and \
-         `order=LIST`"
+         `kernel=uncompressed`, `kernel=image`, `env=NAME=VALUE`, `env-=NAME`, `prefetch=LIST`, \
+         `order=LIST` and `build=FRAGMENT`"
     )]
     Unknown {
         /// The text.
@@ -155,6 +161,8 @@ enum Inverse {
     Variable(String, Option<Option<String>>, Option<String>),
     /// What was done about reading before, and after.
     Reading(Box<(reading::State, reading::State)>),
+    /// The last fragment is taken away.
+    Fragment(String),
 }
 
 /// The suffixes of unit names that can be masked.
@@ -232,6 +240,9 @@ impl Treatment {
         if let Some(list) = text.strip_prefix("order=").filter(|l| !l.is_empty()) {
             return Ok(Self::Order(list.to_owned()));
         }
+        if let Some(fragment) = text.strip_prefix("build=").filter(|f| !f.is_empty()) {
+            return Ok(Self::Build(fragment.to_owned()));
+        }
         Err(TreatError::Unknown {
             found: text.chars().take(80).collect(),
         })
@@ -278,6 +289,18 @@ impl Treatment {
             }
             Self::Prefetch(list) => reading::plan_prefetch(list, spec),
             Self::Order(list) => reading::plan_order(list, spec),
+            Self::Build(fragment) if spec.build.contains(fragment) => {
+                format!("the kernel is already built with {fragment}: nothing changes")
+            }
+            Self::Build(fragment) => match spec.build.last() {
+                Some(before) => {
+                    format!("the configuration {fragment} is laid over {before}")
+                }
+                None => format!(
+                    "the kernel is built from its source with the configuration {fragment}, and \
+                     everything else left out"
+                ),
+            },
         }
     }
 
@@ -320,6 +343,11 @@ impl Treatment {
                 let states = (reading::State::of(spec), reading::State::of(&after));
                 Inverse::Reading(Box::new(states))
             }
+            Self::Build(fragment) if spec.build.contains(fragment) => Inverse::Nothing,
+            Self::Build(fragment) => {
+                after.build.push(fragment.clone());
+                Inverse::Fragment(fragment.clone())
+            }
         };
         let treatment = self.clone();
         Ok((after, Undo { treatment, inverse }))
@@ -337,6 +365,7 @@ impl fmt::Display for Treatment {
             Self::RemoveVariable(name) => write!(f, "env-={name}"),
             Self::Prefetch(list) => write!(f, "prefetch={list}"),
             Self::Order(list) => write!(f, "order={list}"),
+            Self::Build(fragment) => write!(f, "build={fragment}"),
         }
     }
 }
@@ -370,6 +399,7 @@ impl Undo {
                 states.0.clone().put(&mut before);
                 unchanged
             }
+            Inverse::Fragment(fragment) => before.build.pop().as_ref() == Some(fragment),
         };
         if done {
             Ok(before)

@@ -46,6 +46,8 @@ fn apply_and_undo_is_identity() {
             "prefetch=lists/boot.list",
             "prefetch=boot.list,window=250,no-idle",
             "order=lists/boot.list",
+            "build=micro",
+            "build=configs/no-network.config",
         ] {
             let before = spec(line);
             let treatment = Treatment::parse(text).unwrap();

@@ -13,6 +13,7 @@ mod hardware;
 mod images;
 mod kernel;
 mod loader;
+mod modules;
 mod probes;
 mod processes;
 mod root;

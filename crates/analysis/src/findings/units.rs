@@ -283,7 +283,7 @@ pub(super) fn rebuilds(view: &View<'_>) -> Vec<Found> {
 
 /// Units that products seldom need, or not before first light, and what is
 /// lost without them.
-const OPTIONAL: [(&str, &str); 34] = [
+const OPTIONAL: [(&str, &str); 41] = [
     ("ModemManager.service", "no modems"),
     (
         "accounts-daemon.service",
@@ -303,6 +303,10 @@ const OPTIONAL: [(&str, &str); 34] = [
         "the console keeps its built-in font",
     ),
     ("cups.service", "no printing"),
+    (
+        "dev-hugepages.mount",
+        "no filesystem for programs that ask for huge pages",
+    ),
     ("dphys-swapfile.service", "no swap file"),
     ("exim4.service", "no mail is sent"),
     ("fwupd-refresh.service", "no firmware updates"),
@@ -314,6 +318,19 @@ const OPTIONAL: [(&str, &str); 34] = [
     ),
     ("lvm2-monitor.service", "no monitoring of logical volumes"),
     ("mdmonitor.service", "no monitoring of RAID"),
+    (
+        "modprobe@dm_mod.service",
+        "the device mapper is loaded when it is asked for",
+    ),
+    ("modprobe@drm.service", "graphics come when udev finds them"),
+    (
+        "modprobe@efi_pstore.service",
+        "no log of a crash in the EFI variables",
+    ),
+    (
+        "modprobe@loop.service",
+        "loop devices are loaded when they are asked for",
+    ),
     ("multipathd.service", "no multipath storage"),
     (
         "networkd-dispatcher.service",
@@ -336,6 +353,14 @@ const OPTIONAL: [(&str, &str); 34] = [
     (
         "switcheroo-control.service",
         "no switching of graphics cards",
+    ),
+    (
+        "sys-kernel-debug.mount",
+        "no files for debugging the kernel until they are mounted",
+    ),
+    (
+        "sys-kernel-tracing.mount",
+        "no files for tracing the kernel until they are mounted",
     ),
     ("triggerhappy.service", "no hot keys"),
     ("udisks2.service", "no mounting of removable disks by users"),

@@ -44,6 +44,15 @@ pub fn run(args: &Tune, out: &mut Out) -> Result<()> {
     for (form, text) in report::patches(&found) {
         write(&dir.join(format!("patch.{form}")), &text)?;
     }
+    let mut config = String::new();
+    for kept in &found.kept {
+        if let Treatment::Build(fragment) = &kept.treatment {
+            config.push_str(&lab::artifacts::kernel_fragment(fragment)?);
+        }
+    }
+    if !config.is_empty() {
+        write(&dir.join("kernel.config"), &config)?;
+    }
     compare(&found, &dir)?;
     match out.json {
         true => out.text(&json),
@@ -94,6 +103,9 @@ fn command(args: &Tune, dir: &Path) -> String {
     }
     if i64::from(args.enough) != analysis::ENOUGH {
         words.push(format!("--enough {}", args.enough));
+    }
+    if let Some(n) = args.leave_out {
+        words.push(format!("--leave-out {n}"));
     }
     if let Some(n) = args.ensemble {
         words.push(format!("--ensemble {n}"));

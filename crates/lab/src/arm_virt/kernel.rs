@@ -39,6 +39,7 @@ pub fn kernels(
             entries: entries.into_iter().flatten().collect(),
         },
         unpacked,
+        built: Vec::new(),
     })
 }
 

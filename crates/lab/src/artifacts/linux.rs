@@ -20,7 +20,6 @@ const TARBALL: &str = "/usr/src/linux-source-6.1.tar.xz";
 
 /// The programs that a build needs, and Debian's packages of them.
 const TOOLS: &[(&str, &str)] = &[
-    ("arm-linux-gnueabi-gcc", "gcc-arm-linux-gnueabi"),
     ("make", "make"),
     ("gcc", "gcc"),
     ("bc", "bc"),
@@ -32,8 +31,67 @@ const TOOLS: &[(&str, &str)] = &[
     ("depmod", "kmod"),
 ];
 
+/// What is built for one kind of machine.
+struct Port {
+    /// Its name, in the cache and for the reader.
+    name: &'static str,
+    /// The compiler, and Debian's package of it.
+    compiler: (&'static str, &'static str),
+    /// What `make` is told of it.
+    words: &'static [&'static str],
+    /// The configuration of the kernel's own that is begun with.
+    begin: &'static str,
+    /// What is made.
+    targets: &'static [&'static str],
+    /// What is kept of it: the file's name, and where `make` leaves it.
+    files: &'static [(&'static str, &'static str)],
+}
+
+/// The board `arm9`.
+const ARM9_PORT: Port = Port {
+    name: "arm9",
+    compiler: ("arm-linux-gnueabi-gcc", "gcc-arm-linux-gnueabi"),
+    words: &["ARCH=arm", "CROSS_COMPILE=arm-linux-gnueabi-"],
+    begin: "versatile_defconfig",
+    targets: &["zImage", "modules", "versatile-pb.dtb"],
+    files: &[
+        ("zImage", "arch/arm/boot/zImage"),
+        ("Image", "arch/arm/boot/Image"),
+        ("versatile-pb.dtb", "arch/arm/boot/dts/versatile-pb.dtb"),
+    ],
+};
+
+/// The machine `pc`, of which nothing is there that no fragment asks for.
+const PC_PORT: Port = Port {
+    name: "pc",
+    compiler: ("gcc", "gcc"),
+    words: &["ARCH=x86_64"],
+    begin: "allnoconfig",
+    targets: &["bzImage", "modules"],
+    files: &[("bzImage", "arch/x86/boot/bzImage")],
+};
+
 /// What the board's kernel has beyond its own configuration in the source.
 const ARM9: &str = include_str!("linux/arm9.config");
+
+/// The fragment of `build=micro`: a micro-VM, from an initramfs.
+const MICRO: &str = include_str!("linux/micro.config");
+
+/// The lines of a fragment: a file's, or those of one that this program brings.
+///
+/// # Errors
+/// If it is neither.
+pub fn fragment(name: &str) -> Result<String, LabError> {
+    if name == "micro" {
+        return Ok(MICRO.to_owned());
+    }
+    let path = Path::new(name);
+    let bytes = read(path)?;
+    String::from_utf8(bytes).map_err(|_| LabError::Kernel {
+        path: path.to_owned(),
+        why: "a fragment of a kernel configuration is text, such as `CONFIG_X=y`".into(),
+    })
+}
 
 /// What is asked of a kernel for the board `arm9`, beyond its configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -59,22 +117,40 @@ pub struct BuiltKernel {
 
 impl BuiltKernel {
     fn in_folder(folder: &Path) -> Option<Self> {
-        let kernel = Self {
+        is_whole(folder).then(|| Self {
             image: folder.join("zImage"),
             unpacked: folder.join("Image"),
             device_tree: folder.join("versatile-pb.dtb"),
             modules: folder.join("modules"),
-        };
-        let there = kernel.modules.join("modules.dep").is_file();
-        there.then_some(kernel)
+        })
     }
 }
 
-/// What a build would need and this host does not have: programs and packages.
+/// Whether a kernel was built into this folder: its modules come last.
+fn is_whole(folder: &Path) -> bool {
+    folder.join("modules/modules.dep").is_file()
+}
+
+/// A kernel that was built for the machine `pc`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PcKernel {
+    /// The bzImage.
+    pub image: PathBuf,
+    /// The folder of its modules.
+    pub modules: PathBuf,
+}
+
+/// What a build for the board `arm9` would need and this host does not have:
+/// programs and packages.
 #[must_use]
 pub fn missing() -> Vec<(&'static str, &'static str)> {
+    missing_for(&ARM9_PORT)
+}
+
+fn missing_for(port: &Port) -> Vec<(&'static str, &'static str)> {
     let gone = |t: &&(&str, &str)| find(t.0).is_none();
-    TOOLS.iter().filter(gone).copied().collect()
+    let all = TOOLS.iter().chain([&port.compiler]);
+    all.filter(gone).copied().collect()
 }
 
 /// Whether a kernel for `arm9` was built on this host: the next one takes less.
@@ -94,7 +170,43 @@ impl Cache {
         config: &KernelConfig,
         say: &mut dyn FnMut(String),
     ) -> Result<BuiltKernel, LabError> {
-        if let Some((tool, package)) = missing().first().copied() {
+        let place = self.built(&ARM9_PORT, ARM9, config, say)?;
+        BuiltKernel::in_folder(&place).ok_or_else(not_there)
+    }
+
+    /// The kernel for the machine `pc` with the lines of these fragments, each over
+    /// those before it, and nothing else: from the cache, or built, which takes some
+    /// minutes the first time.
+    ///
+    /// # Errors
+    /// If a tool or a fragment is missing, or the build fails.
+    pub fn pc_kernel(
+        &self,
+        fragments: &[String],
+        say: &mut dyn FnMut(String),
+    ) -> Result<PcKernel, LabError> {
+        let mut config = KernelConfig::default();
+        for name in fragments {
+            config
+                .lines
+                .extend(fragment(name)?.lines().map(str::to_owned));
+        }
+        let place = self.built(&PC_PORT, "", &config, say)?;
+        Ok(PcKernel {
+            image: place.join("bzImage"),
+            modules: place.join("modules"),
+        })
+    }
+
+    /// The folder of a kernel that was built.
+    fn built(
+        &self,
+        port: &'static Port,
+        base: &str,
+        config: &KernelConfig,
+        say: &mut dyn FnMut(String),
+    ) -> Result<PathBuf, LabError> {
+        if let Some((tool, package)) = missing_for(port).first().copied() {
             return Err(LabError::MissingTool {
                 tool,
                 package,
@@ -102,40 +214,47 @@ impl Cache {
             });
         }
         let source = source(self, say)?;
-        let compiler = Tool::new(
-            "arm-linux-gnueabi-gcc",
-            "gcc-arm-linux-gnueabi",
-            "a kernel is built with it",
-        );
+        let (program, package) = port.compiler;
+        let compiler = Tool::new(program, package, "a kernel is built with it");
         let compiler = compiler.args(["--version"]).run()?;
         let initramfs = config.initramfs.as_deref().map(hash_bytes);
         let inputs = format!(
-            "{}\n{}\n{ARM9}\n{:?}\n{initramfs:?}",
+            "{}\n{}\n{base}\n{:?}\n{initramfs:?}",
             source.display(),
             String::from_utf8_lossy(&compiler),
             config.lines
         );
-        let place = self.path(&format!("linux/arm9-{}", hash_bytes(inputs.as_bytes())));
-        if let Some(kernel) = BuiltKernel::in_folder(&place) {
-            return Ok(kernel);
+        let name = port.name;
+        let hash = hash_bytes(inputs.as_bytes());
+        let place = self.path(&format!("linux/{name}-{hash}"));
+        if is_whole(&place) {
+            return Ok(place);
         }
         // One at a time: all builds share their objects.
-        let making = self.make("linux-arm9")?;
-        if let Some(kernel) = BuiltKernel::in_folder(&place) {
-            return Ok(kernel);
+        let making = self.make(&format!("linux-{name}"))?;
+        if is_whole(&place) {
+            return Ok(place);
         }
         let whole = making.folder.path().join("kernel");
         fs::create_dir(&whole).map_err(io_error(&whole, "cannot be made"))?;
         let build = Build {
+            port,
             source,
-            objects: self.path(&format!("linux/objects-arm9{}", config.optimisation())),
+            objects: self.path(&format!("linux/objects-{name}{}", config.optimisation())),
             log: self.path("linux/build.log"),
         };
-        build.run(config, making.folder.path(), &whole, say)?;
+        build.run(base, config, making.folder.path(), &whole, say)?;
         fs::rename(&whole, &place).map_err(io_error(&place, "cannot be put in place"))?;
-        BuiltKernel::in_folder(&place).ok_or_else(|| LabError::Bug {
-            why: "a kernel that was built is not there".into(),
-        })
+        if is_whole(&place) {
+            return Ok(place);
+        }
+        Err(not_there())
+    }
+}
+
+fn not_there() -> LabError {
+    LabError::Bug {
+        why: "a kernel that was built is not there".into(),
     }
 }
 
@@ -214,6 +333,7 @@ fn fetch(cache: &Cache, to: &Path, say: &mut dyn FnMut(String)) -> Result<(), La
 
 /// A build in the making.
 struct Build {
+    port: &'static Port,
     source: PathBuf,
     objects: PathBuf,
     log: PathBuf,
@@ -222,13 +342,14 @@ struct Build {
 impl Build {
     fn run(
         &self,
+        base: &str,
         config: &KernelConfig,
         working: &Path,
         to: &Path,
         say: &mut dyn FnMut(String),
     ) -> Result<(), LabError> {
         fs::create_dir_all(&self.objects).map_err(io_error(&self.objects, "cannot be made"))?;
-        let mut fragment = format!("{ARM9}\n{}\n", config.lines.join("\n"));
+        let mut fragment = format!("{base}\n{}\n", config.lines.join("\n"));
         let initramfs = self.objects.join("initramfs.cpio");
         if let Some(archive) = &config.initramfs {
             fs::write(&initramfs, archive).map_err(io_error(&initramfs, "cannot be written"))?;
@@ -241,18 +362,15 @@ impl Build {
         fs::write(&fragment_file, &fragment)
             .map_err(io_error(&fragment_file, "cannot be written"))?;
         self.configure(&fragment_file, &fragment)?;
-        say("building a kernel for arm9: a quarter of an hour the first time".into());
-        for target in ["zImage", "modules", "versatile-pb.dtb"] {
-            self.make(&[target], say)?;
+        let name = self.port.name;
+        say(format!(
+            "building a kernel for {name}: a quarter of an hour the first time"
+        ));
+        for target in self.port.targets {
+            self.make(&[*target], say)?;
         }
-        let boot = self.objects.join("arch/arm/boot");
-        for (name, from) in [
-            ("zImage", boot.join("zImage")),
-            ("Image", boot.join("Image")),
-            ("versatile-pb.dtb", boot.join("dts/versatile-pb.dtb")),
-            ("config", self.objects.join(".config")),
-        ] {
-            let to = to.join(name);
+        for (name, from) in self.port.files.iter().chain(&[("config", ".config")]) {
+            let (from, to) = (self.objects.join(from), to.join(name));
             fs::copy(&from, &to).map_err(io_error(&from, "cannot be copied"))?;
         }
         self.modules(working, to, say)
@@ -263,7 +381,7 @@ impl Build {
     /// what is booted.
     fn configure(&self, fragment_file: &Path, fragment: &str) -> Result<(), LabError> {
         let mut quiet = |_| {};
-        self.make(&["versatile_defconfig"], &mut quiet)?;
+        self.make(&[self.port.begin], &mut quiet)?;
         let merge = self.source.join("scripts/kconfig/merge_config.sh");
         let config = self.objects.join(".config");
         Tool::new(
@@ -342,9 +460,8 @@ impl Build {
             .arg(&self.source)
             .arg(format!("O={}", self.objects.display()))
             .arg(format!("-j{jobs}"))
+            .args(self.port.words)
             .args([
-                "ARCH=arm",
-                "CROSS_COMPILE=arm-linux-gnueabi-",
                 "KBUILD_BUILD_TIMESTAMP=2026-01-01T00:00:00Z",
                 "KBUILD_BUILD_USER=firstlight",
                 "KBUILD_BUILD_HOST=lab",
@@ -390,7 +507,14 @@ fn last_of_each(fragment: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::last_of_each;
+    use super::{fragment, last_of_each};
+
+    #[test]
+    fn a_fragment_is_ours_or_a_file() {
+        assert!(fragment("micro").unwrap().contains("CONFIG_64BIT=y\n"));
+        let said = fragment("no/such.config").unwrap_err().to_string();
+        assert!(said.contains("no/such.config"), "{said}");
+    }
 
     #[test]
     fn the_last_line_about_a_symbol_counts() {

@@ -14,7 +14,10 @@ mod tree;
 pub use agent::{Arch, agent_program};
 pub use filesystem::Form;
 pub use kernel::DebianKernel;
-pub use linux::{BuiltKernel, KernelConfig, built_a_kernel, missing as linux_missing};
+pub use linux::{
+    BuiltKernel, KernelConfig, built_a_kernel, fragment as kernel_fragment,
+    missing as linux_missing,
+};
 pub use tree::Tree;
 
 use crate::capture::hex;

@@ -500,6 +500,8 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         match treatment {
             Treatment::Prefetch(list) => Treatment::Prefetch(beside(&list)),
             Treatment::Order(list) => Treatment::Order(beside(&list)),
+            // What this program brings has no folder.
+            Treatment::Build(file) if file.contains(['/', '.']) => Treatment::Build(beside(&file)),
             other => other,
         }
     }
@@ -546,7 +548,9 @@ fn possible(treatment: &Treatment, platform: &Platform) -> Result<(), String> {
                 "`{treatment}` changes nothing: an arm64 kernel does not unpack itself"
             ))
         }
-        Treatment::Prefetch(_) | Treatment::Order(_) if *platform != Platform::Pc => {
+        Treatment::Prefetch(_) | Treatment::Order(_) | Treatment::Build(_)
+            if *platform != Platform::Pc =>
+        {
             Err(format!("`{treatment}` goes with the machine `pc`"))
         }
         Treatment::SetVariable { name, .. } | Treatment::RemoveVariable(name)

@@ -2,14 +2,15 @@
 //! the number of instructions it has executed.
 
 mod bzimage;
+mod kernels;
 
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
-use crate::emulated::{self, Common, Hardware, KernelFile, Kernels, OutFile};
+use crate::emulated::{self, Common, Hardware, Kernels, OutFile};
 use crate::emulator::gdb::X86_64;
 use crate::emulator::stages::{KnownStages, Stages};
 use crate::emulator::{Clock, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
-use crate::experiment::{Base, Experiment, Kernel, Mode, Root};
+use crate::experiment::{Base, Experiment, Mode, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Tree};
 use crate::layout;
@@ -18,7 +19,7 @@ use crate::storage::Profile;
 use crate::trial::Plan;
 use agent::access::encode;
 use agent::config::{AgentConfig, Board};
-use bzimage::BzImage;
+use kernels::WithModules;
 use record::{Phase, mark};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,15 +60,19 @@ const fn counter_hz(mode: Mode) -> u64 {
 #[derive(Debug)]
 pub struct Pc {
     common: Common,
-    initramfs: HashedFile,
-    root: Option<HashedFile>,
-    /// Those of variants whose reading is treated.
-    treated: Vec<(Reading, Treated)>,
+    /// Those of the baseline.
+    plain: Own,
+    /// Those of variants whose kernel is built or whose reading is treated.
+    treated: Vec<Own>,
 }
 
-/// What a boot whose reading is treated has of its own.
+/// What some boots have of their own.
 #[derive(Clone, Debug)]
-struct Treated {
+struct Own {
+    /// What their kernel was built with.
+    build: Vec<String>,
+    /// How their reading is treated.
+    reading: Reading,
     initramfs: HashedFile,
     root: Option<HashedFile>,
 }
@@ -88,26 +93,7 @@ impl Pc {
         let qemu = Qemu::find(QEMU)?;
         let agent = agent_program(Arch::X86_64, say)?;
         let profile = base.storage.clone();
-        let (vmlinuz, modules) = match &base.kernel {
-            Kernel::Debian => {
-                let kernel = cache.debian_kernel(Arch::X86_64, say)?;
-                (kernel.image, Some(kernel.modules))
-            }
-            Kernel::File { image, modules, .. } => (image.clone(), modules.clone()),
-            Kernel::Built { .. } => return Err(Kernel::not_built()),
-        };
-        let bytes = read(&vmlinuz)?;
-        let bz = BzImage::parse(&vmlinuz, &bytes)?;
-        let wants = |form| experiment.variants.iter().any(|v| v.spec.kernel == form);
-        let unpacked = match wants(KernelForm::Uncompressed) {
-            true => Some(unpack(&bz, &vmlinuz, &bytes, cache)?),
-            false => None,
-        };
-        let image = KernelFile {
-            file: HashedFile::of(vmlinuz, &bytes),
-            form: KernelForm::Image,
-            entries: vec![bz.code32_start, bz.preferred_address],
-        };
+        let mut all = kernels::all(experiment, cache, say)?;
         let busybox = match base.root.busybox() {
             true => Some(cache.busybox("amd64", say)?),
             false => None,
@@ -136,11 +122,11 @@ impl Pc {
         }
         let mut wanted = vec!["nfit", "nd_pmem"];
         wanted.extend(initramfs::root_modules(&config, false));
-        let make = |list: Option<&[u8]>| {
+        let make = |kernel: &WithModules, list: Option<&[u8]>| {
             let mut archive = initramfs::make(&initramfs::Parts {
                 agent: &agent,
                 config: &config,
-                tree: modules.as_deref(),
+                tree: kernel.modules.as_deref(),
                 wanted: &wanted,
                 list,
                 root: tree.as_ref(),
@@ -148,17 +134,31 @@ impl Pc {
             base.root.pack(&mut archive)?;
             Ok(archive)
         };
-        let treated = treated(experiment, root.as_ref(), (out, cache), &make, say)?;
-        Ok(Self {
-            initramfs: HashedFile::write(out, "initramfs.cpio", &make(None)?)?,
-            treated,
+        let making = Making {
+            kernels: &all,
+            root: root.as_ref(),
+            make: &make,
+        };
+        let treated = making.treated(experiment, (out, cache), say)?;
+        let first = all.first().ok_or_else(not_prepared)?;
+        let plain = Own {
+            build: Vec::new(),
+            reading: Reading::default(),
+            initramfs: HashedFile::write(out, "initramfs.cpio", &make(first, None)?)?,
             root,
+        };
+        let built = all.split_off(1).into_iter().map(|k| (k.build, k.kernels));
+        let built = built.collect();
+        let kernels = all.pop().ok_or_else(not_prepared)?.kernels;
+        Ok(Self {
+            plain,
+            treated,
             common: Common {
                 qemu,
                 base,
                 pace,
                 description,
-                kernels: Kernels { image, unpacked },
+                kernels: Kernels { built, ..kernels },
                 stages: KnownStages::new(cache),
             },
         })
@@ -171,6 +171,7 @@ impl Pc {
         let measured = BootSpec {
             kernel: spec.kernel,
             cmdline: self.common.base.cmdline.clone(),
+            build: spec.build.clone(),
             ..BootSpec::default()
         };
         for cmdline in [&spec.cmdline, &measured.cmdline] {
@@ -188,7 +189,7 @@ impl Pc {
     /// What the stages depend on: all but the contents of initramfs and root,
     /// which nobody reads so early.
     fn stages_key(&self, spec: &BootSpec) -> String {
-        let root = self.root.as_ref().map_or(0, |r| r.bytes);
+        let root = self.plain.root.as_ref().map_or(0, |r| r.bytes);
         let inputs = self.early_inputs(spec);
         hash_bytes(format!("waypoints\n{inputs}root_bytes = {root}\n").as_bytes())
     }
@@ -211,10 +212,9 @@ impl Hardware for Pc {
     }
 
     fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
-        match self.treated.iter().find(|(r, _)| *r == spec.reading) {
-            Some((_, treated)) => (&treated.initramfs, treated.root.as_ref()),
-            None => (&self.initramfs, self.root.as_ref()),
-        }
+        let mine = |o: &&Own| o.build == spec.build && o.reading == spec.reading;
+        let own = self.treated.iter().find(mine).unwrap_or(&self.plain);
+        (&own.initramfs, own.root.as_ref())
     }
 
     fn early_inputs(&self, spec: &BootSpec) -> String {
@@ -231,7 +231,7 @@ impl Hardware for Pc {
     ) -> Result<PowerOn, LabError> {
         let (initramfs, root) = self.files(spec);
         let files = Files {
-            kernel: &self.common.kernels.get(spec.kernel)?.file.path,
+            kernel: &self.common.kernels.of(spec)?.file.path,
             initramfs: &initramfs.path,
             root: root.map(|r| (r.path.as_path(), r.bytes)),
             out: (out_file, OUT_BYTES),
@@ -310,69 +310,74 @@ fn agent_config(
     }
 }
 
-/// Makes the initramfs, with an access list or without one.
-type MakeInitramfs<'a> = dyn Fn(Option<&[u8]>) -> Result<Vec<u8>, LabError> + 'a;
-
-/// The initramfs and the root of every variant whose reading is treated; both are
-/// written into `out`.
-fn treated(
-    experiment: &Experiment,
-    root: Option<&HashedFile>,
-    (out, cache): (&Path, &Cache),
-    make: &MakeInitramfs<'_>,
-    say: &mut dyn FnMut(String),
-) -> Result<Vec<(Reading, Treated)>, LabError> {
-    let mut all: Vec<(Reading, Treated)> = Vec::new();
-    for reading in experiment.variants.iter().map(|v| &v.spec.reading) {
-        let known = all.iter().any(|(r, _)| r == reading);
-        if known || *reading == Reading::default() {
-            continue;
-        }
-        let number = all.len();
-        let mut list = reading.prefetch.as_ref().map(PathBuf::from);
-        let mut root = root.cloned();
-        let mut ordered = None;
-        if let (Some(order), Some(plain)) = (&reading.order, &root) {
-            say(format!("laying out the root in the order of {order}"));
-            let by = layout::read_list(Path::new(order))?;
-            let path = out.join(format!("root-{number}.img"));
-            fs::create_dir_all(out).map_err(io_error(out, "cannot be made"))?;
-            let file = fs::File::create(&path).map_err(io_error(&path, "cannot be made"))?;
-            let done = layout::order(&plain.path, &by, (&file, &path))?;
-            // The same list is read ahead where its metadata lies now.
-            if list.as_deref() == Some(Path::new(order)) {
-                list = None;
-                ordered = Some(encode(&done.list));
-            }
-            root = Some(root_file(path, cache)?);
-        }
-        let bytes = match list {
-            Some(path) => Some(read(&path)?),
-            None => ordered,
-        };
-        let name = format!("initramfs-{number}.cpio");
-        let initramfs = HashedFile::write(out, &name, &make(bytes.as_deref())?)?;
-        all.push((reading.clone(), Treated { initramfs, root }));
+fn not_prepared() -> LabError {
+    LabError::Bug {
+        why: "an experiment without a kernel".into(),
     }
-    Ok(all)
 }
 
-/// The kernel proper, unpacked into the cache.
-fn unpack(bz: &BzImage, path: &Path, image: &[u8], cache: &Cache) -> Result<KernelFile, LabError> {
-    let file = cache.path(&format!("vmlinux/{}", hash_bytes(image)));
-    let elf = match fs::read(&file) {
-        Ok(elf) => elf,
-        Err(_) => {
-            let elf = bz.unpack(path, image)?;
-            cache.write(&file, &elf)?;
-            elf
+/// Makes the initramfs for a kernel, with an access list or without one.
+type MakeInitramfs<'a> = dyn Fn(&WithModules, Option<&[u8]>) -> Result<Vec<u8>, LabError> + 'a;
+
+/// What initramfs and root of treated variants are made of.
+struct Making<'a> {
+    kernels: &'a [WithModules],
+    root: Option<&'a HashedFile>,
+    make: &'a MakeInitramfs<'a>,
+}
+
+impl Making<'_> {
+    /// The initramfs and the root of every variant whose kernel is built or whose
+    /// reading is treated; both are written into `out`.
+    fn treated(
+        &self,
+        experiment: &Experiment,
+        (out, cache): (&Path, &Cache),
+        say: &mut dyn FnMut(String),
+    ) -> Result<Vec<Own>, LabError> {
+        let mut all: Vec<Own> = Vec::new();
+        for BootSpec { build, reading, .. } in experiment.variants.iter().map(|v| &v.spec) {
+            let known = all
+                .iter()
+                .any(|o| o.build == *build && o.reading == *reading);
+            let plain = build.is_empty() && *reading == Reading::default();
+            let kernel = self.kernels.iter().find(|k| k.build == *build);
+            let (false, false, Some(kernel)) = (known, plain, kernel) else {
+                continue;
+            };
+            let number = all.len();
+            let mut list = reading.prefetch.as_ref().map(PathBuf::from);
+            let mut root = self.root.cloned();
+            let mut ordered = None;
+            if let (Some(order), Some(plain)) = (&reading.order, &root) {
+                say(format!("laying out the root in the order of {order}"));
+                let by = layout::read_list(Path::new(order))?;
+                let path = out.join(format!("root-{number}.img"));
+                fs::create_dir_all(out).map_err(io_error(out, "cannot be made"))?;
+                let file = fs::File::create(&path).map_err(io_error(&path, "cannot be made"))?;
+                let done = layout::order(&plain.path, &by, (&file, &path))?;
+                // The same list is read ahead where its metadata lies now.
+                if list.as_deref() == Some(Path::new(order)) {
+                    list = None;
+                    ordered = Some(encode(&done.list));
+                }
+                root = Some(root_file(path, cache)?);
+            }
+            let bytes = match list {
+                Some(path) => Some(read(&path)?),
+                None => ordered,
+            };
+            let name = format!("initramfs-{number}.cpio");
+            let made = (self.make)(kernel, bytes.as_deref())?;
+            all.push(Own {
+                build: build.clone(),
+                reading: reading.clone(),
+                initramfs: HashedFile::write(out, &name, &made)?,
+                root,
+            });
         }
-    };
-    Ok(KernelFile {
-        form: KernelForm::Uncompressed,
-        entries: vec![bzimage::pvh_entry(path, &elf)?],
-        file: HashedFile::of(file, &elf),
-    })
+        Ok(all)
+    }
 }
 
 fn root_file(path: PathBuf, cache: &Cache) -> Result<HashedFile, LabError> {

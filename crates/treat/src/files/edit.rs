@@ -84,6 +84,12 @@ impl FileTreatment {
                      lays out an image",
                 ));
             }
+            Self::Boot(Treatment::Build(_)) => {
+                return Err(target.wrong(
+                    "`build=` is a treatment of the lab only; `config=CONFIG_NAME=VALUE` changes a \
+                     kernel configuration, and the kernel is built with it",
+                ));
+            }
             Self::Boot(Treatment::Prefetch(_)) => {
                 return Err(target.wrong(
                     "`prefetch=` is a treatment of the lab only; `firstlight prefetch install` \

@@ -3,7 +3,7 @@
 use super::one;
 use crate::findings::view::View;
 use crate::findings::{Confidence, Group, Rule};
-use crate::findings::{processes, scripts, units};
+use crate::findings::{modules, processes, scripts, units};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -175,6 +175,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: None,
         watch: &[],
         find: |v: &View<'_>| one(processes::sleeps(v)),
+    },
+    Rule {
+        id: "spare-modules",
+        group: Group::Userspace,
+        title: "Modules that products seldom need are loaded",
+        about: "udev and systemd load modules for every device and feature that is there.",
+        model: "bytes in memory x 330 ns, counted at 1 GIPS, of which half; a fifth of that where time is not virtual",
+        risk: "each module's device or feature",
+        confidence: Confidence::Medium,
+        needs: "the list of modules (`/proc/modules`)",
+        treatment: Some("cmdline+=modprobe.blacklist=NAME,..."),
+        watch: &[],
+        find: |v: &View<'_>| one(modules::spare(v)),
     },
     Rule {
         id: "spare-unit",

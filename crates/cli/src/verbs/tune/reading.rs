@@ -39,18 +39,27 @@ fn image(experiment: &Experiment) -> Option<PathBuf> {
 }
 
 /// The treatments of reading for this experiment: none where storage costs no time. One
-/// boot records what they need. What cannot be done goes to `dropped`.
+/// boot records what they need, with the other treatments that are tried: what these
+/// save reading need not be read ahead. What cannot be done goes to `dropped`.
 ///
 /// # Errors
 /// The boot cannot be recorded, or its files cannot be named.
-pub fn treatments(lab: &mut Lab, dropped: &mut Vec<Dropped>) -> Result<Vec<Treatment>> {
+pub fn treatments(
+    lab: &mut Lab,
+    others: &[Treatment],
+    dropped: &mut Vec<Dropped>,
+) -> Result<Vec<Treatment>> {
     let mut found = Vec::new();
     let Some(image) = image(&lab.experiment) else {
         return Ok(Vec::new());
     };
     let mounted = Mounted::new(&image)?;
     // A boot that was recorded of the same inputs is not booted again.
-    let capture = record(lab)?;
+    let capture = match record(lab, others) {
+        // One of them breaks the boot; which one, the search finds out.
+        Err(_) if !others.is_empty() => record(lab, &[])?,
+        done => done?,
+    };
     let list = lab.out.join("boot.list");
     import::write(&Import {
         inputs: vec![capture],
@@ -75,8 +84,8 @@ pub fn treatments(lab: &mut Lab, dropped: &mut Vec<Dropped>) -> Result<Vec<Treat
     Ok(all.collect::<Result<_, _>>()?)
 }
 
-/// Boots once and records the page cache; where the capture is.
-fn record(lab: &mut Lab) -> Result<PathBuf> {
+/// Boots once with these treatments and records the page cache; where the capture is.
+fn record(lab: &mut Lab, treatments: &[Treatment]) -> Result<PathBuf> {
     let mut experiment = lab.experiment.clone();
     let still = lab.out.join("still.toml");
     crate::beside::write(&still, |f| {
@@ -88,6 +97,12 @@ fn record(lab: &mut Lab) -> Result<PathBuf> {
     let Some(mut spec) = experiment.variants.first().map(|v| v.spec.clone()) else {
         bail!("the experiment has no baseline");
     };
+    for treatment in treatments {
+        // A word that is not there needs not be taken away.
+        if let Ok((after, _)) = treatment.apply(&spec) {
+            spec = after;
+        }
+    }
     // What is read does not change, and it is recorded sooner.
     spec.kernel = KernelForm::Uncompressed;
     for word in &recording.words {
@@ -97,7 +112,7 @@ fn record(lab: &mut Lab) -> Result<PathBuf> {
     experiment.base.recording = recording;
     experiment.variants = vec![Variant {
         name: RECORDED.to_owned(),
-        treatments: Vec::new(),
+        treatments: treatments.to_vec(),
         spec,
     }];
     lab.boot_once(&experiment)

@@ -29,8 +29,8 @@ pub struct Document {
 #[derive(Serialize)]
 struct KeptJson {
     treatment: String,
-    share_ns: i64,
-    spread_ns: i64,
+    share_ns: Option<i64>,
+    spread_ns: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -72,8 +72,8 @@ pub fn document(found: &Found, command: &str) -> Document {
             .iter()
             .map(|k| KeptJson {
                 treatment: k.treatment.to_string(),
-                share_ns: k.share.get(),
-                spread_ns: k.spread.get(),
+                share_ns: k.share.map(|(share, _)| share.get()),
+                spread_ns: k.share.map(|(_, spread)| spread.get()),
             })
             .collect(),
         dropped: found
@@ -110,6 +110,11 @@ fn ns(n: i64) -> record::Nanos {
     record::Nanos(n)
 }
 
+/// A time, if it was measured.
+fn measured(n: Option<i64>, otherwise: &str) -> String {
+    n.map_or_else(|| otherwise.to_owned(), |n| ns(n).to_string())
+}
+
 pub fn markdown(d: &Document) -> String {
     let mut text = format!(
         "# What tuning brought\n\nFirst light came at {} and comes at {}: {:.3} times, in {} boots.\n\n",
@@ -130,8 +135,8 @@ pub fn markdown(d: &Document) -> String {
         line(format_args!(
             "| `{}` | {} | {} |",
             k.treatment,
-            ns(k.share_ns),
-            ns(k.spread_ns)
+            measured(k.share_ns, "not measured"),
+            measured(k.spread_ns, "")
         ));
     }
     line(format_args!("\n| not kept | why |\n|---|---|"));
@@ -173,6 +178,7 @@ pub fn patches(found: &Found) -> Vec<(&'static str, String)> {
                     let then = match &kept.treatment {
                         Treatment::Order(_) => "`firstlight image order --for ext4` does it",
                         Treatment::Prefetch(_) => "`firstlight prefetch install` does it",
+                        Treatment::Build(_) => "its configuration is in kernel.config",
                         _ => treatment.kind().then,
                     };
                     let _ = writeln!(text, "# (no form for {}: {then})", form.as_str());
@@ -204,8 +210,8 @@ pub fn screen(d: &Document, dir: &Path, style: &Style) -> String {
     for k in &d.kept {
         let line = format!(
             "  {}  {}  {}",
-            screen.paint(GOOD, &right(&ns(k.share_ns).to_string(), 14)),
-            right(&ns(k.spread_ns).to_string(), 9),
+            screen.paint(GOOD, &right(&measured(k.share_ns, "not measured"), 14)),
+            right(&measured(k.spread_ns, ""), 9),
             screen.paint(BOLD, &clean(&k.treatment))
         );
         screen.line(&line);

@@ -32,6 +32,8 @@ pub struct Lab {
     tries: usize,
     /// How much of the saving the kept set has at least, in percent.
     enough: i64,
+    /// At most so many treatments are left out in turn.
+    left_out: usize,
 }
 
 /// A set of treatments, booted.
@@ -72,10 +74,9 @@ impl Measured {
 #[derive(Clone, Debug)]
 pub struct Kept {
     pub treatment: Treatment,
-    /// How much later first light comes without it.
-    pub share: Nanos,
-    /// How far innocent changes alone move the two.
-    pub spread: Nanos,
+    /// How much later first light comes without it, and how far innocent changes alone
+    /// move the two; `None`: it was not left out.
+    pub share: Option<(Nanos, Nanos)>,
 }
 
 /// A treatment that is not.
@@ -158,6 +159,7 @@ impl Lab {
             boots: 0,
             tries: args.tries.max(1),
             enough: args.enough.into(),
+            left_out: args.leave_out.unwrap_or(usize::MAX),
         })
     }
 
@@ -364,14 +366,18 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     }
     let recorded = lab.recorded.base.recording.words.join(" ");
     let seen = lab.look(BASELINE, &[])?;
-    match reading::treatments(lab, &mut dropped) {
-        Ok(found) => all.extend(found),
+    let named = all.len();
+    let most = recommended(&seen, &mut all, &mut dropped, &recorded);
+    match reading::treatments(lab, &all, &mut dropped) {
+        // They promise more than most findings.
+        Ok(found) => {
+            all.splice(named..named, found);
+        }
         Err(why) => dropped.push(Dropped {
             treatment: "order=LIST, prefetch=LIST".to_owned(),
             why: format!("not tried: {why:#}"),
         }),
     }
-    let most = recommended(&seen, &mut all, &mut dropped, &recorded);
     for surplus in all.split_off(all.len().min(lab.tries)) {
         dropped.push(Dropped {
             treatment: surplus.to_string(),
@@ -406,15 +412,17 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
         });
     }
 
-    // Each left out of the best set: its share is what is missing then.
+    // Each left out of the best set: its share is what is missing then. Those that
+    // promise least first, if not all are.
     let whole = lab.measured(&name(&best))?.clone();
     let without = |i: usize| -> Vec<usize> { best.iter().copied().filter(|b| *b != i).collect() };
+    let (unmeasured, asked) = best.split_at(best.len() - best.len().min(lab.left_out));
     if best.len() > 1 {
-        let sets: Vec<_> = best.iter().map(|i| set(&without(*i))).collect();
+        let sets: Vec<_> = asked.iter().map(|i| set(&without(*i))).collect();
         lab.boot(&sets, ensemble)?;
     }
     let mut shares = Vec::new();
-    for i in &best {
+    for i in asked {
         let rest = without(*i);
         let missing = match rest.is_empty() {
             true => &baseline,
@@ -431,14 +439,11 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     let only: Vec<Nanos> = shares.iter().map(|s| s.0).collect();
     let (order, mut count) = analysis::smallest(&only, saving, lab.enough);
     let chosen = loop {
-        count = count.clamp(1, best.len());
-        let mut chosen: Vec<usize> = order
-            .iter()
-            .take(count)
-            .filter_map(|o| best.get(*o).copied())
-            .collect();
+        count = count.clamp(usize::from(unmeasured.is_empty()), asked.len());
+        let largest = order.iter().take(count).filter_map(|o| asked.get(*o));
+        let mut chosen: Vec<usize> = unmeasured.iter().chain(largest).copied().collect();
         chosen.sort_unstable();
-        if count == best.len() {
+        if count == asked.len() {
             break chosen;
         }
         lab.boot(&[set(&chosen)], ensemble)?;
@@ -455,9 +460,15 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
         }
         count += 1;
     };
-    let mut kept = Vec::new();
+    let mut kept: Vec<Kept> = Vec::new();
+    for i in unmeasured {
+        kept.extend(all.get(*i).cloned().map(|treatment| Kept {
+            treatment,
+            share: None,
+        }));
+    }
     for o in order {
-        let (Some(i), Some((share, spread))) = (best.get(o), shares.get(o)) else {
+        let (Some(i), Some((share, spread))) = (asked.get(o), shares.get(o)) else {
             continue;
         };
         let Some(treatment) = all.get(*i).cloned() else {
@@ -466,8 +477,7 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
         match chosen.contains(i) {
             true => kept.push(Kept {
                 treatment,
-                share: *share,
-                spread: *spread,
+                share: Some((*share, *spread)),
             }),
             false => dropped.push(Dropped {
                 treatment: treatment.to_string(),
