@@ -230,7 +230,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// The program works for so long; what is served meanwhile takes its time.
-    fn work(&mut self, mut now: u64, length: u64, ahead: &mut Ahead) -> u64 {
+    fn work(&mut self, now: u64, length: u64, ahead: &mut Ahead) -> u64 {
         let mut until = now.saturating_add(length);
         loop {
             ahead.until(until, self);
@@ -240,8 +240,7 @@ impl Run<'_> {
             }
             until = until.saturating_add(more);
         }
-        now = until;
-        now
+        until
     }
 
     /// The processor time of all answers until `until`.
