@@ -12,15 +12,36 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// So many donors are tried; the one in the fewest pieces is taken.
 const TRIES: usize = 4;
 /// An exchange that meets a busy page is tried so often again.
 const BUSY: u32 = 5;
 
-/// What could not be moved.
+/// What was moved, and what could not be.
 pub struct Done {
     pub skipped: Vec<Skipped>,
+    /// Has the old places now.
+    donor: OwnedFd,
+    moved: Vec<Moved>,
+}
+
+/// A piece that was exchanged, in blocks.
+struct Moved {
+    file: Arc<OwnedFd>,
+    from: u64,
+    at: u64,
+    blocks: u64,
+}
+
+impl Done {
+    /// Puts everything back where it lay; how many pieces stayed where they are, for
+    /// their file became shorter meanwhile or the kernel refuses.
+    pub fn undo(self) -> usize {
+        let back = |m: &Moved| all_of(&m.file, m.from, &self.donor, m.at, m.blocks).is_err();
+        self.moved.iter().filter(|m| back(m)).count()
+    }
 }
 
 /// Puts the content of `wanted` one behind the other, in that order.
@@ -28,7 +49,7 @@ pub fn apply(root: &OwnedFd, shown: &str, wanted: &[Wanted]) -> Result<Done> {
     let block = rustix::param::page_size() as u64;
     let total: u64 = wanted.iter().map(Wanted::bytes).sum();
     let donor = donor(root, shown, total)?;
-    let mut skipped = Vec::new();
+    let (mut skipped, mut moved) = (Vec::new(), Vec::new());
     let mut at = 0;
     for (number, file) in wanted.iter().enumerate() {
         if number % 16 == 0 {
@@ -38,7 +59,15 @@ pub fn apply(root: &OwnedFd, shown: &str, wanted: &[Wanted]) -> Result<Done> {
         for extent in &file.extents {
             let blocks = extent.bytes / block;
             match all_of(&file.file, extent.offset / block, &donor, at, blocks) {
-                Ok(()) => at += blocks,
+                Ok(()) => {
+                    moved.push(Moved {
+                        file: Arc::clone(&file.file),
+                        from: extent.offset / block,
+                        at,
+                        blocks,
+                    });
+                    at += blocks;
+                }
                 Err(e) => {
                     skipped.push(Skipped {
                         path: file.path.clone(),
@@ -53,7 +82,11 @@ pub fn apply(root: &OwnedFd, shown: &str, wanted: &[Wanted]) -> Result<Done> {
             }
         }
     }
-    Ok(Done { skipped })
+    Ok(Done {
+        skipped,
+        donor,
+        moved,
+    })
 }
 
 /// Exchanges all of a piece; the kernel may do it in several steps.
