@@ -1,6 +1,6 @@
 //! The prefetcher.
 
-use super::INFILL_BYTES;
+use super::{DISK_INFILL_BYTES, INFILL_BYTES};
 use super::pieces::{Window, is_scattered, metadata, open_window, windows};
 use super::reader::Reader;
 use crate::access::AccessList;
@@ -98,10 +98,6 @@ const LATE_PERCENT: u64 = 90;
 /// A window of need, unless the disk turns and what is needed lies all over it.
 pub const SHORT_WINDOW_US: u64 = 250_000;
 
-/// Holes that a disk passes in about the time of its shortest seek and half a turn:
-/// 5 ms at 25 MB/s.
-const DISK_INFILL_BYTES: u64 = 128 << 10;
-
 /// If so many bytes are there as soon as they were asked for, the device is memory.
 const AT_ONCE_BYTES: u64 = 256 << 10;
 
@@ -166,17 +162,28 @@ pub fn play_and_tell(
         }
         // What the files' names and places are read from comes first; the device is
         // still busy with the content of the window before.
-        metadata(&window, list, settings, &mut reader, &mut played);
-        let mut pieces = open_window(&window, list, settings, &mut reader, &mut played);
-        if is_first && turns && settings.window_us.is_none() && is_scattered(&pieces) {
-            // Each window would be a sweep over the disk: one does for all.
+        let sweeps = turns && settings.window_us.is_none();
+        if is_first || !sweeps {
+            metadata(&window, list, settings, &mut reader, &mut played);
+        }
+        let mut pieces = Vec::new();
+        if is_first && sweeps {
+            // Inode tables lie together and elsewhere: a disk goes there once, not there
+            // and back in each window.
             let rest = Window {
-                needs: windows.drain(..).flat_map(|w| w.needs).collect(),
+                needs: windows.iter().flat_map(|w| &w.needs).copied().collect(),
                 ..window
             };
             metadata(&rest, list, settings, &mut reader, &mut played);
-            pieces.extend(open_window(&rest, list, settings, &mut reader, &mut played));
-            pieces.sort_by_key(|p| p.physical);
+            pieces = open_window(&window, list, settings, &mut reader, &mut played);
+            if is_scattered(&pieces) {
+                // Each window would be a sweep over the disk: one does for all.
+                windows.clear();
+                pieces.extend(open_window(&rest, list, settings, &mut reader, &mut played));
+                pieces.sort_by_key(|p| p.physical);
+            }
+        } else {
+            pieces.extend(open_window(&window, list, settings, &mut reader, &mut played));
         }
         for piece in pieces {
             if let Some(why) = short_of_memory(settings, &reader) {

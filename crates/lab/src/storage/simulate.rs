@@ -62,6 +62,8 @@ pub enum Way {
     Prefetch {
         /// The length of a window; 0: all is one.
         window_ns: u64,
+        /// Holes in a file of up to so many bytes are read as well.
+        infill_bytes: u64,
         /// Whether the program starts when all is read.
         wait: bool,
     },
@@ -105,7 +107,11 @@ pub fn simulate(
     let mut ahead = Ahead {
         groups: match way {
             Way::Demand => Vec::new(),
-            Way::Prefetch { window_ns, .. } => groups(&needs, files, window_ns),
+            Way::Prefetch {
+                window_ns,
+                infill_bytes,
+                ..
+            } => groups(&needs, files, window_ns, infill_bytes),
         },
         next: 0,
         flying: Vec::new(),
@@ -319,9 +325,18 @@ struct Group {
     pages: Vec<(usize, u64)>,
 }
 
+impl Group {
+    /// Whether a page at `place` is one request with it.
+    fn joins(&self, place: u64, infill_bytes: u64) -> bool {
+        let end = self.place.saturating_add(self.bytes);
+        (self.place..=end.saturating_add(infill_bytes)).contains(&place)
+            && place.saturating_sub(self.place) + PAGE <= MOST_REQUEST_BYTES
+    }
+}
+
 /// The prefetcher's requests in order. The metadata of a window is sent first, but the
 /// I/O scheduler sorts what waits.
-fn groups(needs: &[Need], files: &[File], window_ns: u64) -> Vec<Group> {
+fn groups(needs: &[Need], files: &[File], window_ns: u64, infill_bytes: u64) -> Vec<Group> {
     let mut order: Vec<(u64, u64, usize, u64)> = Vec::new();
     for need in needs {
         let window = need.at_ns.checked_div(window_ns).unwrap_or(0);
@@ -334,13 +349,13 @@ fn groups(needs: &[Need], files: &[File], window_ns: u64) -> Vec<Group> {
     }
     order.sort_unstable();
     let mut groups: Vec<Group> = Vec::new();
-    for (_, place, file, page) in order {
+    let mut last = None;
+    for (window, place, file, page) in order {
+        let is_same = last.replace((window, file)) == Some((window, file));
         match groups.last_mut() {
-            Some(group)
-                if group.place.saturating_add(group.bytes) == place
-                    && group.bytes + PAGE <= MOST_REQUEST_BYTES =>
-            {
-                group.bytes += PAGE;
+            Some(group) if group.joins(place, if is_same { infill_bytes } else { 0 }) => {
+                let end = place.saturating_add(PAGE);
+                group.bytes = group.bytes.max(end.saturating_sub(group.place));
                 group.pages.push((file, page));
             }
             _ => groups.push(Group {
@@ -440,6 +455,7 @@ mod tests {
 
     const AHEAD: Way = Way::Prefetch {
         window_ns: 0,
+        infill_bytes: 0,
         wait: false,
     };
 
@@ -517,6 +533,7 @@ mod tests {
             let work = needs.iter().map(|n| n.at_ns).max().unwrap();
             let ahead = Way::Prefetch {
                 window_ns: (round % 3) * 7_000_000,
+                infill_bytes: (round % 4) * 8192,
                 wait: round % 2 == 0,
             };
             for way in [Way::Demand, ahead] {

@@ -33,13 +33,14 @@ impl ForNow {
         let root = rustix::fs::open(root, flags, Mode::empty())
             .with_context(|| format!("{shown}: cannot be opened as a folder"))?;
         check(&root, &shown)?;
-        let (wanted, mut skipped) = files::find(&root, list, true)?;
+        let (mut wanted, mut skipped) = files::find(&root, list, true)?;
         if wanted.is_empty() {
             let reason = skipped.first().map_or("none is there", |s| s.reason.as_str());
             bail!("{shown}: none of its files can be put elsewhere: {reason}");
         }
         let mut done = mover::apply(&root, &shown, &wanted)?;
         skipped.append(&mut done.skipped);
+        files::reopen(&mut wanted, false);
         let mut moved = Self {
             before: files::layout(&wanted),
             after: files::layout(&wanted),
@@ -65,10 +66,21 @@ impl ForNow {
 
     /// Puts them back: whether each lies where it lay.
     pub fn undo(mut self) -> Result<bool> {
-        let stayed = self.done.take().map_or(0, Done::undo);
+        let stayed = self.back();
         let now = self.look()?;
         let mut pairs = self.wanted.iter().zip(&now);
         Ok(stayed == 0 && pairs.all(|(was, is)| joined(&was.extents) == joined(&is.extents)))
+    }
+
+    /// How many pieces stayed where they are.
+    fn back(&mut self) -> usize {
+        let Some(done) = self.done.take() else {
+            return 0;
+        };
+        files::reopen(&mut self.wanted, true);
+        let stayed = done.undo(&self.wanted);
+        files::reopen(&mut self.wanted, false);
+        stayed
     }
 
     fn look(&self) -> Result<Vec<Wanted>> {
@@ -97,8 +109,6 @@ fn joined(extents: &[Extent]) -> Vec<Extent> {
 
 impl Drop for ForNow {
     fn drop(&mut self) {
-        if let Some(done) = self.done.take() {
-            done.undo();
-        }
+        self.back();
     }
 }

@@ -12,7 +12,6 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 /// So many donors are tried; the one in the fewest pieces is taken.
 const TRIES: usize = 4;
@@ -29,18 +28,22 @@ pub struct Done {
 
 /// A piece that was exchanged, in blocks.
 struct Moved {
-    file: Arc<OwnedFd>,
+    /// Its file's place among those that were to be moved.
+    number: usize,
     from: u64,
     at: u64,
     blocks: u64,
 }
 
 impl Done {
-    /// Puts everything back where it lay; how many pieces stayed where they are, for
-    /// their file became shorter meanwhile or the kernel refuses.
-    pub fn undo(self) -> usize {
-        let back = |m: &Moved| all_of(&m.file, m.from, &self.donor, m.at, m.blocks).is_err();
-        self.moved.iter().filter(|m| back(m)).count()
+    /// Puts everything back where it lay, of the same files; how many pieces stayed where
+    /// they are, for their file became shorter meanwhile or the kernel refuses.
+    pub fn undo(self, wanted: &[Wanted]) -> usize {
+        let stays = |m: &Moved| match wanted.get(m.number) {
+            Some(w) => all_of(&w.file, m.from, &self.donor, m.at, m.blocks).is_err(),
+            None => true,
+        };
+        self.moved.iter().filter(|m| stays(m)).count()
     }
 }
 
@@ -61,7 +64,7 @@ pub fn apply(root: &OwnedFd, shown: &str, wanted: &[Wanted]) -> Result<Done> {
             match all_of(&file.file, extent.offset / block, &donor, at, blocks) {
                 Ok(()) => {
                     moved.push(Moved {
-                        file: Arc::clone(&file.file),
+                        number,
                         from: extent.offset / block,
                         at,
                         blocks,
