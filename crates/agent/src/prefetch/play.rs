@@ -1,8 +1,8 @@
 //! The prefetcher.
 
-use super::{DISK_INFILL_BYTES, INFILL_BYTES};
 use super::pieces::{Window, is_scattered, metadata, open_window, windows};
 use super::reader::Reader;
+use super::{DISK_INFILL_BYTES, INFILL_BYTES};
 use crate::access::AccessList;
 use std::fs;
 use std::io;
@@ -162,28 +162,17 @@ pub fn play_and_tell(
         }
         // What the files' names and places are read from comes first; the device is
         // still busy with the content of the window before.
-        let sweeps = turns && settings.window_us.is_none();
-        if is_first || !sweeps {
-            metadata(&window, list, settings, &mut reader, &mut played);
-        }
-        let mut pieces = Vec::new();
-        if is_first && sweeps {
-            // Inode tables lie together and elsewhere: a disk goes there once, not there
-            // and back in each window.
+        metadata(&window, list, settings, &mut reader, &mut played);
+        let mut pieces = open_window(&window, list, settings, &mut reader, &mut played);
+        if is_first && turns && settings.window_us.is_none() && is_scattered(&pieces) {
+            // Each window would be a sweep over the disk: one does for all.
             let rest = Window {
-                needs: windows.iter().flat_map(|w| &w.needs).copied().collect(),
+                needs: windows.drain(..).flat_map(|w| w.needs).collect(),
                 ..window
             };
             metadata(&rest, list, settings, &mut reader, &mut played);
-            pieces = open_window(&window, list, settings, &mut reader, &mut played);
-            if is_scattered(&pieces) {
-                // Each window would be a sweep over the disk: one does for all.
-                windows.clear();
-                pieces.extend(open_window(&rest, list, settings, &mut reader, &mut played));
-                pieces.sort_by_key(|p| p.physical);
-            }
-        } else {
-            pieces.extend(open_window(&window, list, settings, &mut reader, &mut played));
+            pieces.extend(open_window(&rest, list, settings, &mut reader, &mut played));
+            pieces.sort_by_key(|p| p.physical);
         }
         for piece in pieces {
             if let Some(why) = short_of_memory(settings, &reader) {

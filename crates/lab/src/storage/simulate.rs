@@ -6,8 +6,9 @@
 //! not stop what the device has begun. The device is the one of the exact lab
 //! ([`agent::storage::Device`]).
 
-use super::page_cache::{Cached, File, PAGE};
+use super::page_cache::{Access, Cached, File, PAGE};
 use agent::config::Storage;
+use agent::prefetch::window_of;
 use agent::storage::{Device, Kind, Request};
 
 /// Pages of a file that are needed, one after another.
@@ -334,15 +335,15 @@ impl Group {
     }
 }
 
-/// The prefetcher's requests in order. The metadata of a window is sent first, but the
-/// I/O scheduler sorts what waits.
+/// The prefetcher's requests in order: of each window the metadata, then the content.
 fn groups(needs: &[Need], files: &[File], window_ns: u64, infill_bytes: u64) -> Vec<Group> {
-    let mut order: Vec<(u64, u64, usize, u64)> = Vec::new();
+    let mut order: Vec<((u64, bool), u64, usize, u64)> = Vec::new();
     for need in needs {
-        let window = need.at_ns.checked_div(window_ns).unwrap_or(0);
         let Some(file) = files.get(need.file) else {
             continue;
         };
+        let is_content = file.access != Access::Device;
+        let window = (window_of(need.at_ns / 1000, window_ns / 1000), is_content);
         for page in need.page..need.page.saturating_add(need.pages) {
             order.extend(file.place(page).map(|p| (window, p, need.file, page)));
         }

@@ -35,7 +35,13 @@ pub struct Cold {
     #[arg(long, value_name = "HOST")]
     pub on: Option<String>,
     /// The `ssh` program and its options, for the shell
-    #[arg(long, value_name = "CMD", default_value = "ssh", hide_default_value = true, requires = "on")]
+    #[arg(
+        long,
+        value_name = "CMD",
+        default_value = "ssh",
+        hide_default_value = true,
+        requires = "on"
+    )]
     pub ssh: String,
     /// The program to copy, for a host of another kind: firstlight built for that
     #[arg(long, value_name = "FILE", requires = "on", value_hint = ValueHint::FilePath)]

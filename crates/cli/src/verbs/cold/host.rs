@@ -75,7 +75,10 @@ fn words(args: &Cold) -> Result<Vec<String>> {
     words.push("--".to_owned());
     for word in &args.command {
         let Some(word) = word.to_str() else {
-            bail!("{}: a word that goes to a host has to be text", word.display());
+            bail!(
+                "{}: a word that goes to a host has to be text",
+                word.display()
+            );
         };
         words.push(word.to_owned());
     }

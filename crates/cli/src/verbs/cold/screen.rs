@@ -9,7 +9,8 @@ pub fn screen(report: &Report, width: usize) -> String {
     if let Some(host) = &report.host {
         text += &format!("on {host}\n");
     }
-    text += "\n  case                  median   95 % interval           cpu    from storage  waited\n";
+    text +=
+        "\n  case                  median   95 % interval           cpu    from storage  waited\n";
     for case in &report.cases {
         text += &format!(
             "  {:<18} {:>9}   {:<20} {:>9}   {:>11}  {}\n",
@@ -57,11 +58,7 @@ pub fn screen(report: &Report, width: usize) -> String {
             }
         );
         for file in &moved.skipped {
-            text += &format!(
-                "  stayed: {}: {}\n",
-                file.path.escape_debug(),
-                file.reason
-            );
+            text += &format!("  stayed: {}: {}\n", file.path.escape_debug(), file.reason);
         }
     }
     if let Some(reads) = &report.reads {

@@ -35,7 +35,9 @@ impl ForNow {
         check(&root, &shown)?;
         let (mut wanted, mut skipped) = files::find(&root, list, true)?;
         if wanted.is_empty() {
-            let reason = skipped.first().map_or("none is there", |s| s.reason.as_str());
+            let reason = skipped
+                .first()
+                .map_or("none is there", |s| s.reason.as_str());
             bail!("{shown}: none of its files can be put elsewhere: {reason}");
         }
         let mut done = mover::apply(&root, &shown, &wanted)?;
