@@ -12,6 +12,9 @@ use std::process::Command;
 /// The storage profiles.
 const PROFILES: [&str; 5] = ["none", "emmc", "usb-flash", "sd-card", "hdd-laptop"];
 
+/// The `firstlight` to take, if not one that is built now.
+const PROGRAM: &str = "FIRSTLIGHT";
+
 /// The folder of prefetchers that are given: each a folder of its own that has what it
 /// needs with it: the program, its libraries, and what it recorded of this root. Its
 /// `run` is started beside init, as root and in `/peer`; or its `init` in place of
@@ -58,8 +61,13 @@ cd /peer && exec ./init \"$@\"
 
 /// `profiles`: those of the lab, or all.
 pub fn run(profiles: &[String]) -> Result<()> {
-    step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
-    let firstlight = root().join("target/release/firstlight");
+    let firstlight = match std::env::var_os(PROGRAM) {
+        Some(given) => PathBuf::from(given),
+        None => {
+            step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
+            root().join("target/release/firstlight")
+        }
+    };
     let dir = root().join("target/bench/prefetch");
     fs::create_dir_all(&dir)?;
     let place = dir.to_string_lossy().into_owned();

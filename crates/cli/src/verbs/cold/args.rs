@@ -23,6 +23,9 @@ pub struct Cold {
     /// then put back where they lay
     #[arg(long)]
     pub order: bool,
+    /// Move only what lies below this folder
+    #[arg(long, value_name = "FOLDER", requires = "order", value_hint = ValueHint::DirPath)]
+    pub below: Option<PathBuf>,
     /// The access list for that [default: one that is recorded now]
     #[arg(long, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub list: Option<PathBuf>,

@@ -72,6 +72,12 @@ fn words(args: &Cold) -> Result<Vec<String>> {
         (args.ignore_failure, "--ignore-failure"),
     ];
     words.extend(flags.iter().filter(|f| f.0).map(|f| f.1.to_owned()));
+    if let Some(below) = &args.below {
+        let Some(below) = below.to_str() else {
+            bail!("{}: what goes to a host has to be text", below.display());
+        };
+        words.push(format!("--below={below}"));
+    }
     words.push("--".to_owned());
     for word in &args.command {
         let Some(word) = word.to_str() else {

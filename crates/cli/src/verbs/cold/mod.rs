@@ -187,7 +187,7 @@ fn measured(args: &Cold) -> Result<Report> {
             if args.prefetch {
                 ordered.push(Case::OrderPrefetch);
             }
-            let lies = order::apply(list)?;
+            let lies = order::apply(list, args.below.as_deref())?;
             starts.rounds(&ordered, args.runs.get(), &mut notes)?;
             moved = order::undo(lies, &mut notes)?;
             starts.rounds(&cases, args.runs.get() - half, &mut notes)?;

@@ -31,8 +31,9 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// Moves what a list names, on each ext4 that has some of it; says first what it does.
-pub fn apply(list: &AccessList) -> Result<Vec<(PathBuf, ForNow)>> {
+/// Moves what a list names, or what of it lies below a folder, on each ext4 that has some
+/// of it; says first what it does.
+pub fn apply(list: &AccessList, below: Option<&Path>) -> Result<Vec<(PathBuf, ForNow)>> {
     let mounts = mounts()?;
     let mut entries: Vec<_> = list.entries.iter().filter(|e| !e.is_device()).collect();
     entries.sort_by_key(|e| e.ranges.iter().map(|r| r.first_us).min());
@@ -40,6 +41,9 @@ pub fn apply(list: &AccessList) -> Result<Vec<(PathBuf, ForNow)>> {
     let mut elsewhere = 0;
     for entry in entries {
         let path = Path::new(OsStr::from_bytes(&entry.path));
+        if below.is_some_and(|b| !path.starts_with(b)) {
+            continue;
+        }
         let holds = mounts.iter().filter(|m| path.starts_with(&m.place));
         let Some(mount) = holds.max_by_key(|m| m.place.as_os_str().len()) else {
             continue;
