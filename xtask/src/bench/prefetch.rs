@@ -40,12 +40,12 @@ ensemble = 1
 /// What is in every trial: a set's name, and its treatments.
 const OURS: [(&str, &str); 3] = [
     (
-        "readahead loop",
+        "readahead-loop",
         r#""prefetch=boot.list,no-ring,order=need""#,
     ),
-    ("firstlight, prefetch", r#""prefetch=boot.list""#),
+    ("firstlight-prefetch", r#""prefetch=boot.list""#),
     (
-        "firstlight, order and prefetch",
+        "firstlight-order-and-prefetch",
         r#""order=boot.list", "prefetch=boot.list""#,
     ),
 ];
