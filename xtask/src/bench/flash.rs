@@ -51,8 +51,6 @@ fn all(dir: &Path) -> Result<()> {
         mb(fs::metadata(&plain)?.len())
     );
     let (ours, theirs) = (path("ours"), path("theirs"));
-    // What was made so far must not go to the disk while something is timed.
-    step("sync", &[], &[])?;
     let peer = ["-n", "-l", "-e", "128KiB", "-i", &plain, "-o", &theirs];
     // `sumtool` leaves its output to the page cache; ours is on the disk.
     let synced = format!("sumtool -n -l -e 128KiB -i {plain} -o {theirs} && sync {theirs}");
@@ -67,13 +65,16 @@ fn all(dir: &Path) -> Result<()> {
         &ours,
     ];
     let compat = [&summarize[..], &["--compat"]].concat();
-    let [peer, synced, check, summarize, compat] = in_turn([
-        (Path::new("sumtool"), &peer),
-        (Path::new("sh"), &["-c", &synced]),
-        (&firstlight, &["flash", "check", &plain]),
-        (&firstlight, &summarize),
-        (&firstlight, &compat),
-    ])?;
+    let [peer, synced, check, summarize, compat] = in_turn(
+        [
+            (Path::new("sumtool"), &peer),
+            (Path::new("sh"), &["-c", &synced]),
+            (&firstlight, &["flash", "check", &plain]),
+            (&firstlight, &summarize),
+            (&firstlight, &compat),
+        ],
+        [&ours, &theirs],
+    )?;
     row("sumtool", peer, None);
     row("sumtool, and sync of its output", synced, None);
     for (name, cost, writes) in [
@@ -163,14 +164,20 @@ fn row(name: &str, cost: Cost, peer: Option<Cost>) -> f64 {
 }
 
 /// The least of the runs of each command, which take turns: what else the machine
-/// does meets all of them.
-fn in_turn<const N: usize>(commands: [(&Path, &[&str]); N]) -> Result<[Cost; N]> {
+/// does meets all of them. What they make, `made`, is gone before each: to give an
+/// old file's room back takes the same time for every program, and some disks long.
+fn in_turn<const N: usize>(commands: [(&Path, &[&str]); N], made: [&str; 2]) -> Result<[Cost; N]> {
     let mut least = [Cost {
         wall: Duration::MAX,
         memory: 0,
     }; N];
     for _ in 0..TURNS {
         for (least, (program, args)) in least.iter_mut().zip(commands) {
+            for path in made {
+                let _ = fs::remove_file(path);
+            }
+            // And what was made so far does not go to the disk meanwhile.
+            Command::new("sync").status()?;
             let cost = measure(program, args, None, 1)?;
             least.wall = least.wall.min(cost.wall);
             least.memory = least.memory.max(cost.memory);
@@ -201,11 +208,14 @@ fn in_memory(plain: &str, firstlight: &Path) -> Result<()> {
     ];
     let compat = [&safe[..], &["--compat"]].concat();
     println!("The same in memory (/dev/shm), where no disk is waited for");
-    let [peer, safe, compat] = in_turn([
-        (Path::new("sumtool"), &peer[..]),
-        (firstlight, &safe),
-        (firstlight, &compat),
-    ])?;
+    let [peer, safe, compat] = in_turn(
+        [
+            (Path::new("sumtool"), &peer[..]),
+            (firstlight, &safe),
+            (firstlight, &compat),
+        ],
+        [&ours, &theirs],
+    )?;
     row("sumtool", peer, None);
     row("firstlight flash summarize", safe, Some(peer));
     row("the same, --compat", compat, Some(peer));

@@ -351,6 +351,9 @@ struct Survey {
     problems: Vec<Problem>,
     scan: Reads,
     summary: Reads,
+    /// The last block that holds something, if it has no valid summary: its class,
+    /// and how long a summary would be. It may be the one that stays open.
+    last: Option<(Class, u32)>,
     now: Reads,
 }
 
@@ -370,6 +373,7 @@ impl Survey {
             problems: Vec::new(),
             scan: Reads::default(),
             summary: Reads::default(),
+            last: None,
             now: Reads::default(),
         })
     }
@@ -510,11 +514,14 @@ impl Survey {
                     Some(length) => self.now.summarized(storage, length),
                     None => self.now.scanned(storage, self.erase_size),
                 }
+                if let Some((_, length)) = self.last.take() {
+                    self.summary.summarized(storage, length);
+                }
                 let partial = matches!(class, Class::Partial | Class::Foreign);
                 match block.summary_length {
                     Some(length) => self.summary.summarized(storage, length),
                     None if partial => self.summary.scanned(storage, self.erase_size),
-                    None => self.summary.summarized(storage, block.summary_needed),
+                    None => self.last = Some((class, block.summary_needed)),
                 }
             }
         }
@@ -550,6 +557,12 @@ impl Survey {
         for reads in [&mut self.scan, &mut self.summary, &mut self.now] {
             reads.erased(storage, beyond);
         }
+        // The kernel goes on writing in the last one, so no tool closes it.
+        if self.last.is_some() {
+            self.summary.scanned(storage, self.erase_size);
+        }
+        let open = self.last.is_some_and(|(class, _)| class == Class::Full);
+        let full = full.saturating_sub(u64::from(open));
         if full > 0 {
             self.problem(None, What::NoSummary { blocks: full });
         }

@@ -30,7 +30,8 @@ pub enum What {
     },
     /// The erase size was not given, and the content does not show it.
     EraseSizeAssumed,
-    /// Full blocks without a summary.
+    /// Full blocks without a summary, but for the last block: the kernel goes on
+    /// writing there.
     NoSummary {
         /// How many.
         blocks: u64,

@@ -64,8 +64,7 @@ pub(super) fn rows(screen: &mut Screen, rows: &[BlameRow]) {
         head += &format!("  {}", left("kind", KIND));
     }
     head += "  name";
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for row in rows {
         let duration = row.duration();
         let mut line = format!(
@@ -107,8 +106,7 @@ fn processes(screen: &mut Screen, rows: &[BlameRow]) {
         right("lived", TIME),
         right("pid", PID),
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for row in rows {
         let line = format!(
             "  {}  {}  {}  {}  {}  ",

@@ -1,7 +1,7 @@
 //! Published results, and what they are here.
 
 use super::Style;
-use super::layout::{BAD, DIM, PLAIN, Screen, WARN, clean, left, right};
+use super::layout::{BAD, PLAIN, Screen, WARN, clean, left, right};
 use crate::{Classic, ClassicResult};
 
 /// The columns of a time and of a ratio.
@@ -47,8 +47,7 @@ pub fn classics_result(result: &ClassicResult, style: &Style) -> String {
         right("here", TIME),
         right("ratio", RATIO)
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for v in &result.values {
         let [published, of_first, here, ratio] = v.cells();
         screen.line(&format!(

@@ -1,7 +1,7 @@
 //! The ledger of probes that were put off.
 
 use super::Style;
-use super::layout::{BOLD, DIM, Screen, TIME, WARN, fit, right, time};
+use super::layout::{BOLD, Screen, TIME, WARN, fit, right, time};
 use crate::words::{plural, thousands};
 use analysis::Deferral;
 use record::Nanos;
@@ -32,8 +32,7 @@ pub fn deferrals(all: &[Deferral], top: usize, style: &Style) -> String {
         right("first", TIME),
         right("settled", TIME)
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     let shown = if top == 0 { all.len() } else { top };
     for d in all.iter().take(shown) {
         let settled = match d.settled {

@@ -110,8 +110,7 @@ fn head(screen: &mut Screen, name: &str, width: usize) {
         right("second", TIME),
         right("change", TIME)
     );
-    let line = screen.paint(DIM, &line);
-    screen.line(&line);
+    screen.columns(&line);
 }
 
 fn items(screen: &mut Screen, c: &Comparison, top: usize) {
@@ -140,8 +139,7 @@ fn items(screen: &mut Screen, c: &Comparison, top: usize) {
         right("second", TIME),
         left("kind", 8)
     );
-    let line = screen.paint(DIM, &line);
-    screen.line(&line);
+    screen.columns(&line);
     for i in changed.take(limit) {
         let mut name = i.name.clone();
         if i.nth > 1 {

@@ -73,8 +73,7 @@ pub fn functions(functions: &Functions, style: &Style) -> String {
     if with_sub {
         line += &format!("  {}  {}", left("max-sub", sub), right("ms count", COUNT));
     }
-    let line = screen.paint(DIM, &line);
-    screen.line(&line);
+    screen.columns(&line);
     for row in &functions.rows {
         let line = function_line(&screen, row, name, sub);
         screen.line(&line);
@@ -143,8 +142,7 @@ pub fn calls(calls: &Calls, style: &Style) -> String {
         right("local", TIME),
         right("count", COUNT),
     );
-    let line = screen.paint(DIM, &line);
-    screen.line(&line);
+    screen.columns(&line);
     for row in &calls.rows {
         let line = call_line(&screen, row);
         screen.line(&line);

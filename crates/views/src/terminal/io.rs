@@ -86,8 +86,7 @@ fn operations(screen: &mut Screen, io: &Io) {
         right("completed", COUNT),
         right("merged", 8),
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for o in &io.operations {
         let line = format!(
             "  {}  {}  {}  {}  {}  {}  {}",
@@ -126,8 +125,7 @@ fn latency(screen: &mut Screen, io: &Io) {
     };
     let names = ["mean", "median", "90 %", "99 %", "99.9 %", "longest"].map(str::to_owned);
     let head = format!("  {}  {}", left("", 14), columns(names));
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for (name, l) in [
         ("wait for issue", &io.wait),
         ("on the device", &io.service),
@@ -201,8 +199,7 @@ fn devices(screen: &mut Screen, io: &Io) {
         right("mean", TIME),
         right("99 %", TIME),
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for d in &io.devices {
         let line = format!(
             "  {}  {}  {}  {}  {}  {}",
@@ -242,8 +239,7 @@ fn timeline(screen: &mut Screen, io: &Io) {
         left("", bar),
         right("mean", TIME),
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for s in &io.timeline {
         let line = format!(
             "  {}  {} {}  {}  {}  {}",
@@ -298,8 +294,7 @@ fn processes(screen: &mut Screen, io: &Io, top: usize) {
         right("first", TIME),
         right("mean", TIME),
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for p in io.processes.iter().take(shown) {
         let line = format!(
             "  {}  {}  {}  {}  {}  {}",
@@ -349,8 +344,7 @@ fn owners(screen: &mut Screen, io: &Io, top: usize) {
         right("requests", COUNT),
         right("first", TIME),
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     let room = screen
         .width()
         .saturating_sub(2 + SIZE + 2 + SIZE + 2 + COUNT + 2 + TIME + 2);
@@ -409,8 +403,7 @@ fn files(screen: &mut Screen, files: &[IoFile], top: usize) {
         used("used"),
         right("pieces", COUNT),
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     let room = screen
         .width()
         .saturating_sub(2 + TIME + 2 + SIZE + used("").len() + 2 + COUNT + 2);

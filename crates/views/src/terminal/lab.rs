@@ -52,8 +52,7 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
         right(beside, doubt),
         "verdict"
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     let most = e
         .variants
         .iter()

@@ -63,8 +63,7 @@ pub fn lab_plan(plan: &LabPlan, style: &Style) -> String {
         right("each", LENGTH),
         "known from"
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for row in rows(plan) {
         let known = match row.basis {
             "there" => "done already, if nothing changed",

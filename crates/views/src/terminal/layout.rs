@@ -112,6 +112,12 @@ impl Screen {
         self.line(&line);
     }
 
+    /// What the columns below are.
+    pub fn columns(&mut self, names: &str) {
+        let line = self.paint(DIM, names);
+        self.line(&line);
+    }
+
     /// Words wrapped at the screen's width, each line after `indent` columns,
     /// the first after `first` instead.
     pub fn wrapped(&mut self, first: &str, indent: usize, ansi: Ansi, text: &str) {

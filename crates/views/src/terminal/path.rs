@@ -28,8 +28,7 @@ pub fn path(path: &CriticalPath, shortest: Nanos, style: &Style) -> String {
         right("half saves", TIME + 1),
         left("kind", KIND),
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     let most = path.items.iter().map(length).max().unwrap_or_default();
     let mut short: Vec<&PathItem> = Vec::new();
     for item in &path.items {
@@ -89,8 +88,7 @@ fn programs(screen: &mut Screen, all: &[PathProgram], shortest: Nanos) {
         right("half saves", TIME + 1),
         right("processes", TIME),
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for program in worth {
         let line = format!(
             "  {}  {}  {}  {}",

@@ -1,6 +1,6 @@
 //! Series of readings: what was read, how it went, its mean and its peak.
 
-use super::layout::{DIM, Screen, fit_end, left, right};
+use super::layout::{Screen, fit_end, left, right};
 use analysis::Readings;
 use record::Unit;
 
@@ -42,8 +42,7 @@ pub(super) fn readings(screen: &mut Screen, all: &[Readings]) {
         right("mean", VALUE),
         right("peak", VALUE)
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for r in moved.into_iter().take(ROWS) {
         let name = match &r.of {
             Some(of) => format!("{} {of}", r.name),

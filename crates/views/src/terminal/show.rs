@@ -95,8 +95,7 @@ fn headline(screen: &mut Screen, boot: &Boot) {
         if let Some(fact) = fact {
             let room = screen.width().saturating_sub(13);
             let line = format!("{}{}", left(what, 13), fit(fact, room));
-            let line = screen.paint(DIM, &line);
-            screen.line(&line);
+            screen.columns(&line);
         }
     }
 }
@@ -126,8 +125,7 @@ fn phases(screen: &mut Screen, phases: &Phases) {
         right("length", TIME),
         " ".repeat(scale.width)
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for p in &phases.phases {
         let line = format!(
             "  {}  {}  {}  {}  {}",

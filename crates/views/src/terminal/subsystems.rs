@@ -35,8 +35,7 @@ pub fn subsystems(all: &Subsystems, style: &Style) -> String {
         right("calls", 6),
         left("subsystem", NAME),
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     let most = all.rows.first().map(|r| r.time).unwrap_or_default();
     for row in &all.rows {
         let room = screen

@@ -200,8 +200,7 @@ pub fn screen(d: &Document, dir: &Path, style: &Style) -> String {
         right("spread", 9),
         "kept"
     );
-    let head = screen.paint(DIM, &head);
-    screen.line(&head);
+    screen.columns(&head);
     for k in &d.kept {
         let line = format!(
             "  {}  {}  {}",
