@@ -361,7 +361,7 @@ fn of_files<'r>(record: &'r Record, owners: Option<&'r Owners>) -> Vec<Slice<'r>
                 _ => Cow::Borrowed("a file"),
             },
             start: a.at,
-            end: a.at + a.took.unwrap_or_default(),
+            end: a.at + a.took.get().unwrap_or_default(),
             about: About::File { bytes: 0 },
             by: a.task.map(|t| record.name(t)),
             of: None,
@@ -379,7 +379,7 @@ fn of_files<'r>(record: &'r Record, owners: Option<&'r Owners>) -> Vec<Slice<'r>
 type FileKey = (Option<NameId>, Option<record::Device>, Option<u64>);
 
 fn of_request<'r>(record: &'r Record, r: &Request, owner: Option<&'r str>) -> Option<Slice<'r>> {
-    let (start, end) = (r.first()?, r.completed?);
+    let (start, end) = (r.first()?, r.completed.get()?);
     (start <= end).then(|| Slice {
         name: Cow::Borrowed(r.operation.as_str()),
         start,

@@ -4,7 +4,7 @@ use crate::clock::ClockId;
 use crate::event::Origin;
 use crate::name::NameId;
 use crate::table::Row;
-use crate::time::Nanos;
+use crate::time::{Nanos, When};
 use std::fmt;
 
 /// A block device, or the device of a filesystem: as `stat` numbers it.
@@ -72,14 +72,14 @@ pub struct Request {
     pub sector: u64,
     /// How much, in bytes.
     pub bytes: u64,
-    /// When it was queued; `None` if the trace does not say.
-    pub queued: Option<Nanos>,
+    /// When it was queued; unknown if the trace does not say.
+    pub queued: When,
     /// When the device got it, the first time.
-    pub issued: Option<Nanos>,
+    pub issued: When,
     /// When the device got it the last time, if it was issued again.
-    pub reissued: Option<Nanos>,
+    pub reissued: When,
     /// When it was done.
-    pub completed: Option<Nanos>,
+    pub completed: When,
     /// How many others were merged into it.
     pub merged: u32,
     /// The kernel reads ahead: nobody waits for it yet.
@@ -104,18 +104,19 @@ impl Request {
     /// The first time that is known of it.
     #[must_use]
     pub fn first(&self) -> Option<Nanos> {
-        self.queued.or(self.issued).or(self.completed)
+        let queued = self.queued.get().or(self.issued.get());
+        queued.or(self.completed.get())
     }
 
     /// From the first issue to the completion, if both were seen.
     #[must_use]
     pub fn service(&self) -> Option<Nanos> {
-        Some(self.completed? - self.issued?)
+        Some(self.completed.get()? - self.issued.get()?)
     }
 }
 
 impl Row for Request {
-    /// They are large: so many take 150 MB.
+    /// They are large: so many take 100 MB.
     const MOST: usize = 1_000_000;
 
     fn map_times(&mut self, to: &dyn Fn(ClockId, Nanos) -> Nanos) {
@@ -125,12 +126,13 @@ impl Row for Request {
             &mut self.reissued,
             &mut self.completed,
         ] {
-            *t = t.map(|t| to(self.clock, t));
+            *t = t.get().map(|t| to(self.clock, t)).into();
         }
     }
 
     fn last(&self) -> Option<Nanos> {
-        self.completed.or(self.reissued).max(self.first())
+        let done = self.completed.get().or(self.reissued.get());
+        done.max(self.first())
     }
 
     fn key(&self) -> (Option<Nanos>, Origin) {
@@ -161,12 +163,12 @@ impl RequestTotals {
     pub(crate) fn add(&mut self, r: &Request) {
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(r.bytes);
-        self.issued += u64::from(r.issued.is_some());
-        self.completed += u64::from(r.completed.is_some());
-        if let (Some(service), Some(done)) = (r.service(), r.completed) {
+        self.issued += u64::from(r.issued.get().is_some());
+        self.completed += u64::from(r.completed.get().is_some());
+        if let (Some(service), Some(done)) = (r.service(), r.completed.get()) {
             self.served += 1;
             self.service = self.service + service;
-            let last = r.reissued.or(r.issued).unwrap_or(done);
+            let last = r.reissued.get().or(r.issued.get()).unwrap_or(done);
             self.service_from_last = self.service_from_last + (done - last);
         }
     }
@@ -270,7 +272,7 @@ pub struct Access {
     /// When.
     pub at: Nanos,
     /// How long it took, where the source says it.
-    pub took: Option<Nanos>,
+    pub took: When,
     /// The process that needed it.
     pub pid: Option<u32>,
     /// That process's name.

@@ -39,4 +39,4 @@ pub use process::{OpenSlice, Process, Slice, TaskState, Wake};
 pub use record::Record;
 pub use recorder::{Recorder, SpanBuilder};
 pub use series::{Sample, Series, SeriesId, Unit};
-pub use time::Nanos;
+pub use time::{Nanos, When};

@@ -3,10 +3,21 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::borrow::Cow;
 use std::hash::BuildHasher;
+use std::num::NonZeroU32;
 
 /// The id of a name in one record. It means nothing in another one.
+///
+/// It counts from one, so that rows by the million have it optional in the same
+/// room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NameId(u32);
+pub struct NameId(NonZeroU32);
+
+impl NameId {
+    /// Of the name at this place.
+    const fn at(place: u32) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(place))
+    }
+}
 
 /// Names in one arena, each stored once.
 #[derive(Debug, Default)]
@@ -57,7 +68,7 @@ impl Names {
     }
 
     pub(crate) fn get(&self, id: NameId) -> &str {
-        self.text(id.0)
+        self.text(id.0.get() - 1)
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "32 bits of it suffice")]
@@ -68,7 +79,7 @@ impl Names {
     fn find(&self, hash: u32, name: &[u8]) -> Option<NameId> {
         let is = |e: &Entry| e.hash == hash && self.text(e.id).as_bytes() == name;
         let entry = self.ids.find(Entry::wide(hash), is);
-        entry.map(|e| NameId(e.id))
+        entry.map(|e| NameId::at(e.id))
     }
 
     /// Adds a name that is not known.
@@ -77,20 +88,20 @@ impl Names {
             u32::try_from(self.arena.len()),
             u32::try_from(self.ranges.len()),
         ) else {
-            return NameId(0);
+            return NameId::at(0);
         };
         let Some(end) = u32::try_from(name.len())
             .ok()
             .and_then(|n| start.checked_add(n))
         else {
-            return NameId(0);
+            return NameId::at(0);
         };
         self.arena.push_str(name);
         self.ranges.push((start, end));
         let entry = Entry { hash, id };
         self.ids
             .insert_unique(Entry::wide(hash), entry, |e| Entry::wide(e.hash));
-        NameId(id)
+        NameId::at(id)
     }
 
     fn text(&self, id: u32) -> &str {

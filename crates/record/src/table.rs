@@ -40,7 +40,7 @@ pub(crate) const TABLE_FULL: NoteKind = NoteKind {
 const FEW_ROWS: usize = 4096;
 
 /// A row that carries times of its clock.
-pub(crate) trait Row {
+pub(crate) trait Row: Copy {
     /// How many of them a table holds.
     const MOST: usize = MOST_ROWS;
     /// Moves every time of the row.
@@ -96,33 +96,58 @@ impl<T: Row> Table<T> {
 
     pub(crate) fn sort(&mut self) {
         let rows = &mut self.rows;
-        let Ok(count) = u32::try_from(rows.len()) else {
-            rows.sort_by_key(Row::key);
-            return;
-        };
         if rows.is_sorted_by(|a, b| a.key() <= b.key()) {
             return;
         }
-        // Places are sorted, and then each row is moved once: rows are large, and
-        // there is to be no second list of them or of their keys.
-        let mut places: Vec<u32> = (0..count).collect();
-        places.sort_by_key(|&p| rows.get(p as usize).map(Row::key));
-        let at = |places: &[u32], i: usize| places.get(i).map_or(i, |&p| p as usize);
-        for i in 0..rows.len() {
-            // The row for here may have been moved on already, from each place
-            // that is done to where its row came from.
-            let mut from = at(&places, i);
-            while from < i {
-                from = at(&places, from);
+        if u32::try_from(rows.len()).is_err() {
+            rows.sort_by_key(Row::key);
+            return;
+        }
+        // Times are sorted with the places of their rows, and then each row is moved
+        // once: rows are large, and there is to be no second list of them.
+        let mut order: Vec<u128> = (0..).zip(&*rows).map(|(p, row)| packed(p, row)).collect();
+        order.sort_unstable();
+        for equal in order.chunk_by_mut(|a, b| a >> 32 == b >> 32) {
+            if equal.len() > 1 {
+                equal.sort_unstable_by_key(|o| (rows.get(place(*o)).map(Row::key), *o));
             }
-            if let Some(place) = places.get_mut(i) {
-                *place = u32::try_from(from).unwrap_or(u32::MAX);
+        }
+        for first in 0..rows.len() {
+            // Along a ring of places, each of which gets the row of the next one.
+            // Places that are done say so by their own number.
+            let Some(&row) = rows.get(first) else { break };
+            let mut to = first;
+            while let Some(here) = order.get_mut(to) {
+                let from = place(*here);
+                *here = to as u128;
+                let next = match from == first {
+                    true => Some(row),
+                    false => rows.get(from).copied(),
+                };
+                if let (Some(to), Some(next)) = (rows.get_mut(to), next) {
+                    *to = next;
+                }
+                if from == first || from == to {
+                    break;
+                }
+                to = from;
             }
-            rows.swap(i, from);
         }
     }
 
     pub(crate) fn last(&self) -> Option<Nanos> {
         self.rows.iter().filter_map(Row::last).max()
     }
+}
+
+/// The time of the row at a place, an unknown one first, above the place itself.
+fn packed<T: Row>(place: u32, row: &T) -> u128 {
+    // Without its sign, time is in the order of its bits from the least one on.
+    let time = |t: Nanos| 1 << 64 | u128::from(t.get().cast_unsigned() ^ 1 << 63);
+    row.key().0.map_or(0, time) << 32 | u128::from(place)
+}
+
+/// The place in what [`packed`] gave.
+fn place(packed: u128) -> usize {
+    (packed as u32) as usize
 }

@@ -53,6 +53,49 @@ impl Sub for Nanos {
     }
 }
 
+/// A time that may not be known, in the room of one that is: rows by the million
+/// have several.
+///
+/// The least time of all, 292 years before zero, stands for none; arithmetic that
+/// saturates there is one nanosecond off.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct When(i64);
+
+impl When {
+    /// No time that is known.
+    pub const UNKNOWN: Self = Self(i64::MIN);
+
+    /// The time, if it is known.
+    #[inline]
+    #[must_use]
+    pub const fn get(self) -> Option<Nanos> {
+        match self.0 {
+            i64::MIN => None,
+            at => Some(Nanos(at)),
+        }
+    }
+}
+
+impl From<Nanos> for When {
+    #[inline]
+    fn from(at: Nanos) -> Self {
+        Self(at.0.max(i64::MIN + 1))
+    }
+}
+
+impl From<Option<Nanos>> for When {
+    #[inline]
+    fn from(at: Option<Nanos>) -> Self {
+        at.map_or(Self::UNKNOWN, Self::from)
+    }
+}
+
+impl fmt::Debug for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
 /// Prints as the field's tools do: `1.234 s`, `56.7 ms`, `890 us`, `12 ns`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,7 +121,19 @@ impl fmt::Display for Nanos {
 
 #[cfg(test)]
 mod tests {
-    use super::Nanos;
+    use super::{Nanos, When};
+
+    #[test]
+    fn a_time_that_may_not_be_known_is_the_same_afterwards() {
+        for at in [None, Some(0), Some(-1), Some(i64::MAX), Some(i64::MIN + 1)] {
+            let at = at.map(Nanos);
+            let when = When::from(at);
+            assert_eq!(when.get(), at);
+            assert_eq!(format!("{when:?}"), format!("{at:?}"));
+        }
+        let least = When::from(Nanos(i64::MIN)).get();
+        assert_eq!(least, Some(Nanos(i64::MIN + 1)));
+    }
 
     #[test]
     fn durations_print_in_the_unit_that_fits() {

@@ -2,7 +2,7 @@
 
 use record::{
     Access, AccessKind, ClockKind, Device, Nanos, Operation, Origin, Process, Recorder, Request,
-    Slice, SourceId, TaskState, Unit, Wake, mark,
+    Slice, SourceId, TaskState, Unit, Wake, When, mark,
 };
 
 const DEVICE: Device = Device {
@@ -16,10 +16,10 @@ fn request(clock: record::ClockId, source: SourceId, offset: u64, issued: i64) -
         operation: Operation::Read,
         sector: 8,
         bytes: 4_096,
-        queued: None,
-        issued: Some(Nanos(issued)),
-        reissued: None,
-        completed: Some(Nanos(issued + 100)),
+        queued: When::UNKNOWN,
+        issued: Nanos(issued).into(),
+        reissued: When::UNKNOWN,
+        completed: Nanos(issued + 100).into(),
         merged: 0,
         read_ahead: false,
         metadata: false,
@@ -66,7 +66,7 @@ fn tables_move_with_zero_and_are_sorted_by_time() {
         offset: 0,
         bytes: 4_096,
         at: Nanos(4_000),
-        took: None,
+        took: When::UNKNOWN,
         pid: Some(1),
         task: Some(name),
         origin,
@@ -76,7 +76,7 @@ fn tables_move_with_zero_and_are_sorted_by_time() {
     rec.sample(series, 2_500, 7);
     let record = rec.finish();
 
-    let issued: Vec<_> = record.requests().iter().map(|r| r.issued).collect();
+    let issued: Vec<_> = record.requests().iter().map(|r| r.issued.get()).collect();
     assert_eq!(issued, [Some(Nanos(2_000)), Some(Nanos(4_000))]);
     assert_eq!(record.processes()[0].start, Some(Nanos(1_000)));
     assert_eq!(record.accesses()[0].at, Nanos(3_000));
@@ -107,6 +107,23 @@ fn rows_far_from_their_places_are_sorted_with_equal_ones_as_they_came() {
         .collect();
     assert_eq!(keys.len(), 1_000);
     assert!(keys.is_sorted());
+}
+
+#[test]
+fn rows_without_a_time_come_first_and_equal_ones_by_their_evidence() {
+    let mut rec = Recorder::new();
+    let source = rec.source("trace", "test");
+    let clock = rec.clock("trace", ClockKind::Monotonic, 1);
+    for (offset, at) in [(5, 7), (4, -7), (3, 7), (2, 0), (1, 1 << 62), (0, 7)] {
+        let mut row = request(clock, source, offset, at);
+        row.completed = When::UNKNOWN;
+        rec.request(row);
+        row.issued = When::UNKNOWN;
+        rec.request(row);
+    }
+    let record = rec.finish();
+    let offsets: Vec<u64> = record.requests().iter().map(|r| r.origin.offset).collect();
+    assert_eq!(offsets, [0, 1, 2, 3, 4, 5, 4, 2, 0, 3, 5, 1]);
 }
 
 #[test]
@@ -187,7 +204,7 @@ fn tables_of_several_kinds_share_their_room() {
             offset: 0,
             bytes: 4096,
             at: Nanos(i),
-            took: None,
+            took: When::UNKNOWN,
             pid: None,
             task: None,
             origin,

@@ -1,6 +1,7 @@
 //! The balance of a source that reads events by the million.
 
 use record::{NoteKind, Origin, Recorder, SourceId};
+use std::ptr;
 
 /// Counts what became of the units of a source, and hands the sums over at the
 /// end: a note is looked up by its name, which is too slow for each event.
@@ -85,7 +86,8 @@ fn count(
     times: u64,
     detail: impl FnOnce() -> String,
 ) {
-    match all.iter_mut().find(|c| c.kind.name == kind.name) {
+    let is = |c: &Counted| ptr::eq(c.kind, kind) || c.kind.name == kind.name;
+    match all.iter_mut().find(|c| is(c)) {
         Some(c) => c.count = c.count.saturating_add(times),
         None => all.push(Counted {
             kind,

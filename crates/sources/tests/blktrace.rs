@@ -84,8 +84,8 @@ fn notes(record: &Record) -> BTreeMap<&'static str, u64> {
 fn requests(record: &Record) -> Vec<String> {
     let show = |r: &Request| {
         let task = r.task.map_or("", |t| record.name(t));
-        let (q, i, c) = (r.queued, r.issued, r.completed);
-        let again = r.reissued;
+        let (q, i, c) = (r.queued.get(), r.issued.get(), r.completed.get());
+        let again = r.reissued.get();
         format!(
             "{} {} {}+{} {q:?} {i:?} {again:?} {c:?} {} {} {:?} {task}",
             r.device,
@@ -157,8 +157,14 @@ fn a_request_says_who_asked_and_what_became_of_it() {
     let zero = record.mark("block-trace-start").unwrap().at;
     assert_eq!(zero, Nanos::ZERO);
     let since = |t: i64| Some(Nanos(t - asked));
-    assert_eq!((r.queued, r.issued), (since(asked), since(issued)));
-    assert_eq!((r.reissued, r.completed), (since(again), since(done)));
+    assert_eq!(
+        (r.queued.get(), r.issued.get()),
+        (since(asked), since(issued))
+    );
+    assert_eq!(
+        (r.reissued.get(), r.completed.get()),
+        (since(again), since(done))
+    );
     assert_eq!((r.sector, r.bytes, r.merged), (64, 8192, 1));
     assert_eq!((r.error, r.pid), (-5, Some(77)));
     assert_eq!(record.name(r.task.unwrap()), "asker");
@@ -211,7 +217,10 @@ fn the_real_capture_gives_its_expected_values() {
         mean(last),
         raw["d2c_last_dispatch_avg_ns"].as_i64().unwrap()
     );
-    let again = record.requests().iter().filter(|r| r.reissued.is_some());
+    let again = record
+        .requests()
+        .iter()
+        .filter(|r| r.reissued.get().is_some());
     assert_eq!(
         again.count() as u64,
         raw["dispatched_more_than_once"].as_u64().unwrap()

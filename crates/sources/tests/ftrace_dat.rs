@@ -390,9 +390,9 @@ fn tables(record: &Record) -> String {
             r.operation.as_str(),
             r.sector,
             r.bytes,
-            r.queued.map(|t| t.get()),
-            r.issued.map(|t| t.get()),
-            r.completed.map(|t| t.get()),
+            r.queued.get().map(|t| t.get()),
+            r.issued.get().map(|t| t.get()),
+            r.completed.get().map(|t| t.get()),
             r.error,
             r.pid,
         ));

@@ -9,9 +9,8 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often both sides run, one after the other; the fastest run of each
-/// counts.
-const TURNS: usize = 5;
+/// How often both sides run, one after the other; the middle run of each counts.
+const TURNS: usize = 7;
 
 /// A format, its own tool, and what both do with the same files.
 struct Case {
@@ -106,23 +105,24 @@ fn race(case: &Case, dir: &Path, firstlight: &Path) -> Result<Option<f64>> {
         return Ok(None);
     };
     println!("{}", case.format);
-    let mut best = (Duration::MAX, Duration::MAX);
+    let mut runs = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
-        best.0 = best.0.min(timed(firstlight, &ours)?);
+        runs.0.push(timed(firstlight, &ours)?);
         match timed(Path::new(peer), peer_args) {
-            Ok(time) => best.1 = best.1.min(time),
+            Ok(time) => runs.1.push(time),
             Err(_) => {
                 println!("skipped: {peer} (apt-get install {})", case.package);
                 return Ok(None);
             }
         }
     }
+    let usual = (middle(runs.0), middle(runs.1));
     let rate = |time: Duration| events as f64 / time.as_secs_f64() / 1e6;
-    let ratio = best.1.as_secs_f64() / best.0.as_secs_f64();
+    let ratio = usual.1.as_secs_f64() / usual.0.as_secs_f64();
     let name = case.ours.split(' ').next().unwrap_or_default();
     for (who, time) in [
-        (format!("firstlight {name}"), best.0),
-        (peer.clone(), best.1),
+        (format!("firstlight {name}"), usual.0),
+        (peer.clone(), usual.1),
     ] {
         println!(
             "  {who:<24}{:>9.3} s   {:>6.2} million events/s",
@@ -135,6 +135,12 @@ fn race(case: &Case, dir: &Path, firstlight: &Path) -> Result<Option<f64>> {
         case.goal
     );
     Ok(Some(ratio))
+}
+
+/// The middle one of some times.
+fn middle(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 fn timed(program: &Path, args: &[String]) -> Result<Duration> {

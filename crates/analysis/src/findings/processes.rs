@@ -183,7 +183,7 @@ pub(super) fn misses(view: &View<'_>) -> Option<Found> {
             continue;
         }
         n += 1;
-        time = time + a.took.unwrap_or(LOOKUP);
+        time = time + a.took.get().unwrap_or(LOOKUP);
         first = first.or(Some(a.origin));
         let folder = path.rsplit_once('/').map_or("", |(f, _)| f);
         *by_folder.entry(folder).or_default() += 1;
@@ -221,7 +221,7 @@ pub(super) fn libraries(view: &View<'_>) -> Option<Found> {
     for a in view.record.accesses() {
         let path = a.path.map_or("", |p| view.record.name(p));
         if a.kind == AccessKind::Open && a.at <= end && path.contains(".so") {
-            let took = a.took.unwrap_or(LOOKUP);
+            let took = a.took.get().unwrap_or(LOOKUP);
             let of = by_process.entry(a.pid).or_default();
             of.entry(path).or_insert((took, a.origin));
         }

@@ -100,7 +100,7 @@ pub(super) fn small_reads(view: &View<'_>) -> Option<Found> {
     let (mut count, mut bytes, mut time) = (0_u64, 0_u64, Nanos::ZERO);
     let (mut best, mut first) = (0_u64, None);
     for r in view.record.requests() {
-        let (Some(service), Some(done)) = (r.service(), r.completed) else {
+        let (Some(service), Some(done)) = (r.service(), r.completed.get()) else {
             continue;
         };
         if r.operation != Operation::Read || done > end || service <= Nanos::ZERO {

@@ -4,8 +4,9 @@
 //! request reads by its place on the device is for an image to say.
 
 use super::owners::Owners;
+use hashbrown::HashMap;
 use record::{Access, AccessKind, Device, NameId, Nanos, Record, Request};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A file that was needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +30,9 @@ pub struct IoFile {
     pub first: Nanos,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
+/// What tells files apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Key {
     Path(NameId),
     Inode(Option<Device>, u64),
     Unknown,
@@ -48,7 +50,7 @@ fn key(access: &Access) -> Key {
 pub(super) struct Names<'r> {
     record: &'r Record,
     /// The path of each inode that any access names by both.
-    paths: BTreeMap<(Option<Device>, u64), NameId>,
+    paths: HashMap<(Option<Device>, u64), NameId>,
     /// Block devices that were asked for something.
     disks: BTreeSet<Device>,
 }
@@ -63,7 +65,8 @@ impl<'r> Names<'r> {
         }
     }
 
-    fn key(&self, access: &Access) -> Key {
+    /// What an access is about.
+    pub(super) fn key(&self, access: &Access) -> Key {
         match key(access) {
             Key::Inode(device, inode) => match self.paths.get(&(device, inode)) {
                 Some(&path) => Key::Path(path),
@@ -73,7 +76,8 @@ impl<'r> Names<'r> {
         }
     }
 
-    fn name_of(&self, key: Key) -> String {
+    /// The name of what a key stands for.
+    pub(super) fn name_of(&self, key: Key) -> String {
         match key {
             Key::Path(path) => self.record.name(path).to_owned(),
             Key::Inode(Some(device), inode) => match self.disk(device, inode) {
@@ -95,11 +99,6 @@ impl<'r> Names<'r> {
             minor,
         };
         (device.major == 0 && self.disks.contains(&disk)).then_some(disk)
-    }
-
-    /// The name of what an access is about.
-    pub(super) fn name(&self, access: &Access) -> String {
-        self.name_of(self.key(access))
     }
 }
 
@@ -135,7 +134,7 @@ pub(super) fn files(record: &Record, owners: &Owners) -> Vec<IoFile> {
         return Vec::new();
     }
     let names = Names::of(record);
-    let mut all: BTreeMap<Key, Sums> = BTreeMap::new();
+    let mut all: HashMap<Key, Sums> = HashMap::new();
     let is_traced = |kind| record.accesses().iter().any(|a| a.kind == kind);
     let both = is_traced(AccessKind::Fill) && is_traced(AccessKind::Touch);
     // What was looked for and is not there is no file.
@@ -164,6 +163,9 @@ pub(super) fn files(record: &Record, owners: &Owners) -> Vec<IoFile> {
             _ => {}
         }
     }
+    let mut all: Vec<(Key, Sums)> = all.into_iter().collect();
+    // Not in the order of a hash.
+    all.sort_unstable_by_key(|f| f.0);
     let mut files: Vec<IoFile> = all
         .into_iter()
         .map(|(key, mut s)| {

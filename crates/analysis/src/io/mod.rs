@@ -22,11 +22,11 @@ pub use timeline::IoStretch;
 use crate::ledger::{Ledger, ledger};
 use crate::place::Place;
 use depth::Changes;
-use gathered::Gathered;
+use gathered::{Gathered, Times};
 use record::{Clock, Device, Nanos, Operation, Record, Request, RequestEvents, RequestTotals};
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 /// What was asked of block devices in a boot.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,65 +147,85 @@ pub(crate) const fn carries_data(operation: Operation) -> bool {
 pub fn io(record: &Record, owners: Option<&Owners>, stretches: usize) -> Io {
     let nobody = Owners::default();
     let owners = owners.unwrap_or(&nobody);
+    let requests = record.requests();
     thread::scope(|scope| {
-        // Both look at every row, of which there may be a million.
-        let others = scope.spawn(|| {
-            let sequence = Sequence::of(record.requests());
-            (sequence, files::files(record, owners))
+        // Each of them looks at every row, of which there may be a million.
+        let places = scope.spawn(|| Sequence::of(requests));
+        let files = scope.spawn(|| files::files(record, owners));
+        let all = Gathered::of(requests);
+        let times = all.times;
+        let latencies = scope.spawn(move || Latencies::of(record, &times));
+        let changes = Changes::of(all.came, all.left);
+        let timeline = all.span.map_or_else(Vec::new, |span| {
+            timeline::stretches(span, requests, &changes, stretches)
         });
-        let io = of_requests(record, owners, stretches);
-        match others.join() {
-            Ok((sequence, files)) => Io {
-                sequence,
-                files,
-                ..io
-            },
-            Err(panic) => resume_unwind(panic),
+        let (mut served, mut sum, mut sum_from_last) = (0_i64, Nanos::ZERO, Nanos::ZERO);
+        for (operation, t) in record.request_totals() {
+            if carries_data(operation) {
+                served = served.saturating_add(i64::try_from(t.served).unwrap_or(i64::MAX));
+                sum = sum + t.service;
+                sum_from_last = sum_from_last + t.service_from_last;
+            }
+        }
+        let mean = |sum: Nanos| (served > 0).then(|| Nanos(rounded(sum.get(), served)));
+        let depth = Depth::of(&changes);
+        let process_of = all.processes.of();
+        let processes = all.processes.rows(record);
+        let owned = owners.sums(record);
+        let latencies = joined(latencies);
+        Io {
+            clock: record.clock().cloned(),
+            zero: record.zero().to_owned(),
+            requests: record.request_totals().map(|t| t.1.requests).sum(),
+            kept: requests.len() as u64,
+            operations: latencies.operations,
+            devices: latencies.devices,
+            service: latencies.service,
+            wait: latencies.wait,
+            whole: latencies.whole,
+            service_mean: mean(sum),
+            service_mean_from_last: mean(sum_from_last),
+            depth,
+            sequence: joined(places),
+            timeline,
+            process_of,
+            processes,
+            files: joined(files),
+            owners: owned,
+            owners_from: owners.from,
+            ledger: ledger(record),
         }
     })
 }
 
-/// All of it but [`Io::sequence`] and [`Io::files`].
-fn of_requests(record: &Record, owners: &Owners, stretches: usize) -> Io {
-    let mut all = Gathered::of(record.requests());
-    let (mut served, mut sum, mut sum_from_last) = (0_i64, Nanos::ZERO, Nanos::ZERO);
-    for (operation, t) in record.request_totals() {
-        if carries_data(operation) {
-            served = served.saturating_add(i64::try_from(t.served).unwrap_or(i64::MAX));
-            sum = sum + t.service;
-            sum_from_last = sum_from_last + t.service_from_last;
+/// What a thread gives; its panic is ours.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// How long requests took: together, by operation, and by device.
+struct Latencies {
+    operations: Vec<IoOperation>,
+    devices: Vec<IoDevice>,
+    service: Latency,
+    wait: Latency,
+    whole: Latency,
+}
+
+impl Latencies {
+    fn of(record: &Record, times: &Times) -> Self {
+        let devices = devices(record, times);
+        Self {
+            operations: operations(record, times),
+            // With one device, it is what all of them took.
+            service: match devices.as_slice() {
+                [one] => one.service,
+                _ => Latency::of(&times.service(|_, operation| carries_data(operation))),
+            },
+            devices,
+            wait: Latency::of(&[&times.wait]),
+            whole: Latency::of(&[&times.whole]),
         }
-    }
-    let mean = |sum: Nanos| (served > 0).then(|| Nanos(rounded(sum.get(), served)));
-    let operations = operations(record, &all);
-    let devices = devices(record, &all);
-    let mut service = all.service(|_, operation| carries_data(operation));
-    let requests = record.requests();
-    let changes = Changes::of(all.came, all.left);
-    let timeline = all.span.map_or_else(Vec::new, |span| {
-        timeline::stretches(span, requests, &changes, stretches)
-    });
-    Io {
-        clock: record.clock().cloned(),
-        zero: record.zero().to_owned(),
-        requests: record.request_totals().map(|t| t.1.requests).sum(),
-        kept: requests.len() as u64,
-        operations,
-        devices,
-        service: Latency::of(&mut service),
-        wait: Latency::of(&mut all.wait),
-        whole: Latency::of(&mut all.whole),
-        service_mean: mean(sum),
-        service_mean_from_last: mean(sum_from_last),
-        depth: Depth::of(&changes),
-        sequence: Sequence::default(),
-        timeline,
-        process_of: all.processes.of(),
-        processes: all.processes.rows(record),
-        files: Vec::new(),
-        owners: owners.sums(record),
-        owners_from: owners.from,
-        ledger: ledger(record),
     }
 }
 
@@ -232,7 +252,7 @@ pub(crate) fn rounded(sum: i64, count: i64) -> i64 {
     i64::try_from(quotient).unwrap_or(i64::MAX)
 }
 
-fn operations(record: &Record, all: &Gathered) -> Vec<IoOperation> {
+fn operations(record: &Record, all: &Times) -> Vec<IoOperation> {
     let totals: BTreeMap<Operation, RequestTotals> = record.request_totals().collect();
     let mut events: BTreeMap<Operation, RequestEvents> = BTreeMap::new();
     for (_, operation, e) in record.request_events() {
@@ -243,14 +263,14 @@ fn operations(record: &Record, all: &Gathered) -> Vec<IoOperation> {
         operation,
         totals: totals.get(&operation).copied().unwrap_or_default(),
         events: events.get(&operation).copied().unwrap_or_default(),
-        service: Latency::of(&mut all.service(|_, o| o == operation)),
+        service: Latency::of(&all.service(|_, o| o == operation)),
     };
     let occurs = |o: &Operation| totals.contains_key(o) || events.contains_key(o);
     let operations = Operation::ALL.into_iter();
     operations.filter(occurs).map(one).collect()
 }
 
-fn devices(record: &Record, all: &Gathered) -> Vec<IoDevice> {
+fn devices(record: &Record, all: &Times) -> Vec<IoDevice> {
     let mut events: BTreeMap<Device, RequestEvents> = BTreeMap::new();
     for (device, _, e) in record.request_events() {
         let sum = events.entry(device).or_default();
@@ -268,7 +288,7 @@ fn devices(record: &Record, all: &Gathered) -> Vec<IoDevice> {
         },
         read_bytes: bytes(device, Operation::Read),
         write_bytes: bytes(device, Operation::Write),
-        service: Latency::of(&mut all.service(|d, o| d == device && carries_data(o))),
+        service: Latency::of(&all.service(|d, o| d == device && carries_data(o))),
         events,
     };
     events.into_iter().map(one).collect()

@@ -6,9 +6,10 @@
 //! them, so that the file of which it added something last is the one that it
 //! asks for (`page_cache_ra_unbounded` of mm/readahead.c adds, then submits).
 
-use super::files::Names;
+use super::files::{Key, Names};
+use hashbrown::HashMap;
 use record::{Access, AccessKind, Device, Nanos, Operation, Record, Request};
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 /// How owners were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +77,8 @@ impl Owners {
         let mut numbers = HashMap::new();
         for request in record.requests() {
             let name = Some(request).filter(|r| r.bytes > 0).and_then(&mut owner);
-            all.push(name, &mut numbers);
+            let number = name.map(|name| all.number(name, &mut numbers));
+            all.of.push(number);
         }
         let inodes = record.accesses().iter();
         let inodes: BTreeSet<_> = inodes.filter_map(|a| Some((a.device?, a.inode?))).collect();
@@ -100,7 +102,7 @@ impl Owners {
             return Self::default();
         }
         let names = Names::of(record);
-        let mut added: BTreeMap<u32, Added<'_>> = BTreeMap::new();
+        let mut added: HashMap<u32, Added<'_>> = HashMap::new();
         for access in record.accesses() {
             if let (AccessKind::Fill, Some(pid)) = (access.kind, access.pid) {
                 added.entry(pid).or_default().later.push_back(access);
@@ -108,28 +110,34 @@ impl Owners {
         }
         let mut all = Self::default();
         let mut numbers = HashMap::new();
+        // A file is named once, though read often. Two may have one name.
+        let mut files: HashMap<Key, usize> = HashMap::new();
+        all.of.reserve_exact(record.requests().len());
         for request in record.requests() {
-            let name = request
+            let access = request
                 .pid
                 .filter(|_| request.operation == Operation::Read)
-                .and_then(|pid| added.get_mut(&pid)?.asked_for(request))
-                .map(|access| names.name(access));
-            if name.is_some() {
-                all.from = OwnersFrom::PageCache;
-            }
-            all.push(name, &mut numbers);
+                .and_then(|pid| added.get_mut(&pid)?.asked_for(request));
+            let number = access.map(|access| {
+                let key = names.key(access);
+                *files
+                    .entry(key)
+                    .or_insert_with(|| all.number(names.name_of(key), &mut numbers))
+            });
+            all.of.push(number);
+        }
+        if all.of.iter().any(Option::is_some) {
+            all.from = OwnersFrom::PageCache;
         }
         all
     }
 
-    fn push(&mut self, name: Option<String>, numbers: &mut HashMap<String, usize>) {
-        let number = name.map(|name| {
-            *numbers.entry(name).or_insert_with_key(|name| {
-                self.names.push(name.clone());
-                self.names.len() - 1
-            })
-        });
-        self.of.push(number);
+    /// The number of a name, new or known.
+    fn number(&mut self, name: String, numbers: &mut HashMap<String, usize>) -> usize {
+        *numbers.entry(name).or_insert_with_key(|name| {
+            self.names.push(name.clone());
+            self.names.len() - 1
+        })
     }
 
     /// The owner of the record's request of this number.
@@ -212,6 +220,7 @@ mod tests {
     use super::{Owners, OwnersFrom};
     use record::{
         Access, AccessKind, ClockKind, Device, Nanos, Operation, Origin, Record, Recorder, Request,
+        When,
     };
 
     const DISK: Device = Device { major: 8, minor: 0 };
@@ -238,7 +247,7 @@ mod tests {
                     offset: 0,
                     bytes: pages(3),
                     at,
-                    took: None,
+                    took: When::UNKNOWN,
                     pid,
                     task: None,
                     origin,
@@ -254,10 +263,10 @@ mod tests {
                 },
                 sector: 0,
                 bytes: pages(2),
-                queued: Some(at),
-                issued: None,
-                reissued: None,
-                completed: None,
+                queued: at.into(),
+                issued: When::UNKNOWN,
+                reissued: When::UNKNOWN,
+                completed: When::UNKNOWN,
                 merged: u32::try_from(number(3).unwrap_or(0)).unwrap_or(0),
                 read_ahead: false,
                 metadata: false,

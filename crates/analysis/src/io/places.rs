@@ -24,18 +24,29 @@ pub struct Sequence {
 
 impl Sequence {
     pub(super) fn of(requests: &[Request]) -> Self {
-        let time = |r: &Request| r.issued.or(r.first());
+        let time = |r: &Request| r.issued.get().or(r.first());
         let with_data = |r: &&Request| carries_data(r.operation) && r.bytes > 0;
-        let mut ordered: Vec<(Nanos, &Request)> = requests
-            .iter()
-            .filter(with_data)
-            .filter_map(|r| Some((time(r)?, r)))
-            .collect();
-        ordered.sort_unstable_by_key(|(at, r)| (*at, r.origin, r.sector));
+        let timed = || {
+            let all = requests.iter().filter(with_data);
+            all.filter_map(|r| Some((time(r)?, r)))
+        };
+        let key = |(at, r): &(Nanos, &Request)| (*at, r.origin, r.sector);
+        // Mostly the device gets requests in the order in which they were asked for.
+        if timed().is_sorted_by_key(|r| key(&r)) {
+            return Self::of_ordered(timed().map(|(_, r)| r), requests.len());
+        }
+        let mut ordered = Vec::with_capacity(requests.len());
+        ordered.extend(timed());
+        ordered.sort_unstable_by_key(key);
+        Self::of_ordered(ordered.into_iter().map(|(_, r)| r), requests.len())
+    }
+
+    /// Of at most so many requests, in the order in which the device got them.
+    fn of_ordered<'r>(requests: impl Iterator<Item = &'r Request>, most: usize) -> Self {
         let mut sequence = Self::default();
-        let mut distances = Vec::new();
+        let mut distances = Vec::with_capacity(most);
         let mut ends: BTreeMap<Device, u64> = BTreeMap::new();
-        for (_, r) in ordered {
+        for r in requests {
             let end = r.sector.saturating_add(r.bytes / SECTOR_BYTES);
             let Some(before) = ends.insert(r.device, end) else {
                 continue;

@@ -1,8 +1,8 @@
 //! Who asked.
 
 use super::{carries_data, rounded};
+use hashbrown::HashMap;
 use record::{NameId, Nanos, Operation, Record, Request};
-use std::collections::BTreeMap;
 
 /// Where the process of a request comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub struct IoProcess {
 /// Sums by process.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
-    all: BTreeMap<(Option<u32>, Option<NameId>), Sums>,
+    all: HashMap<(Option<u32>, Option<NameId>), Sums>,
     /// How many requests were seen to be queued, and how many were not.
     queued: u64,
     not_queued: u64,
@@ -77,7 +77,7 @@ struct Sums {
 
 impl Processes {
     pub(super) fn add(&mut self, r: &Request) {
-        match r.queued {
+        match r.queued.get() {
             Some(_) => self.queued += 1,
             None => self.not_queued += 1,
         }
@@ -128,7 +128,10 @@ impl Processes {
             service_sum: s.service,
             first: s.first,
         };
-        let mut rows: Vec<IoProcess> = self.all.into_iter().map(row).collect();
+        let mut all: Vec<_> = self.all.into_iter().collect();
+        // Not in the order of a hash.
+        all.sort_unstable_by_key(|p| p.0);
+        let mut rows: Vec<IoProcess> = all.into_iter().map(row).collect();
         let bytes = |p: &IoProcess| p.read_bytes.saturating_add(p.write_bytes);
         rows.sort_by(|a, b| {
             (bytes(b), b.requests)

@@ -97,11 +97,11 @@ fn point(r: &Request) -> Option<SeekPoint> {
     if !carries_data(r.operation) {
         return None;
     }
-    let start = r.issued.or(r.first())?;
+    let start = r.issued.get().or(r.first())?;
     Some(SeekPoint {
         operation: r.operation,
         start,
-        end: r.completed.unwrap_or(start).max(start),
+        end: r.completed.get().unwrap_or(start).max(start),
         offset: r.sector.saturating_mul(SECTOR_BYTES),
         bytes: r.bytes,
         service: r.service(),

@@ -259,7 +259,7 @@ impl<'r> Tasks<'r> {
         const LOOKED_AT: usize = 1_000;
         let latest = requests.get(..after).unwrap_or_default();
         let under_way = latest.iter().rev().take(LOOKED_AT).find(|r| {
-            let ended = r.completed.is_none_or(|c| c > start);
+            let ended = r.completed.get().is_none_or(|c| c > start);
             r.pid == Some(slice.pid) && ended
         });
         let name = self.name(slice.pid, end);

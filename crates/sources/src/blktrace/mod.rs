@@ -25,7 +25,7 @@ use notices::Notices;
 use record::{ClockId, ClockKind, NameId, Origin, Recorder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
 /// Files of `blktrace`.
@@ -112,10 +112,11 @@ fn merge<'a>(
     let mut balances: Vec<Balance> = lanes.iter().map(|l| Balance::new(l.source)).collect();
     thread::scope(|scope| {
         let (sender, batches) = sync_channel(BATCHES_AHEAD);
-        let reader = scope.spawn(move || order::read(lanes, notices, &sender));
-        for batch in batches {
+        let (back, emptied) = channel();
+        let reader = scope.spawn(move || order::read(lanes, notices, &sender, &emptied));
+        for mut batch in batches {
             names.extend(batch.names.iter().map(|n| recorder.name_lossy(n)));
-            for mut next in batch.events {
+            for next in &mut batch.events {
                 next.event.task = next.name.and_then(|n| names.get(n.0).copied());
                 let noted = assembler.event(&next.event, recorder);
                 if let Some(balance) = balances.get_mut(next.lane) {
@@ -127,6 +128,9 @@ fn merge<'a>(
                     }
                 }
             }
+            batch.events.clear();
+            // Once all is read, nobody takes them.
+            back.send(batch.events).ok();
         }
         match reader.join() {
             Ok(lanes) => balances.extend(lanes.into_iter().map(|l| l.balance)),

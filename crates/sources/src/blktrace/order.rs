@@ -6,8 +6,7 @@ use super::notices::{Name, Notices};
 use crate::block::{Action, Event};
 use record::Origin;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{Receiver, SyncSender};
 
 /// How many events are handed over at a time: few enough to stay in a cache.
 const BATCH: usize = 1024;
@@ -33,18 +32,22 @@ pub(super) struct Next {
 
 /// Reads all lanes to their ends, as long as somebody takes what they hold;
 /// gives them back with their balances. Events of which no request is ever made
-/// are in these already.
+/// are in these already. Lists that were emptied come back, to be filled again while
+/// they are still in a cache.
 pub(super) fn read<'a>(
     mut lanes: Vec<Lane<'a>>,
     notices: &mut Notices<'a>,
     to: &SyncSender<Batch<'a>>,
+    emptied: &Receiver<Vec<Next>>,
 ) -> Vec<Lane<'a>> {
     let heads = lanes.iter().enumerate();
     let heads = heads.filter_map(|(i, lane)| Some(Reverse((lane.time()?, i))));
-    let mut heads: BinaryHeap<Reverse<(u64, usize)>> = heads.collect();
+    // The next one is the last: there are few, and what follows it is mostly near.
+    let mut heads: Vec<Reverse<(u64, usize)>> = heads.collect();
+    heads.sort_unstable();
     let mut events = Vec::with_capacity(BATCH);
     while let Some(Reverse((_, i))) = heads.pop() {
-        let until = heads.peek().map_or(u64::MAX, |h| h.0.0);
+        let until = heads.last().map_or(u64::MAX, |h| h.0.0);
         let Some(lane) = lanes.get_mut(i) else {
             continue;
         };
@@ -52,7 +55,9 @@ pub(super) fn read<'a>(
         loop {
             events.extend(next(lane, i, notices));
             if events.len() >= BATCH {
-                let full = std::mem::replace(&mut events, Vec::with_capacity(BATCH));
+                let empty = emptied.try_recv();
+                let empty = empty.unwrap_or_else(|_| Vec::with_capacity(BATCH));
+                let full = std::mem::replace(&mut events, empty);
                 let names = notices.new_names();
                 let batch = Batch {
                     events: full,
@@ -65,7 +70,9 @@ pub(super) fn read<'a>(
             match lane.advance(notices) {
                 Some(time) if time <= until => {}
                 Some(time) => {
-                    heads.push(Reverse((time, i)));
+                    let head = Reverse((time, i));
+                    let place = heads.partition_point(|h| *h < head);
+                    heads.insert(place, head);
                     break;
                 }
                 None => break,

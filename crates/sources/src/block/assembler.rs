@@ -7,7 +7,7 @@ use super::notes::{
 use super::open::{Open, OpenRequests, SECTOR_BYTES, Slot};
 use super::{Action, Event};
 use hashbrown::HashMap;
-use record::{ClockId, Device, Nanos, NoteKind, Operation, Recorder, Request, RequestEvents};
+use record::{ClockId, Device, Nanos, NoteKind, Operation, Recorder, Request, RequestEvents, When};
 
 /// How many requests may be open at one time. A busy machine has some
 /// thousands; more means that completions are missing.
@@ -76,12 +76,15 @@ impl Assembler {
         let operation = event.asks.operation(event.bytes);
         // A flush is of the whole device. Events give it the sector 0, or the
         // largest one.
-        let flush = Event {
-            sector: 0,
-            ..*event
-        };
+        let flush;
         let event = match operation {
-            Operation::Flush => &flush,
+            Operation::Flush => {
+                flush = Event {
+                    sector: 0,
+                    ..*event
+                };
+                &flush
+            }
             _ => event,
         };
         let Some(of_device) = self.of_device(event.device) else {
@@ -160,7 +163,7 @@ impl Assembler {
 
     fn queue(&mut self, event: &Event, recorder: &mut Recorder) {
         let mut open = self.new_open(event, recorder);
-        open.queued = Some(event.at);
+        open.queued = Nanos(event.at).into();
         self.open.insert(open);
     }
 
@@ -206,13 +209,12 @@ impl Assembler {
         let slot = self.open.ending_at(piece.device, piece.sector, |o| {
             (o.operation == piece.operation).then_some((o.is_issued(), u64::MAX - o.order))
         });
-        let Some(mut whole) = slot.and_then(|s| self.open.remove(s)) else {
-            self.open.insert(piece);
-            return;
-        };
-        whole.bytes = whole.bytes.saturating_add(piece.bytes);
-        whole.absorb(&piece);
-        self.open.insert(whole);
+        match slot {
+            Some(slot) => self.open.append(slot, &piece),
+            None => {
+                self.open.insert(piece);
+            }
+        }
     }
 
     fn front_merge(&mut self, event: &Event, recorder: &mut Recorder) {
@@ -324,11 +326,11 @@ impl Assembler {
         let Some(open) = self.open.get_mut(slot) else {
             return;
         };
-        if open.issued.is_none() {
-            open.issued = Some(event.at);
+        if open.issued == When::UNKNOWN {
+            open.issued = Nanos(event.at).into();
             return;
         }
-        open.reissued = Some(event.at);
+        open.reissued = Nanos(event.at).into();
         if !open.requeued {
             recorder.note(event.origin, &ISSUED_AGAIN, || {
                 format!("sector {} of {}", event.sector, event.device)
@@ -401,10 +403,10 @@ impl Assembler {
             operation: open.operation,
             sector: open.sector.saturating_sub(open.done / SECTOR_BYTES),
             bytes: open.done.saturating_add(open.bytes),
-            queued: open.queued.map(Nanos),
-            issued: open.issued.map(Nanos),
-            reissued: open.reissued.map(Nanos),
-            completed: completion.map(|c| Nanos(c.at)),
+            queued: open.queued,
+            issued: open.issued,
+            reissued: open.reissued,
+            completed: completion.map(|c| Nanos(c.at)).into(),
             merged: open.merged,
             read_ahead: open.asks.read_ahead,
             metadata: open.asks.metadata,

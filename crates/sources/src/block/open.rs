@@ -2,7 +2,7 @@
 
 use super::{Asks, Event};
 use hashbrown::{DefaultHashBuilder, HashTable};
-use record::{Device, NameId, Operation, Origin};
+use record::{Device, NameId, Operation, Origin, When};
 use std::hash::BuildHasher;
 
 /// A sector has 512 bytes, whatever the device's own are.
@@ -20,9 +20,9 @@ pub(super) struct Open {
     pub bytes: u64,
     /// What is done of it, before `sector`.
     pub done: u64,
-    pub queued: Option<i64>,
-    pub issued: Option<i64>,
-    pub reissued: Option<i64>,
+    pub queued: When,
+    pub issued: When,
+    pub reissued: When,
     /// Taken back, and not issued since.
     pub requeued: bool,
     pub merged: u32,
@@ -43,9 +43,9 @@ impl Open {
             sector: event.sector,
             bytes: event.bytes,
             done: 0,
-            queued: None,
-            issued: None,
-            reissued: None,
+            queued: When::UNKNOWN,
+            issued: When::UNKNOWN,
+            reissued: When::UNKNOWN,
             requeued: false,
             merged: 0,
             pid: event.pid,
@@ -63,10 +63,10 @@ impl Open {
     /// Takes in a piece that was merged into this.
     pub(super) fn absorb(&mut self, piece: &Self) {
         self.merged = self.merged.saturating_add(1).saturating_add(piece.merged);
-        if let Some(queued) = piece.queued
-            && self.queued.is_none_or(|q| queued < q)
+        if let Some(queued) = piece.queued.get()
+            && self.queued.get().is_none_or(|q| queued < q)
         {
-            self.queued = Some(queued);
+            self.queued = queued.into();
             (self.pid, self.task) = (piece.pid, piece.task);
         }
         self.asks.sync |= piece.asks.sync;
@@ -75,7 +75,7 @@ impl Open {
 
     /// Whether the device has it.
     pub(super) fn is_issued(&self) -> bool {
-        self.issued.is_some() && !self.requeued
+        self.issued != When::UNKNOWN && !self.requeued
     }
 }
 
@@ -168,14 +168,29 @@ impl OpenRequests {
             *place = Some(open);
         }
         let (slots, hasher) = (&self.slots, &self.hasher);
-        let hash = |slot: &u32, key: fn(&Open) -> u64| {
-            let open = slots.get(*slot as usize).and_then(Option::as_ref);
-            open.map_or(0, |o| hasher.hash_one((o.device, key(o))))
-        };
         self.begins
-            .insert_unique(begin, slot, |s| hash(s, |o| o.sector));
-        self.ends.insert_unique(end, slot, |s| hash(s, Open::end));
+            .insert_unique(begin, slot, |s| hash_in(slots, hasher, *s, |o| o.sector));
+        self.ends
+            .insert_unique(end, slot, |s| hash_in(slots, hasher, *s, Open::end));
         Slot(slot)
+    }
+
+    /// Takes a piece into the one before it, which ends where the piece does then.
+    pub(super) fn append(&mut self, slot: Slot, piece: &Open) {
+        let Some(Some(whole)) = self.slots.get_mut(slot.0 as usize) else {
+            return;
+        };
+        let before = (whole.device, whole.end());
+        whole.bytes = whole.bytes.saturating_add(piece.bytes);
+        whole.absorb(piece);
+        let after = (whole.device, whole.end());
+        let (before, after) = (self.hash(before), self.hash(after));
+        if let Ok(entry) = self.ends.find_entry(before, |s| *s == slot.0) {
+            entry.remove();
+        }
+        let (slots, hasher) = (&self.slots, &self.hasher);
+        self.ends
+            .insert_unique(after, slot.0, |s| hash_in(slots, hasher, *s, Open::end));
     }
 
     pub(super) fn remove(&mut self, slot: Slot) -> Option<Open> {
@@ -218,7 +233,26 @@ impl OpenRequests {
         (begin, self.hash((open.device, open.end())))
     }
 
-    fn hash(&self, key: (Device, u64)) -> u64 {
-        self.hasher.hash_one(key)
+    #[inline]
+    fn hash(&self, (device, sector): (Device, u64)) -> u64 {
+        hash(&self.hasher, device, sector)
     }
+}
+
+/// The hash of a place on a device: of two numbers, which is cheaper than of three.
+#[inline]
+fn hash(hasher: &DefaultHashBuilder, device: Device, sector: u64) -> u64 {
+    let device = u64::from(device.major) << 32 | u64::from(device.minor);
+    hasher.hash_one((device, sector))
+}
+
+/// The hash of what is kept in a slot, by where it begins or ends.
+fn hash_in(
+    slots: &[Option<Open>],
+    hasher: &DefaultHashBuilder,
+    slot: u32,
+    sector: impl Fn(&Open) -> u64,
+) -> u64 {
+    let open = slots.get(slot as usize).and_then(Option::as_ref);
+    open.map_or(0, |o| hash(hasher, o.device, sector(o)))
 }

@@ -213,7 +213,7 @@ impl Calls {
                 offset: 0,
                 bytes: 0,
                 at: Nanos(pending.start),
-                took: Some(took),
+                took: took.into(),
                 pid: Some(m.pid),
                 task: Some(task),
                 origin: pending.origin,

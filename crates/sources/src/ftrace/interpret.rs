@@ -9,7 +9,7 @@ use super::symbols::Symbols;
 use super::tasks::Tasks;
 use crate::block::{Action, Asks, Assembler, Event};
 use record::{
-    Access, AccessKind, ClockId, Device, NameId, Nanos, NoteKind, Operation, Origin, Recorder,
+    Access, AccessKind, ClockId, Device, NameId, Nanos, NoteKind, Operation, Origin, Recorder, When,
 };
 
 /// How many console lines are kept of a trace, and how much text.
@@ -248,7 +248,7 @@ impl<'a> Interpreter<'a> {
             offset,
             bytes,
             at: Nanos(m.at),
-            took: None,
+            took: When::UNKNOWN,
             pid: Some(m.pid),
             task: Some(task),
             origin: m.origin,

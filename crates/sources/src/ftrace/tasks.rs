@@ -5,9 +5,10 @@ use super::known::{Key, Values};
 use super::names::Names;
 use super::notes::TOO_MANY_TASKS;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use record::{
     Access, AccessKind, ClockId, NameId, Nanos, OpenSlice, Origin, Phase, Process, Recorder, Slice,
-    TaskState, Wake, mark,
+    TaskState, Wake, When, mark,
 };
 
 /// How many tasks are followed at one time.
@@ -142,25 +143,29 @@ impl Tasks {
         names: &mut Names,
         recorder: &mut Recorder,
     ) -> Option<&mut Task> {
-        if !self.tasks.contains_key(&pid) && self.tasks.len() >= MOST_TASKS {
-            recorder.note(m.origin, &TOO_MANY_TASKS, String::new);
-            return None;
-        }
-        let task = self.tasks.entry(pid).or_insert_with(|| Task {
-            comm: [0; COMM],
-            name: recorder.name(""),
-            parent: None,
-            command: None,
-            start: None,
-            first_seen: m.at,
-            last_seen: m.at,
-            kernel_thread: pid == KTHREADD,
-            exit: None,
-            ended: None,
-            origin: m.origin,
-            doing: None,
-            awake: false,
-        });
+        let is_full = self.tasks.len() >= MOST_TASKS;
+        let task = match self.tasks.entry(pid) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(_) if is_full => {
+                recorder.note(m.origin, &TOO_MANY_TASKS, String::new);
+                return None;
+            }
+            Entry::Vacant(new) => new.insert(Task {
+                comm: [0; COMM],
+                name: recorder.name(""),
+                parent: None,
+                command: None,
+                start: None,
+                first_seen: m.at,
+                last_seen: m.at,
+                kernel_thread: pid == KTHREADD,
+                exit: None,
+                ended: None,
+                origin: m.origin,
+                doing: None,
+                awake: false,
+            }),
+        };
         task.last_seen = task.last_seen.max(m.at);
         if let Some(comm) = comm {
             task.rename(comm, m.origin, names, recorder);
@@ -330,7 +335,7 @@ impl Tasks {
             offset: 0,
             bytes: 0,
             at: Nanos(m.at),
-            took: None,
+            took: When::UNKNOWN,
             pid: Some(pid),
             task: Some(task.name),
             origin: m.origin,
@@ -436,13 +441,20 @@ impl Tasks {
 
 impl Task {
     fn rename(&mut self, comm: &[u8], origin: Origin, names: &mut Names, recorder: &mut Recorder) {
+        // Mostly it is the same as before, which has no NUL but those behind it.
+        if let Some((same, behind)) = self.comm.split_at_checked(comm.len())
+            && same == comm
+            && behind.first() == Some(&0)
+            && same.last() != Some(&0)
+        {
+            return;
+        }
         let comm = comm.split(|b| *b == 0).next().unwrap_or_default();
         let comm = comm.get(..COMM - 1).unwrap_or(comm);
         let mut padded = [0; COMM];
         for (to, from) in padded.iter_mut().zip(comm) {
             *to = *from;
         }
-        // Mostly it is the same as before.
         if padded != self.comm {
             self.comm = padded;
             self.name = names.get(comm, origin, recorder);

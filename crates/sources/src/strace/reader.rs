@@ -435,7 +435,7 @@ impl Reader {
             offset: 0,
             bytes: 0,
             at: Nanos(at),
-            took: call.took.map(Nanos),
+            took: call.took.map(Nanos).into(),
             pid: Some(begin.pid).filter(|&p| p != NAMELESS),
             task: Some(task),
             origin: begin.origin,

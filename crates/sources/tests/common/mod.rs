@@ -179,8 +179,8 @@ pub fn show(record: &Record) -> String {
     show_tables(record, &mut out);
     for r in record.requests() {
         let (device, operation) = (r.device, r.operation.as_str());
-        let (queued, issued) = (time(r.queued), time(r.issued));
-        let (again, done) = (time(r.reissued), time(r.completed));
+        let (queued, issued) = (time(r.queued.get()), time(r.issued.get()));
+        let (again, done) = (time(r.reissued.get()), time(r.completed.get()));
         let task = r.task.map_or("", |t| record.name(t));
         let pid = r.pid.map_or("-".to_owned(), |p| p.to_string());
         let flags = [(r.read_ahead, 'a'), (r.sync, 's'), (r.metadata, 'm')];
@@ -243,7 +243,7 @@ fn show_tables(record: &Record, out: &mut String) {
         let pid = a.pid.map_or("-".to_owned(), |p| p.to_string());
         let (kind, path, at) = (a.kind.as_str(), name(a.path), a.at.get());
         write!(out, "access {kind} {path:?} +{} {}", a.offset, a.bytes).unwrap();
-        let (took, task) = (time(a.took), name(a.task));
+        let (took, task) = (time(a.took.get()), name(a.task));
         writeln!(
             out,
             " at {at} took {took} by {pid} {task:?} @{}",

@@ -320,7 +320,11 @@ fn mount(screen: &mut Screen, report: &Report) {
     let rows = [
         (mount.now_ns, "as the image is", BOLD),
         (mount.scan_ns, "without any summary", PLAIN),
-        (mount.summary_ns, "with a summary in each block but the last, which stays open", PLAIN),
+        (
+            mount.summary_ns,
+            "with a summary in each block but the last, which stays open",
+            PLAIN,
+        ),
     ];
     for (ns, what, ansi) in rows {
         let time = Nanos(i64::try_from(ns).unwrap_or(i64::MAX)).to_string();
