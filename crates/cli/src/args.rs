@@ -104,10 +104,12 @@ pub enum Verb {
     Image(crate::verbs::image::args::Image),
     /// What a boot or a program reads: recorded, looked at, read ahead of need
     Prefetch(crate::verbs::prefetch::args::Prefetch),
-    /// Cold and warm starts of a program, what it reads, and what reading ahead brings
+    /// Cold and warm starts of a program, what it reads, and what reading ahead and another
+    /// order on disk bring
     #[command(
         after_help = "Examples:\n  $ sudo firstlight cold -- editor --version\n  \
-            $ sudo firstlight cold --runs 20 --prefetch -- editor --version"
+            $ sudo firstlight cold --runs 20 --prefetch --order -- editor --version\n  \
+            $ firstlight cold --on root@board -- editor --version"
     )]
     Cold(crate::verbs::cold::args::Cold),
     /// The whole loop on a real Debian: boot, explain, change, prove

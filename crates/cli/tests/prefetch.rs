@@ -15,6 +15,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// Reads files as the table in `docs/prefetch.md` says: all of f1, a page of f2,
 /// 64 KiB in the middle of f3, 20 pages of f4 through a mapping, all of s1.
@@ -38,6 +39,9 @@ with open(d + '/f4', 'rb', buffering=0) as f:
         m[((k * 797 + 11) % 2048) * 4096]
 read('s1', 0, 65536)
 ";
+
+/// One recording at a time: it changes settings of the whole machine.
+static RECORDING: Mutex<()> = Mutex::new(());
 
 fn can_record() -> bool {
     let root = fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0);
@@ -80,6 +84,7 @@ fn exactly_the_touched_pages_are_recorded_and_all_settings_come_back() {
     if !can_record() {
         return;
     }
+    let _turn = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let place = folder.path().canonicalize().unwrap();
     for (name, pages) in [
@@ -364,4 +369,87 @@ fn cold_and_warm_starts_are_measured() {
     }
     let failed = firstlight(&["cold", "--evict", "--runs", "1", "--", "false"]);
     assert_eq!(failed.status.code(), Some(2));
+}
+
+/// Where each file's first byte lies.
+fn places(folder: &Path) -> BTreeMap<String, u64> {
+    let files = fs::read_dir(folder).unwrap().flatten();
+    let place = |path: &Path| {
+        let file = fs::File::open(path).unwrap();
+        let first = agent::extents::extents(&file, 0, u64::MAX, 1).unwrap();
+        first.first().map_or(0, |e| e.physical)
+    };
+    files
+        .filter(|e| e.path().is_file())
+        .map(|e| (e.path().display().to_string(), place(&e.path())))
+        .collect()
+}
+
+#[test]
+fn a_cold_start_is_tried_in_order_and_all_lies_where_it_lay_afterwards() {
+    if !can_record() {
+        return;
+    }
+    let _turn = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let image = folder.join("image");
+    let at = folder.join("at");
+    fs::create_dir(&at).unwrap();
+    fs::File::create(&image).unwrap().set_len(32 << 20).unwrap();
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let run = |words: &[&str]| {
+        let (name, words) = words.split_first().unwrap();
+        let done = Command::new(name).args(words).env("PATH", &path).status();
+        done.is_ok_and(|s| s.success())
+    };
+    let [image, shown] = [&image, &at].map(|p| p.to_str().unwrap());
+    if !run(&["mke2fs", "-q", "-F", "-t", "ext4", "-b", "4096", image])
+        || !run(&["mount", "-o", "loop,noatime", image, shown])
+    {
+        eprintln!("skipped: a cold start in order, because no ext4 can be made and mounted here");
+        return;
+    }
+    for n in 0..60 {
+        let file = at.join(format!("f{n:02}"));
+        fs::write(&file, vec![n as u8; 9000]).unwrap();
+        fs::File::open(&file).unwrap().sync_all().unwrap();
+    }
+    // The others lie between them.
+    let needed: Vec<String> = (0..30)
+        .map(|n| format!("{shown}/f{:02}", n * 14 % 60))
+        .collect();
+    let before = places(&at);
+    let mut words = vec![
+        "cold",
+        "--runs",
+        "2",
+        "--order",
+        "--prefetch",
+        "--json",
+        "--below",
+        shown,
+        "--",
+        "cat",
+    ];
+    words.extend(needed.iter().map(String::as_str));
+    let measured = json(&words);
+    let after = places(&at);
+    let is_unmounted = run(&["umount", shown]);
+    let is_clean = run(&["e2fsck", "-fn", image]);
+    let cases = measured["cases"].as_array().unwrap();
+    let names: Vec<&str> = cases.iter().filter_map(|c| c["case"].as_str()).collect();
+    assert_eq!(
+        names,
+        ["cold", "warm", "prefetch", "order", "order_prefetch"]
+    );
+    let moved = measured["moved"].as_array().unwrap();
+    assert_eq!(moved.len(), 1);
+    let here = &moved[0];
+    assert_eq!(here["files"], 30);
+    assert!(here["discontinuities_before"].as_u64() > Some(20));
+    assert_eq!(here["discontinuities"], 0);
+    assert_eq!(here["is_back"], true);
+    assert_eq!(before, after);
+    assert!(is_unmounted && is_clean);
 }

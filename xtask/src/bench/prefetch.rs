@@ -12,9 +12,13 @@ use std::process::Command;
 /// The storage profiles.
 const PROFILES: [&str; 5] = ["none", "emmc", "usb-flash", "sd-card", "hdd-laptop"];
 
-/// The folder of prefetchers that are given: each a folder of its own whose `run` is
-/// started beside init, as root and with `/peer` for a folder, and has what it needs
-/// with it: the program, its libraries, and what it recorded of this root.
+/// The `firstlight` to take, if not one that is built now.
+const PROGRAM: &str = "FIRSTLIGHT";
+
+/// The folder of prefetchers that are given: each a folder of its own that has what it
+/// needs with it: the program, its libraries, and what it recorded of this root. Its
+/// `run` is started beside init, as root and in `/peer`; or its `init` in place of
+/// init, and has to start `/lib/systemd/systemd`.
 const PEERS: &str = "FIRSTLIGHT_PEERS";
 
 /// Those that people use.
@@ -36,25 +40,34 @@ ensemble = 1
 /// What is in every trial: a set's name, and its treatments.
 const OURS: [(&str, &str); 3] = [
     (
-        "readahead loop",
+        "readahead-loop",
         r#""prefetch=boot.list,no-ring,order=need""#,
     ),
-    ("firstlight, prefetch", r#""prefetch=boot.list""#),
+    ("firstlight-prefetch", r#""prefetch=boot.list""#),
     (
-        "firstlight, order and prefetch",
+        "firstlight-order-and-prefetch",
         r#""order=boot.list", "prefetch=boot.list""#,
     ),
 ];
 
-const INIT: &str = "#!/bin/sh
+const BESIDE: &str = "#!/bin/sh
 (cd /peer && ./run) &
 exec /lib/systemd/systemd \"$@\"
 ";
 
+const FIRST: &str = "#!/bin/sh
+cd /peer && exec ./init \"$@\"
+";
+
 /// `profiles`: those of the lab, or all.
 pub fn run(profiles: &[String]) -> Result<()> {
-    step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
-    let firstlight = root().join("target/release/firstlight");
+    let firstlight = match std::env::var_os(PROGRAM) {
+        Some(given) => PathBuf::from(given),
+        None => {
+            step("cargo", &["build", "--release", "--bins", "--locked"], &[])?;
+            root().join("target/release/firstlight")
+        }
+    };
     let dir = root().join("target/bench/prefetch");
     fs::create_dir_all(&dir)?;
     let place = dir.to_string_lossy().into_owned();
@@ -128,12 +141,13 @@ fn peers() -> Result<BTreeMap<String, PathBuf>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(&folder).with_context(|| format!("{PEERS}: {shown}"))? {
         let path = entry?.path();
-        if let Some(name) = path.file_name().filter(|_| path.join("run").is_file()) {
+        let starts = |name: &str| path.join(name).is_file();
+        if let Some(name) = path.file_name().filter(|_| starts("run") || starts("init")) {
             found.insert(name.to_string_lossy().into_owned(), path);
         }
     }
     if found.is_empty() {
-        bail!("{PEERS}: {shown} has no folder with a program called `run`");
+        bail!("{PEERS}: {shown} has no folder with a program called `run` or `init`");
     }
     Ok(found)
 }
@@ -143,7 +157,8 @@ fn with_peer(dir: &Path, name: &str, folder: &Path) -> Result<PathBuf> {
     let image = dir.join(format!("{name}.img"));
     fs::copy(dir.join("root.img"), &image)?;
     let init = dir.join("init");
-    fs::write(&init, INIT)?;
+    let is_first = folder.join("init").is_file();
+    fs::write(&init, if is_first { FIRST } else { BESIDE })?;
     let mut script = String::from("mkdir /peer\n");
     put(folder, "/peer", &mut script)?;
     script += &format!(

@@ -1,8 +1,8 @@
 //! The prefetcher.
 
-use super::INFILL_BYTES;
 use super::pieces::{Window, is_scattered, metadata, open_window, windows};
 use super::reader::Reader;
+use super::{DISK_INFILL_BYTES, INFILL_BYTES};
 use crate::access::AccessList;
 use std::fs;
 use std::io;
@@ -97,10 +97,6 @@ const LATE_PERCENT: u64 = 90;
 
 /// A window of need, unless the disk turns and what is needed lies all over it.
 pub const SHORT_WINDOW_US: u64 = 250_000;
-
-/// Holes that a disk passes in about the time of its shortest seek and half a turn:
-/// 5 ms at 25 MB/s.
-const DISK_INFILL_BYTES: u64 = 128 << 10;
 
 /// If so many bytes are there as soon as they were asked for, the device is memory.
 const AT_ONCE_BYTES: u64 = 256 << 10;

@@ -98,8 +98,8 @@ impl Facts {
         mount.is_some_and(|(options, _)| options.split(',').any(|o| o == option))
     }
 
-    /// A folder to run the agent from, until the capture is taken.
-    fn passing_folder(&self) -> Option<&str> {
+    /// A folder to run a program from for a while.
+    pub fn passing_folder(&self) -> Option<&str> {
         let runs = |folder: &&String| !self.has_option(folder, "noexec");
         self.folders.iter().find(runs).map(String::as_str)
     }

@@ -16,6 +16,10 @@ pub const PAGE: u64 = 4096;
 /// (`inode_readahead_blks`).
 const INODE_BLOCKS: u64 = 32;
 
+/// Blocks of a directory that is searched from its beginning are asked for together, so
+/// many at once (`NAMEI_RA_SIZE` of `fs/ext4/namei.c`).
+const DIRECTORY_BLOCKS: u64 = 8;
+
 /// How a file's pages come into memory on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -23,8 +27,8 @@ pub enum Access {
     Mapped,
     /// It is read from the beginning on.
     Read,
-    /// Blocks of the device: each alone, but for inode tables and what is read of the
-    /// device itself.
+    /// Blocks of the device: those of directories that are needed together, inode tables
+    /// with what is beside, the others alone.
     Device,
 }
 
@@ -121,7 +125,8 @@ impl Cached {
         }
         let window = match file.access {
             Access::Device if is_metadata => {
-                return file.inodes(page).unwrap_or(page..page + 1);
+                let together = page + wanted.clamp(1, DIRECTORY_BLOCKS);
+                return file.inodes(page).unwrap_or(page..together.min(end));
             }
             Access::Mapped if !is_there => {
                 self.start = page.saturating_sub(most / 2);
@@ -263,6 +268,9 @@ mod tests {
         let seen = asked(&device, &[99, 130, 140, 163, 519, 520]);
         let windows = [(99, 1), (128, 33), (140, 0), (160, 4), (512, 8), (520, 1)];
         assert_eq!(seen, windows);
+        // The blocks of a directory, from its first on.
+        let mut cached = Cached::default();
+        assert_eq!(cached.asks(&device, 200, 20, 32), 200..208);
         // A program that looks at the device reads it like a file.
         device.looked_at = vec![0..50, 700..800];
         assert_eq!(asked(&device, &[0, 60, 1]), [(0, 4), (60, 1), (4, 8)]);

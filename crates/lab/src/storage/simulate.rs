@@ -6,8 +6,9 @@
 //! not stop what the device has begun. The device is the one of the exact lab
 //! ([`agent::storage::Device`]).
 
-use super::page_cache::{Cached, File, PAGE};
+use super::page_cache::{Access, Cached, File, PAGE};
 use agent::config::Storage;
+use agent::prefetch::window_of;
 use agent::storage::{Device, Kind, Request};
 
 /// Pages of a file that are needed, one after another.
@@ -62,6 +63,8 @@ pub enum Way {
     Prefetch {
         /// The length of a window; 0: all is one.
         window_ns: u64,
+        /// Holes in a file of up to so many bytes are read as well.
+        infill_bytes: u64,
         /// Whether the program starts when all is read.
         wait: bool,
     },
@@ -105,7 +108,11 @@ pub fn simulate(
     let mut ahead = Ahead {
         groups: match way {
             Way::Demand => Vec::new(),
-            Way::Prefetch { window_ns, .. } => groups(&needs, files, window_ns),
+            Way::Prefetch {
+                window_ns,
+                infill_bytes,
+                ..
+            } => groups(&needs, files, window_ns, infill_bytes),
         },
         next: 0,
         flying: Vec::new(),
@@ -230,7 +237,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// The program works for so long; what is served meanwhile takes its time.
-    fn work(&mut self, mut now: u64, length: u64, ahead: &mut Ahead) -> u64 {
+    fn work(&mut self, now: u64, length: u64, ahead: &mut Ahead) -> u64 {
         let mut until = now.saturating_add(length);
         loop {
             ahead.until(until, self);
@@ -240,8 +247,7 @@ impl Run<'_> {
             }
             until = until.saturating_add(more);
         }
-        now = until;
-        now
+        until
     }
 
     /// The processor time of all answers until `until`.
@@ -320,28 +326,37 @@ struct Group {
     pages: Vec<(usize, u64)>,
 }
 
-/// The prefetcher's requests in order. The metadata of a window is sent first, but the
-/// I/O scheduler sorts what waits.
-fn groups(needs: &[Need], files: &[File], window_ns: u64) -> Vec<Group> {
-    let mut order: Vec<(u64, u64, usize, u64)> = Vec::new();
+impl Group {
+    /// Whether a page at `place` is one request with it.
+    fn joins(&self, place: u64, infill_bytes: u64) -> bool {
+        let end = self.place.saturating_add(self.bytes);
+        (self.place..=end.saturating_add(infill_bytes)).contains(&place)
+            && place.saturating_sub(self.place) + PAGE <= MOST_REQUEST_BYTES
+    }
+}
+
+/// The prefetcher's requests in order: of each window the metadata, then the content.
+fn groups(needs: &[Need], files: &[File], window_ns: u64, infill_bytes: u64) -> Vec<Group> {
+    let mut order: Vec<((u64, bool), u64, usize, u64)> = Vec::new();
     for need in needs {
-        let window = need.at_ns.checked_div(window_ns).unwrap_or(0);
         let Some(file) = files.get(need.file) else {
             continue;
         };
+        let is_content = file.access != Access::Device;
+        let window = (window_of(need.at_ns / 1000, window_ns / 1000), is_content);
         for page in need.page..need.page.saturating_add(need.pages) {
             order.extend(file.place(page).map(|p| (window, p, need.file, page)));
         }
     }
     order.sort_unstable();
     let mut groups: Vec<Group> = Vec::new();
-    for (_, place, file, page) in order {
+    let mut last = None;
+    for (window, place, file, page) in order {
+        let is_same = last.replace((window, file)) == Some((window, file));
         match groups.last_mut() {
-            Some(group)
-                if group.place.saturating_add(group.bytes) == place
-                    && group.bytes + PAGE <= MOST_REQUEST_BYTES =>
-            {
-                group.bytes += PAGE;
+            Some(group) if group.joins(place, if is_same { infill_bytes } else { 0 }) => {
+                let end = place.saturating_add(PAGE);
+                group.bytes = group.bytes.max(end.saturating_sub(group.place));
                 group.pages.push((file, page));
             }
             _ => groups.push(Group {
@@ -441,6 +456,7 @@ mod tests {
 
     const AHEAD: Way = Way::Prefetch {
         window_ns: 0,
+        infill_bytes: 0,
         wait: false,
     };
 
@@ -518,6 +534,7 @@ mod tests {
             let work = needs.iter().map(|n| n.at_ns).max().unwrap();
             let ahead = Way::Prefetch {
                 window_ns: (round % 3) * 7_000_000,
+                infill_bytes: (round % 4) * 8192,
                 wait: round % 2 == 0,
             };
             for way in [Way::Demand, ahead] {

@@ -1,45 +1,58 @@
-//! `firstlight cold`: cold and warm starts of a program, and what reading ahead
-//! brings.
+//! `firstlight cold`: cold and warm starts of a program, and what reading ahead and
+//! another order on disk bring.
 
 pub mod args;
 mod evict;
+mod host;
+mod order;
 mod run;
 mod screen;
 
 use crate::out::Out;
 use crate::prefetch::recording::{Options, record};
-use crate::progress;
+use crate::{interrupt, progress};
 use agent::access::{AccessList, RangeKind};
 use agent::prefetch::Settings;
 use analysis::{Interval, interval};
 use anyhow::{Context, Result, bail};
 use args::Cold;
 use evict::{Eviction, files_of};
+use order::Moved;
 use record::Nanos;
 use run::{Case, Measured, once};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The `--json`: `schemas/cold.json`.
-#[derive(Serialize)]
+#[derive(Deserialize, Serialize)]
 struct Report {
-    schema: &'static str,
+    schema: String,
+    /// The host that this was measured on, if it is not this one.
+    host: Option<String>,
     command: Vec<String>,
     runs: u32,
-    eviction: &'static str,
+    eviction: String,
     cases: Vec<CaseReport>,
     /// Cold minus warm, run by run.
     cold_costs: Bounds,
     /// Cold minus read ahead, run by run.
     prefetch_saves: Option<Bounds>,
+    /// Cold minus in order, run by run.
+    order_saves: Option<Bounds>,
+    /// Cold minus in order and read ahead, run by run.
+    order_prefetch_saves: Option<Bounds>,
+    /// What was moved for that.
+    moved: Vec<Moved>,
     reads: Option<Reads>,
     notes: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Deserialize, Serialize)]
 struct CaseReport {
-    case: &'static str,
+    case: String,
     times_ns: Vec<i64>,
     #[serde(flatten)]
     bounds: Bounds,
@@ -51,7 +64,7 @@ struct CaseReport {
 }
 
 /// A median and its 95 % interval.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Deserialize, Serialize)]
 struct Bounds {
     median_ns: i64,
     low_ns: i64,
@@ -59,7 +72,7 @@ struct Bounds {
 }
 
 /// What the program reads, as it was recorded.
-#[derive(Serialize)]
+#[derive(Deserialize, Serialize)]
 struct Reads {
     files: u64,
     bytes: u64,
@@ -70,7 +83,7 @@ struct Reads {
     largest: Vec<Largest>,
 }
 
-#[derive(Serialize)]
+#[derive(Deserialize, Serialize)]
 struct Filesystem {
     place: String,
     kind: String,
@@ -79,7 +92,7 @@ struct Filesystem {
     bytes: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Deserialize, Serialize)]
 struct Largest {
     path: String,
     bytes: u64,
@@ -88,6 +101,17 @@ struct Largest {
 
 /// Measures.
 pub fn run(args: &Cold, out: &mut Out) -> Result<()> {
+    let report = match &args.on {
+        Some(name) => host::measured(args, name)?,
+        None => measured(args)?,
+    };
+    match out.json {
+        true => out.text(&views::json::text(&report)),
+        false => out.text(&screen::screen(&report, out.style.width)),
+    }
+}
+
+fn measured(args: &Cold) -> Result<Report> {
     let Some((program, arguments)) = args.command.split_first() else {
         bail!("there is no program to run; name it behind `--`");
     };
@@ -108,6 +132,13 @@ pub fn run(args: &Cold, out: &mut Out) -> Result<()> {
         .collect();
     let mut notes = Vec::new();
     let root = rustix::process::geteuid().is_root() && !args.evict;
+    let what = match (args.prefetch, args.order) {
+        (_, true) => "--order moves files",
+        _ => "--prefetch drops the caches of the machine",
+    };
+    if (args.prefetch || args.order) && !root {
+        bail!("{what}, which only root may; run it with sudo");
+    }
     let list = match (&args.list, root) {
         (Some(path), _) => Some(crate::verbs::prefetch::read(path)?),
         (None, true) => {
@@ -116,9 +147,6 @@ pub fn run(args: &Cold, out: &mut Out) -> Result<()> {
         }
         (None, false) => None,
     };
-    if args.prefetch && !root {
-        bail!("--prefetch drops the caches of the machine, which only root may; run it with sudo");
-    }
     let eviction = match root {
         true => Eviction::Drop,
         false => {
@@ -132,41 +160,107 @@ pub fn run(args: &Cold, out: &mut Out) -> Result<()> {
             Eviction::Files(files)
         }
     };
+    let mut starts = Starts {
+        command: &command,
+        words: &words,
+        args,
+        eviction: &eviction,
+        list: list.as_ref(),
+        measured: BTreeMap::new(),
+        interrupted: None,
+    };
     let mut cases = vec![Case::Cold, Case::Warm];
     if args.prefetch {
         cases.push(Case::Prefetch);
     }
-    let mut measured: BTreeMap<Case, Vec<Measured>> = BTreeMap::new();
-    for round in 0..args.runs.get() {
-        for case in &cases {
-            progress::say(format!("{} of {}: {}", round + 1, args.runs, case.as_str()));
-            if *case != Case::Warm {
-                eviction.evict()?;
-                if let (0, Some(stayed)) = (round, eviction.stayed().filter(|s| *s > 0)) {
-                    notes.push(format!(
-                        "{} of its files stay in memory: others have them mapped",
-                        crate::size::show(stayed)
-                    ));
-                }
+    let mut moved = Vec::new();
+    match list.as_ref().filter(|_| args.order) {
+        None => starts.rounds(&cases, args.runs.get(), &mut notes)?,
+        Some(list) => {
+            let wish = Arc::new(AtomicBool::new(false));
+            starts.interrupted = Some(Arc::clone(&wish));
+            interrupt::on_interrupt(move || wish.store(true, Ordering::Relaxed))?;
+            // Half before it and half after it: what drifts meets both alike.
+            let half = args.runs.get().div_ceil(2);
+            starts.rounds(&cases, half, &mut notes)?;
+            let mut ordered = vec![Case::Order];
+            if args.prefetch {
+                ordered.push(Case::OrderPrefetch);
             }
-            let ahead = list.as_ref().filter(|_| *case == Case::Prefetch);
-            let one = once(command(), ahead, &Settings::default())?;
-            if !one.status.success() && !args.ignore_failure {
-                progress::clear();
-                bail!(
-                    "{} ended with {}; --ignore-failure measures it all the same",
-                    words.join(" "),
-                    one.status
-                );
-            }
-            measured.entry(*case).or_default().push(one);
+            let lies = order::apply(list, args.below.as_deref())?;
+            starts.rounds(&ordered, args.runs.get(), &mut notes)?;
+            moved = order::undo(lies, &mut notes)?;
+            starts.rounds(&cases, args.runs.get() - half, &mut notes)?;
         }
     }
+    let measured = starts.measured;
     progress::clear();
-    let report = report(args, words, &eviction, &measured, list.as_ref(), notes)?;
-    match out.json {
-        true => out.text(&views::json::text(&report)),
-        false => out.text(&screen::screen(&report, out.style.width)),
+    report(
+        args,
+        words,
+        (&eviction, list.as_ref()),
+        &measured,
+        (moved, notes),
+    )
+}
+
+/// Starts of the program.
+struct Starts<'a> {
+    command: &'a dyn Fn() -> Command,
+    words: &'a [String],
+    args: &'a Cold,
+    eviction: &'a Eviction,
+    list: Option<&'a AccessList>,
+    measured: BTreeMap<Case, Vec<Measured>>,
+    /// Set when the user wants to end: where something has to be put back first.
+    interrupted: Option<Arc<AtomicBool>>,
+}
+
+impl Starts<'_> {
+    /// So many rounds of these cases in turn.
+    fn rounds(&mut self, cases: &[Case], rounds: u32, notes: &mut Vec<String>) -> Result<()> {
+        for _ in 0..rounds {
+            for case in cases {
+                self.once(*case, notes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn once(&mut self, case: Case, notes: &mut Vec<String>) -> Result<()> {
+        let round = self.measured.get(&case).map_or(0, Vec::len);
+        progress::say(format!(
+            "{} of {}: {}",
+            round + 1,
+            self.args.runs,
+            case.as_str()
+        ));
+        if case != Case::Warm {
+            self.eviction.evict()?;
+            if let (0, Some(stayed)) = (round, self.eviction.stayed().filter(|s| *s > 0)) {
+                notes.push(format!(
+                    "{} of its files stay in memory: others have them mapped",
+                    crate::size::show(stayed)
+                ));
+            }
+        }
+        let ahead = self.list.filter(|_| case.reads_ahead());
+        let one = once((self.command)(), ahead, &Settings::default())?;
+        let is_over = |wish: &Arc<AtomicBool>| wish.load(Ordering::Relaxed);
+        if self.interrupted.as_ref().is_some_and(is_over) {
+            progress::clear();
+            bail!("ended by hand; what was moved is put back");
+        }
+        if !one.status.success() && !self.args.ignore_failure {
+            progress::clear();
+            bail!(
+                "{} ended with {}; --ignore-failure measures it all the same",
+                self.words.join(" "),
+                one.status
+            );
+        }
+        self.measured.entry(case).or_default().push(one);
+        Ok(())
     }
 }
 
@@ -186,7 +280,7 @@ fn recorded(
             notes.extend(recorded.notes);
             Ok(Some(recorded.list))
         }
-        Err(e) if args.prefetch => Err(e),
+        Err(e) if args.prefetch || args.order => Err(e),
         Err(e) => {
             notes.push(format!("what it reads could not be recorded: {e:#}"));
             Ok(None)
@@ -213,10 +307,9 @@ fn middle(values: impl Iterator<Item = u64>) -> i64 {
 fn report(
     args: &Cold,
     command: Vec<String>,
-    eviction: &Eviction,
+    (eviction, list): (&Eviction, Option<&AccessList>),
     measured: &BTreeMap<Case, Vec<Measured>>,
-    list: Option<&AccessList>,
-    notes: Vec<String>,
+    (moved, notes): (Vec<Moved>, Vec<String>),
 ) -> Result<Report> {
     let nothing = "there is nothing to compare";
     let mut cases = Vec::new();
@@ -224,7 +317,7 @@ fn report(
         let times: Vec<Nanos> = runs.iter().map(|r| r.time).collect();
         let waits: Option<Vec<u64>> = runs.iter().map(|r| r.storage_wait_ns).collect();
         cases.push(CaseReport {
-            case: case.as_str(),
+            case: case.as_str().to_owned(),
             times_ns: times.iter().map(|t| t.0).collect(),
             bounds: bounds(&times).context(nothing)?,
             processor_ns: middle(runs.iter().map(|r| r.usage.processor_ns)),
@@ -239,13 +332,17 @@ fn report(
         bounds(&pairs.collect::<Vec<_>>())
     };
     Ok(Report {
-        schema: "firstlight.cold/1",
+        schema: "firstlight.cold/1".to_owned(),
+        host: None,
         command,
         runs: args.runs.get(),
-        eviction: eviction.as_str(),
+        eviction: eviction.as_str().to_owned(),
         cases,
         cold_costs: minus(Case::Cold, Case::Warm).context(nothing)?,
         prefetch_saves: minus(Case::Cold, Case::Prefetch),
+        order_saves: minus(Case::Cold, Case::Order),
+        order_prefetch_saves: minus(Case::Cold, Case::OrderPrefetch),
+        moved,
         reads: list.map(reads),
         notes,
     })

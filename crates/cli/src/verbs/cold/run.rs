@@ -18,6 +18,10 @@ pub enum Case {
     Warm,
     /// Nothing is, and a prefetcher starts with the program.
     Prefetch,
+    /// Nothing is, and its files lie one behind the other.
+    Order,
+    /// Both.
+    OrderPrefetch,
 }
 
 impl Case {
@@ -27,7 +31,14 @@ impl Case {
             Self::Cold => "cold",
             Self::Warm => "warm",
             Self::Prefetch => "prefetch",
+            Self::Order => "order",
+            Self::OrderPrefetch => "order_prefetch",
         }
+    }
+
+    /// Whether a prefetcher starts with the program.
+    pub const fn reads_ahead(self) -> bool {
+        matches!(self, Self::Prefetch | Self::OrderPrefetch)
     }
 }
 

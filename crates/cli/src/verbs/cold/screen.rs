@@ -5,12 +5,16 @@ use crate::size::show as size;
 
 /// The report for a reader, at most `width` columns where paths allow it.
 pub fn screen(report: &Report, width: usize) -> String {
-    let mut text = format!("{}\n\n", report.command.join(" "));
-    text += "  case         median   95 % interval           cpu    from storage  waited\n";
+    let mut text = format!("{}\n", report.command.join(" "));
+    if let Some(host) = &report.host {
+        text += &format!("on {host}\n");
+    }
+    text +=
+        "\n  case                  median   95 % interval           cpu    from storage  waited\n";
     for case in &report.cases {
         text += &format!(
-            "  {:<9} {:>9}   {:<20} {:>9}   {:>11}  {}\n",
-            case.case,
+            "  {:<18} {:>9}   {:<20} {:>9}   {:>11}  {}\n",
+            case.case.replace('_', " and "),
             time(case.bounds.median_ns),
             range(&case.bounds),
             time(case.processor_ns),
@@ -30,24 +34,32 @@ pub fn screen(report: &Report, width: usize) -> String {
         median("cold") as f64 / (median("warm").max(1)) as f64,
         report.runs
     );
-    if let Some(saves) = &report.prefetch_saves {
-        text += &match (saves.low_ns > 0, saves.high_ns < 0) {
-            (true, _) => format!(
-                "Reading ahead saves {} ({}), {:.0} % of that.\n",
-                time(saves.median_ns),
-                range(saves),
-                saves.median_ns as f64 * 100.0 / costs.median_ns.max(1) as f64
-            ),
-            (_, true) => format!(
-                "Reading ahead makes it slower, by {} ({}).\n",
-                time(-saves.median_ns),
-                range(saves)
-            ),
-            _ => format!(
-                "Reading ahead makes no difference that can be seen ({}).\n",
-                range(saves)
-            ),
-        };
+    let remedies = [
+        ("Reading ahead", &report.prefetch_saves),
+        ("The other order", &report.order_saves),
+        ("Both together", &report.order_prefetch_saves),
+    ];
+    for (what, saves) in remedies {
+        if let Some(saves) = saves {
+            text += &saved(what, saves, costs);
+        }
+    }
+    for moved in &report.moved {
+        text += &format!(
+            "On {}, {} of {} files lay one behind the other: {} discontinuities, {} before{}\n",
+            moved.place,
+            size(moved.bytes),
+            moved.files,
+            moved.discontinuities,
+            moved.discontinuities_before,
+            match moved.is_back {
+                true => "; they are back.",
+                false => ".",
+            }
+        );
+        for file in &moved.skipped {
+            text += &format!("  stayed: {}: {}\n", file.path.escape_debug(), file.reason);
+        }
     }
     if let Some(reads) = &report.reads {
         text += &format!(
@@ -98,6 +110,27 @@ pub fn screen(report: &Report, width: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What a remedy brings.
+fn saved(what: &str, saves: &Bounds, costs: &Bounds) -> String {
+    match (saves.low_ns > 0, saves.high_ns < 0) {
+        (true, _) => format!(
+            "{what} saves {} ({}), {:.0} % of that.\n",
+            time(saves.median_ns),
+            range(saves),
+            saves.median_ns as f64 * 100.0 / costs.median_ns.max(1) as f64
+        ),
+        (_, true) => format!(
+            "{what} makes it slower, by {} ({}).\n",
+            time(-saves.median_ns),
+            range(saves)
+        ),
+        _ => format!(
+            "{what} makes no difference that can be seen ({}).\n",
+            range(saves)
+        ),
+    }
 }
 
 fn range(bounds: &Bounds) -> String {

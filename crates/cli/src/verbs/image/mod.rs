@@ -7,7 +7,7 @@ mod json;
 mod map;
 pub mod mount;
 mod order;
-mod relocate;
+pub mod relocate;
 mod repack;
 mod requests;
 mod score;

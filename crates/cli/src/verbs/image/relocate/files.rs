@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::collections::HashSet;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// A file in more pieces than this is no file of a boot.
 const MOST_EXTENTS: usize = 1 << 20;
@@ -121,6 +121,18 @@ pub fn find(root: &OwnedFd, list: &[Vec<u8>], writes: bool) -> Result<(Vec<Wante
         }
     }
     Ok((wanted, skipped))
+}
+
+/// The same files, opened anew, for reading alone or for writing too. Nobody can start a
+/// program that is open for writing, and a running one cannot be opened so: that stays.
+pub fn reopen(wanted: &mut [Wanted], writes: bool) {
+    let access = if writes { OFlags::RDWR } else { OFlags::RDONLY };
+    for file in wanted {
+        let own = format!("/proc/self/fd/{}", file.file.as_raw_fd());
+        if let Ok(again) = rustix::fs::open(own, access | OFlags::CLOEXEC, Mode::empty()) {
+            file.file = again.into();
+        }
+    }
 }
 
 /// As many open files as are allowed.

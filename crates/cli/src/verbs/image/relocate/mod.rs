@@ -2,6 +2,7 @@
 //! order in which they are read.
 
 mod files;
+mod for_now;
 mod mover;
 
 use super::args::Relocate as Args;
@@ -9,8 +10,9 @@ use super::score::paths;
 use crate::out::Out;
 use crate::{progress, size};
 use anyhow::{Context, Result, bail};
-use files::{Skipped, Wanted};
-use mover::Done;
+pub use files::Skipped;
+use files::Wanted;
+pub use for_now::ForNow;
 use rustix::fs::{Mode, OFlags};
 use serde_json::json;
 use std::os::fd::OwnedFd;
@@ -58,8 +60,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     let before = files::layout(&wanted);
     let mut after = None;
     if args.apply {
-        let Done { skipped: more } = mover::apply(&root, &shown, &wanted)?;
-        skipped.extend(more);
+        skipped.extend(mover::apply(&root, &shown, &wanted)?.skipped);
         progress::say("checking where they lie now");
         rustix::fs::syncfs(&root).with_context(|| format!("{shown}: cannot be synced"))?;
         after = Some(files::layout(&files::look_again(wanted.clone())?));

@@ -18,9 +18,33 @@ const TRIES: usize = 4;
 /// An exchange that meets a busy page is tried so often again.
 const BUSY: u32 = 5;
 
-/// What could not be moved.
+/// What was moved, and what could not be.
 pub struct Done {
     pub skipped: Vec<Skipped>,
+    /// Has the old places now.
+    donor: OwnedFd,
+    moved: Vec<Moved>,
+}
+
+/// A piece that was exchanged, in blocks.
+struct Moved {
+    /// Its file's place among those that were to be moved.
+    number: usize,
+    from: u64,
+    at: u64,
+    blocks: u64,
+}
+
+impl Done {
+    /// Puts everything back where it lay, of the same files; how many pieces stayed where
+    /// they are, for their file became shorter meanwhile or the kernel refuses.
+    pub fn undo(self, wanted: &[Wanted]) -> usize {
+        let stays = |m: &Moved| match wanted.get(m.number) {
+            Some(w) => all_of(&w.file, m.from, &self.donor, m.at, m.blocks).is_err(),
+            None => true,
+        };
+        self.moved.iter().filter(|m| stays(m)).count()
+    }
 }
 
 /// Puts the content of `wanted` one behind the other, in that order.
@@ -28,7 +52,7 @@ pub fn apply(root: &OwnedFd, shown: &str, wanted: &[Wanted]) -> Result<Done> {
     let block = rustix::param::page_size() as u64;
     let total: u64 = wanted.iter().map(Wanted::bytes).sum();
     let donor = donor(root, shown, total)?;
-    let mut skipped = Vec::new();
+    let (mut skipped, mut moved) = (Vec::new(), Vec::new());
     let mut at = 0;
     for (number, file) in wanted.iter().enumerate() {
         if number % 16 == 0 {
@@ -38,7 +62,15 @@ pub fn apply(root: &OwnedFd, shown: &str, wanted: &[Wanted]) -> Result<Done> {
         for extent in &file.extents {
             let blocks = extent.bytes / block;
             match all_of(&file.file, extent.offset / block, &donor, at, blocks) {
-                Ok(()) => at += blocks,
+                Ok(()) => {
+                    moved.push(Moved {
+                        number,
+                        from: extent.offset / block,
+                        at,
+                        blocks,
+                    });
+                    at += blocks;
+                }
                 Err(e) => {
                     skipped.push(Skipped {
                         path: file.path.clone(),
@@ -53,7 +85,11 @@ pub fn apply(root: &OwnedFd, shown: &str, wanted: &[Wanted]) -> Result<Done> {
             }
         }
     }
-    Ok(Done { skipped })
+    Ok(Done {
+        skipped,
+        donor,
+        moved,
+    })
 }
 
 /// Exchanges all of a piece; the kernel may do it in several steps.

@@ -1,0 +1,176 @@
+//! Starts on another machine: this program goes there by ssh, measures, and is removed.
+
+use super::Report;
+use super::args::Cold;
+use crate::ssh::host::{Host, Script};
+use crate::ssh::plan::{Facts, Root};
+use crate::ssh::session;
+use crate::{interrupt, progress};
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Measures on a host.
+pub fn measured(args: &Cold, name: &str) -> Result<Report> {
+    let words = words(args)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let wish = Arc::clone(&interrupted);
+    interrupt::on_interrupt(move || wish.store(true, Ordering::Relaxed))?;
+    let mut host = Host::new(name, &args.ssh, interrupted)?;
+    progress::say(format!("asking {name}"));
+    let facts = session::ask(&host)?;
+    let program = program(args, &facts, name)?;
+    let Some(folder) = facts.passing_folder() else {
+        bail!("{name}: has no folder from which a program can be run");
+    };
+    let folder = format!(
+        "{}/firstlight-cold-{}",
+        folder.trim_end_matches('/'),
+        std::process::id()
+    );
+    progress::clear();
+    anstream::eprintln!(
+        "On {name}:\n  1. copy firstlight ({}) into the new folder {folder}\n  2. run it there{}\n  \
+         3. remove {folder}",
+        crate::size::show(program.len() as u64),
+        match facts.root {
+            Root::Yes => " as root",
+            Root::Sudo => " by sudo",
+            Root::No => ", not as root",
+        }
+    );
+    let visit = Visit {
+        host: &mut host,
+        facts: &facts,
+        folder,
+    };
+    let told = visit.told(program, args, &words);
+    let removed = visit.remove();
+    progress::clear();
+    let told = told?;
+    let mut report: Report = serde_json::from_slice(&told)
+        .with_context(|| format!("what firstlight said on {name} cannot be understood"))?;
+    report.host = Some(name.to_owned());
+    if let Err(why) = removed {
+        report.notes.push(format!("{name}: {why}"));
+    }
+    Ok(report)
+}
+
+/// The options and the program, as words.
+fn words(args: &Cold) -> Result<Vec<String>> {
+    let mut words = vec![
+        "cold".to_owned(),
+        "--json".to_owned(),
+        format!("--runs={}", args.runs),
+    ];
+    let flags = [
+        (args.prefetch, "--prefetch"),
+        (args.order, "--order"),
+        (args.evict, "--evict"),
+        (args.ignore_failure, "--ignore-failure"),
+    ];
+    words.extend(flags.iter().filter(|f| f.0).map(|f| f.1.to_owned()));
+    if let Some(below) = &args.below {
+        let Some(below) = below.to_str() else {
+            bail!("{}: what goes to a host has to be text", below.display());
+        };
+        words.push(format!("--below={below}"));
+    }
+    words.push("--".to_owned());
+    for word in &args.command {
+        let Some(word) = word.to_str() else {
+            bail!(
+                "{}: a word that goes to a host has to be text",
+                word.display()
+            );
+        };
+        words.push(word.to_owned());
+    }
+    Ok(words)
+}
+
+/// The program for the host.
+fn program(args: &Cold, facts: &Facts, name: &str) -> Result<Vec<u8>> {
+    let own = rustix::system::uname();
+    let path = match &args.program {
+        Some(path) => path.clone(),
+        None if *own.machine() == *std::ffi::CString::new(&*facts.machine)? => {
+            std::env::current_exe().context("where this program lies is not known")?
+        }
+        None => bail!(
+            "{name}: its processor ({}) is of another kind; name a firstlight that was built for it \
+             by --program",
+            facts.machine
+        ),
+    };
+    fs::read(&path).with_context(|| format!("{}: cannot be read", path.display()))
+}
+
+/// What is done on a host, and its folder there.
+struct Visit<'a> {
+    host: &'a mut Host,
+    facts: &'a Facts,
+    folder: String,
+}
+
+impl Visit<'_> {
+    fn run(
+        &self,
+        what: &'static str,
+        text: &'static str,
+        arguments: &[&str],
+        input: Vec<u8>,
+    ) -> Result<Vec<u8>> {
+        let script = Script {
+            what,
+            text,
+            arguments,
+            sudo: self.facts.root == Root::Sudo,
+        };
+        Ok(self.host.run(script, input)?)
+    }
+
+    /// Copies all that is needed, and runs it: what it printed.
+    fn told(&self, program: Vec<u8>, args: &Cold, words: &[String]) -> Result<Vec<u8>> {
+        let say = |what: &str| progress::say(format!("{}: {what}", self.host.name()));
+        say("copying firstlight");
+        // A folder that is there already, or a link, is somebody else's.
+        let text = r#"umask 077 && mkdir -- "$1""#;
+        self.run("making a folder", text, &[&self.folder], Vec::new())?;
+        let text = r#"umask 077 && cat >"$1/firstlight" && chmod 700 "$1/firstlight""#;
+        self.run("copying firstlight", text, &[&self.folder], program)?;
+        let text = r#""$1/firstlight" --version"#;
+        self.run("starting firstlight", text, &[&self.folder], Vec::new())
+            .context("a firstlight that runs there can be named by --program")?;
+        let mut arguments: Vec<&str> = vec![&self.folder];
+        if let Some(list) = &args.list {
+            let bytes =
+                fs::read(list).with_context(|| format!("{}: cannot be read", list.display()))?;
+            let text = r#"umask 077 && cat >"$1/list""#;
+            self.run("copying the list", text, &[&self.folder], bytes)?;
+        }
+        arguments.push(match args.list {
+            Some(_) => "list",
+            None => "",
+        });
+        arguments.extend(words.iter().map(String::as_str));
+        say("measuring");
+        let text = r#"
+folder=$1 list=$2 verb=$3
+shift 3
+if [ -n "$list" ]; then set -- --list "$folder/$list" "$@"; fi
+exec "$folder/firstlight" "$verb" "$@"
+"#;
+        self.run("measuring", text, &arguments, Vec::new())
+    }
+
+    /// Removes the folder. The user's wish to end does not stop it.
+    fn remove(self) -> Result<()> {
+        self.host.insist();
+        let text = r#"rm -rf -- "$1""#;
+        self.run("removing the folder", text, &[&self.folder], Vec::new())?;
+        Ok(())
+    }
+}
