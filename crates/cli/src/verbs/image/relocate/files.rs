@@ -3,10 +3,10 @@
 use super::Layout;
 use agent::extents::{Extent, extents};
 use anyhow::{Context, Result};
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat};
 use rustix::io::Errno;
 use std::collections::HashSet;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 /// A file in more pieces than this is no file of a boot.
 const MOST_EXTENTS: usize = 1 << 20;
@@ -22,7 +22,7 @@ pub struct Skipped {
 #[derive(Clone, Debug)]
 pub struct Wanted {
     pub path: Vec<u8>,
-    /// Open for reading, and for writing where it is to be moved.
+    /// Open for reading.
     pub file: std::sync::Arc<OwnedFd>,
     /// Where its content lies, without what is behind its end.
     pub extents: Vec<Extent>,
@@ -32,6 +32,21 @@ impl Wanted {
     /// What it takes, in whole blocks.
     pub fn bytes(&self) -> u64 {
         self.extents.iter().map(|e| e.bytes).sum()
+    }
+
+    /// The file, open for writing too. Nobody can start a program that is open so
+    /// (`ETXTBSY`), and one that runs cannot be opened so: keep it no longer than the
+    /// file takes to move.
+    ///
+    /// # Errors
+    /// Why it cannot be moved now, in words.
+    pub fn for_writing(&self, root: &OwnedFd) -> Result<OwnedFd, String> {
+        let file = open(root, &self.path, true).map_err(reason)?;
+        let same = |a: &Stat, b: &Stat| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino);
+        match (fstat(&file), fstat(&*self.file)) {
+            (Ok(now), Ok(was)) if same(&now, &was) => Ok(file),
+            _ => Err("another file has its name now".to_owned()),
+        }
     }
 }
 
@@ -70,7 +85,7 @@ fn content(file: impl AsFd, size: u64) -> std::io::Result<Vec<Extent>> {
     Ok(all)
 }
 
-/// The files of a list that can be moved, and those that cannot.
+/// The files of a list that can be moved, and those that cannot: with `writes`, now.
 pub fn find(root: &OwnedFd, list: &[Vec<u8>], writes: bool) -> Result<(Vec<Wanted>, Vec<Skipped>)> {
     let (mut wanted, mut skipped) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
@@ -86,7 +101,7 @@ pub fn find(root: &OwnedFd, list: &[Vec<u8>], writes: bool) -> Result<(Vec<Wante
             });
         };
         // What is no regular file must not be opened for writing.
-        let looked = open(root, path, false).and_then(|f| rustix::fs::fstat(&f));
+        let looked = open(root, path, false).and_then(fstat);
         let about = match looked {
             Ok(about) => about,
             Err(e) => {
@@ -101,13 +116,18 @@ pub fn find(root: &OwnedFd, list: &[Vec<u8>], writes: bool) -> Result<(Vec<Wante
         if !seen.insert((about.st_dev, about.st_ino)) {
             continue;
         }
-        let file = match open(root, path, writes) {
+        let file = match open(root, path, false) {
             Ok(file) => file,
             Err(e) => {
                 skip(reason(e));
                 continue;
             }
         };
+        // Only whether it can be: it is moved later.
+        if let (true, Err(e)) = (writes, open(root, path, true)) {
+            skip(reason(e));
+            continue;
+        }
         // What is not on disk yet has no place.
         rustix::fs::fdatasync(&file).ok();
         match content(&file, u64::try_from(about.st_size).unwrap_or(0)) {
@@ -123,18 +143,6 @@ pub fn find(root: &OwnedFd, list: &[Vec<u8>], writes: bool) -> Result<(Vec<Wante
     Ok((wanted, skipped))
 }
 
-/// The same files, opened anew, for reading alone or for writing too. Nobody can start a
-/// program that is open for writing, and a running one cannot be opened so: that stays.
-pub fn reopen(wanted: &mut [Wanted], writes: bool) {
-    let access = if writes { OFlags::RDWR } else { OFlags::RDONLY };
-    for file in wanted {
-        let own = format!("/proc/self/fd/{}", file.file.as_raw_fd());
-        if let Ok(again) = rustix::fs::open(own, access | OFlags::CLOEXEC, Mode::empty()) {
-            file.file = again.into();
-        }
-    }
-}
-
 /// As many open files as are allowed.
 fn raise_limit() -> std::io::Result<()> {
     use rustix::process::{Resource, getrlimit, setrlimit};
@@ -146,7 +154,7 @@ fn raise_limit() -> std::io::Result<()> {
 /// Where the same files lie now.
 pub fn look_again(mut wanted: Vec<Wanted>) -> Result<Vec<Wanted>> {
     for file in &mut wanted {
-        let about = rustix::fs::fstat(&*file.file)?;
+        let about = fstat(&*file.file)?;
         file.extents = content(&*file.file, u64::try_from(about.st_size).unwrap_or(0))?;
     }
     Ok(wanted)
@@ -169,4 +177,40 @@ pub fn layout(wanted: &[Wanted]) -> Layout {
         end = Some(extent.physical.saturating_add(extent.bytes));
     }
     layout
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test")]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    const MOMENT: Duration = Duration::from_millis(10);
+
+    #[test]
+    fn a_program_can_be_started_while_it_waits_to_be_moved() {
+        let folder =
+            tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap();
+        std::fs::copy("/bin/true", folder.path().join("true")).unwrap();
+        let root = std::fs::File::open(folder.path()).unwrap().into();
+        let (wanted, skipped) = find(&root, &[b"true".to_vec()], true).unwrap();
+        let Some(program) = wanted.first() else {
+            eprintln!("skipped: {}", skipped.first().unwrap().reason);
+            return;
+        };
+        let start = || Command::new(folder.path().join("true")).status();
+        // A process that another test starts has all that is open for a moment.
+        let starts = || (0..100).any(|_| start().is_ok() || (sleep(MOMENT), false).1);
+        assert!(starts());
+        let open = program.for_writing(&root).unwrap();
+        assert!(start().is_err(), "nobody can start it while it moves");
+        drop(open);
+        assert!(starts());
+        // Another file of that name is not the one that was found.
+        std::fs::rename(folder.path().join("true"), folder.path().join("other")).unwrap();
+        std::fs::copy("/bin/false", folder.path().join("true")).unwrap();
+        assert!(program.for_writing(&root).is_err());
+    }
 }

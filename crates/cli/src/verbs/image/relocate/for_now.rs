@@ -33,7 +33,7 @@ impl ForNow {
         let root = rustix::fs::open(root, flags, Mode::empty())
             .with_context(|| format!("{shown}: cannot be opened as a folder"))?;
         check(&root, &shown)?;
-        let (mut wanted, mut skipped) = files::find(&root, list, true)?;
+        let (wanted, mut skipped) = files::find(&root, list, true)?;
         if wanted.is_empty() {
             let reason = skipped
                 .first()
@@ -42,7 +42,6 @@ impl ForNow {
         }
         let mut done = mover::apply(&root, &shown, &wanted)?;
         skipped.append(&mut done.skipped);
-        files::reopen(&mut wanted, false);
         let mut moved = Self {
             before: files::layout(&wanted),
             after: files::layout(&wanted),
@@ -76,13 +75,8 @@ impl ForNow {
 
     /// How many pieces stayed where they are.
     fn back(&mut self) -> usize {
-        let Some(done) = self.done.take() else {
-            return 0;
-        };
-        files::reopen(&mut self.wanted, true);
-        let stayed = done.undo(&self.wanted);
-        files::reopen(&mut self.wanted, false);
-        stayed
+        let done = self.done.take();
+        done.map_or(0, |done| done.undo(&self.root, &self.wanted))
     }
 
     fn look(&self) -> Result<Vec<Wanted>> {

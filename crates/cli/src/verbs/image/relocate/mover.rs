@@ -37,13 +37,19 @@ struct Moved {
 
 impl Done {
     /// Puts everything back where it lay, of the same files; how many pieces stayed where
-    /// they are, for their file became shorter meanwhile or the kernel refuses.
-    pub fn undo(self, wanted: &[Wanted]) -> usize {
-        let stays = |m: &Moved| match wanted.get(m.number) {
-            Some(w) => all_of(&w.file, m.from, &self.donor, m.at, m.blocks).is_err(),
-            None => true,
-        };
-        self.moved.iter().filter(|m| stays(m)).count()
+    /// they are, for their file runs or became shorter meanwhile, or the kernel refuses.
+    pub fn undo(self, root: &OwnedFd, wanted: &[Wanted]) -> usize {
+        let stays =
+            |file: &OwnedFd, m: &Moved| all_of(file, m.from, &self.donor, m.at, m.blocks).is_err();
+        let pieces = self.moved.chunk_by(|a, b| a.number == b.number);
+        let stayed = pieces.map(|pieces| {
+            let wanted = pieces.first().and_then(|m| wanted.get(m.number));
+            match wanted.map(|w| w.for_writing(root)) {
+                Some(Ok(file)) => pieces.iter().filter(|m| stays(&file, m)).count(),
+                _ => pieces.len(),
+            }
+        });
+        stayed.sum()
     }
 }
 
@@ -59,9 +65,19 @@ pub fn apply(root: &OwnedFd, shown: &str, wanted: &[Wanted]) -> Result<Done> {
             progress::say(format!("file {} of {}", number + 1, wanted.len()));
         }
         let start = at;
+        let open = match file.for_writing(root) {
+            Ok(open) => open,
+            Err(reason) => {
+                skipped.push(Skipped {
+                    path: file.path.clone(),
+                    reason,
+                });
+                continue;
+            }
+        };
         for extent in &file.extents {
             let blocks = extent.bytes / block;
-            match all_of(&file.file, extent.offset / block, &donor, at, blocks) {
+            match all_of(&open, extent.offset / block, &donor, at, blocks) {
                 Ok(()) => {
                     moved.push(Moved {
                         number,
