@@ -17,7 +17,8 @@ fn main() -> io::Result<()> {
     let var = |name: &str| env::var(name).unwrap_or_default();
     println!("cargo::rustc-check-cfg=cfg(has_barriers)");
     // ARMv5 and v6 have neither the barriers of ARMv7 nor a generic timer.
-    if var("TARGET").starts_with("armv7") {
+    let target = var("TARGET");
+    if ["armv7", "thumbv7"].iter().any(|v| target.starts_with(v)) {
         println!("cargo::rustc-cfg=has_barriers");
     }
     let gnu = var("CARGO_CFG_TARGET_OS") == "linux" && var("CARGO_CFG_TARGET_ENV") == "gnu";
