@@ -28,11 +28,17 @@ pub fn read_kernel_file(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The processor's counter, if this kind of processor has one that programs may
-/// read: the TSC on x86-64, CNTVCT on arm64, and on 32-bit ARM where the kernel
-/// says that there is one.
+/// The board's counter, if [`use_board_counter`] named one; or else the
+/// processor's, if this kind of processor has one that programs may read: the TSC
+/// on x86-64, CNTVCT on arm64, and on 32-bit ARM where the kernel says that there
+/// is one.
 #[must_use]
 pub fn counter() -> Option<u64> {
+    board_counter().or_else(own_counter)
+}
+
+/// The processor's counter.
+fn own_counter() -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_lfence, _rdtsc};
@@ -52,12 +58,10 @@ pub fn counter() -> Option<u64> {
         }
         Some(ticks)
     }
-    #[cfg(all(target_arch = "arm", not(has_barriers)))]
-    return board_counter();
     #[cfg(all(target_arch = "arm", has_barriers))]
     {
         if !has_generic_timer() {
-            return board_counter();
+            return None;
         }
         let (low, high): (u32, u32);
         // SAFETY: there is a generic timer, and Linux lets programs read its
@@ -68,7 +72,11 @@ pub fn counter() -> Option<u64> {
         }
         Some(u64::from(high) << 32 | u64::from(low))
     }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "arm")))]
+    #[cfg(not(any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        all(target_arch = "arm", has_barriers)
+    )))]
     None
 }
 
@@ -84,9 +92,13 @@ fn has_generic_timer() -> bool {
     hwcap & HWCAP_EVTSTRM != 0
 }
 
-/// The counter's ticks per second, if the processor itself says them.
+/// The ticks per second of [`counter`], if they are known: those of the board's,
+/// or what the processor itself says.
 #[must_use]
 pub fn counter_hz() -> Option<u64> {
+    if let Some(board) = BOARD_COUNTER.get() {
+        return Some(board.hz);
+    }
     #[cfg(target_arch = "aarch64")]
     {
         let hz: u64;
@@ -113,14 +125,10 @@ pub fn counter_hz() -> Option<u64> {
     None
 }
 
-/// A counter of the board, for processors without one of their own: a register of
-/// 32 bits that counts from reset.
-#[cfg_attr(
-    not(target_arch = "arm"),
-    allow(dead_code, reason = "other processors have counters of their own")
-)]
+/// A counter of the board: a register of 32 bits that counts from reset.
 struct BoardCounter {
     page: Mapped,
+    /// Where in the page: a multiple of four.
     offset: usize,
     hz: u64,
 }
@@ -130,15 +138,17 @@ unsafe impl Sync for BoardCounter {}
 
 static BOARD_COUNTER: std::sync::OnceLock<BoardCounter> = std::sync::OnceLock::new();
 
-/// From now on [`counter`] reads the register at the physical address `at`, which
-/// counts from reset at `hz`, if the processor has no counter.
+/// From now on [`counter`] reads the register at the physical address `at` of
+/// `memory`, which counts from reset at `hz`, even if the processor has a counter.
 ///
 /// # Errors
-/// If `/dev/mem` cannot be mapped there.
-pub fn use_board_counter(at: u64, hz: u64) -> io::Result<()> {
+/// If `at` is no multiple of 4, or `memory` cannot be mapped there.
+pub fn use_board_counter(memory: impl AsFd, at: u64, hz: u64) -> io::Result<()> {
     const PAGE: u64 = 4096;
-    let file = File::open("/dev/mem")?;
-    let page = Mapped::read_only(&file, at / PAGE * PAGE, PAGE as usize)?;
+    if !at.is_multiple_of(4) {
+        return Err(io::Error::other("the address is no multiple of 4"));
+    }
+    let page = Mapped::read_only(memory, at / PAGE * PAGE, PAGE as usize)?;
     let offset = usize::try_from(at % PAGE).map_err(io::Error::other)?;
     // It is set once in a process.
     let _ = BOARD_COUNTER.set(BoardCounter { page, offset, hz });
@@ -148,17 +158,17 @@ pub fn use_board_counter(at: u64, hz: u64) -> io::Result<()> {
 /// The board's counter, if there is one. It starts again every 2^32 ticks; how
 /// often it has done so, the kernel's clock says, which began at most half as many
 /// ticks after reset.
-#[cfg(target_arch = "arm")]
 fn board_counter() -> Option<u64> {
     let BoardCounter { page, offset, hz } = BOARD_COUNTER.get()?;
     // SAFETY: the register lies within the page that is mapped, at a multiple of
-    // four bytes.
+    // four bytes: `use_board_counter` looked.
     let low = u64::from(unsafe { page.start.add(*offset).cast::<u32>().read_volatile() });
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let [s, ns] = [now.tv_sec, now.tv_nsec].map(|n| u64::try_from(n).unwrap_or(0));
-    let ticks = s * hz + ns * hz / 1_000_000_000;
+    let parts = ns.saturating_mul(*hz) / 1_000_000_000;
+    let ticks = s.saturating_mul(*hz).saturating_add(parts);
     // The register is ahead of the clock by the time before the kernel.
-    let again = (ticks + (1 << 31)).saturating_sub(low) >> 32;
+    let again = ticks.saturating_add(1 << 31).saturating_sub(low) >> 32;
     Some((again << 32) + low)
 }
 

@@ -61,18 +61,25 @@ proptest! {
         first_light in "(init|unit:[a-z.@:-]{1,12}|kmsg:[a-z](.{0,9}[a-z])?|file:/[a-z]{1,9}|listen:[1-9][0-9]{1,3}|accept:/[a-z]{0,9}|process:[a-z]{1,20}|after:[0-9]{1,6}(\\.[0-9]{1,9})?)",
         counter_hz in any::<u64>(),
         storage in storage(),
-        board in (0u64..1 << 40, 0u64..1 << 40),
+        board in (prop_oneof![Just(0), 0u64..1 << 40], 0u64..1 << 40),
     ) {
+        let unmodelled = root.as_ref().is_some_and(|r| !matches!(r.place, Place::Memory(_)));
         let config = AgentConfig {
             machine,
             out_size: out * 512,
             root,
             first_light: FirstLight::parse(&first_light).unwrap(),
-            counter_hz,
-            storage,
+            counter_hz: match board.0 {
+                0 => counter_hz,
+                _ => counter_hz >> 32 | 1,
+            },
+            storage: Storage {
+                model: if unmodelled { Model::None } else { storage.model },
+                ..storage
+            },
             board: Board {
                 counter_at: board.0 * 4,
-                out_at: board.1 * 4,
+                out_at: board.1 * 4096,
             },
         };
         let text = config.to_text().unwrap();
@@ -112,6 +119,19 @@ fn a_bad_line_is_named() {
         (
             "storage.queue_depth = 0\n",
             "line 6 of the agent's configuration: `storage.queue_depth` takes a whole number above 0, not `0`",
+        ),
+        (
+            "counter_at = 6\n",
+            "line 6 of the agent's configuration: `counter_at` takes an address, a multiple of 4, not `6`",
+        ),
+        // It is mapped: no page begins there.
+        (
+            "out_at = 2048\n",
+            "line 6 of the agent's configuration: `out_at` takes an address, a multiple of 4096, not `2048`",
+        ),
+        (
+            "counter_at = 4\n",
+            "`counter_at` needs the counter's ticks per second as `counter_hz`, from 1 to 4294967295, not 0",
         ),
         // The figures of a root are no use without one.
         (
@@ -162,6 +182,25 @@ fn what_could_not_be_read_is_not_written() {
     assert!(
         with_root(2000, "/init", "ext4").to_text().is_err(),
         "half a sector"
+    );
+    let mut apart = with_root(1024, "/init", "ext4");
+    apart.board.out_at = 4096;
+    assert!(
+        apart.to_text().is_ok(),
+        "the payload is found by its address"
+    );
+    for place in [Place::Device("/dev/mtdblock0".into()), Place::Initramfs] {
+        let mut config = with_root(2048, "/init", "ext4");
+        config.root.as_mut().unwrap().place = place;
+        assert!(config.to_text().is_ok());
+        config.storage.model = Model::Flash;
+        assert_eq!(config.to_text(), Err(ConfigError::NothingToModel));
+    }
+    let mut fast = good.clone();
+    (fast.board.counter_at, fast.counter_hz) = (4, 1 << 32);
+    assert!(
+        fast.to_text().is_err(),
+        "a register that is full in a second"
     );
     let spaced = AgentConfig {
         machine: " pc".into(),

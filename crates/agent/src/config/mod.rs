@@ -44,8 +44,8 @@ pub struct AgentConfig {
     pub root: Option<Root>,
     /// What ends the boot.
     pub first_light: FirstLight,
-    /// Ticks per second of the processor's counter; 0: not known, and then the
-    /// counter is not captured.
+    /// Ticks per second of the counter; 0: not known, and then the counter is not
+    /// captured. Of a board's counter it must be known.
     pub counter_hz: u64,
     /// The device that the root appears to lie on.
     pub storage: Storage,
@@ -57,11 +57,12 @@ pub struct AgentConfig {
 /// through `/dev/mem`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Board {
-    /// A register of 32 bits that counts from reset at `counter_hz`; 0: there is
-    /// none, and the processor's own counter is read.
+    /// A register of 32 bits that counts from reset at `counter_hz`: it is read, and
+    /// not the processor's own counter. 0: there is none, and the processor's is
+    /// read. A multiple of 4.
     pub counter_at: u64,
     /// The memory that takes the payload, kept from the kernel; 0: it is a device,
-    /// found by its size.
+    /// found by its size. The start of a page, a multiple of 4096.
     pub out_at: u64,
 }
 
@@ -219,6 +220,22 @@ pub enum ConfigError {
         /// The size of both, in bytes.
         size: u64,
     },
+    /// The root lies where no storage can be modelled.
+    #[error(
+        "`storage.model` is given, but only storage of `root = pmem` can be modelled; \
+         make it `none`"
+    )]
+    NothingToModel,
+    /// A board's counter whose speed is not known, or is none of a register of 32
+    /// bits.
+    #[error(
+        "`counter_at` needs the counter's ticks per second as `counter_hz`, from 1 to \
+         4294967295, not {hz}"
+    )]
+    CounterSpeed {
+        /// `counter_hz`.
+        hz: u64,
+    },
     /// A disk's shortest seek is longer than its longest.
     #[error(
         "`storage.seek_min_ns` is {min}, more than `storage.seek_max_ns`, {max}; exchange them"
@@ -317,14 +334,6 @@ impl AgentConfig {
                 init: lines.need("init", "an absolute path", absolute)?,
             }),
         };
-        if let Some(Root {
-            place: Place::Memory(size),
-            ..
-        }) = root
-            && size == out_size
-        {
-            return Err(ConfigError::SameSize { size });
-        }
         let config = Self {
             machine: lines.text("machine")?,
             out_size,
@@ -333,12 +342,41 @@ impl AgentConfig {
             counter_hz: lines.need("counter_hz", "a whole number", number)?,
             storage: Storage::read(&mut lines)?,
             board: Board {
-                counter_at: lines.take("counter_at", ADDRESS, address)?.unwrap_or(0),
-                out_at: lines.take("out_at", ADDRESS, address)?.unwrap_or(0),
+                counter_at: lines
+                    .take("counter_at", "an address, a multiple of 4", |v| {
+                        address(v, 4)
+                    })?
+                    .unwrap_or(0),
+                out_at: lines
+                    .take("out_at", "an address, a multiple of 4096", |v| {
+                        address(v, 4096)
+                    })?
+                    .unwrap_or(0),
             },
         };
         lines.finish()?;
+        config.agrees()?;
         Ok(config)
+    }
+
+    /// Whether what the keys say goes together.
+    fn agrees(&self) -> Result<(), ConfigError> {
+        let Board { counter_at, out_at } = self.board;
+        match self.root.as_ref().map(|root| &root.place) {
+            // A payload that has an address is not looked for by its size.
+            Some(Place::Memory(size)) if *size == self.out_size && out_at == 0 => {
+                return Err(ConfigError::SameSize { size: *size });
+            }
+            Some(Place::Device(_) | Place::Initramfs) if self.storage.model != Model::None => {
+                return Err(ConfigError::NothingToModel);
+            }
+            _ => {}
+        }
+        let hz = self.counter_hz;
+        if counter_at > 0 && !(1..=u64::from(u32::MAX)).contains(&hz) {
+            return Err(ConfigError::CounterSpeed { hz });
+        }
+        Ok(())
     }
 }
 
@@ -536,11 +574,8 @@ fn root_kind(v: &str) -> Option<RootKind> {
     }
 }
 
-/// What [`address`] takes.
-const ADDRESS: &str = "an address, a multiple of 4";
-
-fn address(v: &str) -> Option<u64> {
-    number(v).filter(|n| n.is_multiple_of(4))
+fn address(v: &str, unit: u64) -> Option<u64> {
+    number(v).filter(|n| n.is_multiple_of(unit))
 }
 
 fn word(v: &str) -> Option<String> {

@@ -51,7 +51,7 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
     };
     if job.needs_watcher() {
         state.watcher = true;
-        watcher::start(&state)?;
+        watcher::start(&state, config.board.counter_at > 0)?;
     }
     let device = device(root, &config, &mut state)?;
     fs::copy(agent::config::PATH, CONFIG)?;

@@ -3,13 +3,19 @@
 
 use agent::config::{self, AgentConfig, FirstLight, Out, Recording, Sampling, Words};
 use std::error::Error;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 /// Where a trial's configuration lies once the root is there.
 pub const CONFIG: &str = "/run/firstlight/agent.conf";
+
+/// Physical memory.
+pub const MEMORY: &str = "/dev/mem";
+
+/// The same as the watcher was given it: seen from /proc, in which it stands.
+const MEMORY_OF_WATCHER: &str = "self/fd/1";
 
 /// How long first light is waited for, if nobody says.
 const GIVE_UP: Duration = Duration::from_secs(300);
@@ -88,8 +94,10 @@ impl Job {
         }
         let (at, hz) = (config.board.counter_at, config.counter_hz);
         if at > 0 {
-            agent::sys::use_board_counter(at, hz)
-                .map_err(|e| format!("the board's counter at {at:#x} of /dev/mem: {e}"))?;
+            File::open(MEMORY)
+                .or_else(|e| File::open(MEMORY_OF_WATCHER).map_err(|_| e))
+                .and_then(|memory| agent::sys::use_board_counter(memory, at, hz))
+                .map_err(|e| format!("the board's counter at {at} of {MEMORY}: {e}"))?;
         }
         Ok(Self {
             machine: Some(config.machine.clone()),

@@ -71,7 +71,7 @@ fn prepare(words: Words, wrong: Vec<String>, start: Stamp) -> Result<(), Box<dyn
         kmsg::error(&text);
         state.note(note::REFUSED, text);
     }
-    watcher::start(&state)
+    watcher::start(&state, false)
 }
 
 fn leave_unit(unit: &str, state: &State) -> Result<(), Box<dyn Error>> {
@@ -81,7 +81,9 @@ fn leave_unit(unit: &str, state: &State) -> Result<(), Box<dyn Error>> {
         mount("tmpfs", "/run", "tmpfs", safe, c"mode=0755")?;
     }
     fs::create_dir_all(FOLDER)?;
-    units::leave(unit, !in_initramfs())?;
+    // Whether what lies in `/` now lies there later.
+    let stays = file_system("/").is_some_and(|kind| !in_memory(kind));
+    units::leave(unit, stays)?;
     state.keep()
 }
 
@@ -129,8 +131,12 @@ fn identity(path: &str) -> Option<(u64, u64)> {
 }
 
 fn in_initramfs() -> bool {
-    let kind = file_system("/");
-    kind.is_some_and(|k| matches!(k, RAMFS | TMPFS)) && Path::new(INIT_OF_INITRAMFS).exists()
+    file_system("/").is_some_and(in_memory) && Path::new(INIT_OF_INITRAMFS).exists()
+}
+
+/// Whether a file system of this kind may be an initramfs.
+const fn in_memory(kind: u32) -> bool {
+    matches!(kind, RAMFS | TMPFS)
 }
 
 /// The kind of file system at `path`. The type of the number differs from one

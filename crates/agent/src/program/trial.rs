@@ -1,5 +1,6 @@
 //! A trial's configuration and memory.
 
+use crate::job::MEMORY;
 use agent::config::{self, AgentConfig};
 use std::error::Error;
 use std::fs;
@@ -37,7 +38,7 @@ impl Memory {
     pub fn path(&self) -> &Path {
         match self {
             Self::Block(path) | Self::Mapped(path) => path,
-            Self::Physical(_) => Path::new("/dev/mem"),
+            Self::Physical(_) => Path::new(MEMORY),
         }
     }
 }

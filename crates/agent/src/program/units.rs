@@ -14,6 +14,10 @@ const UNIT: &str = "firstlight-agent.service";
 /// of it.
 const LAST: &str = "default.target";
 
+/// The folders of a root that nobody mounts something over before the end of the
+/// boot, so that what runs from them can be run again.
+const LASTING: [&str; 5] = ["/usr/", "/sbin/", "/bin/", "/lib/", "/etc/"];
+
 /// The unit that systemd is to call the agent for, if it is to be asked.
 pub fn awaited(first_light: &FirstLight) -> Option<&str> {
     match first_light {
@@ -24,14 +28,15 @@ pub fn awaited(first_light: &FirstLight) -> Option<&str> {
 }
 
 /// Leaves the agent's unit in the tmpfs that systemd takes over, to be called when
-/// the unit `awaited` is active; and the agent, where it does not lie in the `root`
-/// that systemd will see: to copy it is to read all of it.
-pub fn leave(awaited: &str, root: bool) -> io::Result<()> {
+/// the unit `awaited` is active; and the agent, unless this root `stays` and the
+/// agent lies where it will still be seen: to copy it is to read all of it.
+pub fn leave(awaited: &str, stays: bool) -> io::Result<()> {
     let own = fs::read_link("/proc/self/exe")?;
     // Words of a unit's file are split, and `%` has a meaning in them.
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    let lasts = |own: &str| LASTING.iter().any(|folder| own.starts_with(folder));
     let program = match own.to_str() {
-        Some(own) if root && own.chars().all(plain) => own.to_owned(),
+        Some(own) if stays && lasts(own) && own.chars().all(plain) => own.to_owned(),
         _ => {
             let copy = format!("{FOLDER}/agent");
             fs::copy("/proc/self/exe", &copy)?;

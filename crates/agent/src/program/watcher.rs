@@ -5,7 +5,7 @@
 //! on in the root that process 1 has gone to.
 
 use crate::finish::{self, Seen};
-use crate::job::Job;
+use crate::job::{Job, MEMORY};
 use crate::state::{LIGHT, State};
 use crate::{kmsg, units};
 use agent::capture::{NoteInfo, note};
@@ -36,23 +36,34 @@ const TRY_EVERY: Duration = Duration::from_millis(10);
 
 /// Starts it; /proc must be mounted.
 ///
+/// `memory`: `/dev/mem`, if the job reads a counter of the board.
+///
 /// # Errors
 /// If it cannot be started.
-pub fn start(state: &State) -> Result<(), Box<dyn Error>> {
-    // The kernel's log is handed on open: /dev may look different later.
+pub fn start(state: &State, memory: bool) -> Result<(), Box<dyn Error>> {
+    // What it needs of /dev is handed on open: /dev may look different later, and
+    // be nowhere while process 1 goes to its root.
     let kmsg = File::options().read(true).write(true).open("/dev/kmsg")?;
+    let memory = match memory {
+        true => Stdio::from(File::open(MEMORY)?),
+        false => Stdio::null(),
+    };
     // It inherits the folder. Told to the command instead, the standard library
     // would ask for a socket, and not every kernel has those.
-    let before = std::env::current_dir()?;
+    let before = std::env::current_dir().unwrap_or_else(|_| "/".into());
     std::env::set_current_dir("/proc")?;
-    Command::new("/proc/self/exe")
+    let started = Command::new("/proc/self/exe")
         .arg0(ARGV0)
         .arg(state.to_text())
         .stdin(kmsg)
-        .stdout(Stdio::null())
+        .stdout(memory)
         .stderr(Stdio::null())
-        .spawn()?;
-    Ok(std::env::set_current_dir(before)?)
+        .spawn();
+    // First of all: whoever goes on, and be it as the real init, does so where it
+    // was.
+    std::env::set_current_dir(before)?;
+    started?;
+    Ok(())
 }
 
 /// The watcher's life.
