@@ -8,6 +8,7 @@ use crate::access::{AccessList, Entry};
 use crate::extents::{Extent, extents};
 use crate::resident::resident;
 use rustix::fs::{Advice, Mode, OFlags, fadvise, open};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque, hash_map};
 use std::fs;
 use std::num::NonZeroU64;
@@ -43,11 +44,19 @@ pub(super) struct Need {
     bytes: u64,
 }
 
+/// [`Need`]'s order. Called, and not copied into each step of the sort, it is
+/// smaller by kilobytes.
+#[inline(never)]
+fn before(a: &Need, b: &Need) -> Ordering {
+    a.cmp(b)
+}
+
 /// What is needed in some part of the recorded time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Window {
     /// When the first of it is needed.
     pub start_us: u64,
+    /// In their order.
     pub needs: Vec<Need>,
 }
 
@@ -94,7 +103,7 @@ pub(super) fn windows(
             }
         }
     }
-    all.sort_unstable();
+    all.sort_unstable_by(before);
     let mut windows: VecDeque<Window> = VecDeque::new();
     let mut of = None;
     let mut in_window = HashSet::new();
@@ -125,18 +134,20 @@ pub(super) fn open_window(
     reader: &mut Reader,
     played: &mut Played,
 ) -> Vec<Piece> {
-    // The file's ranges, and when the first of them is needed.
-    let mut of_files: HashMap<usize, (u64, Vec<(u64, u64)>)> = HashMap::new();
+    // Each file's ranges, the files as they are needed: so the needs come.
+    let mut of_files: Vec<(usize, Vec<(u64, u64)>)> = Vec::new();
+    let mut places = HashMap::new();
     for need in &window.needs {
-        let ranges = of_files
-            .entry(need.entry)
-            .or_insert((need.first_us, Vec::new()));
-        ranges.1.push((need.offset, need.bytes));
+        let place = *places.entry(need.entry).or_insert_with(|| {
+            of_files.push((need.entry, Vec::new()));
+            of_files.len() - 1
+        });
+        if let Some((_, ranges)) = of_files.get_mut(place) {
+            ranges.push((need.offset, need.bytes));
+        }
     }
-    let mut in_order: Vec<_> = of_files.into_iter().collect();
-    in_order.sort_unstable_by_key(|(file, (first_us, _))| (*first_us, *file));
     let mut pieces = Vec::new();
-    for (file, (_, mut ranges)) in in_order {
+    for (file, mut ranges) in of_files {
         let Some(entry) = list.entries.get(file).filter(|e| !e.is_device()) else {
             continue;
         };
@@ -173,9 +184,14 @@ pub(super) fn open_window(
         }
     }
     if played.physical {
-        pieces.sort_by_key(|p| p.physical);
+        sort_by_place(&mut pieces);
     }
     pieces
+}
+
+/// As they lie on the device.
+pub(super) fn sort_by_place(pieces: &mut [Piece]) {
+    pieces.sort_by_key(|p| p.physical);
 }
 
 /// Whether pieces in the order of their places lie all over the device.

@@ -1,6 +1,6 @@
 //! The prefetcher.
 
-use super::pieces::{Window, is_scattered, metadata, open_window, windows};
+use super::pieces::{Window, is_scattered, metadata, open_window, sort_by_place, windows};
 use super::reader::Reader;
 use super::{DISK_INFILL_BYTES, INFILL_BYTES};
 use crate::access::AccessList;
@@ -172,7 +172,7 @@ pub fn play_and_tell(
             };
             metadata(&rest, list, settings, &mut reader, &mut played);
             pieces.extend(open_window(&rest, list, settings, &mut reader, &mut played));
-            pieces.sort_by_key(|p| p.physical);
+            sort_by_place(&mut pieces);
         }
         for piece in pieces {
             if let Some(why) = short_of_memory(settings, &reader) {
