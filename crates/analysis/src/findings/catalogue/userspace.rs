@@ -183,7 +183,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "udev and systemd load modules for every device and feature that is there.",
         model: "bytes in memory x 330 ns, counted at 1 GIPS, of which half; a fifth of that where time is not virtual",
         risk: "each module's device or feature",
-        confidence: Confidence::Medium,
+        confidence: Confidence::Low,
         needs: "the list of modules (`/proc/modules`)",
         treatment: Some("cmdline+=modprobe.blacklist=NAME,..."),
         watch: &[],
