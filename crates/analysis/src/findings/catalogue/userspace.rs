@@ -180,7 +180,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "spare-modules",
         group: Group::Userspace,
         title: "Modules that products seldom need are loaded",
-        about: "udev and systemd load modules for every device and feature that is there.",
+        about: "udev and systemd load modules for every device and feature that is there. None is named that something mounted needs or that the kernel counts as in use.",
         model: "bytes in memory x 330 ns, counted at 1 GIPS, of which half; a fifth of that where time is not virtual",
         risk: "each module's device or feature",
         confidence: Confidence::Low,
