@@ -31,6 +31,7 @@ fn modules_without_use_are_named_with_what_is_lost() {
     assert!((49..=51).contains(&ms), "{ms}");
     assert!(finding.cost.contains("no virtual machines"));
     assert!(finding.evidence[0].text.starts_with("kvm: 1146880 bytes"));
+    assert!(finding.cost.contains("whether one is there"));
     // What the root lies on stays.
     let text = BOOT.replace("/dev/sda1", "/dev/mapper/root");
     let record = record(&format!("{text}{facts}"));
@@ -54,6 +55,7 @@ fn what_a_boot_needs_is_no_finding() {
 #[test]
 fn a_disk_controller_goes_only_if_no_disk_is_there() {
     let empty = "fact module.ahci 49152\nfact module.libata 409600\n\
+        fact module.libata.users 1\nfact module.libata.used_by ahci\n\
         say 3s 6 ata1: SATA max UDMA/133 abar\n\
         say 3.3s 6 ata1: SATA link down (SStatus 0 SControl 300)\n";
     let finding = found(empty).unwrap();
@@ -65,4 +67,85 @@ fn a_disk_controller_goes_only_if_no_disk_is_there() {
     assert!(found(&disk).is_none());
     let unknown = format!("{empty}say 3.1s 6 ata2: SATA max UDMA/133 abar\n");
     assert!(found(&unknown).is_none());
+}
+
+/// The modules that are named.
+fn named(facts: &str) -> String {
+    let finding = found(facts);
+    let treatment = finding.and_then(|f| f.treatment).unwrap_or_default();
+    let names = treatment.strip_prefix("cmdline+=modprobe.blacklist=");
+    names.unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_module_in_use_is_never_named() {
+    let facts = "fact module.psmouse 983040\nfact module.loop 32768\nfact module.dm_mod 184320\n";
+    assert_eq!(named(facts), "dm_mod,loop,psmouse");
+    // Counted, or where the kernel does not count.
+    for users in ["1", "-"] {
+        let used = format!("{facts}fact module.dm_mod.users {users}\n");
+        assert_eq!(named(&used), "loop,psmouse");
+    }
+    // Everything that is mounted, not only the root.
+    for (mount, rest) in [
+        ("/home ext4 /dev/mapper/x rw", "loop,psmouse"),
+        ("/var xfs /dev/dm-0 rw", "loop,psmouse"),
+        ("/srv ext4 /dev/group/volume rw", "loop,psmouse"),
+        ("/snap/core squashfs /dev/loop0 ro", "dm_mod,psmouse"),
+        ("/boot ext4 /dev/sda2 rw", "dm_mod,loop,psmouse"),
+    ] {
+        assert_eq!(
+            named(&format!("{facts}fact mount.{mount}\n")),
+            rest,
+            "{mount}"
+        );
+    }
+    // A watchdog that is in use is behind the bus.
+    let bus =
+        "fact module.i2c_i801 900000\nfact module.lpc_ich 900000\nfact module.iTCO_wdt 16384\n";
+    assert_eq!(named(bus), "i2c_i801,lpc_ich");
+    assert_eq!(named(&format!("{bus}fact module.iTCO_wdt.users 1\n")), "");
+}
+
+#[test]
+fn what_others_need_goes_with_them_unnamed() {
+    let facts = "fact module.kvm_intel 400000\n\
+        fact module.kvm 1146880\nfact module.kvm.users 1\nfact module.kvm.used_by kvm_intel\n\
+        fact module.irqbypass 16384\nfact module.irqbypass.users 1\n\
+        fact module.irqbypass.used_by kvm\n";
+    assert_eq!(named(facts), "kvm_intel");
+    let finding = found(facts).unwrap();
+    assert!(finding.why.contains("irqbypass, kvm"), "{}", finding.why);
+    assert_eq!(
+        finding.evidence[0].text,
+        "kvm: 1146880 bytes, loaded for kvm_intel"
+    );
+    // 1,563,264 bytes at 66 ns, of which half.
+    assert_eq!(finding.expected.0 / 1_000_000, 51);
+    // One more user that is no module, or one that stays.
+    let open = facts.replace("kvm.users 1", "kvm.users 2");
+    let other = facts.replace("used_by kvm_intel", "used_by kvm_intel,other");
+    for held in [open, other] {
+        assert_eq!(named(&held), "kvm_intel");
+        assert!(!found(&held).unwrap().why.contains("irqbypass"));
+    }
+}
+
+#[test]
+fn each_port_must_be_known_to_be_empty() {
+    let module = "fact module.ahci 983040\n";
+    let port = |n: u32, words: &str| format!("say {n}s 6 ata{n}: SATA {words}\n");
+    let max = |n| port(n, "max UDMA/133 abar");
+    let down = |n| port(n, "link down (SStatus 0 SControl 300)");
+    let both = format!("{module}{}{}", max(1), max(2));
+    assert_eq!(named(&format!("{both}{}{}", down(1), down(2))), "ahci");
+    // One port twice is not two.
+    assert_eq!(named(&format!("{both}{}{}", down(1), down(1))), "");
+    assert_eq!(named(&format!("{module}{}", down(1))), "");
+    // What was lost may say otherwise.
+    let lost = "note data_loss records_lost 1 x\n";
+    assert_eq!(named(&format!("{both}{}{}{lost}", down(1), down(2))), "");
+    // A controller in use has something.
+    let used = "fact module.ahci.users 1\n";
+    assert_eq!(named(&format!("{both}{}{}{used}", down(1), down(2))), "");
 }

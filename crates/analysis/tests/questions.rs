@@ -356,3 +356,47 @@ fn older_boots_say_what_an_item_takes_as_a_rule() {
     );
     assert_eq!(change(&[&old]), [("wlan0".to_owned(), "same"), session]);
 }
+
+/// The silences of this record in milliseconds, the longest first, with the log that
+/// may have lost lines in them.
+fn silences(text: &str) -> Vec<(i64, Option<String>)> {
+    let all = gaps(&record(text), 0).into_iter();
+    all.map(|g| ((g.end - g.start).get() / 1_000_000, g.may_be_loss_of))
+        .collect()
+}
+
+#[test]
+fn a_loss_counts_in_its_own_log_and_time() {
+    // A hole in the second of three logs, from 200 to 300 ms.
+    let logs = "source a.log kernel-log\n say 100ms 6 a\n say 1000ms 6 a\n\
+        source b.log kernel-log\n say 200ms 6 b\n LOSS\n say 300ms 6 b\n\
+        source c.log kernel-log\n say 240ms 6 c\n say 400ms 6 c\n say 600ms 6 c\n";
+    let none =
+        |ms: &[i64]| -> Vec<(i64, Option<String>)> { ms.iter().map(|&m| (m, None)).collect() };
+    let whole = logs.replace("LOSS\n", "\n");
+    assert_eq!(silences(&whole), none(&[400, 200, 100, 100, 60, 40]));
+    // Neither side of the line of c.log that fell into the hole is a silence; those
+    // between lines of two logs stay.
+    let one = logs.replace("LOSS", "note data_loss records_lost 1 x");
+    assert_eq!(silences(&one), none(&[400, 200, 100, 100]));
+    // A missing line of a call does not say where lines were lost.
+    for kind in ["lost_initcall_end", "later_boot"] {
+        let other = logs.replace("LOSS", &format!("note data_loss {kind} 2 x"));
+        assert_eq!(silences(&other), silences(&whole));
+    }
+    // What is a doubt only is no loss.
+    let doubt = logs.replace("LOSS", "note doubt torn_line 1 x");
+    assert_eq!(silences(&doubt), silences(&whole));
+    // Of more losses the log is in doubt up to its end.
+    let logs = logs.replace("say 300ms 6 b\n", "say 300ms 6 b\n say 500ms 6 b\n");
+    let two = logs.replace("LOSS", "note data_loss records_lost 2 x");
+    let in_doubt = Some("b.log".to_owned());
+    let wanted = [
+        (400, None),
+        (100, None),
+        (100, in_doubt.clone()),
+        (100, in_doubt),
+        (100, None),
+    ];
+    assert_eq!(silences(&two), wanted);
+}

@@ -58,7 +58,13 @@ fn silences_of_every_kernel_log() {
         let gaps = json(&["blame", "--gaps", "--json", "--top", "0", &path]);
         valid(&gaps, "blame.gaps");
         let ours = gaps["gaps"].as_array().unwrap();
-        for (gap, wanted) in ours.iter().zip(e["largest_gaps"].as_array().unwrap()) {
+        let wanted = e["largest_gaps"].as_array().unwrap();
+        assert!(
+            ours.len() >= wanted.len(),
+            "{name}: {} silences",
+            ours.len()
+        );
+        for (gap, wanted) in ours.iter().zip(wanted) {
             let long = gap["gap_ns"].as_i64().unwrap() / 1_000;
             assert_eq!(long, us(&wanted["gap_s"]), "{name}: {gap} {wanted}");
             // What stands between two lines of an initcall is in its two lines.

@@ -4,7 +4,7 @@
 //! | file | facts |
 //! |---|---|
 //! | mounts | `mount./boot` = `ext4 /dev/sda1 rw,relatime`; `root.device`, `root.filesystem`, `root.options` |
-//! | modules | `module.ext4` = its size in bytes; `modules.count`, `modules.bytes` |
+//! | modules | `module.ext4` = its size in bytes; where it is in use `module.ext4.users` = how often, or `-` where the kernel does not count; `module.ext4.used_by` = the modules that use it, `a,b`; `modules.count`, `modules.bytes` |
 //! | interrupts | `interrupt.24 ACPI:Ged` = how often, on all processors; `interrupts.total` |
 //! | meminfo | `meminfo.MemTotal` = bytes, or a count where the kernel says no unit |
 //!
@@ -160,18 +160,32 @@ impl Source for Mounts {
     }
 }
 
+/// A loaded module.
+struct Loaded<'l> {
+    name: &'l [u8],
+    size: u64,
+    /// How many use it; `-` where modules cannot be unloaded.
+    users: &'l [u8],
+    /// The modules among those, each with a comma behind it; `-` if there is none.
+    used_by: &'l [u8],
+}
+
 /// A line of modules: name, size, users, who uses it, state, address.
-fn module(line: &[u8]) -> Option<(&[u8], u64)> {
+fn module(line: &[u8]) -> Option<Loaded<'_>> {
     let mut words = words(line);
     let name = words.next()?;
     let (size, rest) = text::number(words.next()?)?;
-    // `-` where modules cannot be unloaded.
     let users = words.next()?;
     let is_count = users == b"-" || text::number(users).is_some_and(|n| n.1.is_empty());
-    words.next()?;
+    let used_by = words.next()?;
     let state = words.next()?;
     let is_state = matches!(state, b"Live" | b"Loading" | b"Unloading");
-    (rest.is_empty() && is_count && is_state).then_some((name, size))
+    (rest.is_empty() && is_count && is_state).then_some(Loaded {
+        name,
+        size,
+        users,
+        used_by,
+    })
 }
 
 impl Source for Modules {
@@ -187,11 +201,19 @@ impl Source for Modules {
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
         let (mut count, mut bytes) = (0_u64, 0_u64);
         let origin = read_lines(self, input, recorder, |line, origin, recorder| {
-            let (name, size) = module(line)?;
-            let key = format!("module.{}", text::lossy(name));
-            recorder.fact(&key, &size.to_string(), origin);
+            let module = module(line)?;
+            let key = format!("module.{}", text::lossy(module.name));
+            recorder.fact(&key, &module.size.to_string(), origin);
+            if module.users != b"0" {
+                let users = text::lossy(module.users);
+                recorder.fact(&format!("{key}.users"), &users, origin);
+            }
+            let used_by = module.used_by.strip_suffix(b",").unwrap_or(module.used_by);
+            if used_by != b"-" {
+                recorder.fact(&format!("{key}.used_by"), &text::lossy(used_by), origin);
+            }
             count += 1;
-            bytes = bytes.saturating_add(size);
+            bytes = bytes.saturating_add(module.size);
             Some(())
         });
         for (key, value) in [("modules.count", count), ("modules.bytes", bytes)] {

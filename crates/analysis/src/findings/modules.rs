@@ -3,7 +3,9 @@
 use super::SHOWN;
 use super::found::{Found, Scope};
 use super::view::{View, times};
-use record::{Nanos, Phase};
+use crate::gaps::lost_lines;
+use record::{Nanos, Origin, Phase};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a byte of a loaded module takes at 1 GIPS, in nanoseconds: its file is read,
 /// hashed for its signature, and linked. Counted in the lab with Debian's signed
@@ -33,59 +35,171 @@ const SPARE: [(&str, &str); 22] = [
         "ip_tables",
         "no packet filter until it is loaded by its name",
     ),
-    ("joydev", "no joysticks"),
+    (
+        "joydev",
+        "no joysticks, which the list of modules does not show",
+    ),
     ("kvm", "no virtual machines"),
     ("kvm_amd", "no virtual machines"),
     ("kvm_intel", "no virtual machines"),
     ("loop", "no loop devices until it is loaded by its name"),
     ("lp", "no printers at a parallel port"),
     ("lpc_ich", "no GPIO, and no watchdog, of Intel's chip sets"),
-    ("mousedev", "no old interface for mice"),
+    (
+        "mousedev",
+        "no old interface for mice, whose use the list does not show",
+    ),
     ("parport_pc", "no parallel port"),
     ("pcspkr", "no beeps"),
     ("ppdev", "no parallel port for programs"),
-    ("psmouse", "no mouse or touch pad at a PS/2 port"),
-    ("serio_raw", "no raw access to PS/2 ports"),
+    (
+        "psmouse",
+        "no mouse or touch pad at a PS/2 port: whether one is there the list does not show",
+    ),
+    (
+        "serio_raw",
+        "no raw access to PS/2 ports, whose use the list does not show",
+    ),
     ("sr_mod", "no optical disks"),
 ];
 
-/// Of these, those that need no others are named; they go with what needs them.
+/// Modules that no device asks for: they come and go with those that use them.
+const COMES_ALONG: [&str; 13] = [
+    "cdrom",
+    "edac_mce_amd",
+    "i2c_smbus",
+    "irqbypass",
+    "kvm",
+    "libahci",
+    "libata",
+    "libps2",
+    "parport",
+    "scsi_common",
+    "scsi_mod",
+    "vivaldi_fmap",
+    "x_tables",
+];
+
+/// What the device of a mount is called that needs a module.
+const MOUNTED: [(&str, &[&str]); 4] = [
+    ("dm_mod", &["/dm-", "/mapper/"]),
+    ("floppy", &["/dev/fd"]),
+    ("loop", &["/loop"]),
+    ("sr_mod", &["/dev/sr"]),
+];
+
+/// Modules whose devices another serves: if it is in use, so are they, uncounted.
+const SERVED: [(&str, &str); 2] = [("i2c_i801", "iTCO_wdt"), ("lpc_ich", "iTCO_wdt")];
+
+/// A loaded module, as the list of modules says.
+#[derive(Clone, Debug)]
+struct Loaded<'a> {
+    size: u64,
+    /// How many use it; `None` if the kernel does not count.
+    users: Option<usize>,
+    /// The modules among those.
+    used_by: Vec<&'a str>,
+    origin: Origin,
+}
+
+impl Loaded<'_> {
+    /// Whether it is known that nothing uses it.
+    fn is_idle(&self) -> bool {
+        self.users == Some(0) && self.used_by.is_empty()
+    }
+}
+
+/// All loaded modules, by name.
+fn loaded<'a>(view: &View<'a>) -> BTreeMap<&'a str, Loaded<'a>> {
+    let record = view.record;
+    let facts = || {
+        let facts = record.facts().iter();
+        facts.filter_map(|f| {
+            let key = record.name(f.key).strip_prefix("module.")?;
+            Some((key, record.name(f.value), f.origin))
+        })
+    };
+    let mut all = BTreeMap::new();
+    for (key, value, origin) in facts() {
+        let (name, what) = key.split_once('.').unwrap_or((key, ""));
+        let module = all.entry(name).or_insert(Loaded {
+            size: 0,
+            users: Some(0),
+            used_by: Vec::new(),
+            origin,
+        });
+        match what {
+            "" => module.size = value.parse().unwrap_or_default(),
+            "users" => module.users = value.parse().ok(),
+            "used_by" => module.used_by = value.split(',').collect(),
+            _ => {}
+        }
+    }
+    all
+}
+
+/// Whether something that is mounted lies on a device of this module.
+fn is_mounted_on(view: &View<'_>, module: &str) -> bool {
+    let Some((_, devices)) = MOUNTED.iter().find(|(name, _)| *name == module) else {
+        return false;
+    };
+    let record = view.record;
+    let mut facts = record.facts().iter();
+    facts.any(|f| {
+        let key = record.name(f.key);
+        let value = record.name(f.value);
+        let is_mount = key == "root.device" || key.starts_with("mount./");
+        // `/dev/group/volume` is a name for a mapped device, too.
+        let is_volume = || {
+            let devices = value.split(' ').filter_map(|w| w.strip_prefix("/dev/"));
+            module == "dm_mod" && devices.into_iter().any(|d| d.contains('/'))
+        };
+        is_mount && (devices.iter().any(|d| value.contains(d)) || is_volume())
+    })
+}
+
+/// Those of these that nothing is known to use: no other module, no mount, and by the
+/// kernel's count nothing else.
 pub(super) fn spare(view: &View<'_>) -> Option<Found> {
     if view.value("modprobe.blacklist").is_some() {
         return None;
     }
-    // A device mapper under the root is needed.
-    let root = fact(view, "root.device").map_or("", |(value, _)| value);
-    let mapped = root.contains("/dm-") || root.contains("/mapper/") || root.contains("/loop");
-    let mut found = Vec::new();
-    for (name, lost) in SPARE {
-        let Some((size, origin)) = fact(view, &format!("module.{name}")) else {
-            continue;
-        };
-        let size: u64 = size.parse().unwrap_or_default();
-        if size > 0 && !(mapped && ["dm_mod", "loop"].contains(&name)) {
-            found.push((name, size, lost, origin));
-        }
-    }
-    if let Some((size, origin)) = fact(view, &format!("module.{SATA}"))
+    let all = loaded(view);
+    let is_served = |name| {
+        let mut servers = SERVED.iter().filter(|(served, _)| *served == name);
+        servers.any(|(_, by)| all.get(by).is_some_and(|m| !m.is_idle()))
+    };
+    let idle = |name: &'static str, lost: &'static str| {
+        let module = all.get(name).filter(|m| m.size > 0 && m.is_idle())?;
+        let is_free = !is_mounted_on(view, name) && !is_served(name);
+        is_free.then_some((name, module, lost))
+    };
+    let mut found: Vec<_> = SPARE
+        .iter()
+        .filter_map(|&(n, lost)| idle(n, lost))
+        .collect();
+    let lost = "no disks at SATA ports, which have none now";
+    if let Some(module) = idle(SATA, lost)
         && no_sata_disk(view)
     {
-        // What it needs comes with it.
-        let needed = ["libahci", "libata", "scsi_mod"].into_iter();
-        let needed = needed.filter_map(|m| fact(view, &format!("module.{m}")));
-        let sizes = needed.chain([(size, origin)]).map(|(size, _)| size);
-        let all = sizes.filter_map(|s| s.parse::<u64>().ok());
-        let all = all.fold(0_u64, u64::saturating_add);
-        let lost = "no disks at SATA ports, which have none now";
-        found.push((SATA, all, lost, origin));
+        found.push(module);
         found.sort_by_key(|f| f.0);
     }
     found.first()?;
-    let bytes = found.iter().fold(0_u64, |all, f| all.saturating_add(f.1));
-    let mut largest = found.clone();
-    largest.sort_by_key(|f| (std::cmp::Reverse(f.1), f.0));
-    let shown = largest.iter().take(SHOWN).map(|(name, size, _, origin)| {
-        view.evidence(format!("{name}: {size} bytes, loaded"), *origin)
+    let names: Vec<&str> = found.iter().map(|f| f.0).collect();
+    let along = come_along(&all, &names);
+    let named = found.iter().map(|(name, module, _)| (*name, *module));
+    let mut largest: Vec<(&str, &Loaded<'_>)> = named.chain(along.iter().copied()).collect();
+    let bytes = largest.iter();
+    let bytes = bytes.fold(0_u64, |sum, (_, m)| sum.saturating_add(m.size));
+    largest.sort_by_key(|(name, m)| (std::cmp::Reverse(m.size), *name));
+    let shown = largest.iter().take(SHOWN).map(|(name, module)| {
+        let why = match &module.used_by[..] {
+            [] => "loaded, no user counted".to_owned(),
+            users => format!("loaded for {}", users.join(", ")),
+        };
+        let text = format!("{name}: {} bytes, {why}", module.size);
+        view.evidence(text, module.origin)
     });
     let whole = times(bytes, NS_PER_BYTE);
     let whole = match view.is_virtual() {
@@ -95,21 +209,25 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
     // No more than all that userspace takes.
     let most = view.length(Phase::Userspace).max(Nanos::ZERO);
     let mut losses: Vec<&str> = Vec::new();
-    for (_, _, lost, _) in &found {
+    for (_, _, lost) in &found {
         if !losses.contains(lost) {
             losses.push(lost);
         }
     }
-    let names: Vec<&str> = found.iter().map(|f| f.0).collect();
     let title = format!(
         "{} that products seldom need {} loaded",
         super::probes::count(names.len(), "module", "modules"),
         if names.len() == 1 { "is" } else { "are" }
     );
+    let along: Vec<&str> = along.iter().map(|a| a.0).collect();
+    let along = match &along[..] {
+        [] => String::new(),
+        all => format!(" (and with them {})", all.join(", ")),
+    };
     let why = format!(
         "Each is found, read, checked and linked while the boot goes on, on the same processors: \
-         {}. `modprobe.blacklist=` keeps modules from being loaded for devices that are seen; by \
-         their names they can still be loaded.",
+         {}{along}. `modprobe.blacklist=` keeps modules from being loaded for devices that are \
+         seen; by their names they can still be loaded.",
         names.join(", ")
     );
     Some(
@@ -125,22 +243,48 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
 /// The driver of SATA controllers.
 const SATA: &str = "ahci";
 
-/// Whether every SATA port that was looked at has no disk.
-fn no_sata_disk(view: &View<'_>) -> bool {
-    let count = |text: &str| {
-        // Also behind first light: a disk that comes late is a disk.
-        let messages = view.record.messages().iter();
-        messages
-            .filter(|m| view.record.text(m).contains(text))
-            .count()
-    };
-    let down = count("SATA link down");
-    down > 0 && down >= count("SATA max ") && count("SATA link up") == 0
+/// The modules that only these use, and only those that go with them; by name.
+fn come_along<'a, 'm>(
+    all: &'m BTreeMap<&'a str, Loaded<'a>>,
+    names: &[&'a str],
+) -> Vec<(&'a str, &'m Loaded<'a>)> {
+    let mut gone = names.to_vec();
+    let mut along = Vec::new();
+    loop {
+        let next = COMES_ALONG.iter().find_map(|&name| {
+            let module = all.get(name).filter(|_| !gone.contains(&name))?;
+            let counted = module.users == Some(module.used_by.len());
+            let goes = counted && module.used_by.iter().all(|u| gone.contains(u));
+            (goes && !module.used_by.is_empty()).then_some((name, module))
+        });
+        let Some((name, module)) = next else { break };
+        gone.push(name);
+        along.push((name, module));
+    }
+    along.sort_by_key(|a| a.0);
+    along
 }
 
-/// The value of a fact, and where it stands.
-fn fact<'a>(view: &View<'a>, key: &str) -> Option<(&'a str, record::Origin)> {
-    let record = view.record;
-    let fact = record.facts().iter().find(|f| record.name(f.key) == key)?;
-    Some((record.name(fact.value), fact.origin))
+/// Whether every SATA port that was looked at is known to have no disk.
+fn no_sata_disk(view: &View<'_>) -> bool {
+    // Also behind first light: a disk that comes late is a disk.
+    let messages = view.record.messages().iter();
+    let (mut ports, mut empty) = (BTreeSet::new(), BTreeSet::new());
+    for message in messages {
+        // `ata1: SATA max UDMA/133 ...`, `ata1: SATA link down (...)`.
+        let Some((port, words)) = view.record.text(message).split_once(": SATA ") else {
+            continue;
+        };
+        let source = message.origin.source;
+        if words.starts_with("link up") || lost_lines(view.record).any(|(_, l)| l.source == source)
+        {
+            return false;
+        }
+        if words.starts_with("max ") {
+            ports.insert(port);
+        } else if words.starts_with("link down") {
+            empty.insert(port);
+        }
+    }
+    !ports.is_empty() && ports.is_subset(&empty)
 }

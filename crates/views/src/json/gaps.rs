@@ -25,6 +25,8 @@ pub struct Gap {
     pub before: String,
     /// The line behind it, in words.
     pub after: String,
+    /// The log whose lines may have been lost in it; `None` if it is sure to be a silence.
+    pub may_be_loss_of: Option<String>,
     /// The evidence: the line behind it, or of a call that returned, its first one.
     pub origin: Place,
 }
@@ -38,6 +40,7 @@ pub fn gaps(all: &[analysis::Gap]) -> Gaps {
         gap_ns: (g.end - g.start).get(),
         before: g.before.clone(),
         after: g.after.clone(),
+        may_be_loss_of: g.may_be_loss_of.clone(),
         origin: Place::from(&g.origin),
     };
     Gaps {

@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::bar::share;
-use super::layout::{BOLD, DIM, Screen, TIME, fit, left, right, time};
+use super::layout::{BOLD, DIM, Screen, TIME, WARN, fit, left, right, time};
 use analysis::Gap;
 use record::Nanos;
 
@@ -39,8 +39,27 @@ pub fn gaps(all: &[Gap], style: &Style) -> String {
             fit(&gap.before, room)
         );
         screen.line(&line);
-        let after = format!("{}{}", " ".repeat(used), fit(&gap.after, room));
-        screen.line(&after);
+        let doubt = if gap.may_be_loss_of.is_some() {
+            "or loss"
+        } else {
+            ""
+        };
+        let doubt = screen.paint(WARN, &right(doubt, TIME));
+        let rest = " ".repeat(used - 2 - TIME);
+        screen.line(&format!("  {doubt}{rest}{}", fit(&gap.after, room)));
+    }
+    let mut logs: Vec<&str> = all
+        .iter()
+        .filter_map(|g| g.may_be_loss_of.as_deref())
+        .collect();
+    logs.sort_unstable();
+    logs.dedup();
+    for log in logs {
+        let words = format!(
+            "{log} lost more than one line, and only the place of the first is known: others may \
+             have been lost in these times."
+        );
+        screen.wrapped("  or loss:", 11, DIM, &words);
     }
     screen.finish()
 }
