@@ -90,7 +90,15 @@ pub enum LabError {
     CannotBuildAgent {
         /// The kind of processor.
         arch: Arch,
-        /// What is missing, or the compiler's last words.
+        /// The compiler's last words.
+        why: String,
+    },
+    /// This host lacks what builds the agent for a kind of processor.
+    #[error("the agent for {arch} cannot be built on this host: {why}")]
+    NoAgentTools {
+        /// The kind of processor.
+        arch: Arch,
+        /// A clause: what is missing, and how to get it.
         why: String,
     },
     /// The agent must not need libraries: there are none in an initramfs.
