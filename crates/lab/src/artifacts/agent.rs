@@ -112,6 +112,30 @@ pub fn agent_program(arch: Arch, say: &mut dyn FnMut(String)) -> Result<Vec<u8>,
     Ok(bytes)
 }
 
+/// Why there can be no agent for `arch` on this host, in a clause; `None` if there is
+/// one, or one can be built. Nothing is built.
+#[must_use]
+pub fn no_agent(arch: Arch) -> Option<String> {
+    let running = std::env::current_exe().unwrap_or_default();
+    let folder = running.parent().unwrap_or(Path::new("/"));
+    let own_name = format!("{PLAIN}-{arch}");
+    let (place, is_named) = match std::env::var_os(VARIABLE).map(PathBuf::from) {
+        Some(named) if named.is_dir() => (named.join(&own_name), true),
+        Some(named) => (named, true),
+        None => (folder.join(&own_name), false),
+    };
+    if place.is_file() {
+        return None;
+    }
+    match Checkout::of(&running) {
+        Some(_) if !is_named => choose(arch, &Host::THIS).err(),
+        _ => Some(format!(
+            "there is no {}; name a folder with {own_name} as {VARIABLE}",
+            place.display()
+        )),
+    }
+}
+
 fn find(arch: Arch, say: &mut dyn FnMut(String)) -> Result<(PathBuf, Vec<u8>), LabError> {
     let read = |path: PathBuf| Some((fs::read(&path).ok()?, path)).map(|(b, p)| (p, b));
     let running = std::env::current_exe().unwrap_or_default();

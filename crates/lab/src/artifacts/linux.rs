@@ -37,6 +37,8 @@ struct Port {
     name: &'static str,
     /// The compiler, and Debian's package of it.
     compiler: (&'static str, &'static str),
+    /// A header that the kernel's own tools are compiled with, and Debian's package.
+    header: Option<(&'static str, &'static str)>,
     /// What `make` is told of it.
     words: &'static [&'static str],
     /// The configuration of the kernel's own that is begun with.
@@ -51,6 +53,7 @@ struct Port {
 const ARM9_PORT: Port = Port {
     name: "arm9",
     compiler: ("arm-linux-gnueabi-gcc", "gcc-arm-linux-gnueabi"),
+    header: None,
     words: &["ARCH=arm", "CROSS_COMPILE=arm-linux-gnueabi-"],
     begin: "versatile_defconfig",
     targets: &["zImage", "modules", "versatile-pb.dtb"],
@@ -65,6 +68,8 @@ const ARM9_PORT: Port = Port {
 const PC_PORT: Port = Port {
     name: "pc",
     compiler: ("gcc", "gcc"),
+    // Of objtool, which looks through what is compiled for this machine.
+    header: Some(("gelf.h", "libelf-dev")),
     words: &["ARCH=x86_64"],
     begin: "allnoconfig",
     targets: &["bzImage", "modules"],
@@ -147,10 +152,30 @@ pub fn missing() -> Vec<(&'static str, &'static str)> {
     missing_for(&ARM9_PORT)
 }
 
+/// What a build of `build` for the machine `pc` would need and this host does not
+/// have: programs or headers, and packages.
+#[must_use]
+pub fn pc_build_missing() -> Vec<(&'static str, &'static str)> {
+    missing_for(&PC_PORT)
+}
+
 fn missing_for(port: &Port) -> Vec<(&'static str, &'static str)> {
     let gone = |t: &&(&str, &str)| find(t.0).is_none();
-    let all = TOOLS.iter().chain([&port.compiler]);
-    all.filter(gone).copied().collect()
+    let all = TOOLS.iter().chain([&port.compiler]).filter(gone);
+    let header = port.header.filter(|(h, _)| !compiler_knows(h));
+    all.copied().chain(header).collect()
+}
+
+/// Whether the host's compiler finds a header; without a compiler, whether the header
+/// is where Debian puts it.
+fn compiler_knows(header: &str) -> bool {
+    if find("gcc").is_none() {
+        return Path::new("/usr/include").join(header).is_file();
+    }
+    Tool::new("gcc", "gcc", "a kernel is built with it")
+        .args(["-E", "-include", header, "-x", "c", "/dev/null"])
+        .run()
+        .is_ok()
 }
 
 /// Whether a kernel for `arm9` was built on this host: the next one takes less.
@@ -507,7 +532,12 @@ fn last_of_each(fragment: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{fragment, last_of_each};
+    use super::{compiler_knows, fragment, last_of_each};
+
+    #[test]
+    fn a_header_that_is_not_there_is_missed() {
+        assert!(!compiler_knows("no/such/header.h"));
+    }
 
     #[test]
     fn a_fragment_is_ours_or_a_file() {
