@@ -137,6 +137,14 @@ pub enum LabError {
         /// A clause: what was found, what to do.
         why: String,
     },
+    /// A folder of the user cannot become a root.
+    #[error("{}: {why}", path.display())]
+    Tree {
+        /// What of it.
+        path: PathBuf,
+        /// A clause: what was found, what to do.
+        why: String,
+    },
     /// What is to be written into the initramfs does not fit its format.
     #[error("the agent's configuration cannot be written: {0}")]
     AgentConfig(#[from] agent::config::ConfigError),
