@@ -43,6 +43,10 @@ struct Port {
     words: &'static [&'static str],
     /// The configuration of the kernel's own that is begun with.
     begin: &'static str,
+    /// Whether what `make` is told and the configuration are in the cache's key. They
+    /// came later than the first kernels of `arm9`, whose keys stay as they are: what
+    /// is added to this port here has to change its fragment too.
+    key_has_port: bool,
     /// What is made.
     targets: &'static [&'static str],
     /// What is kept of it: the file's name, and where `make` leaves it.
@@ -56,6 +60,7 @@ const ARM9_PORT: Port = Port {
     header: None,
     words: &["ARCH=arm", "CROSS_COMPILE=arm-linux-gnueabi-"],
     begin: "versatile_defconfig",
+    key_has_port: false,
     targets: &["zImage", "modules", "versatile-pb.dtb"],
     files: &[
         ("zImage", "arch/arm/boot/zImage"),
@@ -72,6 +77,7 @@ const PC_PORT: Port = Port {
     header: Some(("gelf.h", "libelf-dev")),
     words: &["ARCH=x86_64"],
     begin: "allnoconfig",
+    key_has_port: true,
     targets: &["bzImage", "modules"],
     files: &[("bzImage", "arch/x86/boot/bzImage")],
 };
@@ -250,6 +256,10 @@ impl Cache {
             config.lines
         );
         let name = port.name;
+        let inputs = match port.key_has_port {
+            true => format!("{inputs}\n{}\n{:?}", port.begin, port.words),
+            false => inputs,
+        };
         let hash = hash_bytes(inputs.as_bytes());
         let place = self.path(&format!("linux/{name}-{hash}"));
         if is_whole(&place) {
@@ -266,7 +276,7 @@ impl Cache {
             port,
             source,
             objects: self.path(&format!("linux/objects-{name}{}", config.optimisation())),
-            log: self.path("linux/build.log"),
+            log: self.path(&format!("linux/build-{name}.log")),
         };
         build.run(base, config, making.folder.path(), &whole, say)?;
         fs::rename(&whole, &place).map_err(io_error(&place, "cannot be put in place"))?;
@@ -421,6 +431,9 @@ impl Build {
             fragment_file.as_os_str(),
         ])
         .folder(&self.objects)
+        // Else it takes them from who called us.
+        .env("KCONFIG_CONFIG", &config.to_string_lossy())
+        .env("CONFIG_", "CONFIG_")
         .run()?;
         self.make(&["olddefconfig"], &mut quiet)?;
         let found = String::from_utf8_lossy(&read(&config)?).into_owned();
@@ -480,7 +493,12 @@ impl Build {
             say(format!("make {target} ({})", self.log.display()));
         }
         // Nothing of this host and this hour goes into the kernel.
-        let status = Command::new("nice")
+        let mut command = Command::new("nice");
+        let variables = std::env::vars_os().map(|(name, _)| name);
+        for name in variables.filter(|n| n.to_str().is_none_or(changes_a_kernel)) {
+            command.env_remove(name);
+        }
+        let status = command
             .args(["-n", "10", "make", "-s", "-C"])
             .arg(&self.source)
             .arg(format!("O={}", self.objects.display()))
@@ -517,6 +535,41 @@ impl Build {
     }
 }
 
+/// Whether the kernel's build, its configuration, `make` or the compiler take this
+/// variable of the environment as something to build otherwise.
+fn changes_a_kernel(name: &str) -> bool {
+    const NAMES: [&str; 26] = [
+        "ARCH",
+        "SUBARCH",
+        "CROSS_COMPILE",
+        "CC",
+        "LD",
+        "LLVM",
+        "LLVM_IAS",
+        "HOSTCC",
+        "HOSTCFLAGS",
+        "HOSTLDFLAGS",
+        "KCFLAGS",
+        "KAFLAGS",
+        "KCPPFLAGS",
+        "KRUSTFLAGS",
+        "LOCALVERSION",
+        "O",
+        "M",
+        "W",
+        "CONFIG_",
+        "MAKEFILES",
+        "MAKEFLAGS",
+        "MFLAGS",
+        "MAKELEVEL",
+        "CPATH",
+        "C_INCLUDE_PATH",
+        "GCC_EXEC_PREFIX",
+    ];
+    const BEGINNINGS: [&str; 3] = ["KBUILD_", "KCONFIG_", "INSTALL_"];
+    NAMES.contains(&name) || BEGINNINGS.iter().any(|b| name.starts_with(b))
+}
+
 /// The lines of a fragment that set something: of those about one symbol, the last.
 fn last_of_each(fragment: &str) -> Vec<&str> {
     fn key(line: &str) -> Option<&str> {
@@ -532,7 +585,7 @@ fn last_of_each(fragment: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{compiler_knows, fragment, last_of_each};
+    use super::{changes_a_kernel, compiler_knows, fragment, last_of_each};
 
     #[test]
     fn a_header_that_is_not_there_is_missed() {
@@ -544,6 +597,21 @@ mod tests {
         assert!(fragment("micro").unwrap().contains("CONFIG_64BIT=y\n"));
         let said = fragment("no/such.config").unwrap_err().to_string();
         assert!(said.contains("no/such.config"), "{said}");
+    }
+
+    #[test]
+    fn what_the_caller_sets_does_not_change_a_kernel() {
+        for name in [
+            "CROSS_COMPILE",
+            "KCONFIG_ALLCONFIG",
+            "KBUILD_CFLAGS",
+            "MAKEFLAGS",
+        ] {
+            assert!(changes_a_kernel(name), "{name}");
+        }
+        for name in ["PATH", "HOME", "TMPDIR", "LANG"] {
+            assert!(!changes_a_kernel(name), "{name}");
+        }
     }
 
     #[test]
