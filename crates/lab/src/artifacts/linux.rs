@@ -396,25 +396,29 @@ impl Build {
         let fragment_file = working.join("fragment");
         fs::write(&fragment_file, &fragment)
             .map_err(io_error(&fragment_file, "cannot be written"))?;
-        self.configure(&fragment_file, &fragment)?;
+        let has_modules = self.configure(&fragment_file, &fragment)?;
         let name = self.port.name;
         say(format!(
             "building a kernel for {name}: a quarter of an hour the first time"
         ));
-        for target in self.port.targets {
+        let makes = |t: &&&str| has_modules || **t != "modules";
+        for target in self.port.targets.iter().filter(makes) {
             self.make(&[*target], say)?;
         }
         for (name, from) in self.port.files.iter().chain(&[("config", ".config")]) {
             let (from, to) = (self.objects.join(from), to.join(name));
             fs::copy(&from, &to).map_err(io_error(&from, "cannot be copied"))?;
         }
-        self.modules(working, to, say)
+        match has_modules {
+            true => self.modules(working, to, say),
+            false => self.no_modules(to),
+        }
     }
 
     /// The configuration: the board's own, and what is laid over it. A line that
     /// the kernel's own rules do not let stand is an error: what was asked for is
-    /// what is booted.
-    fn configure(&self, fragment_file: &Path, fragment: &str) -> Result<(), LabError> {
+    /// what is booted. Gives whether the kernel can have modules.
+    fn configure(&self, fragment_file: &Path, fragment: &str) -> Result<bool, LabError> {
         let mut quiet = |_| {};
         self.make(&[self.port.begin], &mut quiet)?;
         let merge = self.source.join("scripts/kconfig/merge_config.sh");
@@ -437,27 +441,16 @@ impl Build {
         .run()?;
         self.make(&["olddefconfig"], &mut quiet)?;
         let found = String::from_utf8_lossy(&read(&config)?).into_owned();
-        let set = |key: &str| found.lines().find(|l| l.starts_with(&format!("{key}=")));
-        for line in last_of_each(fragment) {
-            let off = line
-                .strip_prefix("# ")
-                .and_then(|l| l.strip_suffix(" is not set"));
-            let lost = match off {
-                Some(key) => set(key).map(str::to_owned),
-                None if found.lines().any(|l| l == line) => None,
-                None => Some("not so".to_owned()),
-            };
-            if let Some(instead) = lost {
-                return Err(LabError::Kernel {
-                    path: config,
-                    why: format!(
-                        "`{line}` was asked for, and the kernel's configuration has it {instead}; \
-                         see what it depends on, or take the line out"
-                    ),
-                });
-            }
+        match first_lost(fragment, &found) {
+            Some((line, instead)) => Err(LabError::Kernel {
+                path: config,
+                why: format!(
+                    "`{line}` was asked for, and the kernel's configuration has it {instead}; see \
+                     what it depends on, or take the line out"
+                ),
+            }),
+            None => Ok(has_modules(&found)),
         }
-        Ok(())
     }
 
     fn modules(
@@ -480,6 +473,17 @@ impl Build {
         }
         let to = to.join("modules");
         fs::rename(&release, &to).map_err(io_error(&to, "cannot be put in place"))
+    }
+
+    /// The folder of the modules of a kernel that has none: what is built in.
+    fn no_modules(&self, to: &Path) -> Result<(), LabError> {
+        let to = to.join("modules");
+        fs::create_dir(&to).map_err(io_error(&to, "cannot be made"))?;
+        let built_in = self.objects.join("modules.builtin");
+        fs::copy(&built_in, to.join("modules.builtin"))
+            .map_err(io_error(&built_in, "cannot be copied"))?;
+        let none = to.join("modules.dep");
+        fs::write(&none, "").map_err(io_error(&none, "cannot be written"))
     }
 
     fn make(&self, targets: &[&str], say: &mut dyn FnMut(String)) -> Result<(), LabError> {
@@ -570,6 +574,28 @@ fn changes_a_kernel(name: &str) -> bool {
     NAMES.contains(&name) || BEGINNINGS.iter().any(|b| name.starts_with(b))
 }
 
+/// Whether a kernel of this configuration can load modules.
+fn has_modules(config: &str) -> bool {
+    config.lines().any(|l| l == "CONFIG_MODULES=y")
+}
+
+/// The first line of a fragment that a whole configuration does not have, and what
+/// that has instead.
+fn first_lost<'a>(fragment: &'a str, config: &str) -> Option<(&'a str, String)> {
+    let set = |key: &str| config.lines().find(|l| l.starts_with(&format!("{key}=")));
+    last_of_each(fragment).into_iter().find_map(|line| {
+        // Both are how one says no; a whole configuration has only the first.
+        let comment = line.strip_prefix("# ");
+        let off = comment.and_then(|l| l.strip_suffix(" is not set"));
+        let lost = match off.or_else(|| line.strip_suffix("=n")) {
+            Some(key) => set(key).map(str::to_owned),
+            None if config.lines().any(|l| l == line) => None,
+            None => Some("not so".to_owned()),
+        };
+        Some((line, lost?))
+    })
+}
+
 /// The lines of a fragment that set something: of those about one symbol, the last.
 fn last_of_each(fragment: &str) -> Vec<&str> {
     fn key(line: &str) -> Option<&str> {
@@ -585,7 +611,9 @@ fn last_of_each(fragment: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{changes_a_kernel, compiler_knows, fragment, last_of_each};
+    use super::{
+        changes_a_kernel, compiler_knows, first_lost, fragment, has_modules, last_of_each,
+    };
 
     #[test]
     fn a_header_that_is_not_there_is_missed() {
@@ -612,6 +640,28 @@ mod tests {
         for name in ["PATH", "HOME", "TMPDIR", "LANG"] {
             assert!(!changes_a_kernel(name), "{name}");
         }
+    }
+
+    #[test]
+    fn what_was_asked_for_is_there() {
+        let config = "CONFIG_MODULES=y\nCONFIG_A=y\n# CONFIG_B is not set\nCONFIG_D=m\n";
+        for kept in [
+            "CONFIG_A=y",
+            "# CONFIG_B is not set",
+            "CONFIG_B=n",
+            "CONFIG_C=n",
+        ] {
+            assert_eq!(first_lost(kept, config), None, "{kept}");
+        }
+        for (lost, instead) in [
+            ("CONFIG_A=n", "CONFIG_A=y"),
+            ("# CONFIG_D is not set", "CONFIG_D=m"),
+            ("CONFIG_D=y", "not so"),
+            ("CONFIG_C=y", "not so"),
+        ] {
+            assert_eq!(first_lost(lost, config), Some((lost, instead.to_owned())));
+        }
+        assert!(has_modules(config) && !has_modules("# CONFIG_MODULES is not set\n"));
     }
 
     #[test]
