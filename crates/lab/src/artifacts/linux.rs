@@ -187,13 +187,27 @@ fn compiler_knows(header: &str) -> bool {
         .is_ok()
 }
 
-/// Whether a kernel for `arm9` was built on this host: the next one takes less.
-#[must_use]
-pub fn built_a_kernel() -> bool {
-    Cache::in_place().path("linux/objects-arm9").is_dir()
-}
-
 impl Cache {
+    /// Whether a kernel for `arm9` was built on this host: the next one takes less.
+    #[must_use]
+    pub fn built_for_arm9(&self) -> bool {
+        self.has_built(&ARM9_PORT)
+    }
+
+    /// Whether a kernel of `build` was built on this host: the next one takes less.
+    #[must_use]
+    pub fn built_for_pc(&self) -> bool {
+        self.has_built(&PC_PORT)
+    }
+
+    /// To its end: a build that was broken off leaves objects and no kernel.
+    fn has_built(&self, port: &Port) -> bool {
+        let entries = fs::read_dir(self.path("linux")).into_iter().flatten();
+        let mut names = entries.filter_map(|e| e.ok()?.file_name().into_string().ok());
+        let beginning = format!("{}-", port.name);
+        names.any(|n| n.starts_with(&beginning) && is_whole(&self.path(&format!("linux/{n}"))))
+    }
+
     /// The kernel for the board `arm9` as `config` wants it: from the cache, or
     /// built, which takes a quarter of an hour the first time.
     ///
@@ -544,7 +558,23 @@ impl Build {
 
 #[cfg(test)]
 mod tests {
-    use super::{compiler_knows, fragment};
+    use super::{Cache, compiler_knows, fragment};
+    use std::fs;
+
+    #[test]
+    fn a_build_that_was_broken_off_left_no_kernel() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache {
+            folder: folder.path().to_owned(),
+        };
+        assert!(!cache.built_for_pc());
+        for name in ["linux/objects-pc", "linux/pc-1", "linux/arm9-2/modules"] {
+            fs::create_dir_all(cache.path(name)).unwrap();
+        }
+        assert!(!cache.built_for_pc() && !cache.built_for_arm9());
+        fs::write(cache.path("linux/arm9-2/modules/modules.dep"), "").unwrap();
+        assert!(!cache.built_for_pc() && cache.built_for_arm9());
+    }
 
     #[test]
     fn a_header_that_is_not_there_is_missed() {
