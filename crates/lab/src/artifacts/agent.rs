@@ -382,9 +382,14 @@ impl Linker {
 /// Whether cargo failed because it could not fetch a crate.
 fn nothing_fetched(said: &[u8]) -> bool {
     let said = String::from_utf8_lossy(said);
-    ["failed to download", "download of", "--offline was"]
-        .iter()
-        .any(|words| said.contains(words))
+    [
+        "failed to download",
+        "download of",
+        "(--offline)",
+        "but --offline",
+    ]
+    .iter()
+    .any(|words| said.contains(words))
 }
 
 /// More for cargo. glibc's static part is large: in the compact Thumb code, which
