@@ -28,7 +28,12 @@ const TRAILER: &str = "TRAILER!!!";
 impl Archive {
     /// Adds a folder, mode 0755. Its parent must come before it.
     pub fn folder(&mut self, name: &str) {
-        self.member(name, FOLDER | 0o755, (0, 0), &[]);
+        self.folder_with_mode(name, 0o755);
+    }
+
+    /// Adds a folder. Its parent must come before it.
+    pub fn folder_with_mode(&mut self, name: &str, mode: u32) {
+        self.member(name, FOLDER | (mode & 0o7777), (0, 0), &[]);
     }
 
     /// Adds a plain file. Its folder must come before it.
@@ -117,7 +122,7 @@ mod tests {
 
     fn archive() -> Vec<u8> {
         let mut a = Archive::default();
-        a.folder("dev");
+        a.folder_with_mode("dev", 0o1777);
         a.device("dev/console", 5, 1);
         a.file("init", 0o755, b"#!");
         a.file("odd name", 0o644, b"12345");
@@ -158,7 +163,7 @@ mod tests {
         let listed = String::from_utf8(said.stdout).unwrap();
         let lines: Vec<_> = listed.lines().collect();
         assert_eq!(lines.len(), 5, "{listed}");
-        assert!(lines[0].starts_with("drwxr-xr-x") && lines[0].ends_with(" dev"));
+        assert!(lines[0].starts_with("drwxrwxrwt") && lines[0].ends_with(" dev"));
         assert!(lines[1].starts_with("crw-------") && lines[1].contains("5,   1"));
         assert!(lines[2].starts_with("-rwxr-xr-x") && lines[2].ends_with(" init"));
         assert!(lines[3].contains(" 5 ") && lines[3].ends_with("odd name"));

@@ -90,26 +90,47 @@ fn machines() -> Vec<Check> {
     )];
     all.extend(arm);
     all.push(loader);
-    let missing = artifacts::linux_missing();
-    all.push(match (find(arm9::QEMU.name), missing.first()) {
-        (Some(_), Some((tool, package))) => check(
-            "machine arm9",
-            Err(format!("its kernel cannot be built: there is no {tool}")),
-            &format!("apt-get install {package}"),
-        ),
-        _ => machine(
-            "machine arm9",
-            arm9::QEMU,
-            &[],
-            "a versatilepb with an ARM926, exact or in real time; the lab builds its kernel",
-        ),
-    });
+    all.push(kernel_tools(
+        "kernels of `build`",
+        "a variant's own kernel for the machine pc, built here",
+        &artifacts::pc_build_missing(),
+    ));
+    all.push(arm9_machine());
     all.push(check(
         "machine replay",
         Ok("stored captures in place of boots; needs nothing".to_owned()),
         "nothing to do",
     ));
     all
+}
+
+fn arm9_machine() -> Check {
+    const NAME: &str = "machine arm9";
+    let what = "a versatilepb with an ARM926, exact or in real time; the lab builds its kernel";
+    let emulator = machine(NAME, arm9::QEMU, &[], what);
+    if !emulator.ok {
+        return emulator;
+    }
+    let kernel = kernel_tools(NAME, what, &artifacts::linux_missing());
+    match artifacts::no_agent(Arch::Armv5) {
+        Some(why) if kernel.ok => check(NAME, Err("nothing can measure on it".to_owned()), &why),
+        _ => kernel,
+    }
+}
+
+/// Whether a kernel can be built: what is missing for it.
+fn kernel_tools(name: &str, what: &str, missing: &[(&str, &str)]) -> Check {
+    match missing.first() {
+        None => check(name, Ok(what.to_owned()), "nothing to do"),
+        Some((tool, _)) => {
+            let packages: Vec<&str> = missing.iter().map(|m| m.1).collect();
+            check(
+                name,
+                Err(format!("its kernel cannot be built: there is no {tool}")),
+                &format!("apt-get install {}", packages.join(" ")),
+            )
+        }
+    }
 }
 
 fn machine(name: &str, qemu: Program, files: &[(&str, &str)], what: &str) -> Check {
@@ -242,7 +263,7 @@ fn memory() -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::doctor;
+    use super::{doctor, kernel_tools};
 
     #[test]
     fn everything_has_a_detail_and_a_way_to_get_it() {
@@ -258,5 +279,14 @@ mod tests {
         assert_eq!(is("machine pc").ok, qemu.ok);
         assert_eq!(is("machine arm-virt armhf").ok, is("qemu-system-arm").ok);
         assert!(is("machine replay").ok);
+        assert!(is("kernels of `build`").detail.contains("built"));
+    }
+
+    #[test]
+    fn all_packages_of_a_build_are_named() {
+        let missing = [("bc", "bc"), ("gelf.h", "libelf-dev")];
+        let check = kernel_tools("k", "w", &missing);
+        assert!(!check.ok && check.detail.ends_with("no bc"), "{check:?}");
+        assert_eq!(check.how_to_get_it, "apt-get install bc libelf-dev");
     }
 }

@@ -90,7 +90,15 @@ pub enum LabError {
     CannotBuildAgent {
         /// The kind of processor.
         arch: Arch,
-        /// What is missing, or the compiler's last words.
+        /// The compiler's last words.
+        why: String,
+    },
+    /// This host lacks what builds the agent for a kind of processor.
+    #[error("the agent for {arch} cannot be built on this host: {why}")]
+    NoAgentTools {
+        /// The kind of processor.
+        arch: Arch,
+        /// A clause: what is missing, and how to get it.
         why: String,
     },
     /// The agent must not need libraries: there are none in an initramfs.
@@ -125,6 +133,14 @@ pub enum LabError {
     #[error("{}: {why}", path.display())]
     Output {
         /// The file.
+        path: PathBuf,
+        /// A clause: what was found, what to do.
+        why: String,
+    },
+    /// A folder of the user cannot become a root.
+    #[error("{}: {why}", path.display())]
+    Tree {
+        /// What of it.
         path: PathBuf,
         /// A clause: what was found, what to do.
         why: String,

@@ -3,7 +3,10 @@
 use crate::artifacts::{Cache, hash_bytes};
 use crate::capture::hex;
 use crate::error::{LabError, io_error};
+use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
+use rustix::io::Errno;
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// A file that decides how a machine boots.
@@ -80,4 +83,27 @@ pub fn below(folder: &Path) -> Result<Vec<String>, LabError> {
         }
     }
     Ok(names)
+}
+
+/// The folder `name` of `tree`, links followed with `tree` as the root, as a system
+/// booted from it does; `None` if nothing has that name.
+///
+/// # Errors
+/// If it leads to no folder of the tree.
+pub fn folder_within(tree: &Path, name: &str) -> Result<Option<OwnedFd>, LabError> {
+    let path = tree.join(name);
+    let failed = |e: Errno| io_error(&path, "cannot be opened")(e.into());
+    let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = open(tree, folder, Mode::empty()).map_err(failed)?;
+    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    match openat2(&root, name, folder, Mode::empty(), resolve) {
+        Ok(found) => Ok(Some(found)),
+        Err(Errno::NOENT) if fs::symlink_metadata(&path).is_err() => Ok(None),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Err(LabError::Tree {
+            path,
+            why: "it leads to no folder in this tree; make that folder, or take the link away"
+                .into(),
+        }),
+        Err(e) => Err(failed(e)),
+    }
 }

@@ -2,11 +2,12 @@
 
 use crate::cpio::Archive;
 use crate::error::{LabError, io_error};
-use crate::files::read;
+use crate::files::{folder_within, read};
 use crate::modules::Modules;
 use agent::config::{AgentConfig, MODULES, Model, PATH, Place, Root};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -78,7 +79,7 @@ pub struct Tree {
 /// A member of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Member {
-    Folder,
+    Folder(u32),
     File(u32, Vec<u8>),
     Link(PathBuf),
 }
@@ -101,7 +102,7 @@ impl Tree {
                 let name = name.to_string_lossy().into_owned();
                 let member = if about.is_dir() {
                     open.push(path.clone());
-                    Member::Folder
+                    Member::Folder(about.mode())
                 } else if about.is_symlink() {
                     Member::Link(fs::read_link(&path).map_err(failed())?)
                 } else if about.is_file() {
@@ -114,10 +115,22 @@ impl Tree {
             }
         }
         if let Some(busybox) = busybox {
-            members.entry("bin".into()).or_insert(Member::Folder);
-            members.insert("bin/busybox".into(), Member::File(0o755, read(busybox)?));
+            let bin = match folder_within(folder, "bin")? {
+                Some(found) => within(folder, &found)?,
+                None => {
+                    members.insert("bin".into(), Member::Folder(0o755));
+                    "bin".into()
+                }
+            };
+            let name = bin.join("busybox").to_string_lossy().into_owned();
+            members.insert(name, Member::File(0o755, read(busybox)?));
         }
         if let Some(init) = members.remove("init") {
+            let init = match init {
+                // It led on from the root.
+                Member::Link(target) => Member::Link(Path::new("/").join(target)),
+                other => other,
+            };
             members.insert(MOVED_INIT.trim_start_matches('/').into(), init);
         }
         Ok(Self {
@@ -137,6 +150,16 @@ impl Tree {
             init: if has(moved) { MOVED_INIT } else { INIT }.into(),
         }
     }
+}
+
+/// Where an open folder lies in `tree`, without links.
+fn within(tree: &Path, folder: &OwnedFd) -> Result<PathBuf, LabError> {
+    let failed = || io_error(tree, "cannot be found again");
+    let real = fs::canonicalize(tree).map_err(failed())?;
+    let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    let found = fs::read_link(link).map_err(failed())?;
+    let inside = found.strip_prefix(&real).map(Path::to_owned);
+    inside.map_err(|_| failed()(std::io::ErrorKind::NotFound.into()))
 }
 
 /// The modules that serving and mounting the configuration's root needs.
@@ -190,11 +213,75 @@ fn archive(parts: &Parts<'_>, config: &str, modules: &[PathBuf]) -> Result<Vec<u
     }
     for (name, member) in parts.root.iter().flat_map(|t| &t.members) {
         match member {
-            Member::Folder if name == "dev" || name == "firstlight" => {}
-            Member::Folder => archive.folder(name),
+            Member::Folder(_) if name == "dev" || name == "firstlight" => {}
+            Member::Folder(mode) => archive.folder_with_mode(name, *mode),
             Member::File(mode, content) => archive.file(name, *mode, content),
             Member::Link(target) => archive.link(name, &target.to_string_lossy()),
         }
     }
     Ok(archive.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Member, Tree};
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::{Path, PathBuf};
+
+    fn member<'a>(tree: &'a Tree, name: &str) -> Option<&'a Member> {
+        tree.members.iter().find(|m| m.0 == name).map(|m| &m.1)
+    }
+
+    #[test]
+    fn an_init_that_is_a_link_leads_where_it_led() {
+        for (target, moved) in [
+            ("bin/busybox", "/bin/busybox"),
+            ("/sbin/start", "/sbin/start"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            symlink(target, folder.path().join("init")).unwrap();
+            let tree = Tree::read(folder.path(), None).unwrap();
+            let found = member(&tree, "firstlight/init");
+            assert_eq!(found, Some(&Member::Link(PathBuf::from(moved))));
+            assert_eq!(tree.root().init, "/firstlight/init");
+        }
+    }
+
+    #[test]
+    fn folders_keep_their_modes() {
+        let folder = tempfile::tempdir().unwrap();
+        let tmp = folder.path().join("tmp");
+        fs::create_dir(&tmp).unwrap();
+        fs::set_permissions(&tmp, PermissionsExt::from_mode(0o1777)).unwrap();
+        let tree = Tree::read(folder.path(), None).unwrap();
+        let Some(Member::Folder(mode)) = member(&tree, "tmp") else {
+            unreachable!("{tree:?}")
+        };
+        assert_eq!(mode & 0o7777, 0o1777);
+    }
+
+    #[test]
+    fn busybox_lies_where_bin_leads() {
+        let busybox = Path::new("/proc/self/comm");
+        for (link, place) in [
+            (None, "bin/busybox"),
+            (Some("usr/bin"), "usr/bin/busybox"),
+            (Some("/usr/bin"), "usr/bin/busybox"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir_all(folder.path().join("usr/bin")).unwrap();
+            if let Some(link) = link {
+                symlink(link, folder.path().join("bin")).unwrap();
+            }
+            let tree = Tree::read(folder.path(), Some(busybox)).unwrap();
+            let found = member(&tree, place);
+            assert!(matches!(found, Some(Member::File(0o755, _))), "{link:?}");
+            let bin = matches!(member(&tree, "bin"), Some(Member::Folder(_)));
+            assert_eq!(bin, link.is_none());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        symlink("/no/such/folder", folder.path().join("bin")).unwrap();
+        assert!(Tree::read(folder.path(), Some(busybox)).is_err());
+    }
 }

@@ -58,7 +58,8 @@ fn unpack(
             .into(),
     };
     let address = header.unpacked.ok_or_else(unfit)?;
-    let name = format!("vmlinux/{}-legacy", hash_bytes(bytes));
+    // The header of a legacy image has the address.
+    let name = format!("vmlinux/{}-legacy-{address:x}", hash_bytes(bytes));
     let file = cache.path(&name);
     let image = match fs::read(&file) {
         Ok(image) => image,

@@ -112,6 +112,30 @@ pub fn agent_program(arch: Arch, say: &mut dyn FnMut(String)) -> Result<Vec<u8>,
     Ok(bytes)
 }
 
+/// Why there can be no agent for `arch` on this host, in a clause; `None` if there is
+/// one, or one can be built. Nothing is built.
+#[must_use]
+pub fn no_agent(arch: Arch) -> Option<String> {
+    let running = std::env::current_exe().unwrap_or_default();
+    let folder = running.parent().unwrap_or(Path::new("/"));
+    let own_name = format!("{PLAIN}-{arch}");
+    let (place, is_named) = match std::env::var_os(VARIABLE).map(PathBuf::from) {
+        Some(named) if named.is_dir() => (named.join(&own_name), true),
+        Some(named) => (named, true),
+        None => (folder.join(&own_name), false),
+    };
+    if place.is_file() {
+        return None;
+    }
+    match Checkout::of(&running) {
+        Some(_) if !is_named => choose(arch, &Host::THIS).err(),
+        _ => Some(format!(
+            "there is no {}; name a folder with {own_name} as {VARIABLE}",
+            place.display()
+        )),
+    }
+}
+
 fn find(arch: Arch, say: &mut dyn FnMut(String)) -> Result<(PathBuf, Vec<u8>), LabError> {
     let read = |path: PathBuf| Some((fs::read(&path).ok()?, path)).map(|(b, p)| (p, b));
     let running = std::env::current_exe().unwrap_or_default();
@@ -149,7 +173,7 @@ fn find(arch: Arch, say: &mut dyn FnMut(String)) -> Result<(PathBuf, Vec<u8>), L
         }
     }
     match why_not {
-        Some(why) => Err(LabError::CannotBuildAgent { arch, why }),
+        Some(why) => Err(LabError::NoAgentTools { arch, why }),
         None => Err(LabError::NoAgent {
             arch,
             place: folder.join(own_name),
@@ -166,7 +190,7 @@ struct Checkout {
 
 enum Built {
     Program(PathBuf),
-    /// The compiler lacks the target; a clause about it.
+    /// This host lacks what builds for the target; a clause that says what to install.
     NoTarget(String),
 }
 
@@ -186,30 +210,17 @@ impl Checkout {
     }
 
     fn build(&self, arch: Arch, say: &mut dyn FnMut(String)) -> Result<Built, LabError> {
-        let [best, other] = arch.targets();
-        let mut own_library = false;
-        let target = if has_standard_library(best) {
-            best
-        } else if arch == Arch::Armv5 && has_source_of_library() {
-            own_library = true;
-            best
-        } else if has_standard_library(other) {
+        let way = match choose(arch, &Host::THIS) {
+            Ok(way) => way,
+            Err(why) => return Ok(Built::NoTarget(why)),
+        };
+        if let Some(better) = way.better {
             say(format!(
                 "the agent is built against glibc and is larger than it could be: \
-                 `rustup target add {best}` brings what a small one needs"
+                 `rustup target add {better}` brings what a small one needs"
             ));
-            other
-        } else {
-            let or_source = match arch {
-                Arch::Armv5 => ", or `rustup component add rust-src`",
-                _ => "",
-            };
-            let why = format!(
-                "the compiler cannot build for {arch}: `rustup target add {best}`{or_source} \
-                 teaches it"
-            );
-            return Ok(Built::NoTarget(why));
-        };
+        }
+        let target = way.target;
         // A build folder of its own: whoever builds the rest does not wait.
         let folder = self.build.join("agent");
         let program = folder.join(target).join("agent").join(PLAIN);
@@ -218,7 +229,7 @@ impl Checkout {
         }
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
-        if own_library {
+        if way.own_library {
             // Only so does a stable compiler build its own library.
             command
                 .env("RUSTC_BOOTSTRAP", "1")
@@ -235,11 +246,150 @@ impl Checkout {
             .output();
         let why = match output {
             Ok(output) if output.status.success() => return Ok(Built::Program(program)),
+            Ok(output) if way.own_library && nothing_fetched(&output.stderr) => {
+                return Ok(Built::NoTarget(format!(
+                    "the compiler's library for {arch} is built from source, and crates that it \
+                     needs cannot be fetched ({}); once they were, it is built without a network",
+                    last_words(&output.stderr)
+                )));
+            }
             Ok(output) => last_words(&output.stderr),
             Err(e) => format!("cargo could not be started: {e}"),
         };
         Err(LabError::CannotBuildAgent { arch, why })
     }
+}
+
+/// How the agent is built.
+#[derive(Debug, PartialEq, Eq)]
+struct Way {
+    target: &'static str,
+    /// Whether the target's standard library is built too.
+    own_library: bool,
+    /// The target of a smaller program, which the compiler lacks.
+    better: Option<&'static str>,
+}
+
+/// What a host has to build programs with.
+struct Host {
+    has_library: fn(&str) -> bool,
+    has_source: fn() -> bool,
+    has_linker: fn(&Linker) -> bool,
+}
+
+impl Host {
+    const THIS: Self = Self {
+        has_library: has_standard_library,
+        has_source: has_source_of_library,
+        has_linker: Linker::is_there,
+    };
+}
+
+/// How the agent for `arch` is built on this host.
+///
+/// # Errors
+/// A clause: what is missing, and how to get it.
+fn choose(arch: Arch, host: &Host) -> Result<Way, String> {
+    let [best, other] = arch.targets();
+    let mut no_linker = None;
+    for target in [best, other] {
+        let library = (host.has_library)(target);
+        // Of the targets here, only that of ARMv5 is one without a library of rustup's.
+        let own_library = !library && arch == Arch::Armv5 && target == best && (host.has_source)();
+        if !library && !own_library {
+            continue;
+        }
+        match Linker::of(target).filter(|linker| !(host.has_linker)(linker)) {
+            Some(linker) => no_linker = no_linker.or(Some(linker)),
+            None => {
+                return Ok(Way {
+                    target,
+                    own_library,
+                    better: (target != best && arch != Arch::Armv5).then_some(best),
+                });
+            }
+        }
+    }
+    Err(match no_linker {
+        Some(Linker {
+            program, packages, ..
+        }) => format!(
+            "programs for {arch} cannot be linked: {program}, or the static C library that it \
+             links, is missing; `apt-get install {packages}` brings both"
+        ),
+        None => {
+            let or_source = match arch {
+                Arch::Armv5 => ", or `rustup component add rust-src`",
+                _ => "",
+            };
+            format!(
+                "the compiler cannot build for {arch}: `rustup target add {best}`{or_source} \
+                 teaches it"
+            )
+        }
+    })
+}
+
+/// What links the programs of a target, where the compiler does not by itself.
+struct Linker {
+    target: &'static str,
+    /// As `.cargo/config.toml` names it.
+    program: &'static str,
+    /// Debian's packages of it and of the C library.
+    packages: &'static str,
+}
+
+impl Linker {
+    const ALL: [Self; 3] = [
+        Self {
+            target: "armv5te-unknown-linux-gnueabi",
+            program: "arm-linux-gnueabi-gcc",
+            packages: "gcc-arm-linux-gnueabi libc6-dev-armel-cross",
+        },
+        Self {
+            target: "armv7-unknown-linux-gnueabihf",
+            program: "arm-linux-gnueabihf-gcc",
+            packages: "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross",
+        },
+        Self {
+            target: "aarch64-unknown-linux-gnu",
+            program: "aarch64-linux-gnu-gcc",
+            packages: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+        },
+    ];
+
+    fn of(target: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|l| l.target == target)
+    }
+
+    /// Whether it is installed, with a C library to link statically.
+    fn is_there(&self) -> bool {
+        // Cargo takes another one from there.
+        let variable = self.target.to_uppercase().replace('-', "_");
+        if std::env::var_os(format!("CARGO_TARGET_{variable}_LINKER")).is_some() {
+            return true;
+        }
+        // A compiler gives the name back if it does not know the file.
+        let output = Command::new(self.program)
+            .arg("-print-file-name=libc.a")
+            .stdin(Stdio::null())
+            .output();
+        let Ok(output) = output else { return false };
+        Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_file()
+    }
+}
+
+/// Whether cargo failed because it could not fetch a crate.
+fn nothing_fetched(said: &[u8]) -> bool {
+    let said = String::from_utf8_lossy(said);
+    [
+        "failed to download",
+        "download of",
+        "(--offline)",
+        "but --offline",
+    ]
+    .iter()
+    .any(|words| said.contains(words))
 }
 
 /// More for cargo. glibc's static part is large: in the compact Thumb code, which
@@ -320,7 +470,60 @@ fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arch, elf_machine, names_an_interpreter};
+    use super::{Arch, Host, Way, choose, elf_machine, names_an_interpreter, nothing_fetched};
+
+    #[test]
+    fn what_is_missing_to_build_is_said() {
+        let bare = Host {
+            has_library: |_| false,
+            has_source: || false,
+            has_linker: |_| false,
+        };
+        let said = choose(Arch::Armv5, &bare).unwrap_err();
+        assert!(said.contains("rustup component add rust-src"), "{said}");
+        let said = choose(Arch::Aarch64, &bare).unwrap_err();
+        assert!(said.contains("rustup target add aarch64-unknown-linux-musl"));
+        let no_linker = Host {
+            has_source: || true,
+            ..bare
+        };
+        let said = choose(Arch::Armv5, &no_linker).unwrap_err();
+        assert!(
+            said.contains("apt-get install gcc-arm-linux-gnueabi libc6-dev-armel-cross"),
+            "{said}"
+        );
+        let source = Host {
+            has_linker: |_| true,
+            ..no_linker
+        };
+        let way = Way {
+            target: "armv5te-unknown-linux-gnueabi",
+            own_library: true,
+            better: None,
+        };
+        assert_eq!(choose(Arch::Armv5, &source), Ok(way));
+        // Musl needs no other linker than the compiler's.
+        let libraries = Host {
+            has_library: |_| true,
+            has_source: || false,
+            has_linker: |_| false,
+        };
+        let way = choose(Arch::Armv5, &libraries).unwrap();
+        assert_eq!(way.target, "armv5te-unknown-linux-musleabi");
+        let way = choose(Arch::Armv7, &libraries).unwrap();
+        assert_eq!(way.target, "armv7-unknown-linux-musleabihf");
+        let larger = Host {
+            has_library: |target| target.ends_with("gnueabihf"),
+            has_linker: |_| true,
+            ..libraries
+        };
+        let way = choose(Arch::Armv7, &larger).unwrap();
+        assert_eq!(way.better, Some("armv7-unknown-linux-musleabihf"));
+        assert!(nothing_fetched(
+            b"error: failed to download from `https://x`"
+        ));
+        assert!(!nothing_fetched(b"error[E0425]: cannot find value"));
+    }
 
     #[test]
     fn programs_with_shared_libraries_are_told_apart() {

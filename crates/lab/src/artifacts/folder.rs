@@ -3,10 +3,13 @@
 use super::filesystem::Form;
 use super::{Cache, hash_bytes};
 use crate::error::{LabError, io_error};
-use crate::files::read;
+use crate::files::{folder_within, read};
 use crate::tools::Tool;
-use std::fmt::Write;
+use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
+use rustix::io::Errno;
+use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -88,14 +91,15 @@ impl Form {
         say(format!("making a root: {self}, of {}", folder.display()));
         let (tree, image) = (work.join("tree"), work.join("image"));
         Tool::new("cp", "coreutils", "it copies the folder of the root")
-            .args(["-a".as_ref(), folder.as_os_str(), tree.as_os_str()])
+            // The dot: what a link leads to, not the link.
+            .args([
+                "-a".as_ref(),
+                folder.join(".").as_os_str(),
+                tree.as_os_str(),
+            ])
             .run()?;
         if let Some(busybox) = busybox {
-            let to = tree.join("bin/busybox");
-            fs::create_dir_all(tree.join("bin"))
-                .and_then(|()| fs::copy(busybox, &to))
-                .and_then(|_| fs::set_permissions(&to, fs::Permissions::from_mode(0o755)))
-                .map_err(io_error(&to, "cannot be written"))?;
+            put_busybox(&tree, &read(busybox)?)?;
         }
         self.make(&tree, &image, 0, entries)?;
         let cannot = || io_error(&image, "cannot be written");
@@ -109,6 +113,33 @@ impl Form {
             .map_err(io_error(&file, "cannot be put in place"))?;
         Ok(file)
     }
+}
+
+/// Puts busybox into the folder `bin` of `tree`, in place of another one. Links are
+/// followed as the booted system does, with `tree` as the root: never out of it.
+fn put_busybox(tree: &Path, busybox: &[u8]) -> Result<(), LabError> {
+    let path = tree.join("bin/busybox");
+    let failed = || io_error(&path, "cannot be written");
+    let bin = match folder_within(tree, "bin")? {
+        Some(bin) => bin,
+        None => {
+            let made = tree.join("bin");
+            fs::create_dir(&made).map_err(io_error(&made, "cannot be made"))?;
+            folder_within(tree, "bin")?
+                .ok_or_else(|| failed()(std::io::ErrorKind::NotFound.into()))?
+        }
+    };
+    match unlinkat(&bin, "busybox", AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(e) => return Err(failed()(e.into())),
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let file = openat(&bin, "busybox", flags, Mode::from_raw_mode(0o755));
+    let mut file = fs::File::from(file.map_err(|e| failed()(e.into()))?);
+    // The mode again: of the first one, the user's mask takes some.
+    file.write_all(busybox)
+        .and_then(|()| file.set_permissions(fs::Permissions::from_mode(0o755)))
+        .map_err(failed())
 }
 
 /// All that an image of `folder` depends on, and how many entries there are.
@@ -156,9 +187,50 @@ fn listing(folder: &Path) -> Result<(String, u32), LabError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, listing};
+    use super::{Form, listing, put_busybox};
     use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::Path;
+
+    /// Puts busybox into a tree whose `bin` is a link to `target`, and whose
+    /// `usr/bin` has a link as its busybox; gives what happened and what is there.
+    fn busybox_by(target: &Path) -> (bool, Option<Vec<u8>>) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("usr/bin")).unwrap();
+        let busybox = folder.path().join("usr/bin/busybox");
+        symlink("/etc/hostname", &busybox).unwrap();
+        symlink(target, folder.path().join("bin")).unwrap();
+        let done = put_busybox(folder.path(), b"new").is_ok();
+        let plain = fs::symlink_metadata(&busybox).unwrap().is_file();
+        if plain {
+            let mode = fs::metadata(&busybox).unwrap().permissions().mode();
+            assert_eq!(mode & 0o7777, 0o755);
+        }
+        (done, plain.then(|| fs::read(&busybox).unwrap()))
+    }
+
+    #[test]
+    fn busybox_never_goes_out_of_the_tree() {
+        let outside = tempfile::tempdir().unwrap();
+        let old = outside.path().join("busybox");
+        fs::write(&old, "old").unwrap();
+        let new = || Some(b"new".to_vec());
+        // As in the booted system: relative, absolute, and above the root is the root.
+        for inside in ["usr/bin", "/usr/bin", "../../usr/bin"] {
+            assert_eq!(busybox_by(Path::new(inside)), (true, new()), "{inside}");
+        }
+        assert_eq!(busybox_by(outside.path()), (false, None));
+        assert_eq!(fs::read(&old).unwrap(), b"old");
+
+        let tree = tempfile::tempdir().unwrap();
+        put_busybox(tree.path(), b"new").unwrap();
+        let busybox = tree.path().join("bin/busybox");
+        fs::remove_file(&busybox).unwrap();
+        symlink(&old, &busybox).unwrap();
+        put_busybox(tree.path(), b"new").unwrap();
+        assert_eq!(fs::read(&busybox).unwrap(), b"new");
+        assert_eq!(fs::read(&old).unwrap(), b"old");
+    }
 
     #[test]
     fn only_what_keeps_a_tree_is_a_root() {

@@ -5,11 +5,14 @@
 //! build of each optimisation are kept too, so that a kernel that differs only in
 //! its compression takes seconds.
 
+mod config;
+
 use super::apt::{Apt, debian};
 use super::{Arch, Cache, hash_bytes};
 use crate::error::{LabError, io_error};
 use crate::files::read;
 use crate::tools::{Tool, find, last_words};
+use config::{changes_a_kernel, first_lost, has_modules};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -37,10 +40,16 @@ struct Port {
     name: &'static str,
     /// The compiler, and Debian's package of it.
     compiler: (&'static str, &'static str),
+    /// A header that the kernel's own tools are compiled with, and Debian's package.
+    header: Option<(&'static str, &'static str)>,
     /// What `make` is told of it.
     words: &'static [&'static str],
     /// The configuration of the kernel's own that is begun with.
     begin: &'static str,
+    /// Whether what `make` is told and the configuration are in the cache's key. They
+    /// came later than the first kernels of `arm9`, whose keys stay as they are: what
+    /// is added to this port here has to change its fragment too.
+    key_has_port: bool,
     /// What is made.
     targets: &'static [&'static str],
     /// What is kept of it: the file's name, and where `make` leaves it.
@@ -51,8 +60,10 @@ struct Port {
 const ARM9_PORT: Port = Port {
     name: "arm9",
     compiler: ("arm-linux-gnueabi-gcc", "gcc-arm-linux-gnueabi"),
+    header: None,
     words: &["ARCH=arm", "CROSS_COMPILE=arm-linux-gnueabi-"],
     begin: "versatile_defconfig",
+    key_has_port: false,
     targets: &["zImage", "modules", "versatile-pb.dtb"],
     files: &[
         ("zImage", "arch/arm/boot/zImage"),
@@ -65,8 +76,11 @@ const ARM9_PORT: Port = Port {
 const PC_PORT: Port = Port {
     name: "pc",
     compiler: ("gcc", "gcc"),
+    // Of objtool, which looks through what is compiled for this machine.
+    header: Some(("gelf.h", "libelf-dev")),
     words: &["ARCH=x86_64"],
     begin: "allnoconfig",
+    key_has_port: true,
     targets: &["bzImage", "modules"],
     files: &[("bzImage", "arch/x86/boot/bzImage")],
 };
@@ -147,19 +161,53 @@ pub fn missing() -> Vec<(&'static str, &'static str)> {
     missing_for(&ARM9_PORT)
 }
 
-fn missing_for(port: &Port) -> Vec<(&'static str, &'static str)> {
-    let gone = |t: &&(&str, &str)| find(t.0).is_none();
-    let all = TOOLS.iter().chain([&port.compiler]);
-    all.filter(gone).copied().collect()
+/// What a build of `build` for the machine `pc` would need and this host does not
+/// have: programs or headers, and packages.
+#[must_use]
+pub fn pc_build_missing() -> Vec<(&'static str, &'static str)> {
+    missing_for(&PC_PORT)
 }
 
-/// Whether a kernel for `arm9` was built on this host: the next one takes less.
-#[must_use]
-pub fn built_a_kernel() -> bool {
-    Cache::in_place().path("linux/objects-arm9").is_dir()
+fn missing_for(port: &Port) -> Vec<(&'static str, &'static str)> {
+    let gone = |t: &&(&str, &str)| find(t.0).is_none();
+    let all = TOOLS.iter().chain([&port.compiler]).filter(gone);
+    let header = port.header.filter(|(h, _)| !compiler_knows(h));
+    all.copied().chain(header).collect()
+}
+
+/// Whether the host's compiler finds a header; without a compiler, whether the header
+/// is where Debian puts it.
+fn compiler_knows(header: &str) -> bool {
+    if find("gcc").is_none() {
+        return Path::new("/usr/include").join(header).is_file();
+    }
+    Tool::new("gcc", "gcc", "a kernel is built with it")
+        .args(["-E", "-include", header, "-x", "c", "/dev/null"])
+        .run()
+        .is_ok()
 }
 
 impl Cache {
+    /// Whether a kernel for `arm9` was built on this host: the next one takes less.
+    #[must_use]
+    pub fn built_for_arm9(&self) -> bool {
+        self.has_built(&ARM9_PORT)
+    }
+
+    /// Whether a kernel of `build` was built on this host: the next one takes less.
+    #[must_use]
+    pub fn built_for_pc(&self) -> bool {
+        self.has_built(&PC_PORT)
+    }
+
+    /// To its end: a build that was broken off leaves objects and no kernel.
+    fn has_built(&self, port: &Port) -> bool {
+        let entries = fs::read_dir(self.path("linux")).into_iter().flatten();
+        let mut names = entries.filter_map(|e| e.ok()?.file_name().into_string().ok());
+        let beginning = format!("{}-", port.name);
+        names.any(|n| n.starts_with(&beginning) && is_whole(&self.path(&format!("linux/{n}"))))
+    }
+
     /// The kernel for the board `arm9` as `config` wants it: from the cache, or
     /// built, which takes a quarter of an hour the first time.
     ///
@@ -225,6 +273,10 @@ impl Cache {
             config.lines
         );
         let name = port.name;
+        let inputs = match port.key_has_port {
+            true => format!("{inputs}\n{}\n{:?}", port.begin, port.words),
+            false => inputs,
+        };
         let hash = hash_bytes(inputs.as_bytes());
         let place = self.path(&format!("linux/{name}-{hash}"));
         if is_whole(&place) {
@@ -241,7 +293,7 @@ impl Cache {
             port,
             source,
             objects: self.path(&format!("linux/objects-{name}{}", config.optimisation())),
-            log: self.path("linux/build.log"),
+            log: self.path(&format!("linux/build-{name}.log")),
         };
         build.run(base, config, making.folder.path(), &whole, say)?;
         fs::rename(&whole, &place).map_err(io_error(&place, "cannot be put in place"))?;
@@ -361,25 +413,29 @@ impl Build {
         let fragment_file = working.join("fragment");
         fs::write(&fragment_file, &fragment)
             .map_err(io_error(&fragment_file, "cannot be written"))?;
-        self.configure(&fragment_file, &fragment)?;
+        let has_modules = self.configure(&fragment_file, &fragment)?;
         let name = self.port.name;
         say(format!(
             "building a kernel for {name}: a quarter of an hour the first time"
         ));
-        for target in self.port.targets {
+        let makes = |t: &&&str| has_modules || **t != "modules";
+        for target in self.port.targets.iter().filter(makes) {
             self.make(&[*target], say)?;
         }
         for (name, from) in self.port.files.iter().chain(&[("config", ".config")]) {
             let (from, to) = (self.objects.join(from), to.join(name));
             fs::copy(&from, &to).map_err(io_error(&from, "cannot be copied"))?;
         }
-        self.modules(working, to, say)
+        match has_modules {
+            true => self.modules(working, to, say),
+            false => self.no_modules(to),
+        }
     }
 
     /// The configuration: the board's own, and what is laid over it. A line that
     /// the kernel's own rules do not let stand is an error: what was asked for is
-    /// what is booted.
-    fn configure(&self, fragment_file: &Path, fragment: &str) -> Result<(), LabError> {
+    /// what is booted. Gives whether the kernel can have modules.
+    fn configure(&self, fragment_file: &Path, fragment: &str) -> Result<bool, LabError> {
         let mut quiet = |_| {};
         self.make(&[self.port.begin], &mut quiet)?;
         let merge = self.source.join("scripts/kconfig/merge_config.sh");
@@ -396,30 +452,22 @@ impl Build {
             fragment_file.as_os_str(),
         ])
         .folder(&self.objects)
+        // Else it takes them from who called us.
+        .env("KCONFIG_CONFIG", &config.to_string_lossy())
+        .env("CONFIG_", "CONFIG_")
         .run()?;
         self.make(&["olddefconfig"], &mut quiet)?;
         let found = String::from_utf8_lossy(&read(&config)?).into_owned();
-        let set = |key: &str| found.lines().find(|l| l.starts_with(&format!("{key}=")));
-        for line in last_of_each(fragment) {
-            let off = line
-                .strip_prefix("# ")
-                .and_then(|l| l.strip_suffix(" is not set"));
-            let lost = match off {
-                Some(key) => set(key).map(str::to_owned),
-                None if found.lines().any(|l| l == line) => None,
-                None => Some("not so".to_owned()),
-            };
-            if let Some(instead) = lost {
-                return Err(LabError::Kernel {
-                    path: config,
-                    why: format!(
-                        "`{line}` was asked for, and the kernel's configuration has it {instead}; \
-                         see what it depends on, or take the line out"
-                    ),
-                });
-            }
+        match first_lost(fragment, &found) {
+            Some((line, instead)) => Err(LabError::Kernel {
+                path: config,
+                why: format!(
+                    "`{line}` was asked for, and the kernel's configuration has it {instead}; see \
+                     what it depends on, or take the line out"
+                ),
+            }),
+            None => Ok(has_modules(&found)),
         }
-        Ok(())
     }
 
     fn modules(
@@ -444,6 +492,17 @@ impl Build {
         fs::rename(&release, &to).map_err(io_error(&to, "cannot be put in place"))
     }
 
+    /// The folder of the modules of a kernel that has none: what is built in.
+    fn no_modules(&self, to: &Path) -> Result<(), LabError> {
+        let to = to.join("modules");
+        fs::create_dir(&to).map_err(io_error(&to, "cannot be made"))?;
+        let built_in = self.objects.join("modules.builtin");
+        fs::copy(&built_in, to.join("modules.builtin"))
+            .map_err(io_error(&built_in, "cannot be copied"))?;
+        let none = to.join("modules.dep");
+        fs::write(&none, "").map_err(io_error(&none, "cannot be written"))
+    }
+
     fn make(&self, targets: &[&str], say: &mut dyn FnMut(String)) -> Result<(), LabError> {
         let log = || File::options().create(true).append(true).open(&self.log);
         let failed = || io_error(&self.log, "cannot be written");
@@ -455,7 +514,12 @@ impl Build {
             say(format!("make {target} ({})", self.log.display()));
         }
         // Nothing of this host and this hour goes into the kernel.
-        let status = Command::new("nice")
+        let mut command = Command::new("nice");
+        let variables = std::env::vars_os().map(|(name, _)| name);
+        for name in variables.filter(|n| n.to_str().is_none_or(changes_a_kernel)) {
+            command.env_remove(name);
+        }
+        let status = command
             .args(["-n", "10", "make", "-s", "-C"])
             .arg(&self.source)
             .arg(format!("O={}", self.objects.display()))
@@ -492,37 +556,35 @@ impl Build {
     }
 }
 
-/// The lines of a fragment that set something: of those about one symbol, the last.
-fn last_of_each(fragment: &str) -> Vec<&str> {
-    fn key(line: &str) -> Option<&str> {
-        let line = line.strip_prefix("# ").unwrap_or(line);
-        let end = line.find(['=', ' '])?;
-        line.get(..end).filter(|k| k.starts_with("CONFIG_"))
-    }
-    let lines: Vec<&str> = fragment.lines().filter(|l| key(l).is_some()).collect();
-    let later = |i: usize, k| lines.iter().skip(i + 1).any(|l| key(l) == k);
-    let last = lines.iter().enumerate().filter(|(i, l)| !later(*i, key(l)));
-    last.map(|(_, l)| *l).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{fragment, last_of_each};
+    use super::{Cache, compiler_knows, fragment};
+    use std::fs;
+
+    #[test]
+    fn a_build_that_was_broken_off_left_no_kernel() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache {
+            folder: folder.path().to_owned(),
+        };
+        assert!(!cache.built_for_pc());
+        for name in ["linux/objects-pc", "linux/pc-1", "linux/arm9-2/modules"] {
+            fs::create_dir_all(cache.path(name)).unwrap();
+        }
+        assert!(!cache.built_for_pc() && !cache.built_for_arm9());
+        fs::write(cache.path("linux/arm9-2/modules/modules.dep"), "").unwrap();
+        assert!(!cache.built_for_pc() && cache.built_for_arm9());
+    }
+
+    #[test]
+    fn a_header_that_is_not_there_is_missed() {
+        assert!(!compiler_knows("no/such/header.h"));
+    }
 
     #[test]
     fn a_fragment_is_ours_or_a_file() {
         assert!(fragment("micro").unwrap().contains("CONFIG_64BIT=y\n"));
         let said = fragment("no/such.config").unwrap_err().to_string();
         assert!(said.contains("no/such.config"), "{said}");
-    }
-
-    #[test]
-    fn the_last_line_about_a_symbol_counts() {
-        let fragment =
-            "# A comment.\nCONFIG_A=y\nCONFIG_B=m\n# CONFIG_A is not set\n\nCONFIG_AB=\"\"\n";
-        assert_eq!(
-            last_of_each(fragment),
-            ["CONFIG_B=m", "# CONFIG_A is not set", "CONFIG_AB=\"\""]
-        );
     }
 }

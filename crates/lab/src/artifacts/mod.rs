@@ -11,12 +11,12 @@ mod linux;
 mod root;
 mod tree;
 
-pub use agent::{Arch, agent_program};
+pub use agent::{Arch, agent_program, no_agent};
 pub use filesystem::Form;
 pub use kernel::DebianKernel;
 pub use linux::{
-    BuiltKernel, KernelConfig, built_a_kernel, fragment as kernel_fragment,
-    missing as linux_missing,
+    BuiltKernel, KernelConfig, fragment as kernel_fragment, missing as linux_missing,
+    pc_build_missing,
 };
 pub use tree::Tree;
 

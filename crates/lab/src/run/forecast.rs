@@ -103,7 +103,7 @@ pub fn forecast(experiment: &Experiment, options: &Options) -> Forecast {
         wall_s: together(open.map(|b| b.wall_s), jobs),
         boots,
         jobs,
-        before: before(experiment),
+        before: before(experiment, &cache),
     }
 }
 
@@ -208,7 +208,7 @@ fn guess(experiment: &Experiment) -> f64 {
 }
 
 /// What has to be fetched or made first, or is missing.
-fn before(experiment: &Experiment) -> Vec<String> {
+fn before(experiment: &Experiment, cache: &Cache) -> Vec<String> {
     let base = &experiment.base;
     let (program, arch) = match &base.platform {
         Platform::Pc => (pc::QEMU, artifacts::Arch::X86_64),
@@ -240,8 +240,19 @@ fn before(experiment: &Experiment) -> Vec<String> {
             "Debian's kernel for {arch} is fetched first, 40 to 70 MB"
         ));
     }
-    if matches!(base.kernel, Kernel::Built { .. }) && !artifacts::built_a_kernel() {
-        said.push("a kernel is built first: a quarter of an hour".to_owned());
+    if matches!(base.kernel, Kernel::Built { .. }) {
+        said.extend(missing(&artifacts::linux_missing()));
+        if !cache.built_for_arm9() {
+            said.push("a kernel is built first: a quarter of an hour".to_owned());
+        }
+    }
+    let mut builds: Vec<_> = experiment.variants.iter().map(|v| &v.spec.build).collect();
+    builds.retain(|b| !b.is_empty());
+    builds.sort();
+    builds.dedup();
+    if !builds.is_empty() {
+        said.extend(missing(&artifacts::pc_build_missing()));
+        said.push(building(builds.len(), cache.built_for_pc()));
     }
     if base.root == Root::DebianMinimal && artifacts::cached_root().is_none() {
         said.push("the Debian root is made first: about a minute, and root rights".to_owned());
@@ -249,9 +260,30 @@ fn before(experiment: &Experiment) -> Vec<String> {
     said
 }
 
+/// What is missing for a kernel that is built, and how to get it.
+fn missing(missing: &[(&str, &str)]) -> Vec<String> {
+    let words = |(what, package): &(&str, &str)| {
+        format!("{what} is missing; `apt-get install {package}` brings it")
+    };
+    missing.iter().map(words).collect()
+}
+
+/// How long `kernels` of variants take to build.
+fn building(kernels: usize, one_was_built: bool) -> String {
+    let what = match kernels {
+        1 => "the kernel of a variant is built first".to_owned(),
+        n => format!("{n} kernels of variants are built first"),
+    };
+    match one_was_built {
+        false => format!("{what}: up to a quarter of an hour each"),
+        true => format!("{what}, unless they are in the cache: some minutes each"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Basis, forecast, together};
+    use super::{Basis, before, building, forecast, together};
+    use crate::artifacts::Cache;
     use crate::experiment::Experiment;
     use crate::run::Options;
 
@@ -261,6 +293,23 @@ mod tests {
         assert!((together([1.0, 1.0, 4.0].into_iter(), 2) - 5.0).abs() < 0.01);
         assert!((together([1.0, 1.0, 1.0].into_iter(), 1) - 3.0).abs() < 0.01);
         assert!(together([].into_iter(), 4).abs() < 0.01);
+    }
+
+    #[test]
+    fn kernels_of_variants_are_said_before() {
+        let text = "firstlight_experiment = 1\n[base]\nmachine = \"pc\"\nkernel = \"debian\"\n\
+                    storage = \"none\"\nroot = \"none\"\n\
+                    first_light = \"init\"\n[[variant]]\nname = \"a\"\ntreatments = [\"build=micro\"]\n\
+                    [[variant]]\nname = \"b\"\ntreatments = [\"build=micro\", \"cmdline+=quiet\"]\n";
+        let experiment = Experiment::parse("e.toml", text).unwrap();
+        let said = before(&experiment, &Cache::in_place()).join("\n");
+        assert!(
+            said.contains("the kernel of a variant is built first"),
+            "{said}"
+        );
+        let long = "3 kernels of variants are built first: up to a quarter of an hour each";
+        assert_eq!(building(3, false), long);
+        assert!(building(3, true).contains("minutes"));
     }
 
     #[test]
