@@ -69,8 +69,9 @@ fn what_an_initcall_probes_is_an_item() {
         "source boot.log kernel-log\nclock printk printk\n\
          mark 0s kernel-start kernel\n\
          span initcall 100ms 500ms bus_init track=1\n\
-         span probe 150ms 250ms slow-device outcome=0\n\
-         span probe 160ms 200ms its-child outcome=0\n\
+         span probe 150ms 200ms its-child outcome=0 track=1\n\
+         span probe 150ms 250ms slow-device outcome=0 track=1\n\
+         span probe 260ms 280ms of-a-worker outcome=0 track=45\n\
          span probe 300ms 340ms early-device outcome=-517\n\
          span probe 341ms 341ms quick-device outcome=0\n\
          span probe 350ms 390ms not-known outcome=0 doubt=jiffy_clock\n\
