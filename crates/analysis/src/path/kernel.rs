@@ -53,6 +53,7 @@ fn stages(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) 
             start,
             end,
             origin: Some(phase.origin.clone()),
+            call: None,
             by: Doer::Nobody,
         };
         last = Some(all.add(about, &after));
@@ -86,6 +87,7 @@ fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -
             last = all.fill(last, start, PathKind::Kernel, &before);
         }
         before = format!("the kernel, after {}", record.name(span.name));
+        let call = Some(span.name);
         let mut add = |kind, span: &Span, start, end| {
             let about = About {
                 kind,
@@ -93,6 +95,7 @@ fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -
                 start,
                 end,
                 origin: Some(Place::of(record, span.origin)),
+                call,
                 by: Doer::Nobody,
             };
             let after: Vec<NodeId> = last.into_iter().collect();
