@@ -88,3 +88,43 @@ pub(super) fn pieces(
     pieces.reverse();
     pieces
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use record::Recorder;
+
+    proptest! {
+        /// Each piece has the shortest of the calls that it lies in.
+        #[test]
+        fn a_piece_is_of_the_innermost_call(
+            times in prop::collection::vec((0_i64..3_000, 0_i64..2_000), 0..20),
+            start in 0_i64..3_000,
+            length in 1_i64..3_000,
+        ) {
+            let source = Recorder::new().source("boot.log", "kernel-log");
+            let time = |t: i64| Nanos(t * 10_000);
+            let mut calls: Vec<Call> = times.iter().map(|&(at, length)| Call {
+                kind: PathKind::Probe,
+                name: String::new(),
+                start: time(at),
+                end: time(at + length),
+                origin: Origin { source, offset: 0 },
+                initcall: None,
+                latest: Nanos::ZERO,
+            }).collect();
+            arrange(&mut calls);
+            let (start, end) = (time(start), time(start + length));
+            let found = pieces(&calls, start, end);
+            prop_assert_eq!(found.first().map(|p| p.1), Some(end));
+            prop_assert_eq!(found.last().map(|p| p.0), Some(start));
+            prop_assert!(found.windows(2).all(|p| p[0].0 == p[1].1));
+            for (start, end, call) in found {
+                let holds = calls.iter().filter(|c| c.start <= start && end <= c.end);
+                let shortest = holds.map(|c| c.end - c.start).min();
+                prop_assert_eq!(call.map(|c| c.end - c.start), shortest);
+            }
+        }
+    }
+}
