@@ -370,8 +370,8 @@ pub struct Tune {
     /// How much of the saving the kept set has at least, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 95, value_parser = clap::value_parser!(u8).range(1..=100))]
     pub enough: u8,
-    /// Leave out only N of the best set in turn, those that promise least; what the others are
-    /// worth is not measured then [default: all of them]
+    /// Leave out only N of the best set in turn: the findings that promise least, and last what
+    /// was named; what the others are worth is not measured then [default: all of them]
     #[arg(long, value_name = "N")]
     pub leave_out: Option<usize>,
     /// Boots of each set [default: as the experiment says, 2 for an IMAGE]

@@ -149,13 +149,18 @@ impl Host {
         fs::read_to_string(self.at("sshd.log")).unwrap_or_default()
     }
 
-    fn capture(&self, args: &[&str]) -> Command {
+    /// How this host is reached.
+    fn ssh(&self) -> String {
         let shown = self.folder.path().display();
-        let ssh = format!(
+        format!(
             "ssh -F none -p {} -i '{shown}/user_key' -o IdentitiesOnly=yes \
              -o StrictHostKeyChecking=no -o UserKnownHostsFile='{shown}/known_hosts'",
             self.port
-        );
+        )
+    }
+
+    fn capture(&self, args: &[&str]) -> Command {
+        let ssh = self.ssh();
         let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
         command.args(["capture", "ssh", "root@127.0.0.1", "--ssh", &ssh]);
         command
@@ -346,6 +351,37 @@ fn what_was_left_is_not_touched_and_can_be_cleaned() {
     assert_eq!(host.left().len(), 2);
     let out = host.capture(&["--clean"]).output().unwrap();
     assert!(out.status.success(), "{}", said(&out));
+    assert_eq!(host.left(), NOTHING);
+}
+
+#[test]
+fn cold_starts_are_measured_there_and_nothing_is_left() {
+    let Some(host) = Host::start() else { return };
+    let cold = |program: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_firstlight"))
+            .args([
+                "cold",
+                "--json",
+                "--evict",
+                "--runs=2",
+                "--on=root@127.0.0.1",
+            ])
+            .args(["--ssh", &host.ssh(), "--"])
+            .args(program)
+            .output()
+            .unwrap()
+    };
+    // A word with all that a shell would take apart.
+    let out = cold(&["test", "a $b 'c' \"d\" *", "=", "a $b 'c' \"d\" *"]);
+    assert!(out.status.success(), "{}\n{}", said(&out), host.log());
+    let done: Value = serde_json::from_slice(&out.stdout).unwrap();
+    valid(&done, "cold");
+    assert_eq!(done["host"], "root@127.0.0.1");
+    assert_eq!(done["runs"], 2);
+    assert_eq!(host.left(), NOTHING);
+    let out = cold(&["false"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(said(&out).contains("--ignore-failure"), "{}", said(&out));
     assert_eq!(host.left(), NOTHING);
 }
 

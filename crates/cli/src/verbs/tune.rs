@@ -50,8 +50,12 @@ pub fn run(args: &Tune, out: &mut Out) -> Result<()> {
             config.push_str(&lab::artifacts::kernel_fragment(fragment)?);
         }
     }
-    if !config.is_empty() {
-        write(&dir.join("kernel.config"), &config)?;
+    let path = dir.join("kernel.config");
+    match config.is_empty() {
+        // One of an earlier search is not this one's.
+        true if path.exists() => std::fs::remove_file(path)?,
+        true => {}
+        false => write(&path, &config)?,
     }
     compare(&found, &dir)?;
     match out.json {

@@ -21,40 +21,43 @@ pub fn measured(args: &Cold, name: &str) -> Result<Report> {
     progress::say(format!("asking {name}"));
     let facts = session::ask(&host)?;
     let program = program(args, &facts, name)?;
-    let Some(folder) = facts.passing_folder() else {
+    let Some(place) = facts.passing_folder() else {
         bail!("{name}: has no folder from which a program can be run");
     };
-    let folder = format!(
-        "{}/firstlight-cold-{}",
-        folder.trim_end_matches('/'),
-        std::process::id()
-    );
     progress::clear();
     anstream::eprintln!(
-        "On {name}:\n  1. copy firstlight ({}) into the new folder {folder}\n  2. run it there{}\n  \
-         3. remove {folder}",
+        "On {name}:\n  1. copy firstlight ({}) into a new folder below {place}\n  2. run it there{}{}\n  \
+         3. remove that folder",
         crate::size::show(program.len() as u64),
         match facts.root {
             Root::Yes => " as root",
             Root::Sudo => " by sudo",
             Root::No => ", not as root",
+        },
+        match (facts.root, args.evict, args.order) {
+            (Root::No, ..) | (_, true, _) => "",
+            (_, _, false) => ": it drops that machine's caches before each cold start",
+            (_, _, true) =>
+                ": it drops that machine's caches before each cold start, and moves the \
+                 program's files and puts them back",
         }
     );
-    let visit = Visit {
-        host: &mut host,
-        facts: &facts,
-        folder,
-    };
+    let place = place.to_owned();
+    let visit = Visit::begin(&mut host, &facts, &place)?;
+    let folder = visit.folder.clone();
     let told = visit.told(program, args, &words);
     let removed = visit.remove();
     progress::clear();
-    let told = told?;
-    let mut report: Report = serde_json::from_slice(&told)
+    if let Err(why) = removed {
+        let left = format!("{name}: {folder} could not be removed: {why:#}");
+        return match told {
+            Ok(_) => bail!(left),
+            Err(e) => Err(e.context(left)),
+        };
+    }
+    let mut report: Report = serde_json::from_slice(&told?)
         .with_context(|| format!("what firstlight said on {name} cannot be understood"))?;
     report.host = Some(name.to_owned());
-    if let Err(why) = removed {
-        report.notes.push(format!("{name}: {why}"));
-    }
     Ok(report)
 }
 
@@ -115,7 +118,23 @@ struct Visit<'a> {
     folder: String,
 }
 
-impl Visit<'_> {
+impl<'a> Visit<'a> {
+    /// Makes a folder there that was nobody's.
+    fn begin(host: &'a mut Host, facts: &'a Facts, place: &str) -> Result<Self> {
+        let mut visit = Self {
+            host,
+            facts,
+            folder: String::new(),
+        };
+        let text = r#"umask 077 && mktemp -d "${1%/}/firstlight-cold-XXXXXX""#;
+        let made = visit.run("making a folder", text, &[place], Vec::new())?;
+        visit.folder = String::from_utf8(made)
+            .context("the name of the folder is no text")?
+            .trim_end()
+            .to_owned();
+        Ok(visit)
+    }
+
     fn run(
         &self,
         what: &'static str,
@@ -136,9 +155,6 @@ impl Visit<'_> {
     fn told(&self, program: Vec<u8>, args: &Cold, words: &[String]) -> Result<Vec<u8>> {
         let say = |what: &str| progress::say(format!("{}: {what}", self.host.name()));
         say("copying firstlight");
-        // A folder that is there already, or a link, is somebody else's.
-        let text = r#"umask 077 && mkdir -- "$1""#;
-        self.run("making a folder", text, &[&self.folder], Vec::new())?;
         let text = r#"umask 077 && cat >"$1/firstlight" && chmod 700 "$1/firstlight""#;
         self.run("copying firstlight", text, &[&self.folder], program)?;
         let text = r#""$1/firstlight" --version"#;
@@ -161,15 +177,28 @@ impl Visit<'_> {
 folder=$1 list=$2 verb=$3
 shift 3
 if [ -n "$list" ]; then set -- --list "$folder/$list" "$@"; fi
+echo $$ >"$folder/pid"
 exec "$folder/firstlight" "$verb" "$@"
 "#;
         self.run("measuring", text, &arguments, Vec::new())
     }
 
-    /// Removes the folder. The user's wish to end does not stop it.
+    /// Ends what still runs there, which puts back what it moved, and removes the folder.
+    /// The user's wish to end does not stop it.
     fn remove(self) -> Result<()> {
         self.host.insist();
-        let text = r#"rm -rf -- "$1""#;
+        let text = r#"
+if [ -n "$(cat "$1/pid" 2>/dev/null)" ]; then
+    pid=$(cat "$1/pid")
+    seconds=0
+    while [ "$(readlink "/proc/$pid/exe")" = "$1/firstlight" ] && [ $seconds -lt 120 ]; do
+        [ $seconds -gt 0 ] || kill -TERM "$pid"
+        sleep 1
+        seconds=$((seconds + 1))
+    done
+fi
+rm -rf -- "$1"
+"#;
         self.run("removing the folder", text, &[&self.folder], Vec::new())?;
         Ok(())
     }

@@ -180,6 +180,8 @@ fn measured(args: &Cold) -> Result<Report> {
             let wish = Arc::new(AtomicBool::new(false));
             starts.interrupted = Some(Arc::clone(&wish));
             interrupt::on_interrupt(move || wish.store(true, Ordering::Relaxed))?;
+            let own = "to end it a second time leaves files where they were moved to, whole";
+            anstream::eprintln!("firstlight: {own}");
             // Half before it and half after it: what drifts meets both alike.
             let half = args.runs.get().div_ceil(2);
             starts.rounds(&cases, half, &mut notes)?;
@@ -188,8 +190,12 @@ fn measured(args: &Cold) -> Result<Report> {
                 ordered.push(Case::OrderPrefetch);
             }
             let lies = order::apply(list, args.below.as_deref())?;
-            starts.rounds(&ordered, args.runs.get(), &mut notes)?;
+            let done = starts.rounds(&ordered, args.runs.get(), &mut notes);
             moved = order::undo(lies, &mut notes)?;
+            done.with_context(|| match moved.iter().all(|m| m.is_back) {
+                true => "all files lie where they lay before".to_owned(),
+                false => notes.join("; "),
+            })?;
             starts.rounds(&cases, args.runs.get() - half, &mut notes)?;
         }
     }
@@ -249,7 +255,7 @@ impl Starts<'_> {
         let is_over = |wish: &Arc<AtomicBool>| wish.load(Ordering::Relaxed);
         if self.interrupted.as_ref().is_some_and(is_over) {
             progress::clear();
-            bail!("ended by hand; what was moved is put back");
+            bail!("ended by hand");
         }
         if !one.status.success() && !self.args.ignore_failure {
             progress::clear();

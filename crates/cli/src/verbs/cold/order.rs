@@ -4,7 +4,7 @@ use crate::prefetch::mounts::{Mount, mounts};
 use crate::progress;
 use crate::verbs::image::relocate::ForNow;
 use agent::access::AccessList;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -35,6 +35,15 @@ pub struct Skipped {
 /// of it; says first what it does.
 pub fn apply(list: &AccessList, below: Option<&Path>) -> Result<Vec<(PathBuf, ForNow)>> {
     let mounts = mounts()?;
+    // The list has no links and no relative paths.
+    let below = match below {
+        Some(folder) => {
+            let real = folder.canonicalize();
+            Some(real.with_context(|| format!("{}: cannot be found", folder.display()))?)
+        }
+        None => None,
+    };
+    let below = below.as_deref();
     let mut entries: Vec<_> = list.entries.iter().filter(|e| !e.is_device()).collect();
     entries.sort_by_key(|e| e.ranges.iter().map(|r| r.first_us).min());
     let mut places: Vec<(&Mount, Vec<Vec<u8>>)> = Vec::new();
@@ -62,9 +71,10 @@ pub fn apply(list: &AccessList, below: Option<&Path>) -> Result<Vec<(PathBuf, Fo
         }
     }
     if places.is_empty() {
+        let below = below.map_or_else(String::new, |b| format!(" below {}", b.display()));
         bail!(
-            "none of what it reads is on a mounted ext4, and only there can files be put elsewhere \
-             in place; {elsewhere} files are on other filesystems"
+            "none of what it reads{below} is on a mounted ext4, and only there can files be put \
+             elsewhere in place; {elsewhere} files are on other filesystems"
         );
     }
     progress::clear();
@@ -83,7 +93,8 @@ pub fn apply(list: &AccessList, below: Option<&Path>) -> Result<Vec<(PathBuf, Fo
 /// Puts all back.
 pub fn undo(lies: Vec<(PathBuf, ForNow)>, notes: &mut Vec<String>) -> Result<Vec<Moved>> {
     let mut all = Vec::new();
-    for (place, mut lies) in lies {
+    // The last first: one filesystem may be mounted at two places.
+    for (place, mut lies) in lies.into_iter().rev() {
         progress::say("putting the files back");
         let skipped = std::mem::take(&mut lies.skipped);
         let skipped = skipped.into_iter().map(|s| Skipped {
@@ -99,12 +110,16 @@ pub fn undo(lies: Vec<(PathBuf, ForNow)>, notes: &mut Vec<String>) -> Result<Vec
             skipped: skipped.collect(),
             is_back: false,
         };
-        moved.is_back = lies.undo()?;
-        if !moved.is_back {
+        let stay = lies.undo()?;
+        moved.is_back = stay.is_empty();
+        if let Some(first) = stay.first() {
             notes.push(format!(
-                "{}: not every file lies where it lay before: something was written to them \
-                 meanwhile; their content is what it should be",
-                moved.place
+                "{}: {} of its files do not lie where they lay before; the first is {} ({}); \
+                 their content is what it should be",
+                moved.place,
+                stay.len(),
+                String::from_utf8_lossy(&first.path),
+                first.reason
             ));
         }
         all.push(moved);

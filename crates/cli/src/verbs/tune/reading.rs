@@ -2,6 +2,7 @@
 //! order of need, and read ahead.
 
 use super::search::{Dropped, Lab};
+use crate::progress;
 use crate::verbs::prefetch::{args::Import, import};
 use anyhow::{Context, Result, bail};
 use lab::{Experiment, Platform, Recording, Root, Variant};
@@ -57,7 +58,11 @@ pub fn treatments(
     // A boot that was recorded of the same inputs is not booted again.
     let capture = match record(lab, others) {
         // One of them breaks the boot; which one, the search finds out.
-        Err(_) if !others.is_empty() => record(lab, &[])?,
+        Err(why) if !others.is_empty() => {
+            progress::clear();
+            anstream::eprintln!("firstlight: {why:#}; what the baseline reads is recorded instead");
+            record(lab, &[])?
+        }
         done => done?,
     };
     let list = lab.out.join("boot.list");
@@ -97,7 +102,9 @@ fn record(lab: &mut Lab, treatments: &[Treatment]) -> Result<PathBuf> {
     let Some(mut spec) = experiment.variants.first().map(|v| v.spec.clone()) else {
         bail!("the experiment has no baseline");
     };
-    for treatment in treatments {
+    // A prefetcher's reading is not the boot's.
+    let reads = |t: &&Treatment| matches!(t, Treatment::Prefetch(_) | Treatment::Order(_));
+    for treatment in treatments.iter().filter(|t| !reads(t)) {
         // A word that is not there needs not be taken away.
         if let Ok((after, _)) = treatment.apply(&spec) {
             spec = after;

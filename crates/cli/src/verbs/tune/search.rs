@@ -368,7 +368,8 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
     let seen = lab.look(BASELINE, &[])?;
     let named = all.len();
     let most = recommended(&seen, &mut all, &mut dropped, &recorded);
-    match reading::treatments(lab, &all, &mut dropped) {
+    let tried = all.get(..lab.tries).unwrap_or(&all);
+    match reading::treatments(lab, tried, &mut dropped) {
         // They promise more than most findings.
         Ok(found) => {
             all.splice(named..named, found);

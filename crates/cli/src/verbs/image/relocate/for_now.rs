@@ -65,18 +65,25 @@ impl ForNow {
         self.wanted.iter().map(Wanted::bytes).sum()
     }
 
-    /// Puts them back: whether each lies where it lay.
-    pub fn undo(mut self) -> Result<bool> {
-        let stayed = self.back();
+    /// Puts them back: those that do not lie where they lay, and why.
+    pub fn undo(mut self) -> Result<Vec<Skipped>> {
+        let mut stay = self.back();
         let now = self.look()?;
-        let mut pairs = self.wanted.iter().zip(&now);
-        Ok(stayed == 0 && pairs.all(|(was, is)| joined(&was.extents) == joined(&is.extents)))
+        for (was, is) in self.wanted.iter().zip(&now) {
+            let told = stay.iter().any(|s| s.path == was.path);
+            if !told && joined(&was.extents) != joined(&is.extents) {
+                stay.push(Skipped {
+                    path: was.path.clone(),
+                    reason: "it was written to meanwhile".to_owned(),
+                });
+            }
+        }
+        Ok(stay)
     }
 
-    /// How many pieces stayed where they are.
-    fn back(&mut self) -> usize {
+    fn back(&mut self) -> Vec<Skipped> {
         let done = self.done.take();
-        done.map_or(0, |done| done.undo(&self.root, &self.wanted))
+        done.map_or_else(Vec::new, |done| done.undo(&self.root, &self.wanted))
     }
 
     fn look(&self) -> Result<Vec<Wanted>> {

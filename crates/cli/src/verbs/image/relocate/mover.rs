@@ -12,11 +12,16 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 /// So many donors are tried; the one in the fewest pieces is taken.
 const TRIES: usize = 4;
 /// An exchange that meets a busy page is tried so often again.
 const BUSY: u32 = 5;
+
+/// A program that runs is waited for so often and so long when files are put back.
+const WAITS: u32 = 20;
+const WAIT: Duration = Duration::from_millis(100);
 
 /// What was moved, and what could not be.
 pub struct Done {
@@ -36,21 +41,42 @@ struct Moved {
 }
 
 impl Done {
-    /// Puts everything back where it lay, of the same files; how many pieces stayed where
-    /// they are, for their file runs or became shorter meanwhile, or the kernel refuses.
-    pub fn undo(self, root: &OwnedFd, wanted: &[Wanted]) -> usize {
-        let stays =
-            |file: &OwnedFd, m: &Moved| all_of(file, m.from, &self.donor, m.at, m.blocks).is_err();
-        let pieces = self.moved.chunk_by(|a, b| a.number == b.number);
-        let stayed = pieces.map(|pieces| {
-            let wanted = pieces.first().and_then(|m| wanted.get(m.number));
-            match wanted.map(|w| w.for_writing(root)) {
-                Some(Ok(file)) => pieces.iter().filter(|m| stays(&file, m)).count(),
-                _ => pieces.len(),
+    /// Puts everything back where it lay, of the same files: what stays where it is, for
+    /// its file runs or became shorter meanwhile, or the kernel refuses.
+    pub fn undo(self, root: &OwnedFd, wanted: &[Wanted]) -> Vec<Skipped> {
+        let mut stay = Vec::new();
+        for pieces in self.moved.chunk_by(|a, b| a.number == b.number) {
+            let Some(wanted) = pieces.first().and_then(|m| wanted.get(m.number)) else {
+                continue;
+            };
+            let back = free(wanted, root).and_then(|file| {
+                pieces.iter().try_for_each(|m| {
+                    let (_, done) = all_of(&file, m.from, &self.donor, m.at, m.blocks);
+                    done.map_err(|e| e.to_string())
+                })
+            });
+            if let Err(reason) = back {
+                stay.push(Skipped {
+                    path: wanted.path.clone(),
+                    reason,
+                });
             }
-        });
-        stayed.sum()
+        }
+        stay
     }
+}
+
+/// A file for writing, waited for while it runs.
+fn free(wanted: &Wanted, root: &OwnedFd) -> Result<OwnedFd, String> {
+    let mut file = wanted.for_writing(root);
+    for _ in 0..WAITS {
+        if file.is_ok() {
+            break;
+        }
+        std::thread::sleep(WAIT);
+        file = wanted.for_writing(root);
+    }
+    file
 }
 
 /// Puts the content of `wanted` one behind the other, in that order.
@@ -77,27 +103,27 @@ pub fn apply(root: &OwnedFd, shown: &str, wanted: &[Wanted]) -> Result<Done> {
         };
         for extent in &file.extents {
             let blocks = extent.bytes / block;
-            match all_of(&open, extent.offset / block, &donor, at, blocks) {
-                Ok(()) => {
-                    moved.push(Moved {
-                        number,
-                        from: extent.offset / block,
-                        at,
-                        blocks,
-                    });
-                    at += blocks;
-                }
-                Err(e) => {
-                    skipped.push(Skipped {
-                        path: file.path.clone(),
-                        reason: if at == start {
-                            format!("the kernel does not move it: {e}")
-                        } else {
-                            format!("the kernel moved only a part of it: {e}")
-                        },
-                    });
-                    break;
-                }
+            let from = extent.offset / block;
+            let (done, result) = all_of(&open, from, &donor, at, blocks);
+            if done > 0 {
+                moved.push(Moved {
+                    number,
+                    from,
+                    at,
+                    blocks: done,
+                });
+                at += done;
+            }
+            if let Err(e) = result {
+                skipped.push(Skipped {
+                    path: file.path.clone(),
+                    reason: if at == start {
+                        format!("the kernel does not move it: {e}")
+                    } else {
+                        format!("the kernel moved only a part of it: {e}")
+                    },
+                });
+                break;
             }
         }
     }
@@ -108,23 +134,31 @@ pub fn apply(root: &OwnedFd, shown: &str, wanted: &[Wanted]) -> Result<Done> {
     })
 }
 
-/// Exchanges all of a piece; the kernel may do it in several steps.
-fn all_of(file: &OwnedFd, from: u64, donor: &OwnedFd, at: u64, blocks: u64) -> std::io::Result<()> {
+/// Exchanges all of a piece; the kernel may do it in several steps. How many blocks were
+/// exchanged, and why not all.
+fn all_of(
+    file: &OwnedFd,
+    from: u64,
+    donor: &OwnedFd,
+    at: u64,
+    blocks: u64,
+) -> (u64, std::io::Result<()>) {
     let (mut done, mut busy) = (0, 0);
     while done < blocks {
         match exchange(file, from + done, donor, at + done, blocks - done) {
             Ok(0) => {
-                return Err(std::io::Error::other("nothing was exchanged"));
+                let nothing = std::io::Error::other("nothing was exchanged");
+                return (done, Err(nothing));
             }
             Ok(moved) => done += moved,
             Err(e) if e.raw_os_error() == Some(Errno::BUSY.raw_os_error()) && busy < BUSY => {
                 busy += 1;
                 rustix::fs::fdatasync(file).ok();
             }
-            Err(e) => return Err(e),
+            Err(e) => return (done, Err(e)),
         }
     }
-    Ok(())
+    (done, Ok(()))
 }
 
 /// A file without a name, of `bytes` bytes in as few pieces as can be had.
@@ -157,7 +191,9 @@ fn donor(root: &OwnedFd, shown: &str, bytes: u64) -> Result<OwnedFd> {
             Some((fewest, _)) if *fewest <= pieces => others.push(donor),
             best => others.extend(best.replace((pieces, donor)).map(|b| b.1)),
         }
-        if pieces <= 1 {
+        // Another try takes as much again; others need room meanwhile, too.
+        let room = rustix::fs::fstatvfs(root).map(|fs| fs.f_bavail.saturating_mul(fs.f_frsize));
+        if pieces <= 1 || room.is_ok_and(|room| room < bytes.saturating_mul(2)) {
             break;
         }
     }
