@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The way is cut at the ends of calls of this length.
-pub(super) const LONG_CALL: Nanos = Nanos::from_millis(1);
+const LONG_CALL: Nanos = Nanos::from_millis(1);
 
 /// A call of a module or a driver.
 pub(super) struct Call {

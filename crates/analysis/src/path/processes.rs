@@ -7,7 +7,7 @@
 //! other, the one that waits could not have gone on earlier than it began to
 //! wait: that bounds what is saved by a quicker other.
 
-use super::calls::{self, Call, LONG_CALL};
+use super::calls::{self, Call};
 use super::graph::NodeId;
 use super::{About, Activities, Doer, PathKind};
 use crate::place::Place;
@@ -22,6 +22,12 @@ const MOST_JUMPS: u32 = 16;
 
 /// The most items: each is computed anew with half its length.
 const MOST_ITEMS: usize = 2_000;
+
+/// Clocks nearer than this tell who printed a line. Early stamps of a kernel log are
+/// known to a tick, 10 ms at most, which bounds the whole clock's error though those of
+/// modules are known far better. Clocks that are only taken as equal are 110 ms apart
+/// at worst.
+const NEAR: Nanos = Nanos::from_millis(11);
 
 /// A stretch of the way, the latest first.
 #[derive(Clone, Debug)]
@@ -133,7 +139,7 @@ impl<'r> Tasks<'r> {
             true => 0,
             false => error(slice.clock)?.saturating_add(error(span.clock())?),
         };
-        let near = Nanos(i64::try_from(apart).unwrap_or(i64::MAX)) < LONG_CALL;
+        let near = i64::try_from(apart).is_ok_and(|apart| Nanos(apart) < NEAR);
         (near && at <= slice.end).then_some(slice.pid)
     }
 
