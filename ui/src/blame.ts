@@ -16,7 +16,7 @@ type Show = (found: { group: import("./data").Group; index: number }) => void;
 const NAMES: Record<string, string> = { initcall: "Initcalls", probe: "Probes", unit: "Units", process: "Processes", file: "Files", stage: "Firmware and loader", phase: "Phases" };
 
 /** Kinds of items of the critical path. */
-export const PATH_COLOURS: Record<string, Colour> = { initcall: "initcall", unit: "unit", kernel: "kernel", phase: "stage", wait: "other" };
+export const PATH_COLOURS: Record<string, Colour> = { initcall: "initcall", probe: "probe", deferral: "probe", unit: "unit", kernel: "kernel", phase: "stage", wait: "other" };
 
 const bar = (label: string, value: number, colour: Colour): Bar => ({ label, value, says: time(value), colour });
 

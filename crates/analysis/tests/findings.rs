@@ -227,3 +227,15 @@ fn a_spare_unit_after_first_light_is_no_finding() {
     let text = format!("{END}span unit 11s 12s e2scrub_reap.service");
     assert_eq!(ids(&text), Vec::<&str>::new());
 }
+
+/// A driver's initcall that is all probe has no piece of its own on the critical path.
+#[test]
+fn a_call_that_is_all_probe_is_waited_for() {
+    let text = format!(
+        "{END}span initcall 1s 2s other_init outcome=-19 track=1
+         span initcall 2s 3s slow_driver_init outcome=0 track=1
+         span probe 2s 3s device outcome=0 track=1"
+    );
+    let f = one(&text, "long-initcalls");
+    assert!(f.on_critical_path);
+}

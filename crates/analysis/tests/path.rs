@@ -69,8 +69,9 @@ fn what_an_initcall_probes_is_an_item() {
         "source boot.log kernel-log\nclock printk printk\n\
          mark 0s kernel-start kernel\n\
          span initcall 100ms 500ms bus_init track=1\n\
-         span probe 150ms 250ms slow-device outcome=0\n\
-         span probe 160ms 200ms its-child outcome=0\n\
+         span probe 150ms 200ms its-child outcome=0 track=1\n\
+         span probe 150ms 250ms slow-device outcome=0 track=1\n\
+         span probe 260ms 280ms of-a-worker outcome=0 track=45\n\
          span probe 300ms 340ms early-device outcome=-517\n\
          span probe 341ms 341ms quick-device outcome=0\n\
          span probe 350ms 390ms not-known outcome=0 doubt=jiffy_clock\n\
@@ -114,6 +115,100 @@ fn a_probe_of_a_module_waits_for_its_device() {
             ("initcall", "host_init", 100, 50),
             ("process", "insmod (1)", 100, 50),
         ]
+    );
+}
+
+/// The log does not say who probed. Who ran when the line came is known only where the
+/// trace goes so far, and only as well as the clocks are.
+#[test]
+fn who_probed_is_not_guessed() {
+    let on = |clocks: &str, last: &str| {
+        let path = path(&format!(
+            "source trace.dat trace.dat\nclock sched-clock monotonic\nclock printk printk\n{clocks}\
+             mark 0s kernel-start kernel\nmark 1s userspace-start userspace\n\
+             mark 2s first-light -\nspan probe 1200ms 1800ms adapter0 outcome=0\n\
+             clock sched-clock monotonic\nprocess 1 insmod 0ms -\n\
+             slice 1 running 900ms 1300ms\nwake 1700ms 0 1\n{last}"
+        ));
+        let probes = path.items.iter().filter(|i| i.kind.as_str() == "probe");
+        probes.map(|i| i.name.clone()).collect::<Vec<_>>()
+    };
+    let related = "relate sched-clock 0s printk 0s\n";
+    let whole = "slice 1 running 1700ms 2000ms\n";
+    let hole = "slice 1 running 1700ms 1750ms\nslice 1 running 1850ms 2000ms\n";
+    assert_eq!(on(related, whole), ["adapter0"]);
+    assert!(on(related, hole).is_empty());
+    assert!(on("", whole).is_empty());
+}
+
+/// A task works on its probe from one sleep to the next, while another one has the
+/// processor now and then. A sleeper ends 48 ms before it, and is waited for, too: that
+/// bounds what is saved by all parts of the probe together, as it would in an initcall.
+#[test]
+fn the_work_of_a_probe_is_shortened_as_a_whole() {
+    let half = |kind: &str| {
+        let mut text = String::from(
+            "source trace.dat trace.dat\nclock boot monotonic\n\
+             mark 0s kernel-start kernel\nmark 1s userspace-start userspace\n\
+             mark 2020ms first-light -\nprocess 1 init 0ms -\n\
+             process 7 insmod 1100ms 2000ms parent=1\n\
+             process 8 sleeper 1100ms 1954ms parent=1\nprocess 9 other 0ms -\n\
+             slice 1 running 900ms 1100ms\nslice 8 running 1100ms 1104ms\n\
+             slice 7 runnable 1100ms 1104ms\nwake 1104ms 0 9\n",
+        );
+        for turn in 0..106 {
+            let at = 1_104 + 8 * turn;
+            let (own, other) = (at + 4, at + 8);
+            writeln!(text, "slice 7 running {at}ms {own}ms").unwrap();
+            writeln!(text, "slice 7 runnable {own}ms {other}ms").unwrap();
+            writeln!(text, "slice 9 running {own}ms {other}ms").unwrap();
+        }
+        text += "wake 1952ms 0 8\nslice 8 running 1952ms 1954ms\n\
+                 wake 1954ms 8 1\nslice 1 running 1954ms 1956ms\n\
+                 slice 7 runnable 1952ms 1956ms\nslice 7 running 1956ms 2000ms\n\
+                 wake 2000ms 7 1\nslice 1 running 2000ms 2020ms\n";
+        writeln!(text, "span {kind} 1104ms 2000ms it outcome=0 track=7").unwrap();
+        let items = path(&text).items;
+        let its = items.iter().filter(|i| i.name == "it");
+        its.map(|i| i.saving_if_halved.get()).sum::<i64>()
+    };
+    let (probe, initcall) = (half("probe"), half("initcall"));
+    assert_eq!(probe, initcall);
+    assert!((20_000_000..=60_000_000).contains(&probe), "{probe}");
+}
+
+/// A probe is of the call that it is within, also if it takes the whole of it.
+#[test]
+fn a_probe_has_its_call() {
+    let calls = |path: CriticalPath| {
+        let items = path
+            .items
+            .into_iter()
+            .filter(|i| i.kind.as_str() == "probe");
+        items.map(|i| (i.name, i.call)).collect::<Vec<_>>()
+    };
+    let of = |name: &str, call: &str| (name.to_owned(), Some(call.to_owned()));
+    let kernel = path(
+        "source boot.log kernel-log\nclock printk printk\n\
+         mark 0s kernel-start kernel\n\
+         span initcall 100ms 300ms a_init track=1\n\
+         span initcall 300ms 500ms b_init track=1\n\
+         span probe 300ms 500ms device outcome=0\n\
+         mark 1s userspace-start userspace\nmark 1s first-light -\n",
+    );
+    assert_eq!(calls(kernel), [of("device", "b_init")]);
+    let module = path(
+        "source trace.dat trace.dat\nclock boot monotonic\n\
+         mark 0s kernel-start kernel\nmark 1s userspace-start userspace\n\
+         mark 2s first-light -\nprocess 1 insmod 0ms -\n\
+         slice 1 running 900ms 2000ms\nwake 900ms 0 1\n\
+         span initcall 1100ms 1900ms host_init track=1\n\
+         span probe 1100ms 1900ms adapter0 outcome=0 track=1\n\
+         span probe 1920ms 1980ms alone outcome=0 track=1\n",
+    );
+    assert_eq!(
+        calls(module),
+        [of("adapter0", "host_init"), ("alone".to_owned(), None)]
     );
 }
 
@@ -382,12 +477,14 @@ fn any_trace() -> impl Strategy<Value = String> {
     let slice = (1_u32..6, 0_usize..4, 0_i64..3_000, 0_i64..900);
     let wake = (0_i64..3_000, 0_u32..6, 1_u32..6);
     let life = (1_u32..6, 0_i64..2_500, 0_u32..6);
+    let call = (1_u32..6, any::<bool>(), 0_i64..3_000, 0_i64..900);
     (
         prop::collection::vec(slice, 0..40),
         prop::collection::vec(wake, 1..30),
         prop::collection::vec(life, 0..8),
+        prop::collection::vec(call, 0..12),
     )
-        .prop_map(|(slices, wakes, lives)| {
+        .prop_map(|(slices, wakes, lives, calls)| {
             let mut text = String::from(
                 "source trace.dat trace.dat\nclock boot monotonic\n\
                  mark 0s kernel-start kernel\nmark 500ms initrd-start initrd\n\
@@ -404,6 +501,11 @@ fn any_trace() -> impl Strategy<Value = String> {
             }
             for (pid, start, parent) in lives {
                 writeln!(text, "process {pid} task {start}ms - parent={parent}").unwrap();
+            }
+            for (pid, probe, start, length) in calls {
+                let end = start + length;
+                let kind = if probe { "probe" } else { "initcall" };
+                writeln!(text, "span {kind} {start}ms {end}ms it track={pid}").unwrap();
             }
             text
         })

@@ -38,6 +38,14 @@ impl ClockKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClockId(pub(crate) u16);
 
+impl ClockId {
+    /// Its place in [`crate::Record::clocks`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// What is known of a clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clock {

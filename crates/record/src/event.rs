@@ -226,6 +226,13 @@ impl Span {
         Some(self.end? - self.start?)
     }
 
+    /// The clock that its times came from.
+    #[inline]
+    #[must_use]
+    pub const fn clock(&self) -> ClockId {
+        self.clock
+    }
+
     /// The best duration there is: the stamps', else the reported one.
     #[inline]
     #[must_use]

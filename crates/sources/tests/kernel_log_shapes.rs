@@ -12,7 +12,7 @@ mod common;
 
 use common::{assert_conserved, sample};
 use proptest::prelude::*;
-use record::{Record, Recorder, SpanKind};
+use record::{Doubt, Record, Recorder, SpanKind};
 use sources::kernel_log::KernelLog;
 use sources::{Input, Source};
 use std::fmt::Write;
@@ -363,6 +363,30 @@ const SMALL: &str = "\
 [    0.060000] calling  printing_init+0x0/0x40 @ 1
 [    0.070000] initcall printing_init+0x0/0x40 returned 0 after 20 usecs
 ";
+
+/// Before the switch of the clock source a probe of 0.1 ms may be said to have taken a
+/// whole tick; after it the number is the length, whole or not.
+#[test]
+fn probes_before_the_clock_source_switch_are_doubted() {
+    let log = "\
+[    0.000000] Linux version 6.1.0 (builder@host) #1 SMP
+[    0.012000] probe of early returned 0 after 10000 usecs
+[    0.020000] clocksource: Switched to clocksource tsc
+[    0.040000] probe of late returned 0 after 10000 usecs
+";
+    let doubts = |log: &str| -> Vec<_> {
+        let record = read(log.as_bytes());
+        let spans = record.spans().iter();
+        let probes = spans.map(|s| (record.name(s.name).to_owned(), s.doubt));
+        probes.collect()
+    };
+    let named = |name: &str, doubt| (name.to_owned(), doubt);
+    let early = named("early", Some(Doubt::JiffyClock));
+    assert_eq!(doubts(log), [early, named("late", None)]);
+    // The clock does not move in ticks.
+    let fine = log.replacen("10000", "101", 1);
+    assert_eq!(doubts(&fine), [named("early", None), named("late", None)]);
+}
 
 #[test]
 fn a_small_log_in_every_shape() {

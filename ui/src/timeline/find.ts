@@ -1,6 +1,6 @@
 // Questions to the intervals: search, what lies in a range, the critical path.
 
-import type { Boot, Group } from "../data";
+import type { Boot, Group, PathItem } from "../data";
 import type { PathOnRow } from "./draw";
 
 export interface Found { group: Group; index: number }
@@ -69,13 +69,24 @@ export function inRange(boot: Boot, from: number, to: number, top: number): InRa
   return all.sort((a, b) => b.within - a.within || b.count - a.count).slice(0, top);
 }
 
+/** The group that an item of the critical path is in: a vain probe is one, too. */
+const groupOf = (item: PathItem): string => item.kind === "deferral" ? "probe" : item.kind;
+
+/** What the critical path has of an interval, in all the pieces that others left of it. */
+export function pathPieces(boot: Boot, { group, index }: Found): { length: number; saving: number } {
+  const [start, end, name] = [group.start[index]!, group.end[index]!, group.nameOf(index)];
+  const pieces = boot.raw.path.items.filter((i) => groupOf(i) === group.kind && i.name === name && i.start_ns < end && i.end_ns > start);
+  const sum = (of: (i: PathItem) => number) => pieces.reduce((all, i) => all + of(i), 0);
+  return { length: sum((i) => i.end_ns - i.start_ns), saving: sum((i) => i.saving_if_halved_ns) };
+}
+
 /** The items of the critical path, each with the interval that it is. */
 export function pathOnRows(boot: Boot): PathOnRow[] {
   // By kind and name; there may be very many.
-  const wanted = new Set(boot.raw.path.items.map((i) => `${i.kind} ${i.name}`));
+  const wanted = new Set(boot.raw.path.items.map((i) => `${groupOf(i)} ${i.name}`));
   const known = new Map<string, Found[]>();
   for (const group of boot.groups) {
-    if (!["unit", "initcall", "phase"].includes(group.kind)) continue;
+    if (!["unit", "initcall", "probe", "phase"].includes(group.kind)) continue;
     for (let i = 0; i < group.count; i++) {
       const key = `${group.kind} ${group.nameOf(i)}`;
       if (!wanted.has(key)) continue;
@@ -85,7 +96,7 @@ export function pathOnRows(boot: Boot): PathOnRow[] {
     }
   }
   return boot.raw.path.items.map((item) => {
-    const found = known.get(`${item.kind} ${item.name}`)?.find(({ group, index }) => group.end[index]! >= item.end_ns - 1 && group.start[index]! <= item.end_ns);
+    const found = known.get(`${groupOf(item)} ${item.name}`)?.find(({ group, index }) => group.end[index]! >= item.end_ns - 1 && group.start[index]! <= item.end_ns);
     return found ? { item, ...found } : { item, group: null, index: -1 };
   });
 }

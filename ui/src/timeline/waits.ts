@@ -1,11 +1,11 @@
 // What an interval waited for, and what waited for it, as far as the record says.
 
-import type { Boot, Group, PathItem, Track } from "../data";
+import type { Boot, Group, Track } from "../data";
 import { button, el } from "../dom";
 import { bytes, count, plural, signed, time } from "../format";
 import type { Actions } from "./detail";
 import type { Picked } from "./draw";
-import { type Found, locate, unit } from "./find";
+import { type Found, locate, pathPieces, unit } from "./find";
 
 const MOST = 12;
 
@@ -38,10 +38,8 @@ const startOf = (f: Found) => f.group.start[f.index]!;
 const endOf = (f: Found) => f.group.end[f.index]!;
 
 function onPath(boot: Boot, group: Group, index: number): Node | null {
-  const [start, end, name] = [group.start[index]!, group.end[index]!, group.nameOf(index)];
-  const is = (i: PathItem) => i.kind === group.kind && i.name === name && i.start_ns < end + 1 && i.end_ns > start - 1;
-  const item = boot.raw.path.items.find(is);
-  return item ? el("p.on-path", {}, el("b", {}, "First light waited for it"), `: ${time(item.end_ns - item.start_ns)} of the critical path. In half its time, first light would come ${signed(-item.saving_if_halved_ns)}.`) : null;
+  const { length, saving } = pathPieces(boot, { group, index });
+  return length ? el("p.on-path", {}, el("b", {}, "First light waited for it"), `: ${time(length)} of the critical path. In half its time, first light would come ${signed(-saving)}.`) : null;
 }
 
 function units(boot: Boot, names: string[]): Found[] {

@@ -3,7 +3,7 @@ import { Boot, type RawBoot, type RawGroup } from "../../src/data";
 import { frames } from "../../src/flame";
 import { format, here, parse } from "../../src/link";
 import { pathSteps, steps } from "../../src/waterfall";
-import { inRange, locate, pathOnRows, search } from "../../src/timeline/find";
+import { inRange, locate, pathOnRows, pathPieces, search } from "../../src/timeline/find";
 import { firstAt, lowerBound, rows, sliceAt, total } from "../../src/timeline/rows";
 import { folders } from "../../src/treemap";
 import { address } from "../../src/list";
@@ -63,6 +63,18 @@ test("the critical path is found on its rows, and rows of tables too", () => {
   expect(locate(b, "unit", "none", 0)).toBeNull();
   expect(b.orderedAfter("a")).toEqual(["b"]);
   expect(b.lineAt("log", 7)).toBe("the line");
+});
+
+test("an interval has all its pieces of the critical path, and a vain try is a probe", () => {
+  const item = { kind: "initcall", name: "a", start_ns: 0, end_ns: 10, slack_ns: 0, saving_if_halved_ns: 5, origin: null };
+  const items = [item, { ...item, kind: "probe", name: "dev", start_ns: 10, end_ns: 20 }, { ...item, start_ns: 20, end_ns: 60, saving_if_halved_ns: 20 }, { ...item, kind: "deferral", name: "dev", start_ns: 60, end_ns: 64, saving_if_halved_ns: 2 }];
+  const b = boot([group("initcall", [[0, 0, 64]]), group("probe", [[1, 10, 20], [1, 60, 64], [1, 70, 90]])], ["a", "dev"], items);
+  const [calls, probes] = [b.groups[0]!, b.groups[1]!];
+  const found = [[calls, 0], [probes, 0], [probes, 1], [probes, 2]] as const;
+  expect(found.map(([group, index]) => pathPieces(b, { group, index }))).toEqual([
+    { length: 50, saving: 25 }, { length: 10, saving: 5 }, { length: 4, saving: 2 }, { length: 0, saving: 0 },
+  ]);
+  expect(pathOnRows(b).map((p) => [p.group?.kind, p.index])).toEqual([["initcall", 0], ["probe", 0], ["initcall", 0], ["probe", 1]]);
 });
 
 test("an icicle has each frame within the one that called it", () => {

@@ -325,13 +325,13 @@ enum Waited {
 fn waited(view: &View<'_>, names: &[String]) -> Waited {
     let path = view.path();
     let is_named = |name: &str| names.iter().any(|n| n == name || function(n) == name);
-    // What a call probes is the call's, too.
-    let mut probes_are = false;
+    // What a call probes is the call's, not the device's of that name.
     let named = path.items.iter().filter(|i| {
-        if !matches!(i.kind, PathKind::Probe | PathKind::Deferral) {
-            probes_are = is_named(&i.name) || is_named(function(&i.name));
-        }
-        probes_are
+        let name = match i.kind {
+            PathKind::Probe | PathKind::Deferral => i.call.as_deref(),
+            _ => Some(i.name.as_str()),
+        };
+        name.is_some_and(|n| is_named(n) || is_named(function(n)))
     });
     let mut any = false;
     let halved = named.fold(Nanos::ZERO, |sum, i| {

@@ -5,6 +5,7 @@ use super::{About, Activities, Doer, PathKind};
 use crate::phases::{PhaseRow, Phases};
 use crate::place::Place;
 use record::{Nanos, Phase, Record, Span, SpanKind};
+use std::cmp::Reverse;
 
 /// Time between two calls is an item of its own from here on, and so is a probe.
 const GAP: Nanos = Nanos::from_millis(1);
@@ -52,6 +53,7 @@ fn stages(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) 
             start,
             end,
             origin: Some(phase.origin.clone()),
+            call: None,
             by: Doer::Nobody,
         };
         last = Some(all.add(about, &after));
@@ -69,14 +71,11 @@ fn stages(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) 
 /// run aside of it, are not waited for.
 fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -> Option<NodeId> {
     let record = all.record;
-    let main = |s: &&Span| {
-        let track = s.track.map(|t| record.name(t));
-        s.kind == SpanKind::Initcall && matches!(track, Some("task 0" | "task 1") | None)
-    };
-    let calls = record.spans().iter().filter(&main);
+    let calls = record.spans().iter();
+    let calls = calls.filter(|s| s.kind == SpanKind::Initcall && is_main(record, s));
     let calls = calls.filter_map(|s| Some((s.start?, s.end?, s)));
     let calls = calls.filter(|(start, end, _)| *start >= phase.start && *end <= phase.end);
-    let probes = probes(record, phase, &main);
+    let mut probes = probes(record, phase).into_iter().peekable();
     let mut before = "the kernel, before its first initcall".to_owned();
     let mut begun = phase.start;
     for (start, end, span) in calls {
@@ -88,6 +87,7 @@ fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -
             last = all.fill(last, start, PathKind::Kernel, &before);
         }
         before = format!("the kernel, after {}", record.name(span.name));
+        let call = Some(span.name);
         let mut add = |kind, span: &Span, start, end| {
             let about = About {
                 kind,
@@ -95,21 +95,23 @@ fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -
                 start,
                 end,
                 origin: Some(Place::of(record, span.origin)),
+                call,
                 by: Doer::Nobody,
             };
             let after: Vec<NodeId> = last.into_iter().collect();
             last = Some(all.add(about, &after));
         };
         begun = start;
-        for (probed, taken, kind, probe) in &probes {
-            if *probed < begun || *taken > end {
+        while let Some((probed, taken, kind, probe)) = probes.next_if(|p| p.0 < end) {
+            // Within another probe, or not within this call.
+            if probed < begun || taken > end {
                 continue;
             }
-            if begun < *probed {
-                add(PathKind::Initcall, span, begun, *probed);
+            if begun < probed {
+                add(PathKind::Initcall, span, begun, probed);
             }
-            add(*kind, probe, *probed, *taken);
-            begun = *taken;
+            add(kind, probe, probed, taken);
+            begun = taken;
         }
         if begun < end || begun == start {
             add(PathKind::Initcall, span, begun, end);
@@ -122,28 +124,44 @@ fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -
     all.fill(last, phase.end, PathKind::Kernel, &before)
 }
 
+/// Whether a span can be of the kernel's own sequence: its first task's, as far as
+/// the log says whose it is.
+fn is_main(record: &Record, span: &Span) -> bool {
+    let track = span.track.map(|t| record.name(t));
+    matches!(track, Some("task 0" | "task 1") | None)
+}
+
 /// The longer probes of a phase that an initcall of the main sequence can have done,
-/// by start. The log does not say who probed: what lies within a call that ran aside
-/// may be that one's. Nor is the length known before the clock source switch.
-fn probes<'r>(
-    record: &'r Record,
-    phase: &PhaseRow,
-    main: &impl Fn(&&Span) -> bool,
-) -> Vec<(Nanos, Nanos, PathKind, &'r Span)> {
+/// by start, an outer one before those within it. Where the log does not say who probed,
+/// what lies within a call that ran aside may be that one's. Nor is the length known
+/// before the clock source switch.
+fn probes<'r>(record: &'r Record, phase: &PhaseRow) -> Vec<(Nanos, Nanos, PathKind, &'r Span)> {
     let spans = record.spans();
-    let aside = |s: &&Span| s.kind == SpanKind::Initcall && !main(s);
-    let aside: Vec<(Nanos, Nanos)> = spans
+    let aside = spans
         .iter()
-        .filter(aside)
-        .filter_map(|s| s.start.zip(s.end))
-        .collect();
+        .filter(|s| s.kind == SpanKind::Initcall && !is_main(record, s));
+    let mut aside: Vec<(Nanos, Nanos)> = aside.filter_map(|s| s.start.zip(s.end)).collect();
+    aside.sort_unstable();
+    // With each, the latest end of all that began by then.
+    let mut latest = Nanos(i64::MIN);
+    for (_, end) in &mut aside {
+        latest = latest.max(*end);
+        *end = latest;
+    }
     let probes = spans.iter().filter_map(|span| {
         let kind = PathKind::of_call(span).filter(|k| *k != PathKind::Initcall)?;
         let (start, end) = span.start.zip(span.end)?;
         let within = phase.start <= start && end <= phase.end;
         let sure = within && span.doubt.is_none() && end - start >= GAP;
-        let others = aside.iter().any(|a| a.0 <= start && end <= a.1);
-        (sure && !others).then_some((start, end, kind, span))
+        if !sure || !is_main(record, span) {
+            return None;
+        }
+        let begun = aside.partition_point(|a| a.0 <= start);
+        let other = begun.checked_sub(1).and_then(|i| aside.get(i));
+        let others = other.is_some_and(|a| end <= a.1);
+        (!others).then_some((start, end, kind, span))
     });
-    probes.collect()
+    let mut probes: Vec<_> = probes.collect();
+    probes.sort_by_key(|p| (p.0, Reverse(p.1)));
+    probes
 }

@@ -6,6 +6,7 @@
 //! graph; the path is the way back from first light, at each step to the one
 //! that was waited for last.
 
+mod calls;
 mod graph;
 mod kernel;
 mod processes;
@@ -99,6 +100,9 @@ pub struct PathItem {
     pub saving_if_halved: Nanos,
     /// The evidence, if it has a place of its own.
     pub origin: Option<Place>,
+    /// The initcall that it is a piece of, or that did the probe; `None` for what no
+    /// initcall is known to have done.
+    pub call: Option<String>,
 }
 
 /// A program, and what it would bring to have it take half its time. It is more
@@ -149,6 +153,8 @@ struct About {
     start: Nanos,
     end: Nanos,
     origin: Option<Place>,
+    /// The initcall that did it.
+    call: Option<NameId>,
     by: Doer,
 }
 
@@ -202,6 +208,7 @@ impl Activities<'_> {
             start,
             end: until,
             origin: None,
+            call: None,
             by: Doer::Nobody,
         };
         let after: Vec<NodeId> = last.into_iter().collect();
@@ -318,6 +325,7 @@ fn items(all: &Activities<'_>, last: NodeId, replay: Option<&Replay>) -> Vec<Pat
                     saving(whole - half(whole), Change::Duration(id, half(whole)))
                 },
                 origin: about.origin.clone(),
+                call: about.call.map(|c| all.record.name(c).to_owned()),
             });
         }
         // Time between the two that neither used.
@@ -340,6 +348,7 @@ fn items(all: &Activities<'_>, last: NodeId, replay: Option<&Replay>) -> Vec<Pat
                 slack: slack.unwrap_or_default(),
                 saving_if_halved,
                 origin: None,
+                call: None,
             });
         }
     }
@@ -395,9 +404,14 @@ fn play_again(items: &mut [PathItem], doers: &[Doer], replay: &Replay) {
             (Doer::Task(pid), PathKind::Process | PathKind::Initcall) => {
                 replay.burst_at(*pid, item.start)
             }
+            // A probe may sleep, too: what is not the work of one burst is shortened
+            // by itself.
+            (Doer::Task(pid), PathKind::Probe | PathKind::Deferral) => replay
+                .burst_at(*pid, item.start)
+                .filter(|b| item.end <= b.1),
             _ => None,
         };
-        let key = (*doer, burst.unwrap_or(item.start));
+        let key = (*doer, burst.map_or(item.start, |b| b.0));
         // From the last to the first.
         wholes.entry(key).or_default().insert(0, item);
     }

@@ -7,10 +7,11 @@
 //! other, the one that waits could not have gone on earlier than it began to
 //! wait: that bounds what is saved by a quicker other.
 
+use super::calls::{self, Call};
 use super::graph::NodeId;
 use super::{About, Activities, Doer, PathKind};
 use crate::place::Place;
-use record::{Nanos, Origin, Process, Record, Slice, TaskState, Wake};
+use record::{NameId, Nanos, Origin, Process, Record, Slice, Span, TaskState, Wake};
 use std::collections::{HashMap, HashSet};
 
 /// The most steps back, so that a trace of any length ends.
@@ -22,8 +23,11 @@ const MOST_JUMPS: u32 = 16;
 /// The most items: each is computed anew with half its length.
 const MOST_ITEMS: usize = 2_000;
 
-/// The way is cut at the ends of calls of this length.
-const LONG_CALL: Nanos = Nanos::from_millis(1);
+/// Clocks nearer than this tell who printed a line. Early stamps of a kernel log are
+/// known to a tick, 10 ms at most, which bounds the whole clock's error though those of
+/// modules are known far better. Clocks that are only taken as equal are 110 ms apart
+/// at worst.
+const NEAR: Nanos = Nanos::from_millis(11);
 
 /// A stretch of the way, the latest first.
 #[derive(Clone, Debug)]
@@ -33,6 +37,8 @@ struct Stretch {
     start: Nanos,
     end: Nanos,
     origin: Option<Origin>,
+    /// The initcall that did it.
+    call: Option<NameId>,
     /// The task that ran or waited.
     pid: u32,
 }
@@ -61,15 +67,6 @@ pub(super) struct Tasks<'r> {
     processes: HashMap<u32, Vec<&'r Process>>,
     /// Calls of modules and drivers in each task, by start.
     calls: HashMap<u32, Vec<Call>>,
-}
-
-/// A call of a module or a driver.
-struct Call {
-    kind: PathKind,
-    name: String,
-    start: Nanos,
-    end: Nanos,
-    origin: Origin,
 }
 
 impl<'r> Tasks<'r> {
@@ -108,8 +105,8 @@ impl<'r> Tasks<'r> {
             let track = span.track.map(|t| record.name(t));
             let pid = track.and_then(|t| t.strip_prefix("task ")?.parse().ok());
             // The log does not say who probed, but the one that did printed the line.
-            let printed = kind != PathKind::Initcall && tasks.running.len() == 1;
-            let Some(pid) = pid.or_else(|| tasks.running_at(end).filter(|_| printed)) else {
+            let printer = || tasks.printer(span, end);
+            let Some(pid) = pid.or_else(|| printer().filter(|_| kind != PathKind::Initcall)) else {
                 continue;
             };
             tasks.calls.entry(pid).or_default().push(Call {
@@ -118,9 +115,32 @@ impl<'r> Tasks<'r> {
                 start,
                 end,
                 origin: span.origin,
+                initcall: (kind == PathKind::Initcall).then_some(span.name),
+                latest: end,
             });
         }
+        for calls in tasks.calls.values_mut() {
+            calls::arrange(calls);
+        }
         tasks
+    }
+
+    /// Who had the one processor when a line was printed, if the trace goes so far and
+    /// its clock is near enough to the line's.
+    fn printer(&self, span: &Span, at: Nanos) -> Option<u32> {
+        if self.running.len() != 1 {
+            return None;
+        }
+        let slices = self.running.values().next()?;
+        let after = slices.partition_point(|s| s.start < at);
+        let slice = slices.get(after.checked_sub(1)?)?;
+        let error = |clock: record::ClockId| self.record.clocks().get(clock.index())?.error_ns;
+        let apart = match slice.clock == span.clock() {
+            true => 0,
+            false => error(slice.clock)?.saturating_add(error(span.clock())?),
+        };
+        let near = i64::try_from(apart).is_ok_and(|apart| Nanos(apart) < NEAR);
+        (near && at <= slice.end).then_some(slice.pid)
     }
 
     /// The process of this id at a time.
@@ -216,30 +236,17 @@ impl<'r> Tasks<'r> {
                     start,
                     end,
                     origin: Some(origin),
+                    call: None,
                     pid,
                 },
             });
         }
     }
 
-    /// A stretch of a task, cut where longer calls of it begin and end, the latest
-    /// piece first, and the innermost call that each piece lies in.
+    /// A stretch of a task, cut where longer calls of it begin and end.
     fn pieces(&self, pid: u32, start: Nanos, end: Nanos) -> Vec<(Nanos, Nanos, Option<&Call>)> {
         let calls = self.calls.get(&pid).map_or(&[][..], Vec::as_slice);
-        let met = calls.iter().filter(|c| c.start < end && start < c.end);
-        let met: Vec<&Call> = met.collect();
-        let long = met.iter().filter(|c| c.end - c.start >= LONG_CALL);
-        let mut cuts: Vec<Nanos> = long.flat_map(|c| [c.start, c.end]).collect();
-        cuts.retain(|at| start < *at && *at < end);
-        cuts.extend([start, end]);
-        cuts.sort_unstable();
-        cuts.dedup();
-        let later = cuts.iter().skip(1);
-        let pieces = cuts.iter().zip(later).rev().map(|(&start, &end)| {
-            let holds = met.iter().filter(|c| c.start <= start && end <= c.end);
-            (start, end, holds.min_by_key(|c| c.end - c.start).copied())
-        });
-        pieces.collect()
+        calls::pieces(calls, start, end)
     }
 
     /// Where a task went on when it got the processor that it waited for.
@@ -281,6 +288,7 @@ impl<'r> Tasks<'r> {
                 start,
                 end,
                 origin: None,
+                call: None,
                 pid,
             });
         }
@@ -312,6 +320,7 @@ impl<'r> Tasks<'r> {
             start,
             end,
             origin: Some(slice.origin),
+            call: None,
             pid: slice.pid,
         }
     }
@@ -413,13 +422,14 @@ impl<'r> Tasks<'r> {
             let probe = call.filter(|c| c.kind != PathKind::Initcall);
             if let Some(probe) = probe {
                 way.push(probe.stretch(pid, start, end));
-            } else if start < end {
+            } else {
                 way.push(Stretch {
                     kind: PathKind::Wait,
                     name: format!("{} sleeps: a timer, a device", self.name(pid, end)),
                     start,
                     end,
                     origin: None,
+                    call: None,
                     pid,
                 });
             }
@@ -436,6 +446,7 @@ impl Call {
             start,
             end,
             origin: Some(self.origin),
+            call: self.initcall,
             pid,
         }
     }
@@ -479,6 +490,7 @@ pub(super) fn until(
                 start,
                 end: m.own_end,
                 origin: None,
+                call: None,
                 by: Doer::Task(m.pid),
             };
             after.push(all.add(about, &anchor));
@@ -489,6 +501,7 @@ pub(super) fn until(
             start: stretch.start,
             end: stretch.end,
             origin: stretch.origin.map(|o| Place::of(record, o)),
+            call: stretch.call,
             by: Doer::Task(stretch.pid),
         };
         let node = all.add(about, &after);
@@ -510,7 +523,10 @@ fn shorter(mut way: Vec<Stretch>, mut meetings: Vec<Meeting>) -> (Vec<Stretch>, 
             let length = stretch.end - stretch.start;
             match merged.last_mut() {
                 Some(later)
-                    if later.kind == stretch.kind && later.name == stretch.name && !meets =>
+                    if later.kind == stretch.kind
+                        && later.name == stretch.name
+                        && later.call == stretch.call
+                        && !meets =>
                 {
                     later.start = stretch.start;
                     later.origin = stretch.origin.or(later.origin);

@@ -187,12 +187,13 @@ impl Replay {
         Nanos(of_pids.map(own).sum())
     }
 
-    /// When what a task did at this time began: after its last sleep.
-    pub(super) fn burst_at(&self, pid: u32, at: Nanos) -> Option<Nanos> {
+    /// From when to when a task did what it did at this time: from its last sleep to
+    /// the next.
+    pub(super) fn burst_at(&self, pid: u32, at: Nanos) -> Option<(Nanos, Nanos)> {
         let holds = |b: &&Burst| b.pid == pid && at < b.end;
         let begun = self.bursts.partition_point(|b| b.ready <= at);
         let begun = self.bursts.get(..begun).unwrap_or_default();
-        begun.iter().rev().find(holds).map(|b| b.ready)
+        begun.iter().rev().find(holds).map(|b| (b.ready, b.end))
     }
 
     /// Where what is played begins.

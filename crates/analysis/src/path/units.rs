@@ -115,6 +115,7 @@ pub(super) fn until(
             start,
             end: unit_end,
             origin: Some(Place::of(record, span.origin)),
+            call: None,
             by: Doer::Unit(span.name),
         };
         let guard = guard(all, &about, &waits, &manager);
@@ -144,6 +145,7 @@ fn guard(
         start: begun,
         end: until,
         origin: None,
+        call: None,
         by: Doer::Task(1),
     };
     Some(all.add(about, manager))

@@ -327,7 +327,7 @@ impl Spans {
         returned: Returned,
     ) {
         let Moment { at, caller, .. } = moment;
-        self.is_quantised(moment, returned.after_ns);
+        let quantum = self.is_quantised(moment, returned.after_ns);
         let name = self.recent.get(key.words(), || recorder.name_lossy(device));
         if returned
             .value
@@ -339,12 +339,18 @@ impl Spans {
         if returned.torn {
             self.torn(at.origin, device);
         }
+        // No second stamp tells whether a whole number of ticks is chance.
+        let doubt = if returned.torn {
+            Some(Doubt::Torn)
+        } else {
+            quantum.then_some(Doubt::JiffyClock)
+        };
         let track = self.track(recorder, caller);
         let start = returned.after_ns.map(|ns| at.ns.saturating_sub(ns));
         let span = recorder.span_of(at.clock, SpanKind::Probe, name, at.origin);
         let span = span.track(track).start(start).end(Some(at.ns));
         let span = span.reported(returned.after_ns).outcome(returned.value);
-        recorder.span(span.doubt(returned.torn.then_some(Doubt::Torn)));
+        recorder.span(span.doubt(doubt));
     }
 
     /// Records what only the end of the log decides: starts without an end,
