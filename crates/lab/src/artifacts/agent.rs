@@ -233,7 +233,8 @@ impl Checkout {
             // Only so does a stable compiler build its own library.
             command
                 .env("RUSTC_BOOTSTRAP", "1")
-                .arg("-Zbuild-std=std,panic_abort");
+                .arg("-Zbuild-std=std,panic_abort")
+                .arg("-Zbuild-std-features=optimize_for_size");
         }
         let output = command
             .current_dir(&self.source)
