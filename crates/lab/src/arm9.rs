@@ -17,7 +17,7 @@ use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Experiment, Kernel, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Tree};
-use crate::machine::{Boot, HostMark, Machine};
+use crate::machine::{Boot, HostMark};
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
 use record::{Phase, mark};
@@ -239,7 +239,7 @@ impl Hardware for Arm9 {
         let mut words = Words::of(MACHINE);
         words.pair("-m", format!("{}M", all >> 20));
         words.machine_memory(out_file, all);
-        words.pair("-kernel", &self.common.kernels.get(spec.kernel)?.file.path);
+        words.pair("-kernel", &self.common.kernels.of(spec)?.file.path);
         words.pair("-dtb", &self.device_tree.path);
         words.pair("-initrd", &self.initramfs.path);
         words.pair("-append", format!("{} mem={}M", spec.cmdline, kernel >> 20));
@@ -269,28 +269,5 @@ impl Hardware for Arm9 {
         let unpacks_itself = plan.spec.kernel == KernelForm::Image;
         boot.marks.extend(kernel_marks(&stages, unpacks_itself));
         Ok(())
-    }
-}
-
-impl Machine for Arm9 {
-    fn description(&self) -> String {
-        self.common.description.clone()
-    }
-
-    fn is_exact(&self) -> bool {
-        self.common.base.mode.is_exact()
-    }
-
-    fn inputs(&self, plan: &Plan) -> String {
-        emulated::inputs(self, plan)
-    }
-
-    fn boot(
-        &self,
-        plan: &Plan,
-        work: &Path,
-        seen: &mut dyn FnMut(u64, &str),
-    ) -> Result<Boot, LabError> {
-        emulated::boot(self, plan, work, seen)
     }
 }

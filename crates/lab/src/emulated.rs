@@ -7,7 +7,7 @@ use crate::emulator::{self, Clock, Limits, Pace, PowerOn, Qemu};
 use crate::error::LabError;
 use crate::experiment::Base;
 use crate::files::HashedFile;
-use crate::machine::Boot;
+use crate::machine::{Boot, Machine};
 use crate::trial::Plan;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -67,7 +67,7 @@ impl Kernels {
     ///
     /// # Errors
     /// If it was not prepared so.
-    pub fn get(&self, form: KernelForm) -> Result<&KernelFile, LabError> {
+    fn get(&self, form: KernelForm) -> Result<&KernelFile, LabError> {
         let bug = || LabError::Bug {
             why: "a variant wants a kernel that was not prepared".into(),
         };
@@ -88,7 +88,7 @@ pub struct OutFile {
 }
 
 /// A machine of QEMU.
-pub trait Hardware {
+pub trait Hardware: Sync {
     /// What it has in common with the others.
     fn common(&self) -> &Common;
 
@@ -157,43 +157,51 @@ impl Common {
     }
 }
 
-/// What [`crate::machine::Machine::inputs`] says of such a machine.
-pub fn inputs(hardware: &dyn Hardware, plan: &Plan) -> String {
-    let (initramfs, root) = hardware.files(&plan.spec);
-    format!(
-        "{}initramfs = {}\nroot = {}\nlimit_virtual_s = {:?}\n",
-        hardware.early_inputs(&plan.spec),
-        initramfs.sha256,
-        root.map_or("none", |r| &r.sha256),
-        hardware.common().base.limit_virtual_s
-    )
-}
-
-/// Boots it, as [`crate::machine::Machine::boot`] does.
-pub fn boot(
-    hardware: &dyn Hardware,
-    plan: &Plan,
-    work: &Path,
-    seen: &mut dyn FnMut(u64, &str),
-) -> Result<Boot, LabError> {
-    let Common { qemu, base, .. } = hardware.common();
-    let (out, out_file) = (hardware.out(), work.join("out"));
-    emulator::make_out_file(&out_file, out.bytes)?;
-    let machine = hardware.power_on(&plan.spec, work, &out_file)?;
-    let limits = Limits {
-        wall_s: base.limit_wall_s,
-        virtual_s: base.limit_virtual_s,
-        clock: Some(hardware.clock()),
-        until: None,
-    };
-    let payload = (out_file.as_path(), out.payload_at);
-    let mut boot = qemu.boot(&machine, payload, limits, work, seen)?;
-    if boot.payload.is_some()
-        && let Err(why) = hardware.add_stages(plan, &mut boot)
-    {
-        boot.notes.push(why);
+impl<H: Hardware> Machine for H {
+    fn description(&self) -> String {
+        self.common().description.clone()
     }
-    Ok(boot)
+
+    fn is_exact(&self) -> bool {
+        self.common().base.mode.is_exact()
+    }
+
+    fn inputs(&self, plan: &Plan) -> String {
+        let (initramfs, root) = self.files(&plan.spec);
+        format!(
+            "{}initramfs = {}\nroot = {}\nlimit_virtual_s = {:?}\n",
+            self.early_inputs(&plan.spec),
+            initramfs.sha256,
+            root.map_or("none", |r| &r.sha256),
+            self.common().base.limit_virtual_s
+        )
+    }
+
+    fn boot(
+        &self,
+        plan: &Plan,
+        work: &Path,
+        seen: &mut dyn FnMut(u64, &str),
+    ) -> Result<Boot, LabError> {
+        let Common { qemu, base, .. } = self.common();
+        let (out, out_file) = (self.out(), work.join("out"));
+        emulator::make_out_file(&out_file, out.bytes)?;
+        let machine = self.power_on(&plan.spec, work, &out_file)?;
+        let limits = Limits {
+            wall_s: base.limit_wall_s,
+            virtual_s: base.limit_virtual_s,
+            clock: Some(self.clock()),
+            until: None,
+        };
+        let payload = (out_file.as_path(), out.payload_at);
+        let mut boot = qemu.boot(&machine, payload, limits, work, seen)?;
+        if boot.payload.is_some()
+            && let Err(why) = self.add_stages(plan, &mut boot)
+        {
+            boot.notes.push(why);
+        }
+        Ok(boot)
+    }
 }
 
 /// The stages of the boot of `spec`, which `key` stands for: known from an earlier

@@ -19,7 +19,7 @@ use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Experiment, Kernel, Loader, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Tree};
-use crate::machine::{Boot, Evidence, HostMark, Machine};
+use crate::machine::{Boot, Evidence, HostMark};
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
 pub use flash::{Kind, legacy_image};
@@ -286,7 +286,7 @@ impl ArmVirt {
     /// The words that start the kernel: U-Boot with its flash, which is written into
     /// `folder`, or the kernel itself.
     fn start(&self, words: &mut Words, spec: &BootSpec, folder: &Path) -> Result<(), LabError> {
-        let kernel = self.common.kernels.get(spec.kernel)?;
+        let kernel = self.common.kernels.of(spec)?;
         let cmdline = spec.cmdline.to_string();
         let Some(u_boot) = &self.loader else {
             words.pair("-kernel", &kernel.file.path);
@@ -417,29 +417,6 @@ impl Hardware for ArmVirt {
             });
         }
         Ok(())
-    }
-}
-
-impl Machine for ArmVirt {
-    fn description(&self) -> String {
-        self.common.description.clone()
-    }
-
-    fn is_exact(&self) -> bool {
-        self.common.base.mode.is_exact()
-    }
-
-    fn inputs(&self, plan: &Plan) -> String {
-        emulated::inputs(self, plan)
-    }
-
-    fn boot(
-        &self,
-        plan: &Plan,
-        work: &Path,
-        seen: &mut dyn FnMut(u64, &str),
-    ) -> Result<Boot, LabError> {
-        emulated::boot(self, plan, work, seen)
     }
 }
 

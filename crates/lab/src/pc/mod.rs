@@ -14,7 +14,7 @@ use crate::experiment::{Base, Experiment, Mode, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Tree};
 use crate::layout;
-use crate::machine::{Boot, HostMark, Machine};
+use crate::machine::{Boot, HostMark};
 use crate::storage::Profile;
 use crate::trial::Plan;
 use agent::access::encode;
@@ -246,29 +246,6 @@ impl Hardware for Pc {
     fn add_stages(&self, plan: &Plan, boot: &mut Boot) -> Result<(), String> {
         boot.marks = marks(&self.stages(&plan.spec)?);
         Ok(())
-    }
-}
-
-impl Machine for Pc {
-    fn description(&self) -> String {
-        self.common.description.clone()
-    }
-
-    fn is_exact(&self) -> bool {
-        self.common.base.mode.is_exact()
-    }
-
-    fn inputs(&self, plan: &Plan) -> String {
-        emulated::inputs(self, plan)
-    }
-
-    fn boot(
-        &self,
-        plan: &Plan,
-        work: &Path,
-        seen: &mut dyn FnMut(u64, &str),
-    ) -> Result<Boot, LabError> {
-        emulated::boot(self, plan, work, seen)
     }
 }
 
