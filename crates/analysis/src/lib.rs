@@ -28,6 +28,7 @@ mod picture;
 mod place;
 mod processes;
 mod readings;
+mod resolution;
 mod spans;
 mod stable_name;
 mod statistics;
@@ -49,7 +50,7 @@ pub use compare::{
 };
 pub use console::{Console, Delay, Flush, LateLine, Rate, RateSource, Written, console};
 pub use deferrals::{Deferral, deferrals};
-pub use effect::{Effect, Verdict, effect, median, range};
+pub use effect::{Effect, Verdict, effect, margin, median, range};
 pub use experiment::{
     ExactPair, Experiment, ExperimentError, RecordingCost, Sample, Trial, TrialFailure,
     VariantResult, experiment,
@@ -75,6 +76,7 @@ pub use phases::{
 pub use picture::{Picture, picture};
 pub use place::Place;
 pub use readings::{Readings, readings};
+pub use resolution::{Alike, DRAWS, Found, Resolution, resolution};
 pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use subsystems::{SubsystemRow, Subsystems, subsystem_of, subsystems};
 pub use summary::{KindSummary, Summary, summary};
