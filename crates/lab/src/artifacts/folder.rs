@@ -19,7 +19,9 @@ const ROOTS: [&str; 7] = ["ext2", "ext3", "ext4", "btrfs", "f2fs", "squashfs", "
 /// Those that the kernel of `arm9` mounts from its NOR flash. JFFS2 needs the
 /// geometry of that flash; UBI does not take it, since it is two chips in one
 /// ("multiple regions, not implemented").
-const ON_NOR: [&str; 8] = [
+const ON_NOR: [&str; 10] = [
+    "cramfs",
+    "romfs",
     "jffs2:nor-256k",
     "jffs2:nor-256k:summary",
     "squashfs",
