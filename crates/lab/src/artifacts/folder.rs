@@ -20,8 +20,6 @@ const ROOTS: [&str; 7] = ["ext2", "ext3", "ext4", "btrfs", "f2fs", "squashfs", "
 /// geometry of that flash; UBI does not take it, since it is two chips in one
 /// ("multiple regions, not implemented").
 const ON_NOR: [&str; 10] = [
-    "cramfs",
-    "romfs",
     "jffs2:nor-256k",
     "jffs2:nor-256k:summary",
     "squashfs",
@@ -30,6 +28,8 @@ const ON_NOR: [&str; 10] = [
     "squashfs:lz4",
     "squashfs:xz",
     "squashfs:zstd",
+    "cramfs",
+    "romfs",
 ];
 
 /// Persistent memory comes in pieces of this many bytes.
