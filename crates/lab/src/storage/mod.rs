@@ -1,6 +1,6 @@
 //! Storage profiles: named figures of devices, each with its source.
 
-mod own;
+pub(crate) mod own;
 pub mod page_cache;
 pub mod simulate;
 

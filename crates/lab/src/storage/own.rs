@@ -34,18 +34,27 @@ const fn of(arch: Arch) -> Option<Own> {
     }
 }
 
+/// The figures as they are served on such a processor: with what the server gives
+/// back. In real time that is nothing, since nobody knows it.
+#[must_use]
+pub(crate) fn served(mut storage: Storage, arch: Arch, pace: Pace) -> Storage {
+    if let (Some(own), Pace::Counted(shift)) = (of(arch), pace)
+        && storage.model != Model::None
+    {
+        storage.own_request_ns = own.request << shift;
+        storage.own_kib_ns = own.kib << shift;
+    }
+    storage
+}
+
 impl Profile {
-    /// The profile as it is served on such a processor: with what the server gives
-    /// back. In real time that is nothing, since nobody knows it.
+    /// The profile as it is served on such a processor.
     #[must_use]
-    pub(crate) fn served(mut self, arch: Arch, pace: Pace) -> Self {
-        if let (Some(own), Pace::Counted(shift)) = (of(arch), pace)
-            && self.storage.model != Model::None
-        {
-            self.storage.own_request_ns = own.request << shift;
-            self.storage.own_kib_ns = own.kib << shift;
+    pub(crate) fn served(self, arch: Arch, pace: Pace) -> Self {
+        Self {
+            storage: served(self.storage, arch, pace),
+            ..self
         }
-        self
     }
 
     /// What of the server's own cost a profile that is served cannot give back, in a
