@@ -118,7 +118,8 @@ pub fn cost(plan: &Plan, processor: &Processor, storage: &Storage, bytes: u64) -
                 Access::Flush => Kind::Flush,
             };
             let end = device.submit(now, Request { kind, at, bytes });
-            end.saturating_sub(request + (kib * bytes >> 10)).max(now)
+            let own = request.saturating_add(kib.saturating_mul(bytes) >> 10);
+            end.saturating_sub(own).max(now)
         }
     });
     plan.cost(processor, &mut device, &mut again)
