@@ -21,6 +21,8 @@ pub struct ChainLink {
     /// How much of its time could go before the unit that waits for it would
     /// wait for another one instead.
     pub slack: Nanos,
+    /// How much sooner the unit that waits for it could begin without it.
+    pub margin: Nanos,
     /// The evidence.
     pub origin: Place,
 }
@@ -61,6 +63,7 @@ pub fn critical_chain(record: &Record, phases: &Phases) -> Vec<ChainLink> {
             start,
             end,
             slack: slack.map_or(length, |s: Nanos| s.min(length)),
+            margin: slack.unwrap_or(length),
             origin: Place::of(record, span.origin),
         });
         // Those that were active when this one began, the latest first. One

@@ -93,13 +93,13 @@ const SERVED: [(&str, &str); 2] = [("i2c_i801", "iTCO_wdt"), ("lpc_ich", "iTCO_w
 
 /// A loaded module, as the list of modules says.
 #[derive(Clone, Debug)]
-struct Loaded<'a> {
+pub(super) struct Loaded<'a> {
     size: u64,
     /// How many use it; `None` if the kernel does not count.
     users: Option<usize>,
     /// The modules among those.
     used_by: Vec<&'a str>,
-    origin: Origin,
+    pub origin: Origin,
 }
 
 impl Loaded<'_> {
@@ -110,17 +110,14 @@ impl Loaded<'_> {
 }
 
 /// All loaded modules, by name.
-fn loaded<'a>(view: &View<'a>) -> BTreeMap<&'a str, Loaded<'a>> {
+pub(super) fn loaded<'a>(view: &View<'a>) -> BTreeMap<&'a str, Loaded<'a>> {
     let record = view.record;
-    let facts = || {
-        let facts = record.facts().iter();
-        facts.filter_map(|f| {
-            let key = record.name(f.key).strip_prefix("module.")?;
-            Some((key, record.name(f.value), f.origin))
-        })
-    };
+    let facts = record.facts().iter().filter_map(|f| {
+        let key = record.name(f.key).strip_prefix("module.")?;
+        Some((key, record.name(f.value), f.origin))
+    });
     let mut all = BTreeMap::new();
-    for (key, value, origin) in facts() {
+    for (key, value, origin) in facts {
         let (name, what) = key.split_once('.').unwrap_or((key, ""));
         let module = all.entry(name).or_insert(Loaded {
             size: 0,
@@ -151,8 +148,8 @@ fn is_mounted_on(view: &View<'_>, module: &str) -> bool {
         let is_mount = key == "root.device" || key.starts_with("mount./");
         // `/dev/group/volume` is a name for a mapped device, too.
         let is_volume = || {
-            let devices = value.split(' ').filter_map(|w| w.strip_prefix("/dev/"));
-            module == "dm_mod" && devices.into_iter().any(|d| d.contains('/'))
+            let mut devices = value.split(' ').filter_map(|w| w.strip_prefix("/dev/"));
+            module == "dm_mod" && devices.any(|d| d.contains('/'))
         };
         is_mount && (devices.iter().any(|d| value.contains(d)) || is_volume())
     })

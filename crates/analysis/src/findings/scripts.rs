@@ -26,7 +26,7 @@ fn start(view: &View<'_>, usual: i64, work: u64) -> i64 {
 const SCRIPT: i64 = 20_000_000;
 
 /// Whether a file is a script that init runs.
-fn is_script(path: &str) -> bool {
+pub(super) fn is_script(path: &str) -> bool {
     let init = [
         "etc/init.d/",
         "etc/rc.d/",
@@ -44,12 +44,12 @@ fn is_unit(path: &str) -> bool {
 }
 
 /// A line that does something.
-fn code(line: &str) -> Option<&str> {
+pub(super) fn code(line: &str) -> Option<&str> {
     let line = line.trim_start();
     (!line.is_empty() && !line.starts_with('#')).then_some(line)
 }
 
-fn place(tree: &RootTree, path: &str, offset: usize, line: &str) -> Evidence {
+pub(super) fn place(tree: &RootTree, path: &str, offset: usize, line: &str) -> Evidence {
     Evidence {
         text: line.trim().chars().take(100).collect(),
         place: tree.place(path, offset),
@@ -120,7 +120,7 @@ pub(super) fn sleeps(view: &View<'_>) -> Option<Found> {
 }
 
 /// Whether a line of a script stands in its part for stopping.
-fn stops(tree: &RootTree, path: &str, offset: usize) -> bool {
+pub(super) fn stops(tree: &RootTree, path: &str, offset: usize) -> bool {
     let text = tree.texts.get(path).and_then(|t| t.get(..offset));
     let labels = text.unwrap_or_default().lines().rev().filter_map(|l| {
         let label = l.trim().strip_suffix(')')?;

@@ -1,0 +1,174 @@
+//! How the kernel asks a block device: the size of what it reads ahead, and how long
+//! its scheduler keeps what the device has time for.
+
+use super::found::{Found, Scope};
+use super::view::{View, times, transfer};
+use crate::summary::union;
+use record::{Device, Nanos, Operation, Request};
+use std::collections::BTreeMap;
+
+/// A read of so many bytes or less shows what a command costs.
+const SMALL: u64 = 16 << 10;
+
+/// A read from here on shows how fast bytes come.
+const LARGE: u64 = 64 << 10;
+
+/// So many small and large reads are needed before either figure is told.
+const ENOUGH: usize = 8;
+
+/// A window of reading ahead that is so many times as large leaves one command where
+/// there were so many.
+const WIDER: u64 = 4;
+
+/// The reads of a device that ended before first light, in the order of their issue.
+fn reads<'a>(view: &'a View<'_>) -> BTreeMap<Device, Vec<&'a Request>> {
+    let end = view.phases.end();
+    let mut all: BTreeMap<Device, Vec<&Request>> = BTreeMap::new();
+    for r in view.record.requests() {
+        let is_done = r.completed.get().is_some_and(|t| t <= end);
+        if r.operation == Operation::Read && is_done && r.issued.get().is_some() && r.bytes > 0 {
+            all.entry(r.device).or_default().push(r);
+        }
+    }
+    for of_device in all.values_mut() {
+        of_device.sort_by_key(|r| (r.issued.get(), r.sector, r.origin));
+    }
+    all
+}
+
+/// What a device of this boot costs: a command, and bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Costs {
+    /// A command beside its bytes.
+    pub command: Nanos,
+    /// Bytes a second.
+    pub rate: u64,
+}
+
+/// What a device's own reads tell of its costs: of the small ones the one in the
+/// middle, of the large ones the fastest.
+fn costs(reads: &[&Request]) -> Option<Costs> {
+    let took = |r: &&Request| Some((r.bytes, r.service().filter(|t| t.0 > 0)?));
+    let rates = reads.iter().filter_map(took).filter(|(n, _)| *n >= LARGE);
+    let mut rates: Vec<u64> = rates
+        .filter_map(|(n, t)| {
+            let ns = u64::try_from(t.0).ok()?;
+            Some(n.saturating_mul(1_000_000_000) / ns.max(1))
+        })
+        .collect();
+    rates.sort_unstable();
+    let rate = rates
+        .last()
+        .copied()
+        .filter(|r| *r > 0 && rates.len() >= ENOUGH)?;
+    let small = reads.iter().filter_map(took).filter(|(n, _)| *n <= SMALL);
+    let mut small: Vec<Nanos> = small.map(|(n, t)| t - transfer(n, rate)).collect();
+    small.sort_unstable();
+    let command = small.get(small.len() / 2).copied();
+    let command = command.filter(|t| t.0 > 0 && small.len() >= ENOUGH)?;
+    Some(Costs { command, rate })
+}
+
+/// The costs of the device that was read most.
+pub(super) fn most_read(view: &View<'_>) -> Option<Costs> {
+    let all = reads(view);
+    let bytes = |of: &[&Request]| of.iter().fold(0_u64, |sum, r| sum.saturating_add(r.bytes));
+    let most = all.values().max_by_key(|of| bytes(of))?;
+    costs(most)
+}
+
+/// Streams that are cut into more commands than they need.
+pub(super) fn read_ahead(view: &View<'_>) -> Vec<Found> {
+    let all = reads(view);
+    let found = all.iter().filter_map(|(device, reads)| {
+        let costs = costs(reads)?;
+        // What the kernel reads ahead at once: no read is larger.
+        let window = reads.iter().map(|r| r.bytes).max()?;
+        let mut ends: BTreeMap<u64, ()> = BTreeMap::new();
+        let (mut count, mut first) = (0_u64, None);
+        for r in reads {
+            // It goes on where a whole window ended.
+            if ends.remove(&r.sector).is_some() {
+                count += 1;
+                first = first.or(Some(r.origin));
+            }
+            if r.bytes == window {
+                ends.insert(r.sector.saturating_add(r.bytes / 512), ());
+            }
+        }
+        let spared = count - count / WIDER;
+        let most = times(spared, costs.command.0);
+        // While the device rests nobody waits for it.
+        let served = reads
+            .iter()
+            .filter_map(|r| r.issued.get().zip(r.completed.get()));
+        let busy = union(served);
+        let share = i128::from(busy.0) * 1_000 / i128::from(view.total.0.max(1));
+        let expected = i128::from(most.0) * share.clamp(0, 1_000) / 1_000;
+        let expected = Nanos(i64::try_from(expected).unwrap_or(0));
+        let first = first.filter(|_| expected > Nanos::ZERO)?;
+        let why = format!(
+            "{count} reads begin where a read of {window} bytes ended, the most that is read ahead \
+             at once, and each command costs {} beside its bytes. With {WIDER} times as much in \
+             `/sys/block/*/queue/read_ahead_kb` (by a rule of udev, or before the root is \
+             mounted) one command does the work of {WIDER}. The device was busy for {} of the \
+             boot's thousandths.",
+            costs.command,
+            share.clamp(0, 1_000)
+        );
+        let text = format!("the first of {count} reads that go on where a whole window ended");
+        Some(
+            Found::new(format!("Device {device} is read ahead in small steps"), why)
+                .evidence([view.evidence(text, first)])
+                .saving(Nanos::ZERO, expected, most)
+                .scope(Scope::Unknown),
+        )
+    });
+    found.collect()
+}
+
+/// Requests that wait in the kernel while their device rests.
+pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
+    let all = reads(view);
+    let found = all.iter().filter_map(|(device, reads)| {
+        let waits = || {
+            let queued = reads
+                .iter()
+                .filter_map(|r| r.queued.get().zip(r.issued.get()));
+            queued.filter(|(from, to)| from < to)
+        };
+        let served = || {
+            let all = view
+                .record
+                .requests()
+                .iter()
+                .filter(|r| r.device == *device);
+            all.filter_map(|r| r.issued.get().zip(r.completed.get()))
+        };
+        // What somebody waits for while nothing is with the device.
+        let idle = union(waits().chain(served())) - union(served());
+        let (from, to, longest) = reads
+            .iter()
+            .filter_map(|r| Some((r.queued.get()?, r.issued.get()?, r)))
+            .max_by_key(|(from, to, r)| (*to - *from, std::cmp::Reverse(r.origin)))?;
+        let n = waits().count();
+        let why = format!(
+            "{n} reads waited in the kernel for {idle} together while the device had nothing to \
+             do: a scheduler keeps requests back to sort or to share them. Flash has no head to \
+             move: `none` in `/sys/block/*/queue/scheduler`, by a rule of udev, hands them on \
+             at once."
+        );
+        let text = format!("this read waited {}, the longest", to - from);
+        (idle > Nanos::ZERO).then(|| {
+            Found::new(
+                format!("Reads of device {device} are kept while it rests"),
+                why,
+            )
+            .evidence([view.evidence(text, longest.origin)])
+            // Merging what comes together takes some of that time with any scheduler.
+            .parts(idle, 0, 50, 100)
+            .scope(Scope::Unknown)
+        })
+    });
+    found.collect()
+}
