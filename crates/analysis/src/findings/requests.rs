@@ -45,28 +45,30 @@ pub(super) struct Costs {
     pub rate: u64,
 }
 
-/// What a device's own reads tell of its costs: of the small ones the one in the
-/// middle, of the large ones the fastest.
+/// What a device's own reads tell of its costs. The small one in the middle and the
+/// large one that was fastest for its bytes differ by bytes alone: that is the rate, and
+/// what is left of the small one is the command.
 fn costs(reads: &[&Request]) -> Option<Costs> {
-    let took = |r: &&Request| Some((r.bytes, r.service().filter(|t| t.0 > 0)?));
-    let rates = reads.iter().filter_map(took).filter(|(n, _)| *n >= LARGE);
-    let mut rates: Vec<u64> = rates
-        .filter_map(|(n, t)| {
-            let ns = u64::try_from(t.0).ok()?;
-            Some(n.saturating_mul(1_000_000_000) / ns.max(1))
-        })
-        .collect();
-    rates.sort_unstable();
-    let rate = rates
-        .last()
-        .copied()
-        .filter(|r| *r > 0 && rates.len() >= ENOUGH)?;
-    let small = reads.iter().filter_map(took).filter(|(n, _)| *n <= SMALL);
-    let mut small: Vec<Nanos> = small.map(|(n, t)| t - transfer(n, rate)).collect();
-    small.sort_unstable();
-    let command = small.get(small.len() / 2).copied();
-    let command = command.filter(|t| t.0 > 0 && small.len() >= ENOUGH)?;
-    Some(Costs { command, rate })
+    let took = |r: &&Request| {
+        let ns = u64::try_from(r.service()?.0).ok().filter(|ns| *ns > 0)?;
+        Some((r.bytes, ns))
+    };
+    let pick = |wanted: &dyn Fn(u64) -> bool| {
+        let picked = reads.iter().filter_map(took).filter(|(n, _)| wanted(*n));
+        let mut picked: Vec<(u64, u64)> = picked.collect();
+        picked.sort_by_key(|(n, ns)| (*ns, *n));
+        (picked.len() >= ENOUGH).then_some(picked)
+    };
+    let small = pick(&|n| n <= SMALL)?;
+    let (few, short) = small.get(small.len() / 2).copied()?;
+    let large = pick(&|n| n >= LARGE)?;
+    let per_byte = |(n, ns): &(u64, u64)| u128::from(*ns) * 1_000_000 / u128::from((*n).max(1));
+    let (many, long) = large.into_iter().min_by_key(per_byte)?;
+    let (more, longer) = (many.checked_sub(few)?, long.checked_sub(short)?);
+    let rate = u128::from(more) * 1_000_000_000 / u128::from(longer.max(1));
+    let rate = u64::try_from(rate).ok().filter(|r| *r > 0)?;
+    let command = Nanos(i64::try_from(short).ok()?) - transfer(few, rate);
+    (command > Nanos::ZERO).then_some(Costs { command, rate })
 }
 
 /// The costs of the device that was read most.
@@ -159,7 +161,7 @@ pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
              at once."
         );
         let text = format!("this read waited {}, the longest", to - from);
-        (idle > Nanos::ZERO).then(|| {
+        (idle > Nanos::ZERO && n >= ENOUGH).then(|| {
             Found::new(
                 format!("Reads of device {device} are kept while it rests"),
                 why,
