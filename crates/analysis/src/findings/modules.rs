@@ -16,6 +16,9 @@ const NS_PER_BYTE: i64 = 330;
 /// thumb, which is why the finding's confidence is low.
 const FASTER: i64 = 5;
 
+/// How the kernel begins to say how many processors it has: `Brought up 1 node, 1 CPU`.
+pub(super) const PROCESSORS: &str = "smp: Brought up ";
+
 /// Modules that products seldom need, and what is lost without them.
 ///
 /// The list is short on purpose. None is in it that serves a disk, a network, a
@@ -203,6 +206,11 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
         true => whole,
         false => Nanos(whole.0 / FASTER),
     };
+    // Where there is one processor, all of it is time that nothing else had.
+    let part = match view.said(PROCESSORS).any(|l| l.text.ends_with(", 1 CPU")) {
+        true => whole,
+        false => Nanos(whole.0 / 2),
+    };
     // No more than all that userspace takes.
     let most = view.length(Phase::Userspace).max(Nanos::ZERO);
     let mut losses: Vec<&str> = Vec::new();
@@ -230,7 +238,7 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
     Some(
         Found::new(title, why)
             .evidence(shown)
-            .saving(Nanos::ZERO, Nanos(whole.0 / 2).min(most), whole.min(most))
+            .saving(Nanos::ZERO, part.min(most), whole.min(most))
             .scope(Scope::Serial)
             .cost(losses.join("; "))
             .treatment(format!("cmdline+=modprobe.blacklist={}", names.join(","))),

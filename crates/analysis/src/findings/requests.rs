@@ -5,7 +5,7 @@ use super::found::{Found, Scope};
 use super::view::{View, times, transfer};
 use crate::summary::union;
 use record::{Device, Nanos, Operation, Request};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A read of so many bytes or less shows what a command costs.
 const SMALL: u64 = 16 << 10;
@@ -86,37 +86,35 @@ pub(super) fn read_ahead(view: &View<'_>) -> Vec<Found> {
         let costs = costs(reads)?;
         // What the kernel reads ahead at once: no read is larger.
         let window = reads.iter().map(|r| r.bytes).max()?;
-        let mut ends: BTreeMap<u64, ()> = BTreeMap::new();
-        let (mut count, mut first) = (0_u64, None);
+        // Where whole windows ended.
+        let mut ends: BTreeSet<u64> = BTreeSet::new();
+        let (mut count, mut waited, mut first) = (0_u64, 0_u64, None);
+        let mut rests_from = Nanos(i64::MIN);
         for r in reads {
+            let issued = r.issued.get()?;
             // It goes on where a whole window ended.
-            if ends.remove(&r.sector).is_some() {
+            if ends.remove(&r.sector) {
                 count += 1;
                 first = first.or(Some(r.origin));
+                // A device that rested longer than a command takes was ahead of who reads.
+                waited += u64::from(issued.0 <= rests_from.0.saturating_add(costs.command.0));
             }
+            let done = r.completed.get()?;
+            rests_from = rests_from.max(done);
             if r.bytes == window {
-                ends.insert(r.sector.saturating_add(r.bytes / 512), ());
+                ends.insert(r.sector.saturating_add(r.bytes / 512));
             }
         }
-        let spared = count - count / WIDER;
-        let most = times(spared, costs.command.0);
-        // While the device rests nobody waits for it.
-        let served = reads
-            .iter()
-            .filter_map(|r| r.issued.get().zip(r.completed.get()));
-        let busy = union(served);
-        let share = i128::from(busy.0) * 1_000 / i128::from(view.total.0.max(1));
-        let expected = i128::from(most.0) * share.clamp(0, 1_000) / 1_000;
-        let expected = Nanos(i64::try_from(expected).unwrap_or(0));
+        let spared = |n: u64| times(n - n / WIDER, costs.command.0);
+        let (expected, most) = (spared(waited), spared(count));
         let first = first.filter(|_| expected > Nanos::ZERO)?;
         let why = format!(
             "{count} reads begin where a read of {window} bytes ended, the most that is read ahead \
              at once, and each command costs {} beside its bytes. With {WIDER} times as much in \
              `/sys/block/*/queue/read_ahead_kb` (by a rule of udev, or before the root is \
-             mounted) one command does the work of {WIDER}. The device was busy for {} of the \
-             boot's thousandths.",
-            costs.command,
-            share.clamp(0, 1_000)
+             mounted) one command does the work of {WIDER}. {waited} of them came as soon as the \
+             device was free: who reads waited for it.",
+            costs.command
         );
         let text = format!("the first of {count} reads that go on where a whole window ended");
         Some(
