@@ -131,6 +131,12 @@ fn order_without_use_is_told_with_what_first_light_gains() {
         f.title
     );
     assert!(f.evidence[0].text.contains("is ordered after"));
+    // A target behind it that waits for nothing else holds nothing up.
+    let graphical = format!(
+        "{UNITS}span unit 2.9s 2.9s graphical.target\n\
+         after graphical.target multi-user.target\n"
+    );
+    assert_eq!(one(&graphical, "", id).unwrap().expected, f.expected);
     let used = format!("{UNITS}wants b.service a.service\n");
     assert!(one(&used, "", id).is_none());
     // Targets, and systemd's own units, are ordered for a reason.

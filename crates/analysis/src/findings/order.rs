@@ -45,13 +45,15 @@ pub(super) fn needless(view: &View<'_>) -> Vec<Found> {
         let [waits, first] = pair else { continue };
         // Nothing waits for the last of the chain.
         if chain.first().is_none_or(|last| last.unit != waits.unit) {
-            room = room.min(waits.margin);
+            room = room.min(waits.margin.unwrap_or(room));
         }
         let is_pair = is_service(&waits.unit) && is_service(&first.unit);
         let Some(order) = only_order(view, &waits.unit, &first.unit).filter(|_| is_pair) else {
             continue;
         };
-        let time = first.margin.min(room);
+        // Without another one it could begin with it.
+        let length = first.end - first.start;
+        let time = first.margin.unwrap_or(length).min(room);
         if time < LEAST {
             continue;
         }
