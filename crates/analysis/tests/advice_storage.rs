@@ -74,14 +74,26 @@ fn a_stream_in_small_steps_is_read_ahead_too_little() {
 
 #[test]
 fn reads_that_are_kept_while_the_device_rests_are_told() {
-    let f = one(&reads(2_000, 50, 0), Vec::new(), "io-scheduler").unwrap();
-    // Sixty reads, 2 ms each.
-    assert_eq!(f.saving.unwrap().1.0 / 1_000_000, 120);
-    assert!(one(&reads(0, 50, 0), Vec::new(), "io-scheduler").is_none());
+    // Forty of 240 reads are kept for 2 ms; all others are handed on in 10 us.
+    let text = |kept: u64| {
+        let each = (0..240_u64).map(|n| {
+            let at = 900_000 + n * 4_000;
+            let wait = if n % 6 == 0 { kept } else { 10 };
+            format!(
+                "request read {} 4096 {}us {at}us {}us\n",
+                n * 99,
+                at - wait,
+                at + 1_000
+            )
+        });
+        each.collect::<String>()
+    };
+    let f = one(&text(2_000), Vec::new(), "io-scheduler").unwrap();
+    assert_eq!(f.saving.unwrap().1.0 / 1_000, 40 * 1_990);
+    assert!(one(&text(10), Vec::new(), "io-scheduler").is_none());
     // While the device works on another one, waiting is no loss.
-    let busy = "request write 0 512 999ms 999ms 2s\n";
-    let text = format!("{}{busy}", reads(2_000, 50, 0));
-    assert!(one(&text, Vec::new(), "io-scheduler").is_none());
+    let busy = format!("{}request write 0 512 800ms 800ms 2s\n", text(2_000));
+    assert!(one(&busy, Vec::new(), "io-scheduler").is_none());
 }
 
 fn ext(features: &[&str], change: impl FnOnce(&mut Filesystem)) -> Vec<ImageFact> {

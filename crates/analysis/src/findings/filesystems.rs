@@ -3,7 +3,7 @@
 use super::Evidence;
 use super::found::{Found, Scope};
 use super::images::{Packing, speed};
-use super::requests::most_read;
+use super::requests::{MostRead, most_read};
 use super::view::{View, times, transfer};
 use crate::system::{Filesystem, ImageFact, ImageKind};
 use record::{AccessKind, Nanos, Operation, Request};
@@ -23,19 +23,11 @@ fn evidence(image: &ImageFact, text: String) -> Evidence {
     }
 }
 
-/// The bytes that were read until first light, and how long the device served them.
-fn read(view: &View<'_>) -> (u64, Nanos) {
-    let mut totals = view.record.request_totals();
-    let read = totals.find(|(o, _)| *o == Operation::Read);
-    read.map_or((0, Nanos::ZERO), |(_, t)| (t.bytes, t.service))
-}
-
 /// Files whose blocks are listed one by one.
 pub(super) fn indirect(view: &View<'_>) -> Vec<Found> {
     let found = filesystems(view).filter_map(|(image, f)| {
         let blocks = Some(f.indirect_blocks).filter(|n| *n > 0)?;
-        let (bytes, _) = read(view);
-        let costs = most_read(view).filter(|_| bytes > 0)?;
+        let MostRead { costs, bytes, .. } = most_read(view)?;
         // As many of them as of the data were read.
         let share = (u128::from(bytes) * 1_000 / u128::from(f.used.max(1))).min(1_000);
         let of_read = u128::from(blocks) * share / 1_000;
@@ -82,7 +74,7 @@ pub(super) fn unindexed(view: &View<'_>) -> Vec<Found> {
             let names = bytes / 24;
             let work = names.saturating_mul(NAME_WORK).saturating_mul(n) / 2;
             let scanned = transfer(work, speed(view));
-            let loaded = most_read(view).map(|c| transfer(*bytes, c.rate));
+            let loaded = most_read(view).map(|m| transfer(*bytes, m.costs.rate));
             let text = format!("{path}: {bytes} bytes of names without an index");
             let why = format!(
                 "A name is looked for from the front of the directory: half of its {bytes} bytes \
@@ -167,11 +159,10 @@ pub(super) fn unpacked_root(view: &View<'_>) -> Option<Found> {
     let fact = facts.find(|f| view.record.name(f.key) == "root.filesystem")?;
     let kind = view.record.name(fact.value);
     let is_plain = matches!(kind, "ext2" | "ext3" | "ext4" | "xfs" | "f2fs" | "romfs");
-    let (bytes, took) = read(view);
-    if !is_plain || bytes == 0 {
+    if !is_plain {
         return None;
     }
-    let costs = most_read(view)?;
+    let MostRead { costs, bytes, busy } = most_read(view)?;
     let mut totals = view.record.request_totals();
     let written = totals.find(|(o, _)| *o == Operation::Write);
     let written = written.map_or(0, |(_, t)| t.bytes);
@@ -184,12 +175,11 @@ pub(super) fn unpacked_root(view: &View<'_>) -> Option<Found> {
         (spared > work).then(|| (spared - work, *name))
     });
     let (time, name) = each.max()?;
-    let time = time.min(took);
+    let time = time.min(busy);
     let why = format!(
-        "The boot read {bytes} bytes and wrote {written}. The part that is only read, packed with \
-         {name} in squashfs or erofs, is less to read from this device, at {} MB/s, than unpacking \
-         it takes; what is written lies on a filesystem of its own, which is mounted after first \
-         light.",
+        "The boot read {bytes} bytes of it at {} MB/s, and wrote {written}. In squashfs or erofs, \
+         packed with {name}, the part that is only read comes sooner, its unpacking included; what \
+         is written lies on a filesystem of its own, which is mounted after first light.",
         costs.rate / 1_000_000
     );
     let text = format!("the root is {kind}");

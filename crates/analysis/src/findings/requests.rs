@@ -71,12 +71,30 @@ fn costs(reads: &[&Request]) -> Option<Costs> {
     (command > Nanos::ZERO).then_some(Costs { command, rate })
 }
 
-/// The costs of the device that was read most.
-pub(super) fn most_read(view: &View<'_>) -> Option<Costs> {
+/// What was read of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MostRead {
+    /// What it costs.
+    pub costs: Costs,
+    /// How much, in bytes.
+    pub bytes: u64,
+    /// How long at least one read was with it.
+    pub busy: Nanos,
+}
+
+/// The device that was read most: what lies on another device is asked for on both.
+pub(super) fn most_read(view: &View<'_>) -> Option<MostRead> {
     let all = reads(view);
     let bytes = |of: &[&Request]| of.iter().fold(0_u64, |sum, r| sum.saturating_add(r.bytes));
     let most = all.values().max_by_key(|of| bytes(of))?;
-    costs(most)
+    let served = most
+        .iter()
+        .filter_map(|r| r.issued.get().zip(r.completed.get()));
+    Some(MostRead {
+        costs: costs(most)?,
+        bytes: bytes(most),
+        busy: union(served),
+    })
 }
 
 /// Streams that are cut into more commands than they need.
@@ -131,11 +149,17 @@ pub(super) fn read_ahead(view: &View<'_>) -> Vec<Found> {
 pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
     let all = reads(view);
     let found = all.iter().filter_map(|(device, reads)| {
+        let queued = || {
+            let all = reads.iter().filter_map(|r| r.queued.get().zip(r.issued.get()));
+            all.filter(|(from, to)| from < to)
+        };
+        // What the one in the middle waits, handing on takes: no scheduler keeps it.
+        let mut usual: Vec<Nanos> = queued().map(|(from, to)| to - from).collect();
+        usual.sort_unstable();
+        let usual = usual.get(usual.len() / 2).copied()?;
         let waits = || {
-            let queued = reads
-                .iter()
-                .filter_map(|r| r.queued.get().zip(r.issued.get()));
-            queued.filter(|(from, to)| from < to)
+            let kept = queued().map(|(from, to)| (from + usual, to));
+            kept.filter(|(from, to)| from < to)
         };
         let served = || {
             let all = view
@@ -153,13 +177,13 @@ pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
             .max_by_key(|(from, to, r)| (*to - *from, std::cmp::Reverse(r.origin)))?;
         let n = waits().count();
         let why = format!(
-            "{n} reads waited in the kernel for {idle} together while the device had nothing to \
-             do: a scheduler keeps requests back to sort or to share them. Flash has no head to \
+            "{n} reads waited in the kernel longer than the one in the middle, which took {usual}, \
+             and {idle} of that the device had nothing to do: a scheduler keeps requests back to sort or to share them. Flash has no head to \
              move: `none` in `/sys/block/*/queue/scheduler`, by a rule of udev, hands them on \
              at once."
         );
         let text = format!("this read waited {}, the longest", to - from);
-        (idle > Nanos::ZERO && n >= ENOUGH).then(|| {
+        (idle > Nanos::ZERO && queued().count() >= ENOUGH).then(|| {
             Found::new(
                 format!("Reads of device {device} are kept while it rests"),
                 why,
