@@ -2,9 +2,11 @@
 //! for their events again.
 
 use super::found::{Found, Scope};
+use super::modules::{is_alone, linking_of_all};
 use super::scripts::{code, is_script, place, stops};
 use super::units::started;
 use super::view::{View, transfer};
+use record::Nanos;
 
 /// What `mdev -s` takes, in instructions: 49.2 ms at 500 MIPS on a board of few devices
 /// (`lab classics devtmpfs`).
@@ -80,12 +82,19 @@ pub(super) fn of_units(view: &View<'_>) -> Option<Found> {
                rules for each, on the processors that first light waits for. A drop-in with \
                `udevadm trigger --subsystem-match=` for what first light needs, and the rest \
                after it, leaves the others out.";
-    Some(
-        Found::new("udev goes through all devices before first light", why)
-            .evidence([unit.evidence])
-            .parts(unit.time, 0, 50, 100)
-            .scope(Scope::Items(vec![unit.name])),
-    )
+    let found = Found::new("udev goes through all devices before first light", why)
+        .evidence([unit.evidence])
+        .saving(
+            Nanos::ZERO,
+            unit.time,
+            // The modules that udev loads for the devices come on top.
+            unit.time + linking_of_all(view),
+        );
+    Some(match is_alone(view) {
+        // Nothing goes on beside it.
+        true => found,
+        false => found.scope(Scope::Items(vec![unit.name])),
+    })
 }
 
 #[cfg(test)]

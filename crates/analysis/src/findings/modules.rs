@@ -201,13 +201,9 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
         let text = format!("{name}: {} bytes, {why}", module.size);
         view.evidence(text, module.origin)
     });
-    let whole = times(bytes, NS_PER_BYTE);
-    let whole = match view.is_virtual() {
-        true => whole,
-        false => Nanos(whole.0 / FASTER),
-    };
+    let whole = linking(view, bytes);
     // Where there is one processor, all of it is time that nothing else had.
-    let part = match view.said(PROCESSORS).any(|l| l.text.ends_with(", 1 CPU")) {
+    let part = match is_alone(view) {
         true => whole,
         false => Nanos(whole.0 / 2),
     };
@@ -243,6 +239,29 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
             .cost(losses.join("; "))
             .treatment(format!("cmdline+=modprobe.blacklist={}", names.join(","))),
     )
+}
+
+/// Whether the kernel says that it has one processor.
+pub(super) fn is_alone(view: &View<'_>) -> bool {
+    view.said(PROCESSORS).any(|l| l.text.ends_with(", 1 CPU"))
+}
+
+/// What loading modules of so many bytes takes.
+fn linking(view: &View<'_>, bytes: u64) -> Nanos {
+    let whole = times(bytes, NS_PER_BYTE);
+    match view.is_virtual() {
+        true => whole,
+        false => Nanos(whole.0 / FASTER),
+    }
+}
+
+/// What loading all modules took that this boot has.
+pub(super) fn linking_of_all(view: &View<'_>) -> Nanos {
+    let all = loaded(view);
+    let bytes = all
+        .values()
+        .fold(0_u64, |sum, m| sum.saturating_add(m.size));
+    linking(view, bytes)
 }
 
 /// The driver of SATA controllers.

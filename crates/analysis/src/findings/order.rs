@@ -19,15 +19,47 @@ fn only_order<'a>(view: &View<'a>, waits: &str, first: &str) -> Option<&'a Depen
     // Whoever pulls in another one has a use for it.
     let is_used = between().any(|d| d.kind != DependencyKind::After);
     let mut orders = between().filter(|d| d.kind == DependencyKind::After);
-    orders.next().filter(|_| !is_used)
+    // A source that tells of order alone says nothing of use.
+    let tells = |order: &&Dependency| {
+        let mut all = record.dependencies().iter();
+        let source = order.origin.source;
+        all.any(|d| d.kind != DependencyKind::After && d.origin.source == source)
+    };
+    orders.next().filter(tells).filter(|_| !is_used)
 }
 
-/// Units of systemd itself, whose order is the design of its boot, and buses that
-/// programs use without naming them.
+/// How the names of units begin whose order is the design of a boot, or that others use
+/// without naming them: systemd's own, buses, the network, the clock, the log, and what
+/// sets a machine up.
+const PLUMBING: [&str; 24] = [
+    "NetworkManager",
+    "chrony",
+    "cloud-",
+    "connman",
+    "cryptsetup",
+    "dbus",
+    "dhcpcd",
+    "getty@",
+    "ifup",
+    "ifupdown",
+    "iwd",
+    "lvm2-",
+    "mdadm",
+    "netplan",
+    "networking",
+    "nftables",
+    "ntp",
+    "rpcbind",
+    "rsyslog",
+    "serial-getty@",
+    "sssd",
+    "systemd-",
+    "user@",
+    "wpa_supplicant",
+];
+
 fn is_plumbing(unit: &str) -> bool {
-    ["systemd-", "dbus", "user@", "getty@", "serial-getty@"]
-        .iter()
-        .any(|p| unit.starts_with(p))
+    PLUMBING.iter().any(|p| unit.starts_with(p))
 }
 
 fn is_service(unit: &str) -> bool {

@@ -145,54 +145,104 @@ pub(super) fn read_ahead(view: &View<'_>) -> Vec<Found> {
     found.collect()
 }
 
+/// The union of intervals, as intervals in order that do not touch.
+fn merged(intervals: impl Iterator<Item = (Nanos, Nanos)>) -> Vec<(Nanos, Nanos)> {
+    let mut sorted: Vec<(Nanos, Nanos)> = intervals.filter(|(from, to)| from < to).collect();
+    sorted.sort_unstable();
+    let mut all: Vec<(Nanos, Nanos)> = Vec::new();
+    for (from, to) in sorted {
+        match all.last_mut() {
+            Some((_, end)) if *end >= from => *end = (*end).max(to),
+            _ => all.push((from, to)),
+        }
+    }
+    all
+}
+
+/// The parts of `waits` in which nothing of `busy` goes on; both are [`merged`].
+fn idle(waits: &[(Nanos, Nanos)], busy: &[(Nanos, Nanos)]) -> Vec<Nanos> {
+    let mut all = Vec::new();
+    for &(from, to) in waits {
+        let mut at = from;
+        let first = busy.partition_point(|(_, end)| *end <= from);
+        for &(start, end) in busy.get(first..).unwrap_or_default() {
+            if start >= to {
+                break;
+            }
+            if start > at {
+                all.push(start - at);
+            }
+            at = at.max(end);
+        }
+        if to > at {
+            all.push(to - at);
+        }
+    }
+    all
+}
+
 /// Requests that wait in the kernel while their device rests.
 pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
     let all = reads(view);
     let found = all.iter().filter_map(|(device, reads)| {
-        let queued = || {
-            let all = reads.iter().filter_map(|r| r.queued.get().zip(r.issued.get()));
-            all.filter(|(from, to)| from < to)
-        };
-        // What the one in the middle waits, handing on takes: no scheduler keeps it.
-        let mut usual: Vec<Nanos> = queued().map(|(from, to)| to - from).collect();
-        usual.sort_unstable();
-        let usual = usual.get(usual.len() / 2).copied()?;
-        let waits = || {
-            let kept = queued().map(|(from, to)| (from + usual, to));
-            kept.filter(|(from, to)| from < to)
-        };
-        let served = || {
-            let all = view
-                .record
-                .requests()
+        let waits = merged(
+            reads
                 .iter()
-                .filter(|r| r.device == *device);
-            all.filter_map(|r| r.issued.get().zip(r.completed.get()))
-        };
-        // What somebody waits for while nothing is with the device.
-        let idle = union(waits().chain(served())) - union(served());
+                .filter_map(|r| r.queued.get().zip(r.issued.get())),
+        );
+        let of_device = view
+            .record
+            .requests()
+            .iter()
+            .filter(|r| r.device == *device);
+        let busy = merged(of_device.filter_map(|r| r.issued.get().zip(r.completed.get())));
+        let mut rests = idle(&waits, &busy);
+        rests.sort_unstable();
+        // Handing a request on takes time with any scheduler: the rest in the middle.
+        let usual = rests.get(rests.len() / 2).copied()?;
+        let excess = rests.iter().map(|r| (*r - usual).max(Nanos::ZERO));
+        let kept = excess.fold(Nanos::ZERO, |sum, t| sum + t);
         let (from, to, longest) = reads
             .iter()
             .filter_map(|r| Some((r.queued.get()?, r.issued.get()?, r)))
             .max_by_key(|(from, to, r)| (*to - *from, std::cmp::Reverse(r.origin)))?;
-        let n = waits().count();
         let why = format!(
-            "{n} reads waited in the kernel longer than the one in the middle, which took {usual}, \
-             and {idle} of that the device had nothing to do: a scheduler keeps requests back to sort or to share them. Flash has no head to \
-             move: `none` in `/sys/block/*/queue/scheduler`, by a rule of udev, hands them on \
-             at once."
+            "The device had nothing to do for {kept} in all while a read was queued for it, over \
+             and above the {usual} that handing one on usually took: a scheduler keeps requests \
+             back to sort or to share them. Flash has no head to move: `none` in \
+             `/sys/block/*/queue/scheduler`, by a rule of udev, hands them on at once."
         );
         let text = format!("this read waited {}, the longest", to - from);
-        (idle > Nanos::ZERO && queued().count() >= ENOUGH).then(|| {
+        (kept > Nanos::ZERO && rests.len() >= ENOUGH).then(|| {
             Found::new(
                 format!("Reads of device {device} are kept while it rests"),
                 why,
             )
             .evidence([view.evidence(text, longest.origin)])
             // Merging what comes together takes some of that time with any scheduler.
-            .parts(idle, 0, 50, 100)
+            .parts(kept, 0, 50, 100)
             .scope(Scope::Unknown)
         })
     });
     found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{idle, merged};
+    use record::Nanos;
+
+    #[test]
+    fn what_is_left_of_waiting_is_what_nothing_goes_on_in() {
+        let of = |all: &[(i64, i64)]| merged(all.iter().map(|(a, b)| (Nanos(*a), Nanos(*b))));
+        assert_eq!(of(&[(5, 9), (1, 3), (2, 4), (9, 9), (7, 6)]).len(), 2);
+        let left = |waits: &[(i64, i64)], busy: &[(i64, i64)]| {
+            let idle = idle(&of(waits), &of(busy));
+            idle.iter().map(|t| t.0).collect::<Vec<_>>()
+        };
+        assert_eq!(left(&[(0, 10)], &[(2, 4), (6, 7)]), [2, 2, 3]);
+        assert_eq!(left(&[(0, 10)], &[(-5, 20)]), [0_i64; 0]);
+        assert_eq!(left(&[(0, 10), (20, 30)], &[(5, 25)]), [5, 5]);
+        assert_eq!(left(&[(0, 10)], &[]), [10]);
+    }
 }

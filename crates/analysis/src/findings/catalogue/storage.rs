@@ -71,7 +71,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A scheduler keeps reads while the device rests",
         about: "Requests wait to be sorted or shared; flash has nothing to sort for.",
-        model: "measured: the time in which reads were queued for longer than the one in the middle, and none was with the device, of which half",
+        model: "measured: the time in which reads were queued and nothing was with the device, each time less what it took in the middle, of which half",
         risk: "programs that read much may hold up others",
         confidence: Confidence::Low,
         needs: "block requests with their queueing (blktrace, ftrace)",
