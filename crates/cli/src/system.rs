@@ -260,8 +260,9 @@ fn filesystem_facts(source: &str, image: &Part<'_>) -> Result<Vec<ImageFact>> {
     Ok(facts.collect())
 }
 
-/// A directory of so many blocks or less is searched as fast as an index.
-const FEW_BLOCKS: u64 = 8;
+/// A directory of so many bytes or less comes with one read, and holds some thousand
+/// names: an index gains little.
+const SMALL_DIRECTORY: u64 = 64 << 10;
 
 fn filesystem_fact(map: &Map) -> Filesystem {
     let facts = &map.facts;
@@ -273,13 +274,15 @@ fn filesystem_fact(map: &Map) -> Filesystem {
     let indirect = indirect.fold(0_u64, |sum, e| sum.saturating_add(e.len));
     let is_indexed = !is_ext || facts.features.iter().any(|f| f == "dir_index");
     let large = map.inodes().iter().filter(|i| {
-        let is_large = i.size > block.saturating_mul(FEW_BLOCKS);
+        let is_large = i.size > SMALL_DIRECTORY;
         !is_indexed && i.kind == blocks::Kind::Directory && is_large
     });
     let mut unindexed: Vec<(String, u64)> = large
         .filter_map(|i| {
             let path = map.path(i.number)?;
-            Some((String::from_utf8_lossy(&path).into_owned(), i.size))
+            // Made large in advance, and empty.
+            let is_wanted = path != b"/lost+found";
+            is_wanted.then(|| (String::from_utf8_lossy(&path).into_owned(), i.size))
         })
         .collect();
     unindexed.sort();

@@ -209,8 +209,9 @@ pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
         let why = format!(
             "The device had nothing to do for {kept} in all while a read was queued for it, over \
              and above the {usual} that handing one on usually took: a scheduler keeps requests \
-             back to sort or to share them. Flash has no head to move: `none` in \
-             `/sys/block/*/queue/scheduler`, by a rule of udev, hands them on at once."
+             back to sort or to share them, or the processor that hands them on was busy. Flash \
+             has no head to move: `none` in `/sys/block/*/queue/scheduler`, by a rule of udev, \
+             keeps nothing back."
         );
         let text = format!("this read waited {}, the longest", to - from);
         (kept > Nanos::ZERO && rests.len() >= ENOUGH).then(|| {
