@@ -100,6 +100,35 @@ fn device_nodes_that_the_kernel_makes_need_no_program() {
 }
 
 #[test]
+fn scripts_that_systemd_does_not_run_cost_nothing() {
+    let said = "say 50ms 6 devtmpfs: initialized\n";
+    let record = record(&format!("{BOOT}{said}"));
+    let script = "udevadm trigger\nudevadm settle\nfbv /logo.png\n".to_owned();
+    let ids = |systemd: bool| {
+        let mut root = RootTree {
+            source: "/r".to_owned(),
+            texts: [("etc/init.d/udev".to_owned(), script.clone())].into(),
+            ..RootTree::default()
+        };
+        if systemd {
+            let target = "usr/lib/systemd/system/sysinit.target".to_owned();
+            root.texts.insert(target, String::new());
+        }
+        let system = SystemFacts {
+            root: Some(root),
+            ..SystemFacts::default()
+        };
+        let found = advice(&record, &phases(&record), &system).findings;
+        found.iter().map(|f| f.id).collect::<Vec<_>>()
+    };
+    let all = ids(false);
+    for id in ["device-nodes", "script-settle", "splash-decoded"] {
+        assert!(all.contains(&id), "{all:?}");
+    }
+    assert_eq!(ids(true), [""; 0]);
+}
+
+#[test]
 fn a_unit_goes_through_all_devices() {
     let unit = "span unit 1s 1.8s systemd-udev-trigger.service\n";
     let f = one(unit, "", "udev-coldplug").unwrap();

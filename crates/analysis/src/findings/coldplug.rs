@@ -3,7 +3,7 @@
 
 use super::found::{Found, Scope};
 use super::modules::{is_alone, linking_of_all};
-use super::scripts::{code, is_script, place, stops};
+use super::scripts::{code, has_systemd, is_script, place, stops};
 use super::units::started;
 use super::view::{View, transfer};
 use record::Nanos;
@@ -43,7 +43,7 @@ fn maker(line: &str) -> Option<(&'static str, u64)> {
 
 /// A script asks for the events of all devices, or makes their nodes.
 pub(super) fn of_scripts(view: &View<'_>) -> Option<Found> {
-    let tree = view.system.root.as_ref()?;
+    let tree = view.system.root.as_ref().filter(|t| !has_systemd(t))?;
     let config = view.system.config.as_ref();
     let built_in = config.filter(|c| c.is_built_in("DEVTMPFS"));
     let said = view.said(DEVTMPFS).next();

@@ -275,15 +275,21 @@ pub(super) fn useless_cats(view: &View<'_>) -> Option<Found> {
     )
 }
 
+/// Whether systemd starts this root: what stands in etc/init.d/ then is left over, or
+/// has a unit of its name in its place.
+pub(super) fn has_systemd(tree: &RootTree) -> bool {
+    tree.links.keys().chain(tree.texts.keys()).any(|p| {
+        p.ends_with("lib/systemd/system/sysinit.target") || p.contains("lib/systemd/system/basic")
+    })
+}
+
 /// So many scripts one after another are worth joining.
 const MANY_SCRIPTS: usize = 15;
 
 /// Many scripts that init runs one after another.
 pub(super) fn many_scripts(view: &View<'_>) -> Option<Found> {
     let tree = view.system.root.as_ref()?;
-    let systemd = tree.links.keys().chain(tree.texts.keys()).any(|p| {
-        p.ends_with("lib/systemd/system/sysinit.target") || p.contains("lib/systemd/system/basic")
-    });
+    let systemd = has_systemd(tree);
     let begun = |folder: &str| {
         let all = tree.links.keys().chain(tree.texts.keys());
         let started = all.filter(|p| {
@@ -328,7 +334,7 @@ pub(super) fn many_scripts(view: &View<'_>) -> Option<Found> {
 
 /// A script waits until every device is handled.
 pub(super) fn script_settle(view: &View<'_>) -> Option<Found> {
-    let tree = view.system.root.as_ref()?;
+    let tree = view.system.root.as_ref().filter(|t| !has_systemd(t))?;
     let (path, offset, line) = tree.lines(is_script).find(|(path, offset, line)| {
         code(line).is_some_and(|l| l.contains("udevadm settle") || l.contains("udevsettle"))
             && !stops(tree, path, *offset)
