@@ -103,8 +103,8 @@ fn device_nodes_that_the_kernel_makes_need_no_program() {
 fn scripts_that_systemd_does_not_run_cost_nothing() {
     let said = "say 50ms 6 devtmpfs: initialized\n";
     let record = record(&format!("{BOOT}{said}"));
-    let script = "udevadm trigger\nudevadm settle\nfbv /logo.png\n".to_owned();
-    let ids = |systemd: bool| {
+    let script = "udevadm trigger\nudevadm settle\nsleep 1\nfbv /logo.png\n".to_owned();
+    let ids = |systemd: bool, links: &[&str]| {
         let mut root = RootTree {
             source: "/r".to_owned(),
             texts: [("etc/init.d/udev".to_owned(), script.clone())].into(),
@@ -114,6 +114,8 @@ fn scripts_that_systemd_does_not_run_cost_nothing() {
             let target = "usr/lib/systemd/system/sysinit.target".to_owned();
             root.texts.insert(target, String::new());
         }
+        let links = links.iter().map(|l| ((*l).to_owned(), String::new()));
+        root.links.extend(links);
         let system = SystemFacts {
             root: Some(root),
             ..SystemFacts::default()
@@ -121,11 +123,21 @@ fn scripts_that_systemd_does_not_run_cost_nothing() {
         let found = advice(&record, &phases(&record), &system).findings;
         found.iter().map(|f| f.id).collect::<Vec<_>>()
     };
-    let all = ids(false);
-    for id in ["device-nodes", "script-settle", "splash-decoded"] {
-        assert!(all.contains(&id), "{all:?}");
+    let started = "etc/rcS.d/S01udev";
+    for all in [ids(false, &[]), ids(true, &[started])] {
+        for id in [
+            "device-nodes",
+            "script-settle",
+            "splash-decoded",
+            "script-sleeps",
+        ] {
+            assert!(all.contains(&id), "{all:?}");
+        }
     }
-    assert_eq!(ids(true), [""; 0]);
+    // Nothing starts it; or a unit stands in its place.
+    assert_eq!(ids(true, &[]), [""; 0]);
+    let unit = "lib/systemd/system/udev.service";
+    assert_eq!(ids(true, &[started, unit]), [""; 0]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::found::{Found, Scope};
 use super::modules::{is_alone, linking_of_all};
-use super::scripts::{code, has_systemd, is_script, place, stops};
+use super::scripts::{code, is_run, place, stops};
 use super::units::started;
 use super::view::{View, transfer};
 use record::Nanos;
@@ -43,7 +43,7 @@ fn maker(line: &str) -> Option<(&'static str, u64)> {
 
 /// A script asks for the events of all devices, or makes their nodes.
 pub(super) fn of_scripts(view: &View<'_>) -> Option<Found> {
-    let tree = view.system.root.as_ref().filter(|t| !has_systemd(t))?;
+    let tree = view.system.root.as_ref()?;
     let config = view.system.config.as_ref();
     let built_in = config.filter(|c| c.is_built_in("DEVTMPFS"));
     let said = view.said(DEVTMPFS).next();
@@ -51,10 +51,11 @@ pub(super) fn of_scripts(view: &View<'_>) -> Option<Found> {
         return None;
     }
     let (path, offset, line, (command, work)) =
-        tree.lines(is_script).find_map(|(path, offset, line)| {
-            let found = code(line).and_then(maker)?;
-            (!stops(tree, path, offset)).then_some((path, offset, line, found))
-        })?;
+        tree.lines(|p| is_run(tree, p))
+            .find_map(|(path, offset, line)| {
+                let found = code(line).and_then(maker)?;
+                (!stops(tree, path, offset)).then_some((path, offset, line, found))
+            })?;
     let time = transfer(work, view.speed().unwrap_or(USUAL_SPEED));
     let why = format!(
         "`{command}` goes through all devices in sysfs when the kernel has made their nodes \

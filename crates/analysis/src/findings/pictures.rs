@@ -1,7 +1,7 @@
 //! The first picture: how it comes to the screen.
 
 use super::found::{Found, Scope};
-use super::scripts::{code, has_systemd, is_script, place, stops};
+use super::scripts::{code, is_run, place, stops};
 use super::view::{View, number, transfer};
 
 /// What unpacking a byte of a picture takes beyond copying it, in instructions:
@@ -61,12 +61,13 @@ fn decoder(line: &str) -> Option<&str> {
 
 /// A script decodes a picture that could be copied.
 pub(super) fn decoded(view: &View<'_>) -> Option<Found> {
-    let tree = view.system.root.as_ref().filter(|t| !has_systemd(t))?;
+    let tree = view.system.root.as_ref()?;
     let (path, offset, line, program) =
-        tree.lines(is_script).find_map(|(path, offset, line)| {
-            let program = code(line).and_then(decoder)?;
-            (!stops(tree, path, offset)).then_some((path, offset, line, program))
-        })?;
+        tree.lines(|p| is_run(tree, p))
+            .find_map(|(path, offset, line)| {
+                let program = code(line).and_then(decoder)?;
+                (!stops(tree, path, offset)).then_some((path, offset, line, program))
+            })?;
     let why = format!(
         "`{program}` makes pixels of a packed picture, on the processor that everything else \
          waits for. The pixels as they are, kept in a file of the initramfs or the root and copied \
