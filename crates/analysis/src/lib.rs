@@ -80,7 +80,9 @@ pub use resolution::{Alike, DRAWS, Found, Resolution, resolution};
 pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use subsystems::{SubsystemRow, Subsystems, subsystem_of, subsystems};
 pub use summary::{KindSummary, Summary, summary};
-pub use system::{EnvironmentProposal, ImageFact, ImageKind, KernelConfig, RootTree, SystemFacts};
+pub use system::{
+    EnvironmentProposal, Filesystem, ImageFact, ImageKind, KernelConfig, RootTree, SystemFacts,
+};
 pub use tracks::{
     About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks, tracks_with,
 };

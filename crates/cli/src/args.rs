@@ -240,7 +240,7 @@ pub struct Advise {
     pub inputs: Vec<PathBuf>,
     #[command(flatten)]
     pub reading: Reading,
-    /// What is booted: a kernel, an initramfs, a FIT, flash or U-Boot image, or the folder of a
+    /// What is booted: a kernel, an initramfs, a FIT, flash, disk or U-Boot image, or the folder of a
     /// root; may be repeated
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub image: Vec<PathBuf>,
