@@ -116,9 +116,21 @@ fn ends_and_errors_of_every_kernel_log() {
             let name = row["name"].as_str().unwrap().split(' ').next().unwrap();
             let us = |key: &str| row[key].as_i64().unwrap() / 1_000;
             assert_eq!(
-                value!([name, us("wall_ns"), us("reported_ns")]),
-                value!([wanted[0], wanted[2], wanted[3]])
+                value!([name, row["pid"], us("wall_ns"), us("reported_ns")]),
+                *wanted
             );
+        }
+        let distinct = |key: &str| {
+            let called = calls.iter().filter(|r| r["doubt"] != "lost_start");
+            let of = called.filter_map(|r| match &r[key] {
+                // Symbols alone: the same one can be in several modules.
+                Value::String(name) => name.split(' ').next().map(str::to_owned),
+                other => other.as_u64().map(|n| n.to_string()),
+            });
+            of.collect::<std::collections::BTreeSet<_>>().len() as u64
+        };
+        if let Some(pids) = of["distinct_pids"].as_u64() {
+            assert_eq!(distinct("pid"), pids, "{name}: tasks");
         }
         let probes = rows("probe", &path);
         let deferred = |r: &&Value| matches!(r["outcome"].as_i64(), Some(-517 | 517));
