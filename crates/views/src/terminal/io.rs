@@ -264,7 +264,10 @@ fn timeline(screen: &mut Screen, io: &Io) {
     let mut about = format!("each row is {}", first.end - first.start);
     // Where rows are shorter than what a time prints, times count from the first one.
     let starts: Vec<String> = io.timeline.iter().map(|s| s.start.to_string()).collect();
-    let alike = starts.iter().zip(starts.iter().skip(1)).any(|(a, b)| a == b);
+    let alike = starts
+        .iter()
+        .zip(starts.iter().skip(1))
+        .any(|(a, b)| a == b);
     let since = if alike { first.start } else { Nanos::ZERO };
     if alike {
         about += "; times count from the first request";
