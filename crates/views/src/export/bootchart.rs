@@ -73,90 +73,105 @@ pub fn bootchart(record: &Record, tracks: &Tracks<'_>, phases: &Phases, title: &
 
 /// Where each column of a chart stands for a part of the time: the value that was read
 /// at its end, or next after it.
-fn columns(counter: &Counter<'_>, span: Span, height: impl Fn(i64) -> u32) -> Vec<u32> {
+fn columns(counter: &Counter<'_>, span: Span) -> Vec<i64> {
     let mut columns = vec![0; CHART as usize];
     let mut from = None;
     for sample in counter.samples {
         let x = span.x(sample.at).saturating_sub(LEFT) as usize;
         // A rate is of the time since the reading before; the first has none.
-        let start = from.unwrap_or(x);
+        let start = from.map_or(x, |before| before + 1).min(x);
         for column in columns.iter_mut().take(x + 1).skip(start) {
-            *column = height(sample.value).max(*column);
+            *column = sample.value.max(0).max(*column);
         }
         from = Some(x);
     }
     columns
 }
 
+/// Readings, each standing on the ones before, and the most that stands anywhere.
+fn stacked(
+    counters: &[(Option<&Counter<'_>>, Colour, &'static str)],
+    span: Span,
+) -> (Vec<Area>, i64) {
+    let mut areas: Vec<Area> = Vec::new();
+    for &(counter, colour, says) in counters {
+        let Some(counter) = counter else { continue };
+        let mut values = columns(counter, span);
+        if let Some(below) = areas.last() {
+            for (value, below) in values.iter_mut().zip(&below.values) {
+                *value = value.saturating_add(*below);
+            }
+        }
+        areas.push(Area {
+            values,
+            colour,
+            says,
+        });
+    }
+    let top = areas.last().and_then(|a| a.values.iter().max());
+    let most = top.copied().unwrap_or(0);
+    (areas, most)
+}
+
+/// What one colour of a chart reaches up to, column by column.
+struct Area {
+    values: Vec<i64>,
+    colour: Colour,
+    says: &'static str,
+}
+
 /// The readings of the whole machine: processors, then disks.
 fn charts(sheet: &mut Sheet, counters: &[Counter<'_>], span: Span) {
     let of = |name: &str| counters.iter().find(|c| c.name == name);
-    let permille = |v: i64| u32::try_from(v.clamp(0, 1_000)).unwrap_or(0) * HIGH / 1_000;
-    let (busy, wait) = (of("cpu.busy"), of("cpu.wait").or_else(|| of("cpu.iowait")));
-    let (user, system) = (of("cpu.user"), of("cpu.system"));
-    if busy.or(user).or(system).or(wait).is_some() {
+    let (areas, _) = stacked(
+        &[
+            (of("cpu.busy"), USER, "busy"),
+            (of("cpu.user"), USER, "programs"),
+            (of("cpu.system"), SYSTEM, "kernel"),
+            (
+                of("cpu.wait").or_else(|| of("cpu.iowait")),
+                WAITING,
+                "idle, and waiting for storage",
+            ),
+        ],
+        span,
+    );
+    if !areas.is_empty() {
         sheet.heading("Processors", "");
-        let mut legend = Vec::new();
-        // Each stands on the one before.
-        let mut areas: Vec<(Vec<u32>, Colour, &'static str)> = Vec::new();
-        for (counter, colour, says) in [
-            (busy, USER, "busy"),
-            (user, USER, "programs"),
-            (system, SYSTEM, "kernel"),
-            (wait, WAITING, "idle, and waiting for storage"),
-        ] {
-            let Some(counter) = counter else { continue };
-            legend.push((colour, says));
-            let mut heights = columns(counter, span, permille);
-            if let Some((below, ..)) = areas.last() {
-                for (height, below) in heights.iter_mut().zip(below) {
-                    *height = (*height + below).min(HIGH);
-                }
-            }
-            areas.push((heights, colour, says));
-        }
-        sheet.legend(&legend);
-        chart(sheet, areas, span, "100 %");
+        chart(sheet, areas, span, (1_000, "100 %"));
     }
-    let (read, write) = (of("disk.read"), of("disk.write"));
-    let most = [read, write].into_iter().flatten();
-    let most = most.flat_map(|c| c.samples).map(|s| s.value).max();
-    let most = most.unwrap_or(0);
+    let disks = [
+        (of("disk.read"), READ, "read"),
+        (of("disk.write"), WRITE, "written"),
+    ];
+    let (areas, most) = stacked(&disks, span);
     if most > 0 {
         sheet.heading("Disks", "");
-        let scaled = |v: i64| {
-            let share = i128::from(v.max(0)) * i128::from(HIGH) / i128::from(most);
-            u32::try_from(share).unwrap_or(HIGH).min(HIGH)
-        };
-        let mut areas = Vec::new();
-        let mut legend = Vec::new();
-        for (counter, colour, says) in [(read, READ, "read"), (write, WRITE, "written")] {
-            let Some(counter) = counter else { continue };
-            legend.push((colour, says));
-            areas.push((columns(counter, span, scaled), colour, says));
-        }
-        // The larger one stands behind, whatever it is.
-        areas.sort_by_key(|(heights, ..)| heights.iter().sum::<u32>());
-        sheet.legend(&legend);
-        let top = format!("{}/s", bytes(most.unsigned_abs()));
-        chart(sheet, areas, span, &top);
+        let scale = format!("{}/s", bytes(most.unsigned_abs()));
+        chart(sheet, areas, span, (most, &scale));
     }
 }
 
-/// Areas on one ground, the last one behind.
-fn chart(sheet: &mut Sheet, areas: Vec<(Vec<u32>, Colour, &'static str)>, span: Span, scale: &str) {
+/// Areas on one ground, the last one behind; `scale` is what its top stands for.
+fn chart(sheet: &mut Sheet, areas: Vec<Area>, span: Span, scale: (i64, &str)) {
+    let legend: Vec<(Colour, &str)> = areas.iter().map(|a| (a.colour, a.says)).collect();
+    sheet.legend(&legend);
     sheet.rectangle((LEFT, sheet.y + 20), (CHART, HIGH), GROUND);
     let top = sheet.begin();
     let at = (LEFT - 8, sheet.y + 10);
-    sheet.text(at, Anchor::End, Weight::Plain, scale.to_owned());
+    sheet.text(at, Anchor::End, Weight::Plain, scale.1.to_owned());
     let at = (LEFT - 8, sheet.y + HIGH);
     sheet.text(at, Anchor::End, Weight::Plain, "0".to_owned());
-    for (heights, colour, says) in areas.into_iter().rev() {
+    let height = |value: &i64| {
+        let share = i128::from(*value) * i128::from(HIGH) / i128::from(scale.0.max(1));
+        u32::try_from(share).unwrap_or(HIGH).min(HIGH)
+    };
+    for area in areas.iter().rev() {
         sheet.shapes.push(Shape::Columns {
             at: (LEFT, sheet.y + HIGH),
-            heights,
-            colour,
-            says,
+            heights: area.values.iter().map(height).collect(),
+            colour: area.colour,
+            says: area.says,
         });
     }
     sheet.y += HIGH;
