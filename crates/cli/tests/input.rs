@@ -381,3 +381,40 @@ fn a_kernel_beside_a_log_says_how_it_is_packed() {
     let show = json(&["show", "--json", image.to_str().unwrap()]);
     assert_eq!(show["sources"][0]["format"], "kernel-image");
 }
+
+/// `dmesg -T` and the journal write days and months by the locale.
+#[test]
+fn a_log_of_another_language_has_the_same_times() {
+    let scratch = Scratch::new();
+    let lines = [
+        "Linux version 6.1.0 (x@y) #1",
+        "calling  foo_init+0x0/0x10 @ 1",
+        "initcall foo_init+0x0/0x10 returned 0 after 1000000 usecs",
+    ];
+    for (n, (before, after)) in [
+        ("[Sun Oct 25 19:37:0", " 2026] "),
+        ("[So Okt 25 19:37:0", " 2026] "),
+        ("[dim. oct. 25 19:37:0", " 2026] "),
+        (
+            "[\u{412}\u{441} \u{43e}\u{43a}\u{442} 25 19:37:0",
+            " 2026] ",
+        ),
+        ("[\u{65e5} 10\u{6708} 25 19:37:0", " 2026] "),
+        ("Oct 25 19:37:0", " host kernel: "),
+        ("Okt 25 19:37:0", " host kernel: "),
+        ("oct. 25 19:37:0", " host kernel: "),
+        ("\u{43e}\u{43a}\u{442} 25 19:37:0", " host kernel: "),
+        ("10\u{6708} 25 19:37:0", " host kernel: "),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let stamped = lines.iter().enumerate();
+        let text: String = stamped
+            .map(|(i, line)| format!("{before}{i}{after}{line}\n"))
+            .collect();
+        let file = scratch.file(&format!("{n}.txt"), text.as_bytes());
+        let blame = json(&["blame", "--json", "--kind", "initcall", &file]);
+        assert_eq!(blame["rows"][0]["wall_ns"], 1_000_000_000_i64, "{before}");
+    }
+}
