@@ -507,6 +507,10 @@ pub enum ExportFormat {
     Parquet,
     /// One picture: load, processes, calls
     Svg,
+    /// A picture of initcalls and probes over the kernel's time
+    Bootgraph,
+    /// A picture of processors and disks over time, and the tree of processes
+    Bootchart,
     /// Stacks and their weights, a line each
     Folded,
 }
@@ -520,6 +524,8 @@ impl ExportFormat {
             Self::Csv => "csv",
             Self::Parquet => "parquet",
             Self::Svg => "svg",
+            Self::Bootgraph => "bootgraph",
+            Self::Bootchart => "bootchart",
             Self::Folded => "folded",
         }
     }
