@@ -35,6 +35,10 @@ pub struct Costs {
     pub page_ns: u64,
     /// For a page that the prefetcher asks for, besides.
     pub ahead_page_ns: u64,
+    /// So much earlier a request is answered, in nanoseconds.
+    pub given_back_ns: u64,
+    /// And so much more for each KiB of it.
+    pub given_back_kib_ns: u64,
 }
 
 impl Costs {
@@ -46,10 +50,20 @@ impl Costs {
         request_ns: 137_000,
         page_ns: 2_200,
         ahead_page_ns: 15_800,
+        given_back_ns: super::own::PC.request,
+        given_back_kib_ns: super::own::PC.kib,
     };
 
     const fn of(self, bytes: u64) -> u64 {
         self.request_ns + bytes / PAGE * self.page_ns
+    }
+
+    /// When a request of so many bytes that is made at `at` is answered, if the device is
+    /// done with it at `end`.
+    const fn answered(self, at: u64, end: u64, bytes: u64) -> u64 {
+        let early = self.given_back_ns + bytes / 1024 * self.given_back_kib_ns;
+        let due = end.saturating_sub(early);
+        if due < at { at } else { due }
     }
 }
 
@@ -303,6 +317,7 @@ impl Run<'_> {
         self.last = self.last.max(at);
         self.requests += 1;
         let end = self.device.submit(self.last, read(place, bytes));
+        let end = self.costs.answered(self.last, end, bytes);
         let cost = self.costs.of(bytes);
         if cost > 0 {
             self.served.push((end, cost));
