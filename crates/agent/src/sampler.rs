@@ -78,10 +78,20 @@ pub struct Sampler {
 #[derive(Debug)]
 struct Process {
     stat: OwnedFd,
-    /// What was last read of a thread of the kernel.
-    line: Vec<u8>,
-    /// Whether it is one that does nothing.
-    idle: bool,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Not read yet.
+    New,
+    Program,
+    /// A thread of the kernel.
+    Thread {
+        /// What was last read of it.
+        line: Vec<u8>,
+        idle: bool,
+    },
 }
 
 /// The list of processes: /proc itself, in which they stand by their numbers.
@@ -183,8 +193,7 @@ impl Sampler {
         self.processes.retain(|pid, process| {
             // Not all idle ones at once: readings cost alike.
             let due = pid.wrapping_add(reading).is_multiple_of(IDLE_EVERY);
-            let line = process.read(due, buffer);
-            line.inspect(|line| log.push(line)).is_some()
+            process.read(due, buffer, log)
         });
         self.readings = reading.wrapping_add(1);
         log.push(b"\n");
@@ -228,8 +237,8 @@ impl Sampler {
             }
             match open_stat(folder, name) {
                 Ok(stat) => {
-                    let (line, idle) = (Vec::new(), false);
-                    processes.insert(pid, Process { stat, line, idle });
+                    let kind = Kind::New;
+                    processes.insert(pid, Process { stat, kind });
                 }
                 // It has gone meanwhile.
                 Err(Errno::NOENT | Errno::SRCH) => {}
@@ -265,22 +274,43 @@ impl Sampler {
 }
 
 impl Process {
-    /// Its line; `None` if it has gone, which its file says (ESRCH). That of an idle
-    /// thread of the kernel is read only where that is `due`.
-    fn read<'a>(&'a mut self, due: bool, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-        if self.idle && !due {
-            return Some(&self.line);
+    /// Puts its line into `log`. That of an idle thread of the kernel is read only
+    /// where that is `due`. `false` if it has gone, which its file says (ESRCH).
+    fn read(&mut self, due: bool, buffer: &mut [u8], log: &mut Log) -> bool {
+        if let Kind::Thread { line, idle: true } = &self.kind
+            && !due
+        {
+            log.push(line);
+            return true;
         }
-        let n = pread(&self.stat, &mut *buffer, 0).ok().filter(|n| *n > 0)?;
-        let line = buffer.get(..n)?;
-        if is_kernel_thread(line) {
-            self.idle = self.line == line;
-            self.line.clear();
-            self.line.extend_from_slice(line);
-        } else {
-            self.idle = false;
+        let n = pread(&self.stat, &mut *buffer, 0).unwrap_or(0);
+        let now = buffer.get(..n).unwrap_or_default();
+        if now.is_empty() {
+            return false;
         }
-        Some(line)
+        log.push(now);
+        match &mut self.kind {
+            Kind::New => {
+                let (line, idle) = (now.to_vec(), false);
+                self.kind = match is_kernel_thread(now) {
+                    true => Kind::Thread { line, idle },
+                    false => Kind::Program,
+                };
+            }
+            Kind::Program => {}
+            Kind::Thread { line, idle } => {
+                let same = line == now;
+                // A thread may become a program, and stand still then.
+                if same && !*idle && !is_kernel_thread(now) {
+                    self.kind = Kind::Program;
+                } else {
+                    *idle = same;
+                    line.clear();
+                    line.extend_from_slice(now);
+                }
+            }
+        }
+        true
     }
 }
 
