@@ -3,6 +3,8 @@
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// Calls `wish` when the user, the system or a closed terminal asks this
@@ -23,4 +25,15 @@ pub fn on_interrupt(wish: impl Fn() + Send + 'static) -> io::Result<()> {
             }
         })?;
     Ok(())
+}
+
+/// Becomes true when this program is asked to end, as [`on_interrupt`] is told.
+///
+/// # Errors
+/// If the system does not take the handlers.
+pub fn told() -> io::Result<Arc<AtomicBool>> {
+    let told = Arc::new(AtomicBool::new(false));
+    let wish = Arc::clone(&told);
+    on_interrupt(move || wish.store(true, Ordering::Relaxed))?;
+    Ok(told)
 }

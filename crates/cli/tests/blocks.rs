@@ -282,6 +282,7 @@ fn an_ext4_image_is_laid_out_in_the_order_of_a_list() {
     assert_eq!(done["runs"], 1);
     assert!(done["runs_before"].as_u64() > Some(10), "{done}");
     assert_eq!(done["missing"], 0);
+    assert_eq!(done["renumbered_inodes"], done["files"]);
     order(&second);
     assert!(fs::read(&first).unwrap() == fs::read(&second).unwrap());
     assert!(

@@ -17,7 +17,7 @@ mod state;
 
 pub use pieces::window_of;
 pub use play::{Order, Played, SHORT_WINDOW_US, Settings, play, play_and_tell};
-pub use requests::infilled;
+pub use requests::{infilled, taken_along};
 pub use state::{State, open_entry, state_of};
 
 /// Holes of up to so many bytes are read as well, where that saves a request: at

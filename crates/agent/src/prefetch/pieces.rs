@@ -2,7 +2,7 @@
 
 use super::play::{Played, Settings};
 use super::reader::Reader;
-use super::requests::infilled;
+use super::requests::{infilled, taken_along};
 use super::state::{State, open_entry, place};
 use crate::access::{AccessList, Entry};
 use crate::extents::{Extent, extents};
@@ -123,7 +123,35 @@ pub(super) fn windows(
             window.needs.push(need);
         }
     }
+    take_along(&mut windows, list, settings.infill_bytes);
     windows
+}
+
+/// Moves metadata to windows before its own, where that saves a way.
+fn take_along(windows: &mut VecDeque<Window>, list: &AccessList, most_bytes: u64) {
+    for entry in (0..list.entries.len()).rev() {
+        if !list.entries.get(entry).is_some_and(Entry::is_device) {
+            // They come last.
+            break;
+        }
+        let mut all: Vec<(Need, u64)> = Vec::new();
+        for (window, number) in windows.iter_mut().zip(0..) {
+            let own = window.needs.iter().filter(|n| n.entry == entry);
+            all.extend(own.map(|need| (*need, number)));
+            window.needs.retain(|n| n.entry != entry);
+        }
+        let places = all.iter().zip(0..).map(|((n, _), at)| (n.offset, at));
+        let mut places: Vec<(u64, u64)> = places.collect();
+        places.sort_unstable();
+        let in_order = || places.iter().filter_map(|(_, at)| all.get(*at as usize));
+        let needs: Vec<_> = in_order().map(|(n, of)| (*of, n.offset, n.bytes)).collect();
+        for ((need, _), number) in in_order().zip(taken_along(&needs, most_bytes)) {
+            if let Some(window) = windows.get_mut(number as usize) {
+                window.needs.push(*need);
+            }
+        }
+    }
+    windows.retain(|w| !w.needs.is_empty());
 }
 
 /// Opens a window's files, and puts what is to be read of them in order.

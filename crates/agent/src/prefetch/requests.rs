@@ -24,3 +24,85 @@ pub fn infilled(
     }
     wide
 }
+
+/// What is needed later and lies right behind what is read in a window is read with that:
+/// up to `most_bytes` of it, which take less time than to come back. `needs` (window,
+/// offset, length) are in order of their offsets; gives the window of each.
+#[must_use]
+pub fn taken_along(needs: &[(u64, u64, u64)], most_bytes: u64) -> Vec<u64> {
+    let mut windows: Vec<u64> = needs.iter().map(|n| n.0).collect();
+    let mut in_time: Vec<(u64, u64)> = windows.iter().copied().zip(0..).collect();
+    in_time.sort_unstable();
+    for (_, at) in in_time {
+        let at = at as usize;
+        let Some((window, offset, length)) = needs.get(at) else {
+            continue;
+        };
+        // What is taken along takes nothing along.
+        if windows.get(at) != Some(window) {
+            continue;
+        }
+        let mut end = offset.saturating_add(*length);
+        let most = end.saturating_add(most_bytes);
+        let behind = needs.iter().zip(&mut windows).skip(at + 1);
+        for ((_, next, length), of) in behind {
+            let next_end = next.saturating_add(*length);
+            if *next > end || next_end > most {
+                break;
+            }
+            end = end.max(next_end);
+            *of = (*of).min(*window);
+        }
+    }
+    windows
+}
+
+#[cfg(test)]
+#[allow(clippy::indexing_slicing, reason = "a test fails by panicking")]
+mod tests {
+    use super::taken_along;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_lies_right_behind_comes_along_and_takes_nothing_along() {
+        // Window, offset, length: a run of pages, and one behind a hole.
+        let needs = [(0, 0, 4), (5, 4, 4), (3, 8, 4), (9, 12, 4), (7, 17, 4)];
+        assert_eq!(taken_along(&needs, 8), [0, 0, 0, 9, 7]);
+        assert_eq!(taken_along(&needs, 4), [0, 0, 3, 3, 7]);
+        assert_eq!(taken_along(&needs, 0), [0, 5, 3, 9, 7]);
+        // Never later, and what was needed earlier stays.
+        assert_eq!(taken_along(&[(4, 0, 4), (1, 4, 4)], 100), [4, 1]);
+        assert_eq!(taken_along(&[], 100), [0; 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_read_later_and_little_earlier(
+            lengths in prop::collection::vec((0..9u64, 0..3u64, 1..9u64), 0..40),
+            most in 0..40u64,
+        ) {
+            let mut at = 0;
+            let needs: Vec<_> = lengths.iter().map(|(window, hole, length)| {
+                let start = at + hole;
+                at = start + length;
+                (*window, start, *length)
+            }).collect();
+            let windows = taken_along(&needs, most);
+            prop_assert_eq!(windows.len(), needs.len());
+            for (number, (need, window)) in needs.iter().zip(&windows).enumerate() {
+                prop_assert!(*window <= need.0);
+                if *window < need.0 {
+                    // Something of that window lies before it, near enough, without a hole.
+                    let near = (0..number).rev().take_while(|n| {
+                        needs[*n].1 + needs[*n].2 == needs[n + 1].1
+                    });
+                    let end = need.1 + need.2;
+                    let is_near = near.into_iter().any(|n| {
+                        needs[n].0 == *window && end <= needs[n].1 + needs[n].2 + most
+                    });
+                    prop_assert!(is_near);
+                }
+            }
+        }
+    }
+}

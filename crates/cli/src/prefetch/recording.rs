@@ -15,8 +15,8 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -80,9 +80,7 @@ pub fn record(mut command: Command, title: &str, options: &Options) -> Result<Re
     }
     let (pids, on) = session.begin()?;
     announce(&mut command, pids, on);
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let wish = Arc::clone(&interrupted);
-    crate::interrupt::on_interrupt(move || wish.store(true, Ordering::Relaxed))?;
+    let interrupted = crate::interrupt::told()?;
 
     let own = own_files();
     let start_ns = since_1970_ns();

@@ -1,5 +1,6 @@
 //! What will be done on a host, decided before anything is.
 
+use super::host::Script;
 use std::fmt;
 use std::time::Duration;
 
@@ -61,6 +62,21 @@ pub enum Root {
 }
 
 impl Facts {
+    /// A script that runs as root, if anybody can be that.
+    pub fn script<'a>(
+        &self,
+        what: &'static str,
+        text: &'static str,
+        arguments: &'a [&'a str],
+    ) -> Script<'a> {
+        Script {
+            what,
+            text,
+            arguments,
+            sudo: self.root == Root::Sudo,
+        }
+    }
+
     /// Reads what [`ASK`] printed; `None` if it is not an answer to that.
     pub fn read(answer: &str) -> Option<Self> {
         let mut facts = Self::default();

@@ -1,7 +1,7 @@
 //! Carrying out a plan, and taking back what it installed.
 
 use super::host::{Host, HostError, Script};
-use super::plan::{self, FOLDER, Facts, Plan, Root, Step, UNIT, UNIT_PATH};
+use super::plan::{self, FOLDER, Facts, Plan, Step, UNIT, UNIT_PATH};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -160,12 +160,7 @@ impl<'a> Session<'a> {
         arguments: &[&str],
         input: Vec<u8>,
     ) -> Result<Vec<u8>, SessionError> {
-        let script = Script {
-            what,
-            text,
-            arguments,
-            sudo: self.facts.root == Root::Sudo,
-        };
+        let script = self.facts.script(what, text, arguments);
         Ok(self.host.run(script, input)?)
     }
 

@@ -8,6 +8,7 @@
 
 mod build;
 mod disk;
+mod edited;
 pub mod erofs;
 mod error;
 pub mod ext;
@@ -22,6 +23,7 @@ pub mod squashfs;
 mod testing;
 
 pub use disk::{Disk, Piece, Volume, facts, partitions};
+pub use edited::Edited;
 pub use error::Error;
 pub use facts::{Facts, State};
 pub use map::{Extent, Inode, Kind, Map};

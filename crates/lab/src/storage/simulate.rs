@@ -8,7 +8,7 @@
 
 use super::page_cache::{Access, Cached, File, PAGE};
 use agent::config::Storage;
-use agent::prefetch::window_of;
+use agent::prefetch::{taken_along, window_of};
 use agent::storage::{Device, Kind, Request};
 
 /// Pages of a file that are needed, one after another.
@@ -348,6 +348,7 @@ fn groups(needs: &[Need], files: &[File], window_ns: u64, infill_bytes: u64) -> 
             order.extend(file.place(page).map(|p| (window, p, need.file, page)));
         }
     }
+    along(&mut order, infill_bytes);
     order.sort_unstable();
     let mut groups: Vec<Group> = Vec::new();
     let mut last = None;
@@ -367,6 +368,20 @@ fn groups(needs: &[Need], files: &[File], window_ns: u64, infill_bytes: u64) -> 
         }
     }
     groups
+}
+
+/// Moves metadata to earlier windows, as the prefetcher does.
+fn along(order: &mut [((u64, bool), u64, usize, u64)], most_bytes: u64) {
+    order.sort_unstable_by_key(|((_, is_content), place, ..)| (*is_content, *place));
+    let end = order.partition_point(|((_, is_content), ..)| !is_content);
+    let metadata = order.get_mut(..end).unwrap_or_default();
+    let places: Vec<_> = metadata
+        .iter()
+        .map(|((w, _), p, ..)| (*w, *p, PAGE))
+        .collect();
+    for (page, window) in metadata.iter_mut().zip(taken_along(&places, most_bytes)) {
+        page.0.0 = window;
+    }
 }
 
 struct Ahead {

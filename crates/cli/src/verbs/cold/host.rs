@@ -2,22 +2,17 @@
 
 use super::Report;
 use super::args::Cold;
-use crate::ssh::host::{Host, Script};
+use crate::ssh::host::Host;
 use crate::ssh::plan::{Facts, Root};
 use crate::ssh::session;
 use crate::{interrupt, progress};
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Measures on a host.
 pub fn measured(args: &Cold, name: &str) -> Result<Report> {
     let words = words(args)?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let wish = Arc::clone(&interrupted);
-    interrupt::on_interrupt(move || wish.store(true, Ordering::Relaxed))?;
-    let mut host = Host::new(name, &args.ssh, interrupted)?;
+    let mut host = Host::new(name, &args.ssh, interrupt::told()?)?;
     progress::say(format!("asking {name}"));
     let facts = session::ask(&host)?;
     let program = program(args, &facts, name)?;
@@ -42,8 +37,7 @@ pub fn measured(args: &Cold, name: &str) -> Result<Report> {
                  program's files and puts them back",
         }
     );
-    let place = place.to_owned();
-    let visit = Visit::begin(&mut host, &facts, &place)?;
+    let visit = Visit::begin(&mut host, &facts, place)?;
     let folder = visit.folder.clone();
     let told = visit.told(program, args, &words);
     let removed = visit.remove();
@@ -142,12 +136,7 @@ impl<'a> Visit<'a> {
         arguments: &[&str],
         input: Vec<u8>,
     ) -> Result<Vec<u8>> {
-        let script = Script {
-            what,
-            text,
-            arguments,
-            sudo: self.facts.root == Root::Sudo,
-        };
+        let script = self.facts.script(what, text, arguments);
         Ok(self.host.run(script, input)?)
     }
 
@@ -188,15 +177,13 @@ exec "$folder/firstlight" "$verb" "$@"
     fn remove(self) -> Result<()> {
         self.host.insist();
         let text = r#"
-if [ -n "$(cat "$1/pid" 2>/dev/null)" ]; then
-    pid=$(cat "$1/pid")
-    seconds=0
-    while [ "$(readlink "/proc/$pid/exe")" = "$1/firstlight" ] && [ $seconds -lt 120 ]; do
-        [ $seconds -gt 0 ] || kill -TERM "$pid"
-        sleep 1
-        seconds=$((seconds + 1))
-    done
-fi
+pid=$(cat "$1/pid" 2>/dev/null)
+seconds=0
+while [ "$(readlink "/proc/$pid/exe")" = "$1/firstlight" ] && [ $seconds -lt 120 ]; do
+    [ $seconds -gt 0 ] || kill -TERM "$pid"
+    sleep 1
+    seconds=$((seconds + 1))
+done
 rm -rf -- "$1"
 "#;
         self.run("removing the folder", text, &[&self.folder], Vec::new())?;

@@ -177,9 +177,7 @@ fn measured(args: &Cold) -> Result<Report> {
     match list.as_ref().filter(|_| args.order) {
         None => starts.rounds(&cases, args.runs.get(), &mut notes)?,
         Some(list) => {
-            let wish = Arc::new(AtomicBool::new(false));
-            starts.interrupted = Some(Arc::clone(&wish));
-            interrupt::on_interrupt(move || wish.store(true, Ordering::Relaxed))?;
+            starts.interrupted = Some(interrupt::told()?);
             let own = "to end it a second time leaves files where they were moved to, whole";
             anstream::eprintln!("firstlight: {own}");
             // Half before it and half after it: what drifts meets both alike.

@@ -12,6 +12,7 @@ use lab::layout::{self, Ordered};
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
+use views::thousands;
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     let Some(image) = &args.image else {
@@ -41,6 +42,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
             "runs": done.arrangement.runs,
             "runs_before": done.arrangement.runs_before,
             "missing": done.missing,
+            "renumbered_inodes": done.inodes.numbers.len(),
         })));
     }
     for (inode, reason) in &done.arrangement.left {
@@ -58,6 +60,13 @@ fn screen(args: &Args, done: &Ordered, moved: u64) -> String {
         found.runs_before,
         found.runs
     );
+    text += &match (done.inodes.numbers.len(), done.inodes.kept_for) {
+        (0, None) => String::new(),
+        (count, None) => format!("{} inodes, one behind the other\n", thousands(count as u64)),
+        (_, Some(feature)) => {
+            format!("Inodes stay where they are: the filesystem has the feature `{feature}`\n")
+        }
+    };
     if done.missing > 0 {
         text += &format!(
             "{} files of the list are not in the image, or have another size, and are left out\n",

@@ -2,7 +2,7 @@
 //! CRC-16 over descriptors where it has only `uninit_bg`.
 
 use super::superblock::{Superblock, ro_compat};
-use crate::boot::bytes::le32;
+use crate::boot::bytes::{le16, le32};
 
 /// The polynomial of Castagnoli, its bits reversed.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
@@ -113,6 +113,40 @@ impl Sums {
         put(block, tail, &sum.to_le_bytes());
     }
 
+    /// Whether directories and inodes have sums.
+    pub(super) fn cover_all(self) -> bool {
+        matches!(self, Self::All(_))
+    }
+
+    /// Where the sum of a directory's block lies, and what it has to be: of a block of
+    /// its index if it `may_be_index`, and looks like one. `None` if there is no room
+    /// for one, or no block has sums (`ext4_dirblock_csum`, `ext4_dx_csum`).
+    pub(super) fn directory(
+        self,
+        (number, generation): (u32, u32),
+        block: &[u8],
+        may_be_index: bool,
+    ) -> Option<(usize, u32)> {
+        let seed = self.inode_seed(number, generation)?;
+        if let Some(head) = may_be_index.then(|| index_head(block)).flatten() {
+            // After what precedes them: how many entries fit, and how many there are,
+            // which take the place of the first.
+            let most = usize::from(le16(block, head)?);
+            let count = usize::from(le16(block, head + 2)?);
+            let tail = head + 8 * most;
+            let sum = crc32c(seed, block.get(..head + 8 * count.min(most))?);
+            let sum = crc32c(sum, block.get(tail..tail + 4)?);
+            block.get(tail + 4..tail + 8)?;
+            return Some((tail + 4, crc32c(sum, &[0; 4])));
+        }
+        // An entry without a name, of 12 bytes and the type 0xde.
+        let tail = block.len().checked_sub(12)?;
+        match block.get(tail..)? {
+            [0, 0, 0, 0, 12, 0, 0, 0xde, ..] => Some((tail + 8, crc32c(seed, block.get(..tail)?))),
+            _ => None,
+        }
+    }
+
     /// The sum of a bitmap of blocks.
     pub(super) fn bitmap(self, bitmap: &[u8]) -> Option<u32> {
         let Self::All(seed) = self else { return None };
@@ -143,6 +177,23 @@ impl Sums {
             put(raw, 0x3fc, &sum.to_le_bytes());
         }
     }
+}
+
+/// Where the entries of a block of a directory's index begin: behind `.`, `..` and what
+/// says how it hashes, or behind an entry that takes the whole block
+/// (`get_dx_countlimit`).
+fn index_head(block: &[u8]) -> Option<usize> {
+    let length = |at: usize| le16(block, at).map(usize::from);
+    // A length of 64 KiB has no room in 16 bits.
+    let whole = match length(4)? {
+        0 | 0xffff => 65_536,
+        stated => stated,
+    };
+    if le32(block, 0)? == 0 && whole == block.len() {
+        return Some(8);
+    }
+    let is_root = whole == 12 && length(16)? + 12 == block.len();
+    (is_root && le32(block, 24)? == 0 && block.get(29) == Some(&8)).then_some(32)
 }
 
 /// Puts `what` at byte `at`, if there is room.

@@ -1,5 +1,6 @@
 //! Block groups: their descriptors, and the metadata that lies in them.
 
+use super::checksum::put;
 use super::superblock::{Superblock, incompat, ro_compat};
 use crate::blocks::Error;
 use crate::blocks::build::Builder;
@@ -10,7 +11,7 @@ use crate::boot::bytes::{le16, le32};
 /// The inode that owns the room for more descriptors.
 const RESIZE_INODE: u32 = 7;
 /// The inode table of a group was never written.
-const INODE_UNINIT: u16 = 1;
+pub(super) const INODE_UNINIT: u16 = 1;
 
 /// Where the inodes of a group lie, and how many of them may be in use.
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +116,56 @@ fn distinct(mut tables: Vec<Table>, blocks: u64, map: &mut Builder) -> Vec<Table
     tables
 }
 
+/// Where the descriptor of a group lies, in bytes.
+pub(super) fn descriptor_at(sb: &Superblock, group: u64) -> u64 {
+    let size = u64::from(sb.block_size);
+    let each = u64::from(sb.descriptor_size);
+    let per_block = (size / each).max(1);
+    let block = place(sb, group / per_block);
+    block.saturating_mul(size) + group % per_block * each
+}
+
+/// A number of a descriptor: its lower 32 bits, and the upper ones where descriptors
+/// have them.
+pub(super) fn wide(sb: &Superblock, descriptor: &[u8], low: usize, high: usize) -> u64 {
+    let high = match sb.descriptor_size >= 64 {
+        true => le32(descriptor, high).unwrap_or(0),
+        false => 0,
+    };
+    u64::from(le32(descriptor, low).unwrap_or(0)) | u64::from(high) << 32
+}
+
+/// A count of a descriptor: its lower 16 bits, and the upper ones where descriptors
+/// have them.
+pub(super) fn count(sb: &Superblock, descriptor: &[u8], low: usize, high: usize) -> u32 {
+    let n16 = |at: usize| u32::from(le16(descriptor, at).unwrap_or(0));
+    match sb.descriptor_size >= 64 {
+        true => n16(low) | n16(high) << 16,
+        false => n16(low),
+    }
+}
+
+/// Puts such a count, or a sum, into a descriptor.
+pub(super) fn put_halves(
+    sb: &Superblock,
+    descriptor: &mut [u8],
+    (low, high): (usize, usize),
+    n: u32,
+) {
+    let [a, b, c, d] = n.to_le_bytes();
+    put(descriptor, low, &[a, b]);
+    if sb.descriptor_size >= 64 {
+        put(descriptor, high, &[c, d]);
+    }
+}
+
+/// Where an inode lies in bytes, if a group's descriptor says so.
+pub(super) fn inode_at(sb: &Superblock, descriptor: &[u8], number: u32) -> Option<u64> {
+    let table = wide(sb, descriptor, 8, 0x28).checked_mul(u64::from(sb.block_size))?;
+    let index = number.checked_sub(1)? % sb.inodes_per_group;
+    table.checked_add(u64::from(index) * u64::from(sb.inode_size))
+}
+
 /// The block with descriptors number `index`.
 pub(super) fn place(sb: &Superblock, index: u64) -> u64 {
     let per_block = (u64::from(sb.block_size) / u64::from(sb.descriptor_size)).max(1);
@@ -197,29 +248,18 @@ struct Descriptor {
 
 impl Descriptor {
     fn of(bytes: &[u8], sb: &Superblock) -> Self {
-        let wide = sb.descriptor_size >= 64;
-        let n = |low: usize, high: usize| {
-            let top = if wide {
-                le32(bytes, high).unwrap_or(0)
-            } else {
-                0
-            };
-            u64::from(le32(bytes, low).unwrap_or(0)) | u64::from(top) << 32
-        };
-        let n16 = |at: usize| u32::from(le16(bytes, at).unwrap_or(0));
         let mut unused = 0;
         // Only with checksums do descriptors say what was never written.
         if sb.has(2, ro_compat::GDT_CSUM | ro_compat::METADATA_CSUM) {
-            let high = if wide { n16(0x32) } else { 0 };
             unused = match le16(bytes, 0x12).unwrap_or(0) & INODE_UNINIT {
-                0 => n16(0x1c) | high << 16,
+                0 => count(sb, bytes, 0x1c, 0x32),
                 _ => sb.inodes_per_group,
             };
         }
         Self {
-            block_bitmap: n(0, 0x20),
-            inode_bitmap: n(4, 0x24),
-            inode_table: n(8, 0x28),
+            block_bitmap: wide(sb, bytes, 0, 0x20),
+            inode_bitmap: wide(sb, bytes, 4, 0x24),
+            inode_table: wide(sb, bytes, 8, 0x28),
             used: sb.inodes_per_group.saturating_sub(unused),
         }
     }

@@ -5,6 +5,10 @@ use crate::files::FileType;
 
 /// Bits of `i_flags` (`fs/ext4/ext4.h`).
 pub(super) mod flag {
+    /// Content is encrypted.
+    pub const ENCRYPT: u32 = 0x800;
+    /// A directory has an index.
+    pub const INDEX: u32 = 0x1000;
     /// Content lies in extents.
     pub const EXTENTS: u32 = 0x8_0000;
     /// The inode holds the value of an extended attribute.

@@ -5,6 +5,7 @@ mod checksum;
 mod directory;
 mod group;
 mod inode;
+pub mod renumber;
 pub mod superblock;
 #[cfg(test)]
 mod tests;

@@ -111,6 +111,8 @@ pub struct Superblock {
     pub blocks_per_group: u32,
     /// Inodes of a group.
     pub inodes_per_group: u32,
+    /// The first inode that the filesystem does not keep for itself.
+    pub first_inode: u32,
     /// Bytes of an inode.
     pub inode_size: u16,
     /// Bytes of a group's descriptor.
@@ -199,6 +201,7 @@ impl Superblock {
             first_data_block: n32(0x14),
             blocks_per_group: n32(0x20),
             inodes_per_group: n32(0x28),
+            first_inode: if dynamic { n32(0x54).max(11) } else { 11 },
             inode_size: if dynamic { n16(0x58) } else { 128 },
             descriptor_size: if wide { n16(0xfe).max(64) } else { 32 },
             features,

@@ -29,6 +29,11 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Where the content of several lies, in their order.
+    pub fn all_extents(wanted: &[Self]) -> impl Iterator<Item = &Extent> {
+        wanted.iter().flat_map(|w| &w.extents)
+    }
+
     /// What it takes, in whole blocks.
     pub fn bytes(&self) -> u64 {
         self.extents.iter().map(|e| e.bytes).sum()
@@ -39,20 +44,20 @@ impl Wanted {
     /// no longer than the file takes to move.
     ///
     /// # Errors
-    /// Why it cannot be moved now, in words.
-    pub fn for_writing(&self, root: &OwnedFd) -> Result<OwnedFd, String> {
+    /// Why it cannot be moved now: `STALE` if another file has its name.
+    pub fn for_writing(&self, root: &OwnedFd) -> Result<OwnedFd, Errno> {
         let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         match rustix::fs::open(own, flags, Mode::empty()) {
             // Without /proc, by its name.
             Err(Errno::NOENT) => {}
-            opened => return opened.map_err(reason),
+            opened => return opened,
         }
-        let file = open(root, &self.path, true).map_err(reason)?;
+        let file = open(root, &self.path, true)?;
         let same = |a: &Stat, b: &Stat| (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino);
         match (fstat(&file), fstat(&*self.file)) {
             (Ok(now), Ok(was)) if same(&now, &was) => Ok(file),
-            _ => Err("another file has its name now".to_owned()),
+            _ => Err(Errno::STALE),
         }
     }
 }
@@ -68,8 +73,9 @@ fn open(root: &OwnedFd, path: &[u8], writes: bool) -> Result<OwnedFd, Errno> {
 }
 
 /// Why a file cannot be opened, in words.
-fn reason(error: Errno) -> String {
+pub fn reason(error: Errno) -> String {
     match error {
+        Errno::STALE => "another file has its name now".to_owned(),
         Errno::NOENT | Errno::NOTDIR => "it is not there".to_owned(),
         Errno::TXTBSY => "it is running".to_owned(),
         Errno::PERM => "it is immutable or append-only".to_owned(),
@@ -167,14 +173,14 @@ pub fn look_again(mut wanted: Vec<Wanted>) -> Result<Vec<Wanted>> {
     Ok(wanted)
 }
 
-/// How files lie, read one after the other.
-pub fn layout(wanted: &[Wanted]) -> Layout {
+/// How files lie, read one after the other: the extents of all of them.
+pub fn layout<'a>(extents: impl IntoIterator<Item = &'a Extent>) -> Layout {
     let mut layout = Layout {
         discontinuities: 0,
         distance: 0,
     };
     let mut end: Option<u64> = None;
-    for extent in wanted.iter().flat_map(|w| &w.extents) {
+    for extent in extents {
         if let Some(end) = end.filter(|e| *e != extent.physical) {
             layout.discontinuities += 1;
             layout.distance = layout

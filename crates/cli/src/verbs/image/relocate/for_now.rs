@@ -43,15 +43,15 @@ impl ForNow {
         let mut done = mover::apply(&root, &shown, &wanted)?;
         skipped.append(&mut done.skipped);
         let mut moved = Self {
-            before: files::layout(&wanted),
-            after: files::layout(&wanted),
+            before: files::layout(Wanted::all_extents(&wanted)),
+            after: files::layout(Wanted::all_extents(&wanted)),
             root,
             shown,
             wanted,
             done: Some(done),
             skipped,
         };
-        moved.after = files::layout(&moved.look()?);
+        moved.after = files::layout(Wanted::all_extents(&moved.look()?));
         Ok(moved)
     }
 

@@ -57,13 +57,14 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
             args.files.display()
         );
     }
-    let before = files::layout(&wanted);
+    let before = files::layout(Wanted::all_extents(&wanted));
     let mut after = None;
     if args.apply {
         skipped.extend(mover::apply(&root, &shown, &wanted)?.skipped);
         progress::say("checking where they lie now");
         rustix::fs::syncfs(&root).with_context(|| format!("{shown}: cannot be synced"))?;
-        after = Some(files::layout(&files::look_again(wanted.clone())?));
+        let now = files::look_again(wanted.clone())?;
+        after = Some(files::layout(Wanted::all_extents(&now)));
     }
     progress::clear();
     let report = Report {

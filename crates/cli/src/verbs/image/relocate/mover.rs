@@ -5,7 +5,7 @@
 //! committed after the content is at its new place: at any moment, every file
 //! is whole. So one sync at the end is enough.
 
-use super::files::{Skipped, Wanted};
+use super::files::{Skipped, Wanted, layout, reason};
 use crate::{progress, size};
 use agent::extents::{exchange, extents};
 use anyhow::{Context, Result, bail};
@@ -49,7 +49,7 @@ impl Done {
             let Some(wanted) = pieces.first().and_then(|m| wanted.get(m.number)) else {
                 continue;
             };
-            let back = free(wanted, root).and_then(|file| {
+            let back = free(wanted, root).map_err(reason).and_then(|file| {
                 pieces.iter().try_for_each(|m| {
                     let (_, done) = all_of(&file, m.from, &self.donor, m.at, m.blocks);
                     done.map_err(|e| e.to_string())
@@ -67,16 +67,14 @@ impl Done {
 }
 
 /// A file for writing, waited for while it runs.
-fn free(wanted: &Wanted, root: &OwnedFd) -> Result<OwnedFd, String> {
-    let mut file = wanted.for_writing(root);
+fn free(wanted: &Wanted, root: &OwnedFd) -> Result<OwnedFd, Errno> {
     for _ in 0..WAITS {
-        if file.is_ok() {
-            break;
+        match wanted.for_writing(root) {
+            Err(Errno::TXTBSY) => std::thread::sleep(WAIT),
+            opened => return opened,
         }
-        std::thread::sleep(WAIT);
-        file = wanted.for_writing(root);
     }
-    file
+    wanted.for_writing(root)
 }
 
 /// Puts the content of `wanted` one behind the other, in that order.
@@ -93,10 +91,10 @@ pub fn apply(root: &OwnedFd, shown: &str, wanted: &[Wanted]) -> Result<Done> {
         let start = at;
         let open = match file.for_writing(root) {
             Ok(open) => open,
-            Err(reason) => {
+            Err(why) => {
                 skipped.push(Skipped {
                     path: file.path.clone(),
-                    reason,
+                    reason: reason(why),
                 });
                 continue;
             }
@@ -163,7 +161,7 @@ fn all_of(
 
 /// A file without a name, of `bytes` bytes in as few pieces as can be had.
 fn donor(root: &OwnedFd, shown: &str, bytes: u64) -> Result<OwnedFd> {
-    let mut best: Option<(usize, OwnedFd)> = None;
+    let mut best: Option<(u64, OwnedFd)> = None;
     // Those that are not taken are kept until the end, so that each try finds
     // another place.
     let mut others = Vec::new();
@@ -182,18 +180,14 @@ fn donor(root: &OwnedFd, shown: &str, bytes: u64) -> Result<OwnedFd> {
         }
         rustix::fs::fsync(&donor).with_context(|| format!("{shown}: cannot be synced"))?;
         let found = extents(&donor, 0, u64::MAX, usize::MAX)?;
-        let joined = |pair: &[agent::extents::Extent]| match pair {
-            [a, b] => a.physical.saturating_add(a.bytes) == b.physical,
-            _ => false,
-        };
-        let pieces = found.len() - found.windows(2).filter(|p| joined(p)).count();
+        let breaks = layout(&found).discontinuities;
         match &mut best {
-            Some((fewest, _)) if *fewest <= pieces => others.push(donor),
-            best => others.extend(best.replace((pieces, donor)).map(|b| b.1)),
+            Some((fewest, _)) if *fewest <= breaks => others.push(donor),
+            best => others.extend(best.replace((breaks, donor)).map(|b| b.1)),
         }
         // Another try takes as much again; others need room meanwhile, too.
         let room = rustix::fs::fstatvfs(root).map(|fs| fs.f_bavail.saturating_mul(fs.f_frsize));
-        if pieces <= 1 || room.is_ok_and(|room| room < bytes.saturating_mul(2)) {
+        if breaks == 0 || room.is_ok_and(|room| room < bytes.saturating_mul(2)) {
             break;
         }
     }

@@ -3,7 +3,7 @@
 //! The blocks that are needed, block for block and not file for file, get a run of
 //! free space, in the order of need: content of files, of directories, and before
 //! each file the blocks that say where it lies. What is not needed stays where it
-//! is. Inodes keep their numbers, so nothing that names a file changes.
+//! is. Inodes keep their numbers here, so nothing that names a file changes.
 //!
 //! Fields and sums: the kernel's `fs/ext4/ext4.h`, `fs/ext4/extents.c`, and its
 //! `Documentation/filesystems/ext4/`.
@@ -11,7 +11,7 @@
 mod space;
 #[cfg(test)]
 mod tests;
-mod tree;
+pub(super) mod tree;
 
 use super::checksum::put;
 use super::inode::{Inode, flag};
@@ -127,6 +127,27 @@ pub enum ArrangeError {
         /// The block.
         block: u64,
     },
+    /// An inode is used and counts as free.
+    #[error(
+        "inode {inode} is in use, and the bitmap of its group says that it is free; run \
+         `e2fsck -f` on the image first"
+    )]
+    InodeBitmap {
+        /// Its number.
+        inode: u32,
+    },
+    /// An inode, or what says where its content lies, is not as its sum says.
+    #[error("inode {inode} is damaged; run `e2fsck -f` on the image first")]
+    Inode {
+        /// Its number.
+        inode: u32,
+    },
+    /// A block of a directory cannot be read, or is not as its sum says.
+    #[error("the directory of inode {inode} is damaged; run `e2fsck -f` on the image first")]
+    Directory {
+        /// Its number.
+        inode: u32,
+    },
     /// There is not enough free space.
     #[error(
         "{blocks} free blocks are needed for what is read, and the filesystem does not have them; \
@@ -222,7 +243,7 @@ pub fn arrange(
     Ok(done)
 }
 
-fn check(volume: &Part<'_>, sb: &Superblock) -> Result<(), ArrangeError> {
+pub(super) fn check(volume: &Part<'_>, sb: &Superblock) -> Result<(), ArrangeError> {
     let bytes = sb.blocks.checked_mul(u64::from(sb.block_size));
     if bytes.is_none_or(|b| b > volume.len()) || sb.blocks_per_group > sb.block_size * 8 {
         return Err(ArrangeError::Cut { group: 0 });

@@ -47,7 +47,7 @@ impl<'a> Space<'a> {
         };
         let size = u64::from(sb.block_size);
         for group in 0..sb.groups() {
-            let at = space.descriptor_at(group);
+            let at = group::descriptor_at(sb, group);
             let descriptor = volume.read(at, usize::from(sb.descriptor_size))?;
             let bitmap_at = space.bitmap_at(&descriptor).saturating_mul(size);
             let length = space.bitmap_bytes();
@@ -75,36 +75,14 @@ impl<'a> Space<'a> {
         (self.sb.blocks_per_group / 8) as usize
     }
 
-    fn descriptor_at(&self, group: u64) -> u64 {
-        let size = u64::from(self.sb.block_size);
-        let each = u64::from(self.sb.descriptor_size);
-        let per_block = (size / each).max(1);
-        let block = group::place(self.sb, group / per_block);
-        block.saturating_mul(size) + group % per_block * each
-    }
-
-    fn wide(&self, descriptor: &[u8], low: usize, high: usize) -> u64 {
-        let high = match self.sb.descriptor_size >= 64 {
-            true => le32(descriptor, high).unwrap_or(0),
-            false => 0,
-        };
-        u64::from(le32(descriptor, low).unwrap_or(0)) | u64::from(high) << 32
-    }
-
     fn bitmap_at(&self, descriptor: &[u8]) -> u64 {
-        self.wide(descriptor, 0, 0x20)
+        group::wide(self.sb, descriptor, 0, 0x20)
     }
 
     /// Where an inode lies, in bytes.
     pub(super) fn inode_at(&self, number: u32) -> Option<u64> {
-        let index = number.checked_sub(1)?;
-        let group = index / self.sb.inodes_per_group;
-        let descriptor = self.descriptors.get(group as usize)?;
-        let table = self
-            .wide(descriptor, 8, 0x28)
-            .checked_mul(u64::from(self.sb.block_size))?;
-        let within = u64::from(index % self.sb.inodes_per_group) * u64::from(self.sb.inode_size);
-        table.checked_add(within)
+        let group = number.checked_sub(1)? / self.sb.inodes_per_group;
+        group::inode_at(self.sb, self.descriptors.get(group as usize)?, number)
     }
 
     /// Holds a group's bitmap against the map, or makes it of that.
@@ -174,24 +152,14 @@ impl<'a> Space<'a> {
         }
         self.set(block, used);
         self.changed.insert(group);
-        let more: i64 = if used { -1 } else { 1 };
-        self.balance += more;
-        let wide = self.sb.descriptor_size >= 64;
+        self.balance += if used { -1 } else { 1 };
+        let more = if used { -1 } else { 1 };
         if let Some(descriptor) = usize::try_from(group)
             .ok()
             .and_then(|g| self.descriptors.get_mut(g))
         {
-            let low = u32::from(le16(descriptor, 0xc).unwrap_or(0));
-            let high = match wide {
-                true => u32::from(le16(descriptor, 0x2c).unwrap_or(0)),
-                false => 0,
-            };
-            let free = (low | high << 16).saturating_add_signed(if used { -1 } else { 1 });
-            let [a, b, c, d] = free.to_le_bytes();
-            put(descriptor, 0xc, &[a, b]);
-            if wide {
-                put(descriptor, 0x2c, &[c, d]);
-            }
+            let free = group::count(self.sb, descriptor, 0xc, 0x2c).saturating_add_signed(more);
+            group::put_halves(self.sb, descriptor, (0xc, 0x2c), free);
         }
     }
 
@@ -231,7 +199,7 @@ impl<'a> Space<'a> {
         let mut writes = Vec::new();
         let size = u64::from(self.sb.block_size);
         for group in std::mem::take(&mut self.changed) {
-            let at = self.descriptor_at(group);
+            let at = group::descriptor_at(self.sb, group);
             let (Ok(index), Some(bitmap)) = (usize::try_from(group), self.bitmaps.get(&group))
             else {
                 continue;
@@ -244,11 +212,7 @@ impl<'a> Space<'a> {
                 put(&mut descriptor, 0x12, &flags.to_le_bytes());
             }
             if let Some(sum) = self.sums.bitmap(bitmap) {
-                let [a, b, c, d] = sum.to_le_bytes();
-                put(&mut descriptor, 0x18, &[a, b]);
-                if self.sb.descriptor_size >= 64 {
-                    put(&mut descriptor, 0x38, &[c, d]);
-                }
+                group::put_halves(self.sb, &mut descriptor, (0x18, 0x38), sum);
             }
             let number = u32::try_from(group).unwrap_or(u32::MAX);
             self.sums.descriptor(number, &mut descriptor);

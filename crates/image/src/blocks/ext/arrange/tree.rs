@@ -18,7 +18,7 @@ const DEEPEST: u16 = 5;
 
 /// A piece of a file, in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(in super::super) struct Piece {
     pub logical: u64,
     pub physical: u64,
     pub len: u64,
@@ -28,7 +28,7 @@ pub(super) struct Piece {
 
 /// Where a file's content lies.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(in super::super) struct Tree {
     /// In order, without overlap.
     pub pieces: Vec<Piece>,
     /// The blocks that say so.
@@ -38,7 +38,7 @@ pub(super) struct Tree {
 impl Tree {
     /// Reads the tree whose root is the 60 bytes in an inode; `None` if it is
     /// damaged.
-    pub(super) fn read(
+    pub(in super::super) fn read(
         volume: &Part<'_>,
         root: &[u8],
         block_size: u32,

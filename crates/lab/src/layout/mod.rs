@@ -1,14 +1,21 @@
 //! Roots in the order in which they are read: an access list, an ext4 image, and a
 //! new image of the same files.
 
+mod list;
+#[cfg(test)]
+mod tests;
+
 use crate::error::{LabError, io_error};
 use agent::access::{AccessList, Entry, Identity, Range, RangeKind, decode};
 use agent::prefetch::{SHORT_WINDOW_US, window_of};
-use image::blocks::ext;
-use image::blocks::ext::arrange::{Arrangement, Wanted, arrange};
+use image::blocks::ext::arrange::{ArrangeError, Arrangement, Wanted, arrange};
+use image::blocks::ext::renumber::{Renumbered, Tables, renumber};
+use image::blocks::{Edited, Kind, Map, ext};
 use image::boot::Part;
+use image::read::ReadAt;
+use list::{moved, renumbered};
 use rustix::fs::{SeekFrom, seek};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -22,6 +29,8 @@ const CHUNK: usize = 1 << 20;
 pub struct Ordered {
     /// What was done to the image.
     pub arrangement: Arrangement,
+    /// The inodes that were brought together.
+    pub inodes: Renumbered,
     /// Files of the list that are not in the image, or have another size there.
     pub missing: u64,
     /// The list for the new image: its metadata lies elsewhere.
@@ -41,16 +50,67 @@ fn wrong(path: &Path, what: &'static str, why: String) -> LabError {
     io_error(path, what)(io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
+fn cannot(image: &Path) -> impl Fn(ArrangeError) -> LabError + '_ {
+    |e| wrong(image, "cannot be laid out", e.to_string())
+}
+
 /// What would be done to lay out `image`, an ext4, in the order of `list`; nothing
 /// is written.
 ///
 /// # Errors
 /// The image cannot be read or laid out.
 pub fn plan(image: &Path, list: &AccessList) -> Result<Ordered, LabError> {
-    let cannot = |why: String| wrong(image, "cannot be laid out", why);
     let file = File::open(image).map_err(io_error(image, "cannot be read"))?;
     let volume = Part::whole(&file).map_err(io_error(image, "cannot be read"))?;
-    let map = ext::map(&volume).map_err(|e| cannot(e.to_string()))?;
+    Ok(planned(volume, list).map_err(cannot(image))?.0)
+}
+
+/// What is done to a volume, and the volume with its inodes together, of which content is
+/// copied.
+fn planned<'a>(volume: Part<'a>, list: &AccessList) -> Result<(Ordered, Edited<'a>), ArrangeError> {
+    let (edited, inodes, list) = together(volume, list)?;
+    let volume = Part::whole(&edited)?;
+    let map = ext::map(&volume)?;
+    let mut ordered = in_order(&volume, &map, &list)?;
+    ordered.inodes = inodes;
+    Ok((ordered, edited))
+}
+
+/// Brings together the inodes that `list` needs, in its order: those of its files, and all
+/// in its blocks of tables.
+fn together<'a>(
+    volume: Part<'a>,
+    list: &AccessList,
+) -> Result<(Edited<'a>, Renumbered, AccessList), ArrangeError> {
+    let map = ext::map(&volume)?;
+    let tables = Tables::read(&volume)?;
+    let page = u64::from(list.page_bytes);
+    let mut needs: Vec<(u64, u32)> = Vec::new();
+    for entry in &list.entries {
+        if !entry.is_device() {
+            needs.extend(map.find(&entry.path).map(|n| (entry.first_us(), n)));
+            continue;
+        }
+        for range in &entry.ranges {
+            let start = range.page.saturating_mul(page);
+            map.pieces(start, range.pages.saturating_mul(page), &mut |piece| {
+                if piece.kind == Kind::InodeTable {
+                    let numbers = tables.inodes(piece.start, piece.len);
+                    needs.extend(numbers.map(|n| (range.first_us, n)));
+                }
+            });
+        }
+    }
+    needs.sort_unstable();
+    let wanted: Vec<u32> = needs.into_iter().map(|n| n.1).collect();
+    let mut edited = Edited::new(volume, map.facts.block_size);
+    let done = renumber(&mut edited, &map, &wanted)?;
+    let list = renumbered(list, &map, &tables, &done.numbers);
+    Ok((edited, done, list))
+}
+
+/// What lays out a volume whose inodes are where they shall be.
+fn in_order(volume: &Part<'_>, map: &Map, list: &AccessList) -> Result<Ordered, ArrangeError> {
     let mut inodes: HashMap<&[u8], u32> = HashMap::new();
     let mut missing = 0;
     for entry in list.entries.iter().filter(|e| !e.is_device()) {
@@ -109,7 +169,7 @@ pub fn plan(image: &Path, list: &AccessList) -> Result<Ordered, LabError> {
             }));
         }
     }
-    let arrangement = arrange(&volume, &map, &wanted).map_err(|e| cannot(e.to_string()))?;
+    let arrangement = arrange(volume, map, &wanted)?;
     let firsts = list.entries.iter().filter_map(|entry| {
         let inode = inodes.get(entry.path.as_slice())?;
         Some((*inode, entry.first_us()))
@@ -117,6 +177,7 @@ pub fn plan(image: &Path, list: &AccessList) -> Result<Ordered, LabError> {
     let list = moved(list, &arrangement, &firsts.collect());
     Ok(Ordered {
         arrangement,
+        inodes: Renumbered::default(),
         missing,
         list,
     })
@@ -132,14 +193,15 @@ pub fn order(
     list: &AccessList,
     (to, out): (&File, &Path),
 ) -> Result<Ordered, LabError> {
-    let ordered = plan(image, list)?;
     let from = File::open(image).map_err(io_error(image, "cannot be read"))?;
-    write(&from, to, &ordered.arrangement).map_err(io_error(out, "cannot be written"))?;
+    let volume = Part::whole(&from).map_err(io_error(image, "cannot be read"))?;
+    let (ordered, edited) = planned(volume, list).map_err(cannot(image))?;
+    write(&from, to, &edited, &ordered.arrangement).map_err(io_error(out, "cannot be written"))?;
     Ok(ordered)
 }
 
 /// Copies the image, holes and all, and lays out the copy.
-fn write(from: &File, to: &File, arrangement: &Arrangement) -> io::Result<()> {
+fn write(from: &File, to: &File, edited: &Edited<'_>, arrangement: &Arrangement) -> io::Result<()> {
     let length = from.metadata()?.len();
     to.set_len(length)?;
     let mut at = 0;
@@ -154,8 +216,11 @@ fn write(from: &File, to: &File, arrangement: &Arrangement) -> io::Result<()> {
         copy(from, start, to, start, end.saturating_sub(start))?;
         at = end.max(start.saturating_add(1));
     }
+    for (place, bytes) in edited.changes() {
+        to.write_all_at(bytes, place)?;
+    }
     for (source, target, len) in &arrangement.copies {
-        copy(from, *source, to, *target, *len)?;
+        copy(edited, *source, to, *target, *len)?;
     }
     for (place, bytes) in &arrangement.writes {
         to.write_all_at(bytes, *place)?;
@@ -163,87 +228,17 @@ fn write(from: &File, to: &File, arrangement: &Arrangement) -> io::Result<()> {
     Ok(())
 }
 
-fn copy(from: &File, source: u64, to: &File, target: u64, len: u64) -> io::Result<()> {
+fn copy(from: &dyn ReadAt, source: u64, to: &File, target: u64, len: u64) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     let mut done = 0;
     while done < len {
         let part = usize::try_from(len - done).unwrap_or(CHUNK).min(CHUNK);
         let room = buffer.get_mut(..part).unwrap_or_default();
-        from.read_exact_at(room, source + done)?;
+        from.read_exact_at(source + done, room)?;
         to.write_all_at(room, target + done)?;
         done += part as u64;
     }
     Ok(())
-}
-
-/// The list for the image as it is laid out: pieces of the device that moved are
-/// needed where they lie now, and so are the blocks that say where a file lies.
-fn moved(list: &AccessList, done: &Arrangement, firsts: &HashMap<u32, u64>) -> AccessList {
-    let mut list = list.clone();
-    let page = u64::from(list.page_bytes.max(1));
-    let block = u64::from(done.block_bytes.max(1));
-    // By block: where it went.
-    let mut places: HashMap<u64, u64> = HashMap::new();
-    for (from, to, len) in &done.copies {
-        let blocks = len / block;
-        places.extend((0..blocks).map(|n| (from + n * block, to + n * block)));
-    }
-    for entry in list.entries.iter_mut().filter(|e| e.is_device()) {
-        // By page: when it was needed, and how often.
-        let mut pages: BTreeMap<u64, Range> = BTreeMap::new();
-        let mut put = |start: u64, len: u64, like: &Range| {
-            for number in start / page..start.saturating_add(len).div_ceil(page) {
-                let new = Range {
-                    page: number,
-                    pages: 1,
-                    ..*like
-                };
-                let range = pages.entry(number).or_insert(new);
-                range.first_us = range.first_us.min(new.first_us);
-            }
-        };
-        for range in &entry.ranges {
-            let end = range.end().saturating_mul(page);
-            for at in (range.page.saturating_mul(page)..end).step_by(block.min(page) as usize) {
-                let own = at / block * block;
-                match places.get(&own) {
-                    Some(to) => put(to + (at - own), block.min(page), range),
-                    None if done.old_nodes.binary_search(&own).is_ok() => {}
-                    None => put(at, block.min(page), range),
-                }
-            }
-        }
-        for (inode, at) in &done.nodes {
-            let like = Range {
-                page: 0,
-                pages: 1,
-                first_us: firsts.get(inode).copied().unwrap_or(0),
-                seen: list.recordings,
-                kind: RangeKind::Touched,
-            };
-            put(*at, block, &like);
-        }
-        entry.ranges = joined(pages);
-    }
-    list
-}
-
-/// Neighbours that were needed at once are one range.
-fn joined(pages: BTreeMap<u64, Range>) -> Vec<Range> {
-    let mut ranges: Vec<Range> = Vec::new();
-    for new in pages.into_values() {
-        match ranges.last_mut() {
-            Some(last)
-                if last.end() == new.page
-                    && (last.first_us, last.seen, last.kind)
-                        == (new.first_us, new.seen, new.kind) =>
-            {
-                last.pages += 1;
-            }
-            _ => ranges.push(new),
-        }
-    }
-    ranges
 }
 
 /// A list that has the order of `paths`, each file of `image` whole: for those who

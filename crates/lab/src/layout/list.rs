@@ -1,0 +1,137 @@
+//! The access list of an image that was laid out: its metadata lies elsewhere.
+
+use agent::access::{AccessList, Identity, Range, RangeKind};
+use image::blocks::Map;
+use image::blocks::ext::arrange::Arrangement;
+use image::blocks::ext::renumber::Tables;
+use std::collections::{BTreeMap, HashMap};
+
+/// Pages of a device: when each was needed first, and how often.
+struct Pages {
+    bytes: u64,
+    needs: BTreeMap<u64, Range>,
+}
+
+impl Pages {
+    /// None yet, of so many bytes each.
+    fn of(bytes: u64) -> Self {
+        Self {
+            bytes,
+            needs: BTreeMap::new(),
+        }
+    }
+
+    /// `len` bytes from `start` on are needed as `like` says.
+    fn put(&mut self, start: u64, len: u64, like: &Range) {
+        for number in start / self.bytes..start.saturating_add(len).div_ceil(self.bytes) {
+            let new = Range {
+                page: number,
+                pages: 1,
+                ..*like
+            };
+            let range = self.needs.entry(number).or_insert(new);
+            range.first_us = range.first_us.min(new.first_us);
+        }
+    }
+
+    /// Neighbours that were needed at once are one range.
+    fn ranges(self) -> Vec<Range> {
+        let mut ranges: Vec<Range> = Vec::new();
+        for new in self.needs.into_values() {
+            match ranges.last_mut() {
+                Some(last)
+                    if last.end() == new.page
+                        && (last.first_us, last.seen, last.kind)
+                            == (new.first_us, new.seen, new.kind) =>
+                {
+                    last.pages += 1;
+                }
+                _ => ranges.push(new),
+            }
+        }
+        ranges
+    }
+}
+
+/// The list for an image whose inodes have new numbers: of its files, and the places of
+/// their tables. `map` and `tables` are those of the image as it was.
+pub(super) fn renumbered(
+    list: &AccessList,
+    map: &Map,
+    tables: &Tables,
+    numbers: &BTreeMap<u32, u32>,
+) -> AccessList {
+    let mut list = list.clone();
+    let page = u64::from(list.page_bytes.max(1));
+    for entry in &mut list.entries {
+        if let Identity::File { inode, .. } = &mut entry.identity
+            && let Some(new) = u32::try_from(*inode).ok().and_then(|n| numbers.get(&n))
+        {
+            *inode = u64::from(*new);
+        }
+    }
+    for entry in list.entries.iter_mut().filter(|e| e.is_device()) {
+        let mut pages = Pages::of(page);
+        for range in &entry.ranges {
+            for at in (range.page..range.end()).map(|n| n.saturating_mul(page)) {
+                let here = tables.inodes(at, page);
+                let mut used = here.clone().filter(|n| map.inode(*n).is_some()).peekable();
+                // What is no table, or a piece of one that holds what stays.
+                if used.peek().is_none() || used.any(|n| !numbers.contains_key(&n)) {
+                    pages.put(at, page, range);
+                }
+                for new in here.filter_map(|n| numbers.get(&n)) {
+                    if let Some(place) = tables.place(*new) {
+                        pages.put(place, 1, range);
+                    }
+                }
+            }
+        }
+        entry.ranges = pages.ranges();
+    }
+    list
+}
+
+/// The list for the image as it is laid out: pieces of the device that moved are
+/// needed where they lie now, and so are the blocks that say where a file lies.
+pub(super) fn moved(
+    list: &AccessList,
+    done: &Arrangement,
+    firsts: &HashMap<u32, u64>,
+) -> AccessList {
+    let mut list = list.clone();
+    let page = u64::from(list.page_bytes.max(1));
+    let block = u64::from(done.block_bytes.max(1));
+    // By block: where it went.
+    let mut places: HashMap<u64, u64> = HashMap::new();
+    for (from, to, len) in &done.copies {
+        let blocks = len / block;
+        places.extend((0..blocks).map(|n| (from + n * block, to + n * block)));
+    }
+    for entry in list.entries.iter_mut().filter(|e| e.is_device()) {
+        let mut pages = Pages::of(page);
+        for range in &entry.ranges {
+            let end = range.end().saturating_mul(page);
+            for at in (range.page.saturating_mul(page)..end).step_by(block.min(page) as usize) {
+                let own = at / block * block;
+                match places.get(&own) {
+                    Some(to) => pages.put(to + (at - own), block.min(page), range),
+                    None if done.old_nodes.binary_search(&own).is_ok() => {}
+                    None => pages.put(at, block.min(page), range),
+                }
+            }
+        }
+        for (inode, at) in &done.nodes {
+            let like = Range {
+                page: 0,
+                pages: 1,
+                first_us: firsts.get(inode).copied().unwrap_or(0),
+                seen: list.recordings,
+                kind: RangeKind::Touched,
+            };
+            pages.put(*at, block, &like);
+        }
+        entry.ranges = pages.ranges();
+    }
+    list
+}

@@ -1,0 +1,134 @@
+//! A list and an image, laid out, as a kernel and a prefetcher would meet them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
+
+use super::order;
+use agent::access::{AccessList, Entry, Identity, Range, RangeKind};
+use image::blocks::ext;
+use image::blocks::ext::renumber::Tables;
+use image::boot::Part;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+
+fn tool(name: &str, args: &[&str]) -> bool {
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    match Command::new(name).args(args).env("PATH", path).output() {
+        Ok(out) if out.status.success() => true,
+        other => {
+            eprintln!("skipped: {name} {args:?}: {other:?}");
+            false
+        }
+    }
+}
+
+fn range(page: u64, pages: u64, first_us: u64) -> Range {
+    Range {
+        page,
+        pages,
+        first_us,
+        seen: 1,
+        kind: RangeKind::Touched,
+    }
+}
+
+/// The inode of a file of an image.
+fn inode_of(image: &Path, path: &[u8]) -> u32 {
+    let file = File::open(image).unwrap();
+    let map = ext::map(&Part::whole(&file).unwrap()).unwrap();
+    map.find(path).unwrap()
+}
+
+fn place_of(image: &Path, number: u32) -> u64 {
+    let file = File::open(image).unwrap();
+    let tables = Tables::read(&Part::whole(&file).unwrap()).unwrap();
+    tables.place(number).unwrap()
+}
+
+#[test]
+fn the_new_list_names_the_new_inodes_and_where_they_lie() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("tree");
+    fs::create_dir(&root).unwrap();
+    for number in 0..600 {
+        fs::write(root.join(format!("f{number:03}")), format!("{number}")).unwrap();
+    }
+    let image = dir.path().join("image");
+    File::create(&image).unwrap().set_len(32 << 20).unwrap();
+    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
+    if !tool(
+        "mke2fs",
+        &["-q", "-F", "-t", "ext4", "-b", "4096", "-d", from, to],
+    ) {
+        return;
+    }
+    // A file is needed first; then a page of the inode table, of which no file is
+    // named; then one that the list names as well.
+    let one = inode_of(&image, b"f500");
+    let other = inode_of(&image, b"f300");
+    let page = |number| place_of(&image, number) / 4096;
+    let device = Entry {
+        path: b"/".to_vec(),
+        identity: Identity::Device {
+            size: 32 << 20,
+            kind: 0xef53,
+            number: 1,
+        },
+        program: 0,
+        ranges: vec![
+            range(0, 1, 5),
+            range(page(other), 1, 200),
+            range(page(one), 1, 100),
+        ],
+    };
+    let file = Entry {
+        path: b"/f500".to_vec(),
+        identity: Identity::File {
+            size: 3,
+            mtime_s: 0,
+            mtime_ns: 0,
+            inode: u64::from(one),
+            generation: 0,
+        },
+        program: 0,
+        ranges: vec![range(0, 1, 150)],
+    };
+    let list = AccessList {
+        recordings: 1,
+        page_bytes: 4096,
+        entries: vec![file, device],
+        ..AccessList::default()
+    };
+    let new = dir.path().join("new");
+    let done = order(&image, &list, (&File::create_new(&new).unwrap(), &new)).unwrap();
+    assert!(tool("e2fsck", &["-f", "-n", new.to_str().unwrap()]));
+    assert_eq!(done.missing, 0);
+    // Both pages are full of inodes.
+    assert_eq!(done.inodes.numbers.len(), 32);
+    let [now, other_now] = [&b"f500"[..], b"f300"].map(|path| inode_of(&new, path));
+    assert_eq!(done.inodes.numbers.get(&one), Some(&now));
+    assert!(other_now > now, "{other_now} {now}");
+    assert_eq!(
+        fs::read(&image).unwrap().len(),
+        fs::read(&new).unwrap().len()
+    );
+    let Identity::File { inode, .. } = done.list.entries[0].identity else {
+        unreachable!("it was a file")
+    };
+    assert_eq!(inode, u64::from(now));
+    let mut ranges = done.list.entries[1].ranges.clone();
+    ranges.sort_by_key(|r| r.first_us);
+    let [boot, first, second] = &ranges[..] else {
+        unreachable!("the superblock and two blocks of inodes: {ranges:?}")
+    };
+    assert_eq!((boot.page, boot.first_us), (0, 5));
+    assert_eq!(
+        (first.page, first.first_us),
+        (place_of(&new, now) / 4096, 100)
+    );
+    assert_eq!((second.page, second.first_us), (first.page + 1, 200));
+    assert_eq!(place_of(&new, other_now) / 4096, second.page);
+}
