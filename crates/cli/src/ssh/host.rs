@@ -315,7 +315,7 @@ fn last_line(said: &[u8]) -> Option<String> {
 /// What `ssh` said of a connection that there is not, and what helps against it.
 fn no_connection(said: &[u8]) -> String {
     let Some(line) = last_line(said) else {
-        return "the connection ended without a word".to_owned();
+        return "the connection, or what ran there, ended without a word".to_owned();
     };
     let has = |words: &[u8]| said.windows(words.len()).any(|w| w == words);
     let advice = if has(b"IDENTIFICATION HAS CHANGED") {
@@ -344,7 +344,10 @@ mod tests {
         for (said, why) in [
             (&unknown[..], "log in once by hand"),
             (changed, "another one than before"),
-            (b"\n", "the connection ended without a word"),
+            (
+                b"\n",
+                "the connection, or what ran there, ended without a word",
+            ),
         ] {
             assert!(no_connection(said).contains(why), "{why}");
         }
