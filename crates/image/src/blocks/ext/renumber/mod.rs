@@ -35,6 +35,9 @@ const NOT_RENUMBERED: [(usize, u32, &str); 4] = [
     (1, 0x1_0000, "encrypt"),
 ];
 
+/// Content may lie in inodes.
+const INLINE_DATA: u32 = 0x8000;
+
 /// What was renumbered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Renumbered {
@@ -137,11 +140,7 @@ pub fn renumber(
             inode: inode.number,
         });
     }
-    let mut keep = kept(&volume, map, &sb, &numbers)?;
-    let movable = |number: &&u32| {
-        **number >= sb.first_inode && map.inode(**number).is_some() && keep.insert(**number)
-    };
-    let wanted: Vec<u32> = wanted.iter().filter(movable).copied().collect();
+    let wanted = movable(&volume, map, (&sb, &numbers), wanted)?;
     let free = numbers.free(u32::try_from(wanted.len()).unwrap_or(u32::MAX));
     let new: BTreeMap<u32, u32> = wanted.into_iter().zip(free.iter().copied()).collect();
     let taken: Vec<u32> = new.values().copied().collect();
@@ -186,35 +185,50 @@ fn kept(
     sb: &Superblock,
     numbers: &Numbers<'_>,
 ) -> Result<HashSet<u32>, ArrangeError> {
-    let mut keep: HashSet<u32> = [sb.journal, sb.orphan_file]
-        .into_iter()
-        .chain(sb.quotas)
-        .collect();
-    keep.extend(map.find(b"/lost+found"));
+    let own = [sb.journal, sb.orphan_file].into_iter().chain(sb.quotas);
+    let mut keep: HashSet<u32> = own.chain(map.find(b"/lost+found")).collect();
+    if !sb.has(1, INLINE_DATA) {
+        return Ok(keep);
+    }
     let has_types = sb.has(1, FILETYPE);
-    for known in map.inodes() {
-        let is_content = matches!(known.kind, Kind::File | Kind::Directory | Kind::Symlink);
+    for known in map.inodes().iter().filter(|i| i.kind == Kind::Directory) {
         let bytes = bytes_of(volume, sb, numbers, known.number)?;
         let inode = Inode::new(&bytes);
-        if !is_content
-            || inode.links() == 0
-            || inode.flags() & (flag::EA_INODE | flag::ENCRYPT) != 0
-        {
-            keep.insert(known.number);
+        if inode.flags() & flag::INLINE_DATA == 0 {
+            continue;
         }
-        if known.kind == Kind::Directory && inode.flags() & flag::INLINE_DATA != 0 {
-            keep.extend(le32(inode.root(), 0));
-            for part in [
-                inode.root().get(4..).unwrap_or_default(),
-                inode.inline_rest(),
-            ] {
-                directory::entries(part, has_types, &mut |child, _| {
-                    keep.insert(child);
-                });
-            }
+        keep.extend(le32(inode.root(), 0));
+        let entries = inode.root().get(4..).unwrap_or_default();
+        for part in [entries, inode.inline_rest()] {
+            directory::entries(part, has_types, &mut |child, _| {
+                keep.insert(child);
+            });
         }
     }
     Ok(keep)
+}
+
+/// Those of `wanted` that can have another number, each once, in that order.
+fn movable(
+    volume: &Part<'_>,
+    map: &Map,
+    (sb, numbers): (&Superblock, &Numbers<'_>),
+    wanted: &[u32],
+) -> Result<Vec<u32>, ArrangeError> {
+    let mut done = kept(volume, map, sb, numbers)?;
+    let mut movable = Vec::new();
+    for number in wanted.iter().copied().filter(|n| *n >= sb.first_inode) {
+        let Some(known) = map.inode(number).filter(|_| done.insert(number)) else {
+            continue;
+        };
+        let bytes = bytes_of(volume, sb, numbers, number)?;
+        let inode = Inode::new(&bytes);
+        let is_named = matches!(known.kind, Kind::File | Kind::Directory | Kind::Symlink);
+        if is_named && inode.links() > 0 && inode.flags() & (flag::EA_INODE | flag::ENCRYPT) == 0 {
+            movable.push(number);
+        }
+    }
+    Ok(movable)
 }
 
 /// Moves one inode, and writes the sums of its extents anew.
