@@ -472,40 +472,6 @@ fn units_wait_for_all_that_they_are_ordered_after() {
     assert!((90..=105).contains(&last), "{last}");
 }
 
-/// systemd says that a unit began when it has put the child into its control group, and
-/// the kernel may let it wait for that.
-#[test]
-fn a_unit_begins_with_its_process_though_systemd_waits_in_the_kernel() {
-    let path = path(
-        "source trace.dat trace.dat\nclock boot monotonic\n\
-         mark 0s kernel-start kernel\nmark 1s userspace-start userspace\n\
-         mark 2s first-light -\n\
-         process 1 init 0ms -\nprocess 7 long 1020ms 1620ms parent=1\n\
-         process 8 beside 1050ms 1410ms parent=1\n\
-         process 9 last 1630ms 1830ms parent=1\n\
-         slice 1 running 1000ms 1025ms\nslice 1 blocked 1025ms 1033ms\n\
-         wake 1033ms 0 1\nslice 1 running 1033ms 1052ms\n\
-         slice 1 blocked 1052ms 1058ms\n\
-         wake 1058ms 0 1\nslice 1 running 1058ms 1060ms\n\
-         slice 7 running 1060ms 1070ms\nslice 8 running 1070ms 1080ms\n\
-         wake 1400ms 0 8\nslice 8 running 1400ms 1410ms\n\
-         wake 1410ms 8 1\nslice 1 running 1410ms 1415ms\n\
-         wake 1610ms 0 7\nslice 7 running 1610ms 1620ms\n\
-         wake 1620ms 7 1\nslice 1 running 1620ms 1640ms\n\
-         slice 9 running 1640ms 1650ms\n\
-         wake 1820ms 0 9\nslice 9 running 1820ms 1830ms\n\
-         wake 1830ms 9 1\nslice 1 running 1830ms 2000ms\n\
-         span unit 1034ms 1625ms long.service\nspan unit 1059ms 1412ms beside.service\n\
-         span unit 1626ms 1835ms last.service\nspan unit 1836ms 1836ms multi-user.target\n\
-         after last.service long.service\nafter multi-user.target last.service\n",
-    );
-    let found: Vec<_> = items(&path).into_iter().filter(|i| i.0 == "unit").collect();
-    let [("unit", "long.service", 591, long), ..] = found[..] else {
-        panic!("{found:?}");
-    };
-    assert!((270..=296).contains(&long), "{long}");
-}
-
 /// A trace as it may come from anywhere: nothing in it need make sense.
 fn any_trace() -> impl Strategy<Value = String> {
     let slice = (1_u32..6, 0_usize..4, 0_i64..3_000, 0_i64..900);

@@ -122,7 +122,7 @@ impl Replay {
     fn of(tasks: &Tasks<'_>, gates: &[Gate], from: Nanos, end: Nanos) -> Option<Self> {
         let last = tasks.running_at(end)?;
         let mut bursts = bursts(tasks, from, end);
-        let gates = &from_forks(gates, tasks);
+        let gates = &from_forks(gates, tasks, &bursts);
         at_gates(&mut bursts, gates);
         bursts.sort_by_key(|b| (b.ready, b.end, b.pid));
         let mut by_task: HashMap<u32, Vec<usize>> = HashMap::new();
@@ -311,7 +311,7 @@ const SKEW: Nanos = Nanos::from_micros(100);
 /// The units, each from where the first process forked for it. systemd says that a unit
 /// began when it has forked: `service_spawn()` stands before `service_set_state()`, and
 /// `mount_spawn()` before `mount_set_state()`.
-fn from_forks(gates: &[Gate], tasks: &Tasks<'_>) -> Vec<Gate> {
+fn from_forks(gates: &[Gate], tasks: &Tasks<'_>, bursts: &[Burst]) -> Vec<Gate> {
     let by_first = tasks.births().filter(|(_, parent, _)| *parent == INIT);
     let mut forks: Vec<Nanos> = by_first.map(|(_, _, born)| born).collect();
     forks.sort_unstable();
@@ -324,38 +324,23 @@ fn from_forks(gates: &[Gate], tasks: &Tasks<'_>) -> Vec<Gate> {
             continue;
         };
         let earliest = stamped.as_ref().map_or(Nanos::ZERO, |g| g.start - SKEW);
-        take_fork(later, &mut forks, earliest, tasks);
+        take_fork(later, &mut forks, earliest, bursts);
     }
     if let Some(first) = stamped {
-        take_fork(first, &mut forks, Nanos::ZERO, tasks);
+        take_fork(first, &mut forks, Nanos::ZERO, bursts);
     }
     gates
 }
 
 /// Begins a unit at its fork, if that is after `earliest` and the first process did
-/// not wait for events between. It may have waited in the kernel: to put the child into
-/// its control group, which systemd does before it takes the time, can take a grace period
-/// of RCU (`cgroup_attach_task()`, under `cgroup_threadgroup_rwsem`).
-fn take_fork(gate: &mut Gate, forks: &mut Vec<Nanos>, earliest: Nanos, tasks: &Tasks<'_>) {
+/// not sleep between.
+fn take_fork(gate: &mut Gate, forks: &mut Vec<Nanos>, earliest: Nanos, bursts: &[Burst]) {
     forks.truncate(forks.partition_point(|born| *born <= gate.start));
     let Some(&born) = forks.last().filter(|born| **born >= earliest) else {
         return;
     };
-    let mut awake_until = born;
-    for slice in tasks
-        .slices()
-        .filter(|(pid, _)| *pid == INIT)
-        .flat_map(|(_, all)| all)
-    {
-        let awake = matches!(
-            slice.state,
-            TaskState::Running | TaskState::Runnable | TaskState::Blocked
-        );
-        if awake && slice.start <= awake_until {
-            awake_until = awake_until.max(slice.end);
-        }
-    }
-    if awake_until >= gate.start {
+    let awake = |b: &Burst| b.pid == INIT && b.ready <= born && gate.start <= b.end;
+    if bursts.iter().any(awake) {
         gate.start = born;
         forks.pop();
     }
