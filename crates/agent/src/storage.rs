@@ -1,7 +1,7 @@
 //! When a modelled storage device is done with a request. Pure: no clock, no I/O.
 //!
 //! Up to `queue_depth` requests are in the device at a time. Each first costs
-//! its command; these overlap. Then its bytes pass the one bus, in the first gap
+//! its command; these overlap, but begin `command_interval_ns` apart at least. Then its bytes pass the one bus, in the first gap
 //! that is long enough. A disk has one arm: its requests follow one another, and
 //! one that does not continue the last costs a seek and half a turn.
 
@@ -38,6 +38,8 @@ pub struct Device {
     ends: Vec<u64>,
     /// When the bus is taken, sorted, from start to end.
     bus: Vec<(u64, u64)>,
+    /// When the next command can begin.
+    next_command: u64,
     /// Disk: where the head is, in bytes.
     head: u64,
 }
@@ -51,6 +53,7 @@ impl Device {
             size,
             ends: Vec::new(),
             bus: Vec::new(),
+            next_command: 0,
             head: 0,
         }
     }
@@ -61,8 +64,9 @@ impl Device {
     pub fn submit(&mut self, now: u64, request: Request) -> u64 {
         self.ends.retain(|end| *end > now);
         self.bus.retain(|taken| taken.1 > now);
-        let begin = self.enter(now, request.kind);
+        let begin = self.enter(now, request.kind).max(self.next_command);
         let f = &self.figures;
+        self.next_command = begin.saturating_add(f.command_interval_ns);
         let command = match request.kind {
             Kind::Read => f.command_ns,
             Kind::Write | Kind::Flush => f.write_command_ns,
@@ -225,6 +229,20 @@ mod tests {
         assert_eq!(device.submit(0, read(0, 100)), 2_500_100);
         // And the fourth when the second is.
         assert_eq!(device.submit(0, read(0, 100)), 3_000_100);
+    }
+
+    #[test]
+    fn commands_of_a_deep_queue_begin_no_closer_than_their_interval() {
+        let paced = Storage {
+            command_interval_ns: 400_000,
+            ..flash(4)
+        };
+        let mut device = Device::new(paced, 1 << 30);
+        assert_eq!(device.submit(0, read(0, 100)), 1_000_100);
+        assert_eq!(device.submit(0, read(0, 100)), 1_400_100);
+        assert_eq!(device.submit(0, read(0, 100)), 1_800_100);
+        // Whoever comes later than that does not wait.
+        assert_eq!(device.submit(1_300_000, read(0, 100)), 2_300_100);
     }
 
     #[test]

@@ -30,7 +30,7 @@ fn storage() -> impl Strategy<Value = Storage> {
     (
         model,
         1..=u32::MAX,
-        any::<[u64; 6]>(),
+        any::<[u64; 9]>(),
         seek,
         any::<[u32; 2]>(),
         "[a-z-]{1,9}",
@@ -44,6 +44,9 @@ fn storage() -> impl Strategy<Value = Storage> {
             write_bytes_per_s: n[3],
             rotation_ns: n[4],
             near_bytes: n[5],
+            command_interval_ns: n[6],
+            own_request_ns: n[7],
+            own_kib_ns: n[8],
             seek_min_ns: seek.0.min(seek.1),
             seek_max_ns: seek.0.max(seek.1),
             read_ahead_kb: queue[0],

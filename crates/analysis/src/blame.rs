@@ -91,7 +91,8 @@ pub struct BlameRow {
     pub doubt: Option<Doubt>,
     /// What it returned: 0, or an error number.
     pub outcome: Option<i32>,
-    /// The process' id on the target; `None` for anything else.
+    /// The id on the target of a process, or of the task that ran an initcall or a
+    /// probe, where a source says it.
     pub pid: Option<u32>,
     /// Processor time that a process used, where a source says it.
     pub cpu: Option<Nanos>,
@@ -152,7 +153,7 @@ pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top
         reported: s.reported,
         doubt: s.doubt,
         outcome: s.outcome,
-        pid: None,
+        pid: spans::task(record, s),
         cpu: None,
         origin: Place::of(record, s.origin),
     };

@@ -21,6 +21,9 @@ pub struct ChainLink {
     /// How much of its time could go before the unit that waits for it would
     /// wait for another one instead.
     pub slack: Nanos,
+    /// How much sooner the unit that waits for it could begin without it; `None` if
+    /// that waits for nothing else.
+    pub margin: Option<Nanos>,
     /// The evidence.
     pub origin: Place,
 }
@@ -61,6 +64,7 @@ pub fn critical_chain(record: &Record, phases: &Phases) -> Vec<ChainLink> {
             start,
             end,
             slack: slack.map_or(length, |s: Nanos| s.min(length)),
+            margin: slack,
             origin: Place::of(record, span.origin),
         });
         // Those that were active when this one began, the latest first. One

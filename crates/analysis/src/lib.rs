@@ -28,6 +28,7 @@ mod picture;
 mod place;
 mod processes;
 mod readings;
+mod resolution;
 mod spans;
 mod stable_name;
 mod statistics;
@@ -49,7 +50,7 @@ pub use compare::{
 };
 pub use console::{Console, Delay, Flush, LateLine, Rate, RateSource, Written, console};
 pub use deferrals::{Deferral, deferrals};
-pub use effect::{Effect, Verdict, effect, median, range};
+pub use effect::{Effect, Verdict, effect, margin, median, range};
 pub use experiment::{
     ExactPair, Experiment, ExperimentError, RecordingCost, Sample, Trial, TrialFailure,
     VariantResult, experiment,
@@ -62,8 +63,9 @@ pub use findings::{
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use gaps::{Gap, gaps};
 pub use io::{
-    Depth, Io, IoDevice, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency, Owner,
-    Owners, OwnersFrom, ProcessOf, Seek, SeekDevice, SeekPoint, Sequence, io, io_requests, seek,
+    Depth, Io, IoDevice, IoFailure, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency,
+    Owner, Owners, OwnersFrom, ProcessOf, Seek, SeekDevice, SeekPoint, Sequence, io, io_requests,
+    seek,
 };
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
 pub use path::{
@@ -75,10 +77,13 @@ pub use phases::{
 pub use picture::{Picture, picture};
 pub use place::Place;
 pub use readings::{Readings, readings};
+pub use resolution::{Alike, DRAWS, Found, Resolution, resolution};
 pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use subsystems::{SubsystemRow, Subsystems, subsystem_of, subsystems};
 pub use summary::{KindSummary, Summary, summary};
-pub use system::{EnvironmentProposal, ImageFact, ImageKind, KernelConfig, RootTree, SystemFacts};
+pub use system::{
+    EnvironmentProposal, Filesystem, ImageFact, ImageKind, KernelConfig, RootTree, SystemFacts,
+};
 pub use tracks::{
     About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks, tracks_with,
 };

@@ -8,6 +8,13 @@ use std::collections::BTreeMap;
 /// does not know more says so.
 const OF_MODULE: &str = "init_module [";
 
+/// The id of the task that ran a call, where its source says it: then its track
+/// is `task ID`.
+pub(crate) fn task(record: &Record, span: &Span) -> Option<u32> {
+    let track = record.name(span.track?);
+    track.strip_prefix("task ")?.parse().ok()
+}
+
 /// The spans of `record` in its order, each thing once that several sources
 /// saw.
 ///

@@ -129,6 +129,15 @@ pub enum ImageKind {
         /// How many files it holds.
         entries: u64,
     },
+    /// The modules of the kernel in an initramfs.
+    InitramfsModules {
+        /// Their names as `/proc/modules` gives them, and their bytes.
+        modules: BTreeMap<String, u64>,
+        /// The size of the whole archive, unpacked, in bytes.
+        unpacked: u64,
+    },
+    /// A filesystem for a disk.
+    Filesystem(Filesystem),
     /// A FIT image.
     Fit {
         /// Whether a configuration or an image of it is signed.
@@ -172,6 +181,21 @@ pub enum ImageKind {
         /// How long those checks take, in nanoseconds.
         checked_ns: u64,
     },
+}
+
+/// A filesystem for a disk, in what its layout costs a boot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filesystem {
+    /// Which: `ext4`, `squashfs`, `erofs`.
+    pub filesystem: String,
+    /// What it uses, by the names that its own tools give: `has_journal`.
+    pub features: Vec<String>,
+    /// Bytes in use.
+    pub used: u64,
+    /// Blocks that hold nothing but the numbers of other blocks.
+    pub indirect_blocks: u64,
+    /// Directories of more than a few blocks without an index: path and bytes.
+    pub unindexed: Vec<(String, u64)>,
 }
 
 /// A change to a U-Boot environment that could save time.

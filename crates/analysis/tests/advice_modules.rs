@@ -29,6 +29,11 @@ fn modules_without_use_are_named_with_what_is_lost() {
     // 1,515,520 bytes at 66 ns, of which half.
     let ms = finding.expected.0 / 1_000_000;
     assert!((49..=51).contains(&ms), "{ms}");
+    // Nothing goes on beside it where there is one processor.
+    let alone = format!("{facts}say 100ms 6 smp: Brought up 1 node, 1 CPU\n");
+    assert_eq!(found(&alone).unwrap().expected.0 / 1_000_000, 100);
+    let two = alone.replace("1 CPU", "2 CPUs");
+    assert_eq!(found(&two).unwrap().expected, finding.expected);
     assert!(finding.cost.contains("no virtual machines"));
     assert!(finding.evidence[0].text.starts_with("kvm: 1146880 bytes"));
     assert!(finding.cost.contains("whether one is there"));

@@ -240,7 +240,7 @@ pub struct Advise {
     pub inputs: Vec<PathBuf>,
     #[command(flatten)]
     pub reading: Reading,
-    /// What is booted: a kernel, an initramfs, a FIT, flash or U-Boot image, or the folder of a
+    /// What is booted: a kernel, an initramfs, a FIT, flash, disk or U-Boot image, or the folder of a
     /// root; may be repeated
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub image: Vec<PathBuf>,
@@ -507,6 +507,10 @@ pub enum ExportFormat {
     Parquet,
     /// One picture: load, processes, calls
     Svg,
+    /// A picture of initcalls and probes over the kernel's time
+    Bootgraph,
+    /// A picture of processors and disks over time, and the tree of processes
+    Bootchart,
     /// Stacks and their weights, a line each
     Folded,
 }
@@ -520,6 +524,8 @@ impl ExportFormat {
             Self::Csv => "csv",
             Self::Parquet => "parquet",
             Self::Svg => "svg",
+            Self::Bootgraph => "bootgraph",
+            Self::Bootchart => "bootchart",
             Self::Folded => "folded",
         }
     }
@@ -700,6 +706,11 @@ pub enum LabVerb {
         after_help = "Example:\n  $ firstlight lab findings experiments/findings --out proof --markdown"
     )]
     Findings(LabFindings),
+    /// What a run whose variants are alike says of false alarms, and of what is found
+    #[command(
+        after_help = "Example:\n  $ firstlight lab run experiments/resolution.toml --out resolution\n  $ firstlight lab resolution resolution --changed delay-0.05-percent,delay-0.2-percent,delay-1-percent"
+    )]
+    Resolution(LabResolution),
     /// What this host can run, and what is missing
     #[command(after_help = "Example:\n  $ firstlight lab doctor")]
     Doctor,
@@ -750,6 +761,35 @@ pub struct LabMounts {
     /// Print the tables as Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct LabResolution {
+    /// The output folder of `lab run`
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub run: PathBuf,
+    /// Variants that change something; all others are alike
+    #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
+    pub changed: Vec<String>,
+    /// Delays, in percent of the boot, of which it is said how often they are found
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        value_delimiter = ',',
+        default_value = "0.05,0.2,1,2",
+        value_parser = percent
+    )]
+    pub delays: Vec<f64>,
+    /// Print the tables as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+}
+
+/// A percentage that a boot can be late by.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|n: &f64| n.is_finite() && (0.0..=1000.0).contains(n));
+    number.ok_or_else(|| "expected a number from 0 to 1000".to_owned())
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ mod bytes;
 mod folder;
 mod kernel_image;
 mod line;
+mod packed;
 
 use crate::args::Reading;
 use agent::capture::{self, Limits, Manifest};
@@ -75,9 +76,10 @@ pub fn read(path: &Path) -> Result<Input> {
     }
     let image: &'static dyn Source = &kernel_image::KERNEL_IMAGE;
     let image = Some(image).filter(|i| i.sniff(&head) == Sniff::Yes);
-    let Some(source) = sources::sniff(&head).or(image) else {
+    let utf16 = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]);
+    let Some(source) = sources::sniff(&head).or(image).filter(|_| !utf16) else {
         let name = shown.to_string();
-        if let Some(log) = packed_log(&name, &head, file)? {
+        if let Some(log) = packed::log(&name, &head, file)? {
             return Ok(Input::Raw(log));
         }
         bail!("{shown}: {}", unknown_format(&head));
@@ -97,28 +99,11 @@ pub fn read(path: &Path) -> Result<Input> {
     }))
 }
 
-/// A log that was packed by itself, such as `dmesg.gz`; `None` if it is none.
-fn packed_log(name: &str, head: &[u8], mut file: File) -> Result<Option<Raw>> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.take(MAX_RAW_BYTES).read_to_end(&mut bytes)?;
-    let Some(unpacked) = kernel_image::unpacked(head, &bytes, MAX_RAW_BYTES) else {
-        return Ok(None);
-    };
-    let head = unpacked.get(..SNIFF_BYTES).unwrap_or(&unpacked);
-    Ok(sources::sniff(head).map(|source| Raw {
-        name: name.to_owned(),
-        source,
-        bytes: Bytes::Read(unpacked),
-    }))
-}
-
-/// Everything in `file` from its start, decompressed, if `head` begins a tar.
+/// Everything in `file` from its start, decompressed, if it is the tar of a capture.
 fn tar_stream<'a>(head: &[u8], file: &'a mut File) -> Result<Option<Box<dyn Read + 'a>>> {
-    const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-    // POSIX ustar and GNU tar: the magic stands at byte 257 of the first header.
-    let is_tar = head.get(257..262) == Some(b"ustar");
-    if !is_tar && !head.starts_with(ZSTD_MAGIC) {
+    let is_tar = tar_magic(head);
+    let is_packed = head.starts_with(packed::ZSTD_MAGIC) && packed::holds_capture(file)?;
+    if !is_tar && !is_packed {
         return Ok(None);
     }
     file.rewind()?;
@@ -127,6 +112,12 @@ fn tar_stream<'a>(head: &[u8], file: &'a mut File) -> Result<Option<Box<dyn Read
     } else {
         Box::new(zstd::Decoder::new(file)?)
     }))
+}
+
+/// Whether these bytes begin a tar. POSIX ustar and GNU tar: the magic stands at byte 257
+/// of the first header.
+fn tar_magic(head: &[u8]) -> bool {
+    head.get(257..262) == Some(b"ustar")
 }
 
 /// A capture in a directory: only the files that its manifest names are read,

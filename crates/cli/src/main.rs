@@ -60,6 +60,7 @@ fn main() -> ExitCode {
             LabVerb::Classics(a) => verbs::classics::run(a, &mut out),
             LabVerb::Mounts(a) => verbs::mounts::run(a, &mut out),
             LabVerb::Findings(a) => verbs::findings::run(a, &mut out),
+            LabVerb::Resolution(a) => verbs::resolution::run(a, &mut out),
             LabVerb::Doctor => verbs::lab::doctor(&mut out),
         },
         Some(Verb::Flash(a)) => verbs::flash::run(a, &mut out),

@@ -4,14 +4,17 @@
 mod root;
 
 use crate::verbs::flash::open;
-use analysis::{EnvironmentProposal, ImageFact, ImageKind, KernelConfig, Place, SystemFacts};
+use analysis::{
+    EnvironmentProposal, Filesystem, ImageFact, ImageKind, KernelConfig, Place, SystemFacts,
+};
 use anyhow::{Context, Result, bail};
+use image::blocks::{self, Disk, Map};
 use image::boot::compression::{Decoder, LIMIT};
 use image::boot::environment::proposals;
 use image::boot::info::{Item, Kind, inspect};
 use image::boot::kernel::{Content, Payload};
 use image::boot::signature::is_signed_program;
-use image::boot::{Compression, Part, fit};
+use image::boot::{Compression, Part, fit, initramfs};
 use image::{ReadAt, jffs2, ubi};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -129,7 +132,8 @@ fn image(path: &Path, facts: &mut SystemFacts) -> Result<()> {
     if items.is_empty() {
         bail!(
             "{shown}: nothing in it is known here; expected a kernel, an initramfs, a FIT or \
-             legacy image, a U-Boot environment, a JFFS2 or UBI image, or the folder of a root"
+             legacy image, a U-Boot environment, a disk or a filesystem, a JFFS2 or UBI image, or \
+             the folder of a root"
         );
     }
     Ok(())
@@ -194,6 +198,10 @@ fn item_facts(
             })
         }
         Kind::Jffs2 { .. } => jffs2_fact(image),
+        Kind::Filesystem(_) | Kind::Disk(..) => {
+            all.extend(filesystem_facts(source, image)?);
+            return Ok(());
+        }
         kind => payload(kind).and_then(|p| {
             Some(ImageKind::Kernel {
                 compression: p.compression.name().to_owned(),
@@ -203,11 +211,89 @@ fn item_facts(
             })
         }),
     };
+    if let Some(ImageKind::Initramfs { unpacked, .. }) = &what {
+        let modules =
+            modules_of(&image.part(item.offset, item.size)).with_context(|| source.to_owned())?;
+        if !modules.is_empty() {
+            let (place, unpacked) = (place.clone(), *unpacked);
+            let what = ImageKind::InitramfsModules { modules, unpacked };
+            all.push(ImageFact { place, what });
+        }
+    }
     all.extend(what.map(|what| ImageFact { place, what }));
     for inside in &item.inside {
         item_facts(source, image, inside, signed, all)?;
     }
     Ok(())
+}
+
+/// The endings of files that are modules of the kernel, packed or not.
+const MODULE_ENDS: [&str; 4] = [".ko", ".ko.gz", ".ko.xz", ".ko.zst"];
+
+/// The modules in an initramfs: their names as the kernel lists them, and their bytes.
+fn modules_of(archive: &Part<'_>) -> Result<BTreeMap<String, u64>> {
+    let mut modules = BTreeMap::new();
+    initramfs::read_with(archive, LIMIT, &mut |_, entry| {
+        let path = String::from_utf8_lossy(&entry.name);
+        let file = path.rsplit('/').next().unwrap_or(&path);
+        let name = MODULE_ENDS.iter().find_map(|e| file.strip_suffix(e));
+        if let Some(name) = name {
+            modules.insert(name.replace('-', "_"), u64::from(entry.size));
+        }
+    })?;
+    Ok(modules)
+}
+
+/// The filesystems of a disk, or the one that an image is.
+fn filesystem_facts(source: &str, image: &Part<'_>) -> Result<Vec<ImageFact>> {
+    let disk = Disk::open(image, None).with_context(|| source.to_owned())?;
+    let facts = disk.volumes.iter().filter_map(|volume| {
+        Some(ImageFact {
+            place: Place {
+                source: source.to_owned(),
+                offset: volume.start,
+            },
+            // What cannot be mapped has nothing to say.
+            what: ImageKind::Filesystem(filesystem_fact(volume.map.as_ref().ok()?)),
+        })
+    });
+    Ok(facts.collect())
+}
+
+/// A directory of so many bytes or less comes with one read, and holds some thousand
+/// names: an index gains little.
+const SMALL_DIRECTORY: u64 = 64 << 10;
+
+fn filesystem_fact(map: &Map) -> Filesystem {
+    let facts = &map.facts;
+    let is_ext = facts.filesystem.starts_with("ext");
+    let block = u64::from(facts.block_size);
+    let indirect = map
+        .extents()
+        .filter(|e| e.kind == blocks::Kind::IndirectBlock);
+    let indirect = indirect.fold(0_u64, |sum, e| sum.saturating_add(e.len));
+    let is_indexed = !is_ext || facts.features.iter().any(|f| f == "dir_index");
+    let large = map.inodes().iter().filter(|i| {
+        let is_large = i.size > SMALL_DIRECTORY;
+        !is_indexed && i.kind == blocks::Kind::Directory && is_large
+    });
+    let mut unindexed: Vec<(String, u64)> = large
+        .filter_map(|i| {
+            let path = map.path(i.number)?;
+            // Made large in advance, and empty.
+            let is_wanted = path != b"/lost+found";
+            is_wanted.then(|| (String::from_utf8_lossy(&path).into_owned(), i.size))
+        })
+        .collect();
+    unindexed.sort();
+    let free = facts.free_blocks.unwrap_or(0);
+    Filesystem {
+        filesystem: facts.filesystem.to_owned(),
+        features: facts.features.clone(),
+        used: facts.blocks.saturating_sub(free).saturating_mul(block),
+        indirect_blocks: indirect.checked_div(block).unwrap_or(0),
+        unindexed,
+    }
 }
 
 fn fit_fact(fit: &fit::Fit) -> ImageKind {

@@ -2,7 +2,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test fails by panicking"
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says what it skips"
 )]
 
 mod common;
@@ -234,4 +235,34 @@ fn what_does_nothing_beside_the_others_is_left_out_of_all_together() {
     assert_eq!(kept, expected);
     let why = tuned["dropped"][0]["why"].as_str().unwrap();
     assert!(why.starts_with("no effect"), "{tuned}");
+}
+
+#[test]
+fn a_filesystem_tells_of_directories_without_an_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let (tree, image) = (folder.path().join("tree"), folder.path().join("image"));
+    fs::create_dir_all(tree.join("spool")).unwrap();
+    for n in 0..3_000 {
+        fs::write(tree.join(format!("spool/a-name-of-some-length-{n}")), "").unwrap();
+    }
+    for (features, is_found) in [("^dir_index", true), ("dir_index", false)] {
+        let _ = fs::remove_file(&image);
+        let made = std::process::Command::new("mke2fs")
+            .args(["-q", "-t", "ext4", "-O", features, "-d"])
+            .args([&tree, &image])
+            .arg("16M")
+            .output();
+        let Ok(made) = made else {
+            println!("skipped: mke2fs (e2fsprogs) is not there");
+            return;
+        };
+        assert!(made.status.success(), "{made:?}");
+        let advice = json(&["advise", "--image", image.to_str().unwrap(), "--json"]);
+        let found = advice["findings"].as_array().unwrap();
+        let of = found.iter().find(|f| f["id"] == "directory-index");
+        assert_eq!(of.is_some(), is_found, "{advice}");
+        if let Some(f) = of {
+            assert!(f["title"].as_str().unwrap().starts_with("/spool"), "{f}");
+        }
+    }
 }

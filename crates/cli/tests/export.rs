@@ -56,9 +56,11 @@ fn every_format_tells_the_same_events() {
     assert!(folded.contains("boot;initcall;crypto_algapi_init 736406\n"));
     let parquet = std::fs::read(export(CAPTURE, "parquet", dir.path())).unwrap();
     assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
-    let svg = std::fs::read_to_string(export(CAPTURE, "svg", dir.path())).unwrap();
-    let picture = roxmltree::Document::parse(&svg).unwrap();
-    assert_eq!(picture.root_element().tag_name().name(), "svg");
+    for format in ["svg", "bootgraph", "bootchart"] {
+        let svg = std::fs::read_to_string(export(CAPTURE, format, dir.path())).unwrap();
+        let picture = roxmltree::Document::parse(&svg).unwrap();
+        assert_eq!(picture.root_element().tag_name().name(), "svg", "{format}");
+    }
 }
 
 #[test]
@@ -72,15 +74,13 @@ fn names_that_are_markup_stay_text() {
     )
     .unwrap();
     let log = log.to_str().unwrap();
-    let svg = std::fs::read_to_string(export(log, "svg", dir.path())).unwrap();
-    let picture = roxmltree::Document::parse(&svg).unwrap();
-    assert!(picture.descendants().all(|n| n.tag_name().name() != "b"));
-    assert!(
-        picture
-            .descendants()
-            .filter_map(|n| n.text())
-            .any(|t| t.starts_with(name))
-    );
+    for format in ["svg", "bootgraph"] {
+        let svg = std::fs::read_to_string(export(log, format, dir.path())).unwrap();
+        let picture = roxmltree::Document::parse(&svg).unwrap();
+        assert!(picture.descendants().all(|n| n.tag_name().name() != "b"));
+        let mut texts = picture.descendants().filter_map(|n| n.text());
+        assert!(texts.any(|t| t.starts_with(name)), "{format}");
+    }
     let chrome = std::fs::read(export(log, "chrome", dir.path())).unwrap();
     let chrome: Value = serde_json::from_slice(&chrome).unwrap();
     let events = chrome["traceEvents"].as_array().unwrap();

@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Scratch, firstlight, json, valid};
+use serde_json::Value;
 use std::fs::File;
 use std::process::{Command, Stdio};
 
@@ -273,7 +274,12 @@ fn a_packed_log_is_unpacked() {
     let scratch = Scratch::new();
     let log = common::workspace().join("corpus/kernel-log/caller/input");
     let plain = std::fs::read(log).unwrap();
-    for compression in [Compression::Gzip, Compression::Xz, Compression::Bzip2] {
+    for compression in [
+        Compression::Gzip,
+        Compression::Xz,
+        Compression::Bzip2,
+        Compression::Zstd,
+    ] {
         let mut packed = Vec::new();
         encode(compression, &mut plain.as_slice(), &mut packed).unwrap();
         let path = scratch.file(compression.name(), &packed);
@@ -283,8 +289,132 @@ fn a_packed_log_is_unpacked() {
 }
 
 #[test]
+fn a_packed_log_that_is_cut_is_not_read_in_part() {
+    use image::boot::compression::{Compression, encode};
+    let scratch = Scratch::new();
+    let log = common::workspace().join("corpus/kernel-log/caller/input");
+    let plain = std::fs::read(log).unwrap().repeat(40);
+    for (compression, words) in [
+        (Compression::Gzip, "damaged behind the first"),
+        (Compression::Xz, "damaged behind the first"),
+        // Cut in its first block, it could have been a capture.
+        (Compression::Zstd, "incomplete frame"),
+    ] {
+        let mut packed = Vec::new();
+        encode(compression, &mut plain.as_slice(), &mut packed).unwrap();
+        packed.truncate(packed.len() - 12);
+        let path = scratch.file(compression.name(), &packed);
+        let said = refused(&path);
+        assert!(said.contains(words), "{path}: {said}");
+    }
+}
+
+/// Every line of a log that Windows wrote is read: with its mark before UTF-8, and as
+/// UTF-16 of either byte order.
+#[test]
+fn a_log_from_windows_is_the_same_log() {
+    let scratch = Scratch::new();
+    for name in [
+        "kernel-log/caller/input",
+        "bootstage/two-reports.txt",
+        "systemd/small.txt",
+        "kft/log",
+        "kft/table",
+        "ftrace/trace.txt",
+        "blktrace/kinds.blkparse",
+    ] {
+        let path = common::workspace().join("corpus").join(name);
+        let plain = std::fs::read(&path).unwrap();
+        let lines = |path: &str| {
+            let show = json(&["show", "--json", path]);
+            let source = &show["sources"][0];
+            ["format", "units", "events"].map(|key| source[key].clone())
+        };
+        let wanted = lines(path.to_str().unwrap());
+        let text = String::from_utf8(plain).unwrap().replace('\n', "\r\n");
+        let wide = |bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+            let mark = std::iter::once(0xfeff).chain(text.encode_utf16());
+            mark.flat_map(bytes).collect()
+        };
+        for (form, bytes) in [
+            ("utf8", format!("\u{feff}{text}").into_bytes()),
+            ("utf16le", wide(u16::to_le_bytes)),
+            ("utf16be", wide(u16::to_be_bytes)),
+        ] {
+            let file = scratch.file(form, &bytes);
+            assert_eq!(lines(&file), wanted, "{name} as {form}");
+        }
+    }
+}
+
+#[test]
+fn a_chart_in_any_packing_is_the_same_chart() {
+    use image::boot::compression::{Compression, Decoder, encode};
+    let chart = common::workspace().join("corpus/bootchart/bootchart2.tgz");
+    let wanted = json(&["show", "--json", chart.to_str().unwrap()]);
+    let packed = std::fs::read(chart).unwrap();
+    let bytes = packed.as_slice();
+    let part = image::boot::Part::whole(&bytes).unwrap();
+    let mut tar = Vec::new();
+    let mut unpacked = Decoder::new(Compression::Gzip, &part, 1 << 20).unwrap();
+    std::io::Read::read_to_end(&mut unpacked, &mut tar).unwrap();
+    let scratch = Scratch::new();
+    for compression in [Compression::Xz, Compression::Zstd, Compression::Bzip2] {
+        let mut packed = Vec::new();
+        encode(compression, &mut tar.as_slice(), &mut packed).unwrap();
+        let file = scratch.file(compression.name(), &packed);
+        let show = json(&["show", "--json", &file]);
+        for key in ["phases", "summary", "first_light", "last_ns"] {
+            assert_eq!(show[key], wanted[key], "{file}: {key}");
+        }
+        let events = |show: &Value| -> Vec<Value> {
+            let sources = show["sources"].as_array().unwrap();
+            sources.iter().map(|s| s["events"].clone()).collect()
+        };
+        assert_eq!(events(&show), events(&wanted), "{file}");
+    }
+}
+
+#[test]
 fn a_kernel_beside_a_log_says_how_it_is_packed() {
     let image = common::workspace().join("corpus/boot/uImage");
     let show = json(&["show", "--json", image.to_str().unwrap()]);
     assert_eq!(show["sources"][0]["format"], "kernel-image");
+}
+
+/// `dmesg -T` and the journal write days and months by the locale.
+#[test]
+fn a_log_of_another_language_has_the_same_times() {
+    let scratch = Scratch::new();
+    let lines = [
+        "Linux version 6.1.0 (x@y) #1",
+        "calling  foo_init+0x0/0x10 @ 1",
+        "initcall foo_init+0x0/0x10 returned 0 after 1000000 usecs",
+    ];
+    for (n, (before, after)) in [
+        ("[Sun Oct 25 19:37:0", " 2026] "),
+        ("[So Okt 25 19:37:0", " 2026] "),
+        ("[dim. oct. 25 19:37:0", " 2026] "),
+        (
+            "[\u{412}\u{441} \u{43e}\u{43a}\u{442} 25 19:37:0",
+            " 2026] ",
+        ),
+        ("[\u{65e5} 10\u{6708} 25 19:37:0", " 2026] "),
+        ("Oct 25 19:37:0", " host kernel: "),
+        ("Okt 25 19:37:0", " host kernel: "),
+        ("oct. 25 19:37:0", " host kernel: "),
+        ("\u{43e}\u{43a}\u{442} 25 19:37:0", " host kernel: "),
+        ("10\u{6708} 25 19:37:0", " host kernel: "),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let stamped = lines.iter().enumerate();
+        let text: String = stamped
+            .map(|(i, line)| format!("{before}{i}{after}{line}\n"))
+            .collect();
+        let file = scratch.file(&format!("{n}.txt"), text.as_bytes());
+        let blame = json(&["blame", "--json", "--kind", "initcall", &file]);
+        assert_eq!(blame["rows"][0]["wall_ns"], 1_000_000_000_i64, "{before}");
+    }
 }

@@ -1,5 +1,7 @@
 //! `firstlight lab run`, killed at random moments: what it resumes to is what an
-//! undisturbed run gives. The machine is `replay`, so that boots take no time.
+//! undisturbed run gives. And what else is said of a run whose trials are known: a twin
+//! that differs, what can be told apart. The machine is `replay`, so that boots take no
+//! time.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -272,4 +274,98 @@ fn a_stored_boot_that_is_not_there_is_named() {
     let said = String::from_utf8(run.stderr).unwrap();
     assert!(said.contains("no stored boot of faster/1"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn a_twin_that_differs_ends_with_2_and_its_first_byte_is_named() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    stored(&folder.join("stored"));
+    let file = experiment(folder);
+    let (out, twin) = (folder.join("out"), "stored/trials/faster/0-again");
+    let run = [
+        "lab",
+        "run",
+        &file,
+        "--check-exact",
+        "--json",
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    // The second boot is the stored first one: the same.
+    let same = firstlight(&run);
+    assert!(same.status.success(), "{same:?}");
+    // Then one of its own, with another letter in the third line.
+    let first = folder.join("stored/trials/faster/0");
+    let again = folder.join(twin);
+    fs::create_dir_all(again.join("capture")).unwrap();
+    for name in ["trial.json", "capture/manifest.json", "capture/console.log"] {
+        let text = fs::read_to_string(first.join(name)).unwrap();
+        let text = match name.ends_with(".log") {
+            true => text.replacen(
+                "faster 0\nfaster 0\nfaster 0",
+                "faster 0\nfaster 0\nfaXter 0",
+                1,
+            ),
+            false => text,
+        };
+        fs::write(again.join(name), text).unwrap();
+    }
+    let differs = firstlight(&run);
+    assert_eq!(differs.status.code(), Some(2), "{differs:?}");
+    let expected = "faster is not exact: console.log differs first at byte 20 (line 3): \
+                    `faster 0` against `faXter 0`";
+    let said = String::from_utf8(differs.stderr).unwrap();
+    assert!(said.contains(expected), "{said}");
+    let table: Value = serde_json::from_slice(&differs.stdout).unwrap();
+    let exact = table["exact"].as_array().unwrap();
+    assert_eq!(exact.len(), VARIANTS.len());
+    for pair in exact {
+        assert_eq!(pair["same"], pair["variant"] != "faster", "{pair}");
+    }
+}
+
+#[test]
+fn a_run_says_what_it_can_tell_apart() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    stored(&folder.join("stored"));
+    let file = experiment(folder);
+    let out = folder.join("out");
+    let dir = out.to_str().unwrap();
+    assert!(
+        firstlight(&["lab", "run", &file, "--out", dir])
+            .status
+            .success()
+    );
+    // Baseline and `faster` are not alike: three boots of each, 200 ms apart.
+    let verb = ["lab", "resolution", dir, "--delays", "1,50", "--json"];
+    let all = common::json(&[&verb[..], &["--changed", "slower"]].concat());
+    assert_eq!((&all["boots"], &all["variants"]), (&json!(6), &json!(3)));
+    assert_eq!((&all["pairs"], &all["told_apart"]), (&json!(1), &json!(1)));
+    assert_eq!(all["changed"][0]["verdict"], "slower");
+    let rows = all["ensembles"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert_eq!(row["found"][1]["delay_percent"], 50.0);
+    }
+    let markdown = firstlight(&[
+        "lab",
+        "resolution",
+        dir,
+        "--changed",
+        "slower",
+        "--markdown",
+    ]);
+    let text = String::from_utf8(markdown.stdout).unwrap();
+    assert!(
+        text.contains("1 of 1 pairs of variants that are alike are told apart"),
+        "{text}"
+    );
+    let refused = firstlight(&["lab", "resolution", dir, "--changed", "sloower"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("there is no variant `sloower`"), "{said}");
+    let nothing = firstlight(&["lab", "resolution", folder.to_str().unwrap()]);
+    assert_eq!(nothing.status.code(), Some(2));
 }

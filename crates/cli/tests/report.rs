@@ -319,6 +319,9 @@ fn a_folder_is_listed_and_each_entry_has_its_page() {
             (200, &schema.into()),
             "{path}"
         );
+        if schema == "firstlight.page/2" {
+            valid(&data(&body), "page");
+        }
     }
     let (status, _, body) = server.ask("HEAD", "/", &server.address);
     assert_eq!((status, body.as_str()), (200, ""));

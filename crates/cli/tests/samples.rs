@@ -132,6 +132,12 @@ fn startup_times_of_every_systemd_analyze() {
         }
         let Some(path) = sample(name) else { continue };
         let show = json(&["show", "--json", &path]);
+        let facts = show["facts"].as_array().unwrap();
+        let total = facts
+            .iter()
+            .find(|f| f["key"] == "systemd.startup_total_ns");
+        let total: i64 = total.unwrap()["value"].as_str().unwrap().parse().unwrap();
+        assert_eq!(total / 1_000, startup["total_us"], "{name}: total");
         let phases = show["phases"].as_array().unwrap();
         for part in ["firmware", "loader", "kernel", "initrd", "userspace"] {
             let phase = phases.iter().find(|p| p["name"] == part);

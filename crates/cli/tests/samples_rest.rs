@@ -9,7 +9,7 @@
 
 mod common;
 
-use common::{expected, json, sample, valid};
+use common::{Scratch, expected, json, sample, valid};
 use serde_json::{Value, json as value};
 
 /// The samples whose name begins so: name, path, and what is known of each.
@@ -116,9 +116,21 @@ fn ends_and_errors_of_every_kernel_log() {
             let name = row["name"].as_str().unwrap().split(' ').next().unwrap();
             let us = |key: &str| row[key].as_i64().unwrap() / 1_000;
             assert_eq!(
-                value!([name, us("wall_ns"), us("reported_ns")]),
-                value!([wanted[0], wanted[2], wanted[3]])
+                value!([name, row["pid"], us("wall_ns"), us("reported_ns")]),
+                *wanted
             );
+        }
+        let distinct = |key: &str| {
+            let called = calls.iter().filter(|r| r["doubt"] != "lost_start");
+            let of = called.filter_map(|r| match &r[key] {
+                // Symbols alone: the same one can be in several modules.
+                Value::String(name) => name.split(' ').next().map(str::to_owned),
+                other => other.as_u64().map(|n| n.to_string()),
+            });
+            of.collect::<std::collections::BTreeSet<_>>().len() as u64
+        };
+        if let Some(pids) = of["distinct_pids"].as_u64() {
+            assert_eq!(distinct("pid"), pids, "{name}: tasks");
         }
         let probes = rows("probe", &path);
         let deferred = |r: &&Value| matches!(r["outcome"].as_i64(), Some(-517 | 517));
@@ -306,5 +318,116 @@ fn readings_of_every_chart() {
         assert_eq!(Some(fact("proc_stat.cpus".into())), e["cpus"].as_u64());
         let disks = fact("proc_diskstats.devices".into());
         assert_eq!(Some(disks), e["disk_names"].as_u64(), "{name}");
+    }
+}
+
+/// What `systemd-analyze time` prints of the boots of one configuration: the texts that
+/// are there, else made of the rows of its table.
+fn boots_of(set: &str, scratch: &Scratch) -> Option<Vec<String>> {
+    let folder = sample(&format!("systemd/{set}"))?;
+    let files = std::fs::read_dir(&folder).unwrap();
+    let summaries: Vec<String> = files
+        .filter_map(|f| f.unwrap().file_name().into_string().ok())
+        .filter(|name| name.ends_with("_summary.txt"))
+        .collect();
+    let table = std::fs::read_to_string(format!("{folder}/global_milestones.csv")).unwrap();
+    let boots = table.lines().skip(1).map(|row| {
+        let cells: Vec<&str> = row.split(',').collect();
+        let [n, kernel, userspace, total, target, reached] = cells[..] else {
+            panic!("{row}")
+        };
+        let path = format!("systemd/{set}/run_{n}_summary.txt");
+        if summaries.iter().any(|s| path.ends_with(s.as_str())) {
+            return sample(&path).unwrap();
+        }
+        let text = format!(
+            "Startup finished in {kernel}s (kernel) + {userspace}s (userspace) = {total}s \n\
+             {target} reached after {reached}s in userspace.\n"
+        );
+        scratch.file(&format!("{set}-{n}.txt"), text.as_bytes())
+    });
+    Some(boots.collect())
+}
+
+/// Sets of ten boots, each boot asked by itself: what statistics others made of the four
+/// numbers of each.
+#[test]
+fn sets_of_ten_boots() {
+    let Some(expected) = expected() else { return };
+    let scratch = Scratch::new();
+    let mut sets = std::collections::BTreeMap::new();
+    for (set, columns) in expected["multirun"].as_object().unwrap() {
+        let Some(boots) = boots_of(set, &scratch) else {
+            return;
+        };
+        let boots: Vec<Value> = boots.iter().map(|path| show(path)).collect();
+        for (column, wanted) in columns.as_object().unwrap() {
+            let value = |boot: &Value| -> i64 {
+                let phase = |name: &str| {
+                    let phases = boot["phases"].as_array().unwrap();
+                    let phase = phases.iter().find(|p| p["name"] == name).unwrap();
+                    phase["end_ns"].as_i64().unwrap() - phase["start_ns"].as_i64().unwrap()
+                };
+                let total = || {
+                    let facts = boot["facts"].as_array().unwrap();
+                    let fact = facts
+                        .iter()
+                        .find(|f| f["key"] == "systemd.startup_total_ns");
+                    fact.unwrap()["value"].as_str().unwrap().parse().unwrap()
+                };
+                match column.as_str() {
+                    "Kernel_Sec" => phase("kernel"),
+                    "Userspace_Sec" => phase("userspace"),
+                    "Total_Sec" => total(),
+                    _ => {
+                        let begun = milestone(boot, "userspace-start").unwrap();
+                        milestone(boot, "graphical.target").unwrap() - begun
+                    }
+                }
+            };
+            let mut values: Vec<i64> = boots.iter().map(|b| value(b) / 1_000_000).collect();
+            values.sort_unstable();
+            let n = values.len();
+            assert_eq!(Some(n as u64), wanted["n"].as_u64(), "{set} {column}");
+            let sum: i64 = values.iter().sum();
+            // In ten-thousandths of a second, as the others' table has them.
+            for (what, ours) in [
+                ("mean", sum * 10 / n as i64),
+                ("median", (values[n / 2 - 1] + values[n / 2]) * 5),
+                ("min", values[0] * 10),
+                ("max", values[n - 1] * 10),
+            ] {
+                let wanted = us(&wanted[what]) / 100;
+                assert_eq!(ours, wanted, "{set} {column}: {what}");
+            }
+            sets.insert((set.clone(), column.clone()), values);
+        }
+    }
+    for (pair, wanted) in expected["comparisons"].as_object().unwrap() {
+        let (names, column) = pair.split_once(", ").unwrap();
+        let (a, b) = names.split_once(" -> ").unwrap();
+        let of = |set: &str| &sets[&(set.to_owned(), column.to_owned())];
+        let (a, b) = (of(a), of(b));
+        let difference: i64 = b.iter().sum::<i64>() - a.iter().sum::<i64>();
+        assert_eq!(difference * 100, us(&wanted["mean_b_minus_a"]), "{pair}");
+        let apart = a[a.len() - 1] < b[0] || b[b.len() - 1] < a[0];
+        assert_eq!(
+            Some(apart),
+            wanted["intervals_disjoint"].as_bool(),
+            "{pair}"
+        );
+        // What is said of two sets of boots in real time: that they differ, where others
+        // found it.
+        let times = |set: &[i64]| -> Vec<record::Nanos> {
+            let times = set.iter().map(|&ms| record::Nanos::from_millis(ms));
+            times.collect()
+        };
+        let judgement = analysis::Judgement::default();
+        let effect = analysis::sample_effect(&times(a), &times(b), &judgement).unwrap();
+        let median = us(&wanted["median_b_minus_a"]);
+        assert_eq!(effect.delta.get() / 1_000, median, "{pair}");
+        let chance = wanted["mann_whitney_exact_two_sided_p"].as_f64().unwrap();
+        let differs = effect.verdict != analysis::Verdict::NoDifference;
+        assert_eq!(differs, chance < 0.01, "{pair}: {effect:?}");
     }
 }

@@ -64,52 +64,87 @@ fn start(words: &[&str]) -> std::process::Child {
     command.spawn().unwrap()
 }
 
-#[test]
-fn two_hundred_kills_leave_the_old_state_or_the_new_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = root(folder.path());
-    let target = root.to_str().unwrap();
-    let old = content(&root);
+/// Kills a program `kills` times while it applies `treatment` to `target`, or undoes
+/// it, and looks after each whether `look` gives the old state or the new one, as the
+/// journal says. `seed` chooses the moments.
+fn kill<T: PartialEq + std::fmt::Debug>(
+    treatment: &str,
+    target: &str,
+    kills: u32,
+    seed: u64,
+    look: impl Fn() -> T,
+) {
+    let old = look();
     let begin = Instant::now();
-    assert!(
-        firstlight(&["treat", "apply", "cmdline+=quiet", target])
-            .status
-            .success()
-    );
+    let applied = firstlight(&["treat", "apply", treatment, target]);
+    let said = String::from_utf8_lossy(&applied.stderr).into_owned();
+    assert!(applied.status.success(), "{treatment}: {said}");
     let whole = begin.elapsed();
-    let new = content(&root);
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let new = look();
+    assert!(old != new, "{treatment} changes nothing");
+    let mut state = seed;
     let (mut was_new, mut was_old) = (0, 0);
-    for round in 0..200 {
+    for round in 0..kills {
         // A kill at a moment of its run that nobody chose.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         let share = (state % 1_100) as f64 / 1_000.0;
         let word = if round % 2 == 0 { "undo" } else { "apply" };
-        let mut child = start(&["treat", word, "cmdline+=quiet", target]);
+        let mut child = start(&["treat", word, treatment, target]);
         std::thread::sleep(Duration::from_secs_f64(whole.as_secs_f64() * share));
         let _ = child.kill();
         child.wait().unwrap();
         // Whoever comes next finishes it or takes it back.
         let list = json(&["treat", "list", target, "--json"]);
-        let is = content(&root);
+        let is = look();
         let applied = list["applied"].as_array().unwrap().len();
         match is == new {
             true => was_new += 1,
             false => was_old += 1,
         }
-        assert!(is == new || is == old, "round {round}: {is:?}");
+        assert!(is == new || is == old, "{treatment}, round {round}: {is:?}");
         assert_eq!(
             applied == 1,
             is == new,
-            "round {round}: the journal says {list}"
+            "{treatment}, round {round}: the journal says {list}"
         );
         // Every other round begins from the state that its word changes.
         let other = if word == "undo" { "undo" } else { "apply" };
-        let _ = firstlight(&["treat", other, "cmdline+=quiet", target]);
+        let _ = firstlight(&["treat", other, treatment, target]);
     }
-    assert!(was_new > 10 && was_old > 10, "{was_new} new, {was_old} old");
+    let least = kills / 20;
+    assert!(
+        was_new > least && was_old > least,
+        "{treatment}: {was_new} new, {was_old} old"
+    );
+}
+
+#[test]
+fn two_hundred_kills_leave_the_old_state_or_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    let target = root.to_str().unwrap();
+    let seed = 0x2545_f491_4f6c_dd1d;
+    kill("cmdline+=quiet", target, 200, seed, || content(&root));
+}
+
+#[test]
+fn two_hundred_kills_leave_the_old_image_or_the_new_one() {
+    let images = [
+        ("flash/environment.bin", "env=bootdelay=0"),
+        ("flash/rootfs.jffs2", "jffs2=summaries"),
+        ("boot/initrd.img", "initramfs=none"),
+        ("boot/uImage", "uimage-load=0x81007fc0"),
+    ];
+    for (seed, (file, treatment)) in (0x9e37_79b9_7f4a_7c15_u64..).zip(images) {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("image");
+        fs::copy(workspace().join("corpus").join(file), &image).unwrap();
+        let target = image.to_str().unwrap();
+        // What is beside the image is the journal's own.
+        kill(treatment, target, 50, seed, || fs::read(&image).unwrap());
+    }
 }
 
 #[test]

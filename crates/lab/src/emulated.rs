@@ -200,6 +200,7 @@ impl<H: Hardware> Machine for H {
         {
             boot.notes.push(why);
         }
+        boot.notes.extend(base.storage.not_given_back());
         Ok(boot)
     }
 }

@@ -19,6 +19,25 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
+/// What gives programs a fixed time and fixed random numbers, and its Debian package.
+pub const FAKETIME: (&str, &str) = ("faketime", "faketime");
+
+/// Mounts a filesystem in memory on `$0`, which numbers its files in the order in which
+/// they come, and copies the folder `$1` into it. btrfs keeps the numbers, of which the
+/// first 256 are its own.
+const STAGE: &str = r#"
+mount -t tmpfs stage "$0"
+i=0
+while [ $i -lt 512 ]; do
+    i=$((i + 1))
+    : >"$0/$i"
+    rm "$0/$i"
+done
+tar -C "$1" --sort=name -cf - . | tar -C "$0" -xpf -
+shift
+exec "$@"
+"#;
+
 /// A call of a program: to its end, with its output.
 #[derive(Debug)]
 pub struct Tool {
@@ -42,6 +61,45 @@ impl Tool {
             why,
             command,
         }
+    }
+
+    /// A call of `name` for which it is always `time`, as `faketime` takes it, and whose
+    /// random numbers and process id are always the same: what it makes has no chance in
+    /// it. With `stage`, a folder and an empty one, it finds a copy of the first in the
+    /// second, whose inode numbers are always the same too.
+    #[must_use]
+    pub fn without_chance(
+        name: &'static str,
+        package: &'static str,
+        why: &'static str,
+        time: &str,
+        stage: Option<[&Path; 2]>,
+    ) -> Self {
+        let Some(program) = find(name) else {
+            return Self::new(name, package, why);
+        };
+        let (faketime, its_package) = FAKETIME;
+        let Some(fake) = find(faketime) else {
+            return Self::new(faketime, its_package, "it keeps chance out of the image");
+        };
+        let mut tool = Self::new("unshare", "util-linux", "it keeps chance out of the image");
+        if !rustix::process::geteuid().is_root() {
+            // Only root mounts, if only one of a namespace: then all files are root's.
+            let who = stage.map_or("--map-current-user", |_| "--map-root-user");
+            tool = tool.args(["--user", who]);
+        }
+        // libuuid mixes the ids of process and thread into what is random; in a
+        // namespace of its own a process has the same ones each time.
+        tool = tool.args(["--pid", "--fork"]);
+        if let Some([tree, copy]) = stage {
+            tool = tool
+                .args(["--mount", "sh", "-e", "-c", STAGE])
+                .args([copy, tree]);
+        }
+        tool.args([fake.as_os_str(), "-f".as_ref(), time.as_ref()])
+            .args([program])
+            .env("FAKERANDOM_SEED", "0x4700")
+            .env("TZ", "UTC")
     }
 
     /// More words of the call.

@@ -149,8 +149,10 @@ pub struct RequestTotals {
     pub bytes: u64,
     /// How many were issued.
     pub issued: u64,
-    /// How many were completed.
+    /// How many were completed, with success or without.
     pub completed: u64,
+    /// How many of these ended with an error.
+    pub failed: u64,
     /// How many were seen both issued and completed.
     pub served: u64,
     /// The sum of the times from the first issue to completion of those.
@@ -165,6 +167,7 @@ impl RequestTotals {
         self.bytes = self.bytes.saturating_add(r.bytes);
         self.issued += u64::from(r.issued.get().is_some());
         self.completed += u64::from(r.completed.get().is_some());
+        self.failed += u64::from(r.error != 0);
         if let (Some(service), Some(done)) = (r.service(), r.completed.get()) {
             self.served += 1;
             self.service = self.service + service;

@@ -31,7 +31,11 @@ pub(crate) fn lines(bytes: &[u8]) -> Lines<'_> {
 
 /// Cuts a part of an input that begins at `offset` into lines at each LF.
 pub(crate) fn lines_from(part: &[u8], offset: u64) -> Lines<'_> {
-    Lines { rest: part, offset }
+    match (offset, part) {
+        // The mark that editors of Windows put before UTF-8.
+        (0, [0xef, 0xbb, 0xbf, rest @ ..]) => Lines { rest, offset: 3 },
+        _ => Lines { rest: part, offset },
+    }
 }
 
 impl<'a> Lines<'a> {

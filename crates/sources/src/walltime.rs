@@ -12,9 +12,109 @@ const UNKNOWN_YEAR: i64 = 1972;
 
 const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
 
+/// The short names of months in other languages, without case and the point behind them:
+/// `dmesg -T` and the journal write them by the locale (`abmon` in glibc's localedata: de,
+/// fr, es, it, pt, nl, sv, pl, cs, ru).
+const MONTHS_ELSEWHERE: [&[&str]; 12] = [
+    &[
+        "jan",
+        "janv",
+        "ene",
+        "gen",
+        "sty",
+        "led",
+        "\u{44f}\u{43d}\u{432}",
+    ],
+    &[
+        "feb",
+        "f\u{e9}vr",
+        "fev",
+        "lut",
+        "\u{fa}no",
+        "\u{444}\u{435}\u{432}",
+    ],
+    &[
+        "mar",
+        "m\u{e4}r",
+        "mars",
+        "mrt",
+        "b\u{159}e",
+        "\u{43c}\u{430}\u{440}",
+    ],
+    &["apr", "avril", "abr", "kwi", "dub", "\u{430}\u{43f}\u{440}"],
+    &[
+        "may",
+        "mai",
+        "mag",
+        "mei",
+        "maj",
+        "kv\u{11b}",
+        "\u{43c}\u{430}\u{439}",
+        "\u{43c}\u{430}\u{44f}",
+    ],
+    &[
+        "jun",
+        "juin",
+        "giu",
+        "cze",
+        "\u{10d}en",
+        "\u{438}\u{44e}\u{43d}",
+    ],
+    &[
+        "jul",
+        "juil",
+        "lug",
+        "lip",
+        "\u{10d}ec",
+        "\u{438}\u{44e}\u{43b}",
+    ],
+    &[
+        "aug",
+        "ao\u{fb}t",
+        "ago",
+        "sie",
+        "srp",
+        "\u{430}\u{432}\u{433}",
+    ],
+    &[
+        "sep",
+        "sept",
+        "set",
+        "wrz",
+        "z\u{e1}\u{159}",
+        "\u{441}\u{435}\u{43d}",
+    ],
+    &[
+        "oct",
+        "okt",
+        "ott",
+        "out",
+        "pa\u{17a}",
+        "\u{159}\u{ed}j",
+        "\u{43e}\u{43a}\u{442}",
+    ],
+    &["nov", "lis", "\u{43d}\u{43e}\u{44f}"],
+    &[
+        "dec",
+        "dez",
+        "d\u{e9}c",
+        "dic",
+        "gru",
+        "pro",
+        "\u{434}\u{435}\u{43a}",
+    ],
+];
+
+/// The longest name of a day or month with its point, in bytes.
+const LONGEST_NAME: usize = 12;
+
 /// `Sat Nov 21 21:02:00 2026` as nanoseconds since 1970, and what follows.
 pub(crate) fn ctime(text: &[u8]) -> Option<(i64, &[u8])> {
-    let rest = text.get(3..)?.strip_prefix(b" ")?;
+    let rest = match text.get(3) {
+        Some(b' ') => text.get(4..)?,
+        // Days of other languages are shorter or longer.
+        _ => word(text)?.1.strip_prefix(b" ")?,
+    };
     let (month, day, rest) = month_and_day(rest)?;
     let (time_ns, _, rest) = clock(rest.strip_prefix(b" ")?)?;
     let (year, rest) = number(rest.strip_prefix(b" ")?)?;
@@ -88,8 +188,44 @@ fn date_and_clock<'a>(text: &'a [u8], between: &[u8]) -> Option<Iso<'a>> {
 /// `Nov`: the month from 1, and what follows.
 fn month(text: &[u8]) -> Option<(i64, &[u8])> {
     let (name, rest) = text.split_at_checked(3)?;
-    let month = MONTHS.chunks_exact(3).position(|m| m == name)?;
+    let (month, rest) = match MONTHS.chunks_exact(3).position(|m| m == name) {
+        Some(month) => (month, rest),
+        None => month_elsewhere(text)?,
+    };
     Some((i64::try_from(month).ok()?.checked_add(1)?, rest))
+}
+
+/// What stands before the first blank, if it can be the name of a day or month.
+fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let start = text.get(..=LONGEST_NAME).unwrap_or(text);
+    let end = memchr::memchr(b' ', start).filter(|end| *end > 0)?;
+    text.split_at_checked(end)
+}
+
+/// `Okt`, `oct.`, `10` and the sign for a month: the month from 0, and what follows.
+#[cold]
+fn month_elsewhere(text: &[u8]) -> Option<(usize, &[u8])> {
+    // East Asia numbers months, and pads them.
+    let unpadded = text.strip_prefix(b" ").unwrap_or(text);
+    if let Some((month @ 1..=12, rest)) = number(unpadded) {
+        let sign = ["\u{6708}", "\u{c6d4}"];
+        let rest = sign.iter().find_map(|s| rest.strip_prefix(s.as_bytes()))?;
+        return Some((usize::try_from(month).ok()?.checked_sub(1)?, rest));
+    }
+    let (name, rest) = word(text)?;
+    // A day follows, so that most text is done with here.
+    if !matches!(
+        rest,
+        [b' ', b'0'..=b'9', ..] | [b' ', b' ', b'0'..=b'9', ..]
+    ) {
+        return None;
+    }
+    let name = name.strip_suffix(b".").unwrap_or(name);
+    let name = std::str::from_utf8(name).ok()?.to_lowercase();
+    let month = MONTHS_ELSEWHERE
+        .iter()
+        .position(|names| names.contains(&name.as_str()))?;
+    Some((month, rest))
 }
 
 /// `Nov 21` or `Nov  1`: month from 1, day, and what follows.
@@ -153,6 +289,26 @@ mod tests {
     fn dates_are_those_of_the_calendar() {
         let day = 86_400_000_000_000_i64;
         assert_eq!(ctime(b"Thu Jan  1 00:00:00 1970"), Some((0, &b""[..])));
+        let english = ctime(b"Sun Oct 25 19:37:04 2026");
+        assert!(english.is_some());
+        for other in [
+            "So Okt 25 19:37:04 2026",
+            "dim. oct. 25 19:37:04 2026",
+            "dom ott 25 19:37:04 2026",
+            "nie pa\u{17a} 25 19:37:04 2026",
+            "\u{412}\u{441} \u{43e}\u{43a}\u{442} 25 19:37:04 2026",
+            "\u{65e5} 10\u{6708} 25 19:37:04 2026",
+            "\u{c77c} 10\u{c6d4} 25 19:37:04 2026",
+        ] {
+            assert_eq!(ctime(other.as_bytes()), english, "{other}");
+        }
+        for no in [
+            "So Oktober 25 19:37:04 2026",
+            "So 13\u{6708} 25 19:37:04 2026",
+            "x y",
+        ] {
+            assert_eq!(ctime(no.as_bytes()), None, "{no}");
+        }
         assert_eq!(
             ctime(b"Thu Mar  1 00:00:00 1972"),
             Some((790 * day, &b""[..]))

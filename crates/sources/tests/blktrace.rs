@@ -102,11 +102,12 @@ fn requests(record: &Record) -> Vec<String> {
     all
 }
 
-const QUIET: [&str; 6] = [
+const QUIET: [&str; 7] = [
     "flush_ended",
     "get_request_event",
     "issued_again",
     "plug_event",
+    "request_failed",
     "requeued",
     "processor_files_missing",
 ];

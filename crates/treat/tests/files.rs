@@ -14,7 +14,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use treat::FileTreatment;
-use treat::files::{Applied, FileError, Journal, KINDS, Target};
+use treat::files::{Applied, FileError, Form, Journal, KINDS, Target, export};
 
 /// A small root with systemd, a boot loader's files and an old time stamp.
 fn root(folder: &Path) -> PathBuf {
@@ -546,5 +546,32 @@ proptest! {
             let again = parse(TREATMENTS[which]).plan(&target).unwrap();
             prop_assert!(again.is_empty(), "{:?} then {:?}", plan, again);
         }
+    }
+}
+
+#[test]
+fn two_treatments_for_a_build_system_do_not_take_each_others_place() {
+    let texts = [
+        "cmdline+=quiet",
+        "cmdline+=rodata=off",
+        "mask=a.service",
+        "mask=b@.service",
+        "menu-timeout=0",
+        "initramfs=lz4",
+        "initramfs-modules=dep",
+    ];
+    let all = texts.map(|t| FileTreatment::parse(t).unwrap());
+    for form in [Form::Yocto, Form::Debian] {
+        // What a shell or bitbake would overwrite: a file, or a function.
+        let made = all.iter().filter_map(|t| export(t, form)).flat_map(|text| {
+            let lines = text
+                .lines()
+                .filter(|l| l.starts_with("cat >") || l.ends_with("() {"));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        });
+        let made: Vec<String> = made.collect();
+        let distinct: std::collections::BTreeSet<&String> = made.iter().collect();
+        assert!(made.len() >= 2, "{form:?}");
+        assert_eq!(made.len(), distinct.len(), "{made:?}");
     }
 }

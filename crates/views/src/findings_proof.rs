@@ -1,7 +1,7 @@
 //! Expected against proven savings, for a terminal and as Markdown.
 
 use crate::terminal::Style;
-use crate::terminal::layout::{BAD, BOLD, DIM, PLAIN, Screen, WARN, clean, left, right};
+use crate::terminal::layout::{BAD, BOLD, PLAIN, Screen, WARN, clean, left, right};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -162,8 +162,7 @@ impl FindingsProof {
             right("proven", 10),
             right("error", 9)
         );
-        let head = screen.paint(DIM, &head);
-        screen.line(&head);
+        screen.columns(&head);
         for f in &self.findings {
             let ansi = match f.error_percent {
                 Some(e) if e.abs() <= 25.0 => PLAIN,

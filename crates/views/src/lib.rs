@@ -11,6 +11,7 @@ pub mod html;
 pub mod json;
 pub mod markdown;
 mod mounts;
+mod resolution;
 pub mod terminal;
 
 mod words;
@@ -18,6 +19,7 @@ mod words;
 pub use classic::{Classic, ClassicResult, ClassicValue};
 pub use findings_proof::{ExpectedSaving, FindingsProof, ProvenFinding, UnprovenCause};
 pub use mounts::{Mount, MountErrors, MountExperiment, Mounts};
+pub use resolution::{Resolution, ResolutionChange, ResolutionEnsemble, ResolutionFound};
 pub use words::{plural, thousands};
 
 /// Something that the lab needs on this machine.

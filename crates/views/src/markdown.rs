@@ -127,8 +127,17 @@ pub fn classics(results: &[ClassicResult]) -> String {
         "{title}: ratios are to the first row of each\ngroup; times here are virtual, \
          instructions at a stated rate, not board seconds.\n"
     );
+    let figures = || results.iter().flat_map(|r| &r.values);
+    let measured = figures().filter(|v| v.measured_ns.is_some()).count();
+    // Writing into a string does not fail.
+    let _ = writeln!(
+        text,
+        "\nRun: {} {}, {measured} of {} figures measured.",
+        results.len(),
+        crate::plural(results.len(), "result"),
+        figures().count()
+    );
     for r in results {
-        // Writing into a string does not fail.
         let _ = write!(
             text,
             "\n## {}\n\n`{}`. {}.\n\n| | published | ratio | here | ratio |\n\

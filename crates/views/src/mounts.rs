@@ -1,7 +1,7 @@
 //! Mounts that were measured, beside what the model of their cost says.
 
 use crate::terminal::Style;
-use crate::terminal::layout::{BAD, DIM, PLAIN, Screen, WARN, clean, left, right};
+use crate::terminal::layout::{BAD, PLAIN, Screen, WARN, clean, left, right};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -163,8 +163,7 @@ impl Mounts {
                 right("predicted", 10),
                 right("error", 8)
             );
-            let head = screen.paint(DIM, &head);
-            screen.line(&head);
+            screen.columns(&head);
             for m in &e.mounts {
                 let error = right(&percent(m.error_percent), 8);
                 let ansi = match m.error_percent {

@@ -212,3 +212,38 @@ fn the_data_block_of_the_page() {
     let value: serde_json::Value = serde_json::from_str(&data).unwrap();
     check("page-data.json", &json::text(&value));
 }
+
+#[test]
+fn pictures() {
+    type Picture = fn(&record::Record, &analysis::Tracks<'_>, &analysis::Phases, &str) -> String;
+    let bootgraph: Picture = views::export::bootgraph;
+    let bootchart: Picture = views::export::bootchart;
+    let charted = boots::charted(3);
+    let base = boots::base();
+    for (name, record, picture) in [
+        ("bootgraph.svg", &base, bootgraph),
+        ("bootchart.svg", &charted, bootchart),
+        // Neither has what the other one is made of.
+        ("bootgraph-none.svg", &charted, bootgraph),
+        ("bootchart-none.svg", &base, bootchart),
+    ] {
+        let phases = analysis::phases(record);
+        let tracks = analysis::tracks(record, &phases);
+        let svg = picture(record, &tracks, &phases, "a <boot> & \"more\"");
+        assert!(
+            svg.starts_with("<svg ") && svg.ends_with("</svg>\n"),
+            "{name}"
+        );
+        assert!(
+            svg.contains("a &lt;boot&gt; &amp; &quot;more&quot;"),
+            "{name}"
+        );
+        check(name, &svg);
+    }
+    let crowded = boots::charted(200);
+    let phases = analysis::phases(&crowded);
+    let tracks = analysis::tracks(&crowded, &phases);
+    let svg = bootchart(&crowded, &tracks, &phases, "many");
+    assert!(svg.contains("120 of 201: those that did most"));
+    assert_eq!(svg.matches("<title>&lt;child ").count(), 119);
+}

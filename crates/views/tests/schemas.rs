@@ -239,3 +239,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_a_page_holds() {
+    let (base, variant) = (boots::base(), boots::variant());
+    let schema = Schema::of("page");
+    let data = views::html::data(&boots::page(&base, &variant));
+    let data: Value = serde_json::from_str(&data).unwrap();
+    let data = schema.check(&data);
+    for key in data.as_object().unwrap().keys() {
+        let mut without = data.clone();
+        without.as_object_mut().unwrap().remove(key);
+        assert!(!schema.accepts(&without), "without {key}");
+    }
+    let mut more = data;
+    more["baseline"]["more"] = value!(1);
+    assert!(!schema.accepts(&more));
+}

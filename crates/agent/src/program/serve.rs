@@ -104,7 +104,9 @@ pub fn run() -> Result<(), Box<dyn Error>> {
         .stack_size(64 << 10)
         .spawn(move || nbd(&device, Nbd::DoIt, 0))?;
     let depth = usize::try_from(config.storage.queue_depth.get())?;
-    let mut server = Server::new(socket, image, Device::new(config.storage, size), depth);
+    let own = Own::of(&config.storage);
+    let device = Device::new(config.storage, size);
+    let mut server = Server::new(socket, image, device, depth, own);
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     server.serve()?;
     serving
@@ -167,11 +169,36 @@ fn part(all: &mut [u8], at: u64, length: usize) -> Option<&mut [u8]> {
 
 /// A request in the device.
 struct Pending {
+    /// When the device is done with it.
     end: u64,
+    /// When it is answered: so much earlier as the answer is under way.
+    due: u64,
     handle: [u8; 8],
     request: Request,
     /// 0, or the error to answer with.
     error: u32,
+}
+
+/// What a request costs beyond the device's time: its way here, the way of its answer,
+/// and the processor's time for both.
+#[derive(Clone, Copy)]
+struct Own {
+    request_ns: u64,
+    kib_ns: u64,
+}
+
+impl Own {
+    fn of(figures: &Storage) -> Self {
+        Self {
+            request_ns: figures.own_request_ns,
+            kib_ns: figures.own_kib_ns,
+        }
+    }
+
+    fn ns(self, bytes: u64) -> u64 {
+        let moved = self.kib_ns.saturating_mul(bytes) >> 10;
+        self.request_ns.saturating_add(moved)
+    }
 }
 
 struct Server {
@@ -179,7 +206,12 @@ struct Server {
     image: Image,
     device: Device,
     depth: usize,
-    /// Sorted by end; of equals, the earlier first.
+    own: Own,
+    /// When the device last took a request; its clock does not run backwards.
+    last: u64,
+    /// Whether `block` holds the bytes of the first of `pending`.
+    prepared: bool,
+    /// Sorted by when they are due; of equals, the earlier first.
     pending: Vec<Pending>,
     /// What came over the socket and is not yet a whole request.
     input: Vec<u8>,
@@ -191,12 +223,15 @@ struct Server {
 }
 
 impl Server {
-    fn new(socket: UnixStream, image: Image, device: Device, depth: usize) -> Self {
+    fn new(socket: UnixStream, image: Image, device: Device, depth: usize, own: Own) -> Self {
         Self {
             socket,
             image,
             device,
             depth,
+            own,
+            last: 0,
+            prepared: false,
             pending: Vec::with_capacity(256),
             input: Vec::with_capacity(4 * MAX_REQUEST),
             received: vec![0; MAX_REQUEST],
@@ -207,14 +242,15 @@ impl Server {
 
     fn serve(&mut self) -> io::Result<()> {
         while self.open || !self.pending.is_empty() {
-            let Some(end) = self.pending.first().map(|p| p.end) else {
+            let Some((end, due)) = self.pending.first().map(|p| (p.end, p.due)) else {
                 self.receive(RecvFlags::empty())?;
                 self.submit(now())?;
                 continue;
             };
             if self.pending.len() < self.depth && self.open {
                 // What comes meanwhile may be done sooner.
-                let left = end.saturating_sub(now());
+                self.prepare();
+                let left = due.saturating_sub(now());
                 let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
                 if left > 0 && poll(&mut ready, Some(&timespec(left)))? > 0 {
                     self.receive(RecvFlags::DONTWAIT)?;
@@ -222,7 +258,7 @@ impl Server {
                     continue;
                 }
             }
-            self.answer_first(end)?;
+            self.answer_first()?;
             // What came while the device was full has waited for this moment.
             self.receive(RecvFlags::DONTWAIT)?;
             self.submit(end)?;
@@ -243,6 +279,7 @@ impl Server {
 
     /// Gives the whole requests of the input to the device.
     fn submit(&mut self, now: u64) -> io::Result<()> {
+        let now = now.max(self.last);
         let input = std::mem::take(&mut self.input);
         let mut rest = input.as_slice();
         while let Some((header, behind)) = rest.split_first_chunk::<REQUEST_BYTES>() {
@@ -253,11 +290,12 @@ impl Server {
             }
             let mut error = 0;
             rest = if request.kind == Kind::Write {
-                let length = usize::try_from(request.bytes).unwrap_or(usize::MAX);
+                let length = length(request);
                 let Some((bytes, behind)) = behind.split_at_checked(length) else {
                     break;
                 };
                 // Written at once, so that no later read sees the old bytes.
+                self.prepared = false;
                 let written = aligned(&mut self.block, length).map(|room| {
                     room.copy_from_slice(bytes);
                     self.image.write(room, request.at)
@@ -269,10 +307,16 @@ impl Server {
             } else {
                 behind
             };
+            self.last = now;
             let end = self.device.submit(now, request);
-            let place = self.pending.partition_point(|p| p.end <= end);
+            let due = end.saturating_sub(self.own.ns(request.bytes));
+            let place = self.pending.partition_point(|p| p.due <= due);
+            if place == 0 {
+                self.prepared = false;
+            }
             let pending = Pending {
                 end,
+                due,
                 handle,
                 request,
                 error,
@@ -285,27 +329,36 @@ impl Server {
         Ok(())
     }
 
-    /// Answers the request that ends first, when it ends.
-    fn answer_first(&mut self, end: u64) -> io::Result<()> {
-        let mut pending = self.pending.remove(0);
-        let mut bytes = &[][..];
-        if pending.request.kind == Kind::Read {
-            let length = usize::try_from(pending.request.bytes).unwrap_or(usize::MAX);
-            let read = aligned(&mut self.block, length).and_then(|room| {
-                let read = self.image.read(room, pending.request.at);
-                read.then_some(&*room)
-            });
-            match read {
-                Some(read) => bytes = read,
-                None => pending.error = EIO,
+    /// Brings the bytes of the first request into `block`, while there is time.
+    fn prepare(&mut self) {
+        let Some(first) = self.pending.first_mut().filter(|_| !self.prepared) else {
+            return;
+        };
+        if first.request.kind == Kind::Read {
+            let room = aligned(&mut self.block, length(first.request));
+            if room.is_none_or(|room| !self.image.read(room, first.request.at)) {
+                first.error = EIO;
             }
         }
+        self.prepared = true;
+    }
+
+    /// Answers the request that is due first, when it is.
+    fn answer_first(&mut self) -> io::Result<()> {
+        self.prepare();
+        self.prepared = false;
+        let pending = self.pending.remove(0);
+        let bytes = match (pending.request.kind, pending.error) {
+            (Kind::Read, 0) => aligned(&mut self.block, length(pending.request)),
+            _ => None,
+        };
+        let bytes = bytes.as_deref().unwrap_or_default();
         let mut header = [0; 16];
         header[..4].copy_from_slice(&REPLY_MAGIC.to_be_bytes());
         header[4..8].copy_from_slice(&pending.error.to_be_bytes());
         header[8..].copy_from_slice(&pending.handle);
-        if now() < end {
-            clock_nanosleep_absolute(ClockId::Monotonic, &timespec(end))?;
+        if now() < pending.due {
+            clock_nanosleep_absolute(ClockId::Monotonic, &timespec(pending.due))?;
         }
         let whole = header.len() + bytes.len();
         let sent = self
@@ -318,6 +371,11 @@ impl Server {
         }
         Ok(())
     }
+}
+
+/// How many bytes a request moves.
+fn length(request: Request) -> usize {
+    usize::try_from(request.bytes).unwrap_or(usize::MAX)
 }
 
 /// `length` bytes of `block` that begin at a page, if it has as many.
@@ -418,8 +476,9 @@ mod tests {
         };
         let (socket, kernels) = UnixStream::pair().unwrap();
         let depth = figures.queue_depth.get() as usize;
+        let own = Own::of(&figures);
         let device = Device::new(figures, SIZE as u64);
-        let mut server = Server::new(socket, image, device, depth);
+        let mut server = Server::new(socket, image, device, depth, own);
         (kernels, spawn(move || server.serve()), path)
     }
 

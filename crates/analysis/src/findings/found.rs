@@ -57,7 +57,10 @@ impl Found {
 
     /// A part of `time` in percent, least, expected and most.
     pub fn parts(self, time: Nanos, low: i64, expected: i64, high: i64) -> Self {
-        let part = |percent: i64| Nanos(time.0 / 100 * percent + time.0 % 100 * percent / 100);
+        let part = |percent: i64| {
+            let ns = i128::from(time.0) * i128::from(percent) / 100;
+            Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
+        };
         self.saving(part(low), part(expected), part(high))
     }
 

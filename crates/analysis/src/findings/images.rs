@@ -49,6 +49,11 @@ impl Packing {
         PACKINGS.iter().find(|p| name.starts_with(p.name))
     }
 
+    /// What it makes of a hundred bytes.
+    pub fn hundredths(&self) -> u64 {
+        self.hundredths
+    }
+
     /// The instructions that unpacking a byte takes on the processor of this boot.
     pub fn work(&self, view: &View<'_>) -> u64 {
         match view.arm() {
@@ -75,6 +80,16 @@ struct Machine<'a> {
 const USUAL_RATE: u64 = 20_000_000;
 const USUAL_SPEED: u64 = 500_000_000;
 
+/// Instructions a second of the processor of this boot.
+pub(super) fn speed(view: &View<'_>) -> u64 {
+    // Those of virtual time are counted at a stated rate: one a nanosecond, if
+    // nothing was measured.
+    match view.is_virtual() {
+        true => 1_000_000_000,
+        false => view.speed().unwrap_or(USUAL_SPEED),
+    }
+}
+
 /// A medium that nothing tells of may be faster by this much: an eMMC.
 const FASTER: u64 = 4;
 
@@ -92,18 +107,12 @@ impl<'a> Machine<'a> {
             let all = u128::from(unpacked) * u128::from(packing.work(view)) * 1_000_000_000;
             u64::try_from(all / u128::from(ns)).ok()
         });
-        // Instructions of virtual time are counted at a stated rate: one a
-        // nanosecond, if nothing was measured.
-        let speed = match view.is_virtual() {
-            true => 1_000_000_000,
-            false => view.speed().unwrap_or(USUAL_SPEED),
-        };
         let best = best.max();
         Self {
             view,
             rate: best.unwrap_or(USUAL_RATE),
             is_rate_known: best.is_some(),
-            speed: measured.unwrap_or(speed),
+            speed: measured.unwrap_or_else(|| speed(view)),
         }
     }
 

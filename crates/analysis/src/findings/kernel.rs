@@ -2,10 +2,8 @@
 
 use super::Evidence;
 use super::found::{Found, Scope};
-use super::images::Packing;
 use super::view::{View, function, sum};
 use crate::place::Place;
-use crate::system::ImageKind;
 use record::{Nanos, Phase};
 
 /// Where the kernel runs every deferred self test of its ciphers.
@@ -298,64 +296,6 @@ pub(super) fn raid_benchmarks(view: &View<'_>) -> Option<Found> {
             .saving(Nanos(time.0 / 2), Nanos(time.0 / 10 * 9), time)
             .treatment("config=CONFIG_RAID6_PQ_BENCHMARK=n"),
     )
-}
-
-/// An initramfs that is unpacked faster is not worth a word.
-const SHORT_UNPACKING: Nanos = Nanos::from_millis(20);
-
-/// The unpacking of the initramfs, as the kernel's log shows it.
-pub(super) fn initramfs_unpacking(view: &View<'_>) -> Option<Found> {
-    let begin = view
-        .said("Trying to unpack rootfs image as initramfs")
-        .chain(view.said("Unpacking initramfs..."))
-        .next()?;
-    let from = begin.message.at?;
-    let end = view.said("Freeing initrd memory").next();
-    let calls = view.initcalls(|f| f == "populate_rootfs");
-    let of_call = calls.first().map(|(_, time, _)| *time);
-    let of_lines = end.and_then(|e| Some(e.message.at? - from));
-    let time = match (of_call, of_lines) {
-        // Since 5.13 the unpacking goes on aside, and the call only begins it.
-        (Some(a), Some(b)) => a.max(b),
-        (a, b) => a.or(b)?,
-    };
-    if time < SHORT_UNPACKING {
-        return None;
-    }
-    let (to, part) = faster_packing(view);
-    let packed = end.and_then(|e| e.number("Freeing initrd memory: "));
-    let size = packed.map_or_else(String::new, |k| format!(" of {k} KiB"));
-    let why = format!(
-        "An initramfs{size} is unpacked before the first program runs. Fewer modules in it, and \
-         {to} or no compression where the medium is fast, make that short."
-    );
-    Some(
-        Found::new(format!("The initramfs took {time} to unpack"), why)
-            .evidence([view.quote(&begin)])
-            .evidence(end.map(|e| view.quote(&e)))
-            .parts(time, 0, part, 95)
-            .treatment(format!("initramfs={to}")),
-    )
-}
-
-/// What writing an unpacked byte into the root takes, in instructions.
-const WRITING: u64 = 3;
-
-/// The packing that unpacks soonest on this processor, and how much less it takes
-/// than the present one, in percent. What is not known is taken for gzip.
-fn faster_packing(view: &View<'_>) -> (&'static str, i64) {
-    let to = match view.arm() {
-        Some(arm) if arm.aligned => "lzo",
-        _ => "lz4",
-    };
-    let now = view.system.images.iter().find_map(|i| match &i.what {
-        ImageKind::Initramfs { compression, .. } => Some(compression.as_str()),
-        _ => None,
-    });
-    let work = |name| Packing::named(name).map_or(1, |p| p.work(view)) + WRITING;
-    let (before, after) = (work(now.unwrap_or("gzip")), work(to));
-    let percent = before.saturating_sub(after) * 100 / before;
-    (to, i64::try_from(percent).unwrap_or(0))
 }
 
 /// Debugging that the kernel's log or its configuration admits to.

@@ -6,16 +6,22 @@
 
 mod catalogue;
 mod cmdline;
+mod coldplug;
 mod config;
 mod console;
+mod filesystems;
 mod found;
 mod hardware;
 mod images;
+mod initramfs;
 mod kernel;
 mod loader;
 mod modules;
+mod order;
+mod pictures;
 mod probes;
 mod processes;
+mod requests;
 mod root;
 mod scripts;
 mod startup;

@@ -16,6 +16,9 @@ const NS_PER_BYTE: i64 = 330;
 /// thumb, which is why the finding's confidence is low.
 const FASTER: i64 = 5;
 
+/// How the kernel begins to say how many processors it has: `Brought up 1 node, 1 CPU`.
+pub(super) const PROCESSORS: &str = "smp: Brought up ";
+
 /// Modules that products seldom need, and what is lost without them.
 ///
 /// The list is short on purpose. None is in it that serves a disk, a network, a
@@ -93,13 +96,13 @@ const SERVED: [(&str, &str); 2] = [("i2c_i801", "iTCO_wdt"), ("lpc_ich", "iTCO_w
 
 /// A loaded module, as the list of modules says.
 #[derive(Clone, Debug)]
-struct Loaded<'a> {
+pub(super) struct Loaded<'a> {
     size: u64,
     /// How many use it; `None` if the kernel does not count.
     users: Option<usize>,
     /// The modules among those.
     used_by: Vec<&'a str>,
-    origin: Origin,
+    pub origin: Origin,
 }
 
 impl Loaded<'_> {
@@ -110,17 +113,14 @@ impl Loaded<'_> {
 }
 
 /// All loaded modules, by name.
-fn loaded<'a>(view: &View<'a>) -> BTreeMap<&'a str, Loaded<'a>> {
+pub(super) fn loaded<'a>(view: &View<'a>) -> BTreeMap<&'a str, Loaded<'a>> {
     let record = view.record;
-    let facts = || {
-        let facts = record.facts().iter();
-        facts.filter_map(|f| {
-            let key = record.name(f.key).strip_prefix("module.")?;
-            Some((key, record.name(f.value), f.origin))
-        })
-    };
+    let facts = record.facts().iter().filter_map(|f| {
+        let key = record.name(f.key).strip_prefix("module.")?;
+        Some((key, record.name(f.value), f.origin))
+    });
     let mut all = BTreeMap::new();
-    for (key, value, origin) in facts() {
+    for (key, value, origin) in facts {
         let (name, what) = key.split_once('.').unwrap_or((key, ""));
         let module = all.entry(name).or_insert(Loaded {
             size: 0,
@@ -151,8 +151,8 @@ fn is_mounted_on(view: &View<'_>, module: &str) -> bool {
         let is_mount = key == "root.device" || key.starts_with("mount./");
         // `/dev/group/volume` is a name for a mapped device, too.
         let is_volume = || {
-            let devices = value.split(' ').filter_map(|w| w.strip_prefix("/dev/"));
-            module == "dm_mod" && devices.into_iter().any(|d| d.contains('/'))
+            let mut devices = value.split(' ').filter_map(|w| w.strip_prefix("/dev/"));
+            module == "dm_mod" && devices.any(|d| d.contains('/'))
         };
         is_mount && (devices.iter().any(|d| value.contains(d)) || is_volume())
     })
@@ -201,10 +201,11 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
         let text = format!("{name}: {} bytes, {why}", module.size);
         view.evidence(text, module.origin)
     });
-    let whole = times(bytes, NS_PER_BYTE);
-    let whole = match view.is_virtual() {
+    let whole = linking(view, bytes);
+    // Where there is one processor, all of it is time that nothing else had.
+    let part = match is_alone(view) {
         true => whole,
-        false => Nanos(whole.0 / FASTER),
+        false => Nanos(whole.0 / 2),
     };
     // No more than all that userspace takes.
     let most = view.length(Phase::Userspace).max(Nanos::ZERO);
@@ -233,11 +234,34 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
     Some(
         Found::new(title, why)
             .evidence(shown)
-            .saving(Nanos::ZERO, Nanos(whole.0 / 2).min(most), whole.min(most))
+            .saving(Nanos::ZERO, part.min(most), whole.min(most))
             .scope(Scope::Serial)
             .cost(losses.join("; "))
             .treatment(format!("cmdline+=modprobe.blacklist={}", names.join(","))),
     )
+}
+
+/// Whether the kernel says that it has one processor.
+pub(super) fn is_alone(view: &View<'_>) -> bool {
+    view.said(PROCESSORS).any(|l| l.text.ends_with(", 1 CPU"))
+}
+
+/// What loading modules of so many bytes takes.
+fn linking(view: &View<'_>, bytes: u64) -> Nanos {
+    let whole = times(bytes, NS_PER_BYTE);
+    match view.is_virtual() {
+        true => whole,
+        false => Nanos(whole.0 / FASTER),
+    }
+}
+
+/// What loading all modules took that this boot has.
+pub(super) fn linking_of_all(view: &View<'_>) -> Nanos {
+    let all = loaded(view);
+    let bytes = all
+        .values()
+        .fold(0_u64, |sum, m| sum.saturating_add(m.size));
+    linking(view, bytes)
 }
 
 /// The driver of SATA controllers.

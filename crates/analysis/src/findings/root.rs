@@ -52,40 +52,62 @@ pub(super) fn menus(view: &View<'_>) -> Vec<Found> {
     all
 }
 
-/// Mount options of /etc/fstab that cost.
+/// Mount options that make the medium work, and what each does.
+const DEAR: [(&str, &str); 4] = [
+    ("sync", "every write waits for the medium"),
+    ("dirsync", "every change of a folder waits for the medium"),
+    ("discard", "every removal is told to the medium at once"),
+    ("strictatime", "every read writes the time of reading"),
+];
+
+/// A mount with an option that costs, as /etc/fstab or the list of mounts names it.
+fn dear_mount(view: &View<'_>, folder: &str, options: &str, line: &Evidence) -> Vec<Found> {
+    let has = |o: &str| options.split(',').any(|x| x == o);
+    let dear = DEAR.iter().filter(|(option, _)| has(option));
+    dear.map(|(option, what)| {
+        Found::new(
+            format!("{folder} is mounted with `{option}`"),
+            format!("With `{option}` {what}."),
+        )
+        .evidence([line.clone()])
+        .parts(view.total, 0, 1, 10)
+        .scope(Scope::Unknown)
+        .treatment(format!("fstab={folder}:-{option}"))
+    })
+    .collect()
+}
+
+/// Mount options of /etc/fstab that cost; where the root is not known, those of what the
+/// boot had mounted on a device.
 pub(super) fn mount_options(view: &View<'_>) -> Vec<Found> {
-    let Some(tree) = view.system.root.as_ref() else {
-        return Vec::new();
-    };
     let mut all = Vec::new();
+    let Some(tree) = view.system.root.as_ref() else {
+        for fact in view.record.facts() {
+            let folder = view.record.name(fact.key).strip_prefix("mount.");
+            let mut words = view.record.name(fact.value).split(' ');
+            let (_, device, options) = (words.next(), words.next(), words.next());
+            let (Some(folder), Some(device), Some(options)) = (folder, device, options) else {
+                continue;
+            };
+            if device.starts_with("/dev/") && folder.starts_with('/') {
+                let line = view.evidence(format!("{device} on {folder}: {options}"), fact.origin);
+                all.extend(dear_mount(view, folder, options, &line));
+            }
+        }
+        return all;
+    };
     for (path, offset, line) in tree.lines(|p| p == "etc/fstab") {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let (Some(folder), Some(options)) = (fields.get(1), fields.get(3)) else {
             continue;
         };
-        if line.trim_start().starts_with('#') {
-            continue;
-        }
-        let has = |o: &str| options.split(',').any(|x| x == o);
-        const DEAR: [(&str, &str); 4] = [
-            ("sync", "every write waits for the medium"),
-            ("dirsync", "every change of a folder waits for the medium"),
-            ("discard", "every removal is told to the medium at once"),
-            ("strictatime", "every read writes the time of reading"),
-        ];
-        for (option, what) in DEAR {
-            if has(option) {
-                all.push(
-                    Found::new(
-                        format!("{folder} is mounted with `{option}`"),
-                        format!("With `{option}` {what}."),
-                    )
-                    .evidence([evidence(tree, path, offset, line)])
-                    .parts(view.total, 0, 1, 10)
-                    .scope(Scope::Unknown)
-                    .treatment(format!("fstab={folder}:-{option}")),
-                );
-            }
+        if !line.trim_start().starts_with('#') {
+            all.extend(dear_mount(
+                view,
+                folder,
+                options,
+                &evidence(tree, path, offset, line),
+            ));
         }
     }
     all

@@ -37,6 +37,25 @@ fn is_script(path: &str) -> bool {
     init.iter().any(|p| path.starts_with(p)) || path == "init" || path == "etc/preinit"
 }
 
+/// Whether a file is a script that the init of this root runs. Of etc/init.d/ systemd
+/// runs what a link in etc/rcN.d/ starts and what has no unit of its name in its place
+/// (`systemd-sysv-generator`).
+pub(super) fn is_run(tree: &RootTree, path: &str) -> bool {
+    if !is_script(path) || !has_systemd(tree) {
+        return is_script(path);
+    }
+    let Some(name) = path.strip_prefix("etc/init.d/") else {
+        return path == "etc/rc.local";
+    };
+    let all = || tree.texts.keys().chain(tree.links.keys());
+    let unit = format!("systemd/system/{}.service", name.trim_end_matches(".sh"));
+    let is_start = |p: &String| {
+        let link = p.strip_prefix("etc/rc").and_then(|p| p.split_once(".d/S"));
+        link.and_then(|(_, l)| l.get(2..)) == Some(name)
+    };
+    all().any(is_start) && !all().any(|p| p.ends_with(&unit))
+}
+
 /// Units that systemd starts, of the distribution and of the administrator.
 fn is_unit(path: &str) -> bool {
     let folder = path.contains("systemd/system/");
@@ -44,12 +63,12 @@ fn is_unit(path: &str) -> bool {
 }
 
 /// A line that does something.
-fn code(line: &str) -> Option<&str> {
+pub(super) fn code(line: &str) -> Option<&str> {
     let line = line.trim_start();
     (!line.is_empty() && !line.starts_with('#')).then_some(line)
 }
 
-fn place(tree: &RootTree, path: &str, offset: usize, line: &str) -> Evidence {
+pub(super) fn place(tree: &RootTree, path: &str, offset: usize, line: &str) -> Evidence {
     Evidence {
         text: line.trim().chars().take(100).collect(),
         place: tree.place(path, offset),
@@ -89,7 +108,7 @@ pub(super) fn sleeps(view: &View<'_>) -> Option<Found> {
     let mut all = Nanos::ZERO;
     let mut seen = Vec::new();
     let mut looped = false;
-    for (path, offset, line) in tree.lines(|p| is_script(p) || is_unit(p)) {
+    for (path, offset, line) in tree.lines(|p| is_run(tree, p) || is_unit(p)) {
         let Some(text) = code(line) else { continue };
         let unit = is_unit(path);
         if unit && !text.starts_with("ExecStart") {
@@ -120,7 +139,7 @@ pub(super) fn sleeps(view: &View<'_>) -> Option<Found> {
 }
 
 /// Whether a line of a script stands in its part for stopping.
-fn stops(tree: &RootTree, path: &str, offset: usize) -> bool {
+pub(super) fn stops(tree: &RootTree, path: &str, offset: usize) -> bool {
     let text = tree.texts.get(path).and_then(|t| t.get(..offset));
     let labels = text.unwrap_or_default().lines().rev().filter_map(|l| {
         let label = l.trim().strip_suffix(')')?;
@@ -196,7 +215,7 @@ pub(super) fn script_forks(view: &View<'_>) -> Option<Found> {
     let mut n = 0_u64;
     let mut by_script: Vec<(u64, Evidence)> = Vec::new();
     let mut current: Option<(&str, u64, Evidence)> = None;
-    for (path, offset, line) in tree.lines(is_script) {
+    for (path, offset, line) in tree.lines(|p| is_run(tree, p)) {
         let of_line = code(line).map_or(0, forks);
         if of_line == 0 {
             continue;
@@ -242,7 +261,7 @@ pub(super) fn script_forks(view: &View<'_>) -> Option<Found> {
 pub(super) fn useless_cats(view: &View<'_>) -> Option<Found> {
     let tree = view.system.root.as_ref()?;
     let mut seen = Vec::new();
-    for (path, offset, line) in tree.lines(is_script) {
+    for (path, offset, line) in tree.lines(|p| is_run(tree, p)) {
         let Some(better) = code(line).and_then(shorter) else {
             continue;
         };
@@ -275,15 +294,20 @@ pub(super) fn useless_cats(view: &View<'_>) -> Option<Found> {
     )
 }
 
+/// Whether systemd starts this root.
+fn has_systemd(tree: &RootTree) -> bool {
+    tree.links.keys().chain(tree.texts.keys()).any(|p| {
+        p.ends_with("lib/systemd/system/sysinit.target") || p.contains("lib/systemd/system/basic")
+    })
+}
+
 /// So many scripts one after another are worth joining.
 const MANY_SCRIPTS: usize = 15;
 
 /// Many scripts that init runs one after another.
 pub(super) fn many_scripts(view: &View<'_>) -> Option<Found> {
     let tree = view.system.root.as_ref()?;
-    let systemd = tree.links.keys().chain(tree.texts.keys()).any(|p| {
-        p.ends_with("lib/systemd/system/sysinit.target") || p.contains("lib/systemd/system/basic")
-    });
+    let systemd = has_systemd(tree);
     let begun = |folder: &str| {
         let all = tree.links.keys().chain(tree.texts.keys());
         let started = all.filter(|p| {
@@ -329,10 +353,12 @@ pub(super) fn many_scripts(view: &View<'_>) -> Option<Found> {
 /// A script waits until every device is handled.
 pub(super) fn script_settle(view: &View<'_>) -> Option<Found> {
     let tree = view.system.root.as_ref()?;
-    let (path, offset, line) = tree.lines(is_script).find(|(path, offset, line)| {
-        code(line).is_some_and(|l| l.contains("udevadm settle") || l.contains("udevsettle"))
-            && !stops(tree, path, *offset)
-    })?;
+    let (path, offset, line) = tree
+        .lines(|p| is_run(tree, p))
+        .find(|(path, offset, line)| {
+            code(line).is_some_and(|l| l.contains("udevadm settle") || l.contains("udevsettle"))
+                && !stops(tree, path, *offset)
+        })?;
     let why = "The script waits until udev has handled every device that there is. devtmpfs makes \
                the nodes by itself; start what needs no other device before it, or use mdev.";
     Some(

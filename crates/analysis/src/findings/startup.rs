@@ -1,7 +1,7 @@
 //! What the kernel waits for or checks while it starts, as its own lines tell.
 
 use super::found::Found;
-use super::view::View;
+use super::view::{View, times};
 use record::Nanos;
 
 /// A check that is shorter is not worth a word.
@@ -82,5 +82,43 @@ pub(super) fn bounce_buffers(view: &View<'_>) -> Option<Found> {
             .evidence([view.quote(&line)])
             .parts(time, 50, 90, 100)
             .treatment("cmdline+=swiotlb=noforce"),
+    )
+}
+
+/// What a byte of the log's buffer takes at most: a board of 2000 that clears a
+/// gigabyte a second, and for each byte of the buffer eight bytes are cleared.
+///
+/// The buffer has a descriptor of 24 bytes and a record of 88 for each 32 bytes of
+/// text; all are cleared when they are set aside, and these two again when they are
+/// put in order (`setup_log_buf` and `prb_init`, `kernel/printk/`).
+const MOST_PER_BYTE: i64 = 8;
+
+/// The kernel clears a large buffer for its log.
+pub(super) fn log_buffer(view: &View<'_>) -> Option<Found> {
+    let asked = view.value("log_buf_len")?;
+    // A recording needs it: its lines would be lost.
+    if view.has_flag("initcall_debug") {
+        return None;
+    }
+    let word = format!("log_buf_len={asked}");
+    let line = view
+        .said("log_buf_len: ")
+        .find(|l| l.text.contains("bytes"))?;
+    let bytes = line.number("log_buf_len: ")?;
+    let time = view
+        .silence_before(&line)
+        .map(|t| t.min(times(bytes, MOST_PER_BYTE)))
+        .filter(|t| *t >= SHORT)?;
+    let why = format!(
+        "The kernel sets {bytes} bytes aside for its log, with descriptors four and a half times \
+         that, and clears them before anything else starts. The usual 256 KiB hold the lines of a \
+         boot without `initcall_debug`."
+    );
+    Some(
+        Found::new("The kernel clears a large buffer for its log", why)
+            .evidence(view.cmdline_evidence(&word))
+            .evidence([view.quote(&line)])
+            .parts(time, 50, 95, 100)
+            .treatment(format!("cmdline-={word}")),
     )
 }

@@ -54,15 +54,15 @@ fn what_is_lost(unit: &str) -> Option<&'static str> {
 }
 
 /// How long a unit took to start, and the evidence, up to first light.
-struct Started {
-    name: String,
-    time: Nanos,
-    evidence: Evidence,
+pub(super) struct Started {
+    pub name: String,
+    pub time: Nanos,
+    pub evidence: Evidence,
 }
 
 /// The units that `wanted` picks and that took time before first light, the
 /// longest first.
-fn started(view: &View<'_>, wanted: impl Fn(&str) -> bool) -> Vec<Started> {
+pub(super) fn started(view: &View<'_>, wanted: impl Fn(&str) -> bool) -> Vec<Started> {
     let end = view.phases.end();
     let mut found = Vec::new();
     for span in spans::distinct(view.record).iter() {
@@ -157,7 +157,7 @@ pub(super) fn longest(view: &View<'_>) -> Option<Found> {
 }
 
 /// Whether another rule tells of a unit.
-fn is_told(unit: &str) -> bool {
+pub(super) fn is_told(unit: &str) -> bool {
     what_is_lost(unit).is_some()
         || WAITS.iter().any(|w| is_unit(unit, w.0))
         || REBUILDS.iter().any(|w| w.0 == unit)

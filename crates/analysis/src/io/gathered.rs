@@ -2,6 +2,7 @@
 //! and there may be a million of them.
 
 use super::carries_data;
+use super::failures::Failures;
 use super::processes::Processes;
 use record::{Device, Nanos, Operation, Request};
 use std::collections::BTreeMap;
@@ -36,6 +37,7 @@ pub(super) struct Gathered {
     /// When they left.
     pub left: Vec<i64>,
     pub processes: Processes,
+    pub failures: Failures,
 }
 
 impl Gathered {
@@ -97,6 +99,7 @@ impl Gathered {
             self.left.push(completed.get());
         }
         self.processes.add(r);
+        self.failures.add(r);
     }
 }
 

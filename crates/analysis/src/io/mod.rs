@@ -1,6 +1,7 @@
 //! What was asked of block devices, by whom, and how long it took.
 
 mod depth;
+mod failures;
 mod files;
 mod gathered;
 mod latency;
@@ -11,6 +12,7 @@ mod seek;
 mod timeline;
 
 pub use depth::Depth;
+pub use failures::IoFailure;
 pub use files::IoFile;
 pub use latency::Latency;
 pub use owners::{Owner, Owners, OwnersFrom};
@@ -60,6 +62,8 @@ pub struct Io {
     pub sequence: Sequence,
     /// Stretches of equal length, from the first request to the last.
     pub timeline: Vec<IoStretch>,
+    /// What ended with an error, by device, operation and error.
+    pub failures: Vec<IoFailure>,
     /// Who asked, most bytes first.
     pub processes: Vec<IoProcess>,
     /// Where the names of processes come from.
@@ -118,6 +122,12 @@ pub struct IoRequest {
 }
 
 impl Io {
+    /// How many requests ended with an error.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.operations.iter().map(|o| o.totals.failed).sum()
+    }
+
     /// How many requests of an operation there were, and how many bytes.
     #[must_use]
     pub fn total(&self, operation: Operation) -> RequestTotals {
@@ -188,6 +198,7 @@ pub fn io(record: &Record, owners: Option<&Owners>, stretches: usize) -> Io {
             depth,
             sequence: joined(places),
             timeline,
+            failures: all.failures.rows(),
             process_of,
             processes,
             files: joined(files),

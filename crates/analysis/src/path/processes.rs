@@ -11,6 +11,7 @@ use super::calls::{self, Call};
 use super::graph::NodeId;
 use super::{About, Activities, Doer, PathKind};
 use crate::place::Place;
+use crate::spans;
 use record::{NameId, Nanos, Origin, Process, Record, Slice, Span, TaskState, Wake};
 use std::collections::{HashMap, HashSet};
 
@@ -102,8 +103,7 @@ impl<'r> Tasks<'r> {
             else {
                 continue;
             };
-            let track = span.track.map(|t| record.name(t));
-            let pid = track.and_then(|t| t.strip_prefix("task ")?.parse().ok());
+            let pid = spans::task(record, span);
             // The log does not say who probed, but the one that did printed the line.
             let printer = || tasks.printer(span, end);
             let Some(pid) = pid.or_else(|| printer().filter(|_| kind != PathKind::Initcall)) else {

@@ -8,6 +8,9 @@
 //! span initcall 1ms 2ms foo_init reported=3us doubt=overlap outcome=-517 track=1
 //! say 1.5s 6 any text                 a message of level 6
 //! after a.service b.service           a unit that is ordered after another
+//! wants a.service b.service           a unit that pulls in another
+//! request read 8 4096 1ms 2ms 3ms     of sector 8, 4096 bytes: queued, issued, completed
+//! open 1ms /etc/fstab                 a file is opened
 //! fact kernel.cmdline quiet root=x    holds for the whole boot
 //! note data_loss lost_thing 3 what it means
 //! slice 7 running 1ms 2ms             what task 7 did
@@ -106,6 +109,33 @@ fn note(severity: &str, name: &str, advice: &str) -> NoteKind {
     }
 }
 
+/// `read 8 4096 1ms 2ms 3ms`: a write is one of metadata, which somebody waits for.
+fn request(words: &[&str], clock: ClockId, origin: Origin) -> record::Request {
+    let all = record::Operation::ALL;
+    let operation = all.into_iter().find(|o| o.as_str() == words[1]).unwrap();
+    let at = |n: usize| time(words[n]).map(Nanos).into();
+    let is_write = operation == record::Operation::Write;
+    record::Request {
+        device: record::Device { major: 8, minor: 0 },
+        operation,
+        sector: words[2].parse().unwrap(),
+        bytes: words[3].parse().unwrap(),
+        queued: at(4),
+        issued: at(5),
+        reissued: None.into(),
+        completed: at(6),
+        merged: 0,
+        read_ahead: false,
+        metadata: is_write,
+        sync: is_write,
+        error: 0,
+        pid: None,
+        task: None,
+        origin,
+        clock,
+    }
+}
+
 /// The record that `text` describes. Without a `source` line it is from
 /// `test.log`, and without a `clock` line on the clock `printk`.
 pub fn record(text: &str) -> Record {
@@ -173,6 +203,25 @@ pub fn record(text: &str) -> Record {
             "say" => {
                 let level = words[2].parse().ok();
                 rec.message(on, time(words[1]), level, rest(3), origin);
+            }
+            "wants" => rec.dependency(words[1], words[2], DependencyKind::Wants, origin),
+            "request" => rec.request(request(&words, on, origin)),
+            "open" => {
+                let path = rec.name(rest(2));
+                rec.access(record::Access {
+                    kind: record::AccessKind::Open,
+                    device: None,
+                    inode: None,
+                    path: Some(path),
+                    offset: 0,
+                    bytes: 0,
+                    at: Nanos(time(words[1]).unwrap()),
+                    took: None.into(),
+                    pid: None,
+                    task: None,
+                    origin,
+                    clock: on,
+                });
             }
             "after" => rec.dependency(words[1], words[2], DependencyKind::After, origin),
             "slice" => rec.slice(record::Slice {

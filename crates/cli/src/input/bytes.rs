@@ -99,10 +99,19 @@ impl Bytes {
                     thread::sleep(LOOK_EVERY);
                 }
             });
-            let result = read();
-            done.store(true, Ordering::Relaxed);
-            result
+            // Also if `read` panics: the scope waits for the watcher.
+            let _end = Ended(&done);
+            read()
         })
+    }
+}
+
+/// Says that reading is over when it goes out of scope.
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

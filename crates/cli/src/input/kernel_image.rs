@@ -110,14 +110,13 @@ fn kernel_of(items: &[Item]) -> Option<&Item> {
     })
 }
 
-/// A log that somebody packed, unpacked: `None` if `head` is not packed, or if
-/// what it holds is far too large.
-pub fn unpacked(head: &[u8], bytes: &[u8], most: u64) -> Option<Vec<u8>> {
+/// A log that somebody packed, unpacked, and why not all of it could be: `None` if `head`
+/// is not packed, or if what it holds is far too large.
+pub fn unpacked(head: &[u8], bytes: &[u8], most: u64) -> Option<(Vec<u8>, Option<String>)> {
     let compression = Compression::detect(head).filter(|c| *c != Compression::None)?;
     let part = Part::whole(&bytes).ok()?;
     let mut decoder = image::boot::compression::Decoder::new(compression, &part, most).ok()?;
     let mut out = Vec::new();
-    // What stands before a damage is read; the log's own reader says the rest.
-    decoder.read_to_end(&mut out).ok();
-    Some(out)
+    let damage = decoder.read_to_end(&mut out).err();
+    Some((out, damage.map(|e| e.to_string())))
 }

@@ -4,7 +4,7 @@ use crate::args::{Export, ExportFormat};
 use crate::beside;
 use crate::input;
 use crate::out::Out;
-use analysis::Tracks;
+use analysis::{Phases, Tracks};
 use anyhow::{Result, bail};
 use record::Record;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -24,12 +24,12 @@ pub fn run(args: &Export, out: &mut Out) -> Result<()> {
             bail!("--json says where the export went; name a file with -o FILE");
         }
         let mut bytes = Vec::new();
-        write(args.to, &record, &tracks, &title, &mut bytes)?;
+        write(args.to, &record, &phases, &tracks, &title, &mut bytes)?;
         return out.bytes(&bytes);
     };
     beside::write(path, |file| {
         let mut file = BufWriter::new(file);
-        write(args.to, &record, &tracks, &title, &mut file)?;
+        write(args.to, &record, &phases, &tracks, &title, &mut file)?;
         Ok(file.flush()?)
     })?;
     if out.json {
@@ -44,6 +44,7 @@ pub fn run(args: &Export, out: &mut Out) -> Result<()> {
 fn write(
     format: ExportFormat,
     record: &Record,
+    phases: &Phases,
     tracks: &Tracks<'_>,
     title: &str,
     mut out: impl Write + Send,
@@ -55,6 +56,12 @@ fn write(
         ExportFormat::Csv => export::csv(record, tracks, out)?,
         ExportFormat::Parquet => export::parquet(record, tracks, out)?,
         ExportFormat::Svg => out.write_all(export::svg(tracks, title).as_bytes())?,
+        ExportFormat::Bootgraph => {
+            out.write_all(export::bootgraph(record, tracks, phases, title).as_bytes())?;
+        }
+        ExportFormat::Bootchart => {
+            out.write_all(export::bootchart(record, tracks, phases, title).as_bytes())?;
+        }
         ExportFormat::Folded => export::folded(record, out)?,
     }
     Ok(())

@@ -19,6 +19,7 @@ pub mod mounts;
 pub mod path;
 pub mod prefetch;
 pub mod report;
+pub mod resolution;
 pub mod serve;
 pub mod show;
 pub mod treat;

@@ -9,6 +9,7 @@
 use super::image::RAM;
 use crate::error::LabError;
 use crate::experiment::ArmArch;
+use image::boot::environment::{Change, Data};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -114,7 +115,8 @@ impl Contents<'_> {
                  smaller kernel or initramfs"
             ),
         };
-        let environment = environment(&self.environment());
+        let variables = environment(&self.environment());
+        let environment = variables.ok_or_else(|| too_large("the environment"))?;
         let initrd = legacy_image(self.arch, Kind::RamDisk, self.initramfs);
         for (at, bytes, what) in [
             (0, &environment[..], "the environment"),
@@ -124,28 +126,25 @@ impl Contents<'_> {
             let end = at.checked_add(bytes.len());
             let room = end.and_then(|end| flash.get_mut(at..end));
             match room {
-                Some(room) if at > 0 || bytes.len() == ENVIRONMENT_BYTES => {
-                    room.copy_from_slice(bytes);
-                }
-                _ => return Err(too_large(what)),
+                Some(room) => room.copy_from_slice(bytes),
+                None => return Err(too_large(what)),
             }
         }
         Ok(flash)
     }
 }
 
-/// An environment as U-Boot stores it: the CRC-32 of the rest, `NAME=VALUE` each
-/// with a zero byte, one more zero byte, and zeros to the end.
-fn environment(variables: &BTreeMap<String, String>) -> Vec<u8> {
-    let mut data = Vec::new();
-    for (name, value) in variables {
-        data.extend_from_slice(format!("{name}={value}\0").as_bytes());
-    }
-    data.push(0);
-    data.resize(data.len().max(ENVIRONMENT_BYTES - 4), 0);
-    let mut all = crc32fast::hash(&data).to_le_bytes().to_vec();
-    all.append(&mut data);
-    all
+/// An environment as U-Boot stores it: the CRC-32 of the rest, the variables, and
+/// zeros to the end. `None`: it does not fit.
+fn environment(variables: &BTreeMap<String, String>) -> Option<Vec<u8>> {
+    let set =
+        |(name, value): (&String, &String)| Change::Set(name.clone().into(), value.clone().into());
+    let changes: Vec<Change> = variables.iter().map(set).collect();
+    let empty = Data::new(vec![0; ENVIRONMENT_BYTES - 4])?;
+    let data = empty.with(&changes).ok()?;
+    let mut all = crc32fast::hash(data.bytes()).to_le_bytes().to_vec();
+    all.extend_from_slice(data.bytes());
+    Some(all)
 }
 
 /// The length of a legacy image's header.

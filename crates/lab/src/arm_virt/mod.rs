@@ -156,12 +156,14 @@ impl ArmVirt {
         out: &Path,
         say: &mut dyn FnMut(String),
     ) -> Result<Self, LabError> {
-        let base = experiment.base.clone();
-        let Platform::ArmVirt { arch, loader } = &base.platform else {
+        let mut base = experiment.base.clone();
+        let Platform::ArmVirt { arch, loader } = &experiment.base.platform else {
             let why = "the machine arm-virt was asked for another one".to_owned();
             return Err(LabError::Bug { why });
         };
         let arch = *arch;
+        let pace = Pace::of(&base, arch.model().host);
+        base.storage = base.storage.served(arch.agent(), pace);
         let qemu = Qemu::find(arch.qemu())?;
         let loader = match loader {
             Loader::None => None,
@@ -209,7 +211,6 @@ impl ArmVirt {
             Some(_) => "U-Boot",
             None => "no loader",
         };
-        let pace = Pace::of(&base, arch.model().host);
         let description = format!(
             "arm-virt {}, 1 vCPU {} {}, {} MiB, {starter}, storage {}",
             arch.as_str(),

@@ -1,21 +1,22 @@
 //! Images of a tree, in every form that a root comes in.
 //!
 //! Each is made by the tool that owns the format, with fixed identifiers, times
-//! and owners. Where the tool puts chance into an image (`mkfs.ubifs`, `mkfs.xfs`,
-//! `mkfs.btrfs`, `mkfs.f2fs`) the image that was made first is kept, so that it is
-//! the same on this host from then on.
+//! and owners. Tools that put chance into an image whatever they are told
+//! (`mkfs.ubifs`, `mkfs.xfs`, `mkfs.btrfs`, `mkfs.f2fs`) are run where there is none.
 
 use super::tree::Tree;
 use super::{Cache, ext4, hash_bytes};
 use crate::error::{LabError, io_error};
 use crate::files::{HashedFile, read};
-use crate::tools::{Tool, find};
+use crate::tools::{FAKETIME, Tool, find};
 use std::fmt;
 use std::fs;
 use std::path::Path;
 
 /// 2026-01-01, which the emulated clock begins with too.
 const EPOCH_S: u32 = 1_767_225_600;
+/// The same, as `faketime` takes it.
+const EPOCH: &str = "2026-01-01 00:00:00";
 const UUID: &str = "f1257119-4700-4000-8000-000000000001";
 /// `mkfs.btrfs` refuses an identifier that a device of the host has: that above is
 /// the lab's Debian root, which somebody may look into.
@@ -40,6 +41,9 @@ struct Kind {
     /// The options that it has.
     options: &'static [&'static str],
 }
+
+/// Those whose tools draw random numbers, or write the time of day.
+const BY_CHANCE: &[&str] = &["xfs", "btrfs", "f2fs", "ubifs"];
 
 const COMPRESSORS: &[&str] = &["gzip", "lzo", "xz", "lz4", "zstd"];
 
@@ -151,7 +155,11 @@ impl Form {
     /// The program that makes it and its Debian package, if it is missing.
     #[must_use]
     pub fn missing(&self) -> Option<(&'static str, &'static str)> {
-        find(self.kind.tool.0).is_none().then_some(self.kind.tool)
+        let mut needed = vec![self.kind.tool];
+        if BY_CHANCE.contains(&self.kind.name) {
+            needed.push(FAKETIME);
+        }
+        needed.into_iter().find(|tool| find(tool.0).is_none())
     }
 
     fn has(&self, option: &str) -> bool {
@@ -210,10 +218,11 @@ impl Form {
                 .map_err(io_error(image, "cannot be written"))
         };
         let (name, package) = self.kind.tool;
-        let tool = || {
-            Tool::new(name, package, "it makes the image of the root")
-                .env("SOURCE_DATE_EPOCH", &EPOCH_S.to_string())
+        let call = |name, why| match BY_CHANCE.contains(&self.kind.name) {
+            true => Tool::without_chance(name, package, why, EPOCH, None),
+            false => Tool::new(name, package, why).env("SOURCE_DATE_EPOCH", &EPOCH_S.to_string()),
         };
+        let tool = || call(name, "it makes the image of the root");
         let (from, to) = (tree.as_os_str(), image.as_os_str());
         let word = |w: &'static str| std::ffi::OsStr::new(w);
         let run = |tool: Tool| tool.run().map(|_| ());
@@ -255,12 +264,19 @@ impl Form {
             }
             "btrfs" => {
                 sized(bytes.max(128 << 20))?;
-                run(tool().args(["-q", "-U", BTRFS_UUID, "-r"]).args([from, to]))
+                let stage = image.with_extension("stage");
+                fs::create_dir_all(&stage).map_err(io_error(&stage, "cannot be made"))?;
+                let staged = Some([tree, stage.as_path()]);
+                let why = "it makes the image of the root";
+                run(Tool::without_chance(name, package, why, EPOCH, staged)
+                    .args(["-q", "-U", BTRFS_UUID, "-r"])
+                    .args([stage.as_os_str(), to]))?;
+                fs::remove_dir(&stage).map_err(io_error(&stage, "cannot be removed"))
             }
             "f2fs" => {
                 sized(bytes.max(64 << 20))?;
-                run(tool().args(["-q", "-f"]).args([to]))?;
-                let fill = Tool::new("sload.f2fs", package, "it fills the image of the root");
+                run(tool().args(["-q", "-f", "-U", UUID]).args([to]))?;
+                let fill = call("sload.f2fs", "it fills the image of the root");
                 let time = EPOCH_S.to_string();
                 run(fill.args(["-T", &time, "-f"]).args([from, to]))
             }
@@ -398,7 +414,7 @@ fn xfs_prototype(tree: &Path) -> Result<String, LabError> {
 #[cfg(test)]
 #[expect(clippy::print_stderr, reason = "what is skipped is said")]
 mod tests {
-    use super::{Form, KINDS};
+    use super::{BY_CHANCE, Form, KINDS};
     use crate::artifacts::tree::Tree;
 
     #[test]
@@ -424,11 +440,9 @@ mod tests {
         );
     }
 
-    /// Every form that this host has the tool for. Those into which the tool puts
-    /// chance are only made.
+    /// Every form that this host has the tool for, made twice, a second apart.
     #[test]
     fn every_form_is_made_and_the_same_again() {
-        let random = ["xfs", "btrfs", "f2fs", "ubifs"];
         let tree = Tree {
             files: 3,
             kib: 30,
@@ -450,10 +464,12 @@ mod tests {
                 (folder, image)
             };
             let first = make();
-            if !random.contains(&kind.name) {
-                let read = |i: &std::path::Path| std::fs::read(i).unwrap();
-                assert!(read(&first.1) == read(&make().1), "{form}");
+            if BY_CHANCE.contains(&kind.name) {
+                // Some of them write the second.
+                std::thread::sleep(std::time::Duration::from_millis(1100));
             }
+            let read = |i: &std::path::Path| std::fs::read(i).unwrap();
+            assert!(read(&first.1) == read(&make().1), "{form}");
         }
     }
 }

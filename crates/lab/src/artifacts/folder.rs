@@ -19,7 +19,7 @@ const ROOTS: [&str; 7] = ["ext2", "ext3", "ext4", "btrfs", "f2fs", "squashfs", "
 /// Those that the kernel of `arm9` mounts from its NOR flash. JFFS2 needs the
 /// geometry of that flash; UBI does not take it, since it is two chips in one
 /// ("multiple regions, not implemented").
-const ON_NOR: [&str; 8] = [
+const ON_NOR: [&str; 10] = [
     "jffs2:nor-256k",
     "jffs2:nor-256k:summary",
     "squashfs",
@@ -28,6 +28,8 @@ const ON_NOR: [&str; 8] = [
     "squashfs:lz4",
     "squashfs:xz",
     "squashfs:zstd",
+    "cramfs",
+    "romfs",
 ];
 
 /// Persistent memory comes in pieces of this many bytes.

@@ -226,7 +226,8 @@ pub(crate) fn run_case(
     folder: &Path,
     say: &mut dyn FnMut(String),
 ) -> Result<Case, LabError> {
-    let fingerprint = hash_bytes(workload.inputs().as_bytes());
+    let inputs = workload.inputs() + &workload.serving(say)?;
+    let fingerprint = hash_bytes(inputs.as_bytes());
     let (file, console) = (folder.join("case.json"), folder.join(capture::CONSOLE));
     let stored = fs::read(&file).ok();
     let stored = stored.and_then(|b| serde_json::from_slice::<Case>(&b).ok());

@@ -32,12 +32,12 @@ impl Mode {
     }
 
     /// How many boots each variant gets, if nobody says otherwise. Exact: one as it
-    /// is and two perturbed ones, the least that shows a spread that is not one
-    /// step of a timer. In real time: what tells two samples that lie apart at one
+    /// is and three perturbed ones, the least that calls at most one in a hundred
+    /// different that is alike (`firstlight lab resolution`). In real time: what tells two samples that lie apart at one
     /// chance in ten thousand, and still sees a few outliers as such.
     pub(super) const fn ensemble(self) -> NonZeroU32 {
         match self {
-            Self::Exact => const { NonZeroU32::new(3).unwrap() },
+            Self::Exact => const { NonZeroU32::new(4).unwrap() },
             Self::Statistical(_) => const { NonZeroU32::new(10).unwrap() },
         }
     }

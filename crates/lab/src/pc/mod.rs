@@ -89,7 +89,9 @@ impl Pc {
         out: &Path,
         say: &mut dyn FnMut(String),
     ) -> Result<Self, LabError> {
-        let base = experiment.base.clone();
+        let mut base = experiment.base.clone();
+        let pace = Pace::of(&base, "x86_64");
+        base.storage = base.storage.served(Arch::X86_64, pace);
         let qemu = Qemu::find(QEMU)?;
         let agent = agent_program(Arch::X86_64, say)?;
         let profile = base.storage.clone();
@@ -114,7 +116,6 @@ impl Pc {
             None => None,
             Some(path) => Some(root_file(path, cache)?),
         };
-        let pace = Pace::of(&base, "x86_64");
         let description = describe(&qemu, pace, &base, &profile);
         let mut config = agent_config(&base, &profile, &description, root.as_ref());
         if let Some(tree) = &tree {

@@ -1,5 +1,6 @@
 //! Storage profiles: named figures of devices, each with its source.
 
+pub(crate) mod own;
 pub mod page_cache;
 pub mod simulate;
 
@@ -55,6 +56,7 @@ enum ModelName {
 struct Figures {
     command_ns: Option<Figure<u64>>,
     write_command_ns: Option<Figure<u64>>,
+    command_interval_ns: Option<Figure<u64>>,
     read_bytes_per_s: Option<Figure<u64>>,
     write_bytes_per_s: Option<Figure<u64>>,
     rotation_ns: Option<Figure<u64>>,
@@ -120,6 +122,7 @@ fn too_much(storage: &Storage) -> Option<&'static str> {
     let times = [
         ("command_ns", storage.command_ns),
         ("write_command_ns", storage.write_command_ns),
+        ("command_interval_ns", storage.command_interval_ns),
         ("rotation_ns", storage.rotation_ns),
         ("seek_min_ns", storage.seek_min_ns),
         ("seek_max_ns", storage.seek_max_ns),
@@ -188,6 +191,7 @@ fn profile(name: String, entry: Entry) -> Profile {
     take!(
         command_ns,
         write_command_ns,
+        command_interval_ns,
         read_bytes_per_s,
         write_bytes_per_s,
         rotation_ns,
@@ -224,6 +228,8 @@ mod tests {
             assert!(p.sources.values().all(|s| s.len() > 5), "{}", p.name);
             let figures = match p.storage.model {
                 Model::None => 2,
+                // Only a queue needs the interval between its commands.
+                Model::Flash if p.storage.queue_depth.get() > 1 => 9,
                 Model::Flash => 8,
                 Model::Disk => 12,
             };

@@ -39,8 +39,8 @@ pub struct Costs {
 
 impl Costs {
     /// What it costs in the lab, at 1 GIPS, as it was measured: a boot that reads 32 MB
-    /// in 815 requests takes 129 ms more when it is served without delay, 0.55 us of it
-    /// for each KiB (`docs/lab.md`); the prefetcher took 90 ms for 22.2 MiB
+    /// in 815 requests takes 129 ms more when it is served without delay
+    /// (`docs/lab.md`), 0.55 us of it for each KiB; the prefetcher took 90 ms for 22.2 MiB
     /// (`experiments/prefetch/RESULTS.md`).
     pub const LAB: Self = Self {
         request_ns: 137_000,

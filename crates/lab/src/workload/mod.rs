@@ -16,7 +16,9 @@ pub use served::TIMED;
 
 use crate::arm_virt;
 use crate::arm9;
-use crate::artifacts::{Arch, BuiltKernel, Cache, Form, KernelConfig, Tree, linux_missing};
+use crate::artifacts::{
+    Arch, BuiltKernel, Cache, Form, KernelConfig, Tree, agent_program, hash_bytes, linux_missing,
+};
 use crate::cpio::Archive;
 use crate::emulator::{Limits, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
@@ -24,6 +26,7 @@ use crate::experiment::ArmArch;
 use crate::files::{HashedFile, read};
 use crate::modules::Modules;
 use crate::pc;
+use crate::storage::named;
 use crate::tools::{Tool, find};
 use crate::trial::Failure;
 use std::fs;
@@ -297,6 +300,22 @@ impl Workload {
         )
     }
 
+    /// What its images are served with: the server's program and the profiles, or
+    /// nothing. `say` is told what takes time.
+    ///
+    /// # Errors
+    /// If there is no such program or profile.
+    pub(crate) fn serving(&self, say: &mut dyn FnMut(String)) -> Result<String, LabError> {
+        let Some(arch) = self.board.agent().filter(|_| !self.storage.is_empty()) else {
+            return Ok(String::new());
+        };
+        let agent = hash_bytes(&agent_program(arch, say)?);
+        let profiles = self.storage.iter().map(|name| named(name));
+        let profiles = profiles.map(|p| p.map(|p| p.served(arch, self.pace()).storage));
+        let profiles = profiles.collect::<Result<Vec<_>, _>>()?;
+        Ok(format!("\n{agent}\n{profiles:?}"))
+    }
+
     /// Boots it to its end, with its files in the empty folder `work`; `say` is
     /// told what takes time.
     ///
@@ -309,7 +328,7 @@ impl Workload {
         say: &mut dyn FnMut(String),
     ) -> Result<Seen, LabError> {
         let qemu = Qemu::find(self.board.qemu())?;
-        let pace = Pace::Counted(self.cpu_shift.unwrap_or(self.board.cpu_shift()));
+        let pace = self.pace();
         let mut kernel = self.kernel(cache, None, say)?;
         let archive = match self.root {
             None => Some(self.archive(cache, say)?),
@@ -438,6 +457,10 @@ impl Workload {
         image.bytes(cache, &busybox, say)
     }
 
+    fn pace(&self) -> Pace {
+        Pace::Counted(self.cpu_shift.unwrap_or(self.board.cpu_shift()))
+    }
+
     fn kernel(
         &self,
         cache: &Cache,
@@ -564,7 +587,13 @@ impl Workload {
             sizes.push((image.name.clone(), size));
         }
         if let (false, Some(arch)) = (self.storage.is_empty(), self.board.agent()) {
-            served::add(&mut archive, arch, &self.storage, &sizes, say)?;
+            served::add(
+                &mut archive,
+                (arch, self.pace()),
+                &self.storage,
+                &sizes,
+                say,
+            )?;
             script.push_str(served::SERVE);
         }
         script.push_str(&self.script);

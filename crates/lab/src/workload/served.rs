@@ -5,6 +5,7 @@
 
 use crate::artifacts::{Arch, agent_program};
 use crate::cpio::Archive;
+use crate::emulator::Pace;
 use crate::error::LabError;
 use crate::storage::named;
 use agent::config::{AgentConfig, Board, FirstLight, PATH, Place, Root, SECTOR_BYTES};
@@ -70,7 +71,7 @@ timed() {
 /// and each image (a name, and its size in bytes) a configuration.
 pub fn add(
     archive: &mut Archive,
-    arch: Arch,
+    (arch, pace): (Arch, Pace),
     profiles: &[String],
     images: &[(String, u64)],
     say: &mut dyn FnMut(String),
@@ -81,7 +82,10 @@ pub fn add(
     archive.folder("storage");
     debug_assert!(PATH.starts_with("/firstlight/"));
     for name in profiles {
-        let profile = named(name)?;
+        let profile = named(name)?.served(arch, pace);
+        if let Some(words) = profile.not_given_back() {
+            say(words);
+        }
         archive.folder(&format!("storage/{name}"));
         let s = &profile.storage;
         let queue = format!(

@@ -1,7 +1,7 @@
 //! From events to requests.
 
 use super::notes::{
-    COMPLETED_ONLY, FLUSH_ENDED, ISSUED_AGAIN, NEVER_COMPLETED, REQUEUED, TIME_DISORDER,
+    COMPLETED_ONLY, FAILED, FLUSH_ENDED, ISSUED_AGAIN, NEVER_COMPLETED, REQUEUED, TIME_DISORDER,
     TOO_MANY_DEVICES, TOO_MANY_OPEN,
 };
 use super::open::{Open, OpenRequests, SECTOR_BYTES, Slot};
@@ -398,6 +398,14 @@ impl Assembler {
     }
 
     fn record(&self, open: &Open, completion: Option<&Event>, recorder: &mut Recorder) {
+        if let Some(failed) = completion.filter(|c| c.error != 0) {
+            recorder.note(failed.origin, &FAILED, || {
+                format!(
+                    "first: sector {} of {}, error {}",
+                    open.sector, open.device, failed.error
+                )
+            });
+        }
         recorder.request(Request {
             device: open.device,
             operation: open.operation,

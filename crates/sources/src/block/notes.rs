@@ -14,6 +14,12 @@ pub(super) const REQUEUED: NoteKind = NoteKind::new(
     "the device or its driver gave requests back, and they were issued again: it was busy, or it \
      reset",
 );
+pub(super) const FAILED: NoteKind = NoteKind::new(
+    "request_failed",
+    Severity::Info,
+    "the device or its driver answered requests with an error; what they asked for was not moved, \
+     though it is in the sums, and the time until the error is in the latency",
+);
 pub(super) const COMPLETED_ONLY: NoteKind = NoteKind::new(
     "completion_without_issue",
     Severity::Doubt,

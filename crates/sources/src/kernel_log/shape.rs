@@ -73,9 +73,14 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
     let shaped = match line.first() {
         Some(b'[') => bracket(line),
         Some(b'<') => raw(line),
-        Some(b'0'..=b'9') => kmsg(line).or_else(|| iso(line)).or_else(|| clocked(line)),
-        Some(b'a'..=b'z') => decoded(line),
+        Some(b'0'..=b'9') => kmsg(line)
+            .or_else(|| iso(line))
+            .or_else(|| clocked(line))
+            .or_else(|| syslog(line)),
+        Some(b'a'..=b'z') => decoded(line).or_else(|| syslog(line)),
         Some(b'A'..=b'Z') => syslog(line).or_else(|| full(line)),
+        // Months of other languages.
+        Some(0x80..) => syslog(line),
         _ => None,
     };
     shaped.unwrap_or(Shaped::plain(line))

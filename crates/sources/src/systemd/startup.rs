@@ -195,8 +195,16 @@ pub(super) fn record(times: &StartupTimes, origin: Origin, recorder: &mut Record
     boundaries.record(origin, recorder);
 }
 
-/// Notes what is wrong or missing in one `Startup finished` line.
+/// The fact of the total as systemd printed it, in nanoseconds: of finer times than the
+/// printed parts, each of which is cut, so it can be a little more than their sum.
+const TOTAL: &str = "systemd.startup_total_ns";
+
+/// Records the total of one `Startup finished` line, and notes what is wrong or missing
+/// in the line.
 pub(super) fn doubts(times: &StartupTimes, origin: Origin, recorder: &mut Recorder) {
+    if let Some(total) = times.total {
+        recorder.fact(TOTAL, &total.get().to_string(), origin);
+    }
     if let Some(off) = times.contradiction() {
         recorder.note(origin, &PARTS_DO_NOT_ADD_UP, || {
             let (total, sum) = (times.total.unwrap_or_default(), times.sum());

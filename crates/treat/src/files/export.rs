@@ -48,6 +48,19 @@ fn file(path: &str, content: &str) -> String {
     )
 }
 
+/// A text as a part of a name, so that several treatments do not take each other's
+/// file or function.
+fn slug(text: &str, between: char) -> String {
+    let plain = text.chars().map(|c| match c.is_ascii_alphanumeric() {
+        true => c.to_ascii_lowercase(),
+        false => between,
+    });
+    plain.take(LONGEST_SLUG).collect()
+}
+
+/// Names of files may have 255 bytes.
+const LONGEST_SLUG: usize = 200;
+
 fn config_line(name: &str, value: &str) -> String {
     match value {
         "n" => format!("# CONFIG_{name} is not set\n"),
@@ -74,7 +87,10 @@ fn buildroot(treatment: &FileTreatment) -> Option<String> {
     Some(match treatment {
         FileTreatment::Boot(Treatment::AddWord(word)) => format!(
             "# In the kernel's configuration fragment (BR2_LINUX_KERNEL_CONFIG_FRAGMENT_FILES):\n\
-             # the word is added to what the boot loader gives.\nCONFIG_CMDLINE_EXTEND=y\n\
+             # the word is added to what the boot loader gives, on 32-bit ARM and RISC-V by\n\
+             # EXTEND, on x86 and MIPS by BOOL. A kernel for arm64 has neither: there the boot\n\
+             # loader has to give the word.\n\
+             CONFIG_CMDLINE_BOOL=y\nCONFIG_CMDLINE_EXTEND=y\n\
              CONFIG_CMDLINE=\"{}\"\n",
             word.replace('"', "\\\"")
         ),
@@ -115,11 +131,14 @@ fn yocto(treatment: &FileTreatment) -> Option<String> {
         FileTreatment::Boot(Treatment::RemoveWord(word)) => {
             format!("# In local.conf or the machine's configuration:\nAPPEND:remove = \"{word}\"\n")
         }
-        FileTreatment::Boot(Treatment::Mask(unit)) => format!(
-            "# In the image's bbappend:\nROOTFS_POSTPROCESS_COMMAND += \"firstlight_mask; \"\n\
-             firstlight_mask() {{\n    ln -sf /dev/null \
-             ${{IMAGE_ROOTFS}}${{sysconfdir}}/systemd/system/{unit}\n}}\n"
-        ),
+        FileTreatment::Boot(Treatment::Mask(unit)) => {
+            let name = format!("firstlight_mask_{}", slug(unit, '_'));
+            format!(
+                "# In the image's bbappend:\nROOTFS_POSTPROCESS_COMMAND += \"{name}; \"\n\
+                 {name}() {{\n    ln -sf /dev/null \
+                 ${{IMAGE_ROOTFS}}${{sysconfdir}}/systemd/system/{unit}\n}}\n"
+            )
+        }
         FileTreatment::Config { name, value } => format!(
             "# linux-yocto_%.bbappend:\nFILESEXTRAPATHS:prepend := \"${{THISDIR}}/files:\"\n\
              SRC_URI += \"file://firstlight.cfg\"\n\n# files/firstlight.cfg:\n{}",
@@ -159,7 +178,10 @@ fn debian(treatment: &FileTreatment) -> Option<String> {
             );
             format!(
                 "{}update-grub\n",
-                file("/etc/default/grub.d/50-firstlight.cfg", &line)
+                file(
+                    &format!("/etc/default/grub.d/50-firstlight-{}.cfg", slug(word, '-')),
+                    &line
+                )
             )
         }
         FileTreatment::Boot(Treatment::Mask(unit)) => format!("systemctl mask {unit}\n"),
@@ -174,21 +196,21 @@ fn debian(treatment: &FileTreatment) -> Option<String> {
             let line = format!("GRUB_TIMEOUT={n}\n");
             format!(
                 "{}update-grub\n",
-                file("/etc/default/grub.d/50-firstlight.cfg", &line)
+                file("/etc/default/grub.d/50-firstlight-timeout.cfg", &line)
             )
         }
         FileTreatment::InitramfsModules(kind) => {
             let line = format!("MODULES={kind}\n");
             format!(
                 "{}update-initramfs -u\n",
-                file("/etc/initramfs-tools/conf.d/firstlight", &line)
+                file("/etc/initramfs-tools/conf.d/firstlight-modules", &line)
             )
         }
         FileTreatment::Initramfs(method) => {
             let line = format!("COMPRESS={}\n", method.name());
             format!(
                 "{}update-initramfs -u\n",
-                file("/etc/initramfs-tools/conf.d/firstlight", &line)
+                file("/etc/initramfs-tools/conf.d/firstlight-compress", &line)
             )
         }
         FileTreatment::Fstab { folder, change } => {

@@ -1,276 +1,371 @@
-//! One picture of a boot as SVG: load on top as a bootchart has it, and below
-//! it bars as a bootgraph has them.
+//! Processor and disks over time, and below them the tree of processes with what each
+//! did, as one picture: what bootchart is for.
 
-use super::rows::{first_time, last_time};
-use analysis::{Counter, Slice, TrackGroup, TrackKind, Tracks};
-use record::{Nanos, Unit};
-use std::fmt::Write;
+use super::drawing::{Anchor, Colour, Shape, TEXT, Weight};
+use super::sheet::{BAR, CHART, GROUND, LEFT, ROW, Sheet, Span, shortened};
+use crate::words::{bytes, thousands};
+use analysis::{About, Counter, Phases, Slice, Track, TrackKind, Tracks};
+use record::{Nanos, Record, TaskState};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The picture's width, and that of its names at the left, in pixels.
-const WIDTH: f64 = 1280.0;
-const LEFT: f64 = 230.0;
-const RIGHT: f64 = 20.0;
+/// The height of a chart.
+const HIGH: u32 = 80;
 
-/// The height of a bar with its gap, and of a chart, in pixels.
-const ROW: f64 = 15.0;
-const CHART: f64 = 70.0;
+/// How many processes are drawn: those that did most, and whom they come from.
+const MOST_PROCESSES: usize = 120;
 
-/// How many bars a group shows: the longest.
-const MOST_BARS: usize = 60;
+const USER: Colour = [0x00, 0x72, 0xb2];
+const SYSTEM: Colour = [0x56, 0xb4, 0xe9];
+const WAITING: Colour = [0xe6, 0x9f, 0x00];
+const READ: Colour = [0x00, 0x9e, 0x73];
+const WRITE: Colour = [0xd5, 0x5e, 0x00];
+const ALIVE: Colour = [0xdf; 3];
+const JOIN: Colour = [0xb8; 3];
 
-/// A bar is shown from this share of the whole on.
-const SHORTEST: i64 = 1_000;
-
-/// The colours of Okabe and Ito, which the colour-blind tell apart.
-const fn colour(kind: TrackKind) -> &'static str {
-    match kind {
-        TrackKind::Phase => "#999999",
-        TrackKind::Initcall => "#e69f00",
-        TrackKind::Probe => "#d55e00",
-        TrackKind::Unit => "#0072b2",
-        TrackKind::Process => "#56b4e9",
-        TrackKind::File => "#cc79a7",
-        TrackKind::Request => "#009e73",
-        TrackKind::Stage => "#f0e442",
-    }
-}
-
-/// The picture. `title` stands on top.
-#[must_use]
-pub fn svg(tracks: &Tracks<'_>, title: &str) -> String {
-    let mut picture = Picture {
-        body: String::new(),
-        y: 54.0,
-        start: first_time(tracks).min(Nanos::ZERO),
-        end: last_time(tracks),
-    };
-    for group in tracks.groups.iter().filter(|g| g.kind == TrackKind::Phase) {
-        picture.group(group);
-    }
-    picture.charts(&tracks.counters);
-    for group in tracks.groups.iter().filter(|g| g.kind != TrackKind::Phase) {
-        picture.group(group);
-    }
-    picture.finish(title, tracks.zero)
-}
-
-struct Picture {
-    body: String,
-    /// Where the next row goes.
-    y: f64,
-    start: Nanos,
-    end: Nanos,
-}
-
-impl Picture {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a picture has a few thousand pixels"
-    )]
-    fn x(&self, t: Nanos) -> f64 {
-        let whole = (self.end - self.start).get().max(1) as f64;
-        LEFT + (t - self.start).get() as f64 / whole * (WIDTH - LEFT - RIGHT)
-    }
-
-    /// Writing to memory does not fail.
-    fn put(&mut self, text: std::fmt::Arguments<'_>) {
-        self.body.write_fmt(text).ok();
-    }
-
-    fn heading(&mut self, text: &str) {
-        self.y += 8.0;
-        let y = self.y + 12.0;
-        self.put(format_args!(
-            "<text x=\"12\" y=\"{y:.0}\" class=\"h\">{}</text>\n",
-            escaped(text)
-        ));
-        self.y += ROW + 3.0;
-    }
-
-    fn group(&mut self, group: &TrackGroup<'_>) {
-        let least = Nanos((self.end - self.start).get() / SHORTEST);
-        let life_only = group.kind == TrackKind::Process;
-        let mut bars: Vec<&Slice<'_>> = group
-            .tracks
-            .iter()
-            .flat_map(|t| t.slices.iter().take(if life_only { 1 } else { usize::MAX }))
-            .filter(|s| s.end - s.start >= least)
-            .collect();
-        let all = bars.len();
-        if all > MOST_BARS {
-            bars.sort_by_key(|s| std::cmp::Reverse(s.end - s.start));
-            bars.truncate(MOST_BARS);
-        }
-        bars.sort_by_key(|s| (s.start, std::cmp::Reverse(s.end)));
-        if bars.is_empty() {
-            return;
-        }
-        let shown = bars.len();
-        match all > shown {
-            true => self.heading(&format!("{} (the {shown} longest of {all})", group.name)),
-            false => self.heading(&group.name),
-        }
-        for bar in bars {
-            let (x0, x1) = (self.x(bar.start), self.x(bar.end));
-            let (y, width) = (self.y, (x1 - x0).max(1.0));
-            let duration = bar.end - bar.start;
-            let name = escaped(&bar.name);
-            let text_y = y + 11.0;
-            self.put(format_args!(
-                "<g><title>{name}: {duration}, from {}</title>\
-                 <text x=\"{:.0}\" y=\"{text_y:.1}\" class=\"n\">{}</text>\
-                 <rect x=\"{x0:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.0}\" fill=\"{}\"/>",
-                bar.start,
-                LEFT - 8.0,
-                escaped(&shortened(&bar.name, 34)),
-                y + 1.5,
-                ROW - 3.0,
-                colour(group.kind),
-            ));
-            // The duration stands behind the bar, or before it at the edge.
-            let (x, anchor) = match x1 < WIDTH - RIGHT - 70.0 {
-                true => (x1 + 4.0, "start"),
-                false => (x0 - 4.0, "end"),
-            };
-            self.put(format_args!(
-                "<text x=\"{x:.1}\" y=\"{text_y:.1}\" class=\"d\" text-anchor=\"{anchor}\">{duration}</text></g>\n"
-            ));
-            self.y += ROW;
-        }
-    }
-
-    /// A chart for each unit of the whole machine's counters.
-    fn charts(&mut self, counters: &[Counter<'_>]) {
-        for (unit, heading) in [
-            (Unit::Permille, "load (top: all busy)"),
-            (Unit::BytesPerSecond, "throughput"),
-            (Unit::Bytes, "bytes"),
-        ] {
-            let of_unit = counters.iter().filter(|c| c.unit == unit);
-            let shown: Vec<&Counter<'_>> = of_unit.take(LINES.len()).collect();
-            let samples = shown.iter().flat_map(|c| c.samples);
-            let most = samples.map(|s| s.value).max().unwrap_or(0);
-            if most <= 0 {
-                continue;
-            }
-            let top = if unit == Unit::Permille { 1_000 } else { most };
-            self.heading(heading);
-            let (y0, right) = (self.y, WIDTH - LEFT - RIGHT);
-            self.put(format_args!(
-                "<rect x=\"{LEFT}\" y=\"{y0:.0}\" width=\"{right}\" height=\"{CHART}\" class=\"c\"/>\n"
-            ));
-            for (counter, (line, dash)) in shown.iter().zip(LINES) {
-                self.line(counter, top, line, dash);
-            }
-            for (i, (counter, (line, _))) in (0_u8..).zip(shown.iter().zip(LINES)) {
-                let y = y0 + 11.0 + f64::from(i) * 13.0;
-                let name = escaped(&shortened(&counter.name, 34));
-                let x = LEFT - 8.0;
-                self.put(format_args!(
-                    "<text x=\"{x}\" y=\"{y:.0}\" class=\"n\" style=\"fill:{line}\">{name}</text>\n"
-                ));
-            }
-            self.y += CHART + 4.0;
-        }
-    }
-
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a picture has a few thousand pixels"
-    )]
-    fn line(&mut self, counter: &Counter<'_>, top: i64, colour: &str, dash: &str) {
-        let bottom = self.y + CHART;
-        let mut points = String::new();
-        for sample in counter.samples {
-            let share = (sample.value as f64 / top as f64).clamp(0.0, 1.0);
-            let (x, y) = (self.x(sample.at), bottom - share * CHART);
-            write!(points, "{x:.1},{y:.1} ").ok();
-        }
-        let name = escaped(&counter.name);
-        self.put(format_args!(
-            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.3\" \
-             stroke-dasharray=\"{dash}\"><title>{name}</title></polyline>\n"
-        ));
-    }
-
-    fn finish(self, title: &str, zero: &str) -> String {
-        let height = self.y + 20.0;
-        let mut axis = String::new();
-        let step = step(self.end - self.start);
-        let mut t = Nanos(self.start.get().div_euclid(step) * step);
-        while t <= self.end {
-            if t >= self.start {
-                let x = self.x(t);
-                writeln!(
-                    axis,
-                    "<line x1=\"{x:.1}\" y1=\"46\" x2=\"{x:.1}\" y2=\"{height:.0}\" class=\"g\"/>\
-                     <text x=\"{x:.1}\" y=\"42\" class=\"t\">{t}</text>"
-                )
-                .ok();
-            }
-            t = t + Nanos(step);
-        }
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height:.0}\" \
-             viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\">\n<style>text{{font:11px sans-serif;\
-             fill:#222}}.h{{font-weight:bold;font-size:12px}}.n{{text-anchor:end}}.d,.t{{fill:#555}}\
-             .t{{text-anchor:middle}}.g{{stroke:#ddd}}.c{{fill:#f4f4f4}}</style>\n\
-             <title>{0}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
-             <text x=\"12\" y=\"20\" style=\"font-size:15px;font-weight:bold\">{0}</text>\n\
-             <text x=\"{1:.0}\" y=\"20\" text-anchor=\"end\" class=\"d\">zero: {2}</text>\n{axis}{3}</svg>\n",
-            escaped(title),
-            WIDTH - RIGHT,
-            escaped(zero),
-            self.body,
-        )
-    }
-}
-
-/// The lines of a chart: colour, and dashes for those who see none.
-const LINES: [(&str, &str); 5] = [
-    ("#0072b2", ""),
-    ("#d55e00", "5 2"),
-    ("#009e73", "2 2"),
-    ("#cc79a7", "7 2 2 2"),
-    ("#777777", "1 3"),
+/// What a process did, as it is drawn; sleeping is its ground.
+const DID: [(TaskState, Colour, &str); 4] = [
+    (TaskState::Running, USER, "running"),
+    (
+        TaskState::Runnable,
+        [0xf0, 0xe4, 0x42],
+        "waits for a processor",
+    ),
+    (TaskState::Blocked, WRITE, "blocked: mostly on storage"),
+    (TaskState::Zombie, [0x55; 3], "zombie"),
 ];
 
-/// A round step that gives about ten marks on the axis, in nanoseconds.
-pub(super) fn step(whole: Nanos) -> i64 {
-    let least = (whole.get() / 12).max(1);
-    let mut step = 1_i64;
-    loop {
-        for factor in [1, 2, 5] {
-            let candidate = step.saturating_mul(factor);
-            if candidate >= least {
-                return candidate;
+/// The picture; `title` stands on top.
+#[must_use]
+pub fn bootchart(record: &Record, tracks: &Tracks<'_>, phases: &Phases, title: &str) -> String {
+    let mut sheet = Sheet::new(record, title);
+    let processes = tracks.groups.iter().find(|g| g.kind == TrackKind::Process);
+    let processes = processes.map_or(&[][..], |g| &g.tracks);
+    let lives = processes.iter().filter_map(|t| t.slices.first());
+    let samples = tracks.counters.iter().flat_map(|c| c.samples).map(|s| s.at);
+    let ends = lives.clone().map(|s| s.end).chain(samples.clone());
+    let (Some(from), Some(to)) = (lives.map(|s| s.start).chain(samples).min(), ends.max()) else {
+        sheet.remark(
+            "No processes and no readings of processors or disks are in these sources: take them \
+             with bootchart, or with the sampler of `firstlight capture`.",
+        );
+        return sheet.svg();
+    };
+    let mut span = Span {
+        from: from.min(Nanos::ZERO),
+        to,
+    };
+    if from > Nanos::ZERO && (to - from).get() < from.get() {
+        // What came long before has nothing to show here.
+        span.from = from;
+    }
+    charts(&mut sheet, &tracks.counters, span);
+    tree(&mut sheet, processes, span);
+    let first_light = phases.first_light.as_ref().map(|f| f.at);
+    sheet.remark(&match first_light {
+        Some(at) => format!(
+            "first light at {at}; what is drawn goes from {} to {to}",
+            span.from
+        ),
+        None => format!("what is drawn goes from {} to {to}", span.from),
+    });
+    sheet.svg()
+}
+
+/// Where each column of a chart stands for a part of the time: the value that was read
+/// at its end, or next after it.
+fn columns(counter: &Counter<'_>, span: Span) -> Vec<i64> {
+    let mut columns = vec![0; CHART as usize];
+    let mut from = None;
+    for sample in counter.samples {
+        let x = span.x(sample.at).saturating_sub(LEFT) as usize;
+        // A rate is of the time since the reading before; the first has none.
+        let start = from.map_or(x, |before| before + 1).min(x);
+        for column in columns.iter_mut().take(x + 1).skip(start) {
+            *column = sample.value.max(0).max(*column);
+        }
+        from = Some(x);
+    }
+    columns
+}
+
+/// Readings, each standing on the ones before, and the most that stands anywhere.
+fn stacked(
+    counters: &[(Option<&Counter<'_>>, Colour, &'static str)],
+    span: Span,
+) -> (Vec<Area>, i64) {
+    let mut areas: Vec<Area> = Vec::new();
+    for &(counter, colour, says) in counters {
+        let Some(counter) = counter else { continue };
+        let mut values = columns(counter, span);
+        if let Some(below) = areas.last() {
+            for (value, below) in values.iter_mut().zip(&below.values) {
+                *value = value.saturating_add(*below);
             }
         }
-        step = step.saturating_mul(10);
+        areas.push(Area {
+            values,
+            colour,
+            says,
+        });
+    }
+    let top = areas.last().and_then(|a| a.values.iter().max());
+    let most = top.copied().unwrap_or(0);
+    (areas, most)
+}
+
+/// What one colour of a chart reaches up to, column by column.
+struct Area {
+    values: Vec<i64>,
+    colour: Colour,
+    says: &'static str,
+}
+
+/// The readings of the whole machine: processors, then disks.
+fn charts(sheet: &mut Sheet, counters: &[Counter<'_>], span: Span) {
+    let of = |name: &str| counters.iter().find(|c| c.name == name);
+    let (areas, _) = stacked(
+        &[
+            (of("cpu.busy"), USER, "busy"),
+            (of("cpu.user"), USER, "programs"),
+            (of("cpu.system"), SYSTEM, "kernel"),
+            (
+                of("cpu.wait").or_else(|| of("cpu.iowait")),
+                WAITING,
+                "idle, and waiting for storage",
+            ),
+        ],
+        span,
+    );
+    if !areas.is_empty() {
+        sheet.heading("Processors", "");
+        chart(sheet, areas, span, (1_000, "100 %"));
+    }
+    let disks = [
+        (of("disk.read"), READ, "read"),
+        (of("disk.write"), WRITE, "written"),
+    ];
+    let (areas, most) = stacked(&disks, span);
+    if most > 0 {
+        sheet.heading("Disks", "");
+        let scale = format!("{}/s", bytes(most.unsigned_abs()));
+        chart(sheet, areas, span, (most, &scale));
     }
 }
 
-fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
+/// Areas on one ground, the last one behind; `scale` is what its top stands for.
+fn chart(sheet: &mut Sheet, areas: Vec<Area>, span: Span, scale: (i64, &str)) {
+    let legend: Vec<(Colour, &str)> = areas.iter().map(|a| (a.colour, a.says)).collect();
+    sheet.legend(&legend);
+    sheet.rectangle((LEFT, sheet.y + 20), (CHART, HIGH), GROUND);
+    let top = sheet.begin();
+    let at = (LEFT - 8, sheet.y + 10);
+    sheet.text(at, Anchor::End, Weight::Plain, scale.1.to_owned());
+    let at = (LEFT - 8, sheet.y + HIGH);
+    sheet.text(at, Anchor::End, Weight::Plain, "0".to_owned());
+    let height = |value: &i64| {
+        let share = i128::from(*value) * i128::from(HIGH) / i128::from(scale.0.max(1));
+        u32::try_from(share).unwrap_or(HIGH).min(HIGH)
+    };
+    for area in areas.iter().rev() {
+        sheet.shapes.push(Shape::Columns {
+            at: (LEFT, sheet.y + HIGH),
+            heights: area.values.iter().map(height).collect(),
+            colour: area.colour,
+            says: area.says,
+        });
     }
-    let start: String = text.chars().take(most.saturating_sub(1)).collect();
-    format!("{start}\u{2026}")
+    sheet.y += HIGH;
+    sheet.axis(top, span);
 }
 
-/// Text that is safe in XML: characters that XML forbids become U+FFFD.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => out.push(' '),
-            c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
+/// A process: its life first, then what it did.
+struct Process<'t> {
+    life: &'t Slice<'t>,
+    did: &'t [Slice<'t>],
+    pid: u32,
+    parent: Option<u32>,
+}
+
+impl<'t> Process<'t> {
+    fn of(track: &'t Track<'t>) -> Option<Self> {
+        let (life, did) = track.slices.split_first()?;
+        let About::Process { pid, parent } = life.about else {
+            return None;
+        };
+        Some(Self {
+            life,
+            did,
+            pid,
+            parent,
+        })
+    }
+
+    /// How long it did something, or waited for it.
+    fn busy(&self) -> i64 {
+        self.did.iter().map(|s| (s.end - s.start).get()).sum()
+    }
+}
+
+/// Processes below the ones that started them.
+fn tree(sheet: &mut Sheet, tracks: &[Track<'_>], span: Span) {
+    let all: Vec<Process<'_>> = tracks.iter().filter_map(Process::of).collect();
+    if all.is_empty() {
+        return;
+    }
+    let chosen = chosen(&all);
+    let about = match chosen.len() < all.len() {
+        true => format!(
+            "{} of {}: those that did most, and whom they come from",
+            chosen.len(),
+            thousands(all.len() as u64)
+        ),
+        false => thousands(all.len() as u64),
+    };
+    sheet.heading("Processes", &about);
+    let mut legend: Vec<(Colour, &str)> = vec![(ALIVE, "sleeping")];
+    let occurs = |state: TaskState| {
+        all.iter()
+            .any(|p| p.did.iter().any(|s| s.name == state.as_str()))
+    };
+    legend.extend(
+        DID.iter()
+            .filter(|(state, ..)| occurs(*state))
+            .map(|(_, c, says)| (*c, *says)),
+    );
+    sheet.legend(&legend);
+    let top = sheet.begin();
+    let order: Vec<&Process<'_>> = in_tree(&all, &chosen)
+        .into_iter()
+        .filter_map(|i| all.get(i))
+        .collect();
+    join(sheet, &order, span);
+    for process in order {
+        life(sheet, process, span);
+    }
+    sheet.axis(top, span);
+}
+
+/// Lines from processes up to those that started them, behind what comes.
+fn join(sheet: &mut Sheet, order: &[&Process<'_>], span: Span) {
+    let mut rows: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut y = sheet.y;
+    for process in order {
+        if let Some(&above) = process.parent.and_then(|p| rows.get(&p)) {
+            let x = span.x(process.life.start).saturating_sub(1);
+            let from = (x, y + BAR / 2);
+            for to in [(x, above + BAR), (x + 3, y + BAR / 2)] {
+                sheet.shapes.push(Shape::Line {
+                    from,
+                    to,
+                    colour: JOIN,
+                });
+            }
+        }
+        rows.insert(process.pid, y);
+        y += ROW;
+    }
+}
+
+/// Those that did most, with those that started them.
+fn chosen(all: &[Process<'_>]) -> BTreeSet<usize> {
+    if all.len() <= MOST_PROCESSES {
+        return (0..all.len()).collect();
+    }
+    let mut places: Vec<usize> = (0..all.len()).collect();
+    places.sort_by_cached_key(|&i| {
+        let key = all.get(i).map(|p| (p.busy(), p.life.end - p.life.start));
+        (std::cmp::Reverse(key), i)
+    });
+    let by_pid: BTreeMap<u32, usize> = all.iter().enumerate().map(|(i, p)| (p.pid, i)).collect();
+    let mut chosen = BTreeSet::new();
+    for place in places {
+        if chosen.len() >= MOST_PROCESSES {
+            break;
+        }
+        let mut next = Some(place);
+        // Of a parent that is its own ancestor, each is taken once.
+        while let Some(place) = next.filter(|p| chosen.insert(*p)) {
+            let parent = all.get(place).and_then(|p| p.parent);
+            next = parent.and_then(|p| by_pid.get(&p).copied());
         }
     }
-    out
+    chosen
+}
+
+/// The places of the chosen ones, each before those that it started, in the order of
+/// their starts.
+fn in_tree(all: &[Process<'_>], chosen: &BTreeSet<usize>) -> Vec<usize> {
+    let pids: BTreeSet<u32> = chosen
+        .iter()
+        .filter_map(|&i| Some(all.get(i)?.pid))
+        .collect();
+    let mut children: BTreeMap<Option<u32>, Vec<usize>> = BTreeMap::new();
+    for &place in chosen {
+        let Some(process) = all.get(place) else {
+            continue;
+        };
+        let parent = process
+            .parent
+            .filter(|p| *p != process.pid && pids.contains(p));
+        children.entry(parent).or_default().push(place);
+    }
+    for places in children.values_mut() {
+        places.sort_by_key(|&i| {
+            all.get(i)
+                .map(|p| (std::cmp::Reverse(p.life.start), std::cmp::Reverse(p.pid)))
+        });
+    }
+    let mut order = Vec::new();
+    let mut next = children.remove(&None).unwrap_or_default();
+    // Each list of children is taken out once, so a circle ends.
+    while let Some(place) = next.pop() {
+        order.push(place);
+        let pid = all.get(place).map(|p| p.pid);
+        next.extend(children.remove(&pid).unwrap_or_default());
+    }
+    order
+}
+
+/// One process: how long it lived, and what it did.
+fn life(sheet: &mut Sheet, process: &Process<'_>, span: Span) {
+    let (x, width) = span.columns(process.life.start, process.life.end);
+    let name = format!("{} ({})", process.life.name, process.pid);
+    let lived = process.life.end - process.life.start;
+    let says = format!("{name}: {lived}, from {}", process.life.start);
+    sheet.bar((x, sheet.y), (width, BAR), ALIVE, says);
+    for (state, colour, says) in DID {
+        let mut runs: Vec<(u32, u32, u32)> = Vec::new();
+        let y = sheet.y + BAR / 2;
+        for slice in process.did.iter().filter(|s| s.name == state.as_str()) {
+            let (x, width) = span.columns(slice.start, slice.end);
+            match runs.last_mut() {
+                Some((from, _, length)) if x <= *from + *length => {
+                    *length = (*length).max(x + width - *from);
+                }
+                _ => runs.push((x, y, width)),
+            }
+        }
+        if !runs.is_empty() {
+            sheet.shapes.push(Shape::Runs {
+                runs,
+                thick: BAR - 2,
+                colour,
+                says,
+            });
+        }
+    }
+    let text = shortened(&name, 28);
+    // The name stands behind the bar, or before one that ends near the right edge.
+    let (x, anchor) = match x + width < LEFT + CHART - 110 {
+        true => (x + width + 4, Anchor::Start),
+        false => (x.saturating_sub(6), Anchor::End),
+    };
+    sheet.shapes.push(Shape::Text {
+        at: (x, sheet.y + BAR - 2),
+        anchor,
+        weight: Weight::Plain,
+        colour: TEXT,
+        text,
+    });
+    sheet.y += ROW;
 }

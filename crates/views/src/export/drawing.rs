@@ -1,6 +1,6 @@
 //! A picture as shapes: SVG and PNG are made of the same ones.
 
-use super::bootchart::escaped;
+use super::overview::escaped;
 use embedded_graphics::geometry::{OriginDimensions, Point, Size};
 use embedded_graphics::mono_font::iso_8859_1::{FONT_6X13, FONT_6X13_BOLD, FONT_9X15_BOLD};
 use embedded_graphics::mono_font::{MonoFont, MonoTextStyle};
@@ -54,6 +54,20 @@ pub(super) enum Shape {
         weight: Weight,
         colour: Colour,
         text: String,
+    },
+    /// A rectangle that says what it is.
+    Bar {
+        at: (u32, u32),
+        size: (u32, u32),
+        fill: Colour,
+        says: String,
+    },
+    /// Columns one pixel wide, side by side, that stand on a line; `at` is its left end.
+    Columns {
+        at: (u32, u32),
+        heights: Vec<u32>,
+        colour: Colour,
+        says: &'static str,
     },
     /// Many lines across: from where, how far down their middle is, how long.
     Runs {
@@ -127,6 +141,40 @@ impl Shape {
                 size.1,
                 hex(*fill)
             ),
+            Self::Bar {
+                at,
+                size,
+                fill,
+                says,
+            } => writeln!(
+                out,
+                "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{}</title></rect>",
+                at.0,
+                at.1,
+                size.0,
+                size.1,
+                hex(*fill),
+                escaped(says)
+            ),
+            Self::Columns {
+                at,
+                heights,
+                colour,
+                says,
+            } => {
+                write!(out, "<path d=\"M{} {}", at.0, at.1)?;
+                for alike in heights.chunk_by(|a, b| a == b) {
+                    let height = alike.first().copied().unwrap_or(0);
+                    write!(out, "V{}h{}", at.1.saturating_sub(height), alike.len())?;
+                }
+                writeln!(
+                    out,
+                    "V{}z\" style=\"fill:{}\"><title>{}</title></path>",
+                    at.1,
+                    hex(*colour),
+                    escaped(says)
+                )
+            }
             Self::Line { from, to, colour } => writeln!(
                 out,
                 "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\"/>",
@@ -182,7 +230,21 @@ impl Shape {
 
     fn draw(&self, pixels: &mut Pixels) -> Result<(), Infallible> {
         match self {
-            Self::Rectangle { at, size, fill } => pixels.fill(*at, *size, *fill),
+            Self::Rectangle { at, size, fill } | Self::Bar { at, size, fill, .. } => {
+                pixels.fill(*at, *size, *fill)
+            }
+            Self::Columns {
+                at,
+                heights,
+                colour,
+                ..
+            } => {
+                for (x, height) in (at.0..).zip(heights) {
+                    let top = at.1.saturating_sub(*height);
+                    pixels.fill((x, top), (1, *height), *colour)?;
+                }
+                Ok(())
+            }
             Self::Line { from, to, colour } => {
                 let size = (to.0.abs_diff(from.0).max(1), to.1.abs_diff(from.1).max(1));
                 let at = (from.0.min(to.0), from.1.min(to.1));

@@ -5,18 +5,23 @@
 //! has them moved, and says by how much.
 
 mod bootchart;
+mod bootgraph;
 mod chrome;
 mod drawing;
 mod folded;
+mod overview;
 mod parquet;
 mod perfetto;
 mod proto;
 mod rows;
 mod seek;
+mod sheet;
 
-pub use bootchart::svg;
+pub use bootchart::bootchart;
+pub use bootgraph::bootgraph;
 pub use chrome::chrome;
 pub use folded::folded;
+pub use overview::svg;
 pub use parquet::{ParquetError, parquet};
 pub use perfetto::perfetto;
 pub use rows::csv;

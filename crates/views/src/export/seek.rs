@@ -4,8 +4,8 @@
 //! However many requests there are, the picture stays small: each is drawn on
 //! a grid of pixels, and a pixel is drawn once.
 
-use super::bootchart::step;
 use super::drawing::{Anchor, Colour, Drawing, QUIET, Shape, TEXT, Weight};
+use super::overview::step;
 use crate::words::{bytes, thousands};
 use analysis::{Seek, SeekDevice};
 use record::{Nanos, Operation};

@@ -33,7 +33,8 @@ pub struct BlameRow {
     pub doubt: Option<&'static str>,
     /// What it returned.
     pub outcome: Option<i32>,
-    /// The process' id on the target; null for anything else.
+    /// The id of a process, or of the task that ran an initcall or a probe; null if no
+    /// source says it.
     pub pid: Option<u32>,
     /// Processor time that a process used; null if no source says it.
     pub cpu_ns: Option<i64>,

@@ -29,6 +29,8 @@ pub struct Io {
     pub flushes: u64,
     /// How many of them were something else.
     pub others: u64,
+    /// How many of all ended with an error.
+    pub failed: u64,
     /// What reads moved.
     pub read_bytes: u64,
     /// What writes moved.
@@ -56,6 +58,8 @@ pub struct Io {
     pub operations: Vec<IoOperation>,
     /// By device.
     pub devices: Vec<IoDevice>,
+    /// What ended with an error, by device, operation and error.
+    pub failures: Vec<IoFailure>,
     /// Who asked, most bytes first.
     pub processes: Vec<IoProcess>,
     /// `queue` if processes are who asked, `issue` if they are who gave the
@@ -129,6 +133,8 @@ pub struct IoOperation {
     pub requests: u64,
     /// How much they were about.
     pub bytes: u64,
+    /// How many ended with an error.
+    pub failed: u64,
     /// What the trace says was done, event by event.
     #[serde(flatten)]
     pub events: IoEvents,
@@ -160,6 +166,25 @@ pub struct IoEvents {
     pub completed: u64,
     /// How much that was.
     pub completed_bytes: u64,
+}
+
+/// Requests that ended with the same error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct IoFailure {
+    /// `8:52`.
+    pub device: String,
+    /// `read`, `write`, `discard`, `flush` or `other`.
+    pub operation: &'static str,
+    /// The error as the trace has it, as a rule a negative error number.
+    pub error: i32,
+    /// What that error means; null if the block layer has none of this number.
+    pub meaning: Option<&'static str>,
+    /// How many requests.
+    pub requests: u64,
+    /// How much they were about.
+    pub bytes: u64,
+    /// When the first of them ended.
+    pub first_ns: Option<i64>,
 }
 
 /// What was asked of one device.
@@ -286,6 +311,7 @@ pub fn io(io: &analysis::Io) -> Io {
         discards: of(Operation::Discard).requests,
         flushes: of(Operation::Flush).requests,
         others: of(Operation::Other).requests,
+        failed: io.failed(),
         read_bytes: of(Operation::Read).bytes,
         write_bytes: of(Operation::Write).bytes,
         discard_bytes: of(Operation::Discard).bytes,
@@ -309,6 +335,7 @@ pub fn io(io: &analysis::Io) -> Io {
         },
         operations: io.operations.iter().map(operation).collect(),
         devices: io.devices.iter().map(device).collect(),
+        failures: io.failures.iter().map(failure).collect(),
         processes: io.processes.iter().map(process).collect(),
         processes_from: io.process_of.as_str(),
         files: io.files.iter().map(file).collect(),
@@ -319,6 +346,18 @@ pub fn io(io: &analysis::Io) -> Io {
         timeline: io.timeline.iter().map(stretch).collect(),
         sources: io.ledger.sources.iter().map(ShowSource::from).collect(),
         notes: io.ledger.notes.iter().map(ShowNote::from).collect(),
+    }
+}
+
+fn failure(f: &analysis::IoFailure) -> IoFailure {
+    IoFailure {
+        device: f.device.to_string(),
+        operation: f.operation.as_str(),
+        error: f.error,
+        meaning: f.meaning(),
+        requests: f.requests,
+        bytes: f.bytes,
+        first_ns: ns(f.first),
     }
 }
 
@@ -376,6 +415,7 @@ fn operation(o: &analysis::IoOperation) -> IoOperation {
         operation: o.operation.as_str(),
         requests: o.totals.requests,
         bytes: o.totals.bytes,
+        failed: o.totals.failed,
         events: events(&o.events),
         dispatch_to_complete: latency(&o.service),
     }

@@ -116,6 +116,8 @@ pub struct LabComparison {
     pub delta_ns: i64,
     /// How far innocent perturbations alone move first light.
     pub spread_ns: i64,
+    /// The least difference that counts in virtual time, of so many boots.
+    pub least_ns: i64,
     /// `faster`, `slower` or `no_difference`.
     pub verdict: &'static str,
     /// One boot only: the spread is not known, the verdict is the bare sign.
@@ -169,6 +171,7 @@ pub fn lab(e: &Experiment) -> Lab {
             variant: v.variant.clone(),
             delta_ns: effect.delta.get(),
             spread_ns: effect.spread.get(),
+            least_ns: effect.least.get(),
             verdict: effect.verdict.as_str(),
             unperturbed: effect.unperturbed,
             interval_ns: sampled.map(|s| [s.interval.0.get(), s.interval.1.get()]),

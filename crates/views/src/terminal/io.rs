@@ -31,6 +31,7 @@ pub fn io(io: &Io, top: usize, style: &Style) -> String {
     if io.requests > 0 {
         headline(&mut screen, io);
         operations(&mut screen, io);
+        failures(&mut screen, io);
         latency(&mut screen, io);
         devices(&mut screen, io);
         timeline(&mut screen, io);
@@ -97,6 +98,44 @@ fn operations(screen: &mut Screen, io: &Io) {
             right(&count(o.events.requeued.count), 8),
             right(&count(o.events.completed.count), COUNT),
             right(&count(o.events.merged.count), 8),
+        );
+        screen.line(&line);
+    }
+}
+
+/// What ended with an error.
+fn failures(screen: &mut Screen, io: &Io) {
+    if io.failures.is_empty() {
+        return;
+    }
+    let about = format!(
+        "{} of {} requests ended with an error, and moved nothing; sums and times have them",
+        thousands(io.failed()),
+        thousands(io.requests)
+    );
+    screen.heading("Failed", &about);
+    let head = format!(
+        "  {}  {}  {}  {}  {}  error",
+        left("", 8),
+        left("device", 8),
+        right("requests", COUNT),
+        right("size", SIZE),
+        right("first", TIME),
+    );
+    screen.columns(&head);
+    for f in &io.failures {
+        let error = match f.meaning() {
+            Some(meaning) => format!("{} {meaning}", f.error),
+            None => f.error.to_string(),
+        };
+        let line = format!(
+            "  {}  {}  {}  {}  {}  {}",
+            screen.paint(BOLD, &left(f.operation.as_str(), 8)),
+            left(&f.device.to_string(), 8),
+            right(&count(f.requests), COUNT),
+            right(&size(f.bytes), SIZE),
+            time(f.first),
+            screen.paint(WARN, &error),
         );
         screen.line(&line);
     }
@@ -222,7 +261,17 @@ fn timeline(screen: &mut Screen, io: &Io) {
     let (Some(first), true) = (io.timeline.first(), io.timeline.len() > 1) else {
         return;
     };
-    let about = format!("each row is {}", first.end - first.start);
+    let mut about = format!("each row is {}", first.end - first.start);
+    // Where rows are shorter than what a time prints, times count from the first one.
+    let starts: Vec<String> = io.timeline.iter().map(|s| s.start.to_string()).collect();
+    let alike = starts
+        .iter()
+        .zip(starts.iter().skip(1))
+        .any(|(a, b)| a == b);
+    let since = if alike { first.start } else { Nanos::ZERO };
+    if alike {
+        about += "; times count from the first request";
+    }
     screen.heading("Over time", &about);
     let moved = |s: &IoStretch| s.read_bytes.saturating_add(s.write_bytes);
     let most = io.timeline.iter().map(moved).max().unwrap_or(0);
@@ -243,7 +292,7 @@ fn timeline(screen: &mut Screen, io: &Io) {
     for s in &io.timeline {
         let line = format!(
             "  {}  {} {}  {}  {}  {}",
-            time(Some(s.start)),
+            time(Some(s.start - since)),
             right(&size(s.read_bytes), SIZE),
             right(&size(s.write_bytes), SIZE),
             screen.paint(BOLD, &share(length(moved(s)), length(most), bar)),

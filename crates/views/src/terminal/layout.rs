@@ -209,12 +209,12 @@ fn right_pad(text: &str, width: usize) -> String {
 }
 
 /// A time in a column of [`TIME`]; nothing if it is not known.
-pub(super) fn time(t: Option<Nanos>) -> String {
+pub(crate) fn time(t: Option<Nanos>) -> String {
     right(&t.map_or_else(String::new, |t| t.to_string()), TIME)
 }
 
 /// A difference, with its sign.
-pub(super) fn delta(t: Nanos) -> String {
+pub(crate) fn delta(t: Nanos) -> String {
     let plus = if t > Nanos::ZERO { "+" } else { "" };
     right(&format!("{plus}{t}"), TIME)
 }

@@ -8,7 +8,9 @@ mod common;
 use analysis::{
     Boot, ChartLimits, Comparison, Experiment, Options, RecordingCost, Trial, TrialFailure,
 };
-use record::{ClockKind, FunctionSum, Nanos, Origin, Record, Recorder};
+use record::{
+    ClockKind, FunctionSum, Nanos, Origin, Process, Record, Recorder, Slice, TaskState, Unit,
+};
 use views::{
     Check, Classic, ClassicResult, ClassicValue, LabPlan, LabPlanBoot, LabPlanVariant, html,
 };
@@ -38,6 +40,76 @@ pub fn comparison() -> Comparison {
 
 /// Two tasks' calls: one calls itself, one is not seen to return; and a row of
 /// a table that was read.
+/// A second of a machine as a bootchart has it: `init`, and so many children of it, each
+/// of which sleeps, runs and is blocked; one says that it is its own parent.
+pub fn charted(children: u32) -> Record {
+    let mut rec = Recorder::new();
+    let source = rec.source("chart", "test");
+    let clock = rec.clock("printk", ClockKind::Printk, 1);
+    let origin = Origin { source, offset: 0 };
+    let names = [
+        "cpu.user",
+        "cpu.system",
+        "cpu.iowait",
+        "disk.read",
+        "disk.write",
+    ];
+    for (n, name) in (0_i64..).zip(names) {
+        let name = rec.name(name);
+        let unit = if n < 3 {
+            Unit::Permille
+        } else {
+            Unit::BytesPerSecond
+        };
+        let series = rec.series(clock, (name, None), unit, origin);
+        for at in 0..10 {
+            rec.sample(series, at * 100_000_000, (at * 37 + n * 100) % 400);
+        }
+    }
+    for n in 0..=children {
+        let name = rec.name(&if n == 0 {
+            "init".to_owned()
+        } else {
+            format!("<child {n}>")
+        });
+        let start = i64::from(n % 9) * 100_000_000;
+        let end = if n == 0 {
+            1_000_000_000
+        } else {
+            start + 90_000_000
+        };
+        rec.process(Process {
+            pid: n + 1,
+            parent: (n > 0).then_some(if n == 2 { 3 } else { 1 }),
+            name,
+            command: None,
+            start: Some(Nanos(start)),
+            end: None,
+            first_seen: Nanos(start),
+            last_seen: Nanos(end),
+            user: None,
+            system: None,
+            kernel_thread: false,
+            exit: None,
+            origin,
+            clock,
+        });
+        for (part, state) in [(1, TaskState::Running), (2, TaskState::Blocked)] {
+            rec.slice(Slice {
+                pid: n + 1,
+                state,
+                start: Nanos(start + part * 20_000_000),
+                end: Nanos(start + (part + 1) * 20_000_000),
+                busy: None,
+                cpu: None,
+                origin,
+                clock,
+            });
+        }
+    }
+    rec.finish()
+}
+
 pub fn functions() -> Record {
     let mut rec = Recorder::new();
     let source = rec.source("trace", "test");

@@ -3,7 +3,7 @@
 use super::one;
 use crate::findings::view::View;
 use crate::findings::{Confidence, Group, Rule};
-use crate::findings::{cmdline, console, kernel};
+use crate::findings::{cmdline, console, kernel, startup};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -89,6 +89,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: Some("cmdline-=initcall_debug"),
         watch: &[],
         find: |v: &View<'_>| one(console::initcall_debug(v)),
+    },
+    Rule {
+        id: "log-buffer",
+        group: Group::CommandLine,
+        title: "The kernel clears a large buffer for its log",
+        about: "`log_buf_len=` sets memory aside for the log, and descriptors of more than four times its size; all of it is cleared early, on one processor.",
+        model: "measured: the silence before the line that names the buffer, at most 8 ns for each of its bytes, of which 95 %",
+        risk: "the oldest lines of a boot that says much are lost",
+        confidence: Confidence::Medium,
+        needs: "a kernel log with its command line, without `initcall_debug`",
+        treatment: Some("cmdline-=log_buf_len=N"),
+        watch: &["log_buf_len: "],
+        find: |v: &View<'_>| one(startup::log_buffer(v)),
     },
     Rule {
         id: "network-autoconfig",

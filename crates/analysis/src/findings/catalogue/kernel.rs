@@ -3,7 +3,7 @@
 use super::one;
 use crate::findings::view::View;
 use crate::findings::{Confidence, Group, Rule};
-use crate::findings::{config, hardware, images, kernel, probes, root, startup};
+use crate::findings::{config, hardware, images, initramfs, kernel, probes, root, startup};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -185,7 +185,20 @@ pub(super) const RULES: &[Rule] = &[
             "Freeing initrd memory",
             "CPU: ARM",
         ],
-        find: |v: &View<'_>| one(kernel::initramfs_unpacking(v)),
+        find: |v: &View<'_>| one(initramfs::unpacking(v)),
+    },
+    Rule {
+        id: "initramfs-unused-modules",
+        group: Group::Kernel,
+        title: "The initramfs holds modules that nobody loads",
+        about: "An initramfs for every machine holds the modules of every disk; those that this boot did not load were loaded and unpacked for nothing.",
+        model: "measured: the time of unpacking, as large a part of it as the bytes are that nobody loads; what loading less saves comes on top",
+        risk: "the disk boots only on machines like this one",
+        confidence: Confidence::Medium,
+        needs: "an initramfs (`--image`), with the list of modules (`/proc/modules`) and a kernel log",
+        treatment: Some("initramfs-modules=dep"),
+        watch: &[],
+        find: |v: &View<'_>| one(initramfs::unused_modules(v)),
     },
     Rule {
         id: "instrumentation",

@@ -3,25 +3,42 @@
 use super::one;
 use crate::findings::view::View;
 use crate::findings::{Confidence, Group, Rule};
-use crate::findings::{images, root, storage, units};
+use crate::findings::{filesystems, images, requests, root, storage, units};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "directory-index",
+        group: Group::Storage,
+        title: "A large directory has no index",
+        about: "A name in a directory without an index is looked for from its front.",
+        model: "bytes at the best rate of the reads, and 20 instructions for each name that is passed, for each look-up that was seen; not estimated where none was",
+        risk: "the index takes some blocks; `e2fsck -fD` runs on an unmounted filesystem",
+        confidence: Confidence::Low,
+        needs: "an image of ext2, ext3 or ext4 (`--image`); opens of files (strace, traces) for the figure",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| filesystems::unindexed(v),
+    },
     Rule {
         id: "ext-indirect-blocks",
         group: Group::Storage,
         title: "A file system without extents is mounted",
         about: "ext2 and ext3 read a map of blocks beside each file.",
-        model: "rule of thumb: 10 % of the time that the device reads",
+        model: "rule of thumb: 10 % of the time that the device reads; with an image: a command for each block that lists blocks, as many of them as of the data were read",
         risk: "files must be written anew to gain; ext3 drivers no longer read it",
         confidence: Confidence::Low,
-        needs: "a kernel log; block requests for the figure",
+        needs: "a kernel log, or an image (`--image`); block requests for the figure",
         treatment: None,
         watch: &[
             "mounting ext3 file system using the ext4 subsystem",
             "mounting ext2 file system using the ext4 subsystem",
         ],
-        find: |v: &View<'_>| one(storage::indirect_blocks(v)),
+        find: |v: &View<'_>| {
+            let mut found = one(storage::indirect_blocks(v));
+            found.extend(filesystems::indirect(v));
+            found
+        },
     },
     Rule {
         id: "fsck-at-boot",
@@ -50,6 +67,19 @@ pub(super) const RULES: &[Rule] = &[
         find: |v: &View<'_>| one(root::fstab_checks(v)),
     },
     Rule {
+        id: "io-scheduler",
+        group: Group::Storage,
+        title: "A scheduler keeps reads while the device rests",
+        about: "Requests wait to be sorted or shared; flash has nothing to sort for.",
+        model: "measured: the time in which reads were queued and nothing was with the device, each time less what it took in the middle, of which half",
+        risk: "programs that read much may hold up others",
+        confidence: Confidence::Low,
+        needs: "block requests with their queueing (blktrace, ftrace)",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| requests::scheduler(v),
+    },
+    Rule {
         id: "jffs2-mount",
         group: Group::Storage,
         title: "JFFS2 takes long to mount",
@@ -74,6 +104,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: Some("jffs2=summaries"),
         watch: &[],
         find: |v: &View<'_>| images::jffs2_summary(v),
+    },
+    Rule {
+        id: "journal-on-flash",
+        group: Group::Storage,
+        title: "A journal is written on a card during the boot",
+        about: "Each commit is written twice, and the card empties its cache for it.",
+        model: "measured: the time in which writes and flushes of metadata were with the device, of which half",
+        risk: "without a journal, a power cut while something is written can damage the filesystem: it must be checked in full then, and files can be lost",
+        confidence: Confidence::Low,
+        needs: "block requests (blktrace, ftrace), with mounts, a command line or an image that say where the root lies",
+        treatment: None,
+        watch: &[filesystems::REMOVABLE_DISK],
+        find: |v: &View<'_>| one(filesystems::journal(v)),
     },
     Rule {
         id: "journal-replay",
@@ -104,10 +147,36 @@ pub(super) const RULES: &[Rule] = &[
         model: "rule of thumb: 1 % of the boot",
         risk: "`sync`: what was written last is lost with the power; `discard`: trim by a timer instead",
         confidence: Confidence::Low,
-        needs: "the root tree (`--image DIR`)",
+        needs: "the root tree (`--image DIR`), or the mounts (`/proc/mounts`)",
         treatment: Some("fstab=FOLDER:-OPTION"),
         watch: &[],
         find: |v: &View<'_>| root::mount_options(v),
+    },
+    Rule {
+        id: "read-ahead",
+        group: Group::Storage,
+        title: "The kernel reads ahead in small steps",
+        about: "A file that is read from end to end takes a command for each window of reading ahead.",
+        model: "reads that go on where a whole window ended, of which three in four, x what a small read takes beside its bytes; expected: of those alone that came as soon as the device was free",
+        risk: "memory for what is read and not used; scattered reads get slower",
+        confidence: Confidence::Low,
+        needs: "block requests (blktrace, ftrace)",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| requests::read_ahead(v),
+    },
+    Rule {
+        id: "root-unpacked",
+        group: Group::Storage,
+        title: "The root is read unpacked from a slow device",
+        about: "What is only read can lie packed in squashfs or erofs, which is less to read.",
+        model: "the bytes read, at the best rate seen, less what lz4 or zstd leave of them and what unpacking takes by the model of `kernel-compression`, of which 60 %",
+        risk: "an image that is made anew for each change; what is written needs a filesystem of its own",
+        confidence: Confidence::Low,
+        needs: "block requests (blktrace, ftrace) with the mounts (`/proc/mounts`)",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| one(filesystems::unpacked_root(v)),
     },
     Rule {
         id: "small-reads",

@@ -3,10 +3,23 @@
 use super::one;
 use crate::findings::view::View;
 use crate::findings::{Confidence, Group, Rule};
-use crate::findings::{modules, processes, scripts, units};
+use crate::findings::{coldplug, modules, order, pictures, processes, scripts, units};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "device-nodes",
+        group: Group::Userspace,
+        title: "A script makes device nodes that the kernel makes",
+        about: "With devtmpfs the kernel makes the nodes of all devices; `mdev -s` and `udevadm trigger` in a start script go through them all once more.",
+        model: "25 million instructions for `mdev -s` as counted in the lab, 544 million for udev as published, at the processor's rate",
+        risk: "modules that devices ask for, and owners and names by rules, come when they are asked for, or later",
+        confidence: Confidence::Low,
+        needs: "the root tree (`--image DIR`), with a kernel log or a configuration that has devtmpfs",
+        treatment: None,
+        watch: &[coldplug::DEVTMPFS],
+        find: |v: &View<'_>| one(coldplug::of_scripts(v)),
+    },
     Rule {
         id: "device-timeout",
         group: Group::Userspace,
@@ -71,6 +84,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: None,
         watch: &[],
         find: |v: &View<'_>| one(scripts::many_scripts(v)),
+    },
+    Rule {
+        id: "needless-order",
+        group: Group::Userspace,
+        title: "A unit waits for another one without need",
+        about: "`After=` alone says that a unit begins later, not that it uses the other; what is ordered so out of habit runs one after another.",
+        model: "how much sooner the unit could begin by the order of all others, at most what first light gains by it",
+        risk: "a use that no unit file tells of, such as a file or a socket, must be waited for by itself",
+        confidence: Confidence::Low,
+        needs: "units with their order (`systemctl show`, `systemd-analyze dump`)",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| order::needless(v),
     },
     Rule {
         id: "optional-unit",
@@ -181,12 +207,12 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Userspace,
         title: "Modules that products seldom need are loaded",
         about: "udev and systemd load modules for every device and feature that is there. None is named that something mounted needs or that the kernel counts as in use.",
-        model: "bytes in memory x 330 ns, counted at 1 GIPS, of which half; a fifth of that where time is not virtual",
+        model: "bytes in memory x 330 ns, counted at 1 GIPS, of which half, or all where the kernel says that there is one processor; a fifth of that where time is not virtual",
         risk: "each module's device or feature",
         confidence: Confidence::Low,
         needs: "the list of modules (`/proc/modules`)",
         treatment: Some("cmdline+=modprobe.blacklist=NAME,..."),
-        watch: &[],
+        watch: &[modules::PROCESSORS],
         find: |v: &View<'_>| one(modules::spare(v)),
     },
     Rule {
@@ -203,6 +229,19 @@ pub(super) const RULES: &[Rule] = &[
         find: |v: &View<'_>| units::spare(v),
     },
     Rule {
+        id: "splash-decoded",
+        group: Group::Userspace,
+        title: "The splash is decoded and not copied",
+        about: "A packed picture is unpacked by a program before it is seen; raw pixels are copied.",
+        model: "the framebuffer's bytes x 60 instructions, as counted in the lab for deflate, at the processor's rate; not estimated where no line names the framebuffer's size",
+        risk: "the picture takes its unpacked size in the image, and is made for one screen",
+        confidence: Confidence::Low,
+        needs: "the root tree (`--image DIR`); a kernel log for the figure",
+        treatment: None,
+        watch: &[pictures::FRAMEBUFFERS[0].0, pictures::FRAMEBUFFERS[1].0],
+        find: |v: &View<'_>| one(pictures::decoded(v)),
+    },
+    Rule {
         id: "splash-late",
         group: Group::Userspace,
         title: "The splash is drawn late",
@@ -214,6 +253,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: None,
         watch: &[],
         find: |v: &View<'_>| one(units::late_splash(v)),
+    },
+    Rule {
+        id: "udev-coldplug",
+        group: Group::Userspace,
+        title: "udev goes through all devices before first light",
+        about: "systemd-udev-trigger asks for the event of every device, and udev runs its rules for each.",
+        model: "measured: the time that this boot spent there in the unit, and at most what loading its modules takes by the model of `spare-modules` on top",
+        risk: "devices that are left out are handled later",
+        confidence: Confidence::Low,
+        needs: "units of systemd",
+        treatment: None,
+        watch: &[modules::PROCESSORS],
+        find: |v: &View<'_>| one(coldplug::of_units(v)),
     },
     Rule {
         id: "waiting-unit",

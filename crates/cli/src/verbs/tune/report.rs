@@ -164,13 +164,32 @@ pub fn markdown(d: &Document) -> String {
     text
 }
 
+/// All words that are added to the command line, as one treatment: an option of a
+/// configuration that stands twice has the value of the last.
+fn added_words(found: &Found) -> Option<FileTreatment> {
+    let words = found.kept.iter().filter_map(|k| match &k.treatment {
+        Treatment::AddWord(word) => Some(word.as_str()),
+        _ => None,
+    });
+    let words: Vec<&str> = words.collect();
+    let all = Treatment::AddWord(words.join(" "));
+    (!words.is_empty()).then_some(FileTreatment::Boot(all))
+}
+
 /// The kept treatments in each form that a build system takes.
 pub fn patches(found: &Found) -> Vec<(&'static str, String)> {
     let forms = [Form::Buildroot, Form::Yocto, Form::Debian, Form::Setenv];
     let of = |form: Form| {
         let mut text = String::new();
+        let words = added_words(found);
+        if let Some(part) = words.as_ref().and_then(|w| export(w, form)) {
+            let _ = writeln!(text, "# all words of the command line\n{part}");
+        }
         for kept in &found.kept {
             let treatment = FileTreatment::Boot(kept.treatment.clone());
+            if matches!(kept.treatment, Treatment::AddWord(_)) {
+                continue;
+            }
             let _ = writeln!(text, "# {treatment}");
             match export(&treatment, form) {
                 Some(part) => text.push_str(&part),

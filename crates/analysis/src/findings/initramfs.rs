@@ -1,0 +1,138 @@
+//! The initramfs: how it is unpacked, and what of it is used.
+
+use super::Evidence;
+use super::found::Found;
+use super::images::Packing;
+use super::modules::loaded;
+use super::view::{Line, View};
+use crate::system::ImageKind;
+use record::Nanos;
+
+/// An initramfs that is unpacked faster is not worth a word.
+const SHORT_UNPACKING: Nanos = Nanos::from_millis(20);
+
+/// How long the initramfs took to unpack, and the lines that say so.
+fn unpacked<'a>(view: &'a View<'_>) -> Option<(Nanos, Line<'a>, Option<Line<'a>>)> {
+    let begin = view
+        .said("Trying to unpack rootfs image as initramfs")
+        .chain(view.said("Unpacking initramfs..."))
+        .next()?;
+    let from = begin.message.at?;
+    let end = view.said("Freeing initrd memory").next();
+    let calls = view.initcalls(|f| f == "populate_rootfs");
+    let of_call = calls.first().map(|(_, time, _)| *time);
+    let of_lines = end.and_then(|e| Some(e.message.at? - from));
+    let time = match (of_call, of_lines) {
+        // Since 5.13 the unpacking goes on aside, and the call only begins it.
+        (Some(a), Some(b)) => a.max(b),
+        (a, b) => a.or(b)?,
+    };
+    (time >= SHORT_UNPACKING).then_some((time, begin, end))
+}
+
+/// The unpacking of the initramfs, as the kernel's log shows it.
+pub(super) fn unpacking(view: &View<'_>) -> Option<Found> {
+    let (time, begin, end) = unpacked(view)?;
+    let (to, part) = faster_packing(view);
+    let packed = end.and_then(|e| e.number("Freeing initrd memory: "));
+    let size = packed.map_or_else(String::new, |k| format!(" of {k} KiB"));
+    let why = format!(
+        "An initramfs{size} is unpacked before the first program runs. Fewer modules in it, and \
+         {to} or no compression where the medium is fast, make that short."
+    );
+    Some(
+        Found::new(format!("The initramfs took {time} to unpack"), why)
+            .evidence([view.quote(&begin)])
+            .evidence(end.map(|e| view.quote(&e)))
+            .parts(time, 0, part, 95)
+            .treatment(format!("initramfs={to}")),
+    )
+}
+
+/// What writing an unpacked byte into the root takes, in instructions.
+const WRITING: u64 = 3;
+
+/// The packing that unpacks soonest on this processor, and how much less it takes
+/// than the present one, in percent. What is not known is taken for gzip.
+fn faster_packing(view: &View<'_>) -> (&'static str, i64) {
+    let to = match view.arm() {
+        Some(arm) if arm.aligned => "lzo",
+        _ => "lz4",
+    };
+    let now = view.system.images.iter().find_map(|i| match &i.what {
+        ImageKind::Initramfs { compression, .. } => Some(compression.as_str()),
+        _ => None,
+    });
+    let work = |name| Packing::named(name).map_or(1, |p| p.work(view)) + WRITING;
+    let (before, after) = (work(now.unwrap_or("gzip")), work(to));
+    let percent = before.saturating_sub(after) * 100 / before;
+    (to, i64::try_from(percent).unwrap_or(0))
+}
+
+/// So many bytes of modules that nobody loads are worth a word.
+const MUCH: u64 = 1 << 20;
+
+/// Modules in the initramfs that this boot did not load.
+pub(super) fn unused_modules(view: &View<'_>) -> Option<Found> {
+    let (image, modules, all) = view.system.images.iter().find_map(|i| match &i.what {
+        ImageKind::InitramfsModules { modules, unpacked } => Some((i, modules, *unpacked)),
+        _ => None,
+    })?;
+    let loaded = loaded(view);
+    let list = loaded.values().next()?;
+    let mut unused: Vec<(&String, u64)> = modules
+        .iter()
+        .filter(|(name, _)| !loaded.contains_key(name.as_str()))
+        .map(|(name, bytes)| (name, *bytes))
+        .collect();
+    let bytes = unused
+        .iter()
+        .fold(0_u64, |sum, (_, n)| sum.saturating_add(*n));
+    if bytes < MUCH {
+        return None;
+    }
+    unused.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
+    let largest: Vec<&str> = unused
+        .iter()
+        .take(super::SHOWN)
+        .map(|(n, _)| n.as_str())
+        .collect();
+    let text = format!(
+        "{} modules, of which {} with {bytes} bytes are not loaded: {}, ...",
+        modules.len(),
+        unused.len(),
+        largest.join(", ")
+    );
+    let seen = format!("{} modules are loaded", loaded.len());
+    let measured = unpacked(view);
+    let why = format!(
+        "{bytes} of its {all} bytes are modules that this boot did not load. They are loaded with \
+         it, unpacked before the first program, and thrown away. An initramfs for this machine \
+         (`MODULES=dep`, dracut's `hostonly`, or a list) holds what its root needs."
+    );
+    let found = Found::new("The initramfs holds modules that nobody loads", why)
+        .evidence([
+            Evidence {
+                text,
+                place: image.place.clone(),
+            },
+            view.evidence(seen, list.origin),
+        ])
+        .evidence(measured.as_ref().map(|(_, begin, _)| view.quote(begin)));
+    let part = |time: Nanos| {
+        let ns = i128::from(time.0) * i128::from(bytes.min(all)) / i128::from(all.max(1));
+        Nanos(i64::try_from(ns).unwrap_or(0))
+    };
+    let debian = view.system.root.as_ref().and_then(|tree| {
+        let is = |path: &str| path == "etc/initramfs-tools/initramfs.conf";
+        tree.lines(is)
+            .next()
+            .map(|_| "initramfs-modules=dep".to_owned())
+    });
+    let found = found.maybe_treatment(debian);
+    Some(match measured {
+        // Since 5.13 other initcalls run beside the unpacking, on other processors.
+        Some((time, ..)) => found.parts(part(time), 30, 100, 110),
+        None => found,
+    })
+}

@@ -1,0 +1,124 @@
+//! The order of units that none of them needs.
+
+use super::found::Found;
+use super::units::is_told;
+use super::view::View;
+use crate::chain::{ChainLink, critical_chain};
+use record::{Dependency, DependencyKind, Nanos};
+
+/// A gain from here on is worth looking into two units.
+const LEAST: Nanos = Nanos::from_millis(20);
+
+/// The order of one unit after another, if it is all that there is between them.
+fn only_order<'a>(view: &View<'a>, waits: &str, first: &str) -> Option<&'a Dependency> {
+    let record = view.record;
+    let between = || {
+        let all = record.dependencies().iter();
+        all.filter(|d| record.name(d.from) == waits && record.name(d.to) == first)
+    };
+    // Whoever pulls in another one has a use for it.
+    let is_used = between().any(|d| d.kind != DependencyKind::After);
+    let mut orders = between().filter(|d| d.kind == DependencyKind::After);
+    // A source that tells of order alone says nothing of use.
+    let tells = |order: &&Dependency| {
+        let mut all = record.dependencies().iter();
+        let source = order.origin.source;
+        all.any(|d| d.kind != DependencyKind::After && d.origin.source == source)
+    };
+    orders.next().filter(tells).filter(|_| !is_used)
+}
+
+/// How the names of units begin whose order is the design of a boot, or that others use
+/// without naming them: systemd's own, buses, the network, the clock, the log, and what
+/// sets a machine up.
+const PLUMBING: [&str; 24] = [
+    "NetworkManager",
+    "chrony",
+    "cloud-",
+    "connman",
+    "cryptsetup",
+    "dbus",
+    "dhcpcd",
+    "getty@",
+    "ifup",
+    "ifupdown",
+    "iwd",
+    "lvm2-",
+    "mdadm",
+    "netplan",
+    "networking",
+    "nftables",
+    "ntp",
+    "rpcbind",
+    "rsyslog",
+    "serial-getty@",
+    "sssd",
+    "systemd-",
+    "user@",
+    "wpa_supplicant",
+];
+
+fn is_plumbing(unit: &str) -> bool {
+    PLUMBING.iter().any(|p| unit.starts_with(p))
+}
+
+fn is_service(unit: &str) -> bool {
+    unit.ends_with(".service") && !is_plumbing(unit) && !is_told(unit)
+}
+
+/// A service of the chain that first light waits for comes after another one, and
+/// asks nothing of it.
+pub(super) fn needless(view: &View<'_>) -> Vec<Found> {
+    let chain = critical_chain(view.record, view.phases);
+    let mut all = Vec::new();
+    // How much sooner all that waits for this link could have begun.
+    let mut room = Nanos(i64::MAX);
+    for pair in chain.windows(2) {
+        let [waits, first] = pair else { continue };
+        // Nothing waits for the last of the chain.
+        if chain.first().is_none_or(|last| last.unit != waits.unit) {
+            room = room.min(waits.margin.unwrap_or(room));
+        }
+        let is_pair = is_service(&waits.unit) && is_service(&first.unit);
+        let Some(order) = only_order(view, &waits.unit, &first.unit).filter(|_| is_pair) else {
+            continue;
+        };
+        // Without another one it could begin with it.
+        let length = first.end - first.start;
+        let time = first.margin.unwrap_or(length).min(room);
+        if time < LEAST {
+            continue;
+        }
+        let why = format!(
+            "{} begins when {} is there, and neither requires nor wants it: `After=`, or `Before=` \
+             in the other, is all that there is between them. If it uses nothing of it, without \
+             that line it begins {time} sooner, and they run side by side.",
+            waits.unit, first.unit
+        );
+        let evidence = [
+            view.evidence(
+                format!("{} is ordered after {}", waits.unit, first.unit),
+                order.origin,
+            ),
+            link(first),
+            link(waits),
+        ];
+        all.push(
+            Found::new(
+                format!("{} waits for {} without need", waits.unit, first.unit),
+                why,
+            )
+            .evidence(evidence)
+            // On one processor, units that compute gain nothing side by side.
+            .saving(Nanos::ZERO, time, time),
+        );
+    }
+    all
+}
+
+fn link(link: &ChainLink) -> super::Evidence {
+    super::Evidence {
+        text: format!("{} took from {} to {}", link.unit, link.start, link.end),
+        place: link.origin.clone(),
+    }
+}

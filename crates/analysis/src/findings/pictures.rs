@@ -1,0 +1,111 @@
+//! The first picture: how it comes to the screen.
+
+use super::found::{Found, Scope};
+use super::scripts::{code, is_run, place, stops};
+use super::view::{View, number, transfer};
+
+/// What unpacking a byte of a picture takes beyond copying it, in instructions:
+/// deflate, as in PNG, by busybox on an ARM926, 153.4 ms at 125 MIPS for 300 KiB, less
+/// the 6.0 ms that copying takes (`lab classics splash`). Undoing the filters of PNG,
+/// or a JPEG, takes more.
+const WORK_PER_BYTE: u64 = 60;
+
+/// Instructions a second where nothing tells.
+const USUAL_SPEED: u64 = 500_000_000;
+
+/// Programs that make pixels of an image file and write them to the framebuffer.
+const DECODERS: [&str; 5] = ["fbi", "fbsplash", "fbv", "fim", "psplash"];
+
+/// Programs that unpack what they hand on.
+const UNPACKERS: [&str; 8] = [
+    "bunzip2", "bzcat", "gunzip", "lz4cat", "unxz", "xzcat", "zcat", "zstdcat",
+];
+
+/// By which lines drivers name the bytes of a framebuffer: what stands before the
+/// number, and what one of it is.
+pub(super) const FRAMEBUFFERS: [(&str, u64); 2] = [
+    // `fb0: Virtual frame buffer device, using 1024K of video memory`
+    ("frame buffer device, using ", 1 << 10),
+    // `efifb: framebuffer at 0xc0000000, using 3072k, total 3072k`
+    ("framebuffer at ", 1 << 10),
+];
+
+/// The bytes of the framebuffer, and the line that says so.
+fn framebuffer<'a>(view: &'a View<'_>) -> Option<(u64, super::view::Line<'a>)> {
+    FRAMEBUFFERS.iter().find_map(|(text, each)| {
+        let line = view.said(text).next()?;
+        let rest = line.behind(text)?;
+        let rest = rest.split_once("using ").map_or(rest, |(_, r)| r);
+        let is_kilo = |r: &str| {
+            let digits = r.trim_start_matches(|c: char| c.is_ascii_digit());
+            digits.starts_with(['k', 'K'])
+        };
+        let count = number(rest).filter(|_| is_kilo(rest))?;
+        Some((count.saturating_mul(*each), line))
+    })
+}
+
+/// The program of a line that decodes a picture for the framebuffer.
+fn decoder(line: &str) -> Option<&str> {
+    let words = || {
+        let parts = line.split(|c: char| c.is_whitespace() || ";&|(){}`".contains(c));
+        parts.map(|w| w.rsplit('/').next().unwrap_or(w))
+    };
+    let named = |all: &[&str]| words().find(|w| all.contains(w));
+    match named(&DECODERS) {
+        Some(program) => Some(program),
+        None if line.contains("/dev/fb") => named(&UNPACKERS),
+        None => None,
+    }
+}
+
+/// A script decodes a picture that could be copied.
+pub(super) fn decoded(view: &View<'_>) -> Option<Found> {
+    let tree = view.system.root.as_ref()?;
+    let (path, offset, line, program) =
+        tree.lines(|p| is_run(tree, p))
+            .find_map(|(path, offset, line)| {
+                let program = code(line).and_then(decoder)?;
+                (!stops(tree, path, offset)).then_some((path, offset, line, program))
+            })?;
+    let why = format!(
+        "`{program}` makes pixels of a packed picture, on the processor that everything else \
+         waits for. The pixels as they are, kept in a file of the initramfs or the root and copied \
+         to the framebuffer by `cat`, need no decoder and no library."
+    );
+    let found = Found::new("The splash is decoded and not copied", why)
+        .evidence([place(tree, path, offset, line)])
+        .scope(Scope::Unknown);
+    Some(match framebuffer(view) {
+        Some((bytes, said)) => {
+            let work = bytes.saturating_mul(WORK_PER_BYTE);
+            let time = transfer(work, view.speed().unwrap_or(USUAL_SPEED));
+            // Half of the screen may be one colour; a PNG takes twice the work.
+            found
+                .evidence([view.quote(&said)])
+                .parts(time, 20, 100, 200)
+        }
+        None => found,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decoder;
+
+    #[test]
+    fn a_decoder_is_a_command() {
+        assert_eq!(decoder("/usr/bin/fbv -f /logo.png"), Some("fbv"));
+        assert_eq!(decoder("[ -e /x ] && psplash &"), Some("psplash"));
+        assert_eq!(decoder("gunzip -c /logo.gz >/dev/fb0"), Some("gunzip"));
+        assert_eq!(decoder("zcat /logo.gz | dd of=/dev/fb0"), Some("zcat"));
+        for no in [
+            "cat /logo >/dev/fb0",
+            "zcat /proc/config.gz",
+            "echo fbvx",
+            "",
+        ] {
+            assert_eq!(decoder(no), None, "{no}");
+        }
+    }
+}

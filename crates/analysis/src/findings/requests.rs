@@ -1,0 +1,249 @@
+//! How the kernel asks a block device: the size of what it reads ahead, and how long
+//! its scheduler keeps what the device has time for.
+
+use super::found::{Found, Scope};
+use super::view::{View, times, transfer};
+use crate::summary::union;
+use record::{Device, Nanos, Operation, Request};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A read of so many bytes or less shows what a command costs.
+const SMALL: u64 = 16 << 10;
+
+/// A read from here on shows how fast bytes come.
+const LARGE: u64 = 64 << 10;
+
+/// So many small and large reads are needed before either figure is told.
+const ENOUGH: usize = 8;
+
+/// A window of reading ahead that is so many times as large leaves one command where
+/// there were so many.
+const WIDER: u64 = 4;
+
+/// The reads of a device that ended before first light, in the order of their issue.
+fn reads<'a>(view: &'a View<'_>) -> BTreeMap<Device, Vec<&'a Request>> {
+    let end = view.phases.end();
+    let mut all: BTreeMap<Device, Vec<&Request>> = BTreeMap::new();
+    for r in view.record.requests() {
+        let is_done = r.completed.get().is_some_and(|t| t <= end);
+        if r.operation == Operation::Read && is_done && r.issued.get().is_some() && r.bytes > 0 {
+            all.entry(r.device).or_default().push(r);
+        }
+    }
+    for of_device in all.values_mut() {
+        of_device.sort_by_key(|r| (r.issued.get(), r.sector, r.origin));
+    }
+    all
+}
+
+/// What a device of this boot costs: a command, and bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Costs {
+    /// A command beside its bytes.
+    pub command: Nanos,
+    /// Bytes a second.
+    pub rate: u64,
+}
+
+/// What a device's own reads tell of its costs. The small one in the middle and the
+/// large one that was fastest for its bytes differ by bytes alone: that is the rate, and
+/// what is left of the small one is the command.
+fn costs(reads: &[&Request]) -> Option<Costs> {
+    let took = |r: &&Request| {
+        let ns = u64::try_from(r.service()?.0).ok().filter(|ns| *ns > 0)?;
+        Some((r.bytes, ns))
+    };
+    let pick = |wanted: &dyn Fn(u64) -> bool| {
+        let picked = reads.iter().filter_map(took).filter(|(n, _)| wanted(*n));
+        let mut picked: Vec<(u64, u64)> = picked.collect();
+        picked.sort_by_key(|(n, ns)| (*ns, *n));
+        (picked.len() >= ENOUGH).then_some(picked)
+    };
+    let small = pick(&|n| n <= SMALL)?;
+    let (few, short) = small.get(small.len() / 2).copied()?;
+    let large = pick(&|n| n >= LARGE)?;
+    let per_byte = |(n, ns): &(u64, u64)| u128::from(*ns) * 1_000_000 / u128::from((*n).max(1));
+    let (many, long) = large.into_iter().min_by_key(per_byte)?;
+    let (more, longer) = (many.checked_sub(few)?, long.checked_sub(short)?);
+    let rate = u128::from(more) * 1_000_000_000 / u128::from(longer.max(1));
+    let rate = u64::try_from(rate).ok().filter(|r| *r > 0)?;
+    let command = Nanos(i64::try_from(short).ok()?) - transfer(few, rate);
+    (command > Nanos::ZERO).then_some(Costs { command, rate })
+}
+
+/// What was read of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MostRead {
+    /// What it costs.
+    pub costs: Costs,
+    /// How much, in bytes.
+    pub bytes: u64,
+    /// How long at least one read was with it.
+    pub busy: Nanos,
+}
+
+/// The device that was read most: what lies on another device is asked for on both.
+pub(super) fn most_read(view: &View<'_>) -> Option<MostRead> {
+    let all = reads(view);
+    let bytes = |of: &[&Request]| of.iter().fold(0_u64, |sum, r| sum.saturating_add(r.bytes));
+    let most = all.values().max_by_key(|of| bytes(of))?;
+    let served = most
+        .iter()
+        .filter_map(|r| r.issued.get().zip(r.completed.get()));
+    Some(MostRead {
+        costs: costs(most)?,
+        bytes: bytes(most),
+        busy: union(served),
+    })
+}
+
+/// Streams that are cut into more commands than they need.
+pub(super) fn read_ahead(view: &View<'_>) -> Vec<Found> {
+    let all = reads(view);
+    let found = all.iter().filter_map(|(device, reads)| {
+        let costs = costs(reads)?;
+        // What the kernel reads ahead at once: no read is larger.
+        let window = reads.iter().map(|r| r.bytes).max()?;
+        // Where whole windows ended.
+        let mut ends: BTreeSet<u64> = BTreeSet::new();
+        let (mut count, mut waited, mut first) = (0_u64, 0_u64, None);
+        let mut rests_from = Nanos(i64::MIN);
+        for r in reads {
+            let issued = r.issued.get()?;
+            // It goes on where a whole window ended.
+            if ends.remove(&r.sector) {
+                count += 1;
+                first = first.or(Some(r.origin));
+                // A device that rested longer than a command takes was ahead of who reads.
+                waited += u64::from(issued.0 <= rests_from.0.saturating_add(costs.command.0));
+            }
+            let done = r.completed.get()?;
+            rests_from = rests_from.max(done);
+            if r.bytes == window {
+                ends.insert(r.sector.saturating_add(r.bytes / 512));
+            }
+        }
+        let spared = |n: u64| times(n - n / WIDER, costs.command.0);
+        let (expected, most) = (spared(waited), spared(count));
+        let first = first.filter(|_| expected > Nanos::ZERO)?;
+        let why = format!(
+            "{count} reads begin where a read of {window} bytes ended, the most that is read ahead \
+             at once, and each command costs {} beside its bytes. With {WIDER} times as much in \
+             `/sys/block/*/queue/read_ahead_kb` (by a rule of udev, or before the root is \
+             mounted) one command does the work of {WIDER}. {waited} of them came as soon as the \
+             device was free: who reads waited for it.",
+            costs.command
+        );
+        let text = format!("the first of {count} reads that go on where a whole window ended");
+        Some(
+            Found::new(format!("Device {device} is read ahead in small steps"), why)
+                .evidence([view.evidence(text, first)])
+                .saving(Nanos::ZERO, expected, most)
+                .scope(Scope::Unknown),
+        )
+    });
+    found.collect()
+}
+
+/// The union of intervals, as intervals in order that do not touch.
+fn merged(intervals: impl Iterator<Item = (Nanos, Nanos)>) -> Vec<(Nanos, Nanos)> {
+    let mut sorted: Vec<(Nanos, Nanos)> = intervals.filter(|(from, to)| from < to).collect();
+    sorted.sort_unstable();
+    let mut all: Vec<(Nanos, Nanos)> = Vec::new();
+    for (from, to) in sorted {
+        match all.last_mut() {
+            Some((_, end)) if *end >= from => *end = (*end).max(to),
+            _ => all.push((from, to)),
+        }
+    }
+    all
+}
+
+/// The parts of `waits` in which nothing of `busy` goes on; both are [`merged`].
+fn idle(waits: &[(Nanos, Nanos)], busy: &[(Nanos, Nanos)]) -> Vec<Nanos> {
+    let mut all = Vec::new();
+    for &(from, to) in waits {
+        let mut at = from;
+        let first = busy.partition_point(|(_, end)| *end <= from);
+        for &(start, end) in busy.get(first..).unwrap_or_default() {
+            if start >= to {
+                break;
+            }
+            if start > at {
+                all.push(start - at);
+            }
+            at = at.max(end);
+        }
+        if to > at {
+            all.push(to - at);
+        }
+    }
+    all
+}
+
+/// Requests that wait in the kernel while their device rests.
+pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
+    let all = reads(view);
+    let found = all.iter().filter_map(|(device, reads)| {
+        let waits = merged(
+            reads
+                .iter()
+                .filter_map(|r| r.queued.get().zip(r.issued.get())),
+        );
+        let of_device = view
+            .record
+            .requests()
+            .iter()
+            .filter(|r| r.device == *device);
+        let busy = merged(of_device.filter_map(|r| r.issued.get().zip(r.completed.get())));
+        let mut rests = idle(&waits, &busy);
+        rests.sort_unstable();
+        // Handing a request on takes time with any scheduler: the rest in the middle.
+        let usual = rests.get(rests.len() / 2).copied()?;
+        let excess = rests.iter().map(|r| (*r - usual).max(Nanos::ZERO));
+        let kept = excess.fold(Nanos::ZERO, |sum, t| sum + t);
+        let (from, to, longest) = reads
+            .iter()
+            .filter_map(|r| Some((r.queued.get()?, r.issued.get()?, r)))
+            .max_by_key(|(from, to, r)| (*to - *from, std::cmp::Reverse(r.origin)))?;
+        let why = format!(
+            "The device had nothing to do for {kept} in all while a read was queued for it, over \
+             and above the {usual} that handing one on usually took: a scheduler keeps requests \
+             back to sort or to share them, or the processor that hands them on was busy. Flash \
+             has no head to move: `none` in `/sys/block/*/queue/scheduler`, by a rule of udev, \
+             keeps nothing back."
+        );
+        let text = format!("this read waited {}, the longest", to - from);
+        (kept > Nanos::ZERO && rests.len() >= ENOUGH).then(|| {
+            Found::new(
+                format!("Reads of device {device} are kept while it rests"),
+                why,
+            )
+            .evidence([view.evidence(text, longest.origin)])
+            // Merging what comes together takes some of that time with any scheduler.
+            .parts(kept, 0, 50, 100)
+            .scope(Scope::Unknown)
+        })
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{idle, merged};
+    use record::Nanos;
+
+    #[test]
+    fn what_is_left_of_waiting_is_what_nothing_goes_on_in() {
+        let of = |all: &[(i64, i64)]| merged(all.iter().map(|(a, b)| (Nanos(*a), Nanos(*b))));
+        assert_eq!(of(&[(5, 9), (1, 3), (2, 4), (9, 9), (7, 6)]).len(), 2);
+        let left = |waits: &[(i64, i64)], busy: &[(i64, i64)]| {
+            let idle = idle(&of(waits), &of(busy));
+            idle.iter().map(|t| t.0).collect::<Vec<_>>()
+        };
+        assert_eq!(left(&[(0, 10)], &[(2, 4), (6, 7)]), [2, 2, 3]);
+        assert_eq!(left(&[(0, 10)], &[(-5, 20)]), [0_i64; 0]);
+        assert_eq!(left(&[(0, 10), (20, 30)], &[(5, 25)]), [5, 5]);
+        assert_eq!(left(&[(0, 10)], &[]), [10]);
+    }
+}

@@ -1,0 +1,231 @@
+//! The log's buffer, the first picture, device nodes, and order without need.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use analysis::{Finding, RootTree, SystemFacts, advice, phases};
+use common::record;
+use proptest::prelude::*;
+
+const BOOT: &str = "mark 0s kernel-start kernel
+    mark 1s userspace-start userspace
+    mark 3s startup-finished -\n";
+
+fn found(text: &str, script: &str) -> Vec<Finding> {
+    let record = record(&format!("{BOOT}{text}"));
+    let root = RootTree {
+        source: "/r".to_owned(),
+        texts: [("etc/init.d/S10x".to_owned(), script.to_owned())].into(),
+        ..RootTree::default()
+    };
+    let system = SystemFacts {
+        root: Some(root),
+        ..SystemFacts::default()
+    };
+    advice(&record, &phases(&record), &system).findings
+}
+
+fn one(text: &str, script: &str, id: &str) -> Option<Finding> {
+    found(text, script).into_iter().find(|f| f.id == id)
+}
+
+/// The line of the buffer, so many milliseconds behind the one before.
+fn buffer(cmdline: &str, bytes: &str, ms: u64) -> String {
+    format!(
+        "fact kernel.cmdline {cmdline}\nsay 6ms 6 found SMP MP-table\n\
+         say {}ms 6 printk: log_buf_len: {bytes} bytes\n",
+        6 + ms
+    )
+}
+
+#[test]
+fn a_large_log_buffer_costs_the_silence_before_its_line() {
+    let id = "log-buffer";
+    let f = one(&buffer("log_buf_len=64M", "67108864", 340), "", id).unwrap();
+    assert_eq!(f.treatment.as_deref(), Some("cmdline-=log_buf_len=64M"));
+    assert_eq!(f.expected.0 / 1_000_000, 323);
+    // A recording needs it; it was short; it was not asked for.
+    let recorded = buffer("initcall_debug log_buf_len=64M", "67108864", 340);
+    assert!(one(&recorded, "", id).is_none());
+    assert!(one(&buffer("log_buf_len=1M", "1048576", 4), "", id).is_none());
+    assert!(one(&buffer("quiet", "67108864", 340), "", id).is_none());
+    // No buffer explains a silence that is far longer than clearing it.
+    let f = one(&buffer("log_buf_len=8M", "8388608", 900), "", id).unwrap();
+    assert!(f.saving.unwrap().1.0 < 70_000_000);
+    for bad in ["", "x", "99999999999999999999999"] {
+        assert!(one(&buffer("log_buf_len=64M", bad, 340), "", id).is_none());
+    }
+}
+
+#[test]
+fn a_splash_that_is_unpacked_costs_by_the_framebuffer() {
+    let id = "splash-decoded";
+    let said = "say 500ms 6 fb0: Virtual frame buffer device, using 1024K of video memory\n\
+        say 10ms 6 Calibrating delay loop... 125.00 BogoMIPS (lpj=624128)\n";
+    let script = "#!/bin/sh\ngunzip -c /splash.gz >/dev/fb0\n";
+    let f = one(said, script, id).unwrap();
+    // A mebibyte x 60 instructions at 125 MIPS.
+    assert_eq!(f.expected.0 / 1_000_000, 503);
+    assert!(f.evidence[0].text.contains("/splash.gz"));
+    let efi = said.replace(
+        "fb0: Virtual frame buffer device, using 1024K of video memory",
+        "efifb: framebuffer at 0x80000000, using 3072k, total 3072k",
+    );
+    assert_eq!(one(&efi, script, id).unwrap().expected.0 / 1_000_000, 1_509);
+    assert_eq!(one("", script, id).unwrap().saving, None);
+    for silent in [
+        "cat /splash.raw >/dev/fb0\n",
+        "# gunzip -c /splash.gz >/dev/fb0\n",
+        "case $1 in\nstop)\n  fbv /bye.png\n",
+    ] {
+        assert!(one(said, silent, id).is_none(), "{silent}");
+    }
+}
+
+#[test]
+fn device_nodes_that_the_kernel_makes_need_no_program() {
+    let id = "device-nodes";
+    let said = "say 50ms 6 devtmpfs: initialized\n";
+    let f = one(said, "mount -t sysfs s /sys\nmdev -s\n", id).unwrap();
+    // 24.6 million instructions at 500 MIPS.
+    assert_eq!(f.expected.0 / 1_000_000, 49);
+    let udev = one(said, "udevadm trigger --action=add\n", id).unwrap();
+    assert_eq!(udev.expected.0 / 1_000_000, 1_088);
+    assert!(
+        one("", "mdev -s\n", id).is_none(),
+        "a kernel that makes none"
+    );
+    assert!(one(said, "mdev -df\n", id).is_none());
+    assert!(one(said, "# mdev -s\n", id).is_none());
+}
+
+#[test]
+fn scripts_that_systemd_does_not_run_cost_nothing() {
+    let said = "say 50ms 6 devtmpfs: initialized\n";
+    let record = record(&format!("{BOOT}{said}"));
+    let script = "udevadm trigger\nudevadm settle\nsleep 1\nfbv /logo.png\n".to_owned();
+    let ids = |systemd: bool, links: &[&str]| {
+        let mut root = RootTree {
+            source: "/r".to_owned(),
+            texts: [("etc/init.d/udev".to_owned(), script.clone())].into(),
+            ..RootTree::default()
+        };
+        if systemd {
+            let target = "usr/lib/systemd/system/sysinit.target".to_owned();
+            root.texts.insert(target, String::new());
+        }
+        let links = links.iter().map(|l| ((*l).to_owned(), String::new()));
+        root.links.extend(links);
+        let system = SystemFacts {
+            root: Some(root),
+            ..SystemFacts::default()
+        };
+        let found = advice(&record, &phases(&record), &system).findings;
+        found.iter().map(|f| f.id).collect::<Vec<_>>()
+    };
+    let started = "etc/rcS.d/S01udev";
+    for all in [ids(false, &[]), ids(true, &[started])] {
+        for id in [
+            "device-nodes",
+            "script-settle",
+            "splash-decoded",
+            "script-sleeps",
+        ] {
+            assert!(all.contains(&id), "{all:?}");
+        }
+    }
+    // Nothing starts it; or a unit stands in its place.
+    assert_eq!(ids(true, &[]), [""; 0]);
+    let unit = "lib/systemd/system/udev.service";
+    assert_eq!(ids(true, &[started, unit]), [""; 0]);
+}
+
+#[test]
+fn a_unit_goes_through_all_devices() {
+    let unit = "span unit 1s 1.8s systemd-udev-trigger.service\n";
+    let f = one(unit, "", "udev-coldplug").unwrap();
+    assert_eq!(f.saving.unwrap().1.0 / 1_000_000, 800);
+    // Modules that it has loaded come on top, at most: 4 MB at 66 ns.
+    let text = format!("{unit}fact module.kvm 4000000\n");
+    let with = one(&text, "", "udev-coldplug").unwrap();
+    assert_eq!(with.saving.unwrap().1.0 / 1_000_000, 1_064);
+    // Nothing goes on beside it where there is one processor.
+    let alone = format!("{unit}say 1ms 6 smp: Brought up 1 node, 1 CPU\n");
+    assert_eq!(
+        one(&alone, "", "udev-coldplug").unwrap().expected.0 / 1_000_000,
+        800
+    );
+    let other = unit.replace("udev-trigger", "udevd");
+    assert!(one(&other, "", "udev-coldplug").is_none());
+}
+
+const UNITS: &str = "span unit 2.9s 2.9s multi-user.target
+    span unit 1.9s 2.9s b.service
+    span unit 1.1s 1.9s a.service
+    span unit 1.1s 2.5s other.service
+    span unit 1.1s 1.1s basic.target
+    after multi-user.target b.service
+    after multi-user.target other.service
+    after b.service a.service
+    after b.service basic.target
+    wants multi-user.target b.service
+    after a.service basic.target\n";
+
+#[test]
+fn order_without_use_is_told_with_what_first_light_gains() {
+    let id = "needless-order";
+    let f = one(UNITS, "", id).unwrap();
+    // It could begin 800 ms sooner; first light waits for another one from 2.5 s on.
+    assert_eq!(f.expected.0 / 1_000_000, 400);
+    assert!(
+        f.title.starts_with("b.service waits for a.service"),
+        "{}",
+        f.title
+    );
+    assert!(f.evidence[0].text.contains("is ordered after"));
+    // A target behind it that waits for nothing else holds nothing up.
+    let graphical = format!(
+        "{UNITS}span unit 2.9s 2.9s graphical.target\n\
+         after graphical.target multi-user.target\n"
+    );
+    assert_eq!(one(&graphical, "", id).unwrap().expected, f.expected);
+    // A source that tells of order alone, as `systemd-analyze critical-chain` does.
+    let chain = UNITS.replace("wants multi-user.target b.service\n", "");
+    assert!(one(&chain, "", id).is_none());
+    let used = format!("{UNITS}wants b.service a.service\n");
+    assert!(one(&used, "", id).is_none());
+    // Targets, and systemd's own units, are ordered for a reason.
+    for name in [
+        "a.target",
+        "a.socket",
+        "systemd-a.service",
+        "dbus-a.service",
+        "NetworkManager.service",
+    ] {
+        let text = UNITS.replace("a.service", name);
+        assert!(one(&text, "", id).is_none(), "{name}");
+    }
+}
+
+proptest! {
+    /// No script and no line of a log stops it, or turns a range round.
+    #[test]
+    fn hostile_text_keeps_the_ranges_in_order(
+        script in ".{0,200}",
+        words in "[a-z0-9=,._-]{0,30}",
+        number in "[0-9kKxa-f,. ]{0,30}",
+    ) {
+        let text = format!(
+            "fact kernel.cmdline log_buf_len={words}\nsay 1ms 6 x\n\
+             say 500ms 6 printk: log_buf_len: {number} bytes\n\
+             say 600ms 6 efifb: framebuffer at {number}\n\
+             say 700ms 6 devtmpfs: initialized\n"
+        );
+        let script = format!("mdev -s\ngunzip /x >/dev/fb0\n{script}\nfbv {words}\n");
+        for f in found(&text, &script) {
+            if let Some((low, high)) = f.saving {
+                prop_assert!(low.0 >= 0 && low <= f.expected && f.expected <= high, "{f:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! What filesystems and requests tell of the storage.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use analysis::{Filesystem, Finding, ImageFact, ImageKind, Place, SystemFacts, advice, phases};
+use common::record;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const BOOT: &str = "mark 0s kernel-start kernel
+    mark 1s userspace-start userspace
+    mark 2s startup-finished -\n";
+
+fn image(what: ImageKind) -> ImageFact {
+    let place = Place {
+        source: "image".to_owned(),
+        offset: 0,
+    };
+    ImageFact { place, what }
+}
+
+fn found_with(text: &str, images: Vec<ImageFact>) -> Vec<Finding> {
+    let record = record(&format!("{BOOT}{text}"));
+    let system = SystemFacts {
+        images,
+        ..SystemFacts::default()
+    };
+    advice(&record, &phases(&record), &system).findings
+}
+
+fn one(text: &str, images: Vec<ImageFact>, id: &str) -> Option<Finding> {
+    found_with(text, images).into_iter().find(|f| f.id == id)
+}
+
+/// A device that takes 1 ms for a command and 100 MB/s: ten small reads far apart, then
+/// a stream of 128 KiB each, asked `kept` microseconds before the device gets it.
+fn reads(kept: u64, windows: u64, apart: u64) -> String {
+    let mut text = String::new();
+    let (mut at, mut sector) = (1_000_000_u64, 0_u64);
+    let mut read = |bytes: u64, sector: u64| {
+        let took = 1_000 + bytes / 100;
+        text.push_str(&format!(
+            "request read {sector} {bytes} {}us {at}us {}us\n",
+            at - kept,
+            at + took
+        ));
+        at += took + kept;
+    };
+    for n in 0..10 {
+        read(4_096, 1_000_000 + n * 10_000);
+    }
+    for _ in 0..windows {
+        read(131_072, sector);
+        sector += 256 + apart;
+    }
+    text
+}
+
+#[test]
+fn a_stream_in_small_steps_is_read_ahead_too_little() {
+    let f = one(&reads(0, 100, 0), Vec::new(), "read-ahead").unwrap();
+    // 99 commands go on, of which 75 are spared, each 1 ms.
+    let (low, high) = f.saving.unwrap();
+    assert_eq!((low.0, (high.0 + 500_000) / 1_000_000), (0, 75));
+    assert_eq!(f.expected, high);
+    assert!(f.why.contains("131072 bytes"), "{}", f.why);
+    // Who computes for 2 ms between two reads does not wait for the device.
+    assert!(one(&reads(2_000, 100, 0), Vec::new(), "read-ahead").is_none());
+    // What lies apart is no stream; and of few reads nothing is known.
+    assert!(one(&reads(0, 100, 8), Vec::new(), "read-ahead").is_none());
+    assert!(one(&reads(0, 4, 0), Vec::new(), "read-ahead").is_none());
+}
+
+#[test]
+fn reads_that_are_kept_while_the_device_rests_are_told() {
+    // Forty of 240 reads are kept for 2 ms; all others are handed on in 10 us.
+    let text = |kept: u64| {
+        let each = (0..240_u64).map(|n| {
+            let at = 900_000 + n * 4_000;
+            let wait = if n % 6 == 0 { kept } else { 10 };
+            format!(
+                "request read {} 4096 {}us {at}us {}us\n",
+                n * 99,
+                at - wait,
+                at + 1_000
+            )
+        });
+        each.collect::<String>()
+    };
+    let f = one(&text(2_000), Vec::new(), "io-scheduler").unwrap();
+    assert_eq!(f.saving.unwrap().1.0 / 1_000, 40 * 1_990);
+    assert!(one(&text(10), Vec::new(), "io-scheduler").is_none());
+    // While the device works on another one, waiting is no loss.
+    let busy = format!("{}request write 0 512 800ms 800ms 2s\n", text(2_000));
+    assert!(one(&busy, Vec::new(), "io-scheduler").is_none());
+}
+
+fn ext(features: &[&str], change: impl FnOnce(&mut Filesystem)) -> Vec<ImageFact> {
+    let mut fs = Filesystem {
+        filesystem: "ext4".to_owned(),
+        features: features.iter().map(|f| (*f).to_owned()).collect(),
+        used: 13_107_200,
+        ..Filesystem::default()
+    };
+    change(&mut fs);
+    vec![image(ImageKind::Filesystem(fs))]
+}
+
+#[test]
+fn lists_of_blocks_cost_a_command_each() {
+    let images = || ext(&[], |f| f.indirect_blocks = 40);
+    // All of the 13 MB are read.
+    let f = one(&reads(0, 100, 0), images(), "ext-indirect-blocks").unwrap();
+    let ms = f.expected.0 / 1_000_000;
+    assert!((39..=40).contains(&ms), "{ms}");
+    assert!(f.evidence[0].text.contains("40 blocks"));
+    assert!(one("", images(), "ext-indirect-blocks").is_none());
+    assert!(
+        one(
+            &reads(0, 100, 0),
+            ext(&["extent"], |_| ()),
+            "ext-indirect-blocks"
+        )
+        .is_none()
+    );
+}
+
+#[test]
+fn a_directory_without_an_index_costs_what_is_looked_up_in_it() {
+    let images = || {
+        ext(&[], |f| {
+            f.unindexed = vec![("/var/spool".to_owned(), 2_000_000)]
+        })
+    };
+    let quiet = one("", images(), "directory-index").unwrap();
+    assert_eq!(quiet.saving, None);
+    let opens = "open 1500ms /var/spool/a\n".repeat(50);
+    let f = one(&opens, images(), "directory-index").unwrap();
+    // 83,333 names, 20 instructions each at 500 MIPS, half of them, fifty times.
+    let ms = f.expected.0 / 1_000_000;
+    assert!((83..=84).contains(&ms), "{ms}");
+    let elsewhere = "open 1500ms /var/spooler/a\n".repeat(50);
+    assert_eq!(
+        one(&elsewhere, images(), "directory-index").unwrap().saving,
+        None
+    );
+    assert!(one(&opens, ext(&["dir_index"], |_| ()), "directory-index").is_none());
+}
+
+#[test]
+fn a_journal_on_a_card_is_told_with_what_is_lost_without() {
+    let commits: String = (0..20)
+        .map(|n| {
+            format!(
+                "request write 8 4096 {0}ms {0}ms {1}ms\n",
+                1_000 + n * 20,
+                1_010 + n * 20
+            )
+        })
+        .collect();
+    let on = |root: &str| format!("fact root.device {root}\nfact root.filesystem ext4\n{commits}");
+    let f = one(&on("/dev/mmcblk0p2"), Vec::new(), "journal-on-flash").unwrap();
+    assert_eq!(f.saving.unwrap().1.0 / 1_000_000, 200);
+    assert!(f.cost.contains("power cut"));
+    assert!(one(&on("/dev/sda2"), Vec::new(), "journal-on-flash").is_none());
+    let stick = format!(
+        "{}say 500ms 5 sd 0:0:0:0: [sda] Attached SCSI removable disk\n",
+        on("/dev/sda2")
+    );
+    assert!(one(&stick, Vec::new(), "journal-on-flash").is_some());
+    let plain = on("/dev/mmcblk0p2").replace("ext4", "ext2");
+    assert!(one(&plain, Vec::new(), "journal-on-flash").is_none());
+    let image = ext(&["has_journal"], |_| ());
+    assert!(one(&plain, image, "journal-on-flash").is_some());
+}
+
+#[test]
+fn a_root_that_is_read_unpacked_from_a_slow_device_could_be_packed() {
+    // 13 MB at 2 MB/s.
+    let slow: String = (0..100)
+        .map(|n| {
+            let at = 1_000_000 + n * 9_000;
+            format!(
+                "request read {} 131072 {at}us {at}us {}us\n",
+                n * 256,
+                at + 8_500
+            )
+        })
+        .chain((0..10).map(|n| format!("request read {} 4096 {n}ms {n}ms {n}900us\n", n * 9_999)))
+        .collect();
+    let on = |kind: &str, reads: &str| format!("fact root.filesystem {kind}\n{reads}");
+    let f = one(&on("ext4", &slow), Vec::new(), "root-unpacked").unwrap();
+    assert!(f.title.contains("unpacked"), "{}", f.title);
+    assert!(f.expected.0 > 100_000_000, "{}", f.expected);
+    assert!(one(&on("squashfs", &slow), Vec::new(), "root-unpacked").is_none());
+    assert!(one(&on("ext4", ""), Vec::new(), "root-unpacked").is_none());
+    assert!(one(&slow, Vec::new(), "root-unpacked").is_none());
+}
+
+#[test]
+fn modules_that_nobody_loads_are_unpacked_for_nothing() {
+    let unpacking = "say 200ms 6 Trying to unpack rootfs image as initramfs...\n\
+        say 600ms 6 Freeing initrd memory: 30000K\n";
+    let archive = |unused: u64| {
+        let modules: BTreeMap<String, u64> = [("ext4", 1 << 20), ("xfs", unused), ("nbd", 50_000)]
+            .map(|(name, bytes)| (name.to_owned(), bytes))
+            .into();
+        vec![image(ImageKind::InitramfsModules {
+            modules,
+            unpacked: 40 << 20,
+        })]
+    };
+    let id = "initramfs-unused-modules";
+    let list = "fact module.ext4 983040\nfact module.nbd 61440\n";
+    let f = one(&format!("{list}{unpacking}"), archive(20 << 20), id).unwrap();
+    // Half of 400 ms.
+    assert_eq!(f.expected.0 / 1_000_000, 200);
+    assert!(f.evidence[0].text.contains("xfs"), "{}", f.evidence[0].text);
+    assert_eq!(f.treatment, None);
+    // All are loaded; few are not; and without a list nobody knows.
+    let all = format!("{list}fact module.xfs 1\n{unpacking}");
+    assert!(one(&all, archive(20 << 20), id).is_none());
+    assert!(one(&format!("{list}{unpacking}"), archive(9_000), id).is_none());
+    assert!(one(unpacking, archive(20 << 20), id).is_none());
+    // Without its lines there is no figure.
+    assert_eq!(one(list, archive(20 << 20), id).unwrap().saving, None);
+}
+
+#[test]
+fn options_of_what_is_mounted_on_a_device_are_told() {
+    let id = "mount-options";
+    let f = one(
+        "fact mount./data ext4 /dev/sda3 rw,sync,relatime\n",
+        Vec::new(),
+        id,
+    )
+    .unwrap();
+    assert_eq!(f.treatment.as_deref(), Some("fstab=/data:-sync"));
+    assert!(f.evidence[0].text.contains("/dev/sda3 on /data"));
+    for silent in [
+        "fact mount./data ext4 /dev/sda3 rw,relatime\n",
+        "fact mount./run tmpfs tmpfs rw,sync\n",
+        "fact mount./data ext4\n",
+        "fact mount. \n",
+    ] {
+        assert!(one(silent, Vec::new(), id).is_none(), "{silent}");
+    }
+}
+
+proptest! {
+    /// Whatever stands in an image or a trace: ranges stay in order, and nothing stops.
+    #[test]
+    fn hostile_figures_keep_the_ranges_in_order(
+        used: u64, blocks: u64, bytes: u64, unpacked: u64, sector: u64, size: u64,
+        at in 0..2_000_000_u64, took in 0..5_000_000_u64,
+    ) {
+        let mut images = ext(&["has_journal"], |f| {
+            f.used = used;
+            f.indirect_blocks = blocks;
+            f.unindexed = vec![("/x".to_owned(), bytes)];
+        });
+        images.push(image(ImageKind::InitramfsModules {
+            modules: [("a".to_owned(), bytes), ("b".to_owned(), used)].into(),
+            unpacked,
+        }));
+        let text = format!(
+            "{}request read {sector} {size} 0us {at}us {}us\nopen 1ms /x/y\n\
+             fact module.ext4 1\nfact root.device /dev/mmcblk0\nfact root.filesystem ext4\n\
+             say 200ms 6 Unpacking initramfs...\nsay 600ms 6 Freeing initrd memory: 3K\n",
+            reads(at % 100, 30, 0),
+            at + took
+        );
+        for f in found_with(&text, images) {
+            if let Some((low, high)) = f.saving {
+                prop_assert!(low.0 >= 0 && low <= f.expected && f.expected <= high, "{f:?}");
+            }
+        }
+    }
+}
