@@ -6,16 +6,21 @@
 //!
 //! It costs the boot as little as it can: one process without threads or
 //! children, files that stay open, and a look at the list of processes only when
-//! there are new ones.
+//! there are new ones, and only at its end. A thread of the kernel whose line was
+//! the same twice is idle: every fourth reading reads it again, and the last line
+//! stands for it meanwhile, which the `header` says.
 
 use crate::clocks::boottime;
 use crate::config::Sampling;
 use crate::sys::read_kernel_file;
+use rustix::fs::{Mode, OFlags, RawDir, SeekFrom, open, openat, seek};
 use rustix::io::{Errno, pread};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io;
+use std::ffi::CStr;
+use std::fs::File;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -38,22 +43,64 @@ const STAT_BYTES: usize = 2048;
 /// The most of a whole file that is read at a time.
 const READ_BYTES: usize = 64 << 10;
 
+/// An idle thread of the kernel is read every so many readings.
+const IDLE_EVERY: u32 = 4;
+
+/// The whole list of processes is read every so many looks at it, its end else: a
+/// process may get its number before another one, and stand in the list after it.
+const WHOLE_LIST_EVERY: u32 = 10;
+
+/// How much of the list of processes is read at a time: a hundred entries.
+const LIST_BYTES: usize = 4096;
+
 /// Readings of /proc.
 #[derive(Debug)]
 pub struct Sampler {
     proc: PathBuf,
+    /// How many there were.
+    readings: u32,
     left: usize,
     full_at: Option<Duration>,
     whole: Vec<(File, Log)>,
     missing: Vec<String>,
-    processes: BTreeMap<u32, File>,
+    processes: BTreeMap<u32, Process>,
     process_log: Log,
     /// `/proc/loadavg`, whose last number is that of the newest process.
     newest: Option<File>,
-    newest_seen: Vec<u8>,
+    newest_seen: u32,
+    list: Option<List>,
     /// Processes that could not be opened although they were there.
     refused: u64,
     buffer: Vec<u8>,
+}
+
+/// A process that is there.
+#[derive(Debug)]
+struct Process {
+    stat: OwnedFd,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Not read yet.
+    New,
+    Program,
+    /// A thread of the kernel.
+    Thread {
+        /// What was last read of it.
+        line: Vec<u8>,
+        idle: bool,
+    },
+}
+
+/// The list of processes: /proc itself, in which they stand by their numbers.
+#[derive(Debug)]
+struct List {
+    folder: OwnedFd,
+    /// Where the newest process stood in it, as the kernel says it.
+    newest_at: u64,
+    looks: u32,
 }
 
 /// A log, in pieces.
@@ -80,6 +127,7 @@ impl Sampler {
     pub fn new(proc: &Path, sampling: Sampling) -> Self {
         let mut sampler = Self {
             proc: proc.to_owned(),
+            readings: 0,
             left: sampling.most_bytes,
             full_at: None,
             whole: Vec::new(),
@@ -87,10 +135,22 @@ impl Sampler {
             processes: BTreeMap::new(),
             process_log: Log::named(PROCESSES),
             newest: File::open(proc.join("loadavg")).ok(),
-            newest_seen: Vec::new(),
+            newest_seen: 0,
+            list: None,
             refused: 0,
             buffer: vec![0; READ_BYTES],
         };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match open(proc, flags, Mode::empty()) {
+            Ok(folder) => {
+                sampler.list = Some(List {
+                    folder,
+                    newest_at: 0,
+                    looks: 0,
+                });
+            }
+            Err(e) => sampler.missing.push(format!("/proc: {e}")),
+        }
         for (file, log) in WHOLE {
             match File::open(proc.join(file)) {
                 Ok(opened) => sampler.whole.push((opened, Log::named(log))),
@@ -129,16 +189,13 @@ impl Sampler {
         self.look_for_processes();
         self.process_log.begin();
         let buffer = self.buffer.get_mut(..STAT_BYTES).unwrap_or_default();
-        let log = &mut self.process_log;
-        // A process that has gone says so (ESRCH).
-        self.processes
-            .retain(|_, file| match pread(file, &mut *buffer, 0) {
-                Ok(n) => {
-                    log.push(buffer.get(..n).unwrap_or_default());
-                    n > 0
-                }
-                Err(_) => false,
-            });
+        let (log, reading) = (&mut self.process_log, self.readings);
+        self.processes.retain(|pid, process| {
+            // Not all idle ones at once: readings cost alike.
+            let due = pid.wrapping_add(reading).is_multiple_of(IDLE_EVERY);
+            process.read(due, buffer, log)
+        });
+        self.readings = reading.wrapping_add(1);
         log.push(b"\n");
         let kept: usize = self.logs().map(Log::bytes).sum();
         if kept >= self.left {
@@ -164,31 +221,32 @@ impl Sampler {
         let newest = self.newest.as_ref();
         let read = newest.and_then(|f| pread(f, &mut self.buffer, 0).ok());
         let now = read.and_then(|n| self.buffer.get(..n)).unwrap_or_default();
-        let number = now.rsplit(|b| *b == b' ').next().unwrap_or_default();
-        if !number.is_empty() && number == self.newest_seen {
+        let number = now.trim_ascii_end().rsplit(|b| *b == b' ').next();
+        let number = number.and_then(number_of).unwrap_or(0);
+        if number > 0 && number == self.newest_seen {
             return;
         }
-        self.newest_seen = number.to_vec();
-        let Ok(folder) = fs::read_dir(&self.proc) else {
-            return;
-        };
-        for entry in folder.flatten() {
-            let name = entry.file_name();
-            let Some(pid) = name.to_str().and_then(|n| n.parse::<u32>().ok()) else {
-                continue;
-            };
-            if self.processes.contains_key(&pid) {
-                continue;
+        // They begin again where there are no higher ones.
+        let again = number < self.newest_seen;
+        self.newest_seen = number;
+        let Some(list) = &mut self.list else { return };
+        let (processes, refused) = (&mut self.processes, &mut self.refused);
+        let looked = list.look(number, again, |folder, pid, name| {
+            if processes.contains_key(&pid) {
+                return;
             }
-            match File::open(self.proc.join(name).join("stat")) {
-                Ok(file) => {
-                    self.processes.insert(pid, file);
+            match open_stat(folder, name) {
+                Ok(stat) => {
+                    let kind = Kind::New;
+                    processes.insert(pid, Process { stat, kind });
                 }
                 // It has gone meanwhile.
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-                Err(e) if e.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => {}
-                Err(_) => self.refused = self.refused.saturating_add(1),
+                Err(Errno::NOENT | Errno::SRCH) => {}
+                Err(_) => *refused = refused.saturating_add(1),
             }
+        });
+        if looked.is_err() {
+            *refused = refused.saturating_add(1);
         }
     }
 
@@ -212,6 +270,106 @@ impl Sampler {
             full_at: self.full_at,
             missing: self.missing,
         }
+    }
+}
+
+impl Process {
+    /// Puts its line into `log`. That of an idle thread of the kernel is read only
+    /// where that is `due`. `false` if it has gone, which its file says (ESRCH).
+    fn read(&mut self, due: bool, buffer: &mut [u8], log: &mut Log) -> bool {
+        if let Kind::Thread { line, idle: true } = &self.kind
+            && !due
+        {
+            log.push(line);
+            return true;
+        }
+        let n = pread(&self.stat, &mut *buffer, 0).unwrap_or(0);
+        let now = buffer.get(..n).unwrap_or_default();
+        if now.is_empty() {
+            return false;
+        }
+        log.push(now);
+        match &mut self.kind {
+            Kind::New => {
+                let (line, idle) = (now.to_vec(), false);
+                self.kind = match is_kernel_thread(now) {
+                    true => Kind::Thread { line, idle },
+                    false => Kind::Program,
+                };
+            }
+            Kind::Program => {}
+            Kind::Thread { line, idle } => {
+                let same = line == now;
+                // A thread may become a program, and stand still then.
+                if same && !*idle && !is_kernel_thread(now) {
+                    self.kind = Kind::Program;
+                } else {
+                    *idle = same;
+                    line.clear();
+                    line.extend_from_slice(now);
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Whether this line of `stat` is a kernel thread's, by its flags (`PF_KTHREAD` of
+/// `linux/sched.h`), the seventh field behind the name.
+fn is_kernel_thread(line: &[u8]) -> bool {
+    const PF_KTHREAD: u32 = 0x0020_0000;
+    let name_ends = line.iter().rposition(|b| *b == b')').unwrap_or(line.len());
+    let rest = line.get(name_ends..).unwrap_or_default();
+    let flags = rest.split(|b| *b == b' ').nth(7).and_then(number_of);
+    flags.is_some_and(|f| f & PF_KTHREAD != 0)
+}
+
+fn number_of(digits: &[u8]) -> Option<u32> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Opens `NAME/stat` in `folder`.
+fn open_stat(folder: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
+    const STAT: &[u8] = b"/stat\0";
+    let name = name.to_bytes();
+    // A number of 32 bits has at most ten digits.
+    let mut path = [0; 16];
+    let (first, rest) = path.split_at_mut_checked(name.len()).ok_or(Errno::INVAL)?;
+    first.copy_from_slice(name);
+    let rest = rest.get_mut(..STAT.len()).ok_or(Errno::INVAL)?;
+    rest.copy_from_slice(STAT);
+    let path = CStr::from_bytes_until_nul(&path).map_err(|_| Errno::INVAL)?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    openat(folder, path, flags, Mode::empty())
+}
+
+impl List {
+    /// Gives every process that may be new, or all, to `each`; `newest` is the
+    /// number of the newest.
+    fn look(
+        &mut self,
+        newest: u32,
+        all: bool,
+        mut each: impl FnMut(&OwnedFd, u32, &CStr),
+    ) -> rustix::io::Result<()> {
+        let all = all || self.looks.is_multiple_of(WHOLE_LIST_EVERY);
+        self.looks = self.looks.wrapping_add(1);
+        // The list is in the order of the numbers.
+        let mut at = if all { 0 } else { self.newest_at };
+        seek(&self.folder, SeekFrom::Start(at))?;
+        let mut room = [MaybeUninit::uninit(); LIST_BYTES];
+        let mut entries = RawDir::new(&self.folder, &mut room);
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            if let Some(pid) = number_of(entry.file_name().to_bytes()) {
+                if pid <= newest {
+                    self.newest_at = at;
+                }
+                each(&self.folder, pid, entry.file_name());
+            }
+            at = entry.next_entry_cookie();
+        }
+        Ok(())
     }
 }
 
@@ -279,8 +437,26 @@ fn header(proc: &Path) -> Vec<u8> {
         ("system.release", release.to_owned()),
         ("system.cpu", cpu.to_owned()),
         ("system.kernel.options", file(&proc.join("cmdline"))),
+        (
+            "firstlight.idle_kernel_threads",
+            format!("read every {IDLE_EVERY}th time; the line is the last one meanwhile"),
+        ),
     ] {
         header.push_str(&format!("{key} = {value}\n"));
     }
     header.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_kernel_thread;
+
+    #[test]
+    fn threads_of_the_kernel_are_told_by_their_flags() {
+        let thread = b"2 (kthread) d) S 0 0 0 0 -1 2129984 0 0 0 0 0 1 0 0 20 0\n";
+        let process = b"1 (systemd) S 0 1 1 0 -1 4194560 9 0 0 0 0 1 0 0 20 0\n";
+        assert!(is_kernel_thread(thread));
+        assert!(!is_kernel_thread(process));
+        assert!(!is_kernel_thread(b"7 (cut"));
+    }
 }

@@ -4,6 +4,7 @@
 
 use agent::config::Sampling;
 use agent::sampler::{Sampler, Samples};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -73,6 +74,47 @@ fn every_log_has_a_block_a_sample_and_processes_come_and_go() {
     assert_eq!(there(&own), [true, true, true]);
     assert_eq!(there(&sleeper), [false, true, false]);
     assert!(log(&samples, "header").starts_with("version = 0.8\ntitle = "));
+}
+
+/// The numbers of all processes.
+fn processes() -> BTreeSet<u32> {
+    let entries = std::fs::read_dir("/proc").unwrap();
+    let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
+    names.filter_map(|n| n.parse().ok()).collect()
+}
+
+#[test]
+fn a_process_that_was_there_before_and_after_a_reading_is_in_it() {
+    let mut sampler = sampler(Sampling::MOST_BYTES);
+    let mut children = Vec::new();
+    let mut there = Vec::new();
+    for round in 0..25 {
+        for _ in 0..round % 4 {
+            children.push(Command::new("sleep").arg("60").spawn().unwrap());
+        }
+        if round % 3 == 0 && !children.is_empty() {
+            let mut oldest = children.remove(0);
+            oldest.kill().unwrap();
+            oldest.wait().unwrap();
+        }
+        let before = processes();
+        sampler.sample();
+        there.push(&before & &processes());
+    }
+    for mut child in children {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let samples = sampler.finish();
+    let blocks = blocks(log(&samples, "proc_ps.log"));
+    assert_eq!(blocks.len(), there.len());
+    for (block, there) in blocks.iter().zip(&there) {
+        let number = |line: &&str| line.split(' ').next().unwrap().parse().unwrap();
+        let read: BTreeSet<u32> = block.1.iter().map(number).collect();
+        assert_eq!(read.len(), block.1.len(), "twice in a reading");
+        let missing: Vec<_> = there.difference(&read).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
 }
 
 #[test]

@@ -50,6 +50,7 @@ const AGENT: &str = r#"#!/bin/sh
 [ "$1 $2" = "collect -o" ] || exit 9
 [ -e "$FAKE/sleep" ] && touch "$FAKE/sleeps"
 while [ -e "$FAKE/sleep" ]; do sleep 0.1; done
+[ -e "$FAKE/mute" ] && exit 3
 [ -e "$FAKE/fail" ] && { echo "the agent cannot" >&2; exit 3; }
 case "$3" in
 -) exec cat "$FAKE/made.tar" ;;
@@ -305,8 +306,13 @@ fn a_failure_leaves_nothing_behind() {
         assert_eq!(host.left(), NOTHING, "{args:?}");
         assert!(!host.at("boot.tar.zst").exists());
     }
-    // Nor does an agent that sends something else.
-    fs::remove_file(host.at("fail")).unwrap();
+    // Nor does one that cannot even say why, as where a disk is full,
+    fs::rename(host.at("fail"), host.at("mute")).unwrap();
+    let out = host.capture(&["--reboot"]).output().unwrap();
+    assert!(said(&out).contains("without a word; is"), "{}", said(&out));
+    assert_eq!(host.left(), NOTHING);
+    // nor one that sends something else.
+    fs::remove_file(host.at("mute")).unwrap();
     fs::write(host.at("made.tar"), "no tar").unwrap();
     let out = host.capture(&[]).output().unwrap();
     assert!(

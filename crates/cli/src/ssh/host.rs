@@ -186,13 +186,15 @@ impl Host {
             return Ok(done.output);
         }
         let host = self.name.clone();
-        let why = last_line(&done.said);
         Err(match done.status.code() {
-            Some(NO_CONNECTION) => HostError::Unreachable { host, why },
+            Some(NO_CONNECTION) => HostError::Unreachable {
+                host,
+                why: no_connection(&done.said),
+            },
             _ => HostError::Failed {
                 host,
                 what: script.what,
-                why,
+                why: last_line(&done.said).unwrap_or_else(|| "it said nothing".to_owned()),
             },
         })
     }
@@ -304,17 +306,53 @@ fn take(from: Option<impl Read>, most: u64) -> Vec<u8> {
 }
 
 /// The last line that says something.
-fn last_line(said: &[u8]) -> String {
+fn last_line(said: &[u8]) -> Option<String> {
     let said = String::from_utf8_lossy(said);
     let line = said.lines().map(str::trim).rfind(|l| !l.is_empty());
-    line.unwrap_or("it said nothing").to_owned()
+    line.map(str::to_owned)
+}
+
+/// What `ssh` said of a connection that there is not, and what helps against it.
+fn no_connection(said: &[u8]) -> String {
+    let Some(line) = last_line(said) else {
+        return "the connection, or what ran there, ended without a word".to_owned();
+    };
+    let has = |words: &[u8]| said.windows(words.len()).any(|w| w == words);
+    let advice = if has(b"IDENTIFICATION HAS CHANGED") {
+        "; its key is another one than before: if you know why, `ssh-keygen -R` forgets the old one"
+    } else if has(b"Host key verification failed") {
+        "; its key is not known here: log in once by hand, which shows the key and asks"
+    } else {
+        ""
+    };
+    line + advice
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Host, Script, quoted, remote};
+    use super::{Host, Script, no_connection, quoted, remote};
     use std::process::Command;
     use std::sync::Arc;
+
+    #[test]
+    fn what_ssh_says_of_no_connection_is_said_with_what_helps() {
+        let unknown = b"Host key verification failed.\r\n";
+        let changed = b"@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\n\
+            It is also possible that a host key has just been changed.\n\
+            Host key verification failed.\n";
+        let refused = "ssh: connect to host x port 22: Connection refused";
+        for (said, why) in [
+            (&unknown[..], "log in once by hand"),
+            (changed, "another one than before"),
+            (
+                b"\n",
+                "the connection, or what ran there, ended without a word",
+            ),
+        ] {
+            assert!(no_connection(said).contains(why), "{why}");
+        }
+        assert_eq!(no_connection(refused.as_bytes()), refused);
+    }
 
     const NASTY: [&str; 6] = ["a b", "it's", "$(touch x)`y`", "\"\\\n*?", "-n", ""];
 

@@ -253,6 +253,11 @@ if [ -e "$1/boot.tar" ]; then echo taken; elif [ -e "$1/failed" ]; then echo fai
                 let why = why.trim().replace('\n', "; ");
                 return Err(SessionError::Untaken { host, why });
             }
+            // Where a disk is full, its words cannot be kept either.
+            None if answer.trim() == "failed" => {
+                let why = format!("the agent failed without a word; is {FOLDER} full?");
+                return Err(SessionError::Untaken { host, why });
+            }
             _ => {
                 let why = format!(
                     "its boot was not finished within {seconds} s (`systemctl list-jobs` there says \

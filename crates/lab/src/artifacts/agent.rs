@@ -7,8 +7,9 @@ use crate::error::LabError;
 use crate::tools::last_words;
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// The variable that names the agent's program, or a folder that holds one for
 /// each kind of processor.
@@ -214,40 +215,33 @@ impl Checkout {
             Ok(way) => way,
             Err(why) => return Ok(Built::NoTarget(why)),
         };
-        if let Some(better) = way.better {
-            say(format!(
-                "the agent is built against glibc and is larger than it could be: \
-                 `rustup target add {better}` brings what a small one needs"
-            ));
-        }
-        let target = way.target;
         // A build folder of its own: whoever builds the rest does not wait.
         let folder = self.build.join("agent");
-        let program = folder.join(target).join("agent").join(PLAIN);
+        let program = folder.join(way.target).join("agent").join(PLAIN);
         if !program.is_file() {
             say(format!("building the agent for {arch}, once"));
         }
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
-        if way.own_library {
-            // Only so does a stable compiler build its own library.
-            command
-                .env("RUSTC_BOOTSTRAP", "1")
-                .arg("-Zbuild-std=std,panic_abort")
-                .arg("-Zbuild-std-features=optimize_for_size");
+        let better = way.better.unwrap_or(way.target);
+        let larger = format!(
+            "the agent is built against glibc and is larger than it could be: `rustup target add \
+             {better}` or `rustup component add rust-src` brings what a small one needs"
+        );
+        let mut output = self.cargo(way.target, way.own_library, &folder);
+        let mut own_library = way.own_library;
+        if let Ok(Output { stderr, .. }) = &output
+            && own_library
+            && way.library
+            && nothing_fetched(stderr)
+        {
+            own_library = false;
+            output = self.cargo(way.target, own_library, &folder);
         }
-        let output = command
-            .current_dir(&self.source)
-            .args(["build", "--quiet", "--locked", "--package", "agent"])
-            .args(["--bin", PLAIN, "--profile", "agent", "--target", target])
-            .args(more_flags(target))
-            .arg("--target-dir")
-            .arg(&folder)
-            .stdin(Stdio::null())
-            .output();
+        if way.better.is_some() && !own_library {
+            say(larger);
+        }
         let why = match output {
             Ok(output) if output.status.success() => return Ok(Built::Program(program)),
-            Ok(output) if way.own_library && nothing_fetched(&output.stderr) => {
+            Ok(output) if own_library && nothing_fetched(&output.stderr) => {
                 return Ok(Built::NoTarget(format!(
                     "the compiler's library for {arch} is built from source, and crates that it \
                      needs cannot be fetched ({}); once they were, it is built without a network",
@@ -259,6 +253,29 @@ impl Checkout {
         };
         Err(LabError::CannotBuildAgent { arch, why })
     }
+
+    /// Builds the agent for `target` in `folder`, and the target's standard library too
+    /// if it is to be the agent's `own`.
+    fn cargo(&self, target: &str, own: bool, folder: &Path) -> io::Result<Output> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        if own {
+            // Only so does a stable compiler build its own library.
+            command
+                .env("RUSTC_BOOTSTRAP", "1")
+                .arg("-Zbuild-std=std,panic_abort")
+                .arg("-Zbuild-std-features=optimize_for_size");
+        }
+        command
+            .current_dir(&self.source)
+            .args(["build", "--quiet", "--locked", "--package", "agent"])
+            .args(["--bin", PLAIN, "--profile", "agent", "--target", target])
+            .args(more_flags(target))
+            .arg("--target-dir")
+            .arg(folder)
+            .stdin(Stdio::null())
+            .output()
+    }
 }
 
 /// How the agent is built.
@@ -267,6 +284,8 @@ struct Way {
     target: &'static str,
     /// Whether the target's standard library is built too.
     own_library: bool,
+    /// Whether the compiler has one.
+    library: bool,
     /// The target of a smaller program, which the compiler lacks.
     better: Option<&'static str>,
 }
@@ -295,8 +314,11 @@ fn choose(arch: Arch, host: &Host) -> Result<Way, String> {
     let mut no_linker = None;
     for target in [best, other] {
         let library = (host.has_library)(target);
-        // Of the targets here, only that of ARMv5 is one without a library of rustup's.
-        let own_library = !library && arch == Arch::Armv5 && target == best && (host.has_source)();
+        // Rustup has none for ARMv5 with glibc. The others of those with glibc have one
+        // that tells where a panic came from, which is a third of the program.
+        let glibc = !target.contains("musl");
+        let wanted = glibc && (library || (arch == Arch::Armv5 && target == best));
+        let own_library = wanted && (host.has_source)();
         if !library && !own_library {
             continue;
         }
@@ -306,6 +328,7 @@ fn choose(arch: Arch, host: &Host) -> Result<Way, String> {
                 return Ok(Way {
                     target,
                     own_library,
+                    library,
                     better: (target != best && arch != Arch::Armv5).then_some(best),
                 });
             }
@@ -500,6 +523,7 @@ mod tests {
         let way = Way {
             target: "armv5te-unknown-linux-gnueabi",
             own_library: true,
+            library: false,
             better: None,
         };
         assert_eq!(choose(Arch::Armv5, &source), Ok(way));
@@ -520,6 +544,12 @@ mod tests {
         };
         let way = choose(Arch::Armv7, &larger).unwrap();
         assert_eq!(way.better, Some("armv7-unknown-linux-musleabihf"));
+        assert!(!way.own_library);
+        let smaller = Host {
+            has_source: || true,
+            ..larger
+        };
+        assert!(choose(Arch::Armv7, &smaller).unwrap().own_library);
         assert!(nothing_fetched(
             b"error: failed to download from `https://x`"
         ));
