@@ -472,6 +472,51 @@ fn units_wait_for_all_that_they_are_ordered_after() {
     assert!((90..=105).contains(&last), "{last}");
 }
 
+/// What the item of `long.service` brings, where the first process begins it as `begun` says
+/// and systemd gives `stamp` for that.
+fn saving_of_long(begun: &str, stamp: &str) -> i64 {
+    let path = path(&format!(
+        "source trace.dat trace.dat\nclock boot monotonic\n\
+         mark 0s kernel-start kernel\nmark 1s userspace-start userspace\n\
+         mark 2s first-light -\n\
+         process 1 init 0ms -\nprocess 5 other 1008ms 1590ms parent=1\n\
+         process 7 long 1020ms 1620ms parent=1\n\
+         process 9 last 1630ms 1830ms parent=1\n{begun}\
+         slice 5 running 1050ms 1055ms\nwake 1580ms 0 5\nslice 5 running 1580ms 1590ms\n\
+         slice 7 running 1060ms 1070ms\n\
+         wake 1610ms 0 7\nslice 7 running 1610ms 1620ms\n\
+         wake 1620ms 7 1\nslice 1 running 1620ms 1640ms\n\
+         slice 9 running 1640ms 1650ms\n\
+         wake 1820ms 0 9\nslice 9 running 1820ms 1830ms\n\
+         wake 1830ms 9 1\nslice 1 running 1830ms 2000ms\n\
+         span unit 1010ms 1590ms other.service\nspan unit {stamp} 1625ms long.service\n\
+         span unit 1626ms 1835ms last.service\nspan unit 1836ms 1836ms multi-user.target\n\
+         after last.service long.service\nafter multi-user.target last.service\n\
+         after multi-user.target other.service\n",
+    ));
+    let found = items(&path).into_iter().find(|i| i.1 == "long.service");
+    found.unwrap_or_else(|| panic!("{path:?}")).3
+}
+
+/// systemd says that a unit began when it has put the child into its control group, and
+/// the kernel may let it wait for that.
+#[test]
+fn a_unit_begins_with_its_process_though_systemd_waits_in_the_kernel() {
+    let begun = "slice 1 running 1000ms 1025ms\nslice 1 blocked 1025ms 1033ms\n\
+                 wake 1033ms 0 1\nslice 1 running 1033ms 1060ms\n";
+    let long = saving_of_long(begun, "1034ms");
+    assert!((270..=296).contains(&long), "{long}");
+}
+
+/// Its clock and the trace's are some hundred microseconds apart: the time that it gives
+/// seems to be one at which it sleeps.
+#[test]
+fn a_unit_begins_with_its_process_though_the_clocks_differ() {
+    let begun = "slice 1 running 1000ms 1025ms\n";
+    let long = saving_of_long(begun, "1025400us");
+    assert!((270..=300).contains(&long), "{long}");
+}
+
 /// A trace as it may come from anywhere: nothing in it need make sense.
 fn any_trace() -> impl Strategy<Value = String> {
     let slice = (1_u32..6, 0_usize..4, 0_i64..3_000, 0_i64..900);

@@ -122,7 +122,7 @@ impl Replay {
     fn of(tasks: &Tasks<'_>, gates: &[Gate], from: Nanos, end: Nanos) -> Option<Self> {
         let last = tasks.running_at(end)?;
         let mut bursts = bursts(tasks, from, end);
-        let gates = &from_forks(gates, tasks, &bursts);
+        let gates = &from_forks(gates, tasks);
         at_gates(&mut bursts, gates);
         bursts.sort_by_key(|b| (b.ready, b.end, b.pid));
         let mut by_task: HashMap<u32, Vec<usize>> = HashMap::new();
@@ -305,42 +305,80 @@ fn bursts(tasks: &Tasks<'_>, from: Nanos, end: Nanos) -> Vec<Burst> {
     all
 }
 
-/// How far a time that systemd gives may be from the trace's.
-const SKEW: Nanos = Nanos::from_micros(100);
+/// How far a time that systemd gives may be from the trace's, at the least and at the most.
+/// The clock that it reads and the trace's are half a millisecond apart in the seconds
+/// after the kernel changes its clock source, and come together later.
+const SKEW: (Nanos, Nanos) = (Nanos::from_micros(100), Nanos::from_millis(1));
+
+/// How far the times that systemd gives are from the trace's in this boot: it takes them
+/// while it runs, so one from between is off by the way to when it ran at least.
+fn skew(gates: &[Gate], running: &[(Nanos, Nanos)]) -> Nanos {
+    let off = gates.iter().flat_map(|g| [g.start, g.end]).map(|at| {
+        let after = running.partition_point(|r| r.1 < at);
+        let before = after.checked_sub(1).and_then(|n| running.get(n));
+        let before = before.map_or(SKEW.1, |r| at - r.1);
+        let after = running.get(after).map_or(SKEW.1, |r| r.0 - at);
+        before.min(after)
+    });
+    off.fold(SKEW.0, Nanos::max).min(SKEW.1)
+}
 
 /// The units, each from where the first process forked for it. systemd says that a unit
 /// began when it has forked: `service_spawn()` stands before `service_set_state()`, and
 /// `mount_spawn()` before `mount_set_state()`.
-fn from_forks(gates: &[Gate], tasks: &Tasks<'_>, bursts: &[Burst]) -> Vec<Gate> {
+fn from_forks(gates: &[Gate], tasks: &Tasks<'_>) -> Vec<Gate> {
     let by_first = tasks.births().filter(|(_, parent, _)| *parent == INIT);
     let mut forks: Vec<Nanos> = by_first.map(|(_, _, born)| born).collect();
     forks.sort_unstable();
     let mut gates = gates.to_vec();
     gates.sort_by_key(|g| (g.start, g.unit));
+    let first = tasks.slices().filter(|(pid, _)| *pid == INIT);
+    let slices: Vec<_> = first.flat_map(|(_, all)| all).collect();
+    let of = |states: &[TaskState]| -> Vec<(Nanos, Nanos)> {
+        let all = slices.iter().filter(|s| states.contains(&s.state));
+        all.map(|s| (s.start, s.end)).collect()
+    };
+    let skew = skew(&gates, &of(&[TaskState::Running]));
+    // It may have waited in the kernel: to put a child into its control group, which systemd
+    // does before it takes the time, can take a grace period of RCU
+    // (`cgroup_attach_task()`, under `cgroup_threadgroup_rwsem`).
+    let awake = of(&[TaskState::Running, TaskState::Runnable, TaskState::Blocked]);
     // From the last one on: each has the last fork before it that no other has.
     let mut stamped: Option<&mut Gate> = None;
     for gate in gates.iter_mut().filter(|g| g.has_processes).rev() {
         let Some(later) = stamped.replace(gate) else {
             continue;
         };
-        let earliest = stamped.as_ref().map_or(Nanos::ZERO, |g| g.start - SKEW);
-        take_fork(later, &mut forks, earliest, bursts);
+        let earliest = stamped.as_ref().map_or(Nanos::ZERO, |g| g.start - skew);
+        take_fork(later, &mut forks, earliest, (&awake, skew));
     }
     if let Some(first) = stamped {
-        take_fork(first, &mut forks, Nanos::ZERO, bursts);
+        take_fork(first, &mut forks, Nanos::ZERO, (&awake, skew));
     }
     gates
 }
 
 /// Begins a unit at its fork, if that is after `earliest` and the first process did
-/// not sleep between.
-fn take_fork(gate: &mut Gate, forks: &mut Vec<Nanos>, earliest: Nanos, bursts: &[Burst]) {
+/// not wait for events between: all the time it was `awake`.
+fn take_fork(
+    gate: &mut Gate,
+    forks: &mut Vec<Nanos>,
+    earliest: Nanos,
+    (awake, skew): (&[(Nanos, Nanos)], Nanos),
+) {
     forks.truncate(forks.partition_point(|born| *born <= gate.start));
     let Some(&born) = forks.last().filter(|born| **born >= earliest) else {
         return;
     };
-    let awake = |b: &Burst| b.pid == INIT && b.ready <= born && gate.start <= b.end;
-    if bursts.iter().any(awake) {
+    let first = awake.partition_point(|a| a.1 < born);
+    let mut until = born;
+    for (from, to) in awake.get(first..).unwrap_or_default() {
+        if *from > until {
+            break;
+        }
+        until = *to;
+    }
+    if until + skew >= gate.start {
         gate.start = born;
         forks.pop();
     }
