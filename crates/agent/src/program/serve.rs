@@ -569,6 +569,32 @@ mod tests {
     }
 
     #[test]
+    fn reads_are_answered_as_much_earlier_as_they_cost_here_and_writes_are_not() {
+        let flash = Storage {
+            model: Model::Flash,
+            queue_depth: NonZeroU32::new(2).unwrap(),
+            command_ns: 40_000_000,
+            write_command_ns: 40_000_000,
+            own_request_ns: 30_000_000,
+            ..Storage::default()
+        };
+        let (mut kernel, server, path) = server("early", flash, false);
+        let begin = now();
+        // The write enters first, and the read behind it is answered before it.
+        let mut both = request(WRITE, 1, 0, 1);
+        both.push(9);
+        both.extend(request(READ, 2, 0, 2));
+        kernel.write_all(&both).unwrap();
+        assert_eq!(reply(&mut kernel, 2), (2, 0, vec![9, 1]));
+        assert!(now() - begin >= 10_000_000);
+        assert_eq!(reply(&mut kernel, 0), (1, 0, vec![]));
+        assert!(now() - begin >= 40_000_000);
+        drop(kernel);
+        server.join().unwrap().unwrap();
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
     fn what_is_not_the_protocol_ends_the_server() {
         let (mut kernel, server, path) = server("foreign", Storage::default(), false);
         kernel.write_all(&[0xff; REQUEST_BYTES]).unwrap();
