@@ -9,6 +9,7 @@ mod cmdline;
 mod coldplug;
 mod config;
 mod console;
+mod devices;
 mod filesystems;
 mod found;
 mod hardware;
