@@ -96,10 +96,11 @@ fn pieces_of_one_read_are_no_steps_of_reading_ahead() {
 fn a_read_with_an_error_and_a_freak_tell_nothing_of_the_device() {
     let plain = one(&reads(0, 100, 0), Vec::new(), "read-ahead").unwrap();
     let odd = "request read 900000 131072 1.9s 1.9s 1900001us";
-    for line in [format!("{odd} error=-5"), odd.to_owned()] {
-        let text = format!("{}{line}\n", reads(0, 100, 0));
+    let failed = format!("{odd} error=-5\n").repeat(50);
+    for lines in [failed, format!("{odd}\n")] {
+        let text = format!("{}{lines}", reads(0, 100, 0));
         let f = one(&text, Vec::new(), "read-ahead").unwrap();
-        assert_eq!(f.expected, plain.expected, "{line}");
+        assert_eq!(f.expected, plain.expected, "{lines}");
     }
 }
 

@@ -78,7 +78,8 @@ const TRIGGER: &str = "systemd-udev-trigger.service";
 /// systemd asks for the events of all devices.
 pub(super) fn of_units(view: &View<'_>) -> Option<Found> {
     let unit = started(view, |name| name == TRIGGER).into_iter().next()?;
-    let beside = match is_alone(view) {
+    let is_alone = is_alone(view);
+    let beside = match is_alone {
         true => " There is one processor: the time holds what else ran on it meanwhile.",
         false => "",
     };
@@ -97,7 +98,10 @@ pub(super) fn of_units(view: &View<'_>) -> Option<Found> {
                 // The modules that udev loads for the devices come on top.
                 unit.time + linking_of_all(view),
             )
-            .scope(Scope::Items(vec![unit.name])),
+            .scope(match is_alone {
+                true => Scope::Shared(vec![unit.name]),
+                false => Scope::Items(vec![unit.name]),
+            }),
     )
 }
 

@@ -12,6 +12,9 @@ pub(super) enum Scope {
     Serial,
     /// It is these things; the critical path knows whether first light waited.
     Items(Vec<String>),
+    /// It is these things, and there is one processor: what they compute is taken from
+    /// first light whether it waits for them or not.
+    Shared(Vec<String>),
     /// Whether first light waits for it, nothing says.
     Unknown,
 }
