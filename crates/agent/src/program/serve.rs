@@ -258,10 +258,12 @@ impl Server {
                     continue;
                 }
             }
+            let was_full = self.pending.len() >= self.depth;
             self.answer_first()?;
-            // What came while the device was full has waited for this moment.
             self.receive(RecvFlags::DONTWAIT)?;
-            self.submit(end)?;
+            // What came while the device was full has waited for that moment, which may
+            // not have come yet.
+            self.submit(if was_full { end } else { now() })?;
         }
         Ok(())
     }
@@ -309,7 +311,12 @@ impl Server {
             };
             self.last = now;
             let end = self.device.submit(now, request);
-            let due = end.saturating_sub(self.own.ns(request.bytes));
+            // Only of reads it is known what they cost here.
+            let own = match request.kind {
+                Kind::Read => self.own.ns(request.bytes),
+                Kind::Write | Kind::Flush => 0,
+            };
+            let due = end.saturating_sub(own);
             let place = self.pending.partition_point(|p| p.due <= due);
             if place == 0 {
                 self.prepared = false;
