@@ -73,7 +73,15 @@ fn a_splash_that_is_unpacked_costs_by_the_framebuffer() {
     );
     assert_eq!(one(&efi, script, id).unwrap().expected.0 / 1_000_000, 1_509);
     assert_eq!(one("", script, id).unwrap().saving, None);
+    // Virtual time tells its speed; else it is assumed.
+    let (fb, _) = said.split_once('\n').unwrap();
+    let exact = one(&format!("clock x virtual\n{fb}\n"), script, id).unwrap();
+    assert!(!exact.why.contains("assumed"), "{}", exact.why);
+    let assumed = one(fb, script, id).unwrap();
+    assert_eq!(assumed.saving.unwrap().0.0, 0);
+    assert!(assumed.why.contains("assumed"), "{}", assumed.why);
     for silent in [
+        "psplash &\n",
         "cat /splash.raw >/dev/fb0\n",
         "# gunzip -c /splash.gz >/dev/fb0\n",
         "case $1 in\nstop)\n  fbv /bye.png\n",
@@ -149,12 +157,15 @@ fn a_unit_goes_through_all_devices() {
     let text = format!("{unit}fact module.kvm 4000000\n");
     let with = one(&text, "", "udev-coldplug").unwrap();
     assert_eq!(with.saving.unwrap().1.0 / 1_000_000, 1_064);
-    // Nothing goes on beside it where there is one processor.
+    // On one processor it takes its time from first light: but whether that waits for it,
+    // the critical path must know, and the time holds what else ran.
     let alone = format!("{unit}say 1ms 6 smp: Brought up 1 node, 1 CPU\n");
-    assert_eq!(
-        one(&alone, "", "udev-coldplug").unwrap().expected.0 / 1_000_000,
-        800
-    );
+    let alone = one(&alone, "", "udev-coldplug").unwrap();
+    assert_eq!((alone.on_critical_path, f.on_critical_path), (false, false));
+    assert_eq!(alone.expected.0 / 1_000_000, 800);
+    assert_eq!(f.expected.0 / 1_000_000, 400);
+    assert!(alone.why.contains("what else ran"), "{}", alone.why);
+    assert!(!f.why.contains("what else ran"), "{}", f.why);
     let other = unit.replace("udev-trigger", "udevd");
     assert!(one(&other, "", "udev-coldplug").is_none());
 }
@@ -178,11 +189,16 @@ fn order_without_use_is_told_with_what_first_light_gains() {
     // It could begin 800 ms sooner; first light waits for another one from 2.5 s on.
     assert_eq!(f.expected.0 / 1_000_000, 400);
     assert!(
-        f.title.starts_with("b.service waits for a.service"),
+        f.title == "b.service is ordered after a.service and asks nothing of it",
         "{}",
         f.title
     );
     assert!(f.evidence[0].text.contains("is ordered after"));
+    // Two that compute gain nothing side by side on one processor.
+    let alone = format!("{UNITS}say 1ms 6 smp: Brought up 1 node, 1 CPU\n");
+    let alone = one(&alone, "", id).unwrap();
+    assert_eq!(alone.expected.0 / 1_000_000, 200);
+    assert_eq!(alone.saving, f.saving);
     // A target behind it that waits for nothing else holds nothing up.
     let graphical = format!(
         "{UNITS}span unit 2.9s 2.9s graphical.target\n\

@@ -73,6 +73,38 @@ fn a_stream_in_small_steps_is_read_ahead_too_little() {
 }
 
 #[test]
+fn pieces_of_one_read_are_no_steps_of_reading_ahead() {
+    // Of each two commands the second was queued when the first one was: the device's
+    // limit cut one read of 256 KiB.
+    let mut text = reads(0, 0, 0);
+    let each = 1_000 + 1_311;
+    for n in 0..50_u64 {
+        let at = 1_100_000 + n * (2 * each + 5_000);
+        for piece in 0..2 {
+            let from = at + piece * each;
+            text.push_str(&format!(
+                "request read {} 131072 {at}us {from}us {}us\n",
+                n * 1_024 + piece * 256,
+                from + each
+            ));
+        }
+    }
+    assert!(one(&text, Vec::new(), "read-ahead").is_none());
+}
+
+#[test]
+fn a_read_with_an_error_and_a_freak_tell_nothing_of_the_device() {
+    let plain = one(&reads(0, 100, 0), Vec::new(), "read-ahead").unwrap();
+    let odd = "request read 900000 131072 1.9s 1.9s 1900001us";
+    let failed = format!("{odd} error=-5\n").repeat(50);
+    for lines in [failed, format!("{odd}\n")] {
+        let text = format!("{}{lines}", reads(0, 100, 0));
+        let f = one(&text, Vec::new(), "read-ahead").unwrap();
+        assert_eq!(f.expected, plain.expected, "{lines}");
+    }
+}
+
+#[test]
 fn reads_that_are_kept_while_the_device_rests_are_told() {
     // Forty of 240 reads are kept for 2 ms; all others are handed on in 10 us.
     let text = |kept: u64| {
@@ -80,7 +112,7 @@ fn reads_that_are_kept_while_the_device_rests_are_told() {
             let at = 900_000 + n * 4_000;
             let wait = if n % 6 == 0 { kept } else { 10 };
             format!(
-                "request read {} 4096 {}us {at}us {}us\n",
+                "request read {} 4096 {}us {at}us {}us device=179:0\n",
                 n * 99,
                 at - wait,
                 at + 1_000
@@ -92,8 +124,18 @@ fn reads_that_are_kept_while_the_device_rests_are_told() {
     assert_eq!(f.saving.unwrap().1.0 / 1_000, 40 * 1_990);
     assert!(one(&text(10), Vec::new(), "io-scheduler").is_none());
     // While the device works on another one, waiting is no loss.
-    let busy = format!("{}request write 0 512 800ms 800ms 2s\n", text(2_000));
+    let busy = "request write 0 512 800ms 800ms 2s device=179:0\n";
+    let busy = format!("{}{busy}", text(2_000));
     assert!(one(&busy, Vec::new(), "io-scheduler").is_none());
+    // Jitter is none; and a disk may turn, unless something says that it does not.
+    assert!(one(&text(900), Vec::new(), "io-scheduler").is_none());
+    for disk in ["8:0", "254:0", "259:0"] {
+        let text = text(2_000).replace("179:0", disk);
+        assert!(one(&text, Vec::new(), "io-scheduler").is_none(), "{disk}");
+    }
+    let nvme = text(2_000).replace("179:0", "259:0");
+    let nvme = format!("{nvme}say 300ms 6 nvme nvme0: pci function 0000:00:03.0\n");
+    assert!(one(&nvme, Vec::new(), "io-scheduler").is_some());
 }
 
 fn ext(features: &[&str], change: impl FnOnce(&mut Filesystem)) -> Vec<ImageFact> {
@@ -115,6 +157,7 @@ fn lists_of_blocks_cost_a_command_each() {
     let ms = f.expected.0 / 1_000_000;
     assert!((39..=40).contains(&ms), "{ms}");
     assert!(f.evidence[0].text.contains("40 blocks"));
+    assert!(f.why.contains("if the root lies there"), "{}", f.why);
     assert!(one("", images(), "ext-indirect-blocks").is_none());
     assert!(
         one(
@@ -133,19 +176,52 @@ fn a_directory_without_an_index_costs_what_is_looked_up_in_it() {
             f.unindexed = vec![("/var/spool".to_owned(), 2_000_000)]
         })
     };
-    let quiet = one("", images(), "directory-index").unwrap();
+    let id = "directory-index";
+    let quiet = one("", images(), id).unwrap();
     assert_eq!(quiet.saving, None);
-    let opens = "open 1500ms /var/spool/a\n".repeat(50);
-    let f = one(&opens, images(), "directory-index").unwrap();
+    let opens: String = (0..50)
+        .map(|n| format!("open 1500ms /var/spool/{n}\n"))
+        .collect();
+    let f = one(&opens, images(), id).unwrap();
     // 83,333 names, 20 instructions each at 500 MIPS, half of them, fifty times.
     let ms = f.expected.0 / 1_000_000;
     assert!((83..=84).contains(&ms), "{ms}");
+    // A speed that nothing tells may be far off.
+    assert_eq!(f.saving.unwrap().0.0, 0);
+    assert!(f.why.contains("500 million instructions"), "{}", f.why);
+    let measured = format!("{opens}say 1ms 6 Calibrating delay loop... 250.00 BogoMIPS (lpj=1)\n");
+    let measured = one(&measured, images(), id).unwrap();
+    assert!((166..=167).contains(&(measured.expected.0 / 1_000_000)));
+    assert!(measured.saving.unwrap().0.0 > 0 && !measured.why.contains("assumed"));
+    // What is opened again is known, and what lies below is looked for there.
+    let again: String = (0..50)
+        .map(|n| {
+            format!(
+                "open 1500ms /var/spool/{0}/{n}\nopen 1500ms /var/spool/{0}\n",
+                n % 5
+            )
+        })
+        .collect();
+    let again = one(&again, images(), id).unwrap();
+    assert!(again.why.contains("5 names were"), "{}", again.why);
+    assert!(again.expected.0 * 9 < f.expected.0);
     let elsewhere = "open 1500ms /var/spooler/a\n".repeat(50);
-    assert_eq!(
-        one(&elsewhere, images(), "directory-index").unwrap().saving,
-        None
+    assert_eq!(one(&elsewhere, images(), id).unwrap().saving, None);
+    assert!(one(&opens, ext(&["dir_index"], |_| ()), id).is_none());
+    // No directory is larger than what is in use, and of many the largest are told.
+    let many = ext(&[], |f| {
+        f.used = 90_000;
+        f.unindexed = (0..9_u64)
+            .map(|n| (format!("/{n}"), 70_000 + n * 10_000))
+            .collect();
+    });
+    let told = found_with("", many);
+    let told: Vec<_> = told.iter().filter(|f| f.id == id).collect();
+    assert_eq!(told.len(), 3);
+    assert!(
+        told.iter()
+            .all(|f| f.evidence[0].text.contains("90000 bytes"))
     );
-    assert!(one(&opens, ext(&["dir_index"], |_| ()), "directory-index").is_none());
 }
 
 #[test]
@@ -159,20 +235,37 @@ fn a_journal_on_a_card_is_told_with_what_is_lost_without() {
             )
         })
         .collect();
-    let on = |root: &str| format!("fact root.device {root}\nfact root.filesystem ext4\n{commits}");
-    let f = one(&on("/dev/mmcblk0p2"), Vec::new(), "journal-on-flash").unwrap();
+    let id = "journal-on-flash";
+    let of = |root: &str, device: &str| {
+        let commits = commits.replace('\n', &format!(" device={device}\n"));
+        format!("fact root.device {root}\nfact root.filesystem ext4\n{commits}")
+    };
+    let card = of("/dev/mmcblk0p2", "179:0");
+    let f = one(&card, Vec::new(), id).unwrap();
     assert_eq!(f.saving.unwrap().1.0 / 1_000_000, 200);
     assert!(f.cost.contains("power cut"));
-    assert!(one(&on("/dev/sda2"), Vec::new(), "journal-on-flash").is_none());
-    let stick = format!(
-        "{}say 500ms 5 sd 0:0:0:0: [sda] Attached SCSI removable disk\n",
-        on("/dev/sda2")
-    );
-    assert!(one(&stick, Vec::new(), "journal-on-flash").is_some());
-    let plain = on("/dev/mmcblk0p2").replace("ext4", "ext2");
-    assert!(one(&plain, Vec::new(), "journal-on-flash").is_none());
-    let image = ext(&["has_journal"], |_| ());
-    assert!(one(&plain, image, "journal-on-flash").is_some());
+    let disk = of("/dev/sda2", "8:0");
+    assert!(one(&disk, Vec::new(), id).is_none());
+    let stick = |name: &str| {
+        format!("{disk}say 500ms 5 sd 0:0:0:0: [{name}] Attached SCSI removable disk\n")
+    };
+    assert!(one(&stick("sda"), Vec::new(), id).is_some());
+    // A stick beside the root is not the root; what another device writes is not the root's;
+    // and an error is no commit.
+    for other in ["sdb", "sdaa", "", "x"] {
+        assert!(one(&stick(other), Vec::new(), id).is_none(), "{other}");
+    }
+    assert!(one(&of("/dev/mmcblk0p2", "8:0"), Vec::new(), id).is_none());
+    let beside = format!("{card}request write 8 4096 1.5s 1.5s 1.7s device=8:0\n");
+    let beside = one(&beside, Vec::new(), id).unwrap();
+    assert_eq!(beside.saving, f.saving);
+    let failed = card.replace("device=", "error=-5 device=");
+    assert!(one(&failed, Vec::new(), id).is_none());
+    let plain = card.replace("ext4", "ext2");
+    assert!(one(&plain, Vec::new(), id).is_none());
+    assert!(one(&plain, ext(&["has_journal"], |_| ()), id).is_some());
+    // The image decides, whatever it is mounted as.
+    assert!(one(&card, ext(&["extent"], |_| ()), id).is_none());
 }
 
 #[test]
@@ -193,7 +286,19 @@ fn a_root_that_is_read_unpacked_from_a_slow_device_could_be_packed() {
     let f = one(&on("ext4", &slow), Vec::new(), "root-unpacked").unwrap();
     assert!(f.title.contains("unpacked"), "{}", f.title);
     assert!(f.expected.0 > 100_000_000, "{}", f.expected);
+    assert!(f.why.contains("if the root lies there"), "{}", f.why);
     assert!(one(&on("squashfs", &slow), Vec::new(), "root-unpacked").is_none());
+    // Where the root's name maps to a device, that one counts, and writes until first light.
+    let write = "request write 9 4096 1.5s 1.5s 1.6s\nrequest write 9 4096 2.5s 2.5s 2.6s\n";
+    let named = |root: &str| format!("fact root.device {root}\n{}{write}", on("ext4", &slow));
+    let f = one(&named("/dev/sda2"), Vec::new(), "root-unpacked").unwrap();
+    assert!(!f.why.contains("if the root lies there"), "{}", f.why);
+    assert!(f.why.contains("wrote 4096 until"), "{}", f.why);
+    let beside = format!(
+        "{}request read 0 4096 1s 1s 1.1s device=8:16\n",
+        named("/dev/sdb2")
+    );
+    assert!(one(&beside, Vec::new(), "root-unpacked").is_none());
     assert!(one(&on("ext4", ""), Vec::new(), "root-unpacked").is_none());
     assert!(one(&slow, Vec::new(), "root-unpacked").is_none());
 }
@@ -218,6 +323,39 @@ fn modules_that_nobody_loads_are_unpacked_for_nothing() {
     assert_eq!(f.expected.0 / 1_000_000, 200);
     assert!(f.evidence[0].text.contains("xfs"), "{}", f.evidence[0].text);
     assert_eq!(f.treatment, None);
+    assert!(
+        f.evidence[0]
+            .text
+            .ends_with("of which 1 with 20971520 bytes is not loaded: xfs")
+    );
+    assert!(f.why.contains("same time"), "{}", f.why);
+    // 200 ms of the unpacking are left for another packing, and its finding says so.
+    let text = format!("{list}{unpacking}");
+    let rest = one(&text, archive(20 << 20), "initramfs-unpacking").unwrap();
+    assert!(rest.saving.unwrap().1.0 <= 200_000_000);
+    assert!(rest.why.contains("same time"), "{}", rest.why);
+    let whole = one(unpacking, archive(20 << 20), "initramfs-unpacking").unwrap();
+    assert!(whole.saving.unwrap().1.0 > 300_000_000);
+    // By the model gzip takes longer than it took: what was measured is the most.
+    let packed = |ms: u64| {
+        let text = unpacking.replace("600ms", &format!("{}ms", 200 + ms));
+        let mut images = archive(20 << 20);
+        images.push(image(ImageKind::Initramfs {
+            compression: "xz".to_owned(),
+            packed: 8 << 20,
+            unpacked: 40 << 20,
+            entries: 9,
+        }));
+        found_with(&text, images)
+            .into_iter()
+            .find(|f| f.id == "initramfs-compression")
+            .unwrap()
+    };
+    for ms in [100, 400] {
+        let f = packed(ms);
+        assert!(f.saving.unwrap().1.0 <= i64::try_from(ms).unwrap() * 1_000_000);
+        assert!(f.why.contains("same time"), "{}", f.why);
+    }
     // All are loaded; few are not; and without a list nobody knows.
     let all = format!("{list}fact module.xfs 1\n{unpacking}");
     assert!(one(&all, archive(20 << 20), id).is_none());
@@ -236,11 +374,19 @@ fn options_of_what_is_mounted_on_a_device_are_told() {
         id,
     )
     .unwrap();
-    assert_eq!(f.treatment.as_deref(), Some("fstab=/data:-sync"));
+    // No fstab was seen that has it.
+    assert_eq!(f.treatment, None);
+    // One device, mounted twice.
+    let twice = "fact mount./data ext4 /dev/sda3 rw,sync\nfact mount./srv ext4 /dev/sda3 rw,sync\n";
+    let of = found_with(twice, Vec::new());
+    assert_eq!(of.iter().filter(|f| f.id == id).count(), 1);
     assert!(f.evidence[0].text.contains("/dev/sda3 on /data"));
     for silent in [
         "fact mount./data ext4 /dev/sda3 rw,relatime\n",
         "fact mount./run tmpfs tmpfs rw,sync\n",
+        "fact mount./data ext4 /dev/sda3 ro,sync\n",
+        "fact mount./data f2fs /dev/sda3 rw,discard\n",
+        "fact mount./snap squashfs /dev/loop0 rw,sync\n",
         "fact mount./data ext4\n",
         "fact mount. \n",
     ] {

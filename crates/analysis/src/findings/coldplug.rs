@@ -16,9 +16,6 @@ const MDEV_WORK: u64 = 24_600_000;
 /// (Opdenacker, Embedded Linux Conference Europe 2014), an instruction a cycle.
 const UDEV_WORK: u64 = 544_000_000;
 
-/// Instructions a second where nothing tells.
-const USUAL_SPEED: u64 = 500_000_000;
-
 /// The line by which a kernel says that it makes the nodes itself.
 pub(super) const DEVTMPFS: &str = "devtmpfs: initialized";
 
@@ -56,7 +53,8 @@ pub(super) fn of_scripts(view: &View<'_>) -> Option<Found> {
                 let found = code(line).and_then(maker)?;
                 (!stops(tree, path, offset)).then_some((path, offset, line, found))
             })?;
-    let time = transfer(work, view.speed().unwrap_or(USUAL_SPEED));
+    let speed = view.speed();
+    let time = transfer(work, speed.rate);
     let why = format!(
         "`{command}` goes through all devices in sysfs when the kernel has made their nodes \
          already: it has devtmpfs, which needs a mount and no program. Modules that devices ask \
@@ -69,6 +67,7 @@ pub(super) fn of_scripts(view: &View<'_>) -> Option<Found> {
             .evidence(said.map(|l| view.quote(&l)))
             // The more devices, the more work: a PC has ten times as many as a board.
             .parts(time, 20, 100, 400)
+            .at_speed(speed)
             .scope(Scope::Unknown),
     )
 }
@@ -79,23 +78,31 @@ const TRIGGER: &str = "systemd-udev-trigger.service";
 /// systemd asks for the events of all devices.
 pub(super) fn of_units(view: &View<'_>) -> Option<Found> {
     let unit = started(view, |name| name == TRIGGER).into_iter().next()?;
-    let why = "It asks the kernel for the event of every device that is there, and udev runs its \
-               rules for each, on the processors that first light waits for. A drop-in with \
-               `udevadm trigger --subsystem-match=` for what first light needs, and the rest \
-               after it, leaves the others out.";
-    let found = Found::new("udev goes through all devices before first light", why)
-        .evidence([unit.evidence])
-        .saving(
-            Nanos::ZERO,
-            unit.time,
-            // The modules that udev loads for the devices come on top.
-            unit.time + linking_of_all(view),
-        );
-    Some(match is_alone(view) {
-        // Nothing goes on beside it.
-        true => found,
-        false => found.scope(Scope::Items(vec![unit.name])),
-    })
+    let is_alone = is_alone(view);
+    let beside = match is_alone {
+        true => " There is one processor: the time holds what else ran on it meanwhile.",
+        false => "",
+    };
+    let why = format!(
+        "It asks the kernel for the event of every device that is there, and udev runs its rules \
+         for each, on the processors that first light waits for. A drop-in with `udevadm trigger \
+         --subsystem-match=` for what first light needs, and the rest after it, leaves the others \
+         out.{beside}"
+    );
+    Some(
+        Found::new("udev goes through all devices before first light", why)
+            .evidence([unit.evidence])
+            .saving(
+                Nanos::ZERO,
+                unit.time,
+                // The modules that udev loads for the devices come on top.
+                unit.time + linking_of_all(view),
+            )
+            .scope(match is_alone {
+                true => Scope::Shared(vec![unit.name]),
+                false => Scope::Items(vec![unit.name]),
+            }),
+    )
 }
 
 #[cfg(test)]

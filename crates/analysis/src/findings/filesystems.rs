@@ -1,12 +1,15 @@
 //! What filesystems say of themselves, beside what a boot reads and writes of them.
 
 use super::Evidence;
+use super::devices::{is_part_of, root_device, root_name};
 use super::found::{Found, Scope};
-use super::images::{Packing, speed};
-use super::requests::{MostRead, most_read};
-use super::view::{View, times, transfer};
+use super::images::Packing;
+use super::requests::{MostRead, most_read, root_read};
+use super::view::{Line, View, times, transfer};
 use crate::system::{Filesystem, ImageFact, ImageKind};
 use record::{AccessKind, Nanos, Operation, Request};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// The filesystems among the images.
 fn filesystems<'a>(view: &'a View<'_>) -> impl Iterator<Item = (&'a ImageFact, &'a Filesystem)> {
@@ -27,7 +30,8 @@ fn evidence(image: &ImageFact, text: String) -> Evidence {
 pub(super) fn indirect(view: &View<'_>) -> Vec<Found> {
     let found = filesystems(view).filter_map(|(image, f)| {
         let blocks = Some(f.indirect_blocks).filter(|n| *n > 0)?;
-        let MostRead { costs, bytes, .. } = most_read(view)?;
+        let read = root_read(view)?;
+        let MostRead { costs, bytes, .. } = read;
         // As many of them as of the data were read.
         let share = (u128::from(bytes) * 1_000 / u128::from(f.used.max(1))).min(1_000);
         let of_read = u128::from(blocks) * share / 1_000;
@@ -35,9 +39,11 @@ pub(super) fn indirect(view: &View<'_>) -> Vec<Found> {
         let text = format!("{}, {blocks} blocks that list other blocks", f.filesystem);
         let why = format!(
             "{blocks} blocks hold nothing but the numbers of others; each is read before what it \
-             lists, {} beside the bytes. The boot read {} thousandths of what is in use. Extents \
+             lists, {} beside the bytes. {}The boot read {} thousandths of what is in use. Extents \
              (`tune2fs -O extent`, and files written anew) need one entry for a long stretch.",
-            costs.command, share
+            costs.command,
+            read.place(),
+            share
         );
         Some(
             Found::new("Files lie in lists of blocks and not in extents", why)
@@ -57,73 +63,109 @@ pub(super) fn indirect(view: &View<'_>) -> Vec<Found> {
 /// bytes and the step to the next (`ext4_search_dir`, `fs/ext4/namei.c`).
 const NAME_WORK: u64 = 20;
 
-/// Directories that are searched from the front.
-pub(super) fn unindexed(view: &View<'_>) -> Vec<Found> {
+/// Which different names were looked for in each of these folders before first light.
+/// What is opened again is known by then; below a folder's own folders, these are looked
+/// in.
+fn looked_up<'a>(view: &View<'a>, folders: &[&str]) -> Vec<BTreeSet<&'a str>> {
+    let mut names = vec![BTreeSet::new(); folders.len()];
     let end = view.phases.end();
-    let mut all = Vec::new();
-    for (image, f) in filesystems(view) {
-        for (path, bytes) in &f.unindexed {
-            let folder = format!("{}/", path.trim_end_matches('/'));
-            let looked_up = view.record.accesses().iter().filter(|a| {
-                let name = a.path.map_or("", |p| view.record.name(p));
-                let of = matches!(a.kind, AccessKind::Open | AccessKind::Miss);
-                of && a.at <= end && name.starts_with(&folder)
-            });
-            let n = u64::try_from(looked_up.count()).unwrap_or(u64::MAX);
-            // An entry is its name and eight bytes: a kibibyte holds some forty.
-            let names = bytes / 24;
-            let work = names.saturating_mul(NAME_WORK).saturating_mul(n) / 2;
-            let scanned = transfer(work, speed(view));
-            let loaded = most_read(view).map(|m| transfer(*bytes, m.costs.rate));
-            let text = format!("{path}: {bytes} bytes of names without an index");
-            let why = format!(
-                "A name is looked for from the front of the directory: half of its {bytes} bytes \
-                 are read and compared for one that is there, all for one that is not. {n} names \
-                 were looked for in it before first light. With an index (`tune2fs -O dir_index`, \
-                 then `e2fsck -fD`) two blocks are read."
-            );
-            let found = Found::new(format!("{path} is large and has no index"), why)
-                .evidence([evidence(image, text)])
-                .scope(Scope::Unknown);
-            all.push(match n {
-                0 => found,
-                _ => {
-                    let time = scanned + loaded.unwrap_or_default();
-                    found.parts(time, 20, 100, 200)
-                }
-            });
+    for a in view.record.accesses() {
+        let is_look_up = matches!(a.kind, AccessKind::Open | AccessKind::Miss);
+        let Some(path) = a.path.filter(|_| is_look_up && a.at <= end) else {
+            continue;
+        };
+        let path = view.record.name(path);
+        for (folder, names) in folders.iter().zip(&mut names) {
+            let rest = path.strip_prefix(folder.trim_end_matches('/'));
+            let rest = rest.and_then(|r| r.strip_prefix('/'));
+            let first = rest.and_then(|r| r.trim_start_matches('/').split('/').next());
+            names.extend(first.filter(|f| !f.is_empty()));
         }
     }
-    all
+    names
 }
 
-/// The words of a device that can be pulled out, or that is a chip with a controller
-/// like one.
-const REMOVABLE: [&str; 2] = ["/dev/mmcblk", "mmcblk"];
-
-/// Whether the root lies on a card or a stick.
-fn is_on_flash(view: &View<'_>) -> bool {
-    let device = view.record.fact("root.device").or(view.value("root"));
-    let is_card = device.is_some_and(|d| REMOVABLE.iter().any(|r| d.starts_with(r)));
-    is_card || view.said(REMOVABLE_DISK).next().is_some()
+/// Directories that are searched from the front, the largest ones.
+pub(super) fn unindexed(view: &View<'_>) -> Vec<Found> {
+    let mut large: Vec<(&ImageFact, &str, u64)> = filesystems(view)
+        .flat_map(|(image, f)| {
+            // A directory that is larger than all that is in use is a damaged one.
+            let of = f.unindexed.iter();
+            of.map(move |(path, bytes)| (image, path.as_str(), (*bytes).min(f.used)))
+        })
+        .collect();
+    large.sort_by_key(|(image, path, bytes)| (Reverse(*bytes), image.place.offset, *path));
+    large.truncate(super::SHOWN);
+    let folders: Vec<&str> = large.iter().map(|(_, path, _)| *path).collect();
+    let speed = view.speed();
+    let found = large.iter().zip(looked_up(view, &folders));
+    let found = found.map(|((image, path, bytes), names)| {
+        let n = u64::try_from(names.len()).unwrap_or(u64::MAX);
+        // An entry is its name and eight bytes: a kibibyte holds some forty.
+        let entries = bytes / 24;
+        let work = entries.saturating_mul(NAME_WORK).saturating_mul(n) / 2;
+        let loaded = most_read(view).map(|m| transfer(*bytes, m.costs.rate));
+        let time = transfer(work, speed.rate) + loaded.unwrap_or_default();
+        let text = format!("{path}: {bytes} bytes of names without an index");
+        let why = format!(
+            "A name is looked for from the front of the directory: half of its {bytes} bytes are \
+             read and compared for one that is there, all for one that is not. {} looked for in \
+             it before first light. With an index (`tune2fs -O dir_index`, then `e2fsck -fD`) two \
+             blocks are read.",
+            match n {
+                1 => "1 name was".to_owned(),
+                n => format!("{n} names were"),
+            }
+        );
+        let found = Found::new(format!("{path} is large and has no index"), why)
+            .evidence([evidence(image, text)])
+            .scope(Scope::Unknown);
+        match n {
+            0 => found,
+            _ => found.parts(time, 20, 100, 200).at_speed(speed),
+        }
+    });
+    found.collect()
 }
 
 /// The line by which a disk says that it can be pulled out.
 pub(super) const REMOVABLE_DISK: &str = "Attached SCSI removable disk";
 
+/// Whether the root lies on a card or a stick: its own disk is one.
+fn is_on_flash(view: &View<'_>) -> bool {
+    let Some(name) = root_name(view) else {
+        return false;
+    };
+    let is_stick = |line: Line<'_>| {
+        // `sd 6:0:0:0: [sdb] Attached SCSI removable disk`
+        let disk = line
+            .text
+            .split_once('[')
+            .and_then(|(_, r)| r.split_once(']'));
+        disk.is_some_and(|(disk, _)| is_part_of(name, disk))
+    };
+    name.starts_with("mmcblk") || view.said(REMOVABLE_DISK).any(is_stick)
+}
+
 /// A journal on a card or a stick is written before first light.
 pub(super) fn journal(view: &View<'_>) -> Option<Found> {
-    let kind = view.record.fact("root.filesystem");
     let with_journal =
         filesystems(view).find(|(_, f)| f.features.iter().any(|x| x == "has_journal"));
-    let is_journaled = with_journal.is_some() || matches!(kind, Some("ext3" | "ext4"));
+    // What an image says of itself is surer than the kind of a mount.
+    let is_journaled = match filesystems(view).any(|(_, f)| f.filesystem.starts_with("ext")) {
+        true => with_journal.is_some(),
+        false => matches!(view.record.fact("root.filesystem"), Some("ext3" | "ext4")),
+    };
     if !is_journaled || !is_on_flash(view) {
         return None;
     }
+    let root = root_device(view)?.0;
     let end = view.phases.end();
     let is_commit = |r: &&Request| {
         let writes = r.operation == Operation::Write && r.metadata && r.sync;
-        (writes || r.operation == Operation::Flush) && r.completed.get().is_some_and(|t| t <= end)
+        let is_commit = writes || r.operation == Operation::Flush;
+        let is_here = r.device == root && r.error == 0;
+        is_commit && is_here && r.completed.get().is_some_and(|t| t <= end)
     };
     let commits = || view.record.requests().iter().filter(is_commit);
     let first = commits().next()?;
@@ -162,24 +204,37 @@ pub(super) fn unpacked_root(view: &View<'_>) -> Option<Found> {
     if !is_plain {
         return None;
     }
-    let MostRead { costs, bytes, busy } = most_read(view)?;
-    let mut totals = view.record.request_totals();
-    let written = totals.find(|(o, _)| *o == Operation::Write);
-    let written = written.map_or(0, |(_, t)| t.bytes);
-    let speed = speed(view);
+    let read = root_read(view)?;
+    let MostRead {
+        device,
+        costs,
+        bytes,
+        busy,
+        ..
+    } = read;
+    let end = view.phases.end();
+    let is_write = |r: &&Request| {
+        let is_done = r.completed.get().is_some_and(|t| t <= end) && r.error == 0;
+        r.device == device && r.operation == Operation::Write && is_done
+    };
+    let writes = view.record.requests().iter().filter(is_write);
+    let written = writes.fold(0_u64, |sum, r| sum.saturating_add(r.bytes));
+    let speed = view.speed();
     let each = PACKED.iter().filter_map(|name| {
         let packing = Packing::named(name)?;
         let parts = packing.hundredths().saturating_add(BLOCKS).min(100);
         let spared = transfer(bytes / 100 * (100 - parts), costs.rate);
-        let work = transfer(bytes.saturating_mul(packing.work(view)), speed);
+        let work = transfer(bytes.saturating_mul(packing.work(view)), speed.rate);
         (spared > work).then(|| (spared - work, *name))
     });
     let (time, name) = each.max()?;
     let time = time.min(busy);
     let why = format!(
-        "The boot read {bytes} bytes of it at {} MB/s, and wrote {written}. In squashfs or erofs, \
+        "{}The boot read {bytes} bytes of it at {} MB/s, and wrote {written} until first light. In \
+         squashfs or erofs, \
          packed with {name}, the part that is only read comes sooner, its unpacking included; what \
          is written lies on a filesystem of its own, which is mounted after first light.",
+        read.place(),
         costs.rate / 1_000_000
     );
     let text = format!("the root is {kind}");
@@ -187,6 +242,7 @@ pub(super) fn unpacked_root(view: &View<'_>) -> Option<Found> {
         Found::new("The root is read unpacked from a slow device", why)
             .evidence([view.evidence(text, fact.origin)])
             .parts(time, 0, 60, 120)
+            .at_speed(speed)
             .scope(Scope::Unknown),
     )
 }

@@ -1,6 +1,7 @@
 //! What a rule found, before the catalogue adds what holds for all of its kind.
 
 use super::Evidence;
+use super::view::Speed;
 use record::Nanos;
 
 /// What first light has to do with a finding.
@@ -11,6 +12,9 @@ pub(super) enum Scope {
     Serial,
     /// It is these things; the critical path knows whether first light waited.
     Items(Vec<String>),
+    /// It is these things, and there is one processor: what they compute is taken from
+    /// first light whether it waits for them or not.
+    Shared(Vec<String>),
     /// Whether first light waits for it, nothing says.
     Unknown,
 }
@@ -62,6 +66,28 @@ impl Found {
             Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
         };
         self.saving(part(low), part(expected), part(high))
+    }
+
+    /// No more than this can be saved.
+    pub fn at_most(mut self, most: Nanos) -> Self {
+        let cut = |(a, b, c): (Nanos, Nanos, Nanos)| (a.min(most), b.min(most), c.min(most));
+        self.saving = self.saving.map(cut);
+        self
+    }
+
+    /// The saving was worked out at this speed: one that is assumed may be far off, and
+    /// nothing at all may be saved.
+    pub fn at_speed(mut self, speed: Speed) -> Self {
+        if speed.is_assumed {
+            let text = format!(
+                " Nothing tells how fast the processor is: {} million instructions a second are \
+                 assumed.",
+                speed.rate / 1_000_000
+            );
+            self.why.push_str(&text);
+            self.saving = self.saving.map(|(_, e, high)| (Nanos::ZERO, e, high));
+        }
+        self
     }
 
     pub fn scope(mut self, scope: Scope) -> Self {

@@ -2,7 +2,8 @@
 
 use super::Evidence;
 use super::found::Found;
-use super::view::{Arm, View, transfer};
+use super::initramfs;
+use super::view::{Arm, Speed, USUAL_SPEED, View, transfer};
 use crate::system::{ImageFact, ImageKind};
 use record::{Nanos, Operation, Phase};
 
@@ -71,25 +72,11 @@ struct Machine<'a> {
     rate: u64,
     /// Whether that is known of this boot.
     is_rate_known: bool,
-    /// Instructions a second.
-    speed: u64,
+    speed: Speed,
 }
 
-/// Where nothing tells: a card, bytes a second, and a processor, instructions a
-/// second.
+/// Where nothing tells: a card, bytes a second.
 const USUAL_RATE: u64 = 20_000_000;
-const USUAL_SPEED: u64 = 500_000_000;
-
-/// Instructions a second of the processor of this boot.
-pub(super) fn speed(view: &View<'_>) -> u64 {
-    // Those of virtual time are counted at a stated rate: one a nanosecond, if
-    // nothing was measured.
-    match view.is_virtual() {
-        true => 1_000_000_000,
-        false => view.speed().unwrap_or(USUAL_SPEED),
-    }
-}
-
 /// A medium that nothing tells of may be faster by this much: an eMMC.
 const FASTER: u64 = 4;
 
@@ -112,7 +99,7 @@ impl<'a> Machine<'a> {
             view,
             rate: best.unwrap_or(USUAL_RATE),
             is_rate_known: best.is_some(),
-            speed: measured.unwrap_or_else(|| speed(view)),
+            speed: measured.map_or_else(|| view.speed(), Speed::known),
         }
     }
 
@@ -128,7 +115,7 @@ impl<'a> Machine<'a> {
 
     fn time(&self, packed: u64, unpacked: u64, packing: &Packing) -> Nanos {
         let work = unpacked.saturating_mul(packing.work(self.view));
-        transfer(packed, self.rate) + transfer(work, self.speed)
+        transfer(packed, self.rate) + transfer(work, self.speed.rate)
     }
 }
 
@@ -212,6 +199,7 @@ pub(super) fn kernel_packing(view: &View<'_>) -> Vec<Found> {
         found.push(
             one.evidence([evidence])
                 .parts(costs - would, 40, 90, 120)
+                .at_speed(machine.speed)
                 .maybe_treatment((!signed).then_some(treatment)),
         );
     }
@@ -237,13 +225,17 @@ pub(super) fn initramfs_packing(view: &View<'_>) -> Vec<Found> {
         if to.name == now.name || would.0 > costs.0 / 10 * 9 {
             return None;
         }
-        let why = format!(
+        let mut why = format!(
             "{packed} bytes of {entries} entries are loaded at {} MB/s and become {unpacked}: \
              {costs} with {}, and {would} with {} by the same model.",
             machine.rate / 1_000_000,
             now.name,
             to.name
         );
+        let measured = initramfs::unpacked(view).map(|(time, ..)| time);
+        if let Some(time) = measured {
+            why.push_str(&initramfs::same_time(time));
+        }
         let evidence = Evidence {
             text: format!("an initramfs packed with {compression}: {packed} bytes"),
             place: image.place.clone(),
@@ -256,6 +248,8 @@ pub(super) fn initramfs_packing(view: &View<'_>) -> Vec<Found> {
             Found::new(title, why)
                 .evidence([evidence])
                 .parts(costs - would, 40, 90, 120)
+                .at_most(measured.unwrap_or(Nanos(i64::MAX)))
+                .at_speed(machine.speed)
                 .treatment(format!("initramfs={}", to.name)),
         )
     });

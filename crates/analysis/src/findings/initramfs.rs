@@ -4,15 +4,16 @@ use super::Evidence;
 use super::found::Found;
 use super::images::Packing;
 use super::modules::loaded;
+use super::probes::count;
 use super::view::{Line, View};
-use crate::system::ImageKind;
-use record::Nanos;
+use crate::system::{ImageFact, ImageKind};
+use record::{Nanos, Origin};
 
 /// An initramfs that is unpacked faster is not worth a word.
 const SHORT_UNPACKING: Nanos = Nanos::from_millis(20);
 
 /// How long the initramfs took to unpack, and the lines that say so.
-fn unpacked<'a>(view: &'a View<'_>) -> Option<(Nanos, Line<'a>, Option<Line<'a>>)> {
+pub(super) fn unpacked<'a>(view: &'a View<'_>) -> Option<(Nanos, Line<'a>, Option<Line<'a>>)> {
     let begin = view
         .said("Trying to unpack rootfs image as initramfs")
         .chain(view.said("Unpacking initramfs..."))
@@ -30,21 +31,38 @@ fn unpacked<'a>(view: &'a View<'_>) -> Option<(Nanos, Line<'a>, Option<Line<'a>>
     (time >= SHORT_UNPACKING).then_some((time, begin, end))
 }
 
+/// Says that several findings are of one time.
+pub(super) fn same_time(unpacking: Nanos) -> String {
+    format!(
+        " It took {unpacking} to unpack, and all that is said of its packing, its modules and its \
+         unpacking is of that same time."
+    )
+}
+
 /// The unpacking of the initramfs, as the kernel's log shows it.
 pub(super) fn unpacking(view: &View<'_>) -> Option<Found> {
     let (time, begin, end) = unpacked(view)?;
     let (to, part) = faster_packing(view);
     let packed = end.and_then(|e| e.number("Freeing initrd memory: "));
     let size = packed.map_or_else(String::new, |k| format!(" of {k} KiB"));
+    // What nobody loads has a finding of its own.
+    let apart = unused(view).map(|u| (u.part(time), u.bytes));
+    let left = apart.as_ref().map_or_else(String::new, |(part, bytes)| {
+        format!(
+            " The {part} of {bytes} bytes of modules that nobody loads are left out here.{}",
+            same_time(time)
+        )
+    });
     let why = format!(
         "An initramfs{size} is unpacked before the first program runs. Fewer modules in it, and \
-         {to} or no compression where the medium is fast, make that short."
+         {to} or no compression where the medium is fast, make that short.{left}"
     );
+    let rest = time - apart.map_or(Nanos::ZERO, |(part, _)| part);
     Some(
         Found::new(format!("The initramfs took {time} to unpack"), why)
             .evidence([view.quote(&begin)])
             .evidence(end.map(|e| view.quote(&e)))
-            .parts(time, 0, part, 95)
+            .parts(rest, 0, part, 95)
             .treatment(format!("initramfs={to}")),
     )
 }
@@ -72,57 +90,91 @@ fn faster_packing(view: &View<'_>) -> (&'static str, i64) {
 /// So many bytes of modules that nobody loads are worth a word.
 const MUCH: u64 = 1 << 20;
 
-/// Modules in the initramfs that this boot did not load.
-pub(super) fn unused_modules(view: &View<'_>) -> Option<Found> {
+/// What of the modules in an initramfs this boot did not load.
+struct Unused<'a> {
+    image: &'a ImageFact,
+    /// How many modules it has.
+    modules: usize,
+    /// Those that were not loaded, the largest first.
+    names: Vec<&'a str>,
+    /// Their bytes.
+    bytes: u64,
+    /// All bytes that it unpacks to.
+    all: u64,
+    /// How many the boot loaded, and the first of the list.
+    loaded: (usize, Origin),
+}
+
+impl Unused<'_> {
+    /// As large a part of a time as their bytes are of all.
+    fn part(&self, time: Nanos) -> Nanos {
+        let bytes = i128::from(self.bytes.min(self.all));
+        let ns = i128::from(time.0) * bytes / i128::from(self.all.max(1));
+        Nanos(i64::try_from(ns).unwrap_or(0))
+    }
+}
+
+fn unused<'a>(view: &'a View<'_>) -> Option<Unused<'a>> {
     let (image, modules, all) = view.system.images.iter().find_map(|i| match &i.what {
         ImageKind::InitramfsModules { modules, unpacked } => Some((i, modules, *unpacked)),
         _ => None,
     })?;
     let loaded = loaded(view);
     let list = loaded.values().next()?;
-    let mut unused: Vec<(&String, u64)> = modules
+    let mut unused: Vec<(&str, u64)> = modules
         .iter()
         .filter(|(name, _)| !loaded.contains_key(name.as_str()))
-        .map(|(name, bytes)| (name, *bytes))
+        .map(|(name, bytes)| (name.as_str(), *bytes))
         .collect();
     let bytes = unused
         .iter()
         .fold(0_u64, |sum, (_, n)| sum.saturating_add(*n));
-    if bytes < MUCH {
-        return None;
-    }
     unused.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
-    let largest: Vec<&str> = unused
-        .iter()
-        .take(super::SHOWN)
-        .map(|(n, _)| n.as_str())
-        .collect();
+    (bytes >= MUCH).then(|| Unused {
+        image,
+        modules: modules.len(),
+        names: unused.iter().map(|(name, _)| *name).collect(),
+        bytes,
+        all,
+        loaded: (loaded.len(), list.origin),
+    })
+}
+
+/// Modules in the initramfs that this boot did not load.
+pub(super) fn unused_modules(view: &View<'_>) -> Option<Found> {
+    let unused = unused(view)?;
+    let Unused { bytes, all, .. } = unused;
+    let shown: Vec<&str> = unused.names.iter().take(super::SHOWN).copied().collect();
+    let n = unused.names.len();
     let text = format!(
-        "{} modules, of which {} with {bytes} bytes are not loaded: {}, ...",
-        modules.len(),
-        unused.len(),
-        largest.join(", ")
+        "{}, of which {n} with {bytes} bytes {} not loaded: {}{}",
+        count(unused.modules, "module", "modules"),
+        if n == 1 { "is" } else { "are" },
+        shown.join(", "),
+        if n > shown.len() { ", ..." } else { "" }
     );
-    let seen = format!("{} modules are loaded", loaded.len());
+    let (loaded, list) = unused.loaded;
+    let seen = match loaded {
+        1 => "1 module is loaded".to_owned(),
+        n => format!("{n} modules are loaded"),
+    };
     let measured = unpacked(view);
+    let same = measured.as_ref().map(|(time, ..)| same_time(*time));
     let why = format!(
         "{bytes} of its {all} bytes are modules that this boot did not load. They are loaded with \
          it, unpacked before the first program, and thrown away. An initramfs for this machine \
-         (`MODULES=dep`, dracut's `hostonly`, or a list) holds what its root needs."
+         (`MODULES=dep`, dracut's `hostonly`, or a list) holds what its root needs.{}",
+        same.unwrap_or_default()
     );
     let found = Found::new("The initramfs holds modules that nobody loads", why)
         .evidence([
             Evidence {
                 text,
-                place: image.place.clone(),
+                place: unused.image.place.clone(),
             },
-            view.evidence(seen, list.origin),
+            view.evidence(seen, list),
         ])
         .evidence(measured.as_ref().map(|(_, begin, _)| view.quote(begin)));
-    let part = |time: Nanos| {
-        let ns = i128::from(time.0) * i128::from(bytes.min(all)) / i128::from(all.max(1));
-        Nanos(i64::try_from(ns).unwrap_or(0))
-    };
     let debian = view.system.root.as_ref().and_then(|tree| {
         let is = |path: &str| path == "etc/initramfs-tools/initramfs.conf";
         tree.lines(is)
@@ -132,7 +184,7 @@ pub(super) fn unused_modules(view: &View<'_>) -> Option<Found> {
     let found = found.maybe_treatment(debian);
     Some(match measured {
         // Since 5.13 other initcalls run beside the unpacking, on other processors.
-        Some((time, ..)) => found.parts(part(time), 30, 100, 110),
+        Some((time, ..)) => found.parts(unused.part(time), 30, 100, 110).at_most(time),
         None => found,
     })
 }

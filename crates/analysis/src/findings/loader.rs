@@ -2,16 +2,13 @@
 
 use super::found::{Found, Scope};
 use super::probes::count;
-use super::view::{Line, View, times, transfer};
+use super::view::{Line, USUAL_SPEED, View, times, transfer};
 use crate::console::{line_rate, plain_line_time, serial_console};
 use record::{Nanos, Phase};
 
 /// The rate that a loader reads flash or a card at, where nothing tells: bytes
 /// a second.
 const USUAL_RATE: u64 = 20_000_000;
-
-/// Instructions a second of the processor that is assumed where nothing tells.
-const USUAL_SPEED: u64 = 500_000_000;
 
 /// The rate of a console that nothing tells.
 const ASSUMED_BAUD: i64 = 115_200;

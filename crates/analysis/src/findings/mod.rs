@@ -9,6 +9,7 @@ mod cmdline;
 mod coldplug;
 mod config;
 mod console;
+mod devices;
 mod filesystems;
 mod found;
 mod hardware;
@@ -286,7 +287,11 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
     let on_critical_path = match &found.scope {
         Scope::Serial => true,
         Scope::Unknown => false,
-        Scope::Items(names) => match waited(view, names) {
+        Scope::Items(names) | Scope::Shared(names) => match waited(view, names) {
+            Waited::Unknown | Waited::No if matches!(found.scope, Scope::Shared(_)) => {
+                saving = saving.map(|(_, e, high)| (Nanos::ZERO, e, high));
+                false
+            }
             Waited::Unknown => {
                 // Half of it: nothing says whether anything waited.
                 saving = saving.map(|(_, e, high)| (Nanos::ZERO, Nanos(e.0 / 2), high));

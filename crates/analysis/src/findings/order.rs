@@ -1,6 +1,7 @@
 //! The order of units that none of them needs.
 
 use super::found::Found;
+use super::modules::is_alone;
 use super::units::is_told;
 use super::view::View;
 use crate::chain::{ChainLink, critical_chain};
@@ -70,15 +71,13 @@ fn is_service(unit: &str) -> bool {
 /// asks nothing of it.
 pub(super) fn needless(view: &View<'_>) -> Vec<Found> {
     let chain = critical_chain(view.record, view.phases);
+    let alone = is_alone(view);
     let mut all = Vec::new();
     // How much sooner all that waits for this link could have begun.
     let mut room = Nanos(i64::MAX);
     for pair in chain.windows(2) {
         let [waits, first] = pair else { continue };
-        // Nothing waits for the last of the chain.
-        if chain.first().is_none_or(|last| last.unit != waits.unit) {
-            room = room.min(waits.margin.unwrap_or(room));
-        }
+        room = room.min(waits.margin.unwrap_or(room));
         let is_pair = is_service(&waits.unit) && is_service(&first.unit);
         let Some(order) = only_order(view, &waits.unit, &first.unit).filter(|_| is_pair) else {
             continue;
@@ -92,8 +91,14 @@ pub(super) fn needless(view: &View<'_>) -> Vec<Found> {
         let why = format!(
             "{} begins when {} is there, and neither requires nor wants it: `After=`, or `Before=` \
              in the other, is all that there is between them. If it uses nothing of it, without \
-             that line it begins {time} sooner, and they run side by side.",
-            waits.unit, first.unit
+             that line it begins {time} sooner, and they run side by side.{}",
+            waits.unit,
+            first.unit,
+            match alone {
+                true =>
+                    " On the one processor there is, only what waits gains by that: half of it.",
+                false => "",
+            }
         );
         let evidence = [
             view.evidence(
@@ -105,12 +110,19 @@ pub(super) fn needless(view: &View<'_>) -> Vec<Found> {
         ];
         all.push(
             Found::new(
-                format!("{} waits for {} without need", waits.unit, first.unit),
+                format!(
+                    "{} is ordered after {} and asks nothing of it",
+                    waits.unit, first.unit
+                ),
                 why,
             )
             .evidence(evidence)
             // On one processor, units that compute gain nothing side by side.
-            .saving(Nanos::ZERO, time, time),
+            .saving(
+                Nanos::ZERO,
+                if alone { Nanos(time.0 / 2) } else { time },
+                time,
+            ),
         );
     }
     all

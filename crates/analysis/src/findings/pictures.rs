@@ -10,11 +10,9 @@ use super::view::{View, number, transfer};
 /// or a JPEG, takes more.
 const WORK_PER_BYTE: u64 = 60;
 
-/// Instructions a second where nothing tells.
-const USUAL_SPEED: u64 = 500_000_000;
-
 /// Programs that make pixels of an image file and write them to the framebuffer.
-const DECODERS: [&str; 5] = ["fbi", "fbsplash", "fbv", "fim", "psplash"];
+/// `psplash` is none: its picture is compiled in as runs of pixels.
+const DECODERS: [&str; 4] = ["fbi", "fbsplash", "fbv", "fim"];
 
 /// Programs that unpack what they hand on.
 const UNPACKERS: [&str; 8] = [
@@ -79,11 +77,13 @@ pub(super) fn decoded(view: &View<'_>) -> Option<Found> {
     Some(match framebuffer(view) {
         Some((bytes, said)) => {
             let work = bytes.saturating_mul(WORK_PER_BYTE);
-            let time = transfer(work, view.speed().unwrap_or(USUAL_SPEED));
+            let speed = view.speed();
+            let time = transfer(work, speed.rate);
             // Half of the screen may be one colour; a PNG takes twice the work.
             found
                 .evidence([view.quote(&said)])
                 .parts(time, 20, 100, 200)
+                .at_speed(speed)
         }
         None => found,
     })
@@ -96,11 +96,12 @@ mod tests {
     #[test]
     fn a_decoder_is_a_command() {
         assert_eq!(decoder("/usr/bin/fbv -f /logo.png"), Some("fbv"));
-        assert_eq!(decoder("[ -e /x ] && psplash &"), Some("psplash"));
+        assert_eq!(decoder("[ -e /x ] && fim /x &"), Some("fim"));
         assert_eq!(decoder("gunzip -c /logo.gz >/dev/fb0"), Some("gunzip"));
         assert_eq!(decoder("zcat /logo.gz | dd of=/dev/fb0"), Some("zcat"));
         for no in [
             "cat /logo >/dev/fb0",
+            "psplash -n &",
             "zcat /proc/config.gz",
             "echo fbvx",
             "",

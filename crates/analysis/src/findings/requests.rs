@@ -1,11 +1,12 @@
 //! How the kernel asks a block device: the size of what it reads ahead, and how long
 //! its scheduler keeps what the device has time for.
 
+use super::devices::{root_device, turns_not};
 use super::found::{Found, Scope};
 use super::view::{View, times, transfer};
 use crate::summary::union;
 use record::{Device, Nanos, Operation, Request};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A read of so many bytes or less shows what a command costs.
 const SMALL: u64 = 16 << 10;
@@ -26,6 +27,7 @@ fn reads<'a>(view: &'a View<'_>) -> BTreeMap<Device, Vec<&'a Request>> {
     let mut all: BTreeMap<Device, Vec<&Request>> = BTreeMap::new();
     for r in view.record.requests() {
         let is_done = r.completed.get().is_some_and(|t| t <= end);
+        let is_done = is_done && r.error == 0;
         if r.operation == Operation::Read && is_done && r.issued.get().is_some() && r.bytes > 0 {
             all.entry(r.device).or_default().push(r);
         }
@@ -45,9 +47,13 @@ pub(super) struct Costs {
     pub rate: u64,
 }
 
-/// What a device's own reads tell of its costs. The small one in the middle and the
-/// large one that was fastest for its bytes differ by bytes alone: that is the rate, and
-/// what is left of the small one is the command.
+/// Of so many large reads one is taken for faster than the device is: by a cache of its
+/// own, or by a clock that was read late.
+const OUTLIERS: usize = 20;
+
+/// What a device's own reads tell of its costs. The small one in the middle and a large
+/// one that was among the fastest for its bytes differ by bytes alone: that is the rate,
+/// and what is left of the small one is the command.
 fn costs(reads: &[&Request]) -> Option<Costs> {
     let took = |r: &&Request| {
         let ns = u64::try_from(r.service()?.0).ok().filter(|ns| *ns > 0)?;
@@ -63,7 +69,9 @@ fn costs(reads: &[&Request]) -> Option<Costs> {
     let (few, short) = small.get(small.len() / 2).copied()?;
     let large = pick(&|n| n >= LARGE)?;
     let per_byte = |(n, ns): &(u64, u64)| u128::from(*ns) * 1_000_000 / u128::from((*n).max(1));
-    let (many, long) = large.into_iter().min_by_key(per_byte)?;
+    let mut large = large;
+    large.sort_by_key(per_byte);
+    let (many, long) = large.get((large.len() / OUTLIERS).max(1)).copied()?;
     let (more, longer) = (many.checked_sub(few)?, long.checked_sub(short)?);
     let rate = u128::from(more) * 1_000_000_000 / u128::from(longer.max(1));
     let rate = u64::try_from(rate).ok().filter(|r| *r > 0)?;
@@ -74,6 +82,10 @@ fn costs(reads: &[&Request]) -> Option<Costs> {
 /// What was read of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MostRead {
+    /// Which.
+    pub device: Device,
+    /// Whether the root's name maps to it.
+    pub is_root: bool,
     /// What it costs.
     pub costs: Costs,
     /// How much, in bytes.
@@ -82,19 +94,51 @@ pub(super) struct MostRead {
     pub busy: Nanos,
 }
 
-/// The device that was read most: what lies on another device is asked for on both.
-pub(super) fn most_read(view: &View<'_>) -> Option<MostRead> {
-    let all = reads(view);
-    let bytes = |of: &[&Request]| of.iter().fold(0_u64, |sum, r| sum.saturating_add(r.bytes));
-    let most = all.values().max_by_key(|of| bytes(of))?;
-    let served = most
+impl MostRead {
+    /// A sentence on what is thought of it; empty where that is known.
+    pub fn place(&self) -> String {
+        match self.is_root {
+            true => String::new(),
+            false => format!(
+                "This is of device {}, if the root lies there. ",
+                self.device
+            ),
+        }
+    }
+}
+
+fn read_of(device: Device, is_root: bool, reads: &[&Request]) -> Option<MostRead> {
+    let served = reads
         .iter()
         .filter_map(|r| r.issued.get().zip(r.completed.get()));
     Some(MostRead {
-        costs: costs(most)?,
-        bytes: bytes(most),
+        device,
+        is_root,
+        costs: costs(reads)?,
+        bytes: bytes_of(reads),
         busy: union(served),
     })
+}
+
+fn bytes_of(reads: &[&Request]) -> u64 {
+    reads
+        .iter()
+        .fold(0_u64, |sum, r| sum.saturating_add(r.bytes))
+}
+
+/// The device that was read most: what lies on another device is asked for on both.
+pub(super) fn most_read(view: &View<'_>) -> Option<MostRead> {
+    let all = reads(view);
+    let (device, most) = all.iter().max_by_key(|(_, of)| bytes_of(of))?;
+    read_of(*device, false, most)
+}
+
+/// The root's device, or the one that was read most where its name maps to none.
+pub(super) fn root_read(view: &View<'_>) -> Option<MostRead> {
+    match root_device(view).filter(|(_, is_mapped)| *is_mapped) {
+        Some((device, _)) => read_of(device, true, reads(view).get(&device)?),
+        None => most_read(view),
+    }
 }
 
 /// Streams that are cut into more commands than they need.
@@ -104,14 +148,16 @@ pub(super) fn read_ahead(view: &View<'_>) -> Vec<Found> {
         let costs = costs(reads)?;
         // What the kernel reads ahead at once: no read is larger.
         let window = reads.iter().map(|r| r.bytes).max()?;
-        // Where whole windows ended.
-        let mut ends: BTreeSet<u64> = BTreeSet::new();
+        // Where whole windows ended, and when they were issued.
+        let mut ends: BTreeMap<u64, Nanos> = BTreeMap::new();
         let (mut count, mut waited, mut first) = (0_u64, 0_u64, None);
         let mut rests_from = Nanos(i64::MIN);
         for r in reads {
             let issued = r.issued.get()?;
-            // It goes on where a whole window ended.
-            if ends.remove(&r.sector) {
+            // It goes on where a whole window ended. What was queued by the time that was
+            // issued is the rest of one read, which the device's limit cut.
+            let queued = r.queued.get().unwrap_or(issued);
+            if ends.remove(&r.sector).is_some_and(|t| queued > t) {
                 count += 1;
                 first = first.or(Some(r.origin));
                 // A device that rested longer than a command takes was ahead of who reads.
@@ -120,7 +166,7 @@ pub(super) fn read_ahead(view: &View<'_>) -> Vec<Found> {
             let done = r.completed.get()?;
             rests_from = rests_from.max(done);
             if r.bytes == window {
-                ends.insert(r.sector.saturating_add(r.bytes / 512));
+                ends.insert(r.sector.saturating_add(r.bytes / 512), issued);
             }
         }
         let spared = |n: u64| times(n - n / WIDER, costs.command.0);
@@ -181,10 +227,15 @@ fn idle(waits: &[(Nanos, Nanos)], busy: &[(Nanos, Nanos)]) -> Vec<Nanos> {
     all
 }
 
-/// Requests that wait in the kernel while their device rests.
+/// A rest that is no longer than this, or than so many usual ones, is handing on.
+const JITTER: (Nanos, i64) = (Nanos::from_millis(1), 10);
+
+/// Requests that wait in the kernel while their device rests. Of a disk that turns
+/// nothing is said: there the order of reads is worth waiting for.
 pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
     let all = reads(view);
-    let found = all.iter().filter_map(|(device, reads)| {
+    let all = all.iter().filter(|(device, _)| turns_not(view, **device));
+    let found = all.filter_map(|(device, reads)| {
         let waits = merged(
             reads
                 .iter()
@@ -200,15 +251,18 @@ pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
         rests.sort_unstable();
         // Handing a request on takes time with any scheduler: the rest in the middle.
         let usual = rests.get(rests.len() / 2).copied()?;
-        let excess = rests.iter().map(|r| (*r - usual).max(Nanos::ZERO));
+        let jitter = JITTER.0.max(Nanos(usual.0.saturating_mul(JITTER.1)));
+        let long = rests.iter().filter(|r| **r > jitter);
+        let excess = long.map(|r| *r - usual);
         let kept = excess.fold(Nanos::ZERO, |sum, t| sum + t);
         let (from, to, longest) = reads
             .iter()
             .filter_map(|r| Some((r.queued.get()?, r.issued.get()?, r)))
             .max_by_key(|(from, to, r)| (*to - *from, std::cmp::Reverse(r.origin)))?;
         let why = format!(
-            "The device had nothing to do for {kept} in all while a read was queued for it, over \
-             and above the {usual} that handing one on usually took: a scheduler keeps requests \
+            "The device had nothing to do for {kept} in all while a read was queued for it, in \
+             rests of more than {jitter}, over and above the {usual} that handing one on usually \
+             took: a scheduler keeps requests \
              back to sort or to share them, or the processor that hands them on was busy. Flash \
              has no head to move: `none` in `/sys/block/*/queue/scheduler`, by a rule of udev, \
              keeps nothing back."

@@ -5,6 +5,7 @@ use super::found::{Found, Scope};
 use super::view::{View, number, transfer};
 use crate::system::RootTree;
 use record::Nanos;
+use std::collections::BTreeSet;
 
 fn evidence(tree: &RootTree, path: &str, offset: usize, line: &str) -> Evidence {
     Evidence {
@@ -60,55 +61,82 @@ const DEAR: [(&str, &str); 4] = [
     ("strictatime", "every read writes the time of reading"),
 ];
 
-/// A mount with an option that costs, as /etc/fstab or the list of mounts names it.
-fn dear_mount(view: &View<'_>, folder: &str, options: &str, line: &Evidence) -> Vec<Found> {
-    let has = |o: &str| options.split(',').any(|x| x == o);
-    let dear = DEAR.iter().filter(|(option, _)| has(option));
-    dear.map(|(option, what)| {
-        Found::new(
-            format!("{folder} is mounted with `{option}`"),
-            format!("With `{option}` {what}."),
-        )
-        .evidence([line.clone()])
-        .parts(view.total, 0, 1, 10)
-        .scope(Scope::Unknown)
-        .treatment(format!("fstab={folder}:-{option}"))
+/// Filesystems that nothing is written to.
+const READ_ONLY: [&str; 5] = ["cramfs", "erofs", "iso9660", "romfs", "squashfs"];
+
+/// The options of a mount that cost, as /etc/fstab or the list of mounts names it.
+fn dear_options<'a>(
+    kind: &'a str,
+    options: &'a str,
+) -> impl Iterator<Item = &'static (&'static str, &'static str)> + 'a {
+    let has = move |o: &str| options.split(',').any(|x| x == o);
+    let is_written = !has("ro") && !READ_ONLY.contains(&kind);
+    DEAR.iter().filter(move |(option, _)| {
+        // f2fs has it by default, and gathers what it tells.
+        let is_usual = kind == "f2fs" && *option == "discard";
+        is_written && !is_usual && has(option)
     })
-    .collect()
+}
+
+fn dear_mount(view: &View<'_>, folder: &str, option: &str, what: &str, line: Evidence) -> Found {
+    Found::new(
+        format!("{folder} is mounted with `{option}`"),
+        format!("With `{option}` {what}."),
+    )
+    .evidence([line])
+    .parts(view.total, 0, 1, 10)
+    .scope(Scope::Unknown)
+}
+
+/// Options that cost, of what the boot had mounted on a device: each once for a device,
+/// however often it is mounted.
+fn options_of_mounts(view: &View<'_>) -> Vec<Found> {
+    let mut all = Vec::new();
+    let mut told = BTreeSet::new();
+    for fact in view.record.facts() {
+        let folder = view.record.name(fact.key).strip_prefix("mount.");
+        let mut words = view.record.name(fact.value).split(' ');
+        let (kind, device, options) = (words.next(), words.next(), words.next());
+        let all_there = (folder, kind, device, options);
+        let (Some(folder), Some(kind), Some(device), Some(options)) = all_there else {
+            continue;
+        };
+        if !device.starts_with("/dev/") || !folder.starts_with('/') {
+            continue;
+        }
+        for (option, what) in dear_options(kind, options) {
+            if told.insert((device, *option)) {
+                let text = format!("{device} on {folder}: {options}");
+                let line = view.evidence(text, fact.origin);
+                all.push(dear_mount(view, folder, option, what, line));
+            }
+        }
+    }
+    all
 }
 
 /// Mount options of /etc/fstab that cost; where the root is not known, those of what the
 /// boot had mounted on a device.
 pub(super) fn mount_options(view: &View<'_>) -> Vec<Found> {
-    let mut all = Vec::new();
     let Some(tree) = view.system.root.as_ref() else {
-        for fact in view.record.facts() {
-            let folder = view.record.name(fact.key).strip_prefix("mount.");
-            let mut words = view.record.name(fact.value).split(' ');
-            let (_, device, options) = (words.next(), words.next(), words.next());
-            let (Some(folder), Some(device), Some(options)) = (folder, device, options) else {
-                continue;
-            };
-            if device.starts_with("/dev/") && folder.starts_with('/') {
-                let line = view.evidence(format!("{device} on {folder}: {options}"), fact.origin);
-                all.extend(dear_mount(view, folder, options, &line));
-            }
-        }
-        return all;
+        return options_of_mounts(view);
     };
+    let mut all = Vec::new();
     for (path, offset, line) in tree.lines(|p| p == "etc/fstab") {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let (Some(folder), Some(options)) = (fields.get(1), fields.get(3)) else {
+        let (Some(folder), Some(kind), Some(options)) =
+            (fields.get(1), fields.get(2), fields.get(3))
+        else {
             continue;
         };
-        if !line.trim_start().starts_with('#') {
-            all.extend(dear_mount(
-                view,
-                folder,
-                options,
-                &evidence(tree, path, offset, line),
-            ));
+        if line.trim_start().starts_with('#') {
+            continue;
         }
+        all.extend(dear_options(kind, options).map(|(option, what)| {
+            let line = evidence(tree, path, offset, line);
+            dear_mount(view, folder, option, what, line)
+                .treatment(format!("fstab={folder}:-{option}"))
+        }));
     }
     all
 }

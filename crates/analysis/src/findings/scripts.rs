@@ -18,8 +18,11 @@ const PROGRAM_WORK: u64 = 650_000;
 
 /// What a fork takes, or one with a program, on this machine if it is known.
 fn start(view: &View<'_>, usual: i64, work: u64) -> i64 {
-    let of_speed = view.speed().map(|s| super::view::transfer(work, s).0);
-    of_speed.unwrap_or(usual)
+    let speed = view.speed();
+    match speed.is_assumed {
+        true => usual,
+        false => super::view::transfer(work, speed.rate).0,
+    }
 }
 
 /// What a script of its own takes: a shell and its libraries.

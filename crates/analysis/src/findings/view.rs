@@ -154,9 +154,22 @@ impl<'a> View<'a> {
         Some((next - from).max(Nanos::ZERO))
     }
 
+    /// The speed of the processor: measured, or else that of virtual time, whose
+    /// instructions take a nanosecond each, or else assumed.
+    pub fn speed(&self) -> Speed {
+        match (self.measured_speed(), self.is_virtual()) {
+            (Some(measured), _) => Speed::known(measured),
+            (None, true) => Speed::known(1_000_000_000),
+            (None, false) => Speed {
+                rate: USUAL_SPEED,
+                is_assumed: true,
+            },
+        }
+    }
+
     /// The instructions a second of the processor, if the kernel measured its delay
     /// loop: a BogoMIPS is a million of them, as long as each takes a cycle.
-    pub fn speed(&self) -> Option<u64> {
+    fn measured_speed(&self) -> Option<u64> {
         let measured = self.said("Calibrating delay loop");
         let mut rates = measured
             .filter(|l| !l.text.contains("skipped"))
@@ -219,6 +232,27 @@ impl<'a> View<'a> {
         shown
             .map(|(name, time, s)| self.evidence(format!("{name} took {time}"), s.origin))
             .collect()
+    }
+}
+
+/// Instructions a second where nothing tells.
+pub(super) const USUAL_SPEED: u64 = 500_000_000;
+
+/// The speed of a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Speed {
+    /// Instructions a second.
+    pub rate: u64,
+    /// Whether nothing of this boot tells it.
+    pub is_assumed: bool,
+}
+
+impl Speed {
+    pub const fn known(rate: u64) -> Self {
+        Self {
+            rate,
+            is_assumed: false,
+        }
     }
 }
 

@@ -9,7 +9,8 @@
 //! say 1.5s 6 any text                 a message of level 6
 //! after a.service b.service           a unit that is ordered after another
 //! wants a.service b.service           a unit that pulls in another
-//! request read 8 4096 1ms 2ms 3ms     of sector 8, 4096 bytes: queued, issued, completed
+//! request read 8 4096 1ms 2ms 3ms     of sector 8, 4096 bytes: queued, issued, completed;
+//!                                     then device=179:0 error=-5, if not 8:0 and success
 //! open 1ms /etc/fstab                 a file is opened
 //! fact kernel.cmdline quiet root=x    holds for the whole boot
 //! note data_loss lost_thing 3 what it means
@@ -115,8 +116,13 @@ fn request(words: &[&str], clock: ClockId, origin: Origin) -> record::Request {
     let operation = all.into_iter().find(|o| o.as_str() == words[1]).unwrap();
     let at = |n: usize| time(words[n]).map(Nanos).into();
     let is_write = operation == record::Operation::Write;
+    let more = |key: &str| words.iter().find_map(|w| w.strip_prefix(key));
+    let device = more("device=").unwrap_or("8:0").split_once(':').unwrap();
     record::Request {
-        device: record::Device { major: 8, minor: 0 },
+        device: record::Device {
+            major: device.0.parse().unwrap(),
+            minor: device.1.parse().unwrap(),
+        },
         operation,
         sector: words[2].parse().unwrap(),
         bytes: words[3].parse().unwrap(),
@@ -128,7 +134,7 @@ fn request(words: &[&str], clock: ClockId, origin: Origin) -> record::Request {
         read_ahead: false,
         metadata: is_write,
         sync: is_write,
-        error: 0,
+        error: more("error=").map_or(0, |e| e.parse().unwrap()),
         pid: None,
         task: None,
         origin,

@@ -3,7 +3,7 @@
 use super::one;
 use crate::findings::view::View;
 use crate::findings::{Confidence, Group, Rule};
-use crate::findings::{filesystems, images, requests, root, storage, units};
+use crate::findings::{devices, filesystems, images, requests, root, storage, units};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -12,7 +12,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A large directory has no index",
         about: "A name in a directory without an index is looked for from its front.",
-        model: "bytes at the best rate of the reads, and 20 instructions for each name that is passed, for each look-up that was seen; not estimated where none was",
+        model: "bytes at the best rate of the reads, and 20 instructions for each name that is passed, for each different name that was looked for; not estimated where none was; no experiment has proven it yet",
         risk: "the index takes some blocks; `e2fsck -fD` runs on an unmounted filesystem",
         confidence: Confidence::Low,
         needs: "an image of ext2, ext3 or ext4 (`--image`); opens of files (strace, traces) for the figure",
@@ -71,12 +71,12 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A scheduler keeps reads while the device rests",
         about: "Requests wait to be sorted or shared; flash has nothing to sort for.",
-        model: "measured: the time in which reads were queued and nothing was with the device, each time less what it took in the middle, of which half",
+        model: "measured: the time in which reads were queued and nothing was with the device, where that was over 1 ms and ten times what it took in the middle, less what it took in the middle, of which half; no experiment has proven it yet",
         risk: "programs that read much may hold up others",
         confidence: Confidence::Low,
-        needs: "block requests with their queueing (blktrace, ftrace)",
+        needs: "block requests with their queueing (blktrace, ftrace) of a device that is known not to turn: MMC, NVMe, MTD, NBD",
         treatment: None,
-        watch: &[],
+        watch: &[devices::NVME],
         find: |v: &View<'_>| requests::scheduler(v),
     },
     Rule {
@@ -110,7 +110,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A journal is written on a card during the boot",
         about: "Each commit is written twice, and the card empties its cache for it.",
-        model: "measured: the time in which writes and flushes of metadata were with the device, of which half",
+        model: "measured: the time in which writes and flushes of metadata were with the root's device, of which half; no experiment has proven it yet",
         risk: "without a journal, a power cut while something is written can damage the filesystem: it must be checked in full then, and files can be lost",
         confidence: Confidence::Low,
         needs: "block requests (blktrace, ftrace), with mounts, a command line or an image that say where the root lies",
@@ -157,7 +157,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "The kernel reads ahead in small steps",
         about: "A file that is read from end to end takes a command for each window of reading ahead.",
-        model: "reads that go on where a whole window ended, of which three in four, x what a small read takes beside its bytes; expected: of those alone that came as soon as the device was free",
+        model: "reads that go on where a whole window ended and were queued after that was issued, of which three in four, x what a small read takes beside its bytes; expected: of those alone that came as soon as the device was free",
         risk: "memory for what is read and not used; scattered reads get slower",
         confidence: Confidence::Low,
         needs: "block requests (blktrace, ftrace)",
@@ -170,7 +170,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "The root is read unpacked from a slow device",
         about: "What is only read can lie packed in squashfs or erofs, which is less to read.",
-        model: "the bytes read, at the best rate seen, less what lz4 or zstd leave of them and what unpacking takes by the model of `kernel-compression`, of which 60 %",
+        model: "the bytes read, at the best rate seen, less what lz4 or zstd leave of them and what unpacking takes by the model of `kernel-compression`, of which 60 %; no experiment has proven it yet",
         risk: "an image that is made anew for each change; what is written needs a filesystem of its own",
         confidence: Confidence::Low,
         needs: "block requests (blktrace, ftrace) with the mounts (`/proc/mounts`)",

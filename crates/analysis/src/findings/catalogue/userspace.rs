@@ -88,9 +88,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "needless-order",
         group: Group::Userspace,
-        title: "A unit waits for another one without need",
+        title: "A unit is ordered after another one and asks nothing of it",
         about: "`After=` alone says that a unit begins later, not that it uses the other; what is ordered so out of habit runs one after another.",
-        model: "how much sooner the unit could begin by the order of all others, at most what first light gains by it",
+        model: "how much sooner the unit could begin by the order of all others, at most what first light gains by it; half of it on one processor",
         risk: "a use that no unit file tells of, such as a file or a socket, must be waited for by itself",
         confidence: Confidence::Low,
         needs: "units with their order (`systemctl show`, `systemd-analyze dump`)",
