@@ -316,9 +316,9 @@ fn all_members_of_a_packed_log_are_read() {
     let scratch = Scratch::new();
     let log = common::workspace().join("corpus/kernel-log/caller/input");
     let plain = std::fs::read(log).unwrap();
-    let events = |path: &str| json(&["show", "--json", path])["sources"][0]["events"].clone();
-    let twice = events(&scratch.file("plain", &plain.repeat(2)));
-    assert_ne!(twice, events(&scratch.file("once", &plain)));
+    let lines = |path: &str| json(&["show", "--json", path])["sources"][0]["units"].clone();
+    let twice = lines(&scratch.file("plain", &plain.repeat(2)));
+    assert_ne!(twice, lines(&scratch.file("once", &plain)));
     for compression in [
         Compression::Gzip,
         Compression::Xz,
@@ -333,11 +333,11 @@ fn all_members_of_a_packed_log_are_read() {
         let mut packed = Vec::new();
         encode(compression, &mut plain.as_slice(), &mut packed).unwrap();
         let mut both = packed.repeat(2);
-        assert_eq!(events(&scratch.file(name, &both)), twice, "{name}");
+        assert_eq!(lines(&scratch.file(name, &both)), twice, "{name}");
         // Zeros fill up a block, and other bytes are no part of any log.
         both.extend([0; 512]);
         if compression != Compression::Lz4 {
-            assert_eq!(events(&scratch.file(name, &both)), twice, "{name}");
+            assert_eq!(lines(&scratch.file(name, &both)), twice, "{name}");
         }
         let other = [&packed[..], b"and more"].concat();
         let said = refused(&scratch.file(name, &other));
@@ -347,7 +347,7 @@ fn all_members_of_a_packed_log_are_read() {
     encode(Compression::Zstd, &mut plain.as_slice(), &mut packed).unwrap();
     let length = u32::try_from(packed.len()).unwrap().to_le_bytes();
     let pzstd = [&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0], &length[..], &packed].concat();
-    assert_eq!(events(&scratch.file("pzstd", &pzstd.repeat(2))), twice);
+    assert_eq!(lines(&scratch.file("pzstd", &pzstd.repeat(2))), twice);
     let cut = [&pzstd[..], &[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1]].concat();
     assert!(refused(&scratch.file("pzstd", &cut)).contains("damaged behind the first"));
 }
