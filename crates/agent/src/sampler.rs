@@ -68,6 +68,8 @@ pub struct Sampler {
     /// `/proc/loadavg`, whose last number is that of the newest process.
     newest: Option<File>,
     newest_seen: u32,
+    /// Whether a new number was seen at the last reading.
+    look_again: bool,
     list: Option<List>,
     /// Processes that could not be opened although they were there.
     refused: u64,
@@ -136,6 +138,7 @@ impl Sampler {
             process_log: Log::named(PROCESSES),
             newest: File::open(proc.join("loadavg")).ok(),
             newest_seen: 0,
+            look_again: false,
             list: None,
             refused: 0,
             buffer: vec![0; READ_BYTES],
@@ -223,9 +226,12 @@ impl Sampler {
         let now = read.and_then(|n| self.buffer.get(..n)).unwrap_or_default();
         let number = now.trim_ascii_end().rsplit(|b| *b == b' ').next();
         let number = number.and_then(number_of).unwrap_or(0);
-        if number > 0 && number == self.newest_seen {
+        let is_new = number == 0 || number != self.newest_seen;
+        // A number is given before the list has its process: it is looked for once more.
+        if !is_new && !self.look_again {
             return;
         }
+        self.look_again = is_new;
         // They begin again where there are no higher ones.
         let again = number < self.newest_seen;
         self.newest_seen = number;
@@ -283,11 +289,13 @@ impl Process {
             log.push(line);
             return true;
         }
-        let n = pread(&self.stat, &mut *buffer, 0).unwrap_or(0);
+        let n = match pread(&self.stat, &mut *buffer, 0) {
+            Ok(0) | Err(Errno::SRCH) => return false,
+            Ok(n) => n,
+            // It is there, and cannot be read now.
+            Err(_) => return true,
+        };
         let now = buffer.get(..n).unwrap_or_default();
-        if now.is_empty() {
-            return false;
-        }
         log.push(now);
         match &mut self.kind {
             Kind::New => {

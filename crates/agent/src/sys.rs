@@ -188,25 +188,24 @@ pub fn run_in_real_time(priority: i32) -> io::Result<()> {
     }
 }
 
-/// Lets the I/O of all others go before this thread's, where the I/O scheduler
+/// Lets the I/O of all others go before this thread's, or not, where the I/O scheduler
 /// knows priorities (`ioprio_set(2)`).
 ///
 /// # Errors
 /// If the kernel refuses.
-pub fn idle_io() -> io::Result<()> {
+pub fn idle_io(idle: bool) -> io::Result<()> {
     // Of `linux/ioprio.h`: for one process, 0 for the caller; the class stands
     // above 13 bits of level.
     const IOPRIO_WHO_PROCESS: libc::c_int = 1;
     const IOPRIO_CLASS_IDLE: libc::c_int = 3;
-    // SAFETY: three plain numbers; no memory is touched.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_ioprio_set,
-            IOPRIO_WHO_PROCESS,
-            0,
-            IOPRIO_CLASS_IDLE << 13,
-        )
+    // None: as its nice value says, which is what all others have.
+    const IOPRIO_CLASS_NONE: libc::c_int = 0;
+    let class = match idle {
+        true => IOPRIO_CLASS_IDLE,
+        false => IOPRIO_CLASS_NONE,
     };
+    // SAFETY: three plain numbers; no memory is touched.
+    let done = unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, class << 13) };
     match done {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -33,7 +33,10 @@ while [ $i -lt 512 ]; do
     : >"$0/$i"
     rm "$0/$i"
 done
-tar -C "$1" --sort=name -cf - . | tar -C "$0" -xpf -
+# Two steps, so that a file that cannot be read ends it.
+tar -C "$1" --sort=name --xattrs --acls -cf "$0.tar" .
+tar -C "$0" --xattrs --xattrs-include='*' --acls -xpf "$0.tar"
+rm "$0.tar"
 shift
 exec "$@"
 "#;

@@ -1,6 +1,6 @@
 //! From needs to reads: windows of time, files that are opened, pieces in order.
 
-use super::play::{Played, Settings};
+use super::play::{Played, Settings, set_idle};
 use super::reader::Reader;
 use super::requests::{infilled, taken_along};
 use super::state::{State, open_entry, place};
@@ -321,6 +321,12 @@ pub(super) fn metadata(
             ranges.push((need.offset, need.bytes));
         }
     }
+    // A program that needs such a page waits for this read of it. Among the idle ones it
+    // would stay behind all content that is asked for already.
+    let before_content = settings.idle && !of_devices.is_empty();
+    if before_content {
+        set_idle(false);
+    }
     for (number, mut ranges) in of_devices {
         let Some(entry) = list.entries.get(number) else {
             continue;
@@ -343,6 +349,9 @@ pub(super) fn metadata(
             played.bytes += bytes;
             played.reads += 1;
         }
+    }
+    if before_content {
+        set_idle(true);
     }
 }
 

@@ -136,7 +136,7 @@ pub fn play_and_tell(
         return Ok(played);
     }
     if settings.idle {
-        set_idle();
+        set_idle(true);
     }
     played.physical = settings.order != Order::Need;
     let turns = turns(&settings.root);
@@ -278,9 +278,9 @@ fn turns(root: &Path) -> bool {
     })
 }
 
-/// Lets all others' I/O go first.
-fn set_idle() {
-    crate::sys::idle_io().ok();
+/// Lets all others' I/O go first, or no more.
+pub(super) fn set_idle(idle: bool) {
+    crate::sys::idle_io(idle).ok();
 }
 
 /// Why no more should be read, if so. Asked now and then: the answer costs.

@@ -258,10 +258,12 @@ impl Server {
                     continue;
                 }
             }
+            let was_full = self.pending.len() >= self.depth;
             self.answer_first()?;
-            // What came while the device was full has waited for this moment.
             self.receive(RecvFlags::DONTWAIT)?;
-            self.submit(end)?;
+            // What came while the device was full has waited for that moment, which may
+            // not have come yet.
+            self.submit(if was_full { end } else { now() })?;
         }
         Ok(())
     }
@@ -309,7 +311,12 @@ impl Server {
             };
             self.last = now;
             let end = self.device.submit(now, request);
-            let due = end.saturating_sub(self.own.ns(request.bytes));
+            // Only of reads it is known what they cost here.
+            let own = match request.kind {
+                Kind::Read => self.own.ns(request.bytes),
+                Kind::Write | Kind::Flush => 0,
+            };
+            let due = end.saturating_sub(own);
             let place = self.pending.partition_point(|p| p.due <= due);
             if place == 0 {
                 self.prepared = false;
@@ -556,6 +563,32 @@ mod tests {
         assert_eq!(reply(&mut kernel, 0), (1, 0, vec![]));
         assert!(now() - begin >= 40_000_000);
         // The kernel may also just hang up.
+        drop(kernel);
+        server.join().unwrap().unwrap();
+        fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn reads_are_answered_as_much_earlier_as_they_cost_here_and_writes_are_not() {
+        let flash = Storage {
+            model: Model::Flash,
+            queue_depth: NonZeroU32::new(2).unwrap(),
+            command_ns: 40_000_000,
+            write_command_ns: 40_000_000,
+            own_request_ns: 30_000_000,
+            ..Storage::default()
+        };
+        let (mut kernel, server, path) = server("early", flash, false);
+        let begin = now();
+        // The write enters first, and the read behind it is answered before it.
+        let mut both = request(WRITE, 1, 0, 1);
+        both.push(9);
+        both.extend(request(READ, 2, 0, 2));
+        kernel.write_all(&both).unwrap();
+        assert_eq!(reply(&mut kernel, 2), (2, 0, vec![9, 1]));
+        assert!(now() - begin >= 10_000_000);
+        assert_eq!(reply(&mut kernel, 0), (1, 0, vec![]));
+        assert!(now() - begin >= 40_000_000);
         drop(kernel);
         server.join().unwrap().unwrap();
         fs::remove_file(path).unwrap();

@@ -53,6 +53,19 @@ impl Pages {
     }
 }
 
+/// The list without what a device of `bytes` bytes does not have.
+pub(super) fn clipped(list: &AccessList, bytes: u64) -> AccessList {
+    let mut list = list.clone();
+    let pages = bytes.div_ceil(u64::from(list.page_bytes.max(1)));
+    for entry in list.entries.iter_mut().filter(|e| e.is_device()) {
+        for range in &mut entry.ranges {
+            range.pages = range.pages.min(pages.saturating_sub(range.page));
+        }
+        entry.ranges.retain(|r| r.pages > 0);
+    }
+    list
+}
+
 /// The list for an image whose inodes have new numbers: of its files, and the places of
 /// their tables. `map` and `tables` are those of the image as it was.
 pub(super) fn renumbered(
@@ -74,13 +87,12 @@ pub(super) fn renumbered(
         let mut pages = Pages::of(page);
         for range in &entry.ranges {
             for at in (range.page..range.end()).map(|n| n.saturating_mul(page)) {
-                let here = tables.inodes(at, page);
-                let mut used = here.clone().filter(|n| map.inode(*n).is_some()).peekable();
+                let used = || tables.inodes(at, page).filter(|n| map.inode(*n).is_some());
                 // What is no table, or a piece of one that holds what stays.
-                if used.peek().is_none() || used.any(|n| !numbers.contains_key(&n)) {
+                if used().next().is_none() || used().any(|n| !numbers.contains_key(&n)) {
                     pages.put(at, page, range);
                 }
-                for new in here.filter_map(|n| numbers.get(&n)) {
+                for new in used().filter_map(|n| numbers.get(&n)) {
                     if let Some(place) = tables.place(*new) {
                         pages.put(place, 1, range);
                     }

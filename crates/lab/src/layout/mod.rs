@@ -13,7 +13,7 @@ use image::blocks::ext::renumber::{Renumbered, Tables, renumber};
 use image::blocks::{Edited, Kind, Map, ext};
 use image::boot::Part;
 use image::read::ReadAt;
-use list::{moved, renumbered};
+use list::{clipped, moved, renumbered};
 use rustix::fs::{SeekFrom, seek};
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -68,7 +68,8 @@ pub fn plan(image: &Path, list: &AccessList) -> Result<Ordered, LabError> {
 /// What is done to a volume, and the volume with its inodes together, of which content is
 /// copied.
 fn planned<'a>(volume: Part<'a>, list: &AccessList) -> Result<(Ordered, Edited<'a>), ArrangeError> {
-    let (edited, inodes, list) = together(volume, list)?;
+    let list = clipped(list, volume.len());
+    let (edited, inodes, list) = together(volume, &list)?;
     let volume = Part::whole(&edited)?;
     let map = ext::map(&volume)?;
     let mut ordered = in_order(&volume, &map, &list)?;

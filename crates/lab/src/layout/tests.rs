@@ -132,3 +132,57 @@ fn the_new_list_names_the_new_inodes_and_where_they_lie() {
     assert_eq!((second.page, second.first_us), (first.page + 1, 200));
     assert_eq!(place_of(&new, other_now) / 4096, second.page);
 }
+
+#[test]
+fn a_range_over_two_tables_brings_the_inodes_of_both_and_one_behind_the_end_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("tree");
+    fs::create_dir(&root).unwrap();
+    for number in 0..600 {
+        fs::write(root.join(format!("f{number:03}")), format!("{number}")).unwrap();
+    }
+    let image = dir.path().join("image");
+    File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
+    let made = [
+        "-q", "-F", "-t", "ext4", "-b", "1024", "-N", "4096", "-d", from, to,
+    ];
+    if !tool("mke2fs", &made) {
+        return;
+    }
+    // 512 inodes of 256 bytes in a table; the second one follows the first.
+    assert_eq!(place_of(&image, 512) + 256, place_of(&image, 513));
+    let (first, end) = (place_of(&image, 481), place_of(&image, 545));
+    let page = first / 4096;
+    let device = Entry {
+        path: b"/".to_vec(),
+        identity: Identity::Device {
+            size: 64 << 20,
+            kind: 0xef53,
+            number: 1,
+        },
+        program: 0,
+        ranges: vec![
+            range(page, end.div_ceil(4096) - page, 100),
+            range(1 << 40, 1 << 41, 200),
+        ],
+    };
+    let list = AccessList {
+        recordings: 1,
+        page_bytes: 4096,
+        entries: vec![device],
+        ..AccessList::default()
+    };
+    let new = dir.path().join("new");
+    let done = order(&image, &list, (&File::create_new(&new).unwrap(), &new)).unwrap();
+    assert!(tool("e2fsck", &["-f", "-n", new.to_str().unwrap()]));
+    let moved: Vec<u32> = done.inodes.numbers.keys().copied().collect();
+    assert!((481..545).all(|n| moved.contains(&n)), "{moved:?}");
+    // Each of them is on a page of the new list, and nothing lies behind the end.
+    let pages = &done.list.entries[0].ranges;
+    assert!(pages.iter().all(|r| r.end() <= (64 << 20) / 4096));
+    for number in done.inodes.numbers.values() {
+        let page = place_of(&new, *number) / 4096;
+        assert!(pages.iter().any(|r| (r.page..r.end()).contains(&page)));
+    }
+}

@@ -118,7 +118,11 @@ pub fn cost(plan: &Plan, processor: &Processor, storage: &Storage, bytes: u64) -
                 Access::Flush => Kind::Flush,
             };
             let end = device.submit(now, Request { kind, at, bytes });
-            let own = request.saturating_add(kib.saturating_mul(bytes) >> 10);
+            let own = match kind {
+                Kind::Read => request.saturating_add(kib.saturating_mul(bytes) >> 10),
+                // Of these it is not known.
+                Kind::Write | Kind::Flush => 0,
+            };
             end.saturating_sub(own).max(now)
         }
     });

@@ -43,6 +43,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
             "runs_before": done.arrangement.runs_before,
             "missing": done.missing,
             "renumbered_inodes": done.inodes.numbers.len(),
+            "inodes_kept_for": done.inodes.kept_for,
         })));
     }
     for (inode, reason) in &done.arrangement.left {
@@ -62,7 +63,14 @@ fn screen(args: &Args, done: &Ordered, moved: u64) -> String {
     );
     text += &match (done.inodes.numbers.len(), done.inodes.kept_for) {
         (0, None) => String::new(),
-        (count, None) => format!("{} inodes, one behind the other\n", thousands(count as u64)),
+        (count, None) => format!(
+            "{} inodes, with new numbers: {}\n",
+            thousands(count as u64),
+            match done.inodes.runs {
+                1 => "one behind the other".to_owned(),
+                runs => format!("in {} pieces", thousands(runs)),
+            }
+        ),
         (_, Some(feature)) => {
             format!("Inodes stay where they are: the filesystem has the feature `{feature}`\n")
         }

@@ -101,25 +101,60 @@ impl<'a> Inode<'a> {
     }
 
     fn system_data(&self) -> Option<&'a [u8]> {
+        let entries = self.attribute_area()?;
+        let is_data = |e: &Attribute<'_>| e.index == XATTR_SYSTEM && e.name == b"data";
+        let entry = attributes(entries).find(is_data)?;
+        let value = usize::from(le16(entry.rest, 0)?);
+        let size = usize::try_from(le32(entry.rest, 6)?).ok()?;
+        entries.get(value..)?.get(..size)
+    }
+
+    /// What holds attributes behind the fields of the inode.
+    fn attribute_area(&self) -> Option<&'a [u8]> {
         let start = 128 + usize::from(le16(self.bytes, 0x80)?);
         let area = self.bytes.get(start..)?;
-        if le32(area, 0)? != XATTR_MAGIC {
+        (le32(area, 0)? == XATTR_MAGIC).then(|| area.get(4..))?
+    }
+
+    /// The attributes in the inode: the number that stands for the beginning of the name,
+    /// and the rest of it.
+    pub(super) fn attributes(&self) -> impl Iterator<Item = (u8, &'a [u8])> + use<'a> {
+        let entries = attributes(self.attribute_area().unwrap_or_default());
+        entries.map(|e| (e.index, e.name))
+    }
+}
+
+/// The attributes in a block of their own.
+pub(super) fn block_attributes(block: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let is_one = le32(block, 0) == Some(XATTR_MAGIC);
+    let entries = block.get(32..).filter(|_| is_one);
+    attributes(entries.unwrap_or_default()).map(|e| (e.index, e.name))
+}
+
+/// An entry of a list of attributes.
+struct Attribute<'a> {
+    index: u8,
+    name: &'a [u8],
+    /// Behind the length of the name and the index.
+    rest: &'a [u8],
+}
+
+/// The entries of such a list, to its end or to the first that is damaged.
+fn attributes(entries: &[u8]) -> impl Iterator<Item = Attribute<'_>> {
+    let mut at: usize = 0;
+    std::iter::from_fn(move || {
+        let [length, index, rest @ ..] = entries.get(at..)?.get(..16)? else {
+            return None;
+        };
+        if *length == 0 && *index == 0 {
             return None;
         }
-        let entries = area.get(4..)?;
-        let mut at: usize = 0;
-        while let Some([length, index, rest @ ..]) = entries.get(at..)?.get(..16) {
-            if *length == 0 && *index == 0 {
-                return None;
-            }
-            let name = entries.get(at + 16..)?.get(..usize::from(*length))?;
-            if *index == XATTR_SYSTEM && name == b"data" {
-                let value = usize::from(le16(rest, 0)?);
-                let size = usize::try_from(le32(rest, 6)?).ok()?;
-                return entries.get(value..)?.get(..size);
-            }
-            at = at.checked_add((16 + usize::from(*length)).next_multiple_of(4))?;
-        }
-        None
-    }
+        let name = entries.get(at + 16..)?.get(..usize::from(*length))?;
+        at = at.checked_add((16 + usize::from(*length)).next_multiple_of(4))?;
+        Some(Attribute {
+            index: *index,
+            name,
+            rest,
+        })
+    })
 }

@@ -127,6 +127,19 @@ pub enum ArrangeError {
         /// The block.
         block: u64,
     },
+    /// The superblock contradicts itself.
+    #[error(
+        "the superblock names {inodes} inodes, and {groups} groups have {each} each; run \
+         `e2fsck -f` on the image first"
+    )]
+    Inodes {
+        /// How many the superblock names.
+        inodes: u32,
+        /// How many groups there are.
+        groups: u64,
+        /// Inodes of a group.
+        each: u32,
+    },
     /// An inode is used and counts as free.
     #[error(
         "inode {inode} is in use, and the bitmap of its group says that it is free; run \

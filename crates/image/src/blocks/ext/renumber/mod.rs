@@ -1,8 +1,8 @@
 //! Inodes of an ext4 image brought together.
 //!
 //! An inode lies where its number says. What a boot needs has numbers of everywhere, so
-//! its inodes lie in as many places of the tables, and each is a way there and back. Here
-//! they get numbers that follow each other: their entries in directories change, and the
+//! its inodes lie all over the tables, and each place costs a command or a seek. Here they
+//! get numbers that follow each other: their entries in directories change, and the
 //! sums of what has the number in it, and nothing else.
 //!
 //! Fields and sums: the kernel's `fs/ext4/ext4.h`, `fs/ext4/namei.c`, and its
@@ -15,7 +15,7 @@ mod tests;
 use super::arrange::tree::Tree;
 use super::arrange::{ArrangeError, check};
 use super::checksum::{Sums, put};
-use super::inode::{Inode, flag};
+use super::inode::{Inode, block_attributes, flag};
 use super::superblock::Superblock;
 use super::{FILETYPE, directory};
 use crate::blocks::Edited;
@@ -24,10 +24,10 @@ use crate::boot::Part;
 use crate::boot::bytes::{le16, le32};
 use numbers::Numbers;
 use std::collections::{BTreeMap, HashSet};
-use std::ops::Range;
 
-/// Features with which numbers of inodes stand elsewhere, too, or must stay: values of
-/// attributes in inodes (0x400), data in directories (0x1000), encryption (0x10000).
+/// Features with which numbers of inodes stand elsewhere, too, or must stay: it is promised
+/// that they do (0x800), values of attributes in inodes (0x400), data in directories
+/// (0x1000), encryption (0x10000).
 const NOT_RENUMBERED: [(usize, u32, &str); 4] = [
     (0, 0x800, "stable_inodes"),
     (1, 0x400, "ea_inode"),
@@ -43,6 +43,8 @@ const INLINE_DATA: u32 = 0x8000;
 pub struct Renumbered {
     /// The old number and the new one.
     pub numbers: BTreeMap<u32, u32>,
+    /// In so many pieces the inodes lie now, in their order.
+    pub runs: u64,
     /// Why none was: a feature of the filesystem.
     pub kept_for: Option<&'static str>,
 }
@@ -82,25 +84,24 @@ impl Tables {
         })
     }
 
-    /// The numbers of the inodes that lie in `len` bytes from `start` on, if that is in
-    /// one table.
-    #[must_use]
-    pub fn inodes(&self, start: u64, len: u64) -> Range<u32> {
-        let after = self.tables.partition_point(|t| t.0 <= start);
-        let Some((at, first)) = after.checked_sub(1).and_then(|n| self.tables.get(n)) else {
-            return 0..0;
-        };
-        let index = |byte: u64| {
-            let index = (byte - at) / self.inode_size;
-            u32::try_from(index).map_or(self.per_group, |i| i.min(self.per_group))
-        };
-        let from = index(start);
-        let end = index(
-            start
-                .saturating_add(len)
-                .saturating_add(self.inode_size - 1),
-        );
-        first.saturating_add(from)..first.saturating_add(end)
+    /// The numbers of the inodes of which some lies in `len` bytes from `start` on.
+    pub fn inodes(&self, start: u64, len: u64) -> impl Iterator<Item = u32> + use<'_> {
+        let end = start.saturating_add(len);
+        let bytes = self.inode_size * u64::from(self.per_group);
+        let touched = self
+            .tables
+            .partition_point(move |t| t.0.saturating_add(bytes) <= start);
+        let tables = self.tables.get(touched..).unwrap_or_default().iter();
+        tables
+            .take_while(move |(at, _)| *at < end)
+            .flat_map(move |(at, first)| {
+                let index = |byte: u64| {
+                    let index = byte.saturating_sub(*at) / self.inode_size;
+                    u32::try_from(index).map_or(self.per_group, |i| i.min(self.per_group))
+                };
+                let from = first.saturating_add(index(start));
+                from..first.saturating_add(index(end.saturating_add(self.inode_size - 1)))
+            })
     }
 
     /// Where an inode lies, in bytes.
@@ -143,7 +144,12 @@ pub fn renumber(
     let wanted = movable(&volume, map, (&sb, &numbers), wanted)?;
     let free = numbers.free(u32::try_from(wanted.len()).unwrap_or(u32::MAX));
     let new: BTreeMap<u32, u32> = wanted.into_iter().zip(free.iter().copied()).collect();
-    let taken: Vec<u32> = new.values().copied().collect();
+    let taken: Vec<u32> = free.into_iter().take(new.len()).collect();
+    let breaks = taken.windows(2).filter(|pair| match pair {
+        [a, b] => !numbers.is_behind(*a, *b),
+        _ => false,
+    });
+    let runs = breaks.count() as u64 + u64::from(!taken.is_empty());
     numbers.clear(image, &taken)?;
     for (old, now) in &new {
         inode(image, &sb, &numbers, (*old, *now))?;
@@ -157,6 +163,7 @@ pub fn renumber(
     numbers.write(image)?;
     Ok(Renumbered {
         numbers: new,
+        runs,
         kept_for: None,
     })
 }
@@ -224,11 +231,34 @@ fn movable(
         let bytes = bytes_of(volume, sb, numbers, number)?;
         let inode = Inode::new(&bytes);
         let is_named = matches!(known.kind, Kind::File | Kind::Directory | Kind::Symlink);
-        if is_named && inode.links() > 0 && inode.flags() & (flag::EA_INODE | flag::ENCRYPT) == 0 {
+        let is_kept = inode.flags() & (flag::EA_INODE | flag::ENCRYPT) != 0;
+        // A tree that cannot be read whole cannot be given new sums.
+        let has_tree = !numbers.sums().cover_all()
+            || inode.flags() & flag::EXTENTS == 0
+            || Tree::read(volume, inode.root(), sb.block_size)?.is_some();
+        if is_named && inode.links() > 0 && !is_kept && has_tree && !is_signed(volume, sb, &inode)?
+        {
             movable.push(number);
         }
     }
     Ok(movable)
+}
+
+/// Whether the kernel's integrity measurement has signed an inode, its number included
+/// (`security.evm`, `security/integrity/evm/evm_crypto.c`).
+fn is_signed(volume: &Part<'_>, sb: &Superblock, inode: &Inode<'_>) -> Result<bool, ArrangeError> {
+    const SECURITY: u8 = 6;
+    let is_evm = |(index, name): (u8, &[u8])| index == SECURITY && name == b"evm";
+    if inode.attributes().any(is_evm) {
+        return Ok(true);
+    }
+    let block = inode.xattr_block();
+    if block == 0 {
+        return Ok(false);
+    }
+    let at = block.saturating_mul(u64::from(sb.block_size));
+    let bytes = volume.read(at, sb.block_size as usize)?;
+    Ok(block_attributes(&bytes).any(is_evm))
 }
 
 /// Moves one inode, and writes the sums of its extents anew.

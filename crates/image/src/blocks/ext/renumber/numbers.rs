@@ -34,6 +34,17 @@ impl<'a> Numbers<'a> {
         let sums = Sums::of(sb, &volume.read(AT, 1024)?);
         let mut groups = Vec::new();
         let length = sb.inodes_per_group.div_ceil(8) as usize;
+        // As the kernel asks for it (`ext4_fill_super`). Each group's bitmap has a block of
+        // its own, so that they are no more than the image.
+        let all = sb.groups().checked_mul(u64::from(sb.inodes_per_group));
+        let bitmaps = sb.groups().checked_mul(u64::from(sb.block_size));
+        if all != Some(u64::from(sb.inodes)) || bitmaps.is_none_or(|b| b > volume.len()) {
+            return Err(ArrangeError::Inodes {
+                inodes: sb.inodes,
+                groups: sb.groups(),
+                each: sb.inodes_per_group,
+            });
+        }
         let size = usize::from(sb.descriptor_size);
         for group in 0..sb.groups() {
             let descriptor = volume.read(group::descriptor_at(sb, group), size)?;
@@ -91,8 +102,9 @@ impl<'a> Numbers<'a> {
         byte.is_none_or(|b| b & 1 << (index % 8) != 0)
     }
 
-    /// `count` free numbers whose inodes lie one behind the other, where the kernel's
-    /// own read-ahead begins; or behind the start of a block; or wherever.
+    /// `count` free numbers, or as many as there are: where the kernel's own read-ahead
+    /// begins, if their inodes can lie one behind the other from there on; or from the
+    /// start of a block; or in as few pieces as can be had.
     pub(super) fn free(&self, count: u32) -> Vec<u32> {
         let per_block = u64::from(self.sb.block_size) / u64::from(self.sb.inode_size).max(1);
         let size = u64::from(self.sb.block_size);
@@ -106,16 +118,24 @@ impl<'a> Numbers<'a> {
             })
         };
         let (mut aligned, mut whole) = (None, None);
-        let mut all = Vec::new();
-        let mut run = 0;
+        // Their first numbers and lengths.
+        let mut runs: Vec<(u32, u32)> = Vec::new();
         // From behind, so that the length of the run from each number on is known.
         for number in (self.sb.first_inode..=self.sb.inodes).rev() {
             if self.is_used(number) {
-                run = 0;
                 continue;
             }
-            run += 1;
-            all.push(number);
+            let run = match runs.last_mut() {
+                Some((first, length)) if self.is_behind(number, *first) => {
+                    *first = number;
+                    *length += 1;
+                    *length
+                }
+                _ => {
+                    runs.push((number, 1));
+                    1
+                }
+            };
             if run >= count && begins(number, 1) {
                 whole = Some(number);
                 if begins(number, READ_AHEAD) {
@@ -123,10 +143,22 @@ impl<'a> Numbers<'a> {
                 }
             }
         }
-        match aligned.or(whole) {
-            Some(first) => (first..).take(count as usize).collect(),
-            None => all.into_iter().rev().take(count as usize).collect(),
+        if let Some(first) = aligned.or(whole) {
+            return (first..).take(count as usize).collect();
         }
+        runs.sort_by_key(|(first, length)| (std::cmp::Reverse(*length), *first));
+        let all = runs
+            .iter()
+            .flat_map(|(first, length)| (*first..).take(*length as usize));
+        all.take(count as usize).collect()
+    }
+
+    /// Whether the inode `next` lies right behind that of `number`.
+    pub(super) fn is_behind(&self, number: u32, next: u32) -> bool {
+        let end = self
+            .inode_at(number)
+            .and_then(|at| at.checked_add(u64::from(self.sb.inode_size)));
+        end.is_some() && end == self.inode_at(next)
     }
 
     /// Takes a number or gives it back, of a directory or of something else.

@@ -119,13 +119,7 @@ fn what_was_renumbered_is_clean_and_holds_the_same() {
             "{features}: {}",
             done.numbers.len()
         );
-        let new: Vec<u32> = done.numbers.values().copied().collect();
-        let (least, most) = (*new.iter().min().unwrap(), *new.iter().max().unwrap());
-        assert_eq!(
-            (most - least) as usize + 1,
-            new.len(),
-            "{features}: one behind the other"
-        );
+        assert_eq!(done.runs, 1, "{features}");
         assert_eq!(
             done.numbers.keys().max(),
             before.inodes().iter().map(|i| &i.number).max()
@@ -144,8 +138,20 @@ fn what_was_renumbered_is_clean_and_holds_the_same() {
         let tables = Tables::read(&volume).unwrap();
         for inode in after.inodes() {
             let place = tables.place(inode.number).unwrap();
-            assert_eq!(tables.inodes(place, 1), inode.number..inode.number + 1);
+            assert!(tables.inodes(place, 1).eq([inode.number]));
         }
+        let new = done.numbers.values().map(|n| tables.place(*n).unwrap());
+        let mut places: Vec<u64> = new.collect();
+        places.sort_unstable();
+        let size = tables.place(2).unwrap() - tables.place(1).unwrap();
+        let adjoins = |pair: &[u64]| pair[0] + size == pair[1];
+        assert!(
+            places.windows(2).all(adjoins),
+            "{features}: one behind the other"
+        );
+        // All of a run of tables, whichever of them it begins in.
+        let found = tables.inodes(places[0], size * places.len() as u64);
+        assert_eq!(found.count(), places.len());
         let files = each_file(&root, &after, &mut |path, inode, pieces| {
             let old = before.find(
                 path.strip_prefix(&root)
@@ -198,6 +204,66 @@ fn mounted(image: &Path, root: &Path) -> Option<String> {
     assert_eq!(links.unwrap(), 2);
     let text = String::from_utf8_lossy(&run.unwrap().stdout).into_owned();
     Some(text.replace(paths[1], ""))
+}
+
+/// Where tables do not adjoin, and where hardly a number is free, the inodes lie in more
+/// pieces, and that is told.
+#[test]
+fn pieces_are_told_where_there_is_no_room_in_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("tree");
+    fs::create_dir(&root).unwrap();
+    for number in 0..400 {
+        fs::write(root.join(format!("f{number:03}")), "x").unwrap();
+    }
+    let image = folder.path().join("x.img");
+    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
+    for (inodes, takes, pieces) in [("8192", 400, 1..2), ("2048", 400, 2..9), ("440", 20, 1..9)] {
+        fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+        let features = "^flex_bg,^resize_inode";
+        let made = [
+            "-q", "-F", "-t", "ext4", "-b", "1024", "-N", inodes, "-O", features, "-d", from, to,
+        ];
+        if !tool("mke2fs", &made) {
+            return;
+        }
+        let file = fs::File::open(&image).unwrap();
+        let volume = Part::whole(&file).unwrap();
+        let before = map(&volume).unwrap();
+        let all = before.inodes().iter().map(|i| i.number);
+        let all: Vec<u32> = all.filter(|n| *n > 11).collect();
+        let mut edited = Edited::new(volume, 4096);
+        let done = renumber(&mut edited, &before, &all).unwrap();
+        assert!(done.numbers.len() >= takes, "{}", done.numbers.len());
+        let tables = Tables::read(&Part::whole(&edited).unwrap()).unwrap();
+        let size = tables.place(2).unwrap() - tables.place(1).unwrap();
+        let new = all.iter().filter_map(|n| done.numbers.get(n));
+        let places: Vec<u64> = new.map(|n| tables.place(*n).unwrap()).collect();
+        let breaks = places.windows(2).filter(|p| p[0] + size != p[1]);
+        assert_eq!(done.runs, breaks.count() as u64 + 1);
+        assert!(pieces.contains(&done.runs), "{inodes}: {}", done.runs);
+        write(&image, &edited);
+        assert!(tool("e2fsck", &["-f", "-n", to]), "{inodes}");
+    }
+}
+
+#[test]
+fn counts_that_contradict_each_other_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("x.img");
+    let path = image.to_str().unwrap();
+    fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
+    let features = "^metadata_csum";
+    let made = ["-q", "-F", "-t", "ext4", "-b", "4096", "-O", features, path];
+    if !tool("mke2fs", &made) {
+        return;
+    }
+    let mut file = fs::File::options();
+    let file = file.read(true).write(true).open(&image).unwrap();
+    file.write_all_at(&[0xff; 4], 1024).unwrap();
+    let volume = Part::whole(&file).unwrap();
+    let found = Tables::read(&volume);
+    assert!(matches!(found, Err(ArrangeError::Inodes { .. })));
 }
 
 #[test]
