@@ -1,9 +1,10 @@
 //! When a modelled storage device is done with a request. Pure: no clock, no I/O.
 //!
-//! Up to `queue_depth` requests are in the device at a time. Each first costs
-//! its command; these overlap, but begin `command_interval_ns` apart at least. Then its bytes pass the one bus, in the first gap
-//! that is long enough. A disk has one arm: its requests follow one another, and
-//! one that does not continue the last costs a seek and half a turn.
+//! Up to `queue_depth` requests are in the device at a time. Each first costs its
+//! command; these overlap, but begin `command_interval_ns` apart at least. Then its
+//! bytes pass the one bus, in the first gap that is long enough. A disk has one arm:
+//! its requests follow one another, and one that does not continue the last costs a
+//! seek and half a turn.
 
 use crate::config::{Model, Storage};
 

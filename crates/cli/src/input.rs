@@ -102,7 +102,7 @@ pub fn read(path: &Path) -> Result<Input> {
 /// Everything in `file` from its start, decompressed, if it is the tar of a capture.
 fn tar_stream<'a>(head: &[u8], file: &'a mut File) -> Result<Option<Box<dyn Read + 'a>>> {
     let is_tar = tar_magic(head);
-    let is_packed = head.starts_with(packed::ZSTD_MAGIC) && packed::holds_capture(file)?;
+    let is_packed = packed::is_zstd(head) && packed::holds_capture(file)?;
     if !is_tar && !is_packed {
         return Ok(None);
     }

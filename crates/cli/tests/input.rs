@@ -309,6 +309,64 @@ fn a_packed_log_that_is_cut_is_not_read_in_part() {
     }
 }
 
+/// `cat a.gz b.gz`, `pbzip2` and `pzstd` write one member behind another.
+#[test]
+fn all_members_of_a_packed_log_are_read() {
+    use image::boot::compression::{Compression, encode};
+    let scratch = Scratch::new();
+    let log = common::workspace().join("corpus/kernel-log/caller/input");
+    let plain = std::fs::read(log).unwrap();
+    let lines = |path: &str| json(&["show", "--json", path])["sources"][0]["units"].clone();
+    let twice = lines(&scratch.file("plain", &plain.repeat(2)));
+    assert_ne!(twice, lines(&scratch.file("once", &plain)));
+    for compression in [
+        Compression::Gzip,
+        Compression::Xz,
+        Compression::Bzip2,
+        Compression::Zstd,
+        Compression::Lzma,
+        Compression::Lzo,
+        Compression::Lz4,
+        Compression::Lz4Frame,
+    ] {
+        let name = compression.name();
+        let mut packed = Vec::new();
+        encode(compression, &mut plain.as_slice(), &mut packed).unwrap();
+        let mut both = packed.repeat(2);
+        assert_eq!(lines(&scratch.file(name, &both)), twice, "{name}");
+        // Zeros fill up a block, and other bytes are no part of any log.
+        both.extend([0; 512]);
+        assert_eq!(lines(&scratch.file(name, &both)), twice, "{name}");
+        let other = [&packed[..], b"and more"].concat();
+        let said = refused(&scratch.file(name, &other));
+        assert!(said.contains("damaged behind the first"), "{name}: {said}");
+    }
+    let mut packed = Vec::new();
+    encode(Compression::Zstd, &mut plain.as_slice(), &mut packed).unwrap();
+    let length = u32::try_from(packed.len()).unwrap().to_le_bytes();
+    let pzstd = [&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0], &length[..], &packed].concat();
+    assert_eq!(lines(&scratch.file("pzstd", &pzstd.repeat(2))), twice);
+    let cut = [&pzstd[..], &[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1]].concat();
+    assert!(refused(&scratch.file("pzstd", &cut)).contains("damaged behind the first"));
+}
+
+#[test]
+fn utf16_that_is_cut_or_broken_is_not_read_in_part() {
+    let scratch = Scratch::new();
+    let log = common::workspace().join("corpus/kernel-log/caller/input");
+    let text = std::fs::read_to_string(log).unwrap();
+    let mark = std::iter::once(0xfeff).chain(text.encode_utf16());
+    let whole: Vec<u8> = mark.flat_map(u16::to_le_bytes).collect();
+    let odd = refused(&scratch.file("odd", &[&whole[..], b"x"].concat()));
+    assert!(
+        odd.contains("the last byte is half of a character"),
+        "{odd}"
+    );
+    let pair = refused(&scratch.file("pair", &[&whole[..], &[0x00, 0xd8, b'x', 0]].concat()));
+    let at = format!("byte {} of the file begins half of a pair", whole.len());
+    assert!(pair.contains(&at), "{pair}");
+}
+
 /// Every line of a log that Windows wrote is read: with its mark before UTF-8, and as
 /// UTF-16 of either byte order.
 #[test]

@@ -344,6 +344,7 @@ fn a_run_says_what_it_can_tell_apart() {
     assert_eq!((&all["boots"], &all["variants"]), (&json!(6), &json!(3)));
     assert_eq!((&all["pairs"], &all["told_apart"]), (&json!(1), &json!(1)));
     assert_eq!(all["changed"][0]["verdict"], "slower");
+    assert_eq!(all["changed"][0]["unperturbed"], false);
     let rows = all["ensembles"].as_array().unwrap();
     assert_eq!(rows.len(), 2);
     for row in rows {
@@ -368,4 +369,29 @@ fn a_run_says_what_it_can_tell_apart() {
     assert!(said.contains("there is no variant `sloower`"), "{said}");
     let nothing = firstlight(&["lab", "resolution", folder.to_str().unwrap()]);
     assert_eq!(nothing.status.code(), Some(2));
+}
+
+#[test]
+fn one_boot_against_one_has_no_verdict() {
+    let scratch = tempfile::tempdir().unwrap();
+    let boot = |name: &str, ms: i64| json!({"variant": name, "first_light_ns": ms * 1_000_000});
+    let result = json!({
+        "schema": "firstlight.lab/1", "clock": "virtual", "baseline": "baseline",
+        "trials": [boot("baseline", 1_000), boot("a", 1_010), boot("b", 1_020),
+                   boot("c", 1_030), boot("changed", 1_005)],
+    });
+    fs::write(scratch.path().join("result.json"), result.to_string()).unwrap();
+    let dir = scratch.path().to_str().unwrap();
+    let verb = ["lab", "resolution", dir, "--changed", "changed"];
+    let all = common::json(&[&verb[..], &["--json"]].concat());
+    assert_eq!(all["changed"][0]["unperturbed"], true);
+    for form in [&[][..], &["--markdown"]] {
+        let said = firstlight(&[&verb[..], form].concat()).stdout;
+        let said = String::from_utf8(said).unwrap();
+        assert!(said.contains("one boot"), "{said}");
+        assert!(
+            !said.contains("slower\n") && !said.contains("slower |"),
+            "{said}"
+        );
+    }
 }

@@ -551,11 +551,19 @@ proptest! {
 
 #[test]
 fn two_treatments_for_a_build_system_do_not_take_each_others_place() {
+    let long = |end: &str| format!("cmdline+={}{end}", "x".repeat(200));
     let texts = [
         "cmdline+=quiet",
+        "cmdline+=Quiet",
         "cmdline+=rodata=off",
+        "cmdline+=rodata-off",
+        &long(""),
+        &long("a"),
+        &long("b"),
         "mask=a.service",
         "mask=b@.service",
+        "mask=a-b.service",
+        "mask=a_b.service",
         "menu-timeout=0",
         "initramfs=lz4",
         "initramfs-modules=dep",

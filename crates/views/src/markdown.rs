@@ -75,6 +75,9 @@ pub fn lab(e: &Experiment) -> String {
         );
     }
     let _ = write!(text, "\nTimes are {}.\n", words::clock(e.clock));
+    if let Some(spread) = words::spread(e) {
+        let _ = write!(text, "\n{spread}\n");
+    }
     for r in &e.recording {
         let cost = match r.cost {
             Some(cost) => format!("moves its first light by {}", change(cost)),

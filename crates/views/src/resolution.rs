@@ -70,6 +70,23 @@ pub struct ResolutionChange {
     pub least_ns: i64,
     /// `faster`, `slower` or `no_difference`.
     pub verdict: &'static str,
+    /// It or the baseline was booted once, so the verdict is the bare sign.
+    pub unperturbed: bool,
+}
+
+impl ResolutionChange {
+    /// The verdict for a reader; the sign of one boot is none.
+    fn said(&self) -> String {
+        match self.unperturbed {
+            true => "one boot".to_owned(),
+            false => self.verdict.replace('_', " "),
+        }
+    }
+
+    /// A span that one boot does not tell.
+    fn known(&self, ns: i64) -> Option<Nanos> {
+        (!self.unperturbed).then_some(Nanos(ns))
+    }
 }
 
 impl Resolution {
@@ -138,14 +155,15 @@ impl Resolution {
             text += "\n| variant | change | spread | least that counts | verdict |\n|---|---:|---:|---:|---|\n";
         }
         for c in &self.changed {
+            let known = |ns| c.known(ns).map_or("unknown".to_owned(), |n| n.to_string());
             let _ = writeln!(
                 text,
                 "| {} | {} | {} | {} | {} |",
                 c.variant,
                 delta(Nanos(c.delta_ns)).trim(),
-                Nanos(c.spread_ns),
-                Nanos(c.least_ns),
-                c.verdict.replace('_', " ")
+                known(c.spread_ns),
+                known(c.least_ns),
+                c.said()
             );
         }
         text
@@ -197,8 +215,8 @@ impl Resolution {
                 "  {}  {}  {}  {}",
                 left(&clean(&c.variant), 24),
                 delta(Nanos(c.delta_ns)),
-                time(Some(Nanos(c.least_ns))),
-                c.verdict.replace('_', " ")
+                time(c.known(c.least_ns)),
+                c.said()
             ));
         }
         screen.finish()

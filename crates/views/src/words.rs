@@ -1,6 +1,8 @@
 //! Words that several views share.
 
+use analysis::{Experiment, margin};
 use record::ClockKind;
+use std::collections::BTreeSet;
 
 /// What a reader must know of the times of this clock.
 pub(crate) const fn clock(kind: ClockKind) -> &'static str {
@@ -13,6 +15,31 @@ pub(crate) const fn clock(kind: ClockKind) -> &'static str {
         ClockKind::Printk => "time of the kernel log's clock",
         ClockKind::Monotonic => "monotonic time of the target",
     }
+}
+
+/// What the spread is, and from where on a difference counts with as many boots as the
+/// variants have; `None` where no two ensembles are judged by it.
+pub(crate) fn spread(e: &Experiment) -> Option<String> {
+    if e.variants.iter().any(|v| v.sample.is_some()) {
+        return None;
+    }
+    let base = e.variants.iter().find(|v| v.variant == e.baseline)?;
+    let judged = e.variants.iter();
+    let judged = judged.filter(|v| v.effect.is_some_and(|e| !e.unperturbed));
+    let boots: BTreeSet<usize> = judged.map(|v| v.boots.min(base.boots)).collect();
+    let apart = |boots: &usize| match margin(*boots) {
+        1.0 => format!("that, with {boots} boots each"),
+        times => format!("{times} times that, with {boots} boots each"),
+    };
+    let apart: Vec<String> = boots.iter().map(apart).collect();
+    (!apart.is_empty()).then(|| {
+        format!(
+            "Spread: how far innocent changes alone, such as an unused word on the command line, \
+             move first light. A variant is faster or slower only if its range and the \
+             baseline's do not overlap, and it is further away than {}.",
+            apart.join(" or ")
+        )
+    })
 }
 
 /// `initcall` or `initcalls`.

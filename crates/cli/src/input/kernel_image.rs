@@ -3,12 +3,11 @@
 
 use crate::verbs::image::info::{content, payload};
 use image::boot::Part;
-use image::boot::compression::{Compression, LIMIT};
+use image::boot::compression::LIMIT;
 use image::boot::info::{Item, inspect};
 use record::{NoteKind, Origin, Recorder, Severity};
 use sources::kernel_config::KernelConfigFile;
 use sources::{Input, Sniff, Source};
-use std::io::Read;
 
 /// A kernel image. Its unit is the image.
 ///
@@ -108,15 +107,4 @@ fn kernel_of(items: &[Item]) -> Option<&Item> {
             kernel_of(&item.inside)
         }
     })
-}
-
-/// A log that somebody packed, unpacked, and why not all of it could be: `None` if `head`
-/// is not packed, or if what it holds is far too large.
-pub fn unpacked(head: &[u8], bytes: &[u8], most: u64) -> Option<(Vec<u8>, Option<String>)> {
-    let compression = Compression::detect(head).filter(|c| *c != Compression::None)?;
-    let part = Part::whole(&bytes).ok()?;
-    let mut decoder = image::boot::compression::Decoder::new(compression, &part, most).ok()?;
-    let mut out = Vec::new();
-    let damage = decoder.read_to_end(&mut out).err();
-    Some((out, damage.map(|e| e.to_string())))
 }

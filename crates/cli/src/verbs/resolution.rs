@@ -99,6 +99,7 @@ pub fn run(args: &LabResolution, out: &mut Out) -> Result<()> {
                     spread_ns: effect.spread.get(),
                     least_ns: effect.least.get(),
                     verdict: effect.verdict.as_str(),
+                    unperturbed: effect.unperturbed,
                 })
             })
             .collect(),

@@ -2,6 +2,8 @@
 
 use super::parse::{FileTreatment, FstabChange};
 use crate::Treatment;
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
 
 /// A build system, or a tool, that a treatment is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +51,24 @@ fn file(path: &str, content: &str) -> String {
 }
 
 /// A text as a part of a name, so that several treatments do not take each other's
-/// file or function.
+/// file or function: where it is not the text itself, a part of its digest follows.
 fn slug(text: &str, between: char) -> String {
     let plain = text.chars().map(|c| match c.is_ascii_alphanumeric() {
         true => c.to_ascii_lowercase(),
         false => between,
     });
-    plain.take(LONGEST_SLUG).collect()
+    let mut slug: String = plain.take(LONGEST_SLUG).collect();
+    if slug != text {
+        slug.push(between);
+        for byte in Sha256::digest(text).iter().take(DIGEST_BYTES) {
+            let _ = write!(slug, "{byte:02x}");
+        }
+    }
+    slug
 }
+
+/// Of so many treatments as a system has, no two are alike in 32 bits of a digest.
+const DIGEST_BYTES: usize = 4;
 
 /// Names of files may have 255 bytes.
 const LONGEST_SLUG: usize = 200;

@@ -124,6 +124,7 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
     }
     screen.blank();
     screen.wrapped("", 2, DIM, &format!("Times are {}.", words::clock(e.clock)));
+    let spread = words::spread(e);
     let text = if sampled {
         "The interval holds the true difference (of the baseline: the true median) in 19 of 20 \
          cases; p is how probable such a difference is by chance. A variant is faster or slower \
@@ -133,11 +134,11 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
         "One boot of a variant: how far an innocent change would move it is not known, and the \
          verdict is the bare sign. More boots (`--ensemble 5`) give the spread."
     } else {
-        "Spread: how far innocent changes alone, such as an unused word on the command line, move \
-         first light. A variant is faster or slower only if it is further away than that: 1.25 \
-         times of four boots each, 2.1 times of three, 7.9 times of two."
+        spread.as_deref().unwrap_or_default()
     };
-    screen.wrapped("", 2, DIM, text);
+    if !text.is_empty() {
+        screen.wrapped("", 2, DIM, text);
+    }
     outliers(&mut screen, e, name);
     if !e.recording.is_empty() {
         let asked = e.recording.first().map(|r| r.asked.join(", "));

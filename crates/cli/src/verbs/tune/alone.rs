@@ -2,7 +2,7 @@
 //! that help together.
 
 use super::search::{Dropped, Lab, Measured, name, set};
-use analysis::{Verdict, effect, median};
+use analysis::{Effect, Verdict, effect, median};
 use anyhow::Result;
 use record::Nanos;
 use treat::Treatment;
@@ -83,10 +83,7 @@ pub(super) fn one_by_one(
                     || "nothing was measured".to_owned(),
                     |e| match e.verdict {
                         Verdict::Slower => format!("it makes the boot {} slower", e.delta),
-                        _ => format!(
-                            "no effect: {} where innocent changes alone move first light by {}",
-                            e.delta, e.spread
-                        ),
+                        _ => no_effect(&e, ground.times.len().min(alone.times.len())),
                     },
                 ),
             }),
@@ -114,6 +111,15 @@ pub(super) fn one_by_one(
         }
     }
     Ok(best)
+}
+
+/// Why a difference is none, for a reader who sees that it is larger than the spread.
+fn no_effect(e: &Effect, boots: usize) -> String {
+    format!(
+        "no effect: {} where innocent changes alone move first light by {}; with {boots} boots \
+         each, more than {} counts",
+        e.delta, e.spread, e.least
+    )
 }
 
 /// Boots those that help together, and leaves out what breaks that.
@@ -150,4 +156,26 @@ fn together(
         });
     }
     Ok(helps)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::no_effect;
+    use analysis::{Verdict, effect};
+    use record::Nanos;
+
+    /// 40 ms are twice the spread, and of three boots each not enough.
+    #[test]
+    fn what_is_dropped_says_from_where_on_a_difference_counts() {
+        let base = [100, 110, 120].map(Nanos::from_millis);
+        let variant = [60, 70, 80].map(Nanos::from_millis);
+        let e = effect(&base, &variant).unwrap();
+        assert_eq!(e.verdict, Verdict::NoDifference);
+        let said = no_effect(&e, 3);
+        assert!(
+            said.contains("by 20.0 ms; with 3 boots each, more than 42.0 ms counts"),
+            "{said}"
+        );
+    }
 }

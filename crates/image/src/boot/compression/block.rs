@@ -138,7 +138,7 @@ impl<'a> Blocks<'a> {
                 self.ended = true;
                 return Ok(());
             };
-            if length == LZ4_MAGIC {
+            if length == LZ4_MAGIC && !short {
                 self.input.consume(4);
                 continue;
             }
