@@ -82,6 +82,7 @@ pub(super) fn windows(
     list: &AccessList,
     settings: &Settings,
     (window_us, most_files): (u64, usize),
+    along_bytes: u64,
 ) -> VecDeque<Window> {
     let page = u64::from(list.page_bytes);
     let mut all: Vec<Need> = Vec::new();
@@ -123,7 +124,7 @@ pub(super) fn windows(
             window.needs.push(need);
         }
     }
-    take_along(&mut windows, list, settings.infill_bytes);
+    take_along(&mut windows, list, along_bytes);
     windows
 }
 

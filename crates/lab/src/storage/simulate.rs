@@ -79,6 +79,8 @@ pub enum Way {
         window_ns: u64,
         /// Holes in a file of up to so many bytes are read as well.
         infill_bytes: u64,
+        /// So much metadata that is needed later comes along.
+        along_bytes: u64,
         /// Whether the program starts when all is read.
         wait: bool,
     },
@@ -125,8 +127,9 @@ pub fn simulate(
             Way::Prefetch {
                 window_ns,
                 infill_bytes,
+                along_bytes,
                 ..
-            } => groups(&needs, files, window_ns, infill_bytes),
+            } => groups(&needs, files, window_ns, (infill_bytes, along_bytes)),
         },
         next: 0,
         flying: Vec::new(),
@@ -351,7 +354,12 @@ impl Group {
 }
 
 /// The prefetcher's requests in order: of each window the metadata, then the content.
-fn groups(needs: &[Need], files: &[File], window_ns: u64, infill_bytes: u64) -> Vec<Group> {
+fn groups(
+    needs: &[Need],
+    files: &[File],
+    window_ns: u64,
+    (infill_bytes, along_bytes): (u64, u64),
+) -> Vec<Group> {
     let mut order: Vec<((u64, bool), u64, usize, u64)> = Vec::new();
     for need in needs {
         let Some(file) = files.get(need.file) else {
@@ -363,7 +371,7 @@ fn groups(needs: &[Need], files: &[File], window_ns: u64, infill_bytes: u64) -> 
             order.extend(file.place(page).map(|p| (window, p, need.file, page)));
         }
     }
-    along(&mut order, infill_bytes);
+    along(&mut order, along_bytes);
     order.sort_unstable();
     let mut groups: Vec<Group> = Vec::new();
     let mut last = None;
@@ -487,6 +495,7 @@ mod tests {
     const AHEAD: Way = Way::Prefetch {
         window_ns: 0,
         infill_bytes: 0,
+        along_bytes: 0,
         wait: false,
     };
 
@@ -565,6 +574,7 @@ mod tests {
             let ahead = Way::Prefetch {
                 window_ns: (round % 3) * 7_000_000,
                 infill_bytes: (round % 4) * 8192,
+                along_bytes: (round % 3) * 65_536,
                 wait: round % 2 == 0,
             };
             for way in [Way::Demand, ahead] {
