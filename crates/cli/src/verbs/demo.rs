@@ -29,7 +29,7 @@ const DIGESTS: &str = "digests.txt";
 const TRIED: usize = 3;
 
 /// Boots of each variant: one as it is, the others innocently perturbed.
-const ENSEMBLE: u32 = 2;
+const ENSEMBLE: u32 = 3;
 
 pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
     let dir = &args.out;
