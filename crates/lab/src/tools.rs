@@ -22,9 +22,9 @@ pub fn find(program: &str) -> Option<PathBuf> {
 /// What gives programs a fixed time and fixed random numbers, and its Debian package.
 pub const FAKETIME: (&str, &str) = ("faketime", "faketime");
 
-/// Mounts a filesystem in memory on `$0`, which numbers its files in the order in which
-/// they come, and copies the folder `$1` into it. btrfs keeps the numbers, of which the
-/// first 256 are its own.
+/// Mounts a filesystem in memory on `$0`, and copies the folder `$1` into it. Its inode
+/// numbers follow the order of copying, so that they are the same each time: `mkfs.btrfs`
+/// keeps them in the image. Its own are those below 256, which are used up first.
 const STAGE: &str = r#"
 mount -t tmpfs stage "$0"
 i=0

@@ -32,9 +32,10 @@ impl Mode {
     }
 
     /// How many boots each variant gets, if nobody says otherwise. Exact: one as it
-    /// is and three perturbed ones, the least that calls at most one in a hundred
-    /// different that is alike (`firstlight lab resolution`). In real time: what tells two samples that lie apart at one
-    /// chance in ten thousand, and still sees a few outliers as such.
+    /// is and three perturbed ones. With fewer, more than one in a hundred pairs of equal
+    /// variants would be called different (`firstlight lab resolution`). In real time: what
+    /// tells two samples that lie apart at one chance in ten thousand, and still sees a few
+    /// outliers as such.
     pub(super) const fn ensemble(self) -> NonZeroU32 {
         match self {
             Self::Exact => const { NonZeroU32::new(4).unwrap() },

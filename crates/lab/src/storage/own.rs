@@ -1,5 +1,5 @@
-//! What the storage server itself costs a request, so that it can answer so much
-//! earlier.
+//! How long a request to the lab's storage server takes beyond the time of the device that
+//! it plays. It answers so much earlier.
 //!
 //! A request goes to the server through the kernel's network block device, and the
 //! answer back; that takes the guest's processor time, which a real device would not.
