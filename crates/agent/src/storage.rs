@@ -83,6 +83,20 @@ impl Device {
         end
     }
 
+    /// When a request is to be answered with which the device is done at `end`: so much
+    /// earlier as its server needs beyond that. Only of reads it is known how much that is.
+    #[must_use]
+    pub fn answered(&self, end: u64, request: Request) -> u64 {
+        let f = &self.figures;
+        match request.kind {
+            Kind::Read => {
+                let moved = f.own_kib_ns.saturating_mul(request.bytes) >> 10;
+                end.saturating_sub(f.own_request_ns.saturating_add(moved))
+            }
+            Kind::Write | Kind::Flush => end,
+        }
+    }
+
     /// When a request that arrives at `now` enters the device; its place is free
     /// then. A flush waits for all that came before it.
     fn enter(&mut self, now: u64, kind: Kind) -> u64 {

@@ -83,16 +83,21 @@ pub fn summary(record: &Record) -> Summary {
 
 /// The length of the union of intervals. Reversed ones count as empty.
 pub(crate) fn union(intervals: impl Iterator<Item = (Nanos, Nanos)>) -> Nanos {
-    let mut sorted: Vec<(Nanos, Nanos)> = intervals.filter(|(s, e)| s < e).collect();
+    let merged = merged(intervals).into_iter();
+    merged.fold(Nanos::ZERO, |sum, (from, to)| sum + (to - from))
+}
+
+/// The union of intervals, as intervals in order that do not touch. Reversed ones count
+/// as empty.
+pub(crate) fn merged(intervals: impl Iterator<Item = (Nanos, Nanos)>) -> Vec<(Nanos, Nanos)> {
+    let mut sorted: Vec<(Nanos, Nanos)> = intervals.filter(|(from, to)| from < to).collect();
     sorted.sort_unstable();
-    let mut busy = Nanos::ZERO;
-    let mut reached: Option<Nanos> = None;
-    for (start, end) in sorted {
-        let from = reached.map_or(start, |r| r.max(start));
-        if end > from {
-            busy = busy + (end - from);
-            reached = Some(end);
+    let mut all: Vec<(Nanos, Nanos)> = Vec::new();
+    for (from, to) in sorted {
+        match all.last_mut() {
+            Some((_, end)) if *end >= from => *end = (*end).max(to),
+            _ => all.push((from, to)),
         }
     }
-    busy
+    all
 }

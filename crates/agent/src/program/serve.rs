@@ -104,9 +104,8 @@ pub fn run() -> Result<(), Box<dyn Error>> {
         .stack_size(64 << 10)
         .spawn(move || nbd(&device, Nbd::DoIt, 0))?;
     let depth = usize::try_from(config.storage.queue_depth.get())?;
-    let own = Own::of(&config.storage);
     let device = Device::new(config.storage, size);
-    let mut server = Server::new(socket, image, device, depth, own);
+    let mut server = Server::new(socket, image, device, depth);
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     server.serve()?;
     serving
@@ -179,34 +178,11 @@ struct Pending {
     error: u32,
 }
 
-/// What a request costs beyond the device's time: its way here, the way of its answer,
-/// and the processor's time for both.
-#[derive(Clone, Copy)]
-struct Own {
-    request_ns: u64,
-    kib_ns: u64,
-}
-
-impl Own {
-    fn of(figures: &Storage) -> Self {
-        Self {
-            request_ns: figures.own_request_ns,
-            kib_ns: figures.own_kib_ns,
-        }
-    }
-
-    fn ns(self, bytes: u64) -> u64 {
-        let moved = self.kib_ns.saturating_mul(bytes) >> 10;
-        self.request_ns.saturating_add(moved)
-    }
-}
-
 struct Server {
     socket: UnixStream,
     image: Image,
     device: Device,
     depth: usize,
-    own: Own,
     /// When the device last took a request; its clock does not run backwards.
     last: u64,
     /// Whether `block` holds the bytes of the first of `pending`.
@@ -223,13 +199,12 @@ struct Server {
 }
 
 impl Server {
-    fn new(socket: UnixStream, image: Image, device: Device, depth: usize, own: Own) -> Self {
+    fn new(socket: UnixStream, image: Image, device: Device, depth: usize) -> Self {
         Self {
             socket,
             image,
             device,
             depth,
-            own,
             last: 0,
             prepared: false,
             pending: Vec::with_capacity(256),
@@ -311,12 +286,7 @@ impl Server {
             };
             self.last = now;
             let end = self.device.submit(now, request);
-            // Only of reads it is known what they cost here.
-            let own = match request.kind {
-                Kind::Read => self.own.ns(request.bytes),
-                Kind::Write | Kind::Flush => 0,
-            };
-            let due = end.saturating_sub(own);
+            let due = self.device.answered(end, request);
             let place = self.pending.partition_point(|p| p.due <= due);
             if place == 0 {
                 self.prepared = false;
@@ -483,9 +453,8 @@ mod tests {
         };
         let (socket, kernels) = UnixStream::pair().unwrap();
         let depth = figures.queue_depth.get() as usize;
-        let own = Own::of(&figures);
         let device = Device::new(figures, SIZE as u64);
-        let mut server = Server::new(socket, image, device, depth, own);
+        let mut server = Server::new(socket, image, device, depth);
         (kernels, spawn(move || server.serve()), path)
     }
 

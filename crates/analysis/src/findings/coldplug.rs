@@ -3,7 +3,7 @@
 
 use super::found::{Found, Scope};
 use super::modules::{is_alone, linking_of_all};
-use super::scripts::{code, is_run, place, stops};
+use super::scripts::{code, is_run, names, place, stops};
 use super::units::started;
 use super::view::{View, transfer};
 use record::Nanos;
@@ -21,10 +21,7 @@ pub(super) const DEVTMPFS: &str = "devtmpfs: initialized";
 
 /// The command of a line that makes device nodes, and its work.
 fn maker(line: &str) -> Option<(&'static str, u64)> {
-    let mut words = line
-        .split(|c: char| c.is_whitespace() || ";&|(){}`".contains(c))
-        .map(|w| w.rsplit('/').next().unwrap_or(w))
-        .filter(|w| !w.is_empty());
+    let mut words = names(line);
     while let Some(word) = words.next() {
         match word {
             "mdev" if words.clone().any(|w| w == "-s") => return Some(("mdev -s", MDEV_WORK)),

@@ -1,7 +1,7 @@
 //! The first picture: how it comes to the screen.
 
 use super::found::{Found, Scope};
-use super::scripts::{code, is_run, place, stops};
+use super::scripts::{code, is_run, names, place, stops};
 use super::view::{View, number, transfer};
 
 /// What unpacking a byte of a picture takes beyond copying it, in instructions:
@@ -45,11 +45,7 @@ fn framebuffer<'a>(view: &'a View<'_>) -> Option<(u64, super::view::Line<'a>)> {
 
 /// The program of a line that decodes a picture for the framebuffer.
 fn decoder(line: &str) -> Option<&str> {
-    let words = || {
-        let parts = line.split(|c: char| c.is_whitespace() || ";&|(){}`".contains(c));
-        parts.map(|w| w.rsplit('/').next().unwrap_or(w))
-    };
-    let named = |all: &[&str]| words().find(|w| all.contains(w));
+    let named = |all: &[&str]| names(line).find(|w| all.contains(w));
     match named(&DECODERS) {
         Some(program) => Some(program),
         None if line.contains("/dev/fb") => named(&UNPACKERS),

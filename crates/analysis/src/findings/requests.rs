@@ -4,7 +4,7 @@
 use super::devices::{root_device, turns_not};
 use super::found::{Found, Scope};
 use super::view::{View, times, transfer};
-use crate::summary::union;
+use crate::summary::{merged, union};
 use record::{Device, Nanos, Operation, Request};
 use std::collections::BTreeMap;
 
@@ -189,20 +189,6 @@ pub(super) fn read_ahead(view: &View<'_>) -> Vec<Found> {
         )
     });
     found.collect()
-}
-
-/// The union of intervals, as intervals in order that do not touch.
-fn merged(intervals: impl Iterator<Item = (Nanos, Nanos)>) -> Vec<(Nanos, Nanos)> {
-    let mut sorted: Vec<(Nanos, Nanos)> = intervals.filter(|(from, to)| from < to).collect();
-    sorted.sort_unstable();
-    let mut all: Vec<(Nanos, Nanos)> = Vec::new();
-    for (from, to) in sorted {
-        match all.last_mut() {
-            Some((_, end)) if *end >= from => *end = (*end).max(to),
-            _ => all.push((from, to)),
-        }
-    }
-    all
 }
 
 /// The parts of `waits` in which nothing of `busy` goes on; both are [`merged`].

@@ -78,11 +78,22 @@ pub(super) fn place(tree: &RootTree, path: &str, offset: usize, line: &str) -> E
     }
 }
 
+/// The words of a line of a script, without what stands between commands.
+pub(super) fn words(line: &str) -> impl Iterator<Item = &str> + Clone {
+    line.split(|c: char| c.is_whitespace() || ";&|(){}`".contains(c))
+        .filter(|w| !w.is_empty())
+}
+
+/// The same, each without the folder of its path.
+pub(super) fn names(line: &str) -> impl Iterator<Item = &str> + Clone {
+    words(line)
+        .map(|w| w.rsplit('/').next().unwrap_or(w))
+        .filter(|w| !w.is_empty())
+}
+
 /// The seconds of a `sleep N` that stands as a command in a line.
 fn slept(line: &str) -> Option<Nanos> {
-    let mut words = line
-        .split(|c: char| c.is_whitespace() || ";&|(){}`".contains(c))
-        .filter(|w| !w.is_empty());
+    let mut words = words(line);
     while let Some(word) = words.next() {
         let program = word
             .trim_start_matches(['-', '@', '+', '!', ':'])

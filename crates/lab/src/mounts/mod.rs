@@ -108,22 +108,17 @@ impl Mounts {
 #[must_use]
 pub fn cost(plan: &Plan, processor: &Processor, storage: &Storage, bytes: u64) -> Cost {
     let own = served(storage.clone(), Arch::X86_64, Pace::Counted(0));
-    let given_back = [(own.own_request_ns, own.own_kib_ns), (0, 0)];
-    let [mut device, mut again] = given_back.map(|(request, kib)| {
-        let mut device = Device::new(storage.clone(), bytes);
+    let [mut device, mut again] = [own, storage.clone()].map(|figures| {
+        let mut device = Device::new(figures, bytes);
         move |now, access, at, bytes| {
             let kind = match access {
                 Access::Read => Kind::Read,
                 Access::Write => Kind::Write,
                 Access::Flush => Kind::Flush,
             };
-            let end = device.submit(now, Request { kind, at, bytes });
-            let own = match kind {
-                Kind::Read => request.saturating_add(kib.saturating_mul(bytes) >> 10),
-                // Of these it is not known.
-                Kind::Write | Kind::Flush => 0,
-            };
-            end.saturating_sub(own).max(now)
+            let request = Request { kind, at, bytes };
+            let end = device.submit(now, request);
+            device.answered(end, request).max(now)
         }
     });
     plan.cost(processor, &mut device, &mut again)

@@ -14,21 +14,18 @@ use crate::emulator::Pace;
 use agent::config::{Model, Storage};
 
 /// Instructions of the guest for a request and its answer, and for each KiB of it.
-pub(super) struct Own {
-    pub request: u64,
-    pub kib: u64,
+struct Own {
+    request: u64,
+    kib: u64,
 }
-
-/// On an x86-64.
-pub(super) const PC: Own = Own {
-    request: 41_500,
-    kib: 921,
-};
 
 /// `None`: it was not measured on such a processor.
 const fn of(arch: Arch) -> Option<Own> {
     match arch {
-        Arch::X86_64 => Some(PC),
+        Arch::X86_64 => Some(Own {
+            request: 41_500,
+            kib: 921,
+        }),
         Arch::Armv7 => Some(Own {
             request: 44_000,
             kib: 1_133,

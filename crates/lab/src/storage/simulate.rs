@@ -6,7 +6,10 @@
 //! not stop what the device has begun. The device is the one of the exact lab
 //! ([`agent::storage::Device`]).
 
+use super::own::served;
 use super::page_cache::{Access, Cached, File, PAGE};
+use crate::artifacts::Arch;
+use crate::emulator::Pace;
 use agent::config::Storage;
 use agent::prefetch::{taken_along, window_of};
 use agent::storage::{Device, Kind, Request};
@@ -35,10 +38,8 @@ pub struct Costs {
     pub page_ns: u64,
     /// For a page that the prefetcher asks for, besides.
     pub ahead_page_ns: u64,
-    /// So much earlier a request is answered, in nanoseconds.
-    pub given_back_ns: u64,
-    /// And so much more for each KiB of it.
-    pub given_back_kib_ns: u64,
+    /// Whether the lab's server plays the device: it answers as much earlier as it needs.
+    pub is_served: bool,
 }
 
 impl Costs {
@@ -50,20 +51,11 @@ impl Costs {
         request_ns: 137_000,
         page_ns: 2_200,
         ahead_page_ns: 15_800,
-        given_back_ns: super::own::PC.request,
-        given_back_kib_ns: super::own::PC.kib,
+        is_served: true,
     };
 
     const fn of(self, bytes: u64) -> u64 {
         self.request_ns + bytes / PAGE * self.page_ns
-    }
-
-    /// When a request of so many bytes that is made at `at` is answered, if the device is
-    /// done with it at `end`.
-    const fn answered(self, at: u64, end: u64, bytes: u64) -> u64 {
-        let early = self.given_back_ns + bytes / 1024 * self.given_back_kib_ns;
-        let due = end.saturating_sub(early);
-        if due < at { at } else { due }
     }
 }
 
@@ -111,10 +103,14 @@ pub fn simulate(
 ) -> Simulated {
     let mut needs = needs.to_vec();
     needs.sort_by_key(|n| n.at_ns);
+    let figures = match costs.is_served {
+        true => served(storage.clone(), Arch::X86_64, Pace::Counted(0)),
+        false => storage.clone(),
+    };
     let mut run = Run {
         files,
         cached: vec![Cached::default(); files.len()],
-        device: Device::new(storage.clone(), size),
+        device: Device::new(figures, size),
         costs,
         most: u64::from(storage.read_ahead_kb) * 1024 / PAGE,
         requests: 0,
@@ -319,8 +315,9 @@ impl Run<'_> {
     fn submit(&mut self, at: u64, place: u64, bytes: u64) -> u64 {
         self.last = self.last.max(at);
         self.requests += 1;
-        let end = self.device.submit(self.last, read(place, bytes));
-        let end = self.costs.answered(self.last, end, bytes);
+        let request = read(place, bytes);
+        let end = self.device.submit(self.last, request);
+        let end = self.device.answered(end, request).max(self.last);
         let cost = self.costs.of(bytes);
         if cost > 0 {
             self.served.push((end, cost));
