@@ -255,10 +255,11 @@ fn phase_deltas(a: &Phases, b: &Phases) -> Vec<PhaseDelta> {
     deltas.collect()
 }
 
-type Key = (BlameKind, String, usize);
+/// A kind, a name, and which item of that name, from 1, by start.
+pub(crate) type Key = (BlameKind, String, usize);
 
 /// The duration of every item of `record` that has one.
-fn durations(record: &Record) -> BTreeMap<Key, Nanos> {
+pub(crate) fn durations(record: &Record) -> BTreeMap<Key, Nanos> {
     let mut seen: BTreeMap<(BlameKind, record::NameId), usize> = BTreeMap::new();
     let mut durations = BTreeMap::new();
     for span in spans::distinct(record).iter() {
@@ -317,7 +318,7 @@ fn item_deltas(a: &Record, b: &Record, history: &[&Record]) -> Vec<ItemDelta> {
 
 /// The place of an item by its stable name: the first that is free, since
 /// several items of one boot may share it.
-fn free_place<T>(taken: &BTreeMap<Key, T>, (kind, name, _): &Key) -> Key {
+pub(crate) fn free_place<T>(taken: &BTreeMap<Key, T>, (kind, name, _): &Key) -> Key {
     let mut place = (*kind, stable(name), 1);
     while taken.contains_key(&place) {
         place.2 += 1;

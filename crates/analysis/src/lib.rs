@@ -7,6 +7,7 @@
 
 mod blame;
 mod boot;
+mod boots;
 mod bootstrap;
 mod chain;
 mod chart;
@@ -40,6 +41,10 @@ mod tune;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
+pub use boots::{
+    BootTimes, Boots, BootsChange, BootsTime, Distribution, Judged, TimeKind, VirtualBesideReal,
+    boots,
+};
 pub use bootstrap::{Interval, interval};
 pub use chain::{ChainLink, critical_chain};
 pub use chart::{Chart, ChartDependency, ChartLimits, ChartMessage, chart};

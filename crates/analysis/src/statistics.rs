@@ -7,6 +7,7 @@
 
 use crate::effect::{Verdict, median};
 use record::Nanos;
+use std::cmp::Ordering;
 
 /// How a difference between samples is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +42,9 @@ pub struct SampleEffect {
     pub delta: Nanos,
     /// The 95 % interval of that difference, by the bootstrap's percentiles.
     pub interval: (Nanos, Nanos),
+    /// In how many pairs of a boot of each the base's took longer, with half for those
+    /// alike: Mann and Whitney's U of the base.
+    pub longer: f64,
     /// How probable so uneven ranks are if the samples come from the same boots.
     pub p_value: f64,
     /// What that means: a difference counts if it is not chance, is at least the
@@ -70,6 +74,7 @@ pub fn sample_effect(
     Some(SampleEffect {
         delta,
         interval,
+        longer: longer(base, variant),
         p_value,
         verdict,
     })
@@ -95,29 +100,33 @@ fn bootstrap(base: &[Nanos], variant: &[Nanos], judgement: &Judgement) -> Option
     Some((at(0.025)?, at(0.975)?))
 }
 
-/// More ways than this to deal samples anew are tried by chance.
-const MOST_DEALS: u64 = 20_000;
+/// More steps than this to count every way to deal samples anew, and ways are tried by
+/// chance: about as long as the draws take. A hundred boots in all need this many.
+const MOST_STEPS: usize = 60_000_000;
 
 /// How probable it is that ranks lie as unevenly in the two samples if it does not
-/// matter which value is in which (Fisher, 1935; Wilcoxon, 1945): of all ways to
-/// deal the values anew, or of `draws` by chance if there are too many, plus one
-/// for the way that they were dealt. Ranks, since one odd boot should not decide.
+/// matter which value is in which (Fisher, 1935; Wilcoxon, 1945; Mann and Whitney,
+/// 1947): of all ways to deal the values anew, or of `draws` by chance if there are too
+/// many, plus one for the way that they were dealt. Ranks, since one odd boot should
+/// not decide.
 fn permutation_test(base: &[Nanos], variant: &[Nanos], judgement: &Judgement) -> Option<f64> {
     if base.is_empty() || variant.is_empty() {
         return None;
     }
     let mut ranks = ranks(base, variant);
-    let (count, total) = (ranks.len() as i128, ranks.iter().sum::<i128>());
+    let (count, total) = (ranks.len(), ranks.iter().sum::<usize>());
     // How far the sum of the first sample's ranks is from its share of all.
-    let uneven = |first: i128| (first * count - total * base.len() as i128).abs();
+    let uneven = |first: usize| (first * count).abs_diff(total * base.len());
     let seen = uneven(ranks.iter().take(base.len()).sum());
-    if ways(ranks.len(), base.len()).is_some_and(|n| n <= MOST_DEALS) {
-        let (mut all, mut reached) = (0_u32, 0_u32);
-        deals(&ranks, base.len(), 0, &mut |first| {
-            all += 1;
-            reached += u32::from(uneven(first) >= seen);
-        });
-        return Some(f64::from(reached) / f64::from(all.max(1)));
+    let steps = count.saturating_mul(base.len()).saturating_mul(total + 1);
+    if steps <= MOST_STEPS {
+        let ways = ways_by_sum(&ranks, base.len(), total);
+        let reached = ways
+            .iter()
+            .enumerate()
+            .filter(|(sum, _)| uneven(*sum) >= seen);
+        let reached: f64 = reached.map(|(_, ways)| ways).sum();
+        return Some(reached / ways.iter().sum::<f64>().max(1.0));
     }
     let mut chance = Chance(judgement.seed ^ 0x5851_f42d_4c95_7f2d);
     let mut reached = 1_u32;
@@ -131,40 +140,50 @@ fn permutation_test(base: &[Nanos], variant: &[Nanos], judgement: &Judgement) ->
     Some(f64::from(reached) / f64::from(judgement.draws.saturating_add(1)))
 }
 
+/// For each sum up to `total`: in how many ways `of` of the `ranks` have it.
+fn ways_by_sum(ranks: &[usize], of: usize, total: usize) -> Vec<f64> {
+    // For each number of ranks chosen so far; one way to choose none.
+    let mut ways = vec![vec![0.0; total + 1]; of + 1];
+    ways[0][0] = 1.0;
+    for &rank in ranks {
+        for chosen in (1..=of).rev() {
+            let (fewer, more) = ways.split_at_mut(chosen);
+            let without = fewer.last().into_iter().flatten();
+            let with = more.first_mut().into_iter().flatten().skip(rank);
+            for (with, without) in with.zip(without) {
+                *with += without;
+            }
+        }
+    }
+    ways.pop().unwrap_or_default()
+}
+
+/// In how many pairs of a boot of `base` and one of `variant` the first took longer,
+/// with half for those alike (Mann and Whitney's U).
+fn longer(base: &[Nanos], variant: &[Nanos]) -> f64 {
+    let pairs = base
+        .iter()
+        .flat_map(|a| variant.iter().map(move |b| a.cmp(b)));
+    let halves = pairs.map(|order| match order {
+        Ordering::Greater => 2_u32,
+        Ordering::Equal => 1,
+        Ordering::Less => 0,
+    });
+    f64::from(halves.sum::<u32>()) / 2.0
+}
+
 /// Twice the rank of every value among all, those of `first` before those of
 /// `second`; equal values share theirs.
-fn ranks(first: &[Nanos], second: &[Nanos]) -> Vec<i128> {
+fn ranks(first: &[Nanos], second: &[Nanos]) -> Vec<usize> {
     let all: Vec<Nanos> = first.iter().chain(second).copied().collect();
     let mut sorted = all.clone();
     sorted.sort_unstable();
     let rank = |value: &Nanos| {
         let below = sorted.partition_point(|v| v < value);
         let up_to = sorted.partition_point(|v| v <= value);
-        (below + up_to + 1) as i128
+        below + up_to + 1
     };
     all.iter().map(rank).collect()
-}
-
-/// In how many ways `of` things can be chosen out of `all`.
-fn ways(all: usize, of: usize) -> Option<u64> {
-    let (all, of) = (all as u64, of as u64);
-    (0..of.min(all.checked_sub(of)?)).try_fold(1_u64, |n, i| {
-        // Each step's quotient is itself a number of ways, so it has no rest.
-        n.checked_mul(all - i)?.checked_div(i + 1)
-    })
-}
-
-/// The sum of every choice of `of` values of `pool`, on top of `sum`.
-fn deals(pool: &[i128], of: usize, sum: i128, each: &mut dyn FnMut(i128)) {
-    if of == 0 {
-        return each(sum);
-    }
-    if let Some((value, rest)) = pool.split_first()
-        && rest.len() + 1 >= of
-    {
-        deals(rest, of - 1, sum + value, each);
-        deals(rest, of, sum, each);
-    }
 }
 
 /// Where in `values` those are that lie further from the median than three and a
@@ -179,14 +198,21 @@ pub fn outliers(values: &[Nanos]) -> Vec<usize> {
     let Some(middle) = median(values) else {
         return Vec::new();
     };
-    let distances: Vec<Nanos> = values.iter().map(|v| (*v - middle).abs()).collect();
-    let deviation = median(&distances).map_or(0, |d| d.0) as f64;
+    let deviation = median_deviation(values).map_or(0, |d| d.0) as f64;
     let far = |distance: Nanos| {
         // If more than half are equal, any other value stands out.
         distance.0 > 0 && NORMAL * distance.0 as f64 > SCORE * deviation
     };
-    let places = distances.iter().enumerate().filter(|(_, d)| far(**d));
+    let places = values.iter().enumerate();
+    let places = places.filter(|(_, v)| far((**v - middle).abs()));
     places.map(|(i, _)| i).collect()
+}
+
+/// The median distance of `values` from their median; `None` of nothing.
+pub(crate) fn median_deviation(values: &[Nanos]) -> Option<Nanos> {
+    let middle = median(values)?;
+    let distances: Vec<Nanos> = values.iter().map(|v| (*v - middle).abs()).collect();
+    median(&distances)
 }
 
 /// A fixed sequence of chance: splitmix64 (Steele, Lea and Flood, 2014).
@@ -213,7 +239,9 @@ impl Chance {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chance, Judgement, outliers, permutation_test, sample_effect, ways};
+    use super::{
+        Chance, Judgement, longer, outliers, permutation_test, sample_effect, ways_by_sum,
+    };
     use crate::effect::Verdict;
     use proptest::prelude::*;
     use record::Nanos;
@@ -233,14 +261,14 @@ mod tests {
         assert_eq!(chance.below(0), 0);
     }
 
+    /// The sums of two of 1, 2, 3 and 3; and all ways to choose are the binomial.
     #[test]
-    fn ways_to_choose_are_binomials() {
-        assert_eq!(ways(10, 5), Some(252));
-        assert_eq!(ways(16, 8), Some(12_870));
-        assert_eq!(
-            (ways(5, 0), ways(3, 5), ways(200, 100)),
-            (Some(1), None, None)
-        );
+    fn ways_are_counted_by_their_sum() {
+        let sums = ways_by_sum(&[1, 2, 3, 3], 2, 9);
+        assert_eq!(sums[3..=6], [1.0, 2.0, 2.0, 1.0]);
+        assert_eq!(sums.iter().sum::<f64>(), 6.0);
+        let ranks: Vec<usize> = (1..=16).collect();
+        assert_eq!(ways_by_sum(&ranks, 8, 136).iter().sum::<f64>(), 12_870.0);
     }
 
     /// Of the 20 ways to deal 1 to 6 into threes, two part them as far as
@@ -253,13 +281,23 @@ mod tests {
         assert!((p.unwrap() - 1.0).abs() < 1e-12);
     }
 
-    /// The same, by chance, comes near the count: 9 against 9 well parted is 2 of
-    /// 48,620.
+    /// All of ten before all of ten others: two ways of 184,756, as R's `wilcox.test`
+    /// has it. More boots than can be counted are dealt by chance, and come near.
     #[test]
-    fn by_chance_it_comes_near() {
-        let (a, b): (Vec<i64>, Vec<i64>) = ((1..=9).collect(), (101..=109).collect());
-        let p = permutation_test(&ms(&a), &ms(&b), &Judgement::default()).unwrap();
-        assert!(p < 0.002, "{p}");
+    fn many_boots_are_counted_and_very_many_tried() {
+        let judge = |n: i64| {
+            let (a, b): (Vec<i64>, Vec<i64>) = ((1..=n).collect(), (101..=100 + n).collect());
+            permutation_test(&ms(&a), &ms(&b), &Judgement::default()).unwrap()
+        };
+        assert!((judge(10) - 2.0 / 184_756.0).abs() < 1e-15);
+        assert!(judge(50) < 1e-20);
+        assert!(judge(80) < 0.002);
+    }
+
+    #[test]
+    fn pairs_in_which_the_base_took_longer() {
+        assert_eq!(longer(&ms(&[5, 7]), &ms(&[6, 5])), 2.5);
+        assert_eq!(longer(&ms(&[5, 7]), &ms(&[1, 2, 3])), 6.0);
     }
 
     #[test]

@@ -65,6 +65,13 @@ pub enum Verb {
     /// What changed between two boots, item by item
     #[command(after_help = "Example:\n  $ firstlight diff before.tar.zst after.tar.zst")]
     Diff(Diff),
+    /// Several boots: how much each time varies, and what a change made of them
+    #[command(
+        after_help = "Examples:\n  $ firstlight boots run_*.tar.zst\n  $ firstlight boots before/*.txt --against after/*.txt\n  $ firstlight boots before.csv --against after.csv\n\n\
+            A table (.csv, .tsv) has a boot in each row; columns whose names end in _s, _sec, _ms,\n\
+            _us or _ns are times."
+    )]
+    Boots(Boots),
     /// One page to look at, in one HTML file
     #[command(
         after_help = "Example:\n  $ firstlight report before.tar.zst after.tar.zst -o boot.html"
@@ -422,6 +429,26 @@ pub enum Kind {
     File,
     Stage,
     Phase,
+}
+
+#[derive(Debug, Args)]
+pub struct Boots {
+    /// Boots of one system: a capture or a raw file each, or a table of them
+    #[arg(required = true, value_name = "BOOT", value_hint = ValueHint::AnyPath)]
+    pub boots: Vec<PathBuf>,
+    /// Boots after a change, to compare them with
+    #[arg(long, value_name = "BOOT", num_args = 1.., value_hint = ValueHint::AnyPath)]
+    pub against: Vec<PathBuf>,
+    /// How many items; 0 for all [default: 10]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10,
+        hide_default_value = true
+    )]
+    pub top: usize,
+    #[command(flatten)]
+    pub reading: Reading,
 }
 
 #[derive(Debug, Args)]

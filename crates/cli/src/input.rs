@@ -5,6 +5,7 @@ mod folder;
 mod kernel_image;
 mod line;
 mod packed;
+pub mod table;
 
 use crate::args::Reading;
 use agent::capture::{self, Limits, Manifest};

@@ -349,85 +349,107 @@ fn boots_of(set: &str, scratch: &Scratch) -> Option<Vec<String>> {
     Some(boots.collect())
 }
 
-/// Sets of ten boots, each boot asked by itself: what statistics others made of the four
-/// numbers of each.
+/// Sets of ten boots, and pairs of them: the statistics that others made of them.
 #[test]
 fn sets_of_ten_boots() {
     let Some(expected) = expected() else { return };
     let scratch = Scratch::new();
-    let mut sets = std::collections::BTreeMap::new();
+    // The key of their column, and ours.
+    let row = |document: &Value, column: &str| -> Value {
+        let (kind, name) = match column {
+            "Kernel_Sec" => ("phase", "kernel"),
+            "Userspace_Sec" => ("phase", "userspace"),
+            "Total_Sec" => ("total", "systemd's total"),
+            _ => ("milestone", "graphical.target"),
+        };
+        let rows = document["times"].as_array().unwrap();
+        // Of a table, the column itself.
+        let is_it = |r: &&Value| {
+            (r["kind"] == kind && r["name"] == name)
+                || (r["kind"] == "column" && r["name"] == column)
+        };
+        rows.iter().find(is_it).unwrap().clone()
+    };
+    // In microseconds, as others rounded.
+    let rounded = |ns: &Value| (ns.as_i64().unwrap() + 500).div_euclid(1_000);
+    let all = |ns: &Value| -> Vec<i64> { ns.as_array().unwrap().iter().map(rounded).collect() };
+    let listed = |of: &Value| -> Vec<i64> { of.as_array().unwrap().iter().map(us).collect() };
+
+    let mut compared = 0;
     for (set, columns) in expected["multirun"].as_object().unwrap() {
         let Some(boots) = boots_of(set, &scratch) else {
             return;
         };
-        let boots: Vec<Value> = boots.iter().map(|path| show(path)).collect();
-        for (column, wanted) in columns.as_object().unwrap() {
-            let value = |boot: &Value| -> i64 {
-                let phase = |name: &str| {
-                    let phases = boot["phases"].as_array().unwrap();
-                    let phase = phases.iter().find(|p| p["name"] == name).unwrap();
-                    phase["end_ns"].as_i64().unwrap() - phase["start_ns"].as_i64().unwrap()
-                };
-                let total = || {
-                    let facts = boot["facts"].as_array().unwrap();
-                    let fact = facts
-                        .iter()
-                        .find(|f| f["key"] == "systemd.startup_total_ns");
-                    fact.unwrap()["value"].as_str().unwrap().parse().unwrap()
-                };
-                match column.as_str() {
-                    "Kernel_Sec" => phase("kernel"),
-                    "Userspace_Sec" => phase("userspace"),
-                    "Total_Sec" => total(),
-                    _ => {
-                        let begun = milestone(boot, "userspace-start").unwrap();
-                        milestone(boot, "graphical.target").unwrap() - begun
-                    }
+        let texts: Vec<&str> = boots.iter().map(String::as_str).collect();
+        let table = sample(&format!("systemd/{set}/global_milestones.csv")).unwrap();
+        for paths in [&texts[..], &[&*table]] {
+            let document = json(&[&["boots", "--json"], paths].concat());
+            valid(&document, "boots");
+            for (column, wanted) in columns.as_object().unwrap() {
+                let found = &row(&document, column)["base"];
+                assert_eq!(found["boots"], wanted["n"], "{set} {column}");
+                for (ours, theirs) in [
+                    ("mean_ns", "mean"),
+                    ("sd_ns", "sd"),
+                    ("median_ns", "median"),
+                    ("mad_ns", "mad"),
+                    ("min_ns", "min"),
+                    ("max_ns", "max"),
+                ] {
+                    let value = us(&wanted[theirs]);
+                    assert_eq!(rounded(&found[ours]), value, "{set} {column} {ours}");
                 }
-            };
-            let mut values: Vec<i64> = boots.iter().map(|b| value(b) / 1_000_000).collect();
-            values.sort_unstable();
-            let n = values.len();
-            assert_eq!(Some(n as u64), wanted["n"].as_u64(), "{set} {column}");
-            let sum: i64 = values.iter().sum();
-            // In ten-thousandths of a second, as the others' table has them.
-            for (what, ours) in [
-                ("mean", sum * 10 / n as i64),
-                ("median", (values[n / 2 - 1] + values[n / 2]) * 5),
-                ("min", values[0] * 10),
-                ("max", values[n - 1] * 10),
-            ] {
-                let wanted = us(&wanted[what]) / 100;
-                assert_eq!(ours, wanted, "{set} {column}: {what}");
+                let hinges = [&wanted["q1_tukey_hinge"], &wanted["q3_tukey_hinge"]].map(us);
+                assert_eq!(all(&found["quartiles_ns"]), hinges, "{set} {column}");
+                for (ours, theirs) in [
+                    ("outliers_ns", "mad_z_above_3_5"),
+                    ("beyond_fences_ns", "tukey_1_5_iqr_outliers"),
+                ] {
+                    let sorted = |mut times: Vec<i64>| {
+                        times.sort_unstable();
+                        times
+                    };
+                    let found = sorted(all(&found[ours]));
+                    assert_eq!(
+                        found,
+                        sorted(listed(&wanted[theirs])),
+                        "{set} {column} {ours}"
+                    );
+                }
+                compared += 1;
             }
-            sets.insert((set.clone(), column.clone()), values);
         }
     }
+    assert!(compared > 0, "nothing was compared");
+
     for (pair, wanted) in expected["comparisons"].as_object().unwrap() {
         let (names, column) = pair.split_once(", ").unwrap();
         let (a, b) = names.split_once(" -> ").unwrap();
-        let of = |set: &str| &sets[&(set.to_owned(), column.to_owned())];
-        let (a, b) = (of(a), of(b));
-        let difference: i64 = b.iter().sum::<i64>() - a.iter().sum::<i64>();
-        assert_eq!(difference * 100, us(&wanted["mean_b_minus_a"]), "{pair}");
-        let apart = a[a.len() - 1] < b[0] || b[b.len() - 1] < a[0];
+        let [a, b] = [a, b].map(|set| boots_of(set, &scratch).unwrap());
+        let mut words = vec!["boots", "--json"];
+        words.extend(a.iter().map(String::as_str));
+        words.push("--against");
+        words.extend(b.iter().map(String::as_str));
+        let found = row(&json(&words), column);
+        assert_eq!(found["base"]["boots"], wanted["n_a"], "{pair}");
+        assert_eq!(found["against"]["boots"], wanted["n_b"], "{pair}");
         assert_eq!(
-            Some(apart),
-            wanted["intervals_disjoint"].as_bool(),
+            found["ranges_apart"], wanted["intervals_disjoint"],
             "{pair}"
         );
-        // What is said of two sets of boots in real time: that they differ, where others
-        // found it.
-        let times = |set: &[i64]| -> Vec<record::Nanos> {
-            let times = set.iter().map(|&ms| record::Nanos::from_millis(ms));
-            times.collect()
-        };
-        let judgement = analysis::Judgement::default();
-        let effect = analysis::sample_effect(&times(a), &times(b), &judgement).unwrap();
-        let median = us(&wanted["median_b_minus_a"]);
-        assert_eq!(effect.delta.get() / 1_000, median, "{pair}");
+        let change = &found["change"];
+        for (ours, theirs) in [
+            ("mean_delta_ns", "mean_b_minus_a"),
+            ("median_delta_ns", "median_b_minus_a"),
+        ] {
+            assert_eq!(rounded(&change[ours]), us(&wanted[theirs]), "{pair} {ours}");
+        }
+        assert_eq!(change["u"], wanted["mann_whitney_u_of_a"], "{pair}");
         let chance = wanted["mann_whitney_exact_two_sided_p"].as_f64().unwrap();
-        let differs = effect.verdict != analysis::Verdict::NoDifference;
-        assert_eq!(differs, chance < 0.01, "{pair}: {effect:?}");
+        // Three figures of it are given.
+        let p = change["p_value"].as_f64().unwrap();
+        assert!((p - chance).abs() <= chance * 0.005, "{pair}: {p}");
+        let differs = change["verdict"] != "no_difference";
+        assert_eq!(differs, chance < 0.01, "{pair}: {change}");
     }
 }

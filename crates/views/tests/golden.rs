@@ -62,6 +62,10 @@ fn terminal_screens() {
             &of("diff"),
             &terminal::diff(&boots::comparison(), 5, &style),
         );
+        for (name, compared) in [("boots", false), ("boots-against", true)] {
+            let several = boots::several(compared);
+            check(&of(name), &terminal::boots(&several, 5, &style));
+        }
         check(&of("lab"), &terminal::lab(&boots::experiment(), &style));
         check(
             &of("lab-sampled"),

@@ -105,6 +105,14 @@ fn path() {
 }
 
 #[test]
+fn several_boots() {
+    let schema = Schema::of("boots");
+    let document = schema.check(&json::boots(&boots::several(true)));
+    schema.is_strict(&document);
+    schema.check(&json::boots(&boots::several(false)));
+}
+
+#[test]
 fn blame() {
     let schema = Schema::of("blame");
     let document = schema.check(&json::blame(&analysis::blame(&boots::base(), None, 0)));

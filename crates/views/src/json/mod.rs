@@ -4,6 +4,7 @@
 
 mod advise;
 mod blame;
+mod boots;
 mod classics;
 mod console;
 mod deferrals;
@@ -20,6 +21,7 @@ mod subsystems;
 
 pub use advise::{Advise, AdviseEvidence, AdviseFinding, AdviseSilent, advise};
 pub use blame::{Blame, BlameRow, blame};
+pub use boots::{Boots, BootsDistribution, BootsRow, BootsRowChange, boots};
 pub use classics::{
     Classics, ClassicsResult, ClassicsRow, ClassicsValue, Published, classics, classics_result,
 };

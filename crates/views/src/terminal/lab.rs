@@ -185,7 +185,7 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
 }
 
 /// `p 0.008`, or less than what could be told.
-fn chance(p: f64) -> String {
+pub(super) fn chance(p: f64) -> String {
     match p < 0.001 {
         true => "p < 0.001".to_owned(),
         false => format!("p = {p:.3}"),

@@ -7,6 +7,7 @@
 mod advise;
 mod bar;
 mod blame;
+mod boots;
 mod classics;
 mod console;
 mod deferrals;
@@ -26,6 +27,7 @@ mod subsystems;
 
 pub use advise::advise;
 pub use blame::blame;
+pub use boots::boots;
 pub use classics::{classics, classics_result};
 pub use deferrals::deferrals;
 pub use diff::diff;

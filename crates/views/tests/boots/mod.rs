@@ -34,6 +34,22 @@ pub fn boot(record: &Record) -> Boot {
     analysis::boot(record, &Options::default(), 3)
 }
 
+/// The first boot in real time five times, each slower than the one before, and one odd;
+/// against the second one.
+pub fn several(compared: bool) -> analysis::Boots {
+    let set = |text: &str| -> Vec<analysis::BootTimes> {
+        let boot = |n: i64| {
+            let end = if n == 3 { 900 } else { 310 + n * 7 };
+            let more = format!("{text}\nspan initcall 0s {end}ms varies_init\n");
+            let of = record(&more.replace("virtual", "monotonic"));
+            analysis::BootTimes::of(&of, &Options::default())
+        };
+        (0..5).map(boot).collect()
+    };
+    let others = compared.then(|| set(VARIANT));
+    analysis::boots(&set(BASE), others.as_deref()).unwrap()
+}
+
 pub fn comparison() -> Comparison {
     analysis::compare(&base(), &variant()).unwrap()
 }

@@ -1,0 +1,126 @@
+//! The times of one boot that can be compared with those of another.
+
+use crate::blame::BlameKind;
+use crate::compare::{Key as ItemKey, durations, free_place};
+use crate::facts::facts;
+use crate::phases::{Options, Phases, phases_with};
+use record::{ClockKind, Nanos, Phase, Record};
+use std::collections::BTreeMap;
+
+/// The fact that holds what systemd says of the whole start, in nanoseconds.
+const STARTUP_TOTAL: &str = "systemd.startup_total_ns";
+
+/// What kind of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TimeKind {
+    /// First light, from the boot's zero.
+    FirstLight,
+    /// What systemd says of the whole start.
+    Total,
+    /// The length of a phase.
+    Phase(Phase),
+    /// A column of a table, by its place.
+    Column(usize),
+    /// How long after the start of its phase a milestone comes.
+    Milestone,
+    /// How long an item takes.
+    Item(BlameKind),
+}
+
+impl TimeKind {
+    /// The word used in every output: `first_light`, `total`, `phase`, `column`,
+    /// `milestone`, or the kind of the item.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FirstLight => "first_light",
+            Self::Total => "total",
+            Self::Phase(_) => "phase",
+            Self::Column(_) => "column",
+            Self::Milestone => "milestone",
+            Self::Item(kind) => kind.as_str(),
+        }
+    }
+}
+
+/// What is the same thing in two boots: its kind, a name that does not change from
+/// boot to boot, and which of those of that name.
+pub(super) type Key = (TimeKind, String, usize);
+
+/// The times of one boot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BootTimes {
+    /// What its clock counts; `None` if nothing says so.
+    pub(super) clock: Option<ClockKind>,
+    /// Each with its name in this boot.
+    pub(super) times: BTreeMap<Key, (String, Nanos)>,
+}
+
+impl BootTimes {
+    /// Of a record.
+    #[must_use]
+    pub fn of(record: &Record, options: &Options) -> Self {
+        let phases = phases_with(record, options);
+        let mut boot = Self {
+            clock: phases.clock,
+            ..Self::default()
+        };
+        if let Some(f) = &phases.first_light {
+            boot.add(TimeKind::FirstLight, &f.mark, f.at);
+        }
+        let total = facts(record).into_iter().find(|f| f.key == STARTUP_TOTAL);
+        if let Some(ns) = total.and_then(|f| f.value.parse().ok()) {
+            boot.add(TimeKind::Total, "systemd's total", Nanos(ns));
+        }
+        for p in &phases.phases {
+            boot.add(TimeKind::Phase(p.name), p.name.as_str(), p.end - p.start);
+        }
+        boot.add_milestones(&phases);
+        let mut places: BTreeMap<ItemKey, ()> = BTreeMap::new();
+        for (key, time) in durations(record) {
+            let place = free_place(&places, &key);
+            let name = match place.2 {
+                1 => key.1,
+                nth => format!("{} #{nth}", key.1),
+            };
+            let stable = (TimeKind::Item(place.0), place.1.clone(), place.2);
+            boot.times.insert(stable, (name, time));
+            places.insert(place, ());
+        }
+        boot
+    }
+
+    /// Of a row of a table: its columns and what they hold, in order.
+    pub fn of_columns<'a>(columns: impl IntoIterator<Item = (&'a str, Option<Nanos>)>) -> Self {
+        let mut boot = Self::default();
+        for (place, (name, time)) in columns.into_iter().enumerate() {
+            if let Some(time) = time {
+                boot.add(TimeKind::Column(place), name, time);
+            }
+        }
+        boot
+    }
+
+    fn add(&mut self, kind: TimeKind, name: &str, time: Nanos) {
+        // First light is one thing, whatever mark it is.
+        let stable = match kind {
+            TimeKind::FirstLight => String::new(),
+            _ => name.to_owned(),
+        };
+        self.times
+            .insert((kind, stable, 1), (name.to_owned(), time));
+    }
+
+    /// What begins or ends a phase is told by the phases.
+    fn add_milestones(&mut self, phases: &Phases) {
+        for m in &phases.milestones {
+            let within = |p: &&crate::PhaseRow| p.start < m.at && m.at <= p.end;
+            let Some(phase) = phases.phases.iter().find(within) else {
+                continue;
+            };
+            if !m.begins && m.name != phase.end_mark {
+                self.add(TimeKind::Milestone, &m.name, m.at - phase.start);
+            }
+        }
+    }
+}

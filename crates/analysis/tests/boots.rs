@@ -1,0 +1,137 @@
+//! Several boots against several others.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod common;
+
+use analysis::{BootTimes, Boots, BootsTime, Judged, Options, TimeKind, Verdict, boots};
+use common::record;
+use record::Nanos;
+
+/// A boot whose kernel takes `kernel` ms and whose userspace `userspace`; a unit with a
+/// name that changes takes `unit`.
+fn boot(clock: &str, kernel: i64, userspace: i64, unit: i64, pid: u32) -> BootTimes {
+    let end = kernel + userspace;
+    let half = kernel + userspace / 2;
+    let unit_end = kernel + unit;
+    let text = format!(
+        "source boot.log kernel-log\nclock {clock} {clock}\nmark 0s kernel-start kernel\n\
+         mark {kernel}ms userspace-start userspace\nmark {half}ms half-way -\n\
+         mark {end}ms first-light -\nfact systemd.startup_total_ns {}\n\
+         span unit {kernel}ms {unit_end}ms session-{pid}.scope\n",
+        end * 1_000_000 + 7
+    );
+    BootTimes::of(&record(&text), &Options::default())
+}
+
+fn time<'a>(boots: &'a Boots, kind: &str, name: &str) -> &'a BootsTime {
+    let mut all = boots.times.iter().chain(&boots.items);
+    all.find(|t| t.kind.as_str() == kind && t.name == name)
+        .unwrap_or_else(|| panic!("no {kind} {name} in {boots:#?}"))
+}
+
+#[test]
+fn a_time_is_told_by_what_it_is() {
+    let set = [
+        boot("printk", 1000, 800, 90, 1),
+        boot("printk", 1100, 800, 95, 22),
+    ];
+    let b = boots(&set, None).unwrap();
+    assert_eq!((b.boots, b.against), (2, None));
+    let order: Vec<&str> = b.times.iter().map(|t| t.kind.as_str()).collect();
+    assert_eq!(
+        order,
+        ["first_light", "total", "phase", "phase", "milestone"]
+    );
+    let median = |kind, name| time(&b, kind, name).base.as_ref().unwrap().median;
+    assert_eq!(
+        median("first_light", "first-light"),
+        Nanos::from_millis(1850)
+    );
+    assert_eq!(median("total", "systemd's total").get() % 1000, 7);
+    assert_eq!(median("phase", "kernel"), Nanos::from_millis(1050));
+    // From the start of its phase: the kernel's length does not move it.
+    assert_eq!(median("milestone", "half-way"), Nanos::from_millis(400));
+    // One item, though its name changed.
+    let unit = time(&b, "unit", "session-1.scope");
+    assert_eq!(unit.base.as_ref().unwrap().boots, 2);
+    assert_eq!(unit.change, None);
+}
+
+#[test]
+fn what_moved_is_told_and_what_did_not_is_not() {
+    let set = |kernel: i64| -> Vec<BootTimes> {
+        let boot = |n: i64| boot("monotonic", kernel + n, 800 + n * 5 % 7, 90 + n, 1);
+        (0..8).map(boot).collect()
+    };
+    let b = boots(&set(1000), Some(&set(900))).unwrap();
+    let change = |kind, name| time(&b, kind, name).change.unwrap();
+    let kernel = change("phase", "kernel");
+    assert_eq!(kernel.verdict, Verdict::Faster);
+    assert_eq!(kernel.delta, Nanos::from_millis(-100));
+    assert_eq!(kernel.mean_delta, Nanos::from_millis(-100));
+    let Judged::Sample(sample) = kernel.judged else {
+        panic!("{kernel:?}")
+    };
+    assert_eq!(sample.longer, 64.0);
+    assert!((sample.p_value - 2.0 / 12_870.0).abs() < 1e-12);
+    assert!(time(&b, "phase", "kernel").is_apart());
+    let userspace = change("phase", "userspace");
+    assert_eq!(userspace.verdict, Verdict::NoDifference);
+    assert!(!time(&b, "phase", "userspace").is_apart());
+    // Items whose ranges overlap are not judged.
+    assert_eq!(time(&b, "unit", "session-1.scope").change, None);
+}
+
+#[test]
+fn items_that_moved_come_first() {
+    let set = |unit: i64| -> Vec<BootTimes> {
+        let text = |n: i64| {
+            format!(
+                "source l kernel-log\nclock printk printk\nspan initcall 0s {}ms slow\n\
+                 span initcall 0s {}ms wild\nspan probe 0s 3ms {}\n",
+                unit + n,
+                n * 500,
+                if unit == 10 { "old" } else { "new" },
+            )
+        };
+        let boot = |n: i64| BootTimes::of(&record(&text(n)), &Options::default());
+        (1..5).map(boot).collect()
+    };
+    let b = boots(&set(10), Some(&set(90))).unwrap();
+    let names: Vec<&str> = b.items.iter().map(|i| &*i.name).collect();
+    assert_eq!(names, ["slow", "new", "old", "wild"]);
+    assert!(b.items[1].base.is_none() && b.items[2].against.is_none());
+    let alone = boots(&set(10), None).unwrap();
+    assert_eq!(alone.items[0].name, "wild");
+}
+
+#[test]
+fn exact_boots_are_judged_by_their_spread() {
+    let set = |kernel: i64| -> Vec<BootTimes> {
+        let boot = |n: i64| boot("virtual", kernel + n, 500, 5, 1);
+        (0..4).map(boot).collect()
+    };
+    let b = boots(&set(1000), Some(&set(990))).unwrap();
+    let kernel = time(&b, "phase", "kernel").change.unwrap();
+    assert_eq!(kernel.verdict, Verdict::Faster);
+    assert!(matches!(kernel.judged, Judged::Exact(e) if e.spread == Nanos::from_millis(3)));
+    let mixed = boots(&set(1000), Some(&[boot("printk", 1, 2, 1, 1)])).unwrap_err();
+    assert_eq!((mixed.first, mixed.other), (1, 5));
+}
+
+#[test]
+fn a_table_has_its_columns_in_order() {
+    let row = |a: i64, b: Option<i64>| {
+        let columns = [("total_s", Some(a)), ("app_ms", b)];
+        BootTimes::of_columns(columns.map(|(n, t)| (n, t.map(Nanos::from_millis))))
+    };
+    let b = boots(&[row(5, Some(1)), row(7, None)], None).unwrap();
+    let columns: Vec<_> = b.times.iter().map(|t| (t.kind, &*t.name)).collect();
+    let wanted = [
+        (TimeKind::Column(0), "total_s"),
+        (TimeKind::Column(1), "app_ms"),
+    ];
+    assert_eq!(columns, wanted);
+    let boots_of = |at: usize| b.times[at].base.as_ref().unwrap().boots;
+    assert_eq!((boots_of(0), boots_of(1)), (2, 1));
+}
