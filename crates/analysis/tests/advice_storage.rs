@@ -58,6 +58,48 @@ fn reads(kept: u64, windows: u64, apart: u64) -> String {
 }
 
 #[test]
+fn small_reads_far_apart_are_worth_a_list() {
+    // 400 reads of 4 KiB and ten of 128 KiB: 1 ms each beside 30 ms for 2.9 MB at 100
+    // MB/s, within 600 ms.
+    let text = |pause: u64| {
+        let each = (0..400_u64).map(|n| {
+            let at = 1_000_000 + n * pause;
+            format!(
+                "request read {} 4096 {at}us {at}us {}us\n",
+                n * 99_999 % 1_000_000,
+                at + 1_041
+            )
+        });
+        let small: String = each.collect();
+        let large = (0..10_u64).map(|n| {
+            let at = 1_000_000 + 400 * pause + n * 2_400;
+            let sector = 2_000_000 + n * 9_999;
+            format!(
+                "request read {sector} 131072 {at}us {at}us {}us\n",
+                at + 2_311
+            )
+        });
+        small + &large.collect::<String>()
+    };
+    let f = one(&text(1_500), Vec::new(), "small-reads").unwrap();
+    let busy = 400 * 1_041 + 10 * 2_311;
+    let stream = (400 * 4_096 + 10 * 131_072) / 100;
+    let us = f.expected.0 / 1_000;
+    // 90 million instructions at the 500 million a second that are assumed.
+    let wanted = busy - stream / 4 - 180_000;
+    assert!((us - wanted).abs() < 1_000, "{us} {wanted}");
+    assert!(f.expected <= f.saving.unwrap().1);
+    assert!(f.why.contains("410 reads"), "{}", f.why);
+    // Few of them are not worth it.
+    let few: String = text(1_500)
+        .lines()
+        .take(100)
+        .map(|l| format!("{l}\n"))
+        .collect();
+    assert!(one(&few, Vec::new(), "small-reads").is_none());
+}
+
+#[test]
 fn a_stream_in_small_steps_is_read_ahead_too_little() {
     let f = one(&reads(0, 100, 0), Vec::new(), "read-ahead").unwrap();
     // 99 commands go on, of which 75 are spared, each 1 ms.

@@ -2,7 +2,7 @@
 
 use super::Evidence;
 use super::found::Found;
-use super::view::{Line, View, transfer};
+use super::view::{Line, View};
 use record::{Nanos, Operation, mark};
 
 /// Lines by which file systems say that they replay or mend, and by which they
@@ -89,57 +89,6 @@ fn reads(view: &View<'_>) -> Nanos {
     let totals = view.record.request_totals();
     let read = totals.filter(|(o, _)| *o == Operation::Read);
     read.fold(Nanos::ZERO, |sum, (_, t)| sum + t.service)
-}
-
-/// Small requests from here on are worth bundling.
-const MANY_READS: u64 = 200;
-
-/// Small, scattered reads.
-pub(super) fn small_reads(view: &View<'_>) -> Option<Found> {
-    let end = view.phases.end();
-    let (mut count, mut bytes, mut time) = (0_u64, 0_u64, Nanos::ZERO);
-    let (mut best, mut first) = (0_u64, None);
-    for r in view.record.requests() {
-        let (Some(service), Some(done)) = (r.service(), r.completed.get()) else {
-            continue;
-        };
-        if r.operation != Operation::Read || done > end || service <= Nanos::ZERO {
-            continue;
-        }
-        count += 1;
-        bytes = bytes.saturating_add(r.bytes);
-        time = time + service;
-        first = first.or(Some(r.origin));
-        let nanos = u64::try_from(service.0).unwrap_or(1);
-        let rate = r.bytes.saturating_mul(1_000_000_000) / nanos.max(1);
-        if r.bytes >= 64 << 10 {
-            best = best.max(rate);
-        }
-    }
-    if count < MANY_READS || best == 0 {
-        return None;
-    }
-    // The device at the rate of its own best large request.
-    let in_order = transfer(bytes, best);
-    let saved = time - in_order;
-    let mean = bytes / count.max(1);
-    if saved <= Nanos::ZERO || mean > 128 << 10 {
-        return None;
-    }
-    let evidence = first.map(|origin| {
-        let text = format!("the first of {count} reads of {mean} bytes on average");
-        view.evidence(text, origin)
-    });
-    let why = format!(
-        "The device spent {time} on {count} reads of {bytes} bytes. At the rate of its own best \
-         large read, in order, they would take {in_order}: files laid out in the order of need, \
-         and read ahead from a list, come near to that."
-    );
-    Some(
-        Found::new("The boot reads many small pieces", why)
-            .evidence(evidence)
-            .parts(saved, 5, 40, 90),
-    )
 }
 
 /// UBI looks at every erase block.
