@@ -3,7 +3,9 @@
 
 mod common;
 
-use analysis::{BootTimes, Boots, BootsTime, Judged, Options, TimeKind, Verdict, boots};
+use analysis::{
+    BootTimes, Boots, BootsTime, Gate, GateError, Judged, Options, TimeKind, Verdict, boots, gate,
+};
 use common::record;
 use record::Nanos;
 
@@ -134,4 +136,70 @@ fn a_table_has_its_columns_in_order() {
     assert_eq!(columns, wanted);
     let boots_of = |at: usize| b.times[at].base.as_ref().unwrap().boots;
     assert_eq!((boots_of(0), boots_of(1)), (2, 1));
+}
+
+fn judged(base: &[BootTimes], new: &[BootTimes], percent: i64) -> Result<Gate, GateError> {
+    let both = boots(base, Some(new)).unwrap();
+    let is_it = |t: &BootsTime| t.kind == TimeKind::FirstLight;
+    gate(&both, is_it, |median| Nanos(median.0 / 100 * percent))
+}
+
+fn set(clock: &str, count: i64, kernel: i64) -> Vec<BootTimes> {
+    let boot = |n: i64| boot(clock, kernel + n, 800, 10 + kernel / 5 + n, 1);
+    (0..count).map(boot).collect()
+}
+
+#[test]
+fn a_gate_closes_for_what_is_slower_than_is_allowed() {
+    for clock in ["virtual", "monotonic"] {
+        let (base, slower) = (set(clock, 5, 1000), set(clock, 5, 1040));
+        let closed = judged(&base, &slower, 1).unwrap();
+        assert!(!closed.passed, "{clock}");
+        assert_eq!(closed.time.delta(), Nanos::from_millis(40));
+        let names: Vec<&str> = closed.slower.iter().map(|i| &*i.name).collect();
+        assert_eq!(names, ["session-1.scope"], "{clock}");
+        // Less than 3 % of 1.8 s; faster; the same.
+        assert!(judged(&base, &slower, 3).unwrap().passed, "{clock}");
+        assert!(judged(&slower, &base, 0).unwrap().passed, "{clock}");
+        assert!(judged(&base, &base, 0).unwrap().passed, "{clock}");
+    }
+    // Slower by less than such boots vary.
+    assert!(
+        judged(&set("virtual", 5, 1000), &set("virtual", 5, 1002), 0)
+            .unwrap()
+            .passed
+    );
+}
+
+#[test]
+fn a_gate_says_when_it_cannot_say() {
+    let few = judged(&set("printk", 4, 1000), &set("printk", 9, 1200), 1).unwrap_err();
+    assert_eq!(few, GateError::TooFew { base: 4, new: 9 });
+    // Exact boots may be one against one.
+    let one = |kernel| set("virtual", 1, kernel);
+    assert!(!judged(&one(1000), &one(1040), 1).unwrap().passed);
+    let dark = |count: usize| {
+        vec![BootTimes::of(&record("clock printk printk\n"), &Options::default()); count]
+    };
+    let base = judged(&dark(1), &one(1), 1).unwrap_err();
+    assert_eq!(base, GateError::NoTime);
+    let nothing = judged(&dark(2), &dark(2), 1).unwrap_err();
+    assert_eq!(nothing, GateError::NoTime);
+}
+
+#[test]
+fn a_boot_that_never_comes_to_first_light_does_not_pass() {
+    let text = "source l kernel-log\nclock virtual virtual\nmark 0s kernel-start kernel\n\
+                mark 3ms half-way -\n";
+    let dark = BootTimes::of(&record(text), &Options::default());
+    let mut new = set("virtual", 4, 1000);
+    new.push(dark.clone());
+    let closed = judged(&set("virtual", 4, 1000), &new, 1).unwrap();
+    assert!(!closed.passed);
+    assert_eq!(
+        closed.missing.unwrap(),
+        "1 of 5 boots after the change have it not"
+    );
+    let none = judged(&set("virtual", 4, 1000), &[dark], 1).unwrap();
+    assert!(!none.passed && none.missing.unwrap().starts_with("no boot"));
 }

@@ -71,7 +71,13 @@ pub enum Verb {
             A table (.csv, .tsv) has a boot in each row; columns whose names end in _s, _sec, _ms,\n\
             _us or _ns are times."
     )]
-    Boots(Boots),
+    Boots(crate::verbs::boots::args::Boots),
+    /// For CI: did the boot get slower, by how much, and what did
+    #[command(
+        after_help = "Examples:\n  $ firstlight gate base/trials/baseline new/trials/baseline\n  $ firstlight gate before.tar.zst after.tar.zst --allow 50ms\n  $ firstlight gate before.csv after.csv --of Total_Sec\n\n\
+            Exit codes: 0 not slower, 1 slower, 2 could not say."
+    )]
+    Gate(crate::verbs::boots::args::Gate),
     /// One page to look at, in one HTML file
     #[command(
         after_help = "Example:\n  $ firstlight report before.tar.zst after.tar.zst -o boot.html"
@@ -429,26 +435,6 @@ pub enum Kind {
     File,
     Stage,
     Phase,
-}
-
-#[derive(Debug, Args)]
-pub struct Boots {
-    /// Boots of one system: a capture or a raw file each, or a table of them
-    #[arg(required = true, value_name = "BOOT", value_hint = ValueHint::AnyPath)]
-    pub boots: Vec<PathBuf>,
-    /// Boots after a change, to compare them with
-    #[arg(long, value_name = "BOOT", num_args = 1.., value_hint = ValueHint::AnyPath)]
-    pub against: Vec<PathBuf>,
-    /// How many items; 0 for all [default: 10]
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 10,
-        hide_default_value = true
-    )]
-    pub top: usize,
-    #[command(flatten)]
-    pub reading: Reading,
 }
 
 #[derive(Debug, Args)]

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Some(Verb::Blame(a)) => verbs::blame::run(a, &mut out),
         Some(Verb::Io(a)) => verbs::io::run(a, &mut out),
         Some(Verb::Boots(a)) => verbs::boots::run(a, &mut out),
+        Some(Verb::Gate(a)) => verbs::boots::gate::run(a, &mut out),
         Some(Verb::Diff(a)) => verbs::diff::run(a, &mut out),
         Some(Verb::Path(a)) => verbs::path::run(a, &mut out),
         Some(Verb::Export(a)) => verbs::export::run(a, &mut out),

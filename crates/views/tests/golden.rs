@@ -62,6 +62,8 @@ fn terminal_screens() {
             &of("diff"),
             &terminal::diff(&boots::comparison(), 5, &style),
         );
+        let gate = terminal::gate(&boots::gate(), 5, &style);
+        check(&of("gate"), &gate);
         for (name, compared) in [("boots", false), ("boots-against", true)] {
             let several = boots::several(compared);
             check(&of(name), &terminal::boots(&several, 5, &style));

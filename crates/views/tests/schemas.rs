@@ -113,6 +113,14 @@ fn several_boots() {
 }
 
 #[test]
+fn gate() {
+    let schema = Schema::of("gate");
+    let document = schema.check(&json::gate(&boots::gate()));
+    schema.is_strict(&document);
+    assert_eq!(document["passed"], false);
+}
+
+#[test]
 fn blame() {
     let schema = Schema::of("blame");
     let document = schema.check(&json::blame(&analysis::blame(&boots::base(), None, 0)));

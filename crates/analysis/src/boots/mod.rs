@@ -6,9 +6,11 @@
 //! by how long it takes. So what happens in one phase moves no number of another.
 
 mod distribution;
+mod gate;
 mod times;
 
 pub use distribution::Distribution;
+pub use gate::{Gate, GateError, gate};
 pub use times::{BootTimes, TimeKind};
 
 use crate::effect::{Effect, Verdict, effect};
@@ -95,8 +97,9 @@ pub fn boots(
     against: Option<&[BootTimes]>,
 ) -> Result<Boots, VirtualBesideReal> {
     let all: Vec<&BootTimes> = boots.iter().chain(against.unwrap_or_default()).collect();
-    let is_virtual = |b: &&&BootTimes| b.clock == Some(ClockKind::Virtual);
-    let place = |wanted: bool| all.iter().position(|b| is_virtual(&b) == wanted);
+    // A table, and a boot in which nothing has a time, have no clock.
+    let is_virtual = |b: &BootTimes| b.clock.map(|c| c == ClockKind::Virtual);
+    let place = |wanted: bool| all.iter().position(|b| is_virtual(b) == Some(wanted));
     if let (Some(first), Some(other)) = (place(true), place(false)) {
         let (first, other) = (first + 1, other + 1);
         return Err(VirtualBesideReal { first, other });

@@ -98,6 +98,45 @@ pub fn boots(b: &analysis::Boots) -> Boots {
     }
 }
 
+/// Whether a time got slower.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Gate {
+    /// `firstlight.gate/1`.
+    pub schema: &'static str,
+    /// Whether it is not slower, or not by more than is allowed.
+    pub passed: bool,
+    /// What the clocks count; null for tables, which do not say.
+    pub clock: Option<&'static str>,
+    /// How many boots there are before.
+    pub boots: usize,
+    /// How many after.
+    pub against: usize,
+    /// The time that was judged.
+    pub time: BootsRow,
+    /// How much slower is still fine.
+    pub allowed_ns: i64,
+    /// Why it did not pass, if not for its length.
+    pub missing: Option<String>,
+    /// Items that take longer, and new ones.
+    pub slower: Vec<BootsRow>,
+}
+
+/// Whether a time got slower, in the shape of `schemas/gate.json`.
+#[must_use]
+pub fn gate(g: &analysis::Gate) -> Gate {
+    Gate {
+        schema: "firstlight.gate/1",
+        passed: g.passed,
+        clock: g.clock.map(ClockKind::as_str),
+        boots: g.boots.0,
+        against: g.boots.1,
+        time: row(&g.time, true),
+        allowed_ns: g.allowed.get(),
+        missing: g.missing.clone(),
+        slower: g.slower.iter().map(|r| row(r, true)).collect(),
+    }
+}
+
 fn row(r: &BootsTime, compared: bool) -> BootsRow {
     BootsRow {
         kind: r.kind.as_str(),

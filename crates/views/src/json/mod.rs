@@ -21,7 +21,7 @@ mod subsystems;
 
 pub use advise::{Advise, AdviseEvidence, AdviseFinding, AdviseSilent, advise};
 pub use blame::{Blame, BlameRow, blame};
-pub use boots::{Boots, BootsDistribution, BootsRow, BootsRowChange, boots};
+pub use boots::{Boots, BootsDistribution, BootsRow, BootsRowChange, Gate, boots, gate};
 pub use classics::{
     Classics, ClassicsResult, ClassicsRow, ClassicsValue, Published, classics, classics_result,
 };

@@ -4,7 +4,7 @@ use super::Style;
 use super::lab::chance;
 use super::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, delta, left, right, time};
 use crate::words::{self, plural};
-use analysis::{Boots, BootsChange, BootsTime, Distribution, Judged, TimeKind, Verdict};
+use analysis::{Boots, BootsChange, BootsTime, Distribution, Gate, Judged, TimeKind, Verdict};
 use record::{ClockKind, Nanos};
 
 /// How wide an interval is: two durations and a word.
@@ -46,6 +46,55 @@ pub fn boots(b: &Boots, top: usize, style: &Style) -> String {
     }
     screen.blank();
     screen.wrapped("", 2, DIM, explained(b));
+    screen.finish()
+}
+
+/// Whether a time got slower, and what did; `top` limits the items.
+#[must_use]
+pub fn gate(g: &Gate, top: usize, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let (ansi, word) = match g.passed {
+        true => (GOOD, "passed"),
+        false => (BAD, "slower"),
+    };
+    let medians = g.time.base.as_ref().zip(g.time.against.as_ref());
+    let moved = match (medians, &g.missing) {
+        (_, Some(missing)) => missing.clone(),
+        (Some((a, b)), None) => {
+            let change = b.median - a.median;
+            let percent = 100.0 * change.get() as f64 / a.median.get().max(1) as f64;
+            let change = delta(change);
+            let (a, b) = (a.median, b.median);
+            format!("{} ({percent:+.2} %): {a} -> {b}", change.trim())
+        }
+        (None, None) => String::new(),
+    };
+    let line = format!(
+        "{}  {}  {moved}",
+        screen.paint(ansi, word),
+        screen.paint(BOLD, &label(&g.time)),
+    );
+    screen.line(&line);
+    let (before, after) = g.boots;
+    let count = plural(before, "boot");
+    let text = format!(
+        "{before} {count} against {after}; up to {} slower is fine",
+        g.allowed
+    );
+    screen.wrapped("", 8, DIM, &text);
+    if let Some(clock) = g.clock {
+        screen.wrapped("", 8, DIM, words::clock(clock));
+    }
+    let total = g.slower.len();
+    if total > 0 {
+        let about = match total > top {
+            true => format!("the {top} that grew most of {total}"),
+            false => String::new(),
+        };
+        compared_heading(&mut screen, "What takes longer", &about, g.clock);
+        let shown = g.slower.iter().take(top);
+        shown.for_each(|i| compared(&mut screen, i));
+    }
     screen.finish()
 }
 

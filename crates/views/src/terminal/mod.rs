@@ -27,7 +27,7 @@ mod subsystems;
 
 pub use advise::advise;
 pub use blame::blame;
-pub use boots::boots;
+pub use boots::{boots, gate};
 pub use classics::{classics, classics_result};
 pub use deferrals::deferrals;
 pub use diff::diff;

@@ -50,6 +50,21 @@ pub fn several(compared: bool) -> analysis::Boots {
     analysis::boots(&set(BASE), others.as_deref()).unwrap()
 }
 
+/// The second boot's kernel against the first one's, the other way round: slower.
+pub fn gate() -> analysis::Gate {
+    let set = |text: &str| -> Vec<analysis::BootTimes> {
+        let of = record(&text.replace("virtual", "monotonic"));
+        vec![analysis::BootTimes::of(&of, &Options::default()); 5]
+    };
+    let both = analysis::boots(&set(VARIANT), Some(&set(BASE))).unwrap();
+    analysis::gate(
+        &both,
+        |t| t.name == "kernel",
+        |median| Nanos(median.0 / 100),
+    )
+    .unwrap()
+}
+
 pub fn comparison() -> Comparison {
     analysis::compare(&base(), &variant()).unwrap()
 }

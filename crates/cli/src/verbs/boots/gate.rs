@@ -1,0 +1,31 @@
+//! `firstlight gate`: did the boot get slower?
+
+use super::args::Gate;
+use super::set;
+use crate::out::Out;
+use analysis::{BootsTime, TimeKind};
+use anyhow::{Context, Result};
+
+/// How many items the screen holds; JSON has them all.
+const ITEMS: usize = 10;
+
+pub fn run(args: &Gate, out: &mut Out) -> Result<()> {
+    let base = set::of(std::slice::from_ref(&args.base), &args.reading)?;
+    let new = set::of(std::slice::from_ref(&args.new), &args.reading)?;
+    let boots = analysis::boots(&base, Some(&new))?;
+    let is_it = |t: &BootsTime| match &args.of {
+        Some(name) => t.name == *name,
+        None => t.kind == TimeKind::FirstLight,
+    };
+    let allow = |median| args.allow.of(median);
+    let gate = analysis::gate(&boots, is_it, allow);
+    let gate =
+        gate.with_context(|| format!("{} and {}", args.base.display(), args.new.display()))?;
+    let text = if out.json {
+        views::json::text(&views::json::gate(&gate))
+    } else {
+        views::terminal::gate(&gate, ITEMS, &out.style)
+    };
+    out.gate(gate.passed);
+    out.text(&text)
+}

@@ -1,0 +1,25 @@
+//! `firstlight boots`: several boots of one system, and several after a change.
+
+pub mod args;
+pub mod gate;
+mod set;
+
+use crate::out::Out;
+use anyhow::Result;
+use args::Boots;
+
+pub fn run(args: &Boots, out: &mut Out) -> Result<()> {
+    let base = set::of(&args.boots, &args.reading)?;
+    let against = match args.against.is_empty() {
+        true => None,
+        false => Some(set::of(&args.against, &args.reading)?),
+    };
+    let boots = analysis::boots(&base, against.as_deref())?;
+    let text = if out.json {
+        views::json::text(&views::json::boots(&boots))
+    } else {
+        let top = if args.top == 0 { usize::MAX } else { args.top };
+        views::terminal::boots(&boots, top, &out.style)
+    };
+    out.text(&text)
+}

@@ -1,0 +1,100 @@
+//! Several boots, as they are named on the command line.
+
+use crate::args::Reading;
+use crate::input::{self, table};
+use agent::capture::MANIFEST;
+use analysis::BootTimes;
+use anyhow::{Context, Result, bail};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// How far below a folder captures are looked for: `VARIANT/PERTURBATION/capture`.
+const DEPTH: usize = 3;
+
+/// The most captures that are taken of a folder.
+const MOST: usize = 10_000;
+
+/// The boots of all `paths`.
+pub fn of(paths: &[PathBuf], reading: &Reading) -> Result<Vec<BootTimes>> {
+    let mut all = Vec::new();
+    for path in paths {
+        all.extend(of_path(path, reading)?);
+    }
+    Ok(all)
+}
+
+fn of_path(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
+    if table::is_one(path) {
+        return table::boots(path);
+    }
+    let mut captures = Vec::new();
+    if path.is_dir() && !path.join(MANIFEST).is_file() {
+        several_variants(path)?;
+        below(path, DEPTH, &mut captures)?;
+        captures.sort_by_cached_key(|p| numbered(p));
+    }
+    // A capture, a raw file, or a folder with the logs of one boot.
+    if captures.is_empty() {
+        captures.push(path.to_owned());
+    }
+    let boot = |path: PathBuf| -> Result<BootTimes> {
+        let record = input::boot(&[path], reading)?;
+        Ok(BootTimes::of(&record, &reading.options()))
+    };
+    captures.into_iter().map(boot).collect()
+}
+
+/// Boots of several variants are no boots of one system.
+fn several_variants(folder: &Path) -> Result<()> {
+    let shown = folder.display();
+    let is_run = |f: &Path| f.join("trials.jsonl").is_file();
+    let trials = match folder.file_name() {
+        _ if is_run(folder) => folder.join("trials"),
+        Some(name) if name == "trials" && folder.parent().is_some_and(is_run) => folder.to_owned(),
+        _ => return Ok(()),
+    };
+    let names = entries(&trials)?;
+    let names: Vec<_> = names.iter().filter_map(|p| p.file_name()).collect();
+    let names: Vec<_> = names.iter().map(|n| n.to_string_lossy()).collect();
+    match names.as_slice() {
+        [] | [_] => Ok(()),
+        [first, ..] => bail!(
+            "{shown}: has {} variants; name the folder of one, such as {}",
+            names.len(),
+            trials.join(&**first).display()
+        ),
+    }
+}
+
+/// The captures in `folder` and below.
+fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
+    for path in entries(folder)? {
+        if found.len() >= MOST {
+            break;
+        }
+        let is_packed = path.extension().is_some_and(|e| e == "tar" || e == "zst");
+        if path.join(MANIFEST).is_file() || (is_packed && path.is_file()) {
+            found.push(path);
+        } else if depth > 0 && path.is_dir() && !path.is_symlink() {
+            below(&path, depth - 1, found)?;
+        }
+    }
+    Ok(())
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let shown = folder.display();
+    let entries = std::fs::read_dir(folder).with_context(|| format!("{shown}: cannot be read"))?;
+    let mut all: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+    all.sort();
+    Ok(all)
+}
+
+/// A path's parts, of which those that are numbers stand by their value.
+fn numbered(path: &Path) -> Vec<(u64, String)> {
+    let part = |p: &OsStr| {
+        let text = p.to_string_lossy().into_owned();
+        (text.parse().unwrap_or(u64::MAX), text)
+    };
+    path.iter().map(part).collect()
+}
