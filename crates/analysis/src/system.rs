@@ -3,7 +3,7 @@
 //! whoever can open files; each says where it stands.
 
 use crate::place::Place;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a system beside its boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -225,6 +225,20 @@ pub struct RootTree {
     /// Programs and libraries that carry symbols or debugging data that
     /// running them does not need: path, and the bytes that could go.
     pub unstripped: BTreeMap<String, u64>,
+    /// Shared libraries in the folders where the dynamic linker looks, by path.
+    pub libraries: BTreeMap<String, Library>,
+    /// The files that contain the name of a library, by that name: programs, libraries
+    /// and settings.
+    pub mentions: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// A shared library.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Library {
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its file's name, and those of the links beside it that lead to it.
+    pub names: BTreeSet<String>,
 }
 
 impl RootTree {

@@ -231,13 +231,51 @@ const TOLD: [&str; 22] = [
     "wait_for_initramfs",
 ];
 
+/// Whether a function's name says that it tests the kernel: `atomics_selftest`,
+/// `test_kstrtox_init`, `locking_selftest`, `init_clocksource_wdtest`.
+fn is_self_test(function: &str) -> bool {
+    if TESTS.contains(&function) || TRACERS.contains(&function) || is_cipher(function) {
+        return false;
+    }
+    let mut parts = function
+        .split('_')
+        .filter(|p| !matches!(*p, "init" | "late" | "early"));
+    let first = parts.clone().next();
+    let is_test = |p: &str| matches!(p, "test" | "tests" | "selftest" | "selftests");
+    first == Some("test")
+        || parts.clone().next_back().is_some_and(is_test)
+        || parts.any(|p| matches!(p, "selftest" | "selftests" | "wdtest" | "kunit" | "torture"))
+}
+
+/// A test of the kernel from here on is worth a word.
+const LONG_TEST: Nanos = Nanos::from_millis(1);
+
+/// Parts of the kernel that test themselves.
+pub(super) fn self_tests(view: &View<'_>) -> Vec<Found> {
+    let mut calls = view.initcalls(is_self_test);
+    calls.retain(|(name, time, s)| *time >= LONG_TEST && s.doubt.is_none() && !name.contains('['));
+    let found = calls.into_iter().map(|call| {
+        let (name, time, _) = call;
+        let why = "A kernel that is tested where it is built has no need to test itself at each \
+                   boot. Built without the option that brings it (`CONFIG_TEST_*`, `*_SELFTEST`, \
+                   `*_KUNIT_TEST`), it is smaller, too; a word leaves it out until then.";
+        let name = function(name);
+        Found::new(format!("The kernel tests itself: {name}"), why)
+            .evidence(view.initcall_evidence(&[call]))
+            .parts(time, 80, 100, 100)
+            .treatment(format!("cmdline+=initcall_blacklist={name}"))
+    });
+    found.collect()
+}
+
 /// An initcall from here on is worth a look of its own.
 const LONG_CALL: Nanos = Nanos::from_millis(50);
 
 /// Built-in drivers whose initcall takes long on the kernel's own thread.
 pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
     let other = |f: &str| {
-        !TOLD.contains(&f) && !TESTS.contains(&f) && !TRACERS.contains(&f) && !is_cipher(f)
+        let is_tests = TESTS.contains(&f) || is_self_test(f);
+        !TOLD.contains(&f) && !is_tests && !TRACERS.contains(&f) && !is_cipher(f)
     };
     let mut found = view.initcalls(other);
     found.retain(|(name, time, s)| {

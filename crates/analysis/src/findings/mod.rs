@@ -16,6 +16,7 @@ mod hardware;
 mod images;
 mod initramfs;
 mod kernel;
+mod libraries;
 mod loader;
 mod modules;
 mod order;

@@ -1,5 +1,7 @@
 //! A root filesystem in a folder: the few files that say how it boots.
 
+mod libraries;
+
 use analysis::RootTree;
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
@@ -104,6 +106,7 @@ pub fn read(folder: &Path) -> Result<RootTree> {
             programs(folder, inside, 4, &mut left, &mut tree);
         }
     }
+    libraries::name(folder, &mut tree);
     Ok(tree)
 }
 
@@ -162,10 +165,11 @@ fn programs(root: &Path, inside: &str, depth: usize, left: &mut usize, tree: &mu
         };
         if about.is_dir() && depth > 0 && name != "debug" && name != "modules" {
             programs(root, &path, depth - 1, left, tree);
-        } else if about.is_file()
-            && let Some(bytes) = not_loaded(&root.join(&path))
-        {
-            tree.unstripped.insert(path, bytes);
+        } else if about.is_file() {
+            libraries::note(root, &path, tree);
+            if let Some(bytes) = not_loaded(&root.join(&path)) {
+                tree.unstripped.insert(path, bytes);
+            }
         }
     }
 }

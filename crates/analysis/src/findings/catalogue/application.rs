@@ -3,7 +3,7 @@
 use super::one;
 use crate::findings::view::View;
 use crate::findings::{Confidence, Group, Rule};
-use crate::findings::{processes, root};
+use crate::findings::{libraries, processes, root};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -19,6 +19,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: None,
         watch: &[],
         find: |v: &View<'_>| one(processes::interpreters(v)),
+    },
+    Rule {
+        id: "languages-and-fonts",
+        group: Group::Application,
+        title: "Many files of languages or fonts are looked at",
+        about: "Settings of languages and fonts are looked for in many places.",
+        model: "measured: the time that this boot spent there in looking, 20 us a file where the trace does not say it, of which 60 %; no experiment has proven it yet",
+        risk: "no translated messages; fonts that are added later need their cache made",
+        confidence: Confidence::Low,
+        needs: "opens of files (strace, traces)",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| libraries::languages(v),
     },
     Rule {
         id: "library-misses",
@@ -45,6 +58,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: None,
         watch: &[],
         find: |v: &View<'_>| one(processes::libraries(v)),
+    },
+    Rule {
+        id: "spare-libraries",
+        group: Group::Application,
+        title: "Libraries that nothing names",
+        about: "A root that is packed or copied carries them at each boot.",
+        model: "nothing, and at most their bytes at 20 MB/s; no experiment has proven it yet",
+        risk: "a program that puts the name of a library together no longer finds it",
+        confidence: Confidence::Low,
+        needs: "the root tree (`--image DIR`)",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| one(libraries::unused(v)),
     },
     Rule {
         id: "unstripped",

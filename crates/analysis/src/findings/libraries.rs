@@ -1,0 +1,119 @@
+//! Libraries of the root that nothing names, and the files of languages and fonts.
+
+use super::Evidence;
+use super::found::{Found, Scope};
+use super::view::{View, transfer};
+use crate::system::{Library, RootTree};
+use record::{AccessKind, Nanos};
+use std::collections::BTreeSet;
+
+/// The C library loads these itself, by names that it puts together.
+const LOADED_BY_PARTS: [&str; 3] = ["libnss_", "libgcc_s.", "ld-"];
+
+/// Fewer bytes are not worth a word.
+const WORTH: u64 = 256 << 10;
+
+/// Libraries that no program and no other library of the root names.
+pub(super) fn unused(view: &View<'_>) -> Option<Found> {
+    let tree = view.system.root.as_ref()?;
+    let mut unused = unnamed(tree);
+    let total = unused
+        .iter()
+        .fold(0_u64, |n, (_, l)| n.saturating_add(l.bytes));
+    if total < WORTH {
+        return None;
+    }
+    unused.sort_by_key(|(path, l)| (std::cmp::Reverse(l.bytes), *path));
+    let shown = unused.iter().take(super::SHOWN).map(|(path, l)| Evidence {
+        text: format!("{path}: {} bytes", l.bytes),
+        place: tree.place(path, 0),
+    });
+    let why = format!(
+        "{} libraries of {total} bytes have names that no program, no library and no setting of \
+         this root contains: neither the linker's lists nor a call of `dlopen` that spells the \
+         name. A root on a disk does not load them; one that is packed or copied does. What \
+         builds names from parts is not seen.",
+        unused.len()
+    );
+    Some(
+        Found::new("Libraries that nothing names", why)
+            .evidence(shown)
+            .saving(Nanos::ZERO, Nanos::ZERO, transfer(total, 20_000_000)),
+    )
+}
+
+/// A library that only unused ones name is unused, too.
+fn unnamed(tree: &RootTree) -> Vec<(&str, &Library)> {
+    let mut gone: BTreeSet<&str> = BTreeSet::new();
+    loop {
+        let is_named = |path: &str, library: &Library| {
+            library.names.iter().any(|name| {
+                let by = tree.mentions.get(name).into_iter().flatten();
+                let mut by = by.filter(|p| *p != path && !gone.contains(p.as_str()));
+                by.next().is_some() || LOADED_BY_PARTS.iter().any(|l| name.starts_with(l))
+            })
+        };
+        let more: Vec<&str> = tree
+            .libraries
+            .iter()
+            .map(|(path, library)| (path.as_str(), library))
+            .filter(|(path, library)| !gone.contains(path) && !is_named(path, library))
+            .map(|(path, _)| path)
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        gone.extend(more);
+    }
+    let all = tree.libraries.iter().map(|(p, l)| (p.as_str(), l));
+    all.filter(|(path, _)| gone.contains(path)).collect()
+}
+
+/// So many files of one kind are worth a word.
+const MANY: usize = 20;
+
+/// What a look at a file takes where the trace does not say it.
+const LOOK: Nanos = Nanos(20_000);
+
+/// Files of languages and fonts that are looked at before first light.
+pub(super) fn languages(view: &View<'_>) -> Vec<Found> {
+    let kinds: [(&str, &[&str], &str); 2] = [
+        (
+            "of languages",
+            &["/locale/", "/locale-langpack/", "/i18n/"],
+            "Where LANG is unset or `C.UTF-8` the C library looks at none of them; with \
+             `locale-archive` made by `localedef` it opens one for all.",
+        ),
+        (
+            "of fonts",
+            &["/fontconfig/", "/fonts/", "/fonts.conf"],
+            "A cache of fonts that is made with the image (`fc-cache -s`), few fonts, and one \
+             folder of settings spare the looking.",
+        ),
+    ];
+    let end = view.phases.end();
+    let found = kinds.iter().filter_map(|(what, parts, why)| {
+        let mut paths = BTreeSet::new();
+        let (mut looks, mut time, mut first) = (0_u64, Nanos::ZERO, None);
+        for a in view.record.accesses() {
+            let path = a.path.map_or("", |p| view.record.name(p));
+            let is_look = matches!(a.kind, AccessKind::Open | AccessKind::Miss);
+            if is_look && a.at <= end && parts.iter().any(|p| path.contains(p)) {
+                looks += 1;
+                time = time + a.took.get().unwrap_or(LOOK);
+                first = first.or(Some((path, a.origin)));
+                paths.insert(path);
+            }
+        }
+        let first = first.filter(|_| paths.len() >= MANY);
+        let (path, origin) = first?;
+        let title = format!("{} files {what} are looked at {looks} times", paths.len());
+        Some(
+            Found::new(title, *why)
+                .evidence([view.evidence(path.to_owned(), origin)])
+                .parts(time, 0, 60, 100)
+                .scope(Scope::Unknown),
+        )
+    });
+    found.collect()
+}

@@ -1,0 +1,117 @@
+//! What a root holds that its boot does not need, and what its kernel tests.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use analysis::{Finding, Library, RootTree, SystemFacts, advice, phases};
+use common::record;
+use record::Nanos;
+
+const BOOT: &str = "mark 0s kernel-start kernel
+    mark 1s userspace-start userspace
+    mark 3s startup-finished -\n";
+
+fn found(text: &str, root: RootTree, id: &str) -> Vec<Finding> {
+    let record = record(&format!("{BOOT}{text}"));
+    let system = SystemFacts {
+        root: Some(root),
+        ..SystemFacts::default()
+    };
+    let advice = advice(&record, &phases(&record), &system);
+    advice.findings.into_iter().filter(|f| f.id == id).collect()
+}
+
+fn library(name: &str, more: &[&str]) -> (String, Library) {
+    let names = more.iter().chain([&name]).map(|n| (*n).to_owned());
+    let library = Library {
+        bytes: 400_000,
+        names: names.collect(),
+    };
+    (format!("usr/lib/{name}"), library)
+}
+
+/// `app` names one library, which names another; a third is named by itself alone, and
+/// the fourth by the third alone.
+fn tree() -> RootTree {
+    let mut tree = RootTree {
+        source: "/r".to_owned(),
+        libraries: [
+            library("libone.so.1.0", &["libone.so.1"]),
+            library("libtwo.so.2", &[]),
+            library("libthree.so.3", &[]),
+            library("libfour.so.4", &[]),
+            library("libnss_files.so.2", &[]),
+        ]
+        .into(),
+        ..RootTree::default()
+    };
+    for (name, by) in [
+        ("libone.so.1", "usr/bin/app"),
+        ("libtwo.so.2", "usr/lib/libone.so.1.0"),
+        ("libthree.so.3", "usr/lib/libthree.so.3"),
+        ("libfour.so.4", "usr/lib/libthree.so.3"),
+    ] {
+        let mentions = tree.mentions.entry(name.to_owned()).or_default();
+        mentions.insert(by.to_owned());
+    }
+    tree
+}
+
+#[test]
+fn libraries_that_nothing_in_use_names_are_told() {
+    let found_there = found("", tree(), "spare-libraries");
+    let f = found_there.first().unwrap();
+    let told: Vec<&str> = f.evidence.iter().map(|e| &*e.place.source).collect();
+    assert_eq!(
+        told,
+        ["/r/usr/lib/libfour.so.4", "/r/usr/lib/libthree.so.3"]
+    );
+    assert_eq!(
+        (f.expected, f.saving.unwrap().1),
+        (Nanos::ZERO, Nanos::from_millis(40))
+    );
+    // A program that names them, by dlopen or else.
+    let mut all = tree();
+    let by = all.mentions.get_mut("libthree.so.3").unwrap();
+    by.insert("usr/bin/app".to_owned());
+    assert!(found("", all, "spare-libraries").is_empty());
+    assert!(found("", RootTree::default(), "spare-libraries").is_empty());
+}
+
+#[test]
+fn tests_of_the_kernel_are_told_one_by_one() {
+    let text = "span initcall 100ms 140ms locking_selftest\n\
+                span initcall 200ms 225ms test_kstrtox_init\n\
+                span initcall 300ms 301ms bpf_prog_test_run_init\n\
+                span initcall 400ms 900ms crypto_algapi_init\n\
+                span initcall 910ms 990ms latest_driver_init\n\
+                span initcall 400ms 400100us atomics_selftest\n";
+    let tests = found(text, RootTree::default(), "kernel-self-tests");
+    let told: Vec<&str> = tests
+        .iter()
+        .filter_map(|f| f.treatment.as_deref())
+        .collect();
+    let wanted = [
+        "cmdline+=initcall_blacklist=locking_selftest",
+        "cmdline+=initcall_blacklist=test_kstrtox_init",
+    ];
+    assert_eq!(told, wanted);
+    assert_eq!(tests[0].expected, Nanos::from_millis(40));
+}
+
+#[test]
+fn many_files_of_languages_are_told() {
+    let opens = |n: u32, folder: &str| -> String {
+        let each = (0..n).map(|i| format!("open {}us {folder}/f{i}\n", 1_100_000 + i));
+        each.collect()
+    };
+    let told = |text: &str| found(text, RootTree::default(), "languages-and-fonts");
+    let both = opens(600, "/usr/share/locale/de") + &opens(500, "/etc/fonts/conf.d");
+    let titles: Vec<String> = told(&both).into_iter().map(|f| f.title).collect();
+    let wanted = [
+        "600 files of languages are looked at 600 times",
+        "500 files of fonts are looked at 500 times",
+    ];
+    assert_eq!(titles, wanted);
+    assert!(told(&opens(5, "/usr/share/locale/de")).is_empty());
+}
