@@ -447,6 +447,7 @@ mod tests {
             files: 3,
             kib: 30,
             root: true,
+            ..Tree::default()
         };
         for kind in KINDS {
             let form = Form::parse(kind.name).unwrap();
