@@ -22,6 +22,9 @@ pub fn find(program: &str) -> Option<PathBuf> {
 /// What gives programs a fixed time and fixed random numbers, and its Debian package.
 pub const FAKETIME: (&str, &str) = ("faketime", "faketime");
 
+/// What gives programs namespaces of their own, and its Debian package.
+pub const UNSHARE: (&str, &str) = ("unshare", "util-linux");
+
 /// Mounts a filesystem in memory on `$0`, and copies the folder `$1` into it. Its inode
 /// numbers follow the order of copying, so that they are the same each time: `mkfs.btrfs`
 /// keeps them in the image. Its own are those below 256, which are used up first.
@@ -47,6 +50,8 @@ pub struct Tool {
     name: &'static str,
     package: &'static str,
     why: &'static str,
+    /// The program that it runs in namespaces of its own.
+    inner: Option<&'static str>,
     command: Command,
 }
 
@@ -62,6 +67,7 @@ impl Tool {
             name,
             package,
             why,
+            inner: None,
             command,
         }
     }
@@ -85,7 +91,8 @@ impl Tool {
         let Some(fake) = find(faketime) else {
             return Self::new(faketime, its_package, "it keeps chance out of the image");
         };
-        let mut tool = Self::new("unshare", "util-linux", "it keeps chance out of the image");
+        let mut tool = Self::new(UNSHARE.0, UNSHARE.1, "it keeps chance out of the image");
+        tool.inner = Some(name);
         if !rustix::process::geteuid().is_root() {
             // Only root mounts, if only one of a namespace: then all files are root's.
             let who = stage.map_or("--map-current-user", |_| "--map-root-user");
@@ -140,7 +147,7 @@ impl Tool {
     /// If it is not installed, or fails.
     pub fn feed(mut self, input: &[u8]) -> Result<Vec<u8>, LabError> {
         let failed = |detail: String| LabError::ToolFailed {
-            what: self.name.to_owned(),
+            what: self.inner.unwrap_or(self.name).to_owned(),
             detail,
         };
         if !input.is_empty() {
@@ -168,12 +175,24 @@ impl Tool {
         if output.status.success() {
             return Ok(output.stdout);
         }
-        Err(failed(format!(
-            "{}, after it said: {}",
-            output.status,
-            last_words(&output.stderr)
-        )))
+        let words = last_words(&output.stderr);
+        if self.inner.is_some() && refused(&output.stderr) {
+            return Err(failed(format!(
+                "it is run in namespaces of its own, to keep chance out of the image, and this \
+                 system refuses them ({words}); run this once as root outside of a container, or \
+                 in a privileged one"
+            )));
+        }
+        Err(failed(format!("{}, after it said: {words}", output.status)))
     }
+}
+
+/// Whether `unshare`, or the mount in its namespace, complained, and not the program
+/// that was to run there.
+fn refused(stderr: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(stderr);
+    let mut lines = text.lines();
+    lines.any(|l| l.starts_with("unshare: ") || l.starts_with("mount: "))
 }
 
 /// The last lines of a program's complaints, as one line.

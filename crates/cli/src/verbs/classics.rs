@@ -21,7 +21,7 @@ pub fn run(args: &LabClassics, out: &mut Out) -> Result<()> {
         return out.text(&text);
     };
     for id in args.ids.iter().filter(|id| is_file(id)) {
-        all.push(of_file(Path::new(id))?);
+        put(&mut all, of_file(Path::new(id))?);
     }
     let named = |c: &Classic, id: &String| match is_file(id) {
         true => Path::new(id).file_stem().is_some_and(|s| *s == *c.id),
@@ -69,6 +69,12 @@ pub fn run(args: &LabClassics, out: &mut Out) -> Result<()> {
         bail!("not all boots of {} came to their end", failed.join(", "));
     }
     Ok(())
+}
+
+/// Adds the classic of a file, in place of one of the same name.
+fn put(all: &mut Vec<Classic>, own: Classic) {
+    all.retain(|c| c.id != own.id);
+    all.push(own);
 }
 
 /// Whether it is the name of a file, and not of a classic.
@@ -123,5 +129,26 @@ fn result(classic: &Classic, report: Report) -> views::ClassicResult {
         machine: report.machine,
         values: values.collect(),
         failures: report.failures,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::put;
+    use lab::classics::{classics, of_file};
+
+    #[test]
+    fn a_file_stands_in_for_the_classic_of_its_name() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/classics");
+        let mut all = classics().unwrap();
+        let count = all.len();
+        put(
+            &mut all,
+            of_file(format!("{folder}/quiet.toml").as_ref()).unwrap(),
+        );
+        assert_eq!(all.len(), count);
+        let other = format!("{folder}/../storage/profiles.toml");
+        put(&mut all, of_file(other.as_ref()).unwrap());
+        assert_eq!(all.len(), count + 1);
     }
 }

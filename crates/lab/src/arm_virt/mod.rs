@@ -40,6 +40,13 @@ use treat::{BootSpec, KernelForm};
 pub const MACHINE: &str = "-M virt,dtb-randomness=off,highmem=off -smp 1 -nodefaults \
     -no-user-config -nographic -no-reboot -monitor none -rtc base=2026-01-01,clock=vm";
 
+/// The words of the emulator that every boot of such a processor begins with.
+pub(crate) fn words(arch: ArmArch) -> Words {
+    let mut words = Words::of(MACHINE);
+    words.pair("-cpu", arch.model().cpu);
+    words
+}
+
 /// The memory for the payload, in bytes; a root that needs as much gets it
 /// doubled, since the agent finds memory by size.
 const OUT_BYTES: u64 = 64 << 20;
@@ -390,8 +397,7 @@ impl Hardware for ArmVirt {
         folder: &Path,
         out_file: &Path,
     ) -> Result<PowerOn, LabError> {
-        let mut words = Words::of(MACHINE);
-        words.pair("-cpu", self.arch.model().cpu);
+        let mut words = words(self.arch);
         words.pair("-m", self.common.base.memory_mb.to_string());
         self.start(&mut words, spec, folder)?;
         if let Some(root) = &self.root {

@@ -8,7 +8,7 @@ use super::tree::Tree;
 use super::{Cache, ext4, hash_bytes};
 use crate::error::{LabError, io_error};
 use crate::files::{HashedFile, read};
-use crate::tools::{FAKETIME, Tool, find};
+use crate::tools::{FAKETIME, Tool, UNSHARE, find};
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -157,7 +157,7 @@ impl Form {
     pub fn missing(&self) -> Option<(&'static str, &'static str)> {
         let mut needed = vec![self.kind.tool];
         if BY_CHANCE.contains(&self.kind.name) {
-            needed.push(FAKETIME);
+            needed.extend([FAKETIME, UNSHARE]);
         }
         needed.into_iter().find(|tool| find(tool.0).is_none())
     }
@@ -264,14 +264,16 @@ impl Form {
             }
             "btrfs" => {
                 sized(bytes.max(128 << 20))?;
-                let stage = image.with_extension("stage");
-                fs::create_dir_all(&stage).map_err(io_error(&stage, "cannot be made"))?;
+                // It goes away whatever comes of this.
+                let working = tempfile::tempdir_in(image.parent().unwrap_or(Path::new("")))
+                    .map_err(io_error(image, "has no room beside it for a folder"))?;
+                let stage = working.path().join("stage");
+                fs::create_dir(&stage).map_err(io_error(&stage, "cannot be made"))?;
                 let staged = Some([tree, stage.as_path()]);
                 let why = "it makes the image of the root";
                 run(Tool::without_chance(name, package, why, EPOCH, staged)
                     .args(["-q", "-U", BTRFS_UUID, "-r"])
-                    .args([stage.as_os_str(), to]))?;
-                fs::remove_dir(&stage).map_err(io_error(&stage, "cannot be removed"))
+                    .args([stage.as_os_str(), to]))
             }
             "f2fs" => {
                 sized(bytes.max(64 << 20))?;
@@ -412,6 +414,9 @@ fn xfs_prototype(tree: &Path) -> Result<String, LabError> {
 }
 
 #[cfg(test)]
+mod refused;
+
+#[cfg(test)]
 #[expect(clippy::print_stderr, reason = "what is skipped is said")]
 mod tests {
     use super::{BY_CHANCE, Form, KINDS};
@@ -447,6 +452,7 @@ mod tests {
             files: 3,
             kib: 30,
             root: true,
+            ..Tree::default()
         };
         for kind in KINDS {
             let form = Form::parse(kind.name).unwrap();

@@ -2,8 +2,10 @@
 
 use crate::error::{LabError, io_error};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
 
 /// What a tree holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
@@ -18,6 +20,13 @@ pub struct Tree {
     /// Whether it can be a root: busybox, an init, and folders to mount things on.
     #[serde(default)]
     pub root: bool,
+    /// Text files of a root by their places in it, `etc/inittab`. What begins with
+    /// `#!` is a program.
+    #[serde(default)]
+    pub texts: BTreeMap<String, String>,
+    /// Places in a root that are links to its busybox: `sbin/getty`.
+    #[serde(default)]
+    pub applets: Vec<String>,
 }
 
 /// How many files lie in a folder.
@@ -38,7 +47,36 @@ const INIT: &str = "#!/bin/busybox sh\n\
 /// Folders of a tree that can be a root.
 const FOLDERS: [&str; 8] = ["bin", "sbin", "dev", "proc", "sys", "run", "tmp", "mnt"];
 
+/// Where a root has its busybox.
+const BUSYBOX: &str = "bin/busybox";
+
 impl Tree {
+    /// Whether texts and applets lie where they can.
+    ///
+    /// # Errors
+    /// A clause: what is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        let mut places = self.texts.keys().chain(&self.applets);
+        if !self.root
+            && let Some(first) = places.next()
+        {
+            return Err(format!(
+                "`{first}` is of a tree that is a root, and this one has no `root = true`"
+            ));
+        }
+        let plain = |c: Component<'_>| matches!(c, Component::Normal(_));
+        let wrong = |place: &&String| {
+            place.is_empty() || *place == BUSYBOX || !Path::new(place).components().all(plain)
+        };
+        let twice = self.applets.iter().find(|a| self.texts.contains_key(*a));
+        match places.find(wrong).or(twice) {
+            Some(place) => Err(format!(
+                "expected a place in the tree, such as `etc/inittab`, once, and found `{place}`"
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Makes it in the empty folder `folder`, with `busybox` if it is a root.
     ///
     /// # Errors
@@ -57,11 +95,29 @@ impl Tree {
             for name in FOLDERS {
                 fs::create_dir_all(folder.join(name)).map_err(failed())?;
             }
-            for (name, content) in [("bin/busybox", busybox), ("sbin/init", INIT.as_bytes())] {
+            let own = self.texts.iter().map(|(n, t)| (n.as_str(), t.as_bytes()));
+            let mut files: BTreeMap<&str, &[u8]> = own.collect();
+            files.insert(BUSYBOX, busybox);
+            let has_init = self.applets.iter().any(|a| a == "sbin/init");
+            if !has_init {
+                files.entry("sbin/init").or_insert(INIT.as_bytes());
+            }
+            let place = |name: &str| -> Result<PathBuf, LabError> {
                 let path = folder.join(name);
+                fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(failed())?;
+                Ok(path)
+            };
+            for (name, content) in files {
+                let path = place(name)?;
                 fs::write(&path, content).map_err(failed())?;
-                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                let program = name == BUSYBOX || content.starts_with(b"#!");
+                let mode = fs::Permissions::from_mode(if program { 0o755 } else { 0o644 });
                 fs::set_permissions(&path, mode).map_err(failed())?;
+            }
+            for name in &self.applets {
+                // Relative, so that it leads to this busybox before the boot too.
+                let up = "../".repeat(Path::new(name).components().count() - 1);
+                symlink(format!("{up}{BUSYBOX}"), place(name)?).map_err(failed())?;
             }
         }
         Ok(())
@@ -115,10 +171,24 @@ mod tests {
             files: 130,
             kib: 260,
             root: true,
+            texts: [("etc/motd", "hello\n"), ("etc/init.d/rcS", "#!/bin/sh\n")]
+                .map(|(name, text)| (name.to_owned(), text.to_owned()))
+                .into(),
+            applets: vec!["bin/sh".into(), "usr/sbin/crond".into()],
         };
+        tree.check().unwrap();
         let make = || {
             let folder = tempfile::tempdir().unwrap();
             tree.make(folder.path(), b"busybox").unwrap();
+            let mode = |name: &str| {
+                let about = std::fs::metadata(folder.path().join(name)).unwrap();
+                std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o777
+            };
+            assert_eq!((mode("etc/init.d/rcS"), mode("etc/motd")), (0o755, 0o644));
+            for applet in &tree.applets {
+                let program = std::fs::read(folder.path().join(applet)).unwrap();
+                assert_eq!(program, b"busybox");
+            }
             let mut names = below(folder.path()).unwrap();
             names.sort();
             let read = |n: &String| std::fs::read(folder.path().join(n)).unwrap();
@@ -133,7 +203,28 @@ mod tests {
             .filter(|f| f.0.ends_with(".txt"))
             .map(|f| f.1.len())
             .sum();
-        assert_eq!((files.len(), text), (132, 260 << 10));
+        assert_eq!((files.len(), text), (136, 260 << 10));
         assert_eq!(files, make());
+    }
+
+    #[test]
+    fn nothing_is_put_out_of_the_tree() {
+        let of = |text: &str| toml::from_str::<Tree>(text).unwrap().check();
+        for (text, found) in [
+            ("root = true\napplets = [\"../sh\"]", "`../sh`"),
+            ("root = true\napplets = [\"/bin/sh\"]", "`/bin/sh`"),
+            ("root = true\napplets = [\"bin/busybox\"]", "`bin/busybox`"),
+            ("root = true\n[texts]\n\"\" = \"x\"", "``"),
+            (
+                "root = true\napplets = [\"sbin/init\"]\n[texts]\n\"sbin/init\" = \"x\"",
+                "once, and found `sbin/init`",
+            ),
+            ("applets = [\"bin/sh\"]", "no `root = true`"),
+        ] {
+            let said = of(text).unwrap_err();
+            assert!(said.contains(found), "{text}: {said}");
+        }
+        of("root = true\napplets = [\"bin/sh\"]").unwrap();
+        of("files = 1").unwrap();
     }
 }

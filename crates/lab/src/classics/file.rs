@@ -181,6 +181,7 @@ fn treatments(texts: &[String]) -> Result<Vec<FileTreatment>, String> {
 }
 
 fn image_of(image: ImageFile, folder: &Path) -> Result<Image, String> {
+    image.tree.check()?;
     Ok(Image {
         name: image.name,
         treatments: treatments(&image.treatments)?,

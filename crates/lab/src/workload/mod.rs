@@ -58,6 +58,9 @@ pub enum Board {
     Pc,
     /// QEMU's board for ARM, 32 bits, with Debian's kernel.
     ArmVirt,
+    /// The same with 64 bits.
+    #[serde(rename = "arm-virt-64")]
+    ArmVirt64,
     /// The board versatilepb with an ARM926EJ-S, with a kernel of the lab's own.
     Arm9,
 }
@@ -69,6 +72,7 @@ impl Board {
         match self {
             Self::Pc => "pc",
             Self::ArmVirt => "arm-virt",
+            Self::ArmVirt64 => "arm-virt-64",
             Self::Arm9 => "arm9",
         }
     }
@@ -77,6 +81,7 @@ impl Board {
         match self {
             Self::Pc => pc::QEMU,
             Self::ArmVirt => ArmArch::Armhf.qemu(),
+            Self::ArmVirt64 => ArmArch::Arm64.qemu(),
             Self::Arm9 => arm9::QEMU,
         }
     }
@@ -85,7 +90,8 @@ impl Board {
     pub(crate) const fn architecture(self) -> &'static str {
         match self {
             Self::Pc => "amd64",
-            Self::ArmVirt => "armhf",
+            Self::ArmVirt => ArmArch::Armhf.as_str(),
+            Self::ArmVirt64 => ArmArch::Arm64.as_str(),
             Self::Arm9 => arm9::ARCHITECTURE,
         }
     }
@@ -94,7 +100,8 @@ impl Board {
     const fn agent(self) -> Option<Arch> {
         match self {
             Self::Pc => Some(Arch::X86_64),
-            Self::ArmVirt => Some(Arch::Armv7),
+            Self::ArmVirt => Some(ArmArch::Armhf.agent()),
+            Self::ArmVirt64 => Some(ArmArch::Arm64.agent()),
             Self::Arm9 => None,
         }
     }
@@ -102,7 +109,7 @@ impl Board {
     const fn console(self) -> &'static str {
         match self {
             Self::Pc => "ttyS0",
-            Self::ArmVirt | Self::Arm9 => "ttyAMA0",
+            Self::ArmVirt | Self::ArmVirt64 | Self::Arm9 => "ttyAMA0",
         }
     }
 
@@ -110,7 +117,7 @@ impl Board {
     /// to the power of this many nanoseconds.
     const fn cpu_shift(self) -> u8 {
         match self {
-            Self::Pc | Self::ArmVirt => 0,
+            Self::Pc | Self::ArmVirt | Self::ArmVirt64 => 0,
             Self::Arm9 => arm9::CPU_SHIFT,
         }
     }
@@ -351,11 +358,8 @@ impl Workload {
         }
         let mut words = match self.board {
             Board::Pc => Words::of(pc::MACHINE),
-            Board::ArmVirt => {
-                let mut words = Words::of(arm_virt::MACHINE);
-                words.pair("-cpu", "cortex-a15");
-                words
-            }
+            Board::ArmVirt => arm_virt::words(ArmArch::Armhf),
+            Board::ArmVirt64 => arm_virt::words(ArmArch::Arm64),
             Board::Arm9 => Words::of(arm9::MACHINE),
         };
         words.pair("-m", self.memory_mb.to_string());
@@ -477,7 +481,8 @@ impl Workload {
         };
         match self.board {
             Board::Pc => debian(Arch::X86_64, say),
-            Board::ArmVirt => debian(Arch::Armv7, say),
+            Board::ArmVirt => debian(ArmArch::Armhf.agent(), say),
+            Board::ArmVirt64 => debian(ArmArch::Arm64.agent(), say),
             Board::Arm9 => {
                 // How an initramfs inside is compressed is no question without one.
                 let lines = self.kernel.lines.iter();
