@@ -146,3 +146,91 @@ fn u_boot_is_a_phase_from_power_on() {
         assert!(!names.contains(&"checksum"), "{names:?}");
     }
 }
+
+/// A file that begins as an ELF file of the type `kind` does; no two pages of it are alike.
+fn elf(kind: u8, length: usize) -> Vec<u8> {
+    let mut bytes: Vec<u8> = (0..length).map(|i| ((i * i) >> 7) as u8).collect();
+    bytes[..4].copy_from_slice(b"\x7fELF");
+    bytes[16..18].copy_from_slice(&[kind, 0]);
+    bytes
+}
+
+#[test]
+fn a_cramfs_in_flash_is_read_back_and_executed_in_place() {
+    /// Where the flash of the board versatilepb begins.
+    const FLASH: std::ops::Range<u64> = 0x3400_0000..0x3800_0000;
+    const INIT: &str = "#!/bin/busybox sh\n\
+        b=/bin/busybox\n\
+        $b mount -t proc proc /proc 2>/dev/null\n\
+        { cd /; $b sha256sum -c /sums; $b cat /proc/self/maps; } >/dev/console 2>&1\n\
+        $b mkdir -p /run/app\n\
+        echo ready >/run/app/ready\n\
+        exec $b sleep 1000\n";
+    if !possible("qemu-system-arm", false) {
+        return;
+    }
+    let built = lab::artifacts::Cache::open().unwrap().built_for_arm9();
+    if !built || !lab::artifacts::linux_missing().is_empty() {
+        eprintln!(
+            "skipped: arm9, because no kernel of it was built here; `firstlight lab classics lpj` \
+             does so"
+        );
+        return;
+    }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let scratch = tempfile::tempdir().unwrap();
+    let root = scratch.path().join("root");
+    for folder in ["bin", "dev", "lib", "proc", "run", "sbin", "sys"] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    let init = root.join("sbin/init");
+    std::fs::write(&init, INIT).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&init, mode).unwrap();
+    let mut sums = String::new();
+    let contents = [
+        ("bin/two-pages", elf(2, 8192)),
+        ("lib/a-page", elf(3, 4096)),
+        ("lib/library", elf(3, 12_293)),
+        ("lib/module", elf(1, 5000)),
+        ("text", b"text\n".repeat(5000)),
+        ("empty", Vec::new()),
+    ];
+    for (name, content) in &contents {
+        std::fs::write(root.join(name), content).unwrap();
+        let hash = lab::artifacts::hash_bytes(content);
+        sums.push_str(&format!("{hash}  {name}\n"));
+    }
+    std::fs::write(root.join("sums"), sums).unwrap();
+    for (form, in_place) in [("cramfs", false), ("cramfs:xip", true)] {
+        let file = scratch.path().join("flash.toml");
+        let text = format!(
+            "firstlight_experiment = 1\n[base]\nmachine = \"arm9\"\nmemory_mb = 64\n\
+             storage = \"none\"\nkernel = \"built\"\nfirst_light = \"file:/run/app/ready\"\n\
+             root = {{ tree = \"root\", filesystem = \"{form}\", busybox = true }}\nrecord = []\n\
+             cmdline = [\"console=ttyAMA0\", \"panic=-1\", \"quiet\"]\nlimit_wall_s = 300\n\
+             ensemble = 1\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        let out = scratch.path().join(form);
+        let (file, dir) = (file.to_str().unwrap(), out.to_str().unwrap());
+        let lab = json(&["lab", "run", file, "--out", dir, "--json"]);
+        let capture = lab["trials"][0]["capture"].as_str().unwrap();
+        let console = std::fs::read(Path::new(capture).join("console.log")).unwrap();
+        let console = String::from_utf8_lossy(&console);
+        for (name, _) in &contents {
+            assert!(
+                console.contains(&format!("{name}: OK")),
+                "{form}: {console}"
+            );
+        }
+        // The agent ended it, though the kernel's own restart waits for the flash.
+        assert!(!console.contains("Kernel panic"), "{form}: {console}");
+        // The address in the flash takes the place of the offset in the file.
+        let text = console.lines().find(|l| l.contains(" r-xp "));
+        let text = text.filter(|l| l.trim_end().ends_with("/bin/busybox"));
+        let offset = text.and_then(|l| l.split_whitespace().nth(2));
+        let offset = u64::from_str_radix(offset.unwrap(), 16).unwrap();
+        assert_eq!(FLASH.contains(&offset), in_place, "{form}: {console}");
+    }
+}

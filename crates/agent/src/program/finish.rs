@@ -122,7 +122,7 @@ pub fn end_of(job: &Job, mut state: State, seen: Seen) -> Result<(), Box<dyn Err
             };
             hand_out(&gathered, &memory, *size)
                 .map_err(|e| format!("the payload on {}: {e}", memory.path().display()))?;
-            rustix::system::reboot(rustix::system::RebootCommand::Restart)?;
+            kmsg::restart()?;
             Err("the machine went on after its restart".into())
         }
         Destination::Out(out) => Ok(deliver(&gathered, out, Older::Replace)?),

@@ -1,11 +1,11 @@
 //! Images of a tree, in every form that a root comes in.
 //!
 //! Each is made by the tool that owns the format, with fixed identifiers, times
-//! and owners. Tools that put chance into an image whatever they are told
+//! and owners; cramfs by this program, since no tool makes one to be executed in place. Tools that put chance into an image whatever they are told
 //! (`mkfs.ubifs`, `mkfs.xfs`, `mkfs.btrfs`, `mkfs.f2fs`) are run where there is none.
 
 use super::tree::Tree;
-use super::{Cache, ext4, hash_bytes};
+use super::{Cache, cramfs, ext4, hash_bytes};
 use crate::error::{LabError, io_error};
 use crate::files::{HashedFile, read};
 use crate::tools::{FAKETIME, Tool, UNSHARE, find};
@@ -36,8 +36,8 @@ struct Kind {
     name: &'static str,
     /// What `mount -t` takes.
     fstype: &'static str,
-    /// The program that makes it, and its Debian package.
-    tool: (&'static str, &'static str),
+    /// The program that makes it, and its Debian package; `None`: this one.
+    tool: Option<(&'static str, &'static str)>,
     /// The options that it has.
     options: &'static [&'static str],
 }
@@ -77,7 +77,12 @@ const KINDS: &[Kind] = &[
         ("mkfs.erofs", "erofs-utils"),
         &["lz4", "lz4hc"],
     ),
-    kind("cramfs", "cramfs", ("mkfs.cramfs", "util-linux"), &[]),
+    Kind {
+        name: "cramfs",
+        fstype: "cramfs",
+        tool: None,
+        options: &["xip"],
+    },
     kind("romfs", "romfs", ("genromfs", "genromfs"), &[]),
     kind(
         "jffs2",
@@ -108,7 +113,7 @@ const fn kind(
     Kind {
         name,
         fstype,
-        tool,
+        tool: Some(tool),
         options,
     }
 }
@@ -155,11 +160,19 @@ impl Form {
     /// The program that makes it and its Debian package, if it is missing.
     #[must_use]
     pub fn missing(&self) -> Option<(&'static str, &'static str)> {
-        let mut needed = vec![self.kind.tool];
+        let mut needed: Vec<_> = self.kind.tool.into_iter().collect();
         if BY_CHANCE.contains(&self.kind.name) {
             needed.extend([FAKETIME, UNSHARE]);
         }
         needed.into_iter().find(|tool| find(tool.0).is_none())
+    }
+
+    /// What its images are kept under, beside what is in them.
+    pub(super) fn key(&self) -> String {
+        match self.kind.tool {
+            Some(_) => self.to_string(),
+            None => format!("{self} {}", cramfs::EDITION),
+        }
     }
 
     fn has(&self, option: &str) -> bool {
@@ -180,7 +193,7 @@ impl Form {
         say: &mut dyn FnMut(String),
     ) -> Result<HashedFile, LabError> {
         let program = read(busybox)?;
-        let inputs = format!("{self} {tree:?} {mib} {}", hash_bytes(&program));
+        let inputs = format!("{} {tree:?} {mib} {}", self.key(), hash_bytes(&program));
         let file = cache.path(&format!("images/{}", hash_bytes(inputs.as_bytes())));
         if !file.is_file() {
             let making = cache.make("images")?;
@@ -210,6 +223,9 @@ impl Form {
         mib: u32,
         files: u32,
     ) -> Result<(), LabError> {
+        let Some((name, package)) = self.kind.tool else {
+            return cramfs::make(tree, image, self.has("xip"));
+        };
         let content = ext4::clamp_times(tree, EPOCH_S)?;
         let bytes = (u64::from(mib) << 20).max(content + content / 4 + (8 << 20));
         let sized = |bytes: u64| {
@@ -217,7 +233,6 @@ impl Form {
                 .and_then(|f| f.set_len(bytes))
                 .map_err(io_error(image, "cannot be written"))
         };
-        let (name, package) = self.kind.tool;
         let call = |name, why| match BY_CHANCE.contains(&self.kind.name) {
             true => Tool::without_chance(name, package, why, EPOCH, None),
             false => Tool::new(name, package, why).env("SOURCE_DATE_EPOCH", &EPOCH_S.to_string()),
@@ -299,7 +314,6 @@ impl Form {
                 }
                 run(tool.args([to, from]))
             }
-            "cramfs" => run(tool().args([from, to])),
             "romfs" => {
                 run(tool()
                     .args(["-V", "firstlight"])
@@ -429,6 +443,7 @@ mod tests {
             "ext4:no-journal",
             "squashfs:xz",
             "jffs2:nor:summary",
+            "cramfs:xip",
         ] {
             assert_eq!(Form::parse(text).unwrap().to_string(), text);
         }

@@ -19,7 +19,7 @@ const ROOTS: [&str; 7] = ["ext2", "ext3", "ext4", "btrfs", "f2fs", "squashfs", "
 /// Those that the kernel of `arm9` mounts from its NOR flash. JFFS2 needs the
 /// geometry of that flash; UBI does not take it, since it is two chips in one
 /// ("multiple regions, not implemented").
-const ON_NOR: [&str; 10] = [
+const ON_NOR: [&str; 11] = [
     "jffs2:nor-256k",
     "jffs2:nor-256k:summary",
     "squashfs",
@@ -29,6 +29,7 @@ const ON_NOR: [&str; 10] = [
     "squashfs:xz",
     "squashfs:zstd",
     "cramfs",
+    "cramfs:xip",
     "romfs",
 ];
 
@@ -83,7 +84,7 @@ impl Form {
         if let Some(busybox) = busybox {
             let _ = writeln!(inputs, "busybox {}", hash_bytes(&read(busybox)?));
         }
-        let inputs = format!("{self} of a folder\n{inputs}");
+        let inputs = format!("{} of a folder\n{inputs}", self.key());
         let file = cache.path(&format!("images/{}", hash_bytes(inputs.as_bytes())));
         if file.is_file() {
             return Ok(file);

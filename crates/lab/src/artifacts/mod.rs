@@ -3,6 +3,7 @@
 mod agent;
 mod apt;
 mod busybox;
+mod cramfs;
 mod ext4;
 mod filesystem;
 mod folder;
