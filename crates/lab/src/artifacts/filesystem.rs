@@ -1,8 +1,9 @@
 //! Images of a tree, in every form that a root comes in.
 //!
 //! Each is made by the tool that owns the format, with fixed identifiers, times
-//! and owners; cramfs by this program, since no tool makes one to be executed in place. Tools that put chance into an image whatever they are told
-//! (`mkfs.ubifs`, `mkfs.xfs`, `mkfs.btrfs`, `mkfs.f2fs`) are run where there is none.
+//! and owners; cramfs by this program, since no tool makes one to be executed in
+//! place. Tools that put chance into an image whatever they are told (`mkfs.ubifs`,
+//! `mkfs.xfs`, `mkfs.btrfs`, `mkfs.f2fs`) are run where there is none.
 
 use super::tree::Tree;
 use super::{Cache, cramfs, ext4, hash_bytes};
