@@ -115,3 +115,26 @@ fn many_files_of_languages_are_told() {
     assert_eq!(titles, wanted);
     assert!(told(&opens(5, "/usr/share/locale/de")).is_empty());
 }
+
+/// Files of tracers can be left out beside the longest of what prepares them.
+#[test]
+fn tracers_and_their_files_are_told_apart() {
+    let text = "span initcall 100ms 140ms init_kprobe_trace\n\
+                span initcall 200ms 242ms tracer_init_tracefs\n";
+    let both = found(text, RootTree::default(), "instrumentation");
+    let told: Vec<_> = both
+        .iter()
+        .map(|f| (f.treatment.as_deref().unwrap(), f.expected))
+        .collect();
+    let wanted = [
+        (
+            "cmdline+=initcall_blacklist=tracer_init_tracefs",
+            Nanos::from_millis(42),
+        ),
+        (
+            "cmdline+=initcall_blacklist=trace_eval_init",
+            Nanos::from_millis(40),
+        ),
+    ];
+    assert_eq!(told, wanted);
+}

@@ -116,37 +116,58 @@ const TRACERS: [&str; 12] = [
     "tracer_init_tracefs",
 ];
 
+/// Makes a file for every event and option, and the events' folders of each module that is
+/// loaded later.
+const FILES: &str = "tracer_init_tracefs";
+
+const PREPARED: &str = "The kernel prepares its tracers";
+
 /// The tracers prepare themselves, whether anyone traces or not.
-pub(super) fn instrumentation(view: &View<'_>) -> Option<Found> {
-    let found = view.initcalls(|f| TRACERS.contains(&f));
-    found.first()?;
-    let all = sum(found.iter().map(|(_, time, _)| time));
-    let longest = found.first().map(|(name, _, _)| function(name));
+pub(super) fn instrumentation(view: &View<'_>) -> Vec<Found> {
     let config = view.system.config.as_ref();
-    let named = config.filter(|c| c.is_built_in("KPROBE_EVENTS"));
-    let stands = named.and_then(|c| c.place("KPROBE_EVENTS"));
-    let evidence = stands.map(|place| Evidence {
-        text: "CONFIG_KPROBE_EVENTS=y".to_owned(),
-        place,
+    if let Some(config) = config.filter(|c| c.is_built_in("KPROBE_EVENTS")) {
+        let evidence = config.place("KPROBE_EVENTS").map(|place| Evidence {
+            text: "CONFIG_KPROBE_EVENTS=y".to_owned(),
+            place,
+        });
+        let found = tracers(view, PREPARED, |_| true).map(|(found, _)| {
+            let found = found.evidence(evidence);
+            found.treatment("config=CONFIG_FTRACE=n")
+        });
+        return found.into_iter().collect();
+    }
+    // What can be left out of a kernel that is there: the longest, some of which only wait
+    // for the names that another one puts in order, and the files.
+    let longest = tracers(view, PREPARED, |f| f != FILES).map(|(found, longest)| {
+        let waits = ["init_blk_tracer", "init_kprobe_trace"].contains(&longest);
+        let f = if waits { "trace_eval_init" } else { longest };
+        found.treatment(format!("cmdline+=initcall_blacklist={f}"))
     });
+    let files = tracers(view, "The kernel makes the files of its tracers", |f| {
+        f == FILES
+    })
+    .map(|(found, _)| {
+        let found = found.cost("no files below /sys/kernel/tracing, for whoever traces");
+        found.treatment(format!("cmdline+=initcall_blacklist={FILES}"))
+    });
+    longest.into_iter().chain(files).collect()
+}
+
+/// The tracers' initcalls that `wanted` picks, and the longest of these.
+fn tracers<'a>(
+    view: &'a View<'_>,
+    title: &str,
+    wanted: fn(&str) -> bool,
+) -> Option<(Found, &'a str)> {
+    let calls = view.initcalls(|f| TRACERS.contains(&f) && wanted(f));
+    let longest = function(calls.first()?.0);
+    let all = sum(calls.iter().map(|(_, time, _)| time));
     let why = "Kprobe and ftrace support set themselves up at every boot, whether anyone traces \
                or not.";
-    Some(
-        Found::new("The kernel prepares its tracers", why)
-            .evidence(view.initcall_evidence(&found))
-            .evidence(evidence)
-            .saving(Nanos::ZERO, all, all)
-            .maybe_treatment(match named {
-                Some(_) => Some("config=CONFIG_FTRACE=n".to_owned()),
-                // What the longest does can be left out of a kernel that is there;
-                // some only wait for the names that another one puts in order.
-                None => longest.map(|f| {
-                    let waits = ["init_blk_tracer", "init_kprobe_trace"].contains(&f);
-                    let f = if waits { "trace_eval_init" } else { f };
-                    format!("cmdline+=initcall_blacklist={f}")
-                }),
-            }),
-    )
+    let found = Found::new(title, why)
+        .evidence(view.initcall_evidence(&calls))
+        .saving(Nanos::ZERO, all, all);
+    Some((found, longest))
 }
 
 /// The kernel image unpacks itself.

@@ -211,7 +211,7 @@ pub(super) const RULES: &[Rule] = &[
         needs: "a kernel log with `initcall_debug`",
         treatment: Some("config=CONFIG_FTRACE=n"),
         watch: &[],
-        find: |v: &View<'_>| one(kernel::instrumentation(v)),
+        find: |v: &View<'_>| kernel::instrumentation(v),
     },
     Rule {
         id: "kernel-compression",

@@ -102,9 +102,15 @@ fn record(lab: &mut Lab, treatments: &[Treatment]) -> Result<PathBuf> {
     let Some(mut spec) = experiment.variants.first().map(|v| v.spec.clone()) else {
         bail!("the experiment has no baseline");
     };
-    // A prefetcher's reading is not the boot's.
-    let reads = |t: &&Treatment| matches!(t, Treatment::Prefetch(_) | Treatment::Order(_));
-    for treatment in treatments.iter().filter(|t| !reads(t)) {
+    // A prefetcher's reading is not the boot's, and what leaves out tracers records nothing.
+    let hides = |t: &&Treatment| match t {
+        Treatment::Prefetch(_) | Treatment::Order(_) => true,
+        Treatment::AddWord(word) => word
+            .strip_prefix("initcall_blacklist=")
+            .is_some_and(|functions| functions.contains("trace")),
+        _ => false,
+    };
+    for treatment in treatments.iter().filter(|t| !hides(t)) {
         // A word that is not there needs not be taken away.
         if let Ok((after, _)) = treatment.apply(&spec) {
             spec = after;
