@@ -80,6 +80,13 @@ impl Default for Storage {
 }
 
 impl Storage {
+    /// Whether the device has parts that turn: `queue/rotational` of its device, which
+    /// the kernel does not know of a device that a server makes.
+    #[must_use]
+    pub fn turns(&self) -> bool {
+        self.model == Model::Disk
+    }
+
     pub(super) fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = vec![(
             "storage.model",

@@ -27,7 +27,3 @@ pub const INFILL_BYTES: u64 = 16 << 10;
 /// Holes that a disk passes in about the time of its shortest seek and half a turn:
 /// 5 ms at 25 MB/s.
 pub const DISK_INFILL_BYTES: u64 = 128 << 10;
-
-/// So much metadata comes along on a disk that turns: what it reads at 25 MB/s in the time
-/// of a way there and back, 12 ms each with half a turn.
-pub const DISK_ALONG_BYTES: u64 = 600 << 10;

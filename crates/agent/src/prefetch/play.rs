@@ -2,7 +2,7 @@
 
 use super::pieces::{Window, is_scattered, metadata, open_window, sort_by_place, windows};
 use super::reader::Reader;
-use super::{DISK_ALONG_BYTES, DISK_INFILL_BYTES, INFILL_BYTES};
+use super::{DISK_INFILL_BYTES, INFILL_BYTES};
 use crate::access::AccessList;
 use std::fs;
 use std::io;
@@ -152,11 +152,7 @@ pub fn play_and_tell(
     let mut reader = Reader::new(settings);
     played.ring = reader.ring.is_some();
     let most_files = allow_files(list.entries.len());
-    let along_bytes = match turns {
-        true => infill_bytes.max(DISK_ALONG_BYTES),
-        false => infill_bytes,
-    };
-    let mut windows = windows(list, settings, (window_us, most_files), along_bytes);
+    let mut windows = windows(list, settings, (window_us, most_files), infill_bytes);
     let start = Instant::now();
     let mut is_first = true;
     while let Some(window) = windows.pop_front() {

@@ -118,11 +118,12 @@ pub fn run() -> ExitCode {
     };
     match done(&arguments) {
         Ok(played) => {
-            if let Some(why) = &played.stopped {
-                say(why);
-            }
-            if !arguments.quiet {
-                say(&summary(&played));
+            // Of a list of which nothing was read, why is all there is to say.
+            match &played.stopped {
+                Some(why) if arguments.quiet || played.reads == 0 => say(why),
+                Some(why) => say(&format!("{why}; {}", summary(&played))),
+                None if arguments.quiet => {}
+                None => say(&summary(&played)),
             }
         }
         Err(why) => say(&format!("{}: {why}", arguments.list.display())),

@@ -69,11 +69,13 @@ pub fn start(memory: &Memory, figures: &Storage) -> Result<(PathBuf, u32), Box<d
     // The file appears when the kernel begins to serve requests.
     let up = || Path::new("/sys/block/nbd0/pid").exists().then_some(());
     trial::wait(Duration::from_secs(10), up).ok_or("the storage server did not come up in 10 s")?;
+    let turns = u8::from(figures.turns());
     for (setting, value) in [
         ("scheduler", figures.scheduler.clone()),
         ("nr_requests", figures.nr_requests.to_string()),
         ("read_ahead_kb", figures.read_ahead_kb.to_string()),
         ("max_sectors_kb", (MAX_REQUEST >> 10).to_string()),
+        ("rotational", turns.to_string()),
     ] {
         fs::write(format!("{QUEUE}/{setting}"), &value)
             .map_err(|e| format!("{QUEUE}/{setting} does not take `{value}`: {e}"))?;

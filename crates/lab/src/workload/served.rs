@@ -90,8 +90,12 @@ pub fn add(
         let s = &profile.storage;
         let queue = format!(
             "Q=/sys/block/nbd0/queue\necho {} >$Q/scheduler\necho {} >$Q/nr_requests\n\
-             echo {} >$Q/read_ahead_kb\necho 512 >$Q/max_sectors_kb\n",
-            s.scheduler, s.nr_requests, s.read_ahead_kb
+             echo {} >$Q/read_ahead_kb\necho 512 >$Q/max_sectors_kb\n\
+             echo {} >$Q/rotational\n",
+            s.scheduler,
+            s.nr_requests,
+            s.read_ahead_kb,
+            u8::from(s.turns())
         );
         archive.file(&format!("storage/{name}/queue"), 0o644, queue.as_bytes());
         for (image, bytes) in images {

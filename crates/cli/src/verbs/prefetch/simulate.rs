@@ -4,7 +4,7 @@ use super::args::Simulate;
 use super::reads::Reads;
 use crate::out::Out;
 use agent::config::Model;
-use agent::prefetch::{DISK_ALONG_BYTES, DISK_INFILL_BYTES, INFILL_BYTES, SHORT_WINDOW_US};
+use agent::prefetch::{DISK_INFILL_BYTES, INFILL_BYTES, SHORT_WINDOW_US};
 use anyhow::{Result, bail};
 use lab::storage::simulate::{Costs, Way, simulate};
 use lab::storage::{Profile, named, profiles};
@@ -107,20 +107,20 @@ fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> Row {
         Model::Disk => 0,
         _ => SHORT_WINDOW_US * 1000,
     };
-    let (infill_bytes, along_bytes) = match storage.model {
-        Model::Disk => (DISK_INFILL_BYTES, DISK_ALONG_BYTES),
-        _ => (INFILL_BYTES, INFILL_BYTES),
+    let infill_bytes = match storage.model {
+        Model::Disk => DISK_INFILL_BYTES,
+        _ => INFILL_BYTES,
     };
     let ahead = Way::Prefetch {
         window_ns,
         infill_bytes,
-        along_bytes,
+        along_bytes: infill_bytes,
         wait: false,
     };
     let in_windows = Way::Prefetch {
         window_ns: SHORT_WINDOW_US * 1000,
         infill_bytes,
-        along_bytes,
+        along_bytes: infill_bytes,
         wait: false,
     };
     let bytes = reads.bytes();
