@@ -62,10 +62,16 @@ pub fn gate(g: &Gate, top: usize, style: &Style) -> String {
         (_, Some(missing)) => missing.clone(),
         (Some((a, b)), None) => {
             let change = b.median - a.median;
-            let percent = 100.0 * change.get() as f64 / a.median.get().max(1) as f64;
+            let percent = match a.median {
+                Nanos::ZERO => String::new(),
+                whole => {
+                    let part = change.get() as f64 / whole.get() as f64;
+                    format!(" ({:+.2} %)", 100.0 * part)
+                }
+            };
             let change = delta(change);
             let (a, b) = (a.median, b.median);
-            format!("{} ({percent:+.2} %): {a} -> {b}", change.trim())
+            format!("{}{percent}: {a} -> {b}", change.trim())
         }
         (None, None) => String::new(),
     };
