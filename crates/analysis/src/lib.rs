@@ -42,8 +42,8 @@ mod tune;
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
 pub use boots::{
-    BootTimes, Boots, BootsChange, BootsTime, Distribution, Gate, GateError, Judged, TimeKind,
-    VirtualBesideReal, boots, gate,
+    BootTimes, Boots, BootsChange, BootsError, BootsTime, Distribution, Gate, GateError, Judged,
+    TimeKind, boots, gate,
 };
 pub use bootstrap::{Interval, interval};
 pub use chain::{ChainLink, critical_chain};

@@ -140,6 +140,13 @@ fn permutation_test(base: &[Nanos], variant: &[Nanos], judgement: &Judgement) ->
     Some(f64::from(reached) / f64::from(judgement.draws.saturating_add(1)))
 }
 
+/// The least probability that two samples of these sizes can have: all of one before all
+/// of the other, in two of all ways to deal them.
+pub(crate) fn least_chance(base: usize, variant: usize) -> f64 {
+    let ways = (1..=base).map(|n| (variant + n) as f64 / n as f64);
+    (2.0 / ways.product::<f64>()).min(1.0)
+}
+
 /// For each sum up to `total`: in how many ways `of` of the `ranks` have it.
 fn ways_by_sum(ranks: &[usize], of: usize, total: usize) -> Vec<f64> {
     // For each number of ranks chosen so far; one way to choose none.
@@ -165,11 +172,11 @@ fn longer(base: &[Nanos], variant: &[Nanos]) -> f64 {
         .iter()
         .flat_map(|a| variant.iter().map(move |b| a.cmp(b)));
     let halves = pairs.map(|order| match order {
-        Ordering::Greater => 2_u32,
+        Ordering::Greater => 2_u64,
         Ordering::Equal => 1,
         Ordering::Less => 0,
     });
-    f64::from(halves.sum::<u32>()) / 2.0
+    halves.sum::<u64>() as f64 / 2.0
 }
 
 /// Twice the rank of every value among all, those of `first` before those of
@@ -240,7 +247,8 @@ impl Chance {
 #[cfg(test)]
 mod tests {
     use super::{
-        Chance, Judgement, longer, outliers, permutation_test, sample_effect, ways_by_sum,
+        Chance, Judgement, least_chance, longer, outliers, permutation_test, sample_effect,
+        ways_by_sum,
     };
     use crate::effect::Verdict;
     use proptest::prelude::*;
@@ -292,6 +300,22 @@ mod tests {
         assert!((judge(10) - 2.0 / 184_756.0).abs() < 1e-15);
         assert!(judge(50) < 1e-20);
         assert!(judge(80) < 0.002);
+    }
+
+    #[test]
+    fn few_boots_cannot_be_far_apart() {
+        for (sizes, ways) in [
+            ((5, 5), 252.0),
+            ((4, 4), 70.0),
+            ((4, 7), 330.0),
+            ((2, 30), 496.0),
+        ] {
+            assert!(
+                (least_chance(sizes.0, sizes.1) - 2.0 / ways).abs() < 1e-12,
+                "{sizes:?}"
+            );
+        }
+        assert_eq!(least_chance(1, 1), 1.0);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 mod common;
 
 use analysis::{
-    BootTimes, Boots, BootsTime, Gate, GateError, Judged, Options, TimeKind, Verdict, boots, gate,
+    BootTimes, Boots, BootsError, BootsTime, Gate, GateError, Judged, Options, TimeKind, Verdict,
+    boots, gate,
 };
 use common::record;
 use record::Nanos;
@@ -118,7 +119,10 @@ fn exact_boots_are_judged_by_their_spread() {
     assert_eq!(kernel.verdict, Verdict::Faster);
     assert!(matches!(kernel.judged, Judged::Exact(e) if e.spread == Nanos::from_millis(3)));
     let mixed = boots(&set(1000), Some(&[boot("printk", 1, 2, 1, 1)])).unwrap_err();
-    assert_eq!((mixed.first, mixed.other), (1, 5));
+    assert_eq!(mixed, BootsError::VirtualBesideReal { first: 1, other: 5 });
+    let row = BootTimes::of_columns([("a_s", Some(Nanos(1)))]);
+    let mixed = boots(&set(1000), Some(&[row])).unwrap_err();
+    assert_eq!(mixed, BootsError::TableBesideBoot { first: 5, other: 1 });
 }
 
 #[test]
@@ -173,8 +177,11 @@ fn a_gate_closes_for_what_is_slower_than_is_allowed() {
 
 #[test]
 fn a_gate_says_when_it_cannot_say() {
-    let few = judged(&set("printk", 4, 1000), &set("printk", 9, 1200), 1).unwrap_err();
-    assert_eq!(few, GateError::TooFew { base: 4, new: 9 });
+    let few = judged(&set("printk", 4, 1000), &set("printk", 4, 1200), 1).unwrap_err();
+    assert_eq!(few, GateError::TooFew { base: 4, new: 4 });
+    // Four of many can be told apart.
+    let told = judged(&set("printk", 4, 1000), &set("printk", 9, 1200), 1);
+    assert!(!told.unwrap().passed);
     // Exact boots may be one against one.
     let one = |kernel| set("virtual", 1, kernel);
     assert!(!judged(&one(1000), &one(1040), 1).unwrap().passed);
@@ -202,4 +209,50 @@ fn a_boot_that_never_comes_to_first_light_does_not_pass() {
     );
     let none = judged(&set("virtual", 4, 1000), &[dark], 1).unwrap();
     assert!(!none.passed && none.missing.unwrap().starts_with("no boot"));
+}
+
+#[test]
+fn an_item_whose_ranges_overlap_is_judged_too() {
+    let set = |times: &[i64]| -> Vec<BootTimes> {
+        let boot = |ms: &i64| {
+            let text =
+                format!("source l log\nclock printk printk\nspan unit 0s {ms}ms a.service\n");
+            BootTimes::of(&record(&text), &Options::default())
+        };
+        times.iter().map(boot).collect()
+    };
+    let mut base = vec![1000; 19];
+    base.push(3000);
+    let judge = |base: &[i64], new: &[i64]| {
+        let both = boots(&set(base), Some(&set(new))).unwrap();
+        gate(&both, |t| t.is_called("a.service"), |_| Nanos(0))
+    };
+    assert!(!judge(&base, &[2000; 20]).unwrap().passed);
+    let few = judge(&[1000, 3000], &[2000, 2000]).unwrap_err();
+    assert_eq!(few, GateError::TooFew { base: 2, new: 2 });
+    // As little as is allowed is found.
+    let near: Vec<i64> = (0..10).map(|n| 10_000 + n).collect();
+    let slower: Vec<i64> = near.iter().map(|n| n + 40).collect();
+    assert!(!judge(&near, &slower).unwrap().passed);
+}
+
+#[test]
+fn a_name_means_one_time_and_first_light_one_stretch() {
+    let row = BootTimes::of_columns([("a_s", Some(Nanos(1))), ("a_s", Some(Nanos(2)))]);
+    let set = vec![row; 5];
+    let both = boots(&set, Some(&set)).unwrap();
+    let twice = gate(&both, |t| t.is_called("a_s"), |_| Nanos(0)).unwrap_err();
+    assert!(
+        matches!(twice, GateError::Ambiguous { count: 2, .. }),
+        "{twice}"
+    );
+    let boot = |zero: &str| {
+        let text = format!(
+            "source l log\nclock printk printk\nmark 0s {zero} kernel\nmark 9ms first-light -\n"
+        );
+        vec![BootTimes::of(&record(&text), &Options::default()); 5]
+    };
+    let both = boots(&boot("power-on"), Some(&boot("kernel-start"))).unwrap();
+    let other = gate(&both, |t| t.is_called("first light"), |_| Nanos(0)).unwrap_err();
+    assert!(matches!(other, GateError::OtherZero { .. }), "{other}");
 }

@@ -1,12 +1,9 @@
 //! Whether boots got slower: the answer for a machine that builds and boots.
 
-use super::{Boots, BootsTime, Judged};
+use super::{Boots, BootsTime, Judged, TimeKind};
 use crate::effect::Verdict;
+use crate::statistics::{Judgement, least_chance};
 use record::{ClockKind, Nanos};
-
-/// Fewer boots in real time than these a side cannot tell a difference from chance: of
-/// all ways to deal four and four, two in seventy are as uneven as can be.
-const LEAST: usize = 5;
 
 /// Whether a time got slower.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,10 +32,27 @@ pub enum GateError {
         "the boots to compare with have no such time; `firstlight boots` lists those that they have"
     )]
     NoTime,
+    /// Several times are meant by a name.
+    #[error("that name is of {count} times ({kinds}); name one that `firstlight boots` lists once")]
+    Ambiguous {
+        /// How many.
+        count: usize,
+        /// Their kinds.
+        kinds: String,
+    },
+    /// First light is told from different marks.
+    #[error(
+        "first light is told from different zeros ({zeros}), so it is not the same stretch; judge a \
+         phase or a milestone (`--of`), or give boots of one kind of source"
+    )]
+    OtherZero {
+        /// The marks.
+        zeros: String,
+    },
     /// Boots in real time vary.
     #[error(
-        "boots in real time vary, and {base} against {new} cannot tell a difference from chance: \
-         give at least {LEAST} of each"
+        "boots in real time vary, and {base} against {new} cannot tell a difference from chance; \
+         five against five can"
     )]
     TooFew {
         /// How many boots before have the time.
@@ -48,26 +62,47 @@ pub enum GateError {
     },
 }
 
-/// Judges the first time of `boots`, which compares, that `is_it`; `allow` says what is
-/// still fine, of the median before.
+/// Judges the time of `boots`, which compares, that `is_it`; `allow` says what is still
+/// fine, of the median before.
 ///
 /// Exact boots are judged by their spread, and one against one by the bare difference;
-/// boots in real time by chance. A time that some boot after the change has not at all
-/// did not pass.
+/// boots in real time by chance, however small the difference. A time that some boot
+/// after the change has not at all did not pass.
 ///
 /// # Errors
-/// If no boot before has such a time, or there are too few in real time.
+/// If no boot before has such a time, several times are it, first light is told from
+/// different zeros, or there are too few boots in real time.
 pub fn gate(
     boots: &Boots,
     is_it: impl Fn(&BootsTime) -> bool,
     allow: impl Fn(Nanos) -> Nanos,
 ) -> Result<Gate, GateError> {
-    let time = boots.times.iter().chain(&boots.items).find(|t| is_it(t));
-    let time = time.ok_or(GateError::NoTime)?;
-    let base = time.base.as_ref().ok_or(GateError::NoTime)?;
+    let all = boots.times.iter().chain(&boots.items);
+    let meant: Vec<&BootsTime> = all.filter(|t| is_it(t)).collect();
+    let mut time = match meant.as_slice() {
+        [] => return Err(GateError::NoTime),
+        [one] => (*one).clone(),
+        several => {
+            let kinds: Vec<String> = several
+                .iter()
+                .map(|t| format!("{} {}", t.kind.as_str(), t.name))
+                .collect();
+            let (count, kinds) = (several.len(), kinds.join(", "));
+            return Err(GateError::Ambiguous { count, kinds });
+        }
+    };
+    if time.kind == TimeKind::FirstLight && boots.zeros.len() > 1 {
+        let zeros: Vec<&str> = boots.zeros.iter().map(String::as_str).collect();
+        let zeros = zeros.join(", ");
+        return Err(GateError::OtherZero { zeros });
+    }
+    let (base, median) = time
+        .base
+        .as_ref()
+        .map(|d| (d.boots, d.median))
+        .ok_or(GateError::NoTime)?;
     let new = time.against.as_ref().map_or(0, |d| d.boots);
     let after = boots.against.unwrap_or_default();
-    let allowed = allow(base.median);
     let missing = (new < after).then(|| match new {
         0 => "no boot after the change has it".to_owned(),
         _ => format!(
@@ -75,26 +110,31 @@ pub fn gate(
             after - new
         ),
     });
-    let is_slower = match time.change.map(|c| (c.judged, c.verdict)) {
-        Some((Judged::Exact(_), verdict)) => verdict == Verdict::Slower,
-        _ if missing.is_some() => true,
-        Some((Judged::Sample(_), _)) if base.boots.min(new) < LEAST => {
-            let base = base.boots;
-            return Err(GateError::TooFew { base, new });
-        }
-        Some((Judged::Sample(_), verdict)) => verdict == Verdict::Slower,
-        // An item whose ranges overlap.
-        None => false,
+    // What is allowed says how small a difference matters.
+    let judgement = Judgement {
+        minimum_effect: 0.0,
+        ..Judgement::default()
     };
+    time.change = time.judged(boots.clock, &judgement);
+    let is_sample = time
+        .change
+        .is_some_and(|c| matches!(c.judged, Judged::Sample(_)));
+    if is_sample && missing.is_none() && least_chance(base, new) > judgement.significance {
+        return Err(GateError::TooFew { base, new });
+    }
+    let allowed = allow(median);
+    let is_slower = time.change.is_some_and(|c| c.verdict == Verdict::Slower);
+    // A side without any items was not asked for them.
+    let has_items = boots.items.iter().any(|i| i.base.is_some());
     let slower = boots.items.iter().filter(|i| {
-        let grew = i.delta() > Nanos::ZERO && i.against.is_some();
+        let grew = i.delta() > Nanos::ZERO && i.against.is_some() && has_items;
         grew && i.is_apart() && i.change.is_none_or(|c| c.verdict == Verdict::Slower)
     });
     Ok(Gate {
         clock: boots.clock,
         boots: (boots.boots, after),
         passed: missing.is_none() && !(is_slower && time.delta() > allowed),
-        time: time.clone(),
+        time,
         allowed,
         missing,
         slower: slower.cloned().collect(),

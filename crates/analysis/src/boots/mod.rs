@@ -17,7 +17,7 @@ use crate::effect::{Effect, Verdict, effect};
 use crate::statistics::{Judgement, SampleEffect, sample_effect};
 use record::{ClockKind, Nanos};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use times::Key;
 
 /// Several boots, and several others.
@@ -25,6 +25,9 @@ use times::Key;
 pub struct Boots {
     /// What their clocks count; `None` for tables, which do not say.
     pub clock: Option<ClockKind>,
+    /// The marks at time zero of the boots; more than one means that first light is not
+    /// the same stretch in all of them.
+    pub zeros: BTreeSet<String>,
     /// How many boots there are.
     pub boots: usize,
     /// How many others they are compared with; `None` if with none.
@@ -51,6 +54,10 @@ pub struct BootsTime {
     /// What became of it, where both sides have it. Of items, only where the ranges are
     /// apart: the others did not change by more than they vary.
     pub change: Option<BootsChange>,
+    /// Its name without what changes from boot to boot.
+    stable: String,
+    /// What the boots of both sides have of it.
+    values: [Vec<Nanos>; 2],
 }
 
 /// What became of a time from some boots to others.
@@ -75,34 +82,50 @@ pub enum Judged {
     Sample(SampleEffect),
 }
 
-/// Why boots cannot be taken together.
+/// Why boots cannot be taken together. Boots are counted from 1, over both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "boot {first} is in virtual time and boot {other} is not; virtual time counts instructions \
-     and is never put beside real time: give lab captures alone, or real boots alone"
-)]
-pub struct VirtualBesideReal {
-    /// Which of all boots, from 1, is in virtual time.
-    pub first: usize,
-    /// Which is not.
-    pub other: usize,
+pub enum BootsError {
+    /// One is in virtual time, the other is not.
+    #[error(
+        "boot {first} is in virtual time and boot {other} is not; virtual time counts \
+         instructions and is never put beside real time: give lab captures alone, or real boots \
+         alone"
+    )]
+    VirtualBesideReal {
+        /// The one in virtual time.
+        first: usize,
+        /// The other one.
+        other: usize,
+    },
+    /// One is a row of a table, the other is none.
+    #[error(
+        "boot {first} is a row of a table and boot {other} is none; they have no time in common: \
+         give tables alone, or captures and logs alone"
+    )]
+    TableBesideBoot {
+        /// The row.
+        first: usize,
+        /// The other one.
+        other: usize,
+    },
 }
 
 /// How much the times of `boots` vary, and how they differ from those of `against`.
 ///
 /// # Errors
-/// If some boots are in virtual time and others are not.
-pub fn boots(
-    boots: &[BootTimes],
-    against: Option<&[BootTimes]>,
-) -> Result<Boots, VirtualBesideReal> {
+/// If some boots are in virtual time or rows of tables, and others are not.
+pub fn boots(boots: &[BootTimes], against: Option<&[BootTimes]>) -> Result<Boots, BootsError> {
     let all: Vec<&BootTimes> = boots.iter().chain(against.unwrap_or_default()).collect();
-    // A table, and a boot in which nothing has a time, have no clock.
-    let is_virtual = |b: &BootTimes| b.clock.map(|c| c == ClockKind::Virtual);
-    let place = |wanted: bool| all.iter().position(|b| is_virtual(b) == Some(wanted));
-    if let (Some(first), Some(other)) = (place(true), place(false)) {
-        let (first, other) = (first + 1, other + 1);
-        return Err(VirtualBesideReal { first, other });
+    let pair = |of: &dyn Fn(&BootTimes) -> Option<bool>| {
+        let place = |wanted: bool| all.iter().position(|b| of(b) == Some(wanted));
+        Some((place(true)? + 1, place(false)? + 1))
+    };
+    if let Some((first, other)) = pair(&|b| Some(b.is_row)) {
+        return Err(BootsError::TableBesideBoot { first, other });
+    }
+    // A boot in which nothing has a time has no clock.
+    if let Some((first, other)) = pair(&|b| Some(b.clock? == ClockKind::Virtual)) {
+        return Err(BootsError::VirtualBesideReal { first, other });
     }
     let clock = all.iter().find_map(|b| b.clock);
 
@@ -115,15 +138,14 @@ pub fn boots(
             }
         }
     }
-    let rows = found
-        .into_iter()
-        .map(|(key, sides)| sides.row(key.0, clock));
+    let rows = found.into_iter().map(|(key, sides)| sides.row(key, clock));
     let (items, mut times): (Vec<_>, Vec<_>) =
         rows.partition(|row| matches!(row.kind, TimeKind::Item(_)));
     // Milestones as they come; the others stand in their own order.
     times.sort_by_key(|row| (row.kind, row.first_median()));
     Ok(Boots {
         clock,
+        zeros: all.iter().filter_map(|b| b.zero.clone()).collect(),
         boots: boots.len(),
         against: against.map(<[_]>::len),
         times,
@@ -142,42 +164,61 @@ impl<'a> Sides<'a> {
         Self { name, times }
     }
 
-    fn row(self, kind: TimeKind, clock: Option<ClockKind>) -> BootsTime {
+    fn row(self, (kind, stable, _): &Key, clock: Option<ClockKind>) -> BootsTime {
         let [base, against] = &self.times;
         let mut row = BootsTime {
-            kind,
+            kind: *kind,
             name: self.name.to_owned(),
             base: Distribution::of(base),
             against: Distribution::of(against),
             change: None,
+            stable: stable.clone(),
+            values: self.times,
         };
         // There are thousands of items, and to judge one takes a millisecond.
         if row.is_apart() || !matches!(kind, TimeKind::Item(_)) {
-            row.change = change(base, against, clock);
+            row.change = row.judged(clock, &Judgement::default());
         }
         row
     }
 }
 
-fn change(base: &[Nanos], against: &[Nanos], clock: Option<ClockKind>) -> Option<BootsChange> {
-    let bare = effect(base, against)?;
-    let (verdict, judged) = match clock {
-        Some(ClockKind::Virtual) => (bare.verdict, Judged::Exact(bare)),
-        _ => {
-            let sample = sample_effect(base, against, &Judgement::default())?;
-            (sample.verdict, Judged::Sample(sample))
-        }
-    };
-    let (a, b) = (Distribution::of(base)?, Distribution::of(against)?);
-    Some(BootsChange {
-        delta: bare.delta,
-        mean_delta: b.mean - a.mean,
-        verdict,
-        judged,
-    })
-}
-
 impl BootsTime {
+    /// What became of it; `None` where a side has it not.
+    fn judged(&self, clock: Option<ClockKind>, judgement: &Judgement) -> Option<BootsChange> {
+        let [base, against] = &self.values;
+        let bare = effect(base, against)?;
+        let (verdict, judged) = match clock {
+            Some(ClockKind::Virtual) => (bare.verdict, Judged::Exact(bare)),
+            _ => {
+                let sample = sample_effect(base, against, judgement)?;
+                (sample.verdict, Judged::Sample(sample))
+            }
+        };
+        let (a, b) = (self.base.as_ref()?, self.against.as_ref()?);
+        Some(BootsChange {
+            delta: bare.delta,
+            mean_delta: b.mean - a.mean,
+            verdict,
+            judged,
+        })
+    }
+
+    /// What it is called on the screen: first light, whatever its mark.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        match self.kind {
+            TimeKind::FirstLight => "first light",
+            _ => &self.name,
+        }
+    }
+
+    /// Whether somebody means it by this name.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        [self.label(), &self.name, &self.stable].contains(&name)
+    }
+
     fn first_median(&self) -> Option<Nanos> {
         self.base
             .as_ref()

@@ -52,6 +52,10 @@ pub(super) type Key = (TimeKind, String, usize);
 pub struct BootTimes {
     /// What its clock counts; `None` if nothing says so.
     pub(super) clock: Option<ClockKind>,
+    /// The mark at its time zero; `None` of a row of a table.
+    pub(super) zero: Option<String>,
+    /// Whether it is a row of a table.
+    pub(super) is_row: bool,
     /// Each with its name in this boot.
     pub(super) times: BTreeMap<Key, (String, Nanos)>,
 }
@@ -63,6 +67,7 @@ impl BootTimes {
         let phases = phases_with(record, options);
         let mut boot = Self {
             clock: phases.clock,
+            zero: phases.clock.map(|_| phases.zero.clone()),
             ..Self::default()
         };
         if let Some(f) = &phases.first_light {
@@ -92,7 +97,10 @@ impl BootTimes {
 
     /// Of a row of a table: its columns and what they hold, in order.
     pub fn of_columns<'a>(columns: impl IntoIterator<Item = (&'a str, Option<Nanos>)>) -> Self {
-        let mut boot = Self::default();
+        let mut boot = Self {
+            is_row: true,
+            ..Self::default()
+        };
         for (place, (name, time)) in columns.into_iter().enumerate() {
             if let Some(time) = time {
                 boot.add(TimeKind::Column(place), name, time);
@@ -102,13 +110,8 @@ impl BootTimes {
     }
 
     fn add(&mut self, kind: TimeKind, name: &str, time: Nanos) {
-        // First light is one thing, whatever mark it is.
-        let stable = match kind {
-            TimeKind::FirstLight => String::new(),
-            _ => name.to_owned(),
-        };
-        self.times
-            .insert((kind, stable, 1), (name.to_owned(), time));
+        let name = name.to_owned();
+        self.times.insert((kind, name.clone(), 1), (name, time));
     }
 
     /// What begins or ends a phase is told by the phases.

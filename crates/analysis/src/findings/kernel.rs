@@ -120,6 +120,9 @@ const TRACERS: [&str; 12] = [
 /// loaded later.
 const FILES: &str = "tracer_init_tracefs";
 
+/// What puts the names of events in order, and what only waits for that.
+const WAITS: [&str; 3] = ["init_blk_tracer", "init_kprobe_trace", "trace_eval_init"];
+
 const PREPARED: &str = "The kernel prepares its tracers";
 
 /// The tracers prepare themselves, whether anyone traces or not.
@@ -139,8 +142,18 @@ pub(super) fn instrumentation(view: &View<'_>) -> Vec<Found> {
     // What can be left out of a kernel that is there: the longest, some of which only wait
     // for the names that another one puts in order, and the files.
     let longest = tracers(view, PREPARED, |f| f != FILES).map(|(found, longest)| {
-        let waits = ["init_blk_tracer", "init_kprobe_trace"].contains(&longest);
+        let all = found.saving.map_or(Nanos::ZERO, |s| s.2);
+        let waits = WAITS.contains(&longest);
+        let gone = view.initcalls(|f| {
+            if waits {
+                WAITS.contains(&f)
+            } else {
+                f == longest
+            }
+        });
+        let gone = sum(gone.iter().map(|(_, time, _)| time));
         let f = if waits { "trace_eval_init" } else { longest };
+        let found = found.saving(Nanos::ZERO, gone, all);
         found.treatment(format!("cmdline+=initcall_blacklist={f}"))
     });
     let files = tracers(view, "The kernel makes the files of its tracers", |f| {

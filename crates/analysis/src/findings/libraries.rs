@@ -29,11 +29,11 @@ pub(super) fn unused(view: &View<'_>) -> Option<Found> {
         place: tree.place(path, 0),
     });
     let why = format!(
-        "{} libraries of {total} bytes have names that no program, no library and no setting of \
-         this root contains: neither the linker's lists nor a call of `dlopen` that spells the \
+        "{}, of {total} bytes, whose names no program, no library and no setting of this root \
+         contains: neither the linker's lists nor a call of `dlopen` that spells the \
          name. A root on a disk does not load them; one that is packed or copied does. What \
          builds names from parts is not seen.",
-        unused.len()
+        super::probes::count(unused.len(), "library", "libraries")
     );
     Some(
         Found::new("Libraries that nothing names", why)

@@ -11,8 +11,11 @@ use std::path::Path;
 /// The largest table that is read, in bytes: thousands of boots have less.
 const MAX_BYTES: u64 = 64 << 20;
 
+/// The most rows: each time of some thousand boots is told well.
+const MOST_ROWS: usize = 20_000;
+
 /// How the name of a column of times ends, and a unit in nanoseconds.
-const UNITS: [(&str, f64); 8] = [
+const UNITS: [(&str, f64); 11] = [
     ("_sec", 1e9),
     ("_secs", 1e9),
     ("_seconds", 1e9),
@@ -20,7 +23,16 @@ const UNITS: [(&str, f64); 8] = [
     ("_ms", 1e6),
     ("_us", 1e3),
     ("_ns", 1.0),
-    ("(s)", 1e9),
+    // With the blank before it: `error(s)` is no time.
+    (" (s)", 1e9),
+    (" (ms)", 1e6),
+    (" (us)", 1e3),
+    (" (ns)", 1.0),
+];
+
+/// Rows that spreadsheets have below the boots.
+const SUMMARIES: [&str; 8] = [
+    "mean", "average", "avg", "median", "sum", "total", "sd", "stddev",
 ];
 
 /// Whether `path` is named as a table.
@@ -43,10 +55,26 @@ pub fn boots(path: &Path) -> Result<Vec<BootTimes>> {
     if bytes.len() as u64 > MAX_BYTES {
         bail!("{shown}: larger than a table of boots may be ({MAX_BYTES} bytes)");
     }
-    rows(&bytes).with_context(|| format!("{shown}: not a table of boots"))
+    let read = rows(&bytes).with_context(|| format!("{shown}: not a table of boots"))?;
+    if !read.left_out.is_empty() {
+        let left_out = read.left_out.join(", ");
+        anstream::eprintln!("firstlight: {shown}: no times: {left_out}");
+    }
+    Ok(read.boots)
 }
 
-fn rows(bytes: &[u8]) -> Result<Vec<BootTimes>> {
+/// What was read of a table.
+#[derive(Debug)]
+struct Rows {
+    boots: Vec<BootTimes>,
+    /// Columns and rows that are none of boots.
+    left_out: Vec<String>,
+}
+
+fn rows(bytes: &[u8]) -> Result<Rows> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        bail!("it is text in UTF-16; save it as CSV in UTF-8");
+    }
     // Spreadsheets begin a file with a byte order mark.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let separator = separator(bytes);
@@ -55,8 +83,8 @@ fn rows(bytes: &[u8]) -> Result<Vec<BootTimes>> {
         .trim(csv::Trim::All)
         .from_reader(bytes);
     let head = reader.headers().context("its first line")?.clone();
-    let names = head.iter().enumerate();
-    let columns: Vec<(usize, &str, f64)> = names
+    let names = || head.iter().enumerate();
+    let columns: Vec<(usize, &str, f64)> = names()
         .filter_map(|(at, name)| Some((at, name, unit(name)?)))
         .collect();
     if columns.is_empty() {
@@ -65,27 +93,40 @@ fn rows(bytes: &[u8]) -> Result<Vec<BootTimes>> {
              the first line"
         );
     }
+    let others = names().filter(|(_, name)| unit(name).is_none());
+    let mut left_out: Vec<String> = others.map(|(_, name)| format!("column {name}")).collect();
     let mut boots = Vec::new();
+    let mut any = false;
     for row in reader.records() {
         let row = row.context("a row unlike the first line")?;
         let line = row.position().map_or(0, csv::Position::line);
+        let first = row.get(0).unwrap_or_default().to_ascii_lowercase();
+        if unit(head.get(0).unwrap_or_default()).is_none() && SUMMARIES.contains(&&*first) {
+            left_out.push(format!("row {first}"));
+            continue;
+        }
+        if boots.len() >= MOST_ROWS {
+            bail!("more than {MOST_ROWS} rows; give fewer boots");
+        }
         let cells = columns.iter().map(|&(at, name, unit)| {
             let text = row.get(at).unwrap_or_default();
             let time = time(text, unit, separator);
             let time = time.with_context(|| format!("line {line}, column {name}"))?;
+            any |= time.is_some();
             Ok((name, time))
         });
         boots.push(BootTimes::of_columns(cells.collect::<Result<Vec<_>>>()?));
     }
-    if boots.is_empty() {
-        bail!("no row is below the first line; expected a boot in each");
+    if !any {
+        bail!("no row below the first line has a time; expected a boot in each");
     }
-    Ok(boots)
+    Ok(Rows { boots, left_out })
 }
 
 /// What parts the columns: what the first line has most of.
 fn separator(bytes: &[u8]) -> u8 {
-    let first = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
+    let mut lines = bytes.split(|b| matches!(b, b'\n' | b'\r'));
+    let first = lines.next().unwrap_or_default();
     let count = |separator: &u8| first.iter().filter(|b| *b == separator).count();
     // Of equals, the last is taken: a comma.
     let known = [b'\t', b';', b','];
@@ -103,6 +144,11 @@ fn unit(name: &str) -> Option<f64> {
 fn time(text: &str, unit: f64, separator: u8) -> Result<Option<Nanos>> {
     if text.is_empty() {
         return Ok(None);
+    }
+    // Thousands, or decimals?
+    let is_three = |(_, part): (&str, &str)| part.len() == 3;
+    if separator != b',' && text.rsplit_once(',').is_some_and(is_three) {
+        bail!("`{text}` may be thousands or a decimal comma; write it with a point");
     }
     let number = match separator {
         b',' => text.parse(),
@@ -134,6 +180,8 @@ mod tests {
         let table =
             b"Iteration,Kernel_Sec,Note,app_ms\n1,1.453,warm,12\n2,1.455,,\n3,1.463,x,16.5\n";
         let read = rows(table).unwrap();
+        assert_eq!(read.left_out, ["column Iteration", "column Note"]);
+        let read = read.boots;
         assert_eq!(read.len(), 3);
         let wanted = [
             ("Kernel_Sec".into(), 1_455_000_000),
@@ -141,13 +189,13 @@ mod tests {
         ];
         assert_eq!(medians(&read), wanted);
         let european = "\u{feff}Start_s;n\n1,25;1\n";
-        let read = rows(european.as_bytes()).unwrap();
+        let read = rows(european.as_bytes()).unwrap().boots;
         assert_eq!(
             medians(&read),
             [("Start_s".into(), Nanos(1_250_000_000).get())]
         );
         assert_eq!(
-            medians(&rows(b"a_ns\tb\n7\tx\n").unwrap()),
+            medians(&rows(b"a_ns\tb\n7\tx\n").unwrap().boots),
             [("a_ns".into(), 7)]
         );
     }
@@ -157,7 +205,11 @@ mod tests {
         for (table, said) in [
             ("a,b\n1,2\n", "no column is named as a time"),
             ("", "no column is named as a time"),
-            ("a_s\n", "no row is below"),
+            ("a_s\n", "no row below"),
+            ("n,a_s\n1,\nmean,2\n", "no row below"),
+            ("a_ms\tb\n1,250\t1\n", "`1,250` may be thousands"),
+            ("error(s),foo(ms)\n1,2\n", "no column is named as a time"),
+            ("\u{feff}a_s;b_s\r1,5;x\r", "column b_s: expected a time"),
             ("a_s,b\n1,2\n1,2,3\n", "a row unlike the first line"),
             (
                 "a_s,b\nx,2\n",
@@ -172,5 +224,10 @@ mod tests {
             assert!(error.contains(said), "{table:?}: {error}");
         }
         assert!(rows(b"\xff_s\n1\n").is_err());
+        let wide = rows(b"\xff\xfea\0_\0s\0").unwrap_err().to_string();
+        assert!(wide.contains("UTF-16"), "{wide}");
+        let summed = rows(b"n;a (s)\n1;1,5\nMean;1,5\n").unwrap();
+        assert_eq!(summed.boots.len(), 1);
+        assert_eq!(summed.left_out, ["column n", "row mean"]);
     }
 }

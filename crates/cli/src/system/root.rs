@@ -14,6 +14,9 @@ const MOST_TEXT: u64 = 1 << 20;
 /// So many files are looked at; a root has some thousand that matter.
 const MOST_FILES: usize = 200_000;
 
+/// So deep below the folders of programs: packages have folders of their own.
+const DEPTH: usize = 12;
+
 /// Files by name, without the leading slash.
 const FILES: [&str; 20] = [
     "boot/cmdline.txt",
@@ -103,10 +106,14 @@ pub fn read(folder: &Path) -> Result<RootTree> {
     let mut left = MOST_FILES;
     for inside in PROGRAMS {
         if !is_link_on_the_way(folder, inside) {
-            programs(folder, inside, 4, &mut left, &mut tree);
+            programs(folder, inside, DEPTH, &mut left, &mut tree);
         }
     }
     libraries::name(folder, &mut tree);
+    // Of a root that was not looked through nobody knows what is not used.
+    if left == 0 {
+        tree.libraries.clear();
+    }
     Ok(tree)
 }
 

@@ -11,6 +11,8 @@ pub struct Boots {
     pub schema: &'static str,
     /// What the clocks count; null for tables, which do not say.
     pub clock: Option<&'static str>,
+    /// The marks at time zero of the boots.
+    pub zeros: Vec<String>,
     /// How many boots there are.
     pub boots: usize,
     /// How many others; null if they are compared with none.
@@ -91,6 +93,7 @@ pub fn boots(b: &analysis::Boots) -> Boots {
     Boots {
         schema: "firstlight.boots/1",
         clock: b.clock.map(ClockKind::as_str),
+        zeros: b.zeros.iter().cloned().collect(),
         boots: b.boots,
         against: b.against,
         times: rows(&b.times),

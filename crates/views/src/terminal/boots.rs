@@ -32,6 +32,14 @@ pub fn boots(b: &Boots, top: usize, style: &Style) -> String {
     if let Some(clock) = b.clock {
         screen.wrapped("", 2, DIM, words::clock(clock));
     }
+    if b.zeros.len() > 1 {
+        let zeros: Vec<&str> = b.zeros.iter().map(String::as_str).collect();
+        let text = format!(
+            "first light is told from different zeros: {}",
+            zeros.join(", ")
+        );
+        screen.wrapped("", 2, WARN, &text);
+    }
     match b.against {
         None => {
             heading(&mut screen, "Times", "");
@@ -53,9 +61,10 @@ pub fn boots(b: &Boots, top: usize, style: &Style) -> String {
 #[must_use]
 pub fn gate(g: &Gate, top: usize, style: &Style) -> String {
     let mut screen = Screen::new(style);
-    let (ansi, word) = match g.passed {
-        true => (GOOD, "passed"),
-        false => (BAD, "slower"),
+    let (ansi, word) = match (g.passed, &g.missing) {
+        (true, _) => (GOOD, "passed"),
+        (false, None) => (BAD, "slower"),
+        (false, Some(_)) => (BAD, "missing"),
     };
     let medians = g.time.base.as_ref().zip(g.time.against.as_ref());
     let moved = match (medians, &g.missing) {
@@ -88,6 +97,25 @@ pub fn gate(g: &Gate, top: usize, style: &Style) -> String {
         g.allowed
     );
     screen.wrapped("", 8, DIM, &text);
+    let have = g.time.base.as_ref().map_or(0, |d| d.boots);
+    if have < before {
+        let text = format!("{} of the {before} boots before have it not", before - have);
+        screen.wrapped("", 8, WARN, &text);
+    }
+    if let Some(Judged::Sample(s)) = g.time.change.map(|c| c.judged) {
+        let (low, high) = (delta(s.interval.0), delta(s.interval.1));
+        let text = format!(
+            "the difference is {} to {} in 19 of 20 cases, {}",
+            low.trim(),
+            high.trim(),
+            chance(s.p_value)
+        );
+        screen.wrapped("", 8, DIM, &text);
+        if g.passed && s.interval.1 > g.allowed {
+            let text = "more than is allowed would not be seen for sure: more boots tell";
+            screen.wrapped("", 8, WARN, text);
+        }
+    }
     if let Some(clock) = g.clock {
         screen.wrapped("", 8, DIM, words::clock(clock));
     }
@@ -118,8 +146,8 @@ fn explained(b: &Boots) -> &'static str {
         (Some(_), _) => {
             "The interval holds the true difference of the medians in 19 of 20 cases; p is how \
              probable so uneven ranks are by chance. A difference counts if p is at most 0.01, \
-             the interval does not hold zero, and it is half a percent at least. Below five \
-             boots a side, p cannot be so small."
+             the interval does not hold zero, and it is half a percent at least. Four boots \
+             against four cannot reach that."
         }
     }
 }
@@ -160,9 +188,8 @@ fn heading(screen: &mut Screen, title: &str, about: &str) {
 
 fn label(t: &BootsTime) -> String {
     match t.kind {
-        TimeKind::FirstLight => "first light".to_owned(),
-        TimeKind::Milestone => format!("... {}", t.name),
-        _ => t.name.clone(),
+        TimeKind::Milestone => format!("... {}", t.label()),
+        _ => t.label().to_owned(),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use analysis::{Library, RootTree};
 use memchr::memmem;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// Folders in which the dynamic linker looks, and in their folders that are named for a
 /// machine (`x86_64-linux-gnu`).
@@ -17,6 +17,9 @@ const MOST_BYTES: u64 = 256 << 20;
 /// No library has a longer name.
 const LONGEST: usize = 255;
 
+/// As many links in a chain as the kernel follows (`MAXSYMLINKS`).
+const MOST_LINKS: usize = 40;
+
 /// Names every library there is.
 const CACHE: &str = "ld.so.cache";
 
@@ -25,7 +28,8 @@ pub fn note(root: &Path, path: &str, tree: &mut RootTree) {
     let full = root.join(path);
     let name = path.rsplit('/').next().unwrap_or(path);
     let Ok(about) = full.metadata() else { return };
-    let is_library = name.contains(".so") && is_elf(&full) && in_linkers_folder(path);
+    let is_named = name.ends_with(".so") || name.contains(".so.");
+    let is_library = is_named && is_elf(&full) && in_linkers_folder(path);
     if is_library {
         let names = BTreeSet::from([name.to_owned()]);
         let bytes = about.len();
@@ -46,20 +50,22 @@ pub fn note(root: &Path, path: &str, tree: &mut RootTree) {
 
 /// Adds the names of links, and what the root's settings name.
 pub fn name(root: &Path, tree: &mut RootTree) {
-    for (path, library) in &mut tree.libraries {
-        let Some((folder, file)) = path.rsplit_once('/') else {
-            continue;
-        };
-        for entry in fs::read_dir(root.join(folder))
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
-            let leads_to = fs::read_link(entry.path());
-            let leads = leads_to.is_ok_and(|to| to.file_name().is_some_and(|n| n == file));
-            if leads && let Ok(name) = entry.file_name().into_string() {
-                library.names.insert(name);
-            }
+    let links = links(root);
+    for link in links.keys() {
+        let mut at = link.clone();
+        for _ in 0..MOST_LINKS {
+            let Some(to) = links.get(&at).or_else(|| links.get(&format!("usr/{at}"))) else {
+                break;
+            };
+            at.clone_from(to);
+        }
+        // With a merged /usr, `lib` leads to `usr/lib`.
+        let merged = format!("usr/{at}");
+        let mut both = [at, merged].into_iter();
+        let found = both.find(|p| tree.libraries.contains_key(p));
+        let library = found.and_then(|path| tree.libraries.get_mut(&path));
+        if let (Some(library), Some((_, name))) = (library, link.rsplit_once('/')) {
+            library.names.insert(name.to_owned());
         }
     }
     for (path, text) in &tree.texts {
@@ -68,6 +74,42 @@ pub fn name(root: &Path, tree: &mut RootTree) {
         }
     }
     settings(root, "etc", 4, tree);
+}
+
+/// The links in the linker's folders, and where each leads, from the root.
+fn links(root: &Path) -> BTreeMap<String, String> {
+    let mut links = BTreeMap::new();
+    let mut folders: Vec<String> = FOLDERS.map(str::to_owned).into();
+    for known in FOLDERS {
+        let inside = super::names(&root.join(known)).into_iter();
+        let of_machine = inside.filter(|name| name.contains("-linux-"));
+        folders.extend(of_machine.map(|name| format!("{known}/{name}")));
+    }
+    folders.retain(|f| !super::is_link_on_the_way(root, f));
+    for folder in folders {
+        for name in super::names(&root.join(&folder)) {
+            let path = format!("{folder}/{name}");
+            if let Ok(to) = fs::read_link(root.join(&path)) {
+                links.insert(path, inside_root(&folder, &to));
+            }
+        }
+    }
+    links
+}
+
+/// Where a link in `folder` leads, from the root and without going out of it.
+fn inside_root(folder: &str, to: &Path) -> String {
+    let start = if to.is_absolute() { "" } else { folder };
+    let mut parts: Vec<String> = start.split('/').map(str::to_owned).collect();
+    for part in to.components() {
+        match part {
+            Component::ParentDir => drop(parts.pop()),
+            Component::Normal(part) => parts.push(part.to_string_lossy().into_owned()),
+            _ => {}
+        }
+    }
+    parts.retain(|p| !p.is_empty());
+    parts.join("/")
 }
 
 /// Files below `etc` name what is loaded: `ld.so.preload`, `pam.d`, `nsswitch.conf`.
@@ -166,19 +208,35 @@ mod tests {
     fn libraries_have_the_names_of_their_links_and_are_named_by_others() {
         let root = tempfile::tempdir().unwrap();
         let at = |path: &str| root.path().join(path);
-        for folder in ["usr/lib", "usr/bin", "etc"] {
+        for folder in ["usr/lib/x86_64-linux-gnu", "usr/bin", "etc"] {
             std::fs::create_dir_all(at(folder)).unwrap();
         }
         let elf = |rest: &str| [b"\x7fELF\0\0", rest.as_bytes()].concat();
         std::fs::write(at("usr/lib/libused.so.1.2"), elf("libused.so.1")).unwrap();
         symlink("libused.so.1.2", at("usr/lib/libused.so.1")).unwrap();
+        // A chain of links, one from another folder, and one that leads nowhere.
+        symlink("libused.so.1", at("usr/lib/libused.so")).unwrap();
+        symlink(
+            "/lib/libused.so",
+            at("usr/lib/x86_64-linux-gnu/libother.so"),
+        )
+        .unwrap();
+        symlink("loop.so", at("usr/lib/loop.so")).unwrap();
+        symlink("usr/lib", at("lib")).unwrap();
         std::fs::write(at("usr/lib/libspare.so.3"), elf("libspare.so.3")).unwrap();
         std::fs::write(at("usr/bin/tool"), elf("libused.so.1\0")).unwrap();
         std::fs::write(at("etc/ld.so.cache"), "libspare.so.3").unwrap();
         std::fs::write(at("etc/ld.so.preload"), "/lib/libpre.so").unwrap();
         let tree = super::super::read(root.path()).unwrap();
         let used = &tree.libraries["usr/lib/libused.so.1.2"];
-        assert!(used.names.contains("libused.so.1") && used.names.len() == 2);
+        let names: Vec<&str> = used.names.iter().map(String::as_str).collect();
+        let wanted = [
+            "libother.so",
+            "libused.so",
+            "libused.so.1",
+            "libused.so.1.2",
+        ];
+        assert_eq!(names, wanted);
         let by = |name: &str| tree.mentions.get(name).cloned().unwrap_or_default();
         assert!(by("libused.so.1").contains("usr/bin/tool"));
         assert_eq!(by("libspare.so.3").len(), 1);

@@ -14,7 +14,7 @@ pub fn run(args: &Gate, out: &mut Out) -> Result<()> {
     let new = set::of(std::slice::from_ref(&args.new), &args.reading)?;
     let boots = analysis::boots(&base, Some(&new))?;
     let is_it = |t: &BootsTime| match &args.of {
-        Some(name) => t.name == *name,
+        Some(name) => t.is_called(name),
         None => t.kind == TimeKind::FirstLight,
     };
     let allow = |median| args.allow.of(median);

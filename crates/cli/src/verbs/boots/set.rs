@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// How far below a folder captures are looked for: `VARIANT/PERTURBATION/capture`.
 const DEPTH: usize = 3;
 
+/// What each trial of the lab has in its folder.
+const TRIAL: &str = "trial.json";
+
 /// The most captures that are taken of a folder.
 const MOST: usize = 10_000;
 
@@ -33,11 +36,19 @@ fn of_path(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
         below(path, DEPTH, &mut captures)?;
         captures.sort_by_cached_key(|p| numbered(p));
     }
+    if captures.len() > MOST {
+        let shown = path.display();
+        bail!("{shown}: has more than {MOST} captures; name some of them");
+    }
     // A capture, a raw file, or a folder with the logs of one boot.
     if captures.is_empty() {
         captures.push(path.to_owned());
     }
     let boot = |path: PathBuf| -> Result<BootTimes> {
+        // A trial that left no capture has no times, and is a boot.
+        if path.join(TRIAL).is_file() {
+            return Ok(BootTimes::default());
+        }
         let record = input::boot(&[path], reading)?;
         Ok(BootTimes::of(&record, &reading.options()))
     };
@@ -53,7 +64,8 @@ fn several_variants(folder: &Path) -> Result<()> {
         Some(name) if name == "trials" && folder.parent().is_some_and(is_run) => folder.to_owned(),
         _ => return Ok(()),
     };
-    let names = entries(&trials)?;
+    let mut names = entries(&trials)?;
+    names.retain(|path| path.is_dir());
     let names: Vec<_> = names.iter().filter_map(|p| p.file_name()).collect();
     let names: Vec<_> = names.iter().map(|n| n.to_string_lossy()).collect();
     match names.as_slice() {
@@ -69,11 +81,12 @@ fn several_variants(folder: &Path) -> Result<()> {
 /// The captures in `folder` and below.
 fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
     for path in entries(folder)? {
-        if found.len() >= MOST {
+        if found.len() > MOST {
             break;
         }
+        let has_none = path.join(TRIAL).is_file() && !path.join("capture").is_dir();
         let is_packed = path.extension().is_some_and(|e| e == "tar" || e == "zst");
-        if path.join(MANIFEST).is_file() || (is_packed && path.is_file()) {
+        if has_none || path.join(MANIFEST).is_file() || (is_packed && path.is_file()) {
             found.push(path);
         } else if depth > 0 && path.is_dir() && !path.is_symlink() {
             below(&path, depth - 1, found)?;
