@@ -40,12 +40,7 @@ pub fn note(root: &Path, path: &str, tree: &mut RootTree) {
         return;
     }
     let Ok(bytes) = fs::read(&full) else { return };
-    for named in names_in(&bytes) {
-        tree.mentions
-            .entry(named)
-            .or_default()
-            .insert(path.to_owned());
-    }
+    mention(&bytes, path, &mut tree.mentions);
 }
 
 /// Adds the names of links, and what the root's settings name.
@@ -69,9 +64,7 @@ pub fn name(root: &Path, tree: &mut RootTree) {
         }
     }
     for (path, text) in &tree.texts {
-        for named in names_in(text.as_bytes()) {
-            tree.mentions.entry(named).or_default().insert(path.clone());
-        }
+        mention(text.as_bytes(), path, &mut tree.mentions);
     }
     settings(root, "etc", 4, tree);
 }
@@ -126,9 +119,7 @@ fn settings(root: &Path, inside: &str, depth: usize, tree: &mut RootTree) {
             settings(root, &path, depth - 1, tree);
         } else if about.is_file() && about.len() <= super::MOST_TEXT {
             let bytes = fs::read(root.join(&path)).unwrap_or_default();
-            for named in names_in(&bytes) {
-                tree.mentions.entry(named).or_default().insert(path.clone());
-            }
+            mention(&bytes, &path, &mut tree.mentions);
         }
     }
 }
@@ -147,6 +138,13 @@ fn in_linkers_folder(path: &str) -> bool {
 fn is_elf(path: &Path) -> bool {
     let mut head = [0_u8; 4];
     File::open(path).is_ok_and(|mut f| f.read_exact(&mut head).is_ok()) && head == *b"\x7fELF"
+}
+
+/// Notes every library that the file `path`, of these `bytes`, names.
+fn mention(bytes: &[u8], path: &str, mentions: &mut BTreeMap<String, BTreeSet<String>>) {
+    for named in names_in(bytes) {
+        mentions.entry(named).or_default().insert(path.to_owned());
+    }
 }
 
 /// Every word in `bytes` that is named as a library is.
