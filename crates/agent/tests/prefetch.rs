@@ -106,7 +106,7 @@ fn a_wrong_list_is_told_in_one_sentence_and_the_boot_goes_on() {
         machine,
         ..good.clone()
     };
-    is_told(&given(&encode(&other)), "the list is of a m68k");
+    is_told(&given(&encode(&other)), "the list was recorded on m68k");
     // From a newer version.
     let newer = String::from_utf8_lossy(&bytes[..24]).into_owned();
     assert_eq!(newer, "firstlight-access-list 1");

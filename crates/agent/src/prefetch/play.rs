@@ -131,7 +131,7 @@ pub fn play_and_tell(
     if list.machine != machine {
         let of = &list.machine;
         played.stopped = Some(format!(
-            "the list is of a {of}, and this machine is a {machine}"
+            "the list was recorded on {of}, and this machine is {machine}"
         ));
         return Ok(played);
     }
