@@ -16,6 +16,52 @@ use std::time::{Duration, SystemTime};
 use treat::FileTreatment;
 use treat::files::{Applied, FileError, Form, Journal, KINDS, Target, export};
 
+/// The smallest program with symbols: 64 bits, one segment of all that is loaded.
+/// Layout: System V Application Binary Interface.
+fn program(text: &[u8]) -> Vec<u8> {
+    let sections: [(&[u8], u32, &[u8], u32); 4] = [
+        (b"", 0, b"", 0),
+        (b".symtab", 2, &[7; 48], 2),
+        (b".strtab", 3, b"\0main\0", 0),
+        (b".shstrtab", 3, b"\0.symtab\0.strtab\0.shstrtab\0", 0),
+    ];
+    let mut out = b"\x7fELF\x02\x01\x01".to_vec();
+    out.resize(64 + 56, 0);
+    let set = |out: &mut Vec<u8>, at: usize, bytes: &[u8]| {
+        out[at..at + bytes.len()].copy_from_slice(bytes);
+    };
+    set(&mut out, 16, &3_u16.to_le_bytes());
+    set(&mut out, 32, &64_u64.to_le_bytes());
+    set(&mut out, 54, &56_u16.to_le_bytes());
+    set(&mut out, 56, &1_u16.to_le_bytes());
+    set(&mut out, 58, &64_u16.to_le_bytes());
+    set(&mut out, 60, &4_u16.to_le_bytes());
+    set(&mut out, 62, &3_u16.to_le_bytes());
+    out.extend_from_slice(text);
+    let loaded = out.len() as u64;
+    set(&mut out, 64, &1_u32.to_le_bytes());
+    set(&mut out, 64 + 32, &loaded.to_le_bytes());
+    let mut table = Vec::new();
+    let names = sections[3].2;
+    for (name, kind, bytes, link) in sections {
+        let find = |w: &&[u8]| w.starts_with(name);
+        let place = names.windows(name.len() + 1).position(|w| find(&w));
+        let mut header = [0_u8; 64];
+        header[..4].copy_from_slice(&(place.unwrap() as u32).to_le_bytes());
+        header[4..8].copy_from_slice(&kind.to_le_bytes());
+        header[24..32].copy_from_slice(&(out.len() as u64).to_le_bytes());
+        header[32..40].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+        header[40..44].copy_from_slice(&link.to_le_bytes());
+        out.extend_from_slice(bytes);
+        table.extend_from_slice(&header);
+    }
+    out.resize(out.len().next_multiple_of(8), 0);
+    let at = out.len() as u64;
+    set(&mut out, 40, &at.to_le_bytes());
+    out.extend_from_slice(&table);
+    out
+}
+
 /// A small root with systemd, a boot loader's files and an old time stamp.
 fn root(folder: &Path) -> PathBuf {
     let root = folder.join("root");
@@ -38,6 +84,23 @@ fn root(folder: &Path) -> PathBuf {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
+    }
+    for (path, text) in [
+        ("usr/bin/app", &b"libneeded.so.2"[..]),
+        ("usr/lib/libneeded.so.2.0", b"libneeded"),
+        ("usr/lib/libspare.so.1.0", b"libspare.so.1"),
+    ] {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, program(text)).unwrap();
+    }
+    for (link, to) in [
+        ("lib", "usr/lib"),
+        ("usr/lib/libneeded.so.2", "libneeded.so.2.0"),
+        ("usr/lib/libspare.so.1", "/lib/libspare.so.1.0"),
+        ("usr/lib/libspare.so", "libspare.so.1"),
+    ] {
+        symlink(to, root.join(link)).unwrap();
     }
     let cmdline = root.join("boot/cmdline.txt");
     fs::set_permissions(&cmdline, fs::Permissions::from_mode(0o640)).unwrap();
@@ -119,7 +182,7 @@ fn undo(root: &Path, text: &str) -> Result<(), FileError> {
 }
 
 /// What changes a root tree, in every way there is.
-const TREATMENTS: [&str; 9] = [
+const TREATMENTS: [&str; 12] = [
     "cmdline+=quiet",
     "cmdline-=splash",
     "mask=a.service",
@@ -129,7 +192,58 @@ const TREATMENTS: [&str; 9] = [
     "fstab=/:pass=0",
     "menu-timeout=0",
     "initramfs-modules=dep",
+    "strip=usr",
+    "strip=usr/bin/app",
+    "library-=usr/lib/libspare.so.1.0",
 ];
+
+#[test]
+fn a_library_goes_with_its_links_and_only_if_nothing_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    fs::write(root.join("usr/lib/libnss_dns.so.2"), program(b"")).unwrap();
+    let before = seen(&root);
+    for (path, words) in [
+        (
+            "usr/lib/libneeded.so.2.0",
+            "usr/bin/app names libneeded.so.2",
+        ),
+        ("usr/lib/libneeded.so.2", "is a link to"),
+        ("usr/bin/app", "no shared library"),
+        ("usr/bin/libgone.so", "is not there"),
+        ("usr/lib/libnss_dns.so.2", "a name that no file holds"),
+    ] {
+        let why = apply(&root, &format!("library-={path}")).unwrap_err();
+        assert!(why.to_string().contains(words), "{why}");
+    }
+    assert_eq!(seen(&root), before);
+    apply(&root, "library-=usr/lib/libspare.so.1.0").unwrap();
+    let left: Vec<String> = fs::read_dir(root.join("usr/lib"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.contains(".so"))
+        .collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+}
+
+#[test]
+fn a_folder_of_programs_is_stripped_and_what_has_two_names_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    fs::hard_link(root.join("usr/bin/app"), root.join("usr/bin/other")).unwrap();
+    let target = Target::open(&root).unwrap();
+    let plan = parse("strip=usr").plan(&target).unwrap();
+    let paths: Vec<&str> = plan.changes.iter().map(|c| c.path.as_str()).collect();
+    assert_eq!(
+        paths,
+        ["usr/lib/libneeded.so.2.0", "usr/lib/libspare.so.1.0"]
+    );
+    assert!(plan.sentences.last().unwrap().starts_with("2 stay"));
+    let why = parse("strip=etc").plan(&target).unwrap_err().to_string();
+    assert!(why.contains("no program in etc"), "{why}");
+    let why = parse("strip=etc/fstab").plan(&target).unwrap_err();
+    assert!(why.to_string().contains("expected an ELF file"), "{why}");
+}
 
 #[test]
 fn every_treatment_is_undone_to_the_byte_and_done_but_once() {
@@ -178,6 +292,9 @@ fn texts_and_kinds_agree() {
         "initramfs-modules=all",
         "cmdline+=",
         "mask=a",
+        "strip=",
+        "strip=../x",
+        "library-=/",
     ] {
         assert!(FileTreatment::parse(wrong).is_err(), "{wrong}");
     }

@@ -4,6 +4,7 @@ use super::FileError;
 use super::images::{ImageError, protected};
 use super::parse::FileTreatment;
 use super::plan::{Change, Content, Plan};
+use super::programs;
 use super::text::{self, Holder};
 use super::tree::{Found, Target};
 use crate::{TreatError, Treatment};
@@ -67,7 +68,18 @@ impl FileTreatment {
                 then: self.kind().then.to_owned(),
             });
         }
+        let mut left = None;
         let changes = match self {
+            Self::Strip(path) => {
+                let changes;
+                (changes, left) = programs::stripped(target, path)?;
+                changes
+            }
+            Self::RemoveLibrary(path) => {
+                let changes;
+                (changes, left) = programs::without_library(target, path)?;
+                changes
+            }
             Self::Boot(t @ (Treatment::AddWord(_) | Treatment::RemoveWord(_))) => {
                 command_lines(t, target)?
             }
@@ -135,11 +147,12 @@ impl FileTreatment {
             (Content::Absent, Content::Link(to)) => format!("{} becomes a link to {to}", c.path),
             (Content::Absent, _) => format!("{} is made", c.path),
             (_, Content::Link(to)) => format!("{} is replaced by a link to {to}", c.path),
+            (_, Content::Absent) => format!("{} is taken away", c.path),
             _ => format!("{} is changed", c.path),
         });
         Ok(Plan {
             treatment: self.to_string(),
-            sentences: sentences.collect(),
+            sentences: sentences.chain(left).collect(),
             changes,
             then: self.kind().then.to_owned(),
         })

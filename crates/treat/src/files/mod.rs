@@ -12,6 +12,8 @@ mod images;
 mod journal;
 mod parse;
 mod plan;
+mod programs;
+mod strip;
 mod text;
 mod tree;
 
@@ -21,4 +23,5 @@ pub use images::{ImageError, NewImage};
 pub use journal::{Applied, Fault, Journal, Kept};
 pub use parse::{FileTreatment, FstabChange, KINDS, TreatmentKind};
 pub use plan::{Basis, Change, Content, Plan};
+pub use programs::{LIBRARY_FOLDERS, is_in_library_folder, library_names};
 pub use tree::{Metadata, Target};

@@ -39,6 +39,10 @@ pub enum FileTreatment {
     UbiSkipCheck(String),
     /// `uimage-load=ADDRESS`: a kernel runs where the file is loaded to.
     UimageLoad(u32),
+    /// `strip=PATH`: programs lose what only debuggers read.
+    Strip(String),
+    /// `library-=PATH`: a shared library that nothing names goes.
+    RemoveLibrary(String),
     /// `dtb-bootdelay=SECONDS`: what U-Boot's own device tree says.
     TreeBootdelay(i32),
 }
@@ -226,6 +230,25 @@ pub const KINDS: &[TreatmentKind] = &[
         in_lab: false,
     },
     TreatmentKind {
+        form: "strip=PATH",
+        example: "strip=usr/bin",
+        what: "takes symbols and debugging data from a program, or from all in a folder",
+        targets: &["root tree"],
+        risk: "debuggers, profilers and core dumps know no names of functions any more",
+        then: "",
+        in_lab: false,
+    },
+    TreatmentKind {
+        form: "library-=PATH",
+        example: "library-=usr/lib/libm.so.6",
+        what: "takes a shared library and its links away, if no file of the tree names it",
+        targets: &["root tree"],
+        risk: "a program whose library's name is put together while it runs does not find it; \
+               a package manager misses the file",
+        then: "ldconfig, if the root has an ld.so.cache",
+        in_lab: false,
+    },
+    TreatmentKind {
         form: "kernel=uncompressed",
         example: "kernel=uncompressed",
         what: "boots the kernel unpacked",
@@ -347,6 +370,22 @@ impl FileTreatment {
                 .map(Self::UimageLoad)
                 .ok_or_else(|| refuse("expected an address of 32 bits, such as 0x80007fc0"));
         }
+        let path = |path: &str| {
+            let path = path.trim_matches('/');
+            let parts = || path.split('/');
+            let plain = parts().all(|p| !matches!(p, "" | "." | ".."));
+            let legal = path.len() <= LONGEST_PATH && !path.chars().any(char::is_control);
+            match plain && legal {
+                true => Ok(path.to_owned()),
+                false => Err(refuse("expected a plain path in the tree, such as usr/bin")),
+            }
+        };
+        if let Some(rest) = text.strip_prefix("strip=") {
+            return path(rest).map(Self::Strip);
+        }
+        if let Some(rest) = text.strip_prefix("library-=") {
+            return path(rest).map(Self::RemoveLibrary);
+        }
         if let Some(seconds) = text.strip_prefix("dtb-bootdelay=") {
             let seconds = seconds.parse().ok().filter(|s| (-2..=3_600).contains(s));
             return seconds
@@ -376,6 +415,9 @@ impl FileTreatment {
     }
 }
 
+/// The longest path that Linux takes (`PATH_MAX`).
+const LONGEST_PATH: usize = 4_095;
+
 const NOTHING: TreatmentKind = TreatmentKind {
     form: "",
     example: "",
@@ -403,6 +445,8 @@ impl fmt::Display for FileTreatment {
             Self::JffsSummaries => f.write_str("jffs2=summaries"),
             Self::UbiSkipCheck(volume) => write!(f, "ubi-skip-check={volume}"),
             Self::UimageLoad(address) => write!(f, "uimage-load={address:#010x}"),
+            Self::Strip(path) => write!(f, "strip={path}"),
+            Self::RemoveLibrary(path) => write!(f, "library-={path}"),
             Self::TreeBootdelay(seconds) => write!(f, "dtb-bootdelay={seconds}"),
         }
     }

@@ -7,12 +7,14 @@
 use super::FileError;
 use super::error::io_error;
 use super::plan::Content;
+use super::programs::library_names;
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps, fstat, openat, openat2,
     readlinkat, statat,
 };
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -71,6 +73,15 @@ pub(super) struct Found {
     pub path: String,
     pub content: Content,
     pub metadata: Metadata,
+}
+
+/// What is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Folder,
+    File,
+    /// A link, a device, or nothing.
+    Other,
 }
 
 /// What the user named.
@@ -313,6 +324,58 @@ impl Target {
     /// Whether a path is there, as anything but a dangling link.
     pub(super) fn has(&self, path: &str) -> bool {
         self.resolve(path, OFlags::PATH).is_ok()
+    }
+
+    /// What is at a path itself: no link is followed at its end.
+    pub(super) fn what(&self, path: &str) -> What {
+        let (parent, name) = split(path);
+        let folder = self.folder(parent).ok().flatten();
+        let stat = folder.and_then(|f| statat(&f, name, AtFlags::SYMLINK_NOFOLLOW).ok());
+        match stat.map(|s| s.st_mode & 0o170_000) {
+            Some(0o040_000) => What::Folder,
+            Some(0o100_000) => What::File,
+            _ => What::Other,
+        }
+    }
+
+    /// Where a folder is in the tree, without links; `None` if it is not there.
+    pub(super) fn real_folder(&self, path: &str) -> Result<Option<String>, FileError> {
+        let found = self.folder(path)?;
+        found.map(|fd| self.real(&fd, path)).transpose()
+    }
+
+    /// A file of the tree, to be read; `None` if it is not there or not a file.
+    fn file_at(&self, path: &str) -> Option<File> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+        let fd = self.resolve(path, flags).ok()?;
+        let stat = fstat(&fd).ok()?;
+        (stat.st_mode & 0o170_000 == 0o100_000).then(|| File::from(fd))
+    }
+
+    /// The first bytes of a file.
+    pub(super) fn head(&self, path: &str) -> Option<[u8; 4]> {
+        let mut head = [0; 4];
+        self.file_at(path)?.read_exact(&mut head).ok()?;
+        Some(head)
+    }
+
+    /// The first of these libraries that a file names; `None` if it names none.
+    pub(super) fn mentions(
+        &self,
+        path: &str,
+        libraries: &BTreeSet<&str>,
+    ) -> Result<Option<String>, FileError> {
+        let cannot = |why| io_error(self.outer(path), "cannot be read")(why);
+        let Some(file) = self.file_at(path) else {
+            return Err(cannot(io::ErrorKind::NotFound.into()));
+        };
+        let mut bytes = Vec::new();
+        let read = file.take(MOST + 1).read_to_end(&mut bytes);
+        if read.map_err(cannot)? as u64 > MOST {
+            return Err(self.wrong(format!("{path} is too long to be looked through")));
+        }
+        let mut named = library_names(&bytes).into_iter();
+        Ok(named.find(|name| libraries.contains(name.as_str())))
     }
 
     /// The names in a folder of the tree, sorted.

@@ -1,21 +1,14 @@
 //! The shared libraries of a root, and who contains their names.
 
 use analysis::{Library, RootTree};
-use memchr::memmem;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Component, Path};
-
-/// Folders in which the dynamic linker looks, and in their folders that are named for a
-/// machine (`x86_64-linux-gnu`).
-const FOLDERS: [&str; 5] = ["lib", "lib64", "usr/lib", "usr/lib64", "usr/local/lib"];
+use treat::files::{LIBRARY_FOLDERS, is_in_library_folder, library_names};
 
 /// Larger files are not looked through.
 const MOST_BYTES: u64 = 256 << 20;
-
-/// No library has a longer name.
-const LONGEST: usize = 255;
 
 /// As many links in a chain as the kernel follows (`MAXSYMLINKS`).
 const MOST_LINKS: usize = 40;
@@ -29,7 +22,7 @@ pub fn note(root: &Path, path: &str, tree: &mut RootTree) {
     let name = path.rsplit('/').next().unwrap_or(path);
     let Ok(about) = full.metadata() else { return };
     let is_named = name.ends_with(".so") || name.contains(".so.");
-    let is_library = is_named && is_elf(&full) && in_linkers_folder(path);
+    let is_library = is_named && is_elf(&full) && is_in_library_folder(path);
     if is_library {
         let names = BTreeSet::from([name.to_owned()]);
         let bytes = about.len();
@@ -72,8 +65,8 @@ pub fn name(root: &Path, tree: &mut RootTree) {
 /// The links in the linker's folders, and where each leads, from the root.
 fn links(root: &Path) -> BTreeMap<String, String> {
     let mut links = BTreeMap::new();
-    let mut folders: Vec<String> = FOLDERS.map(str::to_owned).into();
-    for known in FOLDERS {
+    let mut folders: Vec<String> = LIBRARY_FOLDERS.map(str::to_owned).into();
+    for known in LIBRARY_FOLDERS {
         let inside = super::names(&root.join(known)).into_iter();
         let of_machine = inside.filter(|name| name.contains("-linux-"));
         folders.extend(of_machine.map(|name| format!("{known}/{name}")));
@@ -124,17 +117,6 @@ fn settings(root: &Path, inside: &str, depth: usize, tree: &mut RootTree) {
     }
 }
 
-fn in_linkers_folder(path: &str) -> bool {
-    let Some((folder, _)) = path.rsplit_once('/') else {
-        return false;
-    };
-    let of_machine = |part: &str| part.contains("-linux-") && !part.contains('/');
-    FOLDERS.iter().any(|known| {
-        let rest = folder.strip_prefix(known);
-        rest.is_some_and(|r| r.is_empty() || r.strip_prefix('/').is_some_and(of_machine))
-    })
-}
-
 fn is_elf(path: &Path) -> bool {
     let mut head = [0_u8; 4];
     File::open(path).is_ok_and(|mut f| f.read_exact(&mut head).is_ok()) && head == *b"\x7fELF"
@@ -142,65 +124,14 @@ fn is_elf(path: &Path) -> bool {
 
 /// Notes every library that the file `path`, of these `bytes`, names.
 fn mention(bytes: &[u8], path: &str, mentions: &mut BTreeMap<String, BTreeSet<String>>) {
-    for named in names_in(bytes) {
+    for named in library_names(bytes) {
         mentions.entry(named).or_default().insert(path.to_owned());
     }
 }
 
-/// Every word in `bytes` that is named as a library is.
-fn names_in(bytes: &[u8]) -> BTreeSet<String> {
-    let part = |b: &u8| b.is_ascii_alphanumeric() || b"._+-".contains(b);
-    let mut names = BTreeSet::new();
-    for at in memmem::find_iter(bytes, b".so") {
-        let before = bytes.get(..at).unwrap_or_default();
-        let after = bytes.get(at..).unwrap_or_default();
-        let from = at
-            - before
-                .iter()
-                .rev()
-                .take(LONGEST)
-                .take_while(|b| part(b))
-                .count();
-        let to = at + after.iter().take(LONGEST).take_while(|b| part(b)).count();
-        let word = bytes
-            .get(from..to)
-            .and_then(|w| std::str::from_utf8(w).ok());
-        names.extend(word.map(|w| w.trim_end_matches('.').to_owned()));
-    }
-    names
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{in_linkers_folder, names_in};
     use std::os::unix::fs::symlink;
-
-    #[test]
-    fn words_that_are_named_as_libraries() {
-        let bytes = b"\0libm.so.6\0/opt/x/libfoo-2.so \xff.so\xffpam_unix.so\tnone.s\0";
-        let names: Vec<String> = names_in(bytes).into_iter().collect();
-        assert_eq!(names, [".so", "libfoo-2.so", "libm.so.6", "pam_unix.so"]);
-        assert!(names_in(b"").is_empty());
-    }
-
-    #[test]
-    fn where_the_linker_looks() {
-        for path in [
-            "usr/lib/libz.so.1",
-            "lib/x86_64-linux-gnu/libz.so",
-            "lib64/ld.so",
-        ] {
-            assert!(in_linkers_folder(path), "{path}");
-        }
-        for path in [
-            "usr/lib/x86_64-linux-gnu/gconv/EUC.so",
-            "opt/libz.so",
-            "libz.so",
-            "usr/lib/app/a.so",
-        ] {
-            assert!(!in_linkers_folder(path), "{path}");
-        }
-    }
 
     #[test]
     fn libraries_have_the_names_of_their_links_and_are_named_by_others() {

@@ -1,0 +1,373 @@
+//! Programs and shared libraries of a root tree: stripped, or taken away if nothing
+//! needs them.
+
+use super::FileError;
+use super::plan::{Change, Content};
+use super::strip::{Kept, strip};
+use super::tree::{Found, Target, What, join, split};
+use memchr::memmem;
+use std::collections::BTreeSet;
+
+/// Folders in which the dynamic linker looks, and in their folders that are named for a
+/// machine (`x86_64-linux-gnu`): `ld.so(8)`.
+pub const LIBRARY_FOLDERS: [&str; 5] = ["lib", "lib64", "usr/lib", "usr/lib64", "usr/local/lib"];
+
+/// No library has a longer name.
+const LONGEST: usize = 255;
+
+/// So deep in a tree nothing is looked for.
+const DEEPEST: usize = 32;
+
+/// As many links in a chain as the kernel follows (`MAXSYMLINKS`).
+const MOST_LINKS: usize = 40;
+
+/// Libraries whose names are put together while a program runs: what `nsswitch.conf(5)`
+/// names, and what the C library and the kernel look for themselves.
+const LOADED_BY_PARTS: [&str; 3] = ["libnss_", "libgcc_s.", "ld-"];
+
+/// What names libraries and needs none: the lists of a package manager, texts about
+/// packages, the linker's own cache; and what is no part of a root while it is not run.
+const NOT_USERS: [&str; 12] = [
+    "dev",
+    "etc/ld.so.cache",
+    "lib/modules",
+    "proc",
+    "run",
+    "sys",
+    "usr/lib/modules",
+    "usr/share/doc",
+    "usr/share/man",
+    "var/cache",
+    "var/lib/dpkg",
+    "var/log",
+];
+
+/// Whether the dynamic linker finds what is at `path` of a root by its name.
+#[must_use]
+pub fn is_in_library_folder(path: &str) -> bool {
+    let Some((folder, _)) = path.rsplit_once('/') else {
+        return false;
+    };
+    let of_machine = |part: &str| part.contains("-linux-") && !part.contains('/');
+    LIBRARY_FOLDERS.iter().any(|known| {
+        let rest = folder.strip_prefix(known);
+        rest.is_some_and(|r| r.is_empty() || r.strip_prefix('/').is_some_and(of_machine))
+    })
+}
+
+/// Every word in `bytes` that is named as a shared library is.
+#[must_use]
+pub fn library_names(bytes: &[u8]) -> BTreeSet<String> {
+    let part = |b: &u8| b.is_ascii_alphanumeric() || b"._+-".contains(b);
+    let mut names = BTreeSet::new();
+    for at in memmem::find_iter(bytes, b".so") {
+        let before = bytes.get(..at).unwrap_or_default();
+        let after = bytes.get(at..).unwrap_or_default();
+        let from = at
+            - before
+                .iter()
+                .rev()
+                .take(LONGEST)
+                .take_while(|b| part(b))
+                .count();
+        let to = at + after.iter().take(LONGEST).take_while(|b| part(b)).count();
+        let word = bytes
+            .get(from..to)
+            .and_then(|w| std::str::from_utf8(w).ok());
+        names.extend(word.map(|w| w.trim_end_matches('.').to_owned()));
+    }
+    names
+}
+
+/// What stripping a file, or all programs in a folder, changes; and a sentence on what
+/// was left as it is.
+pub(super) fn stripped(
+    target: &Target,
+    path: &str,
+) -> Result<(Vec<Change>, Option<String>), FileError> {
+    is_tree(target)?;
+    if target.folder(path)?.is_some() {
+        return all_stripped(target, path);
+    }
+    let Some(found) = target.read(path)? else {
+        return Err(target.wrong(format!("{path} is not there, or no file")));
+    };
+    if let Some(why) = signed(&found) {
+        return Err(target.protected(why));
+    }
+    match change(found) {
+        Ok(change) => Ok((vec![change], None)),
+        Err(Kept::Stripped) => Ok((Vec::new(), None)),
+        Err(Kept::Other) => Err(target.wrong(format!(
+            "{path} is no program and no shared library; expected an ELF file of either kind"
+        ))),
+        Err(Kept::Odd) => Err(target.wrong(format!(
+            "{path} holds more than its sections and segments say, or they do not fit it; it \
+             stays as it is"
+        ))),
+    }
+}
+
+fn all_stripped(target: &Target, folder: &str) -> Result<(Vec<Change>, Option<String>), FileError> {
+    let mut changes = Vec::new();
+    let (mut programs, mut left) = (0_u64, 0_u64);
+    walk(target, folder, &mut |path| {
+        if let Some(head) = target.head(path)
+            && head.starts_with(b"\x7fELF")
+        {
+            let found = match target.read(path) {
+                Ok(Some(found)) => found,
+                Ok(None) => return Ok(()),
+                // A new file would part the names.
+                Err(FileError::Linked { .. }) => {
+                    left += 1;
+                    return Ok(());
+                }
+                Err(e) => return Err(e),
+            };
+            let may = signed(&found).is_none();
+            match may.then(|| change(found)) {
+                Some(Ok(change)) => changes.push(change),
+                Some(Err(Kept::Stripped)) => {}
+                Some(Err(Kept::Other)) => return Ok(()),
+                Some(Err(Kept::Odd)) | None => left += 1,
+            }
+            programs += 1;
+        }
+        Ok(())
+    })?;
+    if programs == 0 && left == 0 {
+        return Err(target.wrong(format!("there is no program in {folder}")));
+    }
+    let left = (left > 0).then(|| {
+        format!(
+            "{left} stay as they are: with several names, signed, or holding more than their \
+             sections say"
+        )
+    });
+    Ok((changes, left))
+}
+
+/// A file's change; its rest is what it was.
+fn change(found: Found) -> Result<Change, Kept> {
+    let Content::File(bytes) = &found.content else {
+        return Err(Kept::Other);
+    };
+    let after = Content::File(strip(bytes)?);
+    Ok(Change {
+        path: found.path,
+        before: found.content,
+        metadata: Some(found.metadata),
+        after,
+    })
+}
+
+/// Attributes in which a kernel keeps a sum or a signature of a file: IMA and EVM.
+const SUMS: [&str; 2] = ["security.ima", "security.evm"];
+
+fn signed(found: &Found) -> Option<String> {
+    let mut names = found.metadata.attributes.iter().map(|(name, _)| name);
+    let sum = names.find(|name| SUMS.contains(&name.as_str()))?;
+    Some(format!("{} has a sum or a signature in {sum}", found.path))
+}
+
+fn is_tree(target: &Target) -> Result<(), FileError> {
+    match target.file() {
+        Some(_) => Err(target.wrong("is a file; expected the folder of a root tree")),
+        None => Ok(()),
+    }
+}
+
+/// What taking a shared library away changes: the file and the links by which the linker
+/// finds it; and a sentence if it is not there.
+pub(super) fn without_library(
+    target: &Target,
+    path: &str,
+) -> Result<(Vec<Change>, Option<String>), FileError> {
+    is_tree(target)?;
+    let (real, found) = target.look(path)?;
+    let Some(found) = found else {
+        // It was taken away, and its links with it.
+        let gone = is_in_library_folder(&real) && is_library_name(split(&real).1);
+        return match gone {
+            true => Ok((Vec::new(), Some(format!("{path} is not there")))),
+            false => Err(target.wrong(format!("{path} is not there"))),
+        };
+    };
+    if let Content::Link(to) = &found.content {
+        return Err(target.wrong(format!(
+            "{path} is a link to {to}; name the library itself, its links go with it"
+        )));
+    }
+    let is_library = matches!(&found.content, Content::File(b) if b.starts_with(b"\x7fELF"))
+        && is_in_library_folder(&real)
+        && is_library_name(split(&real).1);
+    if !is_library {
+        return Err(target.wrong(format!(
+            "{path} is no shared library in a folder of the linker's ({})",
+            LIBRARY_FOLDERS.join(", ")
+        )));
+    }
+    if LOADED_BY_PARTS
+        .iter()
+        .any(|p| split(&real).1.starts_with(p))
+    {
+        return Err(target.wrong(format!(
+            "{path} is found by a name that no file holds; it is not known whether it is needed"
+        )));
+    }
+    // Undoing could not give it its other names again.
+    target.read(&real)?;
+    let mut going = vec![found];
+    going.extend(links_to(target, &real)?);
+    let names: BTreeSet<&str> = going.iter().map(|f| split(&f.path).1).collect();
+    let own: BTreeSet<&str> = going.iter().map(|f| f.path.as_str()).collect();
+    walk(target, "", &mut |path| {
+        if own.contains(path) {
+            return Ok(());
+        }
+        let needed = target.mentions(path, &names)?;
+        match needed {
+            Some(name) => Err(target.wrong(format!(
+                "{path} names {name}, so {real} may be needed; nothing is taken away that any \
+                 file of the tree names"
+            ))),
+            None => Ok(()),
+        }
+    })?;
+    let gone = |found: Found| Change {
+        path: found.path,
+        before: found.content,
+        metadata: Some(found.metadata),
+        after: Content::Absent,
+    };
+    Ok((going.into_iter().map(gone).collect(), None))
+}
+
+fn is_library_name(name: &str) -> bool {
+    name.ends_with(".so") || name.contains(".so.")
+}
+
+/// The links in the linker's folders that lead to a library.
+fn links_to(target: &Target, library: &str) -> Result<Vec<Found>, FileError> {
+    let mut folders: BTreeSet<String> = BTreeSet::new();
+    for known in LIBRARY_FOLDERS {
+        folders.extend(target.real_folder(known)?);
+        for name in target.names(known) {
+            let path = join(known, &name);
+            if name.contains("-linux-") && target.what(&path) == What::Folder {
+                folders.extend(target.real_folder(&path)?);
+            }
+        }
+    }
+    let mut links: Vec<Found> = Vec::new();
+    for folder in folders {
+        for name in target.names(&folder) {
+            if !is_library_name(&name) {
+                continue;
+            }
+            let (_, found) = target.look(&join(&folder, &name))?;
+            let found = found.filter(|f| matches!(f.content, Content::Link(_)));
+            let Some(link) = found else { continue };
+            if leads_to(target, &link, library)? {
+                links.push(link);
+            }
+        }
+    }
+    Ok(links)
+}
+
+/// Whether a link ends at `library`.
+fn leads_to(target: &Target, link: &Found, library: &str) -> Result<bool, FileError> {
+    let mut at = link.clone();
+    for _ in 0..MOST_LINKS {
+        let Content::Link(to) = &at.content else {
+            return Ok(at.path == library);
+        };
+        let folder = split(&at.path).0;
+        // `/lib/x` is beneath the tree, as it will be when that is the root.
+        let next = match to.strip_prefix('/') {
+            Some(absolute) => absolute.to_owned(),
+            None => join(folder, to),
+        };
+        match target.look(&next) {
+            Ok((_, Some(found))) => at = found,
+            // Of folders, and of what is elsewhere, nothing is said here.
+            Ok((_, None)) | Err(FileError::WrongTarget { .. } | FileError::Outside { .. }) => {
+                return Ok(false);
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(false)
+}
+
+/// Calls `each` for every file below `folder`, by its path from the root, but for
+/// [`NOT_USERS`]. No link is followed.
+fn walk(
+    target: &Target,
+    folder: &str,
+    each: &mut dyn FnMut(&str) -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    let folder = folder.trim_matches('/');
+    let real = target.real_folder(folder)?;
+    match real {
+        Some(real) => below(target, &real, DEEPEST, each),
+        None => Ok(()),
+    }
+}
+
+fn below(
+    target: &Target,
+    folder: &str,
+    depth: usize,
+    each: &mut dyn FnMut(&str) -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    for name in target.names(folder) {
+        let path = join(folder, &name);
+        if NOT_USERS.contains(&path.as_str()) {
+            continue;
+        }
+        match target.what(&path) {
+            What::Folder if depth > 0 => below(target, &path, depth - 1, each)?,
+            What::Folder => {
+                return Err(target.wrong(format!("{path} lies too deep to be looked through")));
+            }
+            What::File => each(&path)?,
+            What::Other => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_in_library_folder, library_names};
+
+    #[test]
+    fn words_that_are_named_as_libraries() {
+        let bytes = b"\0libm.so.6\0/opt/x/libfoo-2.so \xff.so\xffpam_unix.so\tnone.s\0";
+        let names: Vec<String> = library_names(bytes).into_iter().collect();
+        assert_eq!(names, [".so", "libfoo-2.so", "libm.so.6", "pam_unix.so"]);
+        assert!(library_names(b"").is_empty());
+    }
+
+    #[test]
+    fn where_the_linker_looks() {
+        for path in [
+            "usr/lib/libz.so.1",
+            "lib/x86_64-linux-gnu/libz.so",
+            "lib64/ld.so",
+        ] {
+            assert!(is_in_library_folder(path), "{path}");
+        }
+        for path in [
+            "usr/lib/x86_64-linux-gnu/gconv/EUC.so",
+            "opt/libz.so",
+            "libz.so",
+            "usr/lib/app/a.so",
+        ] {
+            assert!(!is_in_library_folder(path), "{path}");
+        }
+    }
+}
