@@ -9,7 +9,7 @@ use treat::FileTreatment;
 use treat::files::{Applied, Journal, Target};
 
 /// How treatments begin.
-const FORMS: [&str; 16] = [
+const FORMS: [&str; 18] = [
     "cmdline+=",
     "cmdline-=",
     "mask=",
@@ -26,10 +26,12 @@ const FORMS: [&str; 16] = [
     "dtb-bootdelay=",
     "jffs2=summaries",
     "ubi-skip-check=",
+    "strip=usr/bin",
+    "library-=usr/lib/liba.so.1",
 ];
 
 /// Files that treatments look for.
-const PATHS: [&str; 10] = [
+const PATHS: [&str; 12] = [
     "boot/cmdline.txt",
     "boot/extlinux/extlinux.conf",
     "boot/loader/entries/a.conf",
@@ -39,6 +41,8 @@ const PATHS: [&str; 10] = [
     "etc/initramfs-tools/initramfs.conf",
     "etc/kernel/cmdline",
     "etc/systemd/journald.conf.d/50-firstlight.conf",
+    "usr/bin/app",
+    "usr/lib/liba.so.1",
     "usr/lib/systemd/system/a.service",
 ];
 
