@@ -61,7 +61,7 @@ proptest! {
         machine in "([a-zA-Z0-9=#(][ -~]{0,20}[a-z])?",
         out in (1u64 << 30)..1 << 40,
         root in proptest::option::of(root()),
-        first_light in "(init|unit:[a-z.@:-]{1,12}|kmsg:[a-z](.{0,9}[a-z])?|file:/[a-z]{1,9}|listen:[1-9][0-9]{1,3}|accept:/[a-z]{0,9}|process:[a-z]{1,20}|after:[0-9]{1,6}(\\.[0-9]{1,9})?)",
+        first_light in "(init|unit:[a-z.@:-]{1,12}|kmsg:[a-z](.{0,9}[a-z])?|file:/[a-z]{1,9}|listen:[1-9][0-9]{1,3}|accept:/[a-z]{0,9}|http:[1-9][0-9]{1,3}/[a-z?]{0,9}|process:[a-z]{1,20}|after:[0-9]{1,6}(\\.[0-9]{1,9})?)",
         counter_hz in any::<u64>(),
         storage in storage(),
         board in (prop_oneof![Just(0), 0u64..1 << 40], 0u64..1 << 40),

@@ -7,7 +7,7 @@ use agent::clocks::monotonic;
 use agent::config::FirstLight;
 use agent::watch::Watch;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -82,6 +82,31 @@ fn a_tcp_port() {
             listener = Some(TcpListener::bind(("127.0.0.1", port)).unwrap());
         });
         assert_eq!(watch.coarse(), Some(Duration::from_millis(10)));
+    }
+}
+
+#[test]
+fn a_web_server_that_answers() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // It has no such page at first, and says so; then it hangs up; then it has it.
+    let answers = [
+        "HTTP/1.1 404 Not Found\r\n\r\n",
+        "",
+        "HTTP/1.1 200 OK\r\n\r\nhere",
+    ];
+    let server = thread::spawn(move || {
+        answers.map(|answer| {
+            let (mut client, _) = listener.accept().unwrap();
+            let mut asked = [0; 256];
+            let length = client.read(&mut asked).unwrap();
+            client.write_all(answer.as_bytes()).unwrap();
+            String::from_utf8_lossy(&asked[..length]).into_owned()
+        })
+    });
+    seen(&format!("http:{port}/status"), || {});
+    for asked in server.join().unwrap() {
+        assert!(asked.starts_with("GET /status HTTP/1.0\r\n"), "{asked}");
     }
 }
 

@@ -284,7 +284,7 @@ pub struct Tune {
     #[arg(long, value_name = "DIR", requires = "kernel", value_hint = ValueHint::DirPath)]
     pub modules: Option<PathBuf>,
     /// What ends the boot of an IMAGE: init, unit:NAME, kmsg:TEXT, file:PATH, listen:PORT,
-    /// accept:PORT, ...
+    /// accept:PORT, http:PORT/PAGE, ...
     #[arg(long, value_name = "WHAT")]
     pub until: Option<String>,
     /// The storage profile of an IMAGE [default: emmc]

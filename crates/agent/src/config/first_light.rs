@@ -19,6 +19,14 @@ pub enum FirstLight {
     Listens(Endpoint),
     /// A socket takes a connection. The agent opens one, and closes it at once.
     Accepts(Endpoint),
+    /// A web server on this machine answers a request for a page with success, or
+    /// leads elsewhere (status 2xx or 3xx).
+    Answers {
+        /// Its TCP port.
+        port: u16,
+        /// The page: an absolute path, with what follows a `?`.
+        page: String,
+    },
     /// A process of this name runs: its program has begun.
     Process(String),
     /// So much time has passed since the kernel's clock started.
@@ -37,7 +45,7 @@ pub enum Endpoint {
 impl FirstLight {
     /// What [`Self::parse`] takes, for messages.
     pub const EXPECTED: &str = "`init`, `unit:NAME`, `kmsg:TEXT`, `file:PATH`, `listen:PORT` or \
-         `listen:PATH`, `accept:PORT` or `accept:PATH`, `process:NAME`, or `after:SECONDS`";
+         `listen:PATH`, `accept:PORT` or `accept:PATH`, `http:PORT/PAGE`, `process:NAME`, or `after:SECONDS`";
 
     /// Reads what [`fmt::Display`] writes.
     #[must_use]
@@ -52,6 +60,7 @@ impl FirstLight {
             "file" => super::absolute(what).map(Self::File),
             "listen" => Endpoint::parse(what).map(Self::Listens),
             "accept" => Endpoint::parse(what).map(Self::Accepts),
+            "http" => answers(what),
             "process" => super::word(what).map(Self::Process),
             "after" => seconds(what).map(Self::After),
             _ => None,
@@ -68,6 +77,7 @@ impl fmt::Display for FirstLight {
             Self::File(path) => write!(f, "file:{path}"),
             Self::Listens(at) => write!(f, "listen:{at}"),
             Self::Accepts(at) => write!(f, "accept:{at}"),
+            Self::Answers { port, page } => write!(f, "http:{port}{page}"),
             Self::Process(name) => write!(f, "process:{name}"),
             Self::After(time) => {
                 write!(f, "after:{}", time.as_secs())?;
@@ -96,6 +106,18 @@ impl fmt::Display for Endpoint {
             Self::Unix(path) => f.write_str(path),
         }
     }
+}
+
+/// `8080/` or `80/status?full`.
+fn answers(text: &str) -> Option<FirstLight> {
+    let (port, page) = text.split_at_checked(text.find('/')?)?;
+    // What is not graphic has to be written otherwise in a request (RFC 9112, 3.2).
+    let is_plain = page.bytes().all(|b| b.is_ascii_graphic());
+    let port = port.parse().ok().filter(|p| *p > 0 && is_plain)?;
+    Some(FirstLight::Answers {
+        port,
+        page: page.to_owned(),
+    })
 }
 
 /// `12` or `12.345`, up to a year.

@@ -44,6 +44,12 @@ enum Kind {
     /// Nothing is tried before it listens: that would cost the boot, and show in
     /// logs. `None`: it does.
     Accepts(Endpoint, Option<Listening>),
+    /// As before: nothing is asked before it listens.
+    Answers {
+        port: u16,
+        page: String,
+        listening: Option<Listening>,
+    },
     Process(ProcessWatch),
     After(Duration),
 }
@@ -69,6 +75,11 @@ impl Watch {
             FirstLight::File(path) => Kind::File(FileWatch::begin(Path::new(path))?),
             FirstLight::Listens(at) => Kind::Listens(Listening::of(at)),
             FirstLight::Accepts(at) => Kind::Accepts(at.clone(), Some(Listening::of(at))),
+            FirstLight::Answers { port, page } => Kind::Answers {
+                port: *port,
+                page: page.clone(),
+                listening: Some(Listening::of(&Endpoint::Tcp(*port))),
+            },
             FirstLight::Process(name) => Kind::Process(ProcessWatch::begin(name)),
             FirstLight::After(time) => Kind::After(*time),
         }))
@@ -85,6 +96,14 @@ impl Watch {
                 listening.take_if(|l| l.look());
                 listening.is_none() && socket::accepts(at)
             }
+            Kind::Answers {
+                port,
+                page,
+                listening,
+            } => {
+                listening.take_if(|l| l.look());
+                listening.is_none() && socket::answers(*port, page)
+            }
             Kind::Process(process) => process.look(),
             Kind::After(time) => monotonic() >= *time,
         }
@@ -94,7 +113,7 @@ impl Watch {
     #[must_use]
     pub fn coarse(&self) -> Option<Duration> {
         match &self.0 {
-            Kind::Listens(_) | Kind::Accepts(..) => Some(LOOK_EVERY),
+            Kind::Listens(_) | Kind::Accepts(..) | Kind::Answers { .. } => Some(LOOK_EVERY),
             Kind::Process(process) if process.channel().is_none() => {
                 Some(LOOK_THROUGH_PROCESSES_EVERY)
             }
@@ -134,7 +153,11 @@ impl Watch {
             Kind::Line(line) => Some(line.channel()),
             Kind::File(file) => Some(file.channel()),
             Kind::Process(process) => process.channel(),
-            Kind::Now | Kind::Listens(_) | Kind::Accepts(..) | Kind::After(_) => None,
+            Kind::Now
+            | Kind::Listens(_)
+            | Kind::Accepts(..)
+            | Kind::Answers { .. }
+            | Kind::After(_) => None,
         }
     }
 }

@@ -1,15 +1,19 @@
-//! A socket listens, or takes a connection.
+//! A socket listens, takes a connection, or answers.
 
 use crate::config::Endpoint;
 use crate::sys::read_kernel_file;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::fs;
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A connection within the machine needs no longer.
 const CONNECT_LIMIT: Duration = Duration::from_millis(50);
+
+/// Who does not answer by then is asked again.
+const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 
 /// The state of a socket that listens, in /proc/net/tcp (`TCP_LISTEN`).
 const TCP_LISTEN: &[u8] = b"0A";
@@ -92,13 +96,7 @@ fn unix_listens(list: &[u8], path: &Path) -> bool {
 /// Whether a socket takes a connection, which is closed at once.
 pub(super) fn accepts(at: &Endpoint) -> bool {
     match at {
-        Endpoint::Tcp(port) => {
-            let own: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-            own.iter().any(|ip| {
-                let address = SocketAddr::new(*ip, *port);
-                TcpStream::connect_timeout(&address, CONNECT_LIMIT).is_ok()
-            })
-        }
+        Endpoint::Tcp(port) => connected(*port).is_some(),
         Endpoint::Unix(path) => {
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
             let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
@@ -106,6 +104,50 @@ pub(super) fn accepts(at: &Endpoint) -> bool {
             matches!((socket, address), (Ok(s), Ok(a)) if connect(&s, &a).is_ok())
         }
     }
+}
+
+fn connected(port: u16) -> Option<TcpStream> {
+    let own: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    own.iter().find_map(|ip| {
+        let address = SocketAddr::new(*ip, port);
+        TcpStream::connect_timeout(&address, CONNECT_LIMIT).ok()
+    })
+}
+
+/// Whether a web server answers a request for `page`.
+pub(super) fn answers(port: u16, page: &str) -> bool {
+    connected(port).is_some_and(|server| status(server, page).is_ok_and(is_success))
+}
+
+/// The beginning of the answer's first line, `HTTP/1.1 200` (RFC 9112, section 4).
+fn status(mut server: TcpStream, page: &str) -> io::Result<[u8; 12]> {
+    server.set_read_timeout(Some(ANSWER_LIMIT))?;
+    server.set_write_timeout(Some(ANSWER_LIMIT))?;
+    let request = format!("GET {page} HTTP/1.0\r\nHost: localhost\r\n\r\n");
+    server.write_all(request.as_bytes())?;
+    let mut line = [0; 12];
+    server.read_exact(&mut line)?;
+    Ok(line)
+}
+
+fn is_success(line: [u8; 12]) -> bool {
+    matches!(
+        line,
+        [
+            b'H',
+            b'T',
+            b'T',
+            b'P',
+            b'/',
+            _,
+            b'.',
+            _,
+            b' ',
+            b'2' | b'3',
+            _,
+            _
+        ]
+    )
 }
 
 #[cfg(test)]
