@@ -6,6 +6,7 @@ mod direct;
 mod disk;
 mod input;
 mod interrupt;
+mod mounted;
 mod out;
 mod owners;
 mod prefetch;

@@ -243,3 +243,76 @@ fn a_plan_as_a_diff_is_what_patch_takes() {
     firstlight(&["treat", "apply", "cmdline+=quiet", target]);
     assert_eq!(content(&copy), content(&root));
 }
+
+/// What debugfs says of a path in an image.
+fn inside(image: &Path, ask: &str) -> String {
+    let out = Command::new("debugfs")
+        .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
+        .args(["-R", ask])
+        .arg(image)
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+#[test]
+fn a_root_in_an_image_is_treated_and_put_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (tree, image) = (root(folder.path()), folder.path().join("root.img"));
+    fs::create_dir_all(tree.join("usr/lib/systemd/system")).unwrap();
+    fs::write(tree.join("usr/lib/systemd/system/a.service"), "[Unit]\n").unwrap();
+    let [tree, shown] = [&tree, &image].map(|p| p.to_str().unwrap());
+    let make = ["-q", "-t", "ext4", "-d", tree, shown, "8M"];
+    if !common::tool("mke2fs", &make) {
+        return;
+    }
+    // The journal replayed and clean, as the kernel leaves it.
+    let plan = firstlight(&["treat", "plan", "mask=a.service", shown, "--json"]);
+    let said = String::from_utf8_lossy(&plan.stderr).into_owned();
+    if said.contains("cannot be mounted") {
+        assert_eq!(said.lines().count(), 1, "{said}");
+        eprintln!("skipped: a root in an image: {}", said.trim());
+        return;
+    }
+    assert!(plan.status.success(), "{said}");
+    assert!(!folder.path().join("root.img.firstlight").exists());
+
+    let link = "stat /etc/systemd/system/a.service";
+    for (treatment, ask, words) in [
+        ("mask=a.service", link, "Fast link dest: \"/dev/null\""),
+        ("cmdline+=quiet", "cat /boot/cmdline.txt", "/dev/sda1 quiet"),
+    ] {
+        assert!(!inside(&image, ask).contains(words));
+        let done = json(&["treat", "apply", treatment, shown, "--json"]);
+        assert_eq!(done["changed"], true);
+        assert!(
+            inside(&image, ask).contains(words),
+            "{}",
+            inside(&image, ask)
+        );
+        let again = json(&["treat", "apply", treatment, shown, "--json"]);
+        assert_eq!(again["changed"], false);
+    }
+    let applied = json(&["treat", "list", shown, "--json"]);
+    assert_eq!(applied["applied"].as_array().unwrap().len(), 2);
+    let undone = json(&["treat", "undo", "--all", shown, "--json"]);
+    assert_eq!(undone["undone"].as_array().unwrap().len(), 2);
+    assert!(inside(&image, link).is_empty());
+    assert_eq!(
+        inside(&image, "cat /boot/cmdline.txt"),
+        "console=ttyS0 root=/dev/sda1\n"
+    );
+    assert!(!folder.path().join("root.img.firstlight").exists());
+    assert!(common::tool("e2fsck", &["-f", "-n", shown]));
+
+    // What the kernel would have to put in order first is left alone.
+    let dirty = ["-w", "-R", "feature needs_recovery", shown];
+    assert!(common::tool("debugfs", &dirty));
+    let refused = firstlight(&["treat", "apply", "cmdline+=quiet", shown]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("journal has to be replayed") && said.lines().count() == 1,
+        "{said}"
+    );
+}

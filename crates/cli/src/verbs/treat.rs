@@ -1,13 +1,16 @@
 //! `firstlight treat`: change files so that a boot is faster, and take it back.
 
+mod target;
+
 use crate::args::{Treat, TreatAs, TreatOn, TreatPlan, TreatUndo, TreatVerb};
 use crate::out::Out;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
+use target::Opened;
 use treat::FileTreatment;
-use treat::files::{Applied, Change, Form, Journal, KINDS, Kept, Plan, Target, export};
+use treat::files::{Applied, Change, Form, Journal, KINDS, Kept, Plan, export};
 use views::terminal::layout::{BOLD, DIM, GOOD, PLAIN, Screen, clean};
 
 /// A kind of treatment, in `--json`.
@@ -126,10 +129,12 @@ fn findings(form: &str) -> Vec<&'static str> {
 fn list(target: Option<&Path>, out: &mut Out) -> Result<()> {
     let mut applied = None;
     if let Some(path) = target {
-        let target = Target::open(path)?;
-        let journal = Journal::open(&target, &mut go_on)?;
+        let opened = Opened::new(path, None)?;
+        let journal = Journal::open(opened.target(), &mut go_on)?;
         tell(journal.recovered());
         applied = Some(journal.kept()?);
+        drop(journal);
+        opened.close()?;
     }
     if out.json {
         let treatments = KINDS.iter().map(|k| KindJson {
@@ -206,10 +211,14 @@ fn plan(args: &TreatPlan, out: &mut Out) -> Result<()> {
         };
         return out.text(&text);
     }
-    let target = Target::open(&args.target)?;
-    let journal = Journal::open(&target, &mut go_on)?;
-    tell(journal.recovered());
-    let plan = treatment.plan(&target)?;
+    let opened = Opened::new(&args.target, Some(&treatment))?;
+    let target_kind = opened.target().kind();
+    let journal = Journal::open(opened.target(), &mut go_on)?;
+    let recovered = journal.recovered().to_vec();
+    tell(&recovered);
+    let plan = treatment.plan(opened.target())?;
+    drop(journal);
+    opened.close()?;
     if args.form.is_some() {
         return out.text(&plan.diff());
     }
@@ -230,14 +239,14 @@ fn plan(args: &TreatPlan, out: &mut Out) -> Result<()> {
             schema: "firstlight.treat.plan/1",
             treatment: treatment.to_string(),
             target: args.target.display().to_string(),
-            target_kind: target.kind(),
+            target_kind,
             already: plan.is_empty(),
             changes: plan.changes.iter().map(change).collect(),
             sentences: plan.sentences,
             risk: kind.risk,
             then: plan.then,
             undo,
-            recovered: journal.recovered().to_vec(),
+            recovered,
         }));
     }
     let mut screen = Screen::new(&out.style);
@@ -291,10 +300,14 @@ fn apply(args: &TreatOn, out: &mut Out) -> Result<()> {
     let treatment = FileTreatment::parse(&args.treatment)?;
     let planned = args.planned.as_deref();
     let basis = planned.map(|p| basis(p, &treatment)).transpose()?;
-    let target = Target::open(&args.target)?;
-    let mut journal = Journal::open(&target, &mut go_on)?;
-    tell(journal.recovered());
+    let opened = Opened::new(&args.target, Some(&treatment))?;
+    let side = opened.target().side();
+    let mut journal = Journal::open(opened.target(), &mut go_on)?;
+    let recovered = journal.recovered().to_vec();
+    tell(&recovered);
     let (plan, applied) = journal.apply(&treatment, basis.as_deref(), &mut go_on)?;
+    drop(journal);
+    opened.close()?;
     let entry = match applied {
         Applied::Already => None,
         Applied::Changed { entry } => Some(entry),
@@ -307,16 +320,16 @@ fn apply(args: &TreatOn, out: &mut Out) -> Result<()> {
             target: args.target.display().to_string(),
             changed: entry.is_some(),
             paths,
-            journal: target.side().display().to_string(),
+            journal: side.display().to_string(),
             entry,
             then: plan.then,
-            recovered: journal.recovered().to_vec(),
+            recovered,
         }));
     }
-    out.text(&applied_text(&treatment, args, &plan, &target))
+    out.text(&applied_text(&treatment, args, &plan, &side))
 }
 
-fn applied_text(treatment: &FileTreatment, args: &TreatOn, plan: &Plan, target: &Target) -> String {
+fn applied_text(treatment: &FileTreatment, args: &TreatOn, plan: &Plan, side: &Path) -> String {
     let shown = args.target.display();
     if plan.is_empty() {
         return format!("{shown} is treated so already: nothing was changed.\n");
@@ -329,7 +342,6 @@ fn applied_text(treatment: &FileTreatment, args: &TreatOn, plan: &Plan, target: 
     if !plan.then.is_empty() {
         let _ = writeln!(text, "then: {}", plan.then);
     }
-    let side = target.side();
     let _ = writeln!(
         text,
         "undo: firstlight treat undo '{treatment}' {shown}   (the old bytes are in {})",
@@ -345,8 +357,8 @@ fn undo(args: &TreatUndo, out: &mut Out) -> Result<()> {
         _ => bail!("expected a target, or a treatment and a target"),
     };
     let treatment = treatment.map(|t| FileTreatment::parse(&t)).transpose()?;
-    let target = Target::open(Path::new(path))?;
-    let mut journal = Journal::open(&target, &mut go_on)?;
+    let opened = Opened::new(Path::new(path), treatment.as_ref())?;
+    let mut journal = Journal::open(opened.target(), &mut go_on)?;
     tell(journal.recovered());
     let mut undone = Vec::new();
     if args.all {
@@ -357,10 +369,12 @@ fn undo(args: &TreatUndo, out: &mut Out) -> Result<()> {
         undone.push(journal.undo(treatment.as_ref(), &mut go_on)?);
     }
     let recovered = journal.recovered().to_vec();
+    drop(journal);
+    opened.close()?;
     if out.json {
         return out.text(&views::json::text(&UndoJson {
             schema: "firstlight.treat.undo/1",
-            target: target.shown().display().to_string(),
+            target: Path::new(path).display().to_string(),
             undone: undone.into_iter().map(kept_json).collect(),
             recovered,
         }));

@@ -93,6 +93,8 @@ pub struct Target {
     root: OwnedFd,
     /// The file in it, if the user named a file.
     file: Option<String>,
+    /// The image that the folder is the root of, without links, if the user named that.
+    image: Option<PathBuf>,
 }
 
 impl Target {
@@ -125,7 +127,21 @@ impl Target {
             folder,
             root,
             file,
+            image: None,
         })
+    }
+
+    /// Opens the root of `image`, which is mounted at `folder`. What takes treatments
+    /// back is kept beside the image.
+    ///
+    /// # Errors
+    /// If either is not there, or the folder is none.
+    pub fn within(image: &Path, folder: &Path) -> Result<Self, FileError> {
+        let real = std::fs::canonicalize(image).map_err(io_error(image, "cannot be opened"))?;
+        let mut target = Self::open(folder)?;
+        image.clone_into(&mut target.shown);
+        target.image = Some(real);
+        Ok(target)
     }
 
     /// As the user named it.
@@ -152,6 +168,11 @@ impl Target {
     /// The folder beside it that keeps what takes treatments back.
     #[must_use]
     pub fn side(&self) -> PathBuf {
+        if let Some(image) = &self.image {
+            let mut name = image.clone().into_os_string();
+            name.push(".firstlight");
+            return name.into();
+        }
         match &self.file {
             Some(name) => self.folder.join(format!("{name}.firstlight")),
             None => match (self.folder.parent(), self.folder.file_name()) {
@@ -180,16 +201,25 @@ impl Target {
         }
     }
 
-    /// The real path of one inside, for messages and for the journal.
+    /// What was named, without links: the image, or the folder.
+    pub(super) fn named(&self) -> PathBuf {
+        let folder = || self.folder.clone();
+        self.image.clone().unwrap_or_else(folder)
+    }
+
+    /// The real path of one inside, for messages.
     pub(super) fn outer(&self, path: &str) -> PathBuf {
-        self.folder.join(path)
+        match &self.image {
+            Some(image) => format!("{}:/{path}", image.display()).into(),
+            None => self.folder.join(path),
+        }
     }
 
     fn failed(&self, path: &str, error: Errno) -> FileError {
         match error {
             Errno::XDEV | Errno::LOOP => FileError::Outside {
                 path: path.to_owned(),
-                tree: self.folder.clone(),
+                tree: self.named(),
             },
             error => io_error(self.outer(path), "cannot be opened")(error.into()),
         }
@@ -232,7 +262,7 @@ impl Target {
         let inside = inside.and_then(|p| p.to_str()).map(str::to_owned);
         inside.ok_or_else(|| FileError::Outside {
             path: path.to_owned(),
-            tree: self.folder.clone(),
+            tree: self.named(),
         })
     }
 

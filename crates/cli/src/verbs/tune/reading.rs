@@ -2,12 +2,12 @@
 //! order of need, and read ahead.
 
 use super::search::{Dropped, Lab};
+use crate::mounted::Mounted;
 use crate::progress;
 use crate::verbs::prefetch::{args::Import, import};
 use anyhow::{Context, Result, bail};
 use lab::{Experiment, Platform, Recording, Root, Variant};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use treat::{KernelForm, Treatment};
 
 /// What a boot is recorded on: no delay, and no read-ahead, so that a page comes into
@@ -54,7 +54,11 @@ pub fn treatments(
     let Some(image) = image(&lab.experiment) else {
         return Ok(Vec::new());
     };
-    let mounted = Mounted::new(&image)?;
+    let mounted = Mounted::new(
+        &image,
+        "ro,loop,noload",
+        "which names the files that the boot read",
+    )?;
     // A boot that was recorded of the same inputs is not booted again.
     let capture = match record(lab, others) {
         // One of them breaks the boot; which one, the search finds out.
@@ -68,7 +72,7 @@ pub fn treatments(
     let list = lab.out.join("boot.list");
     import::write(&Import {
         inputs: vec![capture],
-        root: mounted.0.path().to_owned(),
+        root: mounted.folder().to_owned(),
         out: list.clone(),
         machine: "x86_64".to_owned(),
         page: 4096,
@@ -129,34 +133,4 @@ fn record(lab: &mut Lab, treatments: &[Treatment]) -> Result<PathBuf> {
         spec,
     }];
     lab.boot_once(&experiment)
-}
-
-/// An image, mounted to be read.
-struct Mounted(tempfile::TempDir);
-
-impl Mounted {
-    fn new(image: &Path) -> Result<Self> {
-        let folder = tempfile::tempdir().context("no temporary folder can be made")?;
-        let done = Command::new("mount")
-            .args(["-o", "ro,loop,noload"])
-            .args([image, folder.path()])
-            .output()
-            .context("mount could not be started")?;
-        if !done.status.success() {
-            let why = String::from_utf8_lossy(&done.stderr);
-            bail!(
-                "{}: cannot be mounted, which names the files that the boot read: {}",
-                image.display(),
-                why.trim()
-            );
-        }
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        // What is still mounted keeps its folder.
-        let _ = Command::new("umount").arg(self.0.path()).status();
-    }
 }

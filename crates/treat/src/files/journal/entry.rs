@@ -154,7 +154,7 @@ impl Entry {
         let format = Format {
             firstlight_treatment: FORMAT,
             treatment: plan.treatment.clone(),
-            target: target.outer(""),
+            target: target.named(),
             steps: steps.collect(),
             made,
             folders,

@@ -1,0 +1,82 @@
+//! What is treated: a folder, a file, or the root in a filesystem's image, which is
+//! mounted as long as that takes.
+
+use crate::mounted::{Mounted, loop_device};
+use anyhow::{Result, bail};
+use image::blocks::{State, facts};
+use image::boot::Part;
+use std::fs::File;
+use std::path::Path;
+use treat::FileTreatment;
+use treat::files::Target;
+
+/// A target, and the image that it is in.
+pub struct Opened {
+    // Before the image: it cannot be unmounted while something in it is open.
+    target: Target,
+    mounted: Option<Mounted>,
+}
+
+impl Opened {
+    /// Opens what the user named. An image of ext2, ext3 or ext4 is mounted, unless
+    /// `treatment` changes images as a whole.
+    pub fn new(path: &Path, treatment: Option<&FileTreatment>) -> Result<Self> {
+        let target = Target::open(path)?;
+        let whole = treatment.is_some_and(|t| t.image_kind().is_some());
+        if whole || target.file().is_none() || !is_root(path, &target)? {
+            let mounted = None;
+            return Ok(Self { target, mounted });
+        }
+        if let Some(device) = loop_device(path) {
+            bail!(
+                "{}: /dev/{device} has it already, perhaps since a run was killed; `umount \
+                 /dev/{device}`, or name the folder where it is mounted",
+                path.display()
+            );
+        }
+        let why = "and what is in it can be treated only so (or as a folder)";
+        let mounted = Mounted::new(path, "loop,noatime", why)?;
+        let target = Target::within(path, mounted.folder())?;
+        let mounted = Some(mounted);
+        Ok(Self { target, mounted })
+    }
+
+    pub const fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Says that all is done, and in the image.
+    pub fn close(self) -> Result<()> {
+        let Self { target, mounted } = self;
+        drop(target);
+        mounted.map_or(Ok(()), Mounted::close)
+    }
+}
+
+/// Whether a file is an image that can be mounted to be changed.
+fn is_root(path: &Path, target: &Target) -> Result<bool> {
+    let shown = path.display();
+    let Ok(file) = File::open(path) else {
+        return Ok(false);
+    };
+    // What is no filesystem is a file like others.
+    let found = Part::whole(&file).ok().and_then(|p| facts(&p).ok());
+    let Some(facts) = found.flatten() else {
+        return Ok(false);
+    };
+    // What an earlier run began is finished with the journal that is replayed.
+    let begun = target.side().is_dir();
+    match facts.state {
+        State::Clean => Ok(true),
+        State::NeedsRecovery | State::NotClean if begun => Ok(true),
+        State::ReadOnly => bail!(
+            "{shown}: a {} is made as a whole; unpack it, treat the folder, and make it again",
+            facts.filesystem
+        ),
+        state => bail!(
+            "{shown}: an {} image, and {}; `e2fsck {shown}` puts it in order; nothing was changed",
+            facts.filesystem,
+            state.name()
+        ),
+    }
+}
