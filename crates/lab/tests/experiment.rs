@@ -275,7 +275,7 @@ const ARM9: &str = "firstlight_experiment = 1\n[base]\nmachine = \"arm9\"\nstora
 #[test]
 fn an_arm9_has_a_kernel_of_the_labs_and_no_disk() {
     let e = Experiment::parse("e.toml", ARM9).unwrap();
-    assert_eq!(e.base.platform, Platform::Arm9);
+    assert_eq!(e.base.platform, Platform::Arm9 { nand: None });
     assert_eq!((e.base.memory_mb, e.base.cpu_shift), (128, 3));
     assert_eq!(e.base.kernel, Kernel::Built { lines: Vec::new() });
     assert_eq!(e.base.root.fstype(), "jffs2");

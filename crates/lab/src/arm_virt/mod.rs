@@ -5,7 +5,7 @@
 //! in and out by `ivshmem-plain`, a PCI device whose memory is a file of the host:
 //! synchronous, and the guest needs no driver for it.
 
-mod console;
+pub mod console;
 mod flash;
 mod image;
 mod kernel;
@@ -19,7 +19,7 @@ use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Experiment, Kernel, Loader, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Tree};
-use crate::machine::{Boot, Evidence, HostMark};
+use crate::machine::{Boot, HostMark};
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
 pub use flash::{Kind, legacy_image};
@@ -416,12 +416,7 @@ impl Hardware for ArmVirt {
         let stages = self.stages(plan)?;
         boot.marks = self.marks(plan.spec.kernel, &stages);
         if !stages.lines.is_empty() {
-            boot.evidence.push(Evidence {
-                name: "console of the loader, in virtual time since reset".into(),
-                file: "loader.txt".into(),
-                format: "loader-console",
-                bytes: console::evidence(&stages.lines),
-            });
+            boot.evidence.push(console::evidence(&stages.lines));
         }
         Ok(())
     }

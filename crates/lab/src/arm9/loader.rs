@@ -1,0 +1,651 @@
+//! The loader of the machine `arm9`, which brings kernel and RAM disk out of NAND
+//! flash as U-Boot does.
+//!
+//! The board has no NAND, and no U-Boot of today runs on it. So a program of 264
+//! bytes (`loader.S`) does the work that U-Boot would: it waits as a device would for
+//! each page, copies it, sums up every byte, moves the images and writes its lines at
+//! the pace of a serial line, all by instructions of the machine, in its virtual time.
+//! What it does is told by U-Boot's variables. The bytes come from the board's flash,
+//! which stands for the NAND; that the emulator has kernel and RAM disk in their places
+//! already changes nothing, for the loader writes the same bytes over them.
+
+use crate::arm_virt::{Kind, legacy_image};
+use crate::error::LabError;
+use crate::experiment::ArmArch;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The program, as `loader.S` says it is made.
+const PROGRAM: &[u8] = include_bytes!("loader.bin");
+
+/// Where it lies in memory, in bytes from the start: behind the largest kernel, and
+/// before what it reads into.
+pub const AT: u32 = 15 << 20;
+
+/// Where images are read to: from the first of these addresses to before the second.
+/// The RAM disk goes behind that at the end, since the emulator puts it into the middle
+/// of a memory of 64 MiB or more.
+const STAGE: (u32, u32) = (16 << 20, 32 << 20);
+
+/// A page of the flash, in bytes, how long it takes until it can be read, and each of
+/// its bytes, in nanoseconds: the figures of the kernel's own simulator of NAND
+/// (`drivers/mtd/nand/raw/nandsim.c`, `access_delay` and `input_cycle`).
+const PAGE: u32 = 2048;
+const PAGE_NS: u64 = 25_000;
+const BYTE_NS: u64 = 40;
+
+/// Where the processor sees the board's flash (`hw/arm/versatilepb.c`).
+const FLASH: u32 = 0x3400_0000;
+
+/// The data register of the board's first serial port, a PL011.
+pub const UART_DATA: u64 = 0x101f_1000;
+
+/// The partitions: name, first byte, length in bytes. What lies before them would be
+/// the loader and its environment.
+const PARTITIONS: [(&str, u32, u32); 2] =
+    [("kernel", 2 << 20, 6 << 20), ("ramdisk", 8 << 20, 8 << 20)];
+
+/// What the loader does if nobody says otherwise: each partition as a whole.
+const BOOTCMD: &str = "nand read ${kernel_addr} kernel; nand read ${ramdisk_addr} ramdisk; \
+                       bootm ${kernel_addr} ${ramdisk_addr}";
+
+/// The length of a legacy image's header, in bytes.
+pub const HEADER_BYTES: u32 = 64;
+
+/// Instructions for a page of copying: four for each 16 bytes.
+const COPY_INSTRUCTIONS: u64 = 512;
+
+/// Where the emulator puts the RAM disk in a memory of so many bytes (`hw/arm/boot.c`):
+/// into the middle of it, and not beyond 128 MiB.
+pub fn ramdisk_at(memory: u64) -> u32 {
+    u32::try_from((memory / 2).min(128 << 20)).unwrap_or(0)
+}
+
+/// What is booted, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Loading<'a> {
+    /// Variables beyond the lab's own, or instead of them; `None`: without it.
+    pub variables: &'a BTreeMap<String, Option<String>>,
+    /// The kernel and its address.
+    pub kernel: (&'a [u8], u32),
+    /// The initramfs and its address.
+    pub initramfs: (&'a [u8], u32),
+    /// The machine's memory, in MiB.
+    pub memory_mb: u32,
+    /// How long an instruction takes, in nanoseconds.
+    pub instruction_ns: u64,
+}
+
+/// What the loader does, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Enter(u32),
+    Print(String),
+    Wait(u64),
+    Read {
+        from: u32,
+        to: u32,
+        pages: u32,
+    },
+    /// If the CRC-32 is not this one, it says so and stays there.
+    Sum {
+        at: u32,
+        bytes: u32,
+        expected: u32,
+    },
+    Copy {
+        from: u32,
+        to: u32,
+        bytes: u32,
+    },
+}
+
+/// An image in one of the partitions.
+struct Image {
+    /// With its header.
+    bytes: Vec<u8>,
+    /// Where it has to lie.
+    to: u32,
+    /// What U-Boot calls it.
+    kind: &'static str,
+}
+
+impl Image {
+    /// All but the header; `legacy_image` gives it less than 4 GiB.
+    fn content_bytes(&self) -> u32 {
+        u32::try_from(self.bytes.len()).unwrap_or(u32::MAX) - HEADER_BYTES
+    }
+
+    fn checksum(&self) -> u32 {
+        let content = self.bytes.get(HEADER_BYTES as usize..).unwrap_or_default();
+        crc32fast::hash(content)
+    }
+
+    /// What U-Boot says of an image before it starts it.
+    fn described(&self) -> String {
+        let bytes = self.content_bytes();
+        let tenths = u64::from(bytes) * 10 / (1 << 20);
+        let to = if self.kind.contains("Kernel") {
+            self.to
+        } else {
+            0
+        };
+        format!(
+            "   Image Name:   \n   Created:      2026-01-01   0:00:00 UTC\n   Image Type:   ARM Linux {} Image (uncompressed)\n   \
+             Data Size:    {bytes} Bytes = {}.{} MiB\n   Load Address: {to:08x}\n   \
+             Entry Point:  {to:08x}\n",
+            self.kind,
+            tenths / 10,
+            tenths % 10,
+        )
+    }
+}
+
+/// `bootcmd` reads of each partition only as much as its image has.
+#[must_use]
+pub fn sized(bootcmd: Option<&str>) -> Option<String> {
+    let before = bootcmd.unwrap_or(BOOTCMD);
+    let sized = |command: &str| {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        match words[..] {
+            ["nand", "read", _, name] if PARTITIONS.iter().any(|p| p.0 == name) => {
+                format!("{} ${{{name}_size}}", words.join(" "))
+            }
+            _ => words.join(" "),
+        }
+    };
+    let after: Vec<String> = before.split(';').map(sized).collect();
+    let after = after.join("; ");
+    (after != before).then_some(after)
+}
+
+impl Loading<'_> {
+    fn images(&self) -> [Image; 2] {
+        // The loader copies pairs of words.
+        let padded = |bytes: &[u8]| {
+            let mut all = bytes.to_vec();
+            all.resize(bytes.len().next_multiple_of(8), 0);
+            all
+        };
+        let (kernel, to) = self.kernel;
+        let (initramfs, ramdisk_to) = self.initramfs;
+        let arch = ArmArch::Armhf;
+        let kind = Kind::Kernel(to.into());
+        [
+            Image {
+                bytes: legacy_image(arch, kind, &padded(kernel)),
+                to,
+                kind: "Kernel",
+            },
+            Image {
+                bytes: legacy_image(arch, Kind::RamDisk, &padded(initramfs)),
+                to: ramdisk_to,
+                kind: "RAMDisk",
+            },
+        ]
+    }
+
+    /// What the flash holds: each image in its partition, the rest erased.
+    ///
+    /// # Errors
+    /// If an image is larger than its partition.
+    pub fn flash(&self, bytes: u64) -> Result<Vec<u8>, LabError> {
+        const ERASED: u8 = 0xff;
+        let mut flash = vec![ERASED; usize::try_from(bytes).unwrap_or(0)];
+        for ((name, at, most), image) in PARTITIONS.iter().zip(self.images()) {
+            let at = *at as usize;
+            let room = flash.get_mut(at..at + image.bytes.len());
+            match room.filter(|_| image.bytes.len() <= *most as usize) {
+                Some(room) => room.copy_from_slice(&image.bytes),
+                None => {
+                    return Err(wrong(&format!(
+                        "the {name} has {} bytes with its header, and its partition {most}; make \
+                         it smaller",
+                        image.bytes.len()
+                    )));
+                }
+            }
+        }
+        Ok(flash)
+    }
+
+    /// The variables of the environment.
+    fn environment(&self) -> BTreeMap<String, String> {
+        let [kernel, ramdisk] = self.images();
+        let hex = |n: u64| format!("{n:#x}");
+        let mut all = BTreeMap::from([
+            ("kernel_addr".to_owned(), hex(STAGE.0.into())),
+            ("ramdisk_addr".to_owned(), hex(24 << 20)),
+            // What whoever writes an image to the flash would note there.
+            ("kernel_size".to_owned(), hex(kernel.bytes.len() as u64)),
+            ("ramdisk_size".to_owned(), hex(ramdisk.bytes.len() as u64)),
+            // Where the kernel need not be moved any more.
+            (
+                "kernel_in_place".to_owned(),
+                hex((kernel.to - HEADER_BYTES).into()),
+            ),
+            ("bootcmd".to_owned(), BOOTCMD.to_owned()),
+            // The usual value of `CONFIG_BOOTDELAY` when such boards were new.
+            ("bootdelay".to_owned(), "3".to_owned()),
+            ("baudrate".to_owned(), "115200".to_owned()),
+        ]);
+        for (name, value) in self.variables {
+            match value {
+                Some(value) => all.insert(name.clone(), value.clone()),
+                None => all.remove(name),
+            };
+        }
+        all
+    }
+
+    /// What the loader does by its environment.
+    fn steps(&self, environment: &BTreeMap<String, String>) -> Result<Vec<Step>, LabError> {
+        let mut steps = vec![Step::Print(format!(
+            "\n\nLoader of the lab, after U-Boot\n\nDRAM:  {} MiB\nNAND:  64 MiB\nIn:    serial\n\
+             Out:   serial\nErr:   serial\n",
+            self.memory_mb
+        ))];
+        let delay = match environment.get("bootdelay") {
+            Some(text) => text
+                .trim()
+                .parse::<i32>()
+                .ok()
+                .filter(|d| *d != -1 && *d <= 60),
+            None => Some(0),
+        };
+        let Some(delay) = delay else {
+            return Err(wrong(
+                "`bootdelay` is a number of seconds up to 60, or -2: nobody is there to type",
+            ));
+        };
+        if delay >= 0 {
+            steps.push(Step::Print(format!(
+                "Hit any key to stop autoboot: {delay:>2} "
+            )));
+            for left in (0..delay).rev() {
+                steps.push(Step::Wait(1_000_000_000));
+                steps.push(Step::Print(format!("\u{8}\u{8}\u{8}{left:>2} ")));
+            }
+            steps.push(Step::Print("\n".to_owned()));
+        }
+        let Some(bootcmd) = environment.get("bootcmd") else {
+            return Err(wrong("without `bootcmd` nothing is booted"));
+        };
+        for command in bootcmd.split(';') {
+            let command = expanded(command, environment);
+            let words: Vec<&str> = command.split_whitespace().collect();
+            match words[..] {
+                [] => {}
+                ["nand", "read", to, partition] => {
+                    steps.extend(self.read(to, partition, None)?);
+                }
+                ["nand", "read", to, partition, size] => {
+                    steps.extend(self.read(to, partition, Some(size))?);
+                }
+                ["bootm", kernel, ramdisk] => {
+                    let verify = environment.get("verify");
+                    let verify = verify.is_none_or(|v| v.starts_with(['1', 'y', 'Y', 't', 'T']));
+                    steps.extend(self.start([kernel, ramdisk], verify)?);
+                    return Ok(steps);
+                }
+                _ => {
+                    return Err(wrong(&format!(
+                        "`bootcmd` may have `nand read ADDRESS kernel|ramdisk [SIZE]` and end with \
+                         `bootm KERNEL RAMDISK`, with variables as `${{name}}`; found `{}`",
+                        words.join(" ")
+                    )));
+                }
+            }
+        }
+        Err(wrong("`bootcmd` does not end with `bootm KERNEL RAMDISK`"))
+    }
+
+    /// `nand read`.
+    fn read(&self, to: &str, partition: &str, size: Option<&str>) -> Result<[Step; 3], LabError> {
+        let found = PARTITIONS.iter().find(|p| p.0 == partition);
+        let Some((_, at, most)) = found.copied() else {
+            return Err(wrong(&format!(
+                "the flash has the partitions `kernel` and `ramdisk`; found `{partition}`"
+            )));
+        };
+        let size = size.map_or(Some(most), number);
+        let Some(size) = size.filter(|s| (1..=most).contains(s)) else {
+            return Err(wrong(&format!(
+                "a size to read is hexadecimal, from 1 to the partition's {most:#x}"
+            )));
+        };
+        let pages = size.div_ceil(PAGE);
+        let to = self.place(to, pages * PAGE)?;
+        Ok([
+            Step::Print(format!(
+                "\nNAND read: device 0 offset {at:#x}, size {size:#x}\n"
+            )),
+            Step::Read {
+                from: FLASH + at,
+                to,
+                pages,
+            },
+            Step::Print(format!(" {size} bytes read: OK\n")),
+        ])
+    }
+
+    /// An address that may be read to.
+    fn place(&self, text: &str, bytes: u32) -> Result<u32, LabError> {
+        let in_place = self.kernel.1 - HEADER_BYTES;
+        let fits = |at: &u32| match *at {
+            at if at == in_place => at + bytes <= AT,
+            at => at >= STAGE.0 && at <= STAGE.1 - bytes && at.is_multiple_of(4),
+        };
+        number(text).filter(fits).ok_or_else(|| {
+            wrong(&format!(
+                "{bytes} bytes are read to an address from {:#x} to {:#x}, or to {in_place:#x}, \
+                 where the kernel is in its place; found `{text}`",
+                STAGE.0,
+                STAGE.1 - bytes
+            ))
+        })
+    }
+
+    /// `bootm`.
+    fn start(&self, at: [&str; 2], verify: bool) -> Result<Vec<Step>, LabError> {
+        let [kernel, ramdisk] = self.images();
+        let mut places = Vec::new();
+        for (text, image) in at.into_iter().zip([&kernel, &ramdisk]) {
+            let bytes = image.content_bytes() + HEADER_BYTES;
+            places.push(self.place(text, bytes)?);
+        }
+        let mut steps = Vec::new();
+        let titles = ["Booting kernel", "Loading init Ramdisk"];
+        for ((image, at), title) in [&kernel, &ramdisk].into_iter().zip(&places).zip(titles) {
+            steps.push(Step::Print(format!(
+                "## {title} from Legacy Image at {at:08x} ...\n{}",
+                image.described()
+            )));
+            if verify {
+                steps.push(Step::Print("   Verifying Checksum ... ".to_owned()));
+                steps.push(Step::Sum {
+                    at: at + HEADER_BYTES,
+                    bytes: image.content_bytes(),
+                    expected: image.checksum(),
+                });
+                steps.push(Step::Print("OK\n".to_owned()));
+            }
+        }
+        for (image, at) in [&kernel, &ramdisk].into_iter().zip(&places) {
+            let (from, bytes) = (at + HEADER_BYTES, image.content_bytes());
+            let said = match image.kind {
+                "Kernel" if from == image.to => "   XIP Kernel Image\n".to_owned(),
+                "Kernel" => "   Loading Kernel Image\n".to_owned(),
+                _ => format!(
+                    "   Loading Ramdisk to {:08x}, end {:08x} ... ",
+                    image.to,
+                    image.to + bytes
+                ),
+            };
+            steps.push(Step::Print(said));
+            if from != image.to {
+                let to = image.to;
+                steps.push(Step::Copy { from, to, bytes });
+            }
+        }
+        steps.push(Step::Print("OK\n\nStarting kernel ...\n\n".to_owned()));
+        // There the emulator has put what hands the device tree to the kernel.
+        steps.push(Step::Enter(0));
+        Ok(steps)
+    }
+
+    /// The program with its steps, for the address [`AT`].
+    ///
+    /// # Errors
+    /// If a variable asks for what it cannot do, in one sentence.
+    pub fn program(&self) -> Result<Vec<u8>, LabError> {
+        let environment = self.environment();
+        let mut steps = self.steps(&environment)?;
+        if environment.contains_key("silent") {
+            steps.retain(|s| !matches!(s, Step::Print(_)));
+        }
+        let baud = environment
+            .get("baudrate")
+            .map_or(Ok(115_200), |b| b.parse::<u32>());
+        let Some(baud) = baud.ok().filter(|b| (300..=4_000_000).contains(b)) else {
+            return Err(wrong("`baudrate` is from 300 to 4000000"));
+        };
+        let byte_ns = 10_000_000_000 / u64::from(baud);
+        // A step that may fail is followed by what is done then.
+        let count = |s: &Step| if matches!(s, Step::Sum { .. }) { 3 } else { 1 };
+        let rows: u32 = steps.iter().map(count).sum();
+        let mut data = Data {
+            at: AT + PROGRAM.len() as u32 + rows * 24,
+            bytes: crc_table().iter().flat_map(|w| w.to_le_bytes()).collect(),
+        };
+        let table = data.at;
+        let mut words: Vec<[u32; 6]> = Vec::new();
+        let uart = UART_DATA as u32;
+        for step in &steps {
+            let mut print = |text: &str| {
+                let (at, bytes) = data.put(text);
+                [1, at, bytes, self.loops(byte_ns), uart, 0]
+            };
+            match step {
+                Step::Enter(at) => words.push([0, *at, 0, 0, 0, 0]),
+                Step::Print(text) => words.push(print(text)),
+                Step::Wait(ns) => words.push([2, self.loops(*ns), 0, 0, 0, 0]),
+                Step::Read { from, to, pages } => {
+                    let copied = COPY_INSTRUCTIONS * self.instruction_ns;
+                    let rest = (u64::from(PAGE) * BYTE_NS).saturating_sub(copied);
+                    let waits = [self.loops(PAGE_NS), self.loops(rest)];
+                    words.push([3, *from, *to, *pages, waits[0], waits[1]]);
+                }
+                Step::Sum {
+                    at,
+                    bytes,
+                    expected,
+                } => {
+                    words.push([4, *at, *bytes, *expected, table, 0]);
+                    words.push(print("Bad Data CRC\nERROR: can't get kernel image!\n"));
+                    words.push([2, 0, 0, 0, 0, 0]);
+                }
+                Step::Copy { from, to, bytes } => words.push([5, *from, *to, bytes / 8, 0, 0]),
+            }
+        }
+        let words = words.iter().flatten().flat_map(|w| w.to_le_bytes());
+        let steps = PROGRAM.iter().copied().chain(words);
+        Ok(steps.chain(data.bytes).collect())
+    }
+
+    /// How many loops of two instructions take so long; at least one.
+    fn loops(&self, ns: u64) -> u32 {
+        u32::try_from(ns / (2 * self.instruction_ns)).map_or(u32::MAX, |n| n.max(1))
+    }
+}
+
+/// What lies behind the steps.
+struct Data {
+    /// Where it begins.
+    at: u32,
+    bytes: Vec<u8>,
+}
+
+impl Data {
+    /// Adds a text, with the line ends of a console; its address and length.
+    fn put(&mut self, text: &str) -> (u32, u32) {
+        let text = text.replace('\n', "\r\n");
+        let at = self.at + self.bytes.len() as u32;
+        self.bytes.extend_from_slice(text.as_bytes());
+        (at, text.len() as u32)
+    }
+}
+
+/// The table of CRC-32 by bytes, reflected, polynomial 0x04c11db7.
+fn crc_table() -> [u32; 256] {
+    let mut table = [0; 256];
+    for (row, i) in table.iter_mut().zip(0_u32..) {
+        let step = |c: u32, _| match c & 1 {
+            0 => c >> 1,
+            _ => (c >> 1) ^ 0xedb8_8320,
+        };
+        *row = (0..8).fold(i, step);
+    }
+    table
+}
+
+/// A command with its variables in place. One that is not there is nothing.
+fn expanded(command: &str, environment: &BTreeMap<String, String>) -> String {
+    let mut text = String::new();
+    let mut rest = command;
+    while let Some((before, behind)) = rest.split_once("${") {
+        text.push_str(before);
+        let Some((name, after)) = behind.split_once('}') else {
+            rest = behind;
+            break;
+        };
+        text.push_str(environment.get(name).map_or("", String::as_str));
+        rest = after;
+    }
+    text + rest
+}
+
+/// U-Boot reads addresses and sizes as hexadecimal, with `0x` or without.
+fn number(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
+}
+
+fn wrong(why: &str) -> LabError {
+    LabError::Kernel {
+        path: Path::new("the loader of arm9").to_owned(),
+        why: why.to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::print_stderr, reason = "a test says what it skips")]
+mod tests {
+    use super::{AT, Loading, PROGRAM, Step, crc_table, sized};
+    use std::collections::BTreeMap;
+    use std::path::Path;
+    use std::process::Command;
+
+    fn variables(all: &[(&str, &str)]) -> BTreeMap<String, Option<String>> {
+        let own = |(n, v): &(&str, &str)| ((*n).to_owned(), Some((*v).to_owned()));
+        all.iter().map(own).collect()
+    }
+
+    fn loading(variables: &BTreeMap<String, Option<String>>) -> Loading<'_> {
+        Loading {
+            variables,
+            kernel: (&[1; 5_000], 0x1_0000),
+            initramfs: (&[2; 3_001], 80 << 20),
+            memory_mb: 128,
+            instruction_ns: 8,
+        }
+    }
+
+    fn steps(all: &[(&str, &str)]) -> Vec<Step> {
+        let variables = variables(all);
+        let loading = loading(&variables);
+        loading.steps(&loading.environment()).unwrap()
+    }
+
+    fn waits(steps: &[Step]) -> usize {
+        steps.iter().filter(|s| matches!(s, Step::Wait(_))).count()
+    }
+
+    fn pages(steps: &[Step]) -> Vec<u32> {
+        let read = |s: &Step| match s {
+            Step::Read { pages, .. } => Some(*pages),
+            _ => None,
+        };
+        steps.iter().filter_map(read).collect()
+    }
+
+    #[test]
+    fn it_waits_reads_whole_partitions_and_sums_up() {
+        let plain = steps(&[]);
+        assert_eq!(waits(&plain), 3);
+        assert_eq!(pages(&plain), [3072, 4096]);
+        let sums = |steps: &[Step]| {
+            let sum = |s: &&Step| matches!(s, Step::Sum { .. });
+            steps.iter().filter(sum).count()
+        };
+        assert_eq!(sums(&plain), 2);
+        assert_eq!(sums(&steps(&[("verify", "no")])), 0);
+        assert_eq!(waits(&steps(&[("bootdelay", "0")])), 0);
+        let sized = sized(None).unwrap();
+        assert_eq!(pages(&steps(&[("bootcmd", &sized)])), [3, 2]);
+        assert_eq!(super::sized(Some(&sized)), None);
+        let in_place = sized.replace("kernel_addr", "kernel_in_place");
+        let moved = |s: &Step| matches!(s, Step::Copy { to: 0x1_0000, .. });
+        assert!(plain.iter().any(moved));
+        assert!(!steps(&[("bootcmd", &in_place)]).iter().any(moved));
+    }
+
+    #[test]
+    fn what_it_cannot_do_is_said() {
+        for (name, value, said) in [
+            ("bootdelay", "-1", "nobody is there to type"),
+            ("bootcmd", "run distro", "found `run distro`"),
+            ("bootcmd", "nand read 0x1000000 rootfs", "found `rootfs`"),
+            ("bootcmd", "nand read 0x8000 kernel", "found `0x8000`"),
+            ("bootcmd", "nand read 0x1000000 kernel", "does not end with"),
+            ("bootcmd", "nand read 1000000 kernel 700000", "from 1 to"),
+            ("baudrate", "fast", "`baudrate` is"),
+        ] {
+            let variables = variables(&[(name, value)]);
+            let found = loading(&variables).program().unwrap_err().to_string();
+            assert!(found.contains(said), "{found}");
+        }
+        let none = BTreeMap::new();
+        let large = vec![0; 7 << 20];
+        let mut loading = loading(&none);
+        loading.kernel.0 = &large;
+        let found = loading.flash(64 << 20).unwrap_err().to_string();
+        assert!(found.contains("its partition 6291456"), "{found}");
+    }
+
+    #[test]
+    fn steps_and_texts_lie_behind_the_program() {
+        let silent = variables(&[("silent", "1"), ("bootdelay", "1"), ("verify", "no")]);
+        let program = loading(&silent).program().unwrap();
+        let word = |at: usize| {
+            let bytes = program[at..at + 4].try_into().unwrap();
+            u32::from_le_bytes(bytes)
+        };
+        // A second in loops of 16 ns.
+        assert_eq!(word(PROGRAM.len()), 2);
+        assert_eq!(word(PROGRAM.len() + 4), 62_500_000);
+        let none = BTreeMap::new();
+        let program = loading(&none).program().unwrap();
+        let first = u32::from_le_bytes(program[PROGRAM.len() + 4..][..4].try_into().unwrap());
+        let at = (first - AT) as usize;
+        assert!(program[at..].starts_with(b"\r\n\r\nLoader of the lab"));
+    }
+
+    #[test]
+    fn the_table_sums_up_as_others_do() {
+        let table = crc_table();
+        let sum = b"123456789".iter().fold(!0_u32, |crc, b| {
+            table[((crc ^ u32::from(*b)) & 255) as usize] ^ (crc >> 8)
+        });
+        assert_eq!(!sum, crc32fast::hash(b"123456789"));
+    }
+
+    #[test]
+    fn the_program_is_what_its_source_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/arm9/loader.S");
+        let mut assemble = Command::new("arm-linux-gnueabi-gcc");
+        assemble.args(["-c", "-march=armv5te", "-o"]);
+        let Ok(done) = assemble.arg(at("loader.o")).arg(source).output() else {
+            eprintln!("skipped: arm-linux-gnueabi-gcc is not there");
+            return;
+        };
+        assert!(done.status.success(), "{done:?}");
+        let mut copy = Command::new("arm-linux-gnueabi-objcopy");
+        copy.args(["-O", "binary"])
+            .arg(at("loader.o"))
+            .arg(at("bin"));
+        assert!(copy.status().unwrap().success());
+        assert_eq!(std::fs::read(at("bin")).unwrap(), PROGRAM);
+    }
+}
