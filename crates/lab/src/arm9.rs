@@ -19,7 +19,7 @@ use crate::emulator::{Clock, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Experiment, Kernel, Platform, Root};
 use crate::files::{HashedFile, read};
-use crate::initramfs::{self, Tree};
+use crate::initramfs::{self, Archives, Tree};
 use crate::machine::{Boot, HostMark};
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
@@ -72,7 +72,7 @@ const REAL_TIME_CLOCK: u64 = 0x101e_8000;
 pub struct Arm9 {
     common: Common,
     device_tree: HashedFile,
-    initramfs: HashedFile,
+    initramfs: Archives,
     /// The contents of the flash.
     flash: Option<HashedFile>,
     /// The environment of the loader, if one starts the kernel.
@@ -167,19 +167,20 @@ impl Arm9 {
                 out_at: RAM + (u64::from(base.memory_mb) << 20),
             },
         };
-        let parts = initramfs::Parts {
-            agent: &agent,
-            config: &config,
-            tree: modules.as_deref(),
-            // All that its flash and filesystems need is built in.
-            wanted: &[],
-            list: None,
-            root: tree.as_ref(),
+        let make = |unsigned| {
+            initramfs::make(&initramfs::Parts {
+                agent: &agent,
+                config: &config,
+                tree: modules.as_deref(),
+                // All that its flash and filesystems need is built in.
+                wanted: &[],
+                unsigned,
+                list: None,
+                root: tree.as_ref(),
+            })
         };
-        let mut archive = initramfs::make(&parts)?;
-        base.root.pack(&mut archive)?;
         let board = Self {
-            initramfs: HashedFile::write(out, "initramfs.cpio", &archive)?,
+            initramfs: Archives::make(experiment, out, &make)?,
             nand,
             device_tree: HashedFile::of(device_tree, &tree_bytes),
             flash,
@@ -228,7 +229,10 @@ impl Arm9 {
         let loading = Loading {
             variables: &variables,
             kernel: (content, to),
-            initramfs: (&read(&self.initramfs.path)?, loader::ramdisk_at(all)),
+            initramfs: (
+                &read(&self.initramfs.of(spec).path)?,
+                loader::ramdisk_at(all),
+            ),
             memory_mb: self.common.base.memory_mb,
             instruction_ns: 1 << shift,
         };
@@ -278,12 +282,12 @@ impl Hardware for Arm9 {
         }
     }
 
-    fn files(&self, _spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
-        (&self.initramfs, self.flash.as_ref())
+    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
+        (self.initramfs.of(spec), self.flash.as_ref())
     }
 
     fn early_inputs(&self, spec: &BootSpec) -> String {
-        let sizes = [self.initramfs.bytes, self.out().bytes];
+        let sizes = [self.initramfs.of(spec).bytes, self.out().bytes];
         let text = self.common.early_inputs(MACHINE, None, spec, sizes);
         let loader = match self.loader(spec) {
             // The program holds the sizes and checksums of what it loads.
@@ -306,7 +310,7 @@ impl Hardware for Arm9 {
         words.machine_memory(out_file, all);
         words.pair("-kernel", &self.common.kernels.of(spec)?.file.path);
         words.pair("-dtb", &self.device_tree.path);
-        words.pair("-initrd", &self.initramfs.path);
+        words.pair("-initrd", &self.initramfs.of(spec).path);
         words.pair("-append", format!("{} mem={}M", spec.cmdline, kernel >> 20));
         if let Some([program, flash]) = self.loader(spec)? {
             let (own, contents) = (folder.join("loader"), folder.join("flash"));
@@ -333,6 +337,7 @@ impl Hardware for Arm9 {
             kernel: plan.spec.kernel,
             cmdline: self.common.base.cmdline.clone(),
             environment: plan.spec.environment.clone(),
+            initramfs: plan.spec.initramfs,
             ..BootSpec::default()
         };
         let inputs = self.early_inputs(&measured);

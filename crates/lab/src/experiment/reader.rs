@@ -593,6 +593,9 @@ fn possible(treatment: &Treatment, platform: &Platform) -> Result<(), String> {
         {
             Err(format!("`{treatment}` goes with the machine `pc`"))
         }
+        Treatment::UnsignedModules if matches!(platform, Platform::Arm9 { .. }) => Err(format!(
+            "`{treatment}` changes nothing: nothing is loaded as a module on `arm9`"
+        )),
         Treatment::SetVariable { name, .. } | Treatment::RemoveVariable(name)
             if name == "bootargs" =>
         {
