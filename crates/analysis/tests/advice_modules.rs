@@ -178,12 +178,10 @@ fn signatures_of_modules_are_a_finding_where_none_is_enforced() {
     assert_eq!(finding.treatment.as_deref(), Some("modules=unsigned"));
     let missing = "say 2s 5 libnvdimm: module verification failed: signature and/or required \
                    key missing - tainting kernel\n";
-    let twice = of_signatures(&format!("{boot}{missing}")).unwrap();
-    assert_eq!(twice.expected.0 / 1_000_000, 22);
-    assert!(twice.evidence[0].text.contains("verification failed"));
     for no in [
         boot.replace("Loaded X.509 cert", "Found"),
         boot.replace("mark 2s initrd-start initrd", ""),
+        format!("{boot}{missing}"),
         format!("{boot}say 1s 5 Kernel is locked down from EFI Secure Boot\n"),
         format!("{boot}fact kernel.cmdline module.sig_enforce=1\n"),
         boot.replace("983040", "9830").replace("204800", "2048"),

@@ -270,8 +270,8 @@ pub(super) fn linking_of_all(view: &View<'_>) -> Nanos {
 /// for an ext4 root in persistent memory: 191 ms.
 const HASH_NS_PER_BYTE: i64 = 120;
 
-/// How the kernel says that it has keys to check modules by, and that it has none for
-/// one.
+/// How the kernel says that it has keys to check modules by, and that one is not checked:
+/// it has no signature, or no key is there for it.
 pub(super) const KEY_LOADED: &str = "Loaded X.509 cert";
 pub(super) const NOT_VERIFIED: &str = "module verification failed: signature";
 
@@ -280,13 +280,15 @@ pub(super) const ENFORCED: [&str; 2] = ["Kernel is locked down", "Secure boot en
 
 /// The signatures of modules in the initramfs are checked.
 pub(super) fn signatures(view: &View<'_>) -> Option<Found> {
-    let enforced = ENFORCED.iter().any(|text| view.said(text).next().is_some());
-    if enforced || view.words().any(|w| w.starts_with("module.sig_enforce")) {
+    let said = |text: &&str| view.said(text).next().is_some();
+    let enforced =
+        ENFORCED.iter().any(said) || view.words().any(|w| w.starts_with("module.sig_enforce"));
+    // The line is of the first module that has no signature, or none that a key is there
+    // for: so they are treated already, or that was not to be.
+    if enforced || said(&NOT_VERIFIED) {
         return None;
     }
-    let failed = view.said(NOT_VERIFIED).next();
-    let times_hashed = if failed.is_some() { 2 } else { 1 };
-    let line = failed.or_else(|| view.said(KEY_LOADED).next())?;
+    let line = view.said(KEY_LOADED).next()?;
     let all = loaded(view);
     let mut largest: Vec<(&&str, &Loaded<'_>)> = all.iter().filter(|m| m.1.size > 0).collect();
     let bytes = largest.iter();
@@ -296,7 +298,7 @@ pub(super) fn signatures(view: &View<'_>) -> Option<Found> {
         let text = format!("{name}: {} bytes in memory", module.size);
         view.evidence(text, module.origin)
     });
-    let hashed = times(bytes, HASH_NS_PER_BYTE.saturating_mul(times_hashed));
+    let hashed = times(bytes, HASH_NS_PER_BYTE);
     let hashed = match view.is_virtual() {
         true => hashed,
         false => Nanos(hashed.0 / FASTER),
@@ -306,17 +308,9 @@ pub(super) fn signatures(view: &View<'_>) -> Option<Found> {
     if most < SHORT_CHECKS {
         return None;
     }
-    let how = match times_hashed {
-        1 => "hashed, and the signature is checked by public-key arithmetic",
-        _ => {
-            "hashed, and as no key for it is found, hashed a second time for the next keyring: \
-             nothing is verified"
-        }
-    };
-    let why = format!(
-        "Every file of a module is {how}; the kernel that starts so early has only its slowest \
-         program for that. Modules without a signature are not hashed."
-    );
+    let why = "Every file of a module is hashed, and its signature is checked by public-key \
+               arithmetic; the kernel has only its slowest program for that so early. Modules \
+               without a signature are not hashed.";
     Some(
         Found::new("The signatures of modules are checked", why)
             .evidence([view.quote(&line)])
