@@ -172,9 +172,9 @@ fn signatures_of_modules_are_a_finding_where_none_is_enforced() {
         fact module.ext4 983040
         fact module.libnvdimm 204800
         say 1s 6 Loaded X.509 cert 'Debian Secure Boot CA'\n";
-    // 1,187,840 bytes at 24 ns, of which 40 %.
+    // 1,187,840 bytes at 22 ns and two signatures of 4 ms, of which 60 %.
     let finding = of_signatures(boot).unwrap();
-    assert_eq!(finding.expected.0 / 1_000_000, 11);
+    assert_eq!(finding.expected.0 / 1_000_000, 20);
     assert_eq!(finding.treatment.as_deref(), Some("modules=unsigned"));
     let missing = "say 2s 5 libnvdimm: module verification failed: signature and/or required \
                    key missing - tainting kernel\n";
@@ -184,7 +184,7 @@ fn signatures_of_modules_are_a_finding_where_none_is_enforced() {
         format!("{boot}{missing}"),
         format!("{boot}say 1s 5 Kernel is locked down from EFI Secure Boot\n"),
         format!("{boot}fact kernel.cmdline module.sig_enforce=1\n"),
-        boot.replace("983040", "9830").replace("204800", "2048"),
+        boot.replace("fact module.ext4 983040", ""),
     ] {
         assert!(of_signatures(&no).is_none(), "{no}");
     }

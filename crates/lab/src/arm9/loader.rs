@@ -29,7 +29,7 @@ const STAGE: (u32, u32) = (16 << 20, 32 << 20);
 
 /// A page of the flash, in bytes, how long it takes until it can be read, and each of
 /// its bytes, in nanoseconds: the figures of the kernel's own simulator of NAND
-/// (`drivers/mtd/nand/raw/nandsim.c`, `access_delay` and `input_cycle`).
+/// (`drivers/mtd/nand/raw/nandsim.c`, `access_delay` and `output_cycle`).
 const PAGE: u32 = 2048;
 const PAGE_NS: u64 = 25_000;
 const BYTE_NS: u64 = 40;

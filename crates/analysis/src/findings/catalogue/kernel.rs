@@ -363,7 +363,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Kernel,
         title: "The signatures of modules are checked",
         about: "A signed module is hashed as a whole before it is loaded; twice, for nothing, where its key is left out.",
-        model: "bytes of all modules in memory x 120 ns, counted at 1 GIPS, a fifth of it where time is not virtual; of which 40 %, and no more than the initramfs took",
+        model: "bytes of all modules in memory x 110 ns and 20 ms for each, counted at 1 GIPS, a fifth of it where time is not virtual; no more than the initramfs took, and of that 60 %",
         risk: "a changed module in the initramfs is loaded all the same; where signatures are enforced (Secure Boot, module.sig_enforce) none is loaded without one; the kernel calls itself tainted",
         confidence: Confidence::Low,
         needs: "a kernel log, and the list of modules (`/proc/modules`)",
