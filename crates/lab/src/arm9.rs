@@ -236,7 +236,9 @@ impl Arm9 {
             memory_mb: self.common.base.memory_mb,
             instruction_ns: 1 << shift,
         };
-        Ok(Some([loading.program()?, loading.flash(FLASH_BYTES)?]))
+        // What does not fit into the flash is said first.
+        let flash = loading.flash(FLASH_BYTES)?;
+        Ok(Some([loading.program()?, flash]))
     }
 
     /// The memory that the kernel is given, and all of the board's, in bytes.

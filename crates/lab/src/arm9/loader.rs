@@ -9,14 +9,13 @@
 //! which stands for the NAND; that the emulator has kernel and RAM disk in their places
 //! already changes nothing, for the loader writes the same bytes over them.
 
+mod program;
+
 use crate::arm_virt::{Kind, legacy_image};
 use crate::error::LabError;
 use crate::experiment::ArmArch;
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// The program, as `loader.S` says it is made.
-const PROGRAM: &[u8] = include_bytes!("loader.bin");
 
 /// Where it lies in memory, in bytes from the start: behind the largest kernel, and
 /// before what it reads into.
@@ -51,9 +50,6 @@ const BOOTCMD: &str = "nand read ${kernel_addr} kernel; nand read ${ramdisk_addr
 
 /// The length of a legacy image's header, in bytes.
 pub const HEADER_BYTES: u32 = 64;
-
-/// Instructions for a page of copying: four for each 16 bytes.
-const COPY_INSTRUCTIONS: u64 = 512;
 
 /// Where the emulator puts the RAM disk in a memory of so many bytes (`hw/arm/boot.c`):
 /// into the middle of it, and not beyond 128 MiB.
@@ -222,7 +218,7 @@ impl Loading<'_> {
             // Where the kernel need not be moved any more.
             (
                 "kernel_in_place".to_owned(),
-                hex((kernel.to - HEADER_BYTES).into()),
+                hex(kernel.to.saturating_sub(HEADER_BYTES).into()),
             ),
             ("bootcmd".to_owned(), BOOTCMD.to_owned()),
             // The usual value of `CONFIG_BOOTDELAY` when such boards were new.
@@ -331,17 +327,17 @@ impl Loading<'_> {
 
     /// An address that may be read to.
     fn place(&self, text: &str, bytes: u32) -> Result<u32, LabError> {
-        let in_place = self.kernel.1 - HEADER_BYTES;
+        let in_place = self.kernel.1.saturating_sub(HEADER_BYTES);
+        let last = STAGE.1.saturating_sub(bytes);
         let fits = |at: &u32| match *at {
-            at if at == in_place => at + bytes <= AT,
-            at => at >= STAGE.0 && at <= STAGE.1 - bytes && at.is_multiple_of(4),
+            at if at == in_place => at.saturating_add(bytes) <= AT,
+            at => at >= STAGE.0 && at <= last && at.is_multiple_of(4),
         };
         number(text).filter(fits).ok_or_else(|| {
             wrong(&format!(
                 "{bytes} bytes are read to an address from {:#x} to {:#x}, or to {in_place:#x}, \
                  where the kernel is in its place; found `{text}`",
-                STAGE.0,
-                STAGE.1 - bytes
+                STAGE.0, last
             ))
         })
     }
@@ -379,7 +375,7 @@ impl Loading<'_> {
                 _ => format!(
                     "   Loading Ramdisk to {:08x}, end {:08x} ... ",
                     image.to,
-                    image.to + bytes
+                    image.to.saturating_add(bytes)
                 ),
             };
             steps.push(Step::Print(said));
@@ -393,100 +389,6 @@ impl Loading<'_> {
         steps.push(Step::Enter(0));
         Ok(steps)
     }
-
-    /// The program with its steps, for the address [`AT`].
-    ///
-    /// # Errors
-    /// If a variable asks for what it cannot do, in one sentence.
-    pub fn program(&self) -> Result<Vec<u8>, LabError> {
-        let environment = self.environment();
-        let mut steps = self.steps(&environment)?;
-        if environment.contains_key("silent") {
-            steps.retain(|s| !matches!(s, Step::Print(_)));
-        }
-        let baud = environment
-            .get("baudrate")
-            .map_or(Ok(115_200), |b| b.parse::<u32>());
-        let Some(baud) = baud.ok().filter(|b| (300..=4_000_000).contains(b)) else {
-            return Err(wrong("`baudrate` is from 300 to 4000000"));
-        };
-        let byte_ns = 10_000_000_000 / u64::from(baud);
-        // A step that may fail is followed by what is done then.
-        let count = |s: &Step| if matches!(s, Step::Sum { .. }) { 3 } else { 1 };
-        let rows: u32 = steps.iter().map(count).sum();
-        let mut data = Data {
-            at: AT + PROGRAM.len() as u32 + rows * 24,
-            bytes: crc_table().iter().flat_map(|w| w.to_le_bytes()).collect(),
-        };
-        let table = data.at;
-        let mut words: Vec<[u32; 6]> = Vec::new();
-        let uart = UART_DATA as u32;
-        for step in &steps {
-            let mut print = |text: &str| {
-                let (at, bytes) = data.put(text);
-                [1, at, bytes, self.loops(byte_ns), uart, 0]
-            };
-            match step {
-                Step::Enter(at) => words.push([0, *at, 0, 0, 0, 0]),
-                Step::Print(text) => words.push(print(text)),
-                Step::Wait(ns) => words.push([2, self.loops(*ns), 0, 0, 0, 0]),
-                Step::Read { from, to, pages } => {
-                    let copied = COPY_INSTRUCTIONS * self.instruction_ns;
-                    let rest = (u64::from(PAGE) * BYTE_NS).saturating_sub(copied);
-                    let waits = [self.loops(PAGE_NS), self.loops(rest)];
-                    words.push([3, *from, *to, *pages, waits[0], waits[1]]);
-                }
-                Step::Sum {
-                    at,
-                    bytes,
-                    expected,
-                } => {
-                    words.push([4, *at, *bytes, *expected, table, 0]);
-                    words.push(print("Bad Data CRC\nERROR: can't get kernel image!\n"));
-                    words.push([2, 0, 0, 0, 0, 0]);
-                }
-                Step::Copy { from, to, bytes } => words.push([5, *from, *to, bytes / 8, 0, 0]),
-            }
-        }
-        let words = words.iter().flatten().flat_map(|w| w.to_le_bytes());
-        let steps = PROGRAM.iter().copied().chain(words);
-        Ok(steps.chain(data.bytes).collect())
-    }
-
-    /// How many loops of two instructions take so long; at least one.
-    fn loops(&self, ns: u64) -> u32 {
-        u32::try_from(ns / (2 * self.instruction_ns)).map_or(u32::MAX, |n| n.max(1))
-    }
-}
-
-/// What lies behind the steps.
-struct Data {
-    /// Where it begins.
-    at: u32,
-    bytes: Vec<u8>,
-}
-
-impl Data {
-    /// Adds a text, with the line ends of a console; its address and length.
-    fn put(&mut self, text: &str) -> (u32, u32) {
-        let text = text.replace('\n', "\r\n");
-        let at = self.at + self.bytes.len() as u32;
-        self.bytes.extend_from_slice(text.as_bytes());
-        (at, text.len() as u32)
-    }
-}
-
-/// The table of CRC-32 by bytes, reflected, polynomial 0x04c11db7.
-fn crc_table() -> [u32; 256] {
-    let mut table = [0; 256];
-    for (row, i) in table.iter_mut().zip(0_u32..) {
-        let step = |c: u32, _| match c & 1 {
-            0 => c >> 1,
-            _ => (c >> 1) ^ 0xedb8_8320,
-        };
-        *row = (0..8).fold(i, step);
-    }
-    table
 }
 
 /// A command with its variables in place. One that is not there is nothing.
@@ -519,133 +421,4 @@ fn wrong(why: &str) -> LabError {
 
 #[cfg(test)]
 #[allow(clippy::print_stderr, reason = "a test says what it skips")]
-mod tests {
-    use super::{AT, Loading, PROGRAM, Step, crc_table, sized};
-    use std::collections::BTreeMap;
-    use std::path::Path;
-    use std::process::Command;
-
-    fn variables(all: &[(&str, &str)]) -> BTreeMap<String, Option<String>> {
-        let own = |(n, v): &(&str, &str)| ((*n).to_owned(), Some((*v).to_owned()));
-        all.iter().map(own).collect()
-    }
-
-    fn loading(variables: &BTreeMap<String, Option<String>>) -> Loading<'_> {
-        Loading {
-            variables,
-            kernel: (&[1; 5_000], 0x1_0000),
-            initramfs: (&[2; 3_001], 80 << 20),
-            memory_mb: 128,
-            instruction_ns: 8,
-        }
-    }
-
-    fn steps(all: &[(&str, &str)]) -> Vec<Step> {
-        let variables = variables(all);
-        let loading = loading(&variables);
-        loading.steps(&loading.environment()).unwrap()
-    }
-
-    fn waits(steps: &[Step]) -> usize {
-        steps.iter().filter(|s| matches!(s, Step::Wait(_))).count()
-    }
-
-    fn pages(steps: &[Step]) -> Vec<u32> {
-        let read = |s: &Step| match s {
-            Step::Read { pages, .. } => Some(*pages),
-            _ => None,
-        };
-        steps.iter().filter_map(read).collect()
-    }
-
-    #[test]
-    fn it_waits_reads_whole_partitions_and_sums_up() {
-        let plain = steps(&[]);
-        assert_eq!(waits(&plain), 3);
-        assert_eq!(pages(&plain), [3072, 4096]);
-        let sums = |steps: &[Step]| {
-            let sum = |s: &&Step| matches!(s, Step::Sum { .. });
-            steps.iter().filter(sum).count()
-        };
-        assert_eq!(sums(&plain), 2);
-        assert_eq!(sums(&steps(&[("verify", "no")])), 0);
-        assert_eq!(waits(&steps(&[("bootdelay", "0")])), 0);
-        let sized = sized(None).unwrap();
-        assert_eq!(pages(&steps(&[("bootcmd", &sized)])), [3, 2]);
-        assert_eq!(super::sized(Some(&sized)), None);
-        let in_place = sized.replace("kernel_addr", "kernel_in_place");
-        let moved = |s: &Step| matches!(s, Step::Copy { to: 0x1_0000, .. });
-        assert!(plain.iter().any(moved));
-        assert!(!steps(&[("bootcmd", &in_place)]).iter().any(moved));
-    }
-
-    #[test]
-    fn what_it_cannot_do_is_said() {
-        for (name, value, said) in [
-            ("bootdelay", "-1", "nobody is there to type"),
-            ("bootcmd", "run distro", "found `run distro`"),
-            ("bootcmd", "nand read 0x1000000 rootfs", "found `rootfs`"),
-            ("bootcmd", "nand read 0x8000 kernel", "found `0x8000`"),
-            ("bootcmd", "nand read 0x1000000 kernel", "does not end with"),
-            ("bootcmd", "nand read 1000000 kernel 700000", "from 1 to"),
-            ("baudrate", "fast", "`baudrate` is"),
-        ] {
-            let variables = variables(&[(name, value)]);
-            let found = loading(&variables).program().unwrap_err().to_string();
-            assert!(found.contains(said), "{found}");
-        }
-        let none = BTreeMap::new();
-        let large = vec![0; 7 << 20];
-        let mut loading = loading(&none);
-        loading.kernel.0 = &large;
-        let found = loading.flash(64 << 20).unwrap_err().to_string();
-        assert!(found.contains("its partition 6291456"), "{found}");
-    }
-
-    #[test]
-    fn steps_and_texts_lie_behind_the_program() {
-        let silent = variables(&[("silent", "1"), ("bootdelay", "1"), ("verify", "no")]);
-        let program = loading(&silent).program().unwrap();
-        let word = |at: usize| {
-            let bytes = program[at..at + 4].try_into().unwrap();
-            u32::from_le_bytes(bytes)
-        };
-        // A second in loops of 16 ns.
-        assert_eq!(word(PROGRAM.len()), 2);
-        assert_eq!(word(PROGRAM.len() + 4), 62_500_000);
-        let none = BTreeMap::new();
-        let program = loading(&none).program().unwrap();
-        let first = u32::from_le_bytes(program[PROGRAM.len() + 4..][..4].try_into().unwrap());
-        let at = (first - AT) as usize;
-        assert!(program[at..].starts_with(b"\r\n\r\nLoader of the lab"));
-    }
-
-    #[test]
-    fn the_table_sums_up_as_others_do() {
-        let table = crc_table();
-        let sum = b"123456789".iter().fold(!0_u32, |crc, b| {
-            table[((crc ^ u32::from(*b)) & 255) as usize] ^ (crc >> 8)
-        });
-        assert_eq!(!sum, crc32fast::hash(b"123456789"));
-    }
-
-    #[test]
-    fn the_program_is_what_its_source_says() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/arm9/loader.S");
-        let mut assemble = Command::new("arm-linux-gnueabi-gcc");
-        assemble.args(["-c", "-march=armv5te", "-o"]);
-        let Ok(done) = assemble.arg(at("loader.o")).arg(source).output() else {
-            eprintln!("skipped: arm-linux-gnueabi-gcc is not there");
-            return;
-        };
-        assert!(done.status.success(), "{done:?}");
-        let mut copy = Command::new("arm-linux-gnueabi-objcopy");
-        copy.args(["-O", "binary"])
-            .arg(at("loader.o"))
-            .arg(at("bin"));
-        assert!(copy.status().unwrap().success());
-        assert_eq!(std::fs::read(at("bin")).unwrap(), PROGRAM);
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 mod factors;
 mod file;
 mod mode;
+mod possible;
 mod reader;
 mod recording;
 
