@@ -24,7 +24,7 @@ use crate::machine::{Boot, HostMark};
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
 use loader::Loading;
-pub use loader::sized;
+pub use loader::{in_place, sized};
 use record::{Phase, mark};
 use std::collections::BTreeMap;
 use std::fs;

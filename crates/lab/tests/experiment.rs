@@ -349,7 +349,9 @@ fn an_arm9_from_nand_has_an_environment_and_its_root_in_memory() {
     // What a finding has no treatment for on all loaders, this one's variables can do.
     let sized = e.loader_treatment("loader-whole-partition").unwrap();
     assert!(sized.to_string().contains("kernel ${kernel_size};"));
-    assert!(e.loader_treatment("moved-kernel").is_none());
+    let in_place = e.loader_treatment("moved-kernel").unwrap();
+    assert!(in_place.to_string().contains("bootm ${kernel_in_place} "));
+    assert!(e.loader_treatment("boot-countdown").is_none());
     for (from, to, why) in [
         ("initramfs:gzip", "jffs2:nor-256k", "no root in flash"),
         ("\"nand\"", "\"u-boot\"", "expected `nand` or `none`"),

@@ -155,6 +155,14 @@ pub fn sized(bootcmd: Option<&str>) -> Option<String> {
     (after != before).then_some(after)
 }
 
+/// `bootcmd` reads that and no more, and the kernel to where it need not be moved from.
+#[must_use]
+pub fn in_place(bootcmd: Option<&str>) -> Option<String> {
+    let before = sized(bootcmd).unwrap_or_else(|| bootcmd.unwrap_or(BOOTCMD).to_owned());
+    let after = before.replace("${kernel_addr}", "${kernel_in_place}");
+    (after != before).then_some(after)
+}
+
 impl Loading<'_> {
     fn images(&self) -> [Image; 2] {
         // The loader copies pairs of words.

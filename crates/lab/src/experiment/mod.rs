@@ -10,7 +10,7 @@ mod recording;
 pub use mode::{Mode, Sampling};
 pub use recording::Recording;
 
-use crate::arm9::sized;
+use crate::arm9::{in_place, sized};
 use crate::artifacts::Form;
 use crate::error::LabError;
 use crate::storage::Profile;
@@ -260,8 +260,10 @@ impl Experiment {
         let Platform::Arm9 { nand: Some(nand) } = &self.base.platform else {
             return None;
         };
+        let bootcmd = nand.get(BOOTCMD).map(String::as_str);
         let value = match finding {
-            "loader-whole-partition" => sized(nand.get(BOOTCMD).map(String::as_str))?,
+            "loader-whole-partition" => sized(bootcmd)?,
+            "moved-kernel" => in_place(bootcmd)?,
             _ => return None,
         };
         Some(Treatment::SetVariable {

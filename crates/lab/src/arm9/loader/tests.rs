@@ -54,7 +54,9 @@ fn it_waits_reads_whole_partitions_and_sums_up() {
     let sized = sized(None).unwrap();
     assert_eq!(pages(&steps(&[("bootcmd", &sized)])), [3, 2]);
     assert_eq!(super::sized(Some(&sized)), None);
-    let in_place = sized.replace("kernel_addr", "kernel_in_place");
+    let in_place = super::in_place(None).unwrap();
+    assert_eq!(super::in_place(Some(&in_place)), None);
+    assert_eq!(pages(&steps(&[("bootcmd", &in_place)])), [3, 2]);
     let moved = |s: &Step| matches!(s, Step::Copy { to: 0x1_0000, .. });
     assert!(plain.iter().any(moved));
     assert!(!steps(&[("bootcmd", &in_place)]).iter().any(moved));
