@@ -154,3 +154,38 @@ fn each_port_must_be_known_to_be_empty() {
     let used = "fact module.ahci.users 1\n";
     assert_eq!(named(&format!("{both}{}{}{used}", down(1), down(2))), "");
 }
+
+fn of_signatures(text: &str) -> Option<Finding> {
+    let record = record(text);
+    let all = advice(&record, &phases(&record), &SystemFacts::default());
+    all.findings
+        .into_iter()
+        .find(|f| f.id == "module-signatures")
+}
+
+#[test]
+fn signatures_of_modules_are_a_finding_where_none_is_enforced() {
+    let boot = "mark 0s kernel-start kernel
+        mark 2s initrd-start initrd
+        mark 4s userspace-start userspace
+        mark 10s startup-finished -
+        fact module.ext4 983040
+        fact module.libnvdimm 204800
+        say 1s 6 Loaded X.509 cert 'Debian Secure Boot CA'\n";
+    // 1,187,840 bytes at 22 ns and two signatures of 4 ms, of which 60 %.
+    let finding = of_signatures(boot).unwrap();
+    assert_eq!(finding.expected.0 / 1_000_000, 20);
+    assert_eq!(finding.treatment.as_deref(), Some("modules=unsigned"));
+    let missing = "say 2s 5 libnvdimm: module verification failed: signature and/or required \
+                   key missing - tainting kernel\n";
+    for no in [
+        boot.replace("Loaded X.509 cert", "Found"),
+        boot.replace("mark 2s initrd-start initrd", ""),
+        format!("{boot}{missing}"),
+        format!("{boot}say 1s 5 Kernel is locked down from EFI Secure Boot\n"),
+        format!("{boot}fact kernel.cmdline module.sig_enforce=1\n"),
+        boot.replace("fact module.ext4 983040", ""),
+    ] {
+        assert!(of_signatures(&no).is_none(), "{no}");
+    }
+}

@@ -5,22 +5,28 @@
 //! counter in the processor, no disk. Its root lies in NOR flash or in the
 //! initramfs. The machine's memory is a file of the host; the top of it is kept
 //! from the kernel (`mem=`) and takes the payload. The board's counter of 24 MHz
-//! runs from reset, and the agent reads it at its address.
+//! runs from reset, and the agent reads it at its address. With `loader = "nand"` kernel
+//! and RAM disk come out of NAND flash first ([`loader`]).
 
-use crate::arm_virt::{kernel_marks, kernels};
+mod loader;
+
+use crate::arm_virt::{console, kernel_marks, kernels};
 use crate::artifacts::{Arch, Cache, KernelConfig, agent_program, hash_bytes};
 use crate::emulated::{self, Common, Hardware, OutFile};
 use crate::emulator::gdb::ARM9;
 use crate::emulator::stages::KnownStages;
 use crate::emulator::{Clock, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
-use crate::experiment::{ArmArch, Experiment, Kernel, Root};
+use crate::experiment::{ArmArch, Experiment, Kernel, Platform, Root};
 use crate::files::{HashedFile, read};
-use crate::initramfs::{self, Tree};
+use crate::initramfs::{self, Archives, Tree};
 use crate::machine::{Boot, HostMark};
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
+use loader::Loading;
+pub use loader::{in_place, sized};
 use record::{Phase, mark};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use treat::{BootSpec, KernelForm};
@@ -66,9 +72,11 @@ const REAL_TIME_CLOCK: u64 = 0x101e_8000;
 pub struct Arm9 {
     common: Common,
     device_tree: HashedFile,
-    initramfs: HashedFile,
+    initramfs: Archives,
     /// The contents of the flash.
     flash: Option<HashedFile>,
+    /// The environment of the loader, if one starts the kernel.
+    nand: Option<BTreeMap<String, String>>,
 }
 
 impl Arm9 {
@@ -123,10 +131,19 @@ impl Arm9 {
             Root::None | Root::DebianMinimal | Root::Image(_) => {}
         }
         let pace = Pace::of(&base, "arm");
+        let nand = match &base.platform {
+            Platform::Arm9 { nand } => nand.clone(),
+            _ => None,
+        };
         let description = format!(
-            "arm9, 1 vCPU arm926 {}, {} MiB, {}",
+            "arm9, 1 vCPU arm926 {}, {} MiB{}, {}",
             pace.describe(qemu.version()),
             base.memory_mb,
+            if nand.is_some() {
+                ", loaded from NAND"
+            } else {
+                ""
+            },
             match &base.root {
                 Root::None => "no root".to_owned(),
                 Root::Initramfs { .. } => "root in the initramfs".to_owned(),
@@ -150,19 +167,21 @@ impl Arm9 {
                 out_at: RAM + (u64::from(base.memory_mb) << 20),
             },
         };
-        let parts = initramfs::Parts {
-            agent: &agent,
-            config: &config,
-            tree: modules.as_deref(),
-            // All that its flash and filesystems need is built in.
-            wanted: &[],
-            list: None,
-            root: tree.as_ref(),
+        let make = |unsigned| {
+            initramfs::make(&initramfs::Parts {
+                agent: &agent,
+                config: &config,
+                tree: modules.as_deref(),
+                // All that its flash and filesystems need is built in.
+                wanted: &[],
+                unsigned,
+                list: None,
+                root: tree.as_ref(),
+            })
         };
-        let mut archive = initramfs::make(&parts)?;
-        base.root.pack(&mut archive)?;
-        Ok(Self {
-            initramfs: HashedFile::write(out, "initramfs.cpio", &archive)?,
+        let board = Self {
+            initramfs: Archives::make(experiment, out, &make)?,
+            nand,
             device_tree: HashedFile::of(device_tree, &tree_bytes),
             flash,
             common: Common {
@@ -173,7 +192,53 @@ impl Arm9 {
                 kernels,
                 stages: KnownStages::new(cache),
             },
-        })
+        };
+        for variant in &experiment.variants {
+            board.loader(&variant.spec)?;
+        }
+        Ok(board)
+    }
+
+    /// The program that loads the kernel of `spec`, and what the flash holds then; if a
+    /// loader starts it.
+    fn loader(&self, spec: &BootSpec) -> Result<Option<[Vec<u8>; 2]>, LabError> {
+        let (Some(nand), Pace::Counted(shift)) = (&self.nand, self.common.pace) else {
+            return Ok(None);
+        };
+        let mut variables = BTreeMap::new();
+        for (name, value) in nand {
+            variables.insert(name.clone(), Some(value.clone()));
+        }
+        variables.extend(spec.environment.clone());
+        let kernel = self.common.kernels.of(spec)?;
+        let bytes = read(&kernel.file.path)?;
+        let content = match kernel.form {
+            KernelForm::Image => Some(&bytes[..]),
+            // It is kept as a legacy image.
+            KernelForm::Uncompressed => bytes.get(loader::HEADER_BYTES as usize..),
+        };
+        let to = kernel
+            .entries
+            .first()
+            .and_then(|at| u32::try_from(*at).ok());
+        let (Some(content), Some(to)) = (content, to) else {
+            let why = "a kernel without a place in memory".to_owned();
+            return Err(LabError::Bug { why });
+        };
+        let [_, all] = self.memory();
+        let loading = Loading {
+            variables: &variables,
+            kernel: (content, to),
+            initramfs: (
+                &read(&self.initramfs.of(spec).path)?,
+                loader::ramdisk_at(all),
+            ),
+            memory_mb: self.common.base.memory_mb,
+            instruction_ns: 1 << shift,
+        };
+        // What does not fit into the flash is said first.
+        let flash = loading.flash(FLASH_BYTES)?;
+        Ok(Some([loading.program()?, flash]))
     }
 
     /// The memory that the kernel is given, and all of the board's, in bytes.
@@ -219,14 +284,20 @@ impl Hardware for Arm9 {
         }
     }
 
-    fn files(&self, _spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
-        (&self.initramfs, self.flash.as_ref())
+    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
+        (self.initramfs.of(spec), self.flash.as_ref())
     }
 
     fn early_inputs(&self, spec: &BootSpec) -> String {
-        let sizes = [self.initramfs.bytes, self.out().bytes];
+        let sizes = [self.initramfs.of(spec).bytes, self.out().bytes];
         let text = self.common.early_inputs(MACHINE, None, spec, sizes);
-        format!("{text}device_tree = {}\n", self.device_tree.sha256)
+        let loader = match self.loader(spec) {
+            // The program holds the sizes and checksums of what it loads.
+            Ok(Some([program, _])) => format!("loader = {}\n", hash_bytes(&program)),
+            Ok(None) => String::new(),
+            Err(e) => format!("loader = {e}\n"),
+        };
+        format!("{text}device_tree = {}\n{loader}", self.device_tree.sha256)
     }
 
     fn power_on(
@@ -241,8 +312,15 @@ impl Hardware for Arm9 {
         words.machine_memory(out_file, all);
         words.pair("-kernel", &self.common.kernels.of(spec)?.file.path);
         words.pair("-dtb", &self.device_tree.path);
-        words.pair("-initrd", &self.initramfs.path);
+        words.pair("-initrd", &self.initramfs.of(spec).path);
         words.pair("-append", format!("{} mem={}M", spec.cmdline, kernel >> 20));
+        if let Some([program, flash]) = self.loader(spec)? {
+            let (own, contents) = (folder.join("loader"), folder.join("flash"));
+            fs::write(&own, program).map_err(io_error(&own, "cannot be written"))?;
+            fs::write(&contents, flash).map_err(io_error(&contents, "cannot be written"))?;
+            words.begin_with(&own, loader::AT);
+            words.nor(&contents, false);
+        }
         if let Some(flash) = &self.flash {
             // What the guest writes is the trial's own.
             let own: PathBuf = folder.join("flash");
@@ -260,12 +338,22 @@ impl Hardware for Arm9 {
         let measured = BootSpec {
             kernel: plan.spec.kernel,
             cmdline: self.common.base.cmdline.clone(),
+            environment: plan.spec.environment.clone(),
+            initramfs: plan.spec.initramfs,
             ..BootSpec::default()
         };
         let inputs = self.early_inputs(&measured);
         let key = hash_bytes(format!("waypoints of arm9\n{inputs}").as_bytes());
-        let stages = emulated::stages(self, &key, &measured, &ARM9, None)?;
-        boot.marks = vec![HostMark::begins(mark::POWER_ON, 0, Phase::Firmware)];
+        let (first, console) = match self.nand {
+            Some(_) => (Phase::Loader, Some(loader::UART_DATA)),
+            None => (Phase::Firmware, None),
+        };
+        let stages = emulated::stages(self, &key, &measured, &ARM9, console)?;
+        boot.marks = vec![HostMark::begins(mark::POWER_ON, 0, first)];
+        if !stages.lines.is_empty() {
+            boot.marks.extend(console::marks(&stages.lines));
+            boot.evidence.push(console::evidence(&stages.lines));
+        }
         let unpacks_itself = plan.spec.kernel == KernelForm::Image;
         boot.marks.extend(kernel_marks(&stages, unpacks_itself));
         Ok(())

@@ -2,14 +2,18 @@
 
 use crate::cpio::Archive;
 use crate::error::{LabError, io_error};
-use crate::files::{folder_within, read};
-use crate::modules::Modules;
+use crate::experiment::{self, Experiment};
+use crate::files::{HashedFile, folder_within, read};
+use crate::modules::{Modules, without_signature};
+use crate::workload;
+use ::image::boot::Compression;
 use agent::config::{AgentConfig, MODULES, Model, PATH, Place, Root};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use treat::{BootSpec, FileTreatment};
 
 /// What an initramfs is made of.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +26,8 @@ pub struct Parts<'a> {
     pub tree: Option<&'a Path>,
     /// The modules that are loaded.
     pub wanted: &'a [&'a str],
+    /// Whether they go without their signatures.
+    pub unsigned: bool,
     /// The access list of a prefetcher.
     pub list: Option<&'a [u8]>,
     /// A root that lies in the initramfs itself.
@@ -38,6 +44,74 @@ pub fn make(parts: &Parts<'_>) -> Result<Vec<u8>, LabError> {
         _ => Vec::new(),
     };
     archive(parts, &parts.config.to_text()?, &modules)
+}
+
+/// The initramfs of all variants, as each of them has it treated.
+#[derive(Debug)]
+pub struct Archives {
+    /// Untreated.
+    plain: HashedFile,
+    /// How they are treated, and they.
+    treated: Vec<(treat::Initramfs, HashedFile)>,
+}
+
+impl Archives {
+    /// Makes those that the variants of `experiment` need, with `make`, which is told
+    /// whether modules go without signatures, and writes them into `out`.
+    ///
+    /// # Errors
+    /// If one cannot be made or written.
+    pub fn make(
+        experiment: &Experiment,
+        out: &Path,
+        make: &dyn Fn(bool) -> Result<Vec<u8>, LabError>,
+    ) -> Result<Self, LabError> {
+        let written = |name: &str, treated: treat::Initramfs| {
+            let mut archive = make(treated.unsigned)?;
+            pack(&experiment.base.root, treated, &mut archive)?;
+            HashedFile::write(out, name, &archive)
+        };
+        let mut all = Self {
+            plain: written("initramfs.cpio", treat::Initramfs::default())?,
+            treated: Vec::new(),
+        };
+        for treated in experiment.variants.iter().map(|v| v.spec.initramfs) {
+            let known = all.treated.iter().any(|(t, _)| *t == treated);
+            if known || treated == treat::Initramfs::default() {
+                continue;
+            }
+            let name = format!("initramfs-{}.cpio", all.treated.len());
+            let file = written(&name, treated)?;
+            all.treated.push((treated, file));
+        }
+        Ok(all)
+    }
+
+    /// The one of a boot.
+    pub fn of(&self, spec: &BootSpec) -> &HashedFile {
+        let found = self.treated.iter().find(|(t, _)| *t == spec.initramfs);
+        found.map_or(&self.plain, |(_, file)| file)
+    }
+}
+
+/// Packs an archive as the treatment says, or else as the root does.
+///
+/// # Errors
+/// If that cannot be done.
+pub fn pack(
+    root: &experiment::Root,
+    treated: treat::Initramfs,
+    archive: &mut Vec<u8>,
+) -> Result<(), LabError> {
+    match treated.packing {
+        None => root.pack(archive),
+        // It is not packed yet.
+        Some(Compression::None) => Ok(()),
+        Some(method) => {
+            let packing = [FileTreatment::Initramfs(method)];
+            workload::treat("initramfs", &packing, archive)
+        }
+    }
 }
 
 /// The root that the agent mounts and starts: `bytes` of a filesystem with an init
@@ -209,7 +283,12 @@ fn archive(parts: &Parts<'_>, config: &str, modules: &[PathBuf]) -> Result<Vec<u
             });
         }
         let name = format!("{}/{:02}-{name}", plain(MODULES), i + 10);
-        archive.file(&name, 0o644, &read(path)?);
+        let module = read(path)?;
+        let content = match parts.unsigned {
+            true => without_signature(&module),
+            false => &module,
+        };
+        archive.file(&name, 0o644, content);
     }
     for (name, member) in parts.root.iter().flat_map(|t| &t.members) {
         match member {

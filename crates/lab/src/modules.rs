@@ -81,6 +81,21 @@ impl Modules {
     }
 }
 
+/// A module without the signature behind it, if it has one: the content, then
+/// signer, key and signature, whose lengths stand in twelve bytes before the last words
+/// (`include/linux/module_signature.h`).
+pub fn without_signature(module: &[u8]) -> &[u8] {
+    const MAGIC: &[u8] = b"~Module signature appended~\n";
+    let cut = || {
+        let (rest, about) = module.strip_suffix(MAGIC)?.split_last_chunk::<12>()?;
+        let [.., signer, key, _, _, _, a, b, c, d] = *about;
+        let signature = u32::from_be_bytes([a, b, c, d]) as usize;
+        let bytes = signature.checked_add(usize::from(signer) + usize::from(key))?;
+        rest.get(..rest.len().checked_sub(bytes)?)
+    };
+    cut().unwrap_or(module)
+}
+
 /// The name of a module: its file's, without `.ko` and compression; dashes are
 /// underscores.
 fn name(file: &str) -> String {
@@ -91,7 +106,7 @@ fn name(file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Modules;
+    use super::{Modules, without_signature};
     use std::path::Path;
 
     const DEP: &str = "\
@@ -133,6 +148,23 @@ kernel/crypto/crc32c-generic.ko.xz:
     #[test]
     fn dashes_and_compression_do_not_matter_and_built_in_needs_no_file() {
         assert_eq!(order(&["crc32c_generic", "loop"]), ["crc32c-generic.ko.xz"]);
+    }
+
+    #[test]
+    fn a_signature_is_cut_off_with_all_that_belongs_to_it() {
+        let signed = |about: [u8; 12]| {
+            let mut all = b"\x7fELF code".to_vec();
+            all.extend_from_slice(b"signerkeysignature");
+            all.extend_from_slice(&about);
+            all.extend_from_slice(b"~Module signature appended~\n");
+            all
+        };
+        let whole = signed([0, 4, 2, 6, 3, 0, 0, 0, 0, 0, 0, 9]);
+        assert_eq!(without_signature(&whole), b"\x7fELF code");
+        // One that claims more than there is stays as it is.
+        let wrong = signed([0, 4, 2, 6, 3, 0, 0, 0, 0xff, 0, 0, 9]);
+        assert_eq!(without_signature(&wrong), wrong);
+        assert_eq!(without_signature(b"\x7fELF code"), b"\x7fELF code");
     }
 
     #[test]

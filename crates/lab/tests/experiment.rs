@@ -275,7 +275,7 @@ const ARM9: &str = "firstlight_experiment = 1\n[base]\nmachine = \"arm9\"\nstora
 #[test]
 fn an_arm9_has_a_kernel_of_the_labs_and_no_disk() {
     let e = Experiment::parse("e.toml", ARM9).unwrap();
-    assert_eq!(e.base.platform, Platform::Arm9);
+    assert_eq!(e.base.platform, Platform::Arm9 { nand: None });
     assert_eq!((e.base.memory_mb, e.base.cpu_shift), (128, 3));
     assert_eq!(e.base.kernel, Kernel::Built { lines: Vec::new() });
     assert_eq!(e.base.root.fstype(), "jffs2");
@@ -324,6 +324,59 @@ fn an_arm9_has_a_kernel_of_the_labs_and_no_disk() {
         ),
     ] {
         let said = Experiment::parse("e.toml", &ARM9.replace(from, to)).unwrap_err();
+        assert!(said.to_string().contains(why), "{said}");
+    }
+}
+
+/// The same board, started by a loader from NAND.
+#[test]
+fn an_arm9_from_nand_has_an_environment_and_its_root_in_memory() {
+    let nand = ARM9
+        .replace("jffs2:nor-256k", "initramfs:gzip")
+        .replace("storage =", "loader = \"nand\"\nstorage =");
+    let text = format!(
+        "{nand}[base.environment]\nbootdelay = \"1\"\n[[variant]]\nname = \"sooner\"\n\
+         treatments = [\"env=bootdelay=0\", \"initramfs=lzo\"]\n"
+    );
+    let e = Experiment::parse("e.toml", &text).unwrap();
+    let Platform::Arm9 { nand: Some(given) } = &e.base.platform else {
+        unreachable!("{:?}", e.base.platform)
+    };
+    assert_eq!(given["bootdelay"], "1");
+    let spec = &e.variants[1].spec;
+    assert_eq!(spec.initramfs.packing.unwrap().name(), "lzo");
+    assert_eq!(spec.environment["bootdelay"].as_deref(), Some("0"));
+    // What a finding has no treatment for on all loaders, this one's variables can do.
+    let sized = e.loader_treatment("loader-whole-partition").unwrap();
+    assert!(sized.to_string().contains("kernel ${kernel_size};"));
+    let in_place = e.loader_treatment("moved-kernel").unwrap();
+    assert!(in_place.to_string().contains("bootm ${kernel_in_place} "));
+    assert!(e.loader_treatment("boot-countdown").is_none());
+    for (from, to, why) in [
+        ("initramfs:gzip", "jffs2:nor-256k", "no root in flash"),
+        ("\"nand\"", "\"u-boot\"", "expected `nand` or `none`"),
+        (
+            "loader = \"nand\"\n",
+            "",
+            "`environment` is a boot loader's",
+        ),
+        (
+            "storage =",
+            "mode = \"statistical\"\nstorage =",
+            "counts instructions",
+        ),
+        (
+            "initramfs=lzo",
+            "modules=unsigned",
+            "nothing is loaded as a module",
+        ),
+        (
+            "machine = \"arm9\"",
+            "machine = \"pc\"",
+            "`loader` goes with",
+        ),
+    ] {
+        let said = Experiment::parse("e.toml", &text.replace(from, to)).unwrap_err();
         assert!(said.to_string().contains(why), "{said}");
     }
 }

@@ -6,11 +6,14 @@
 
 mod cmdline;
 pub mod files;
+mod initramfs;
 pub mod reading;
 
 pub use cmdline::{CommandLine, WordError};
 pub use files::FileTreatment;
+pub use initramfs::Initramfs;
 
+use ::image::boot::Compression;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -47,6 +50,8 @@ pub struct BootSpec {
     pub environment: BTreeMap<String, Option<String>>,
     /// What is done about reading.
     pub reading: reading::Reading,
+    /// What is done about the initramfs.
+    pub initramfs: Initramfs,
     /// The configuration that the kernel is built with, in place of one that was
     /// built before: fragments, each laid over those before it.
     pub build: Vec<String>,
@@ -80,6 +85,10 @@ pub enum Treatment {
     /// `build=FRAGMENT`: the kernel is built from its source with this configuration,
     /// laid over that of the `build=` before it, and everything else left out.
     Build(String),
+    /// `initramfs=METHOD`: the initramfs is packed in another way.
+    Initramfs(Compression),
+    /// `modules=unsigned`: the modules in the initramfs have no signatures.
+    UnsignedModules,
 }
 
 /// Why a treatment cannot be understood, applied or undone.
@@ -89,7 +98,7 @@ pub enum TreatError {
     #[error(
         "`{found}` is no treatment; there are `cmdline+=WORD`, `cmdline-=WORD`, `mask=UNIT`, \
          `kernel=uncompressed`, `kernel=image`, `env=NAME=VALUE`, `env-=NAME`, `prefetch=LIST`, \
-         `order=LIST` and `build=FRAGMENT`"
+         `order=LIST`, `build=FRAGMENT`, `initramfs=METHOD` and `modules=unsigned`"
     )]
     Unknown {
         /// The text.
@@ -163,6 +172,8 @@ enum Inverse {
     Reading(Box<(reading::State, reading::State)>),
     /// The last fragment is taken away.
     Fragment(String),
+    /// What was done about the initramfs before, and after.
+    Initramfs(Initramfs, Initramfs),
 }
 
 /// The suffixes of unit names that can be masked.
@@ -243,6 +254,12 @@ impl Treatment {
         if let Some(fragment) = text.strip_prefix("build=").filter(|f| !f.is_empty()) {
             return Ok(Self::Build(fragment.to_owned()));
         }
+        if let Some(method) = text.strip_prefix("initramfs=").and_then(initramfs::method) {
+            return Ok(Self::Initramfs(method));
+        }
+        if text == initramfs::UNSIGNED {
+            return Ok(Self::UnsignedModules);
+        }
         Err(TreatError::Unknown {
             found: text.chars().take(80).collect(),
         })
@@ -301,6 +318,8 @@ impl Treatment {
                      everything else left out"
                 ),
             },
+            Self::Initramfs(method) => initramfs::plan_packing(*method, spec),
+            Self::UnsignedModules => initramfs::plan_unsigned(spec),
         }
     }
 
@@ -348,6 +367,14 @@ impl Treatment {
                 after.build.push(fragment.clone());
                 Inverse::Fragment(fragment.clone())
             }
+            Self::Initramfs(method) => {
+                after.initramfs.packing = Some(*method);
+                Inverse::Initramfs(spec.initramfs, after.initramfs)
+            }
+            Self::UnsignedModules => {
+                after.initramfs.unsigned = true;
+                Inverse::Initramfs(spec.initramfs, after.initramfs)
+            }
         };
         let treatment = self.clone();
         Ok((after, Undo { treatment, inverse }))
@@ -366,6 +393,8 @@ impl fmt::Display for Treatment {
             Self::Prefetch(list) => write!(f, "prefetch={list}"),
             Self::Order(list) => write!(f, "order={list}"),
             Self::Build(fragment) => write!(f, "build={fragment}"),
+            Self::Initramfs(method) => write!(f, "initramfs={}", method.name()),
+            Self::UnsignedModules => f.write_str(initramfs::UNSIGNED),
         }
     }
 }
@@ -400,6 +429,7 @@ impl Undo {
                 unchanged
             }
             Inverse::Fragment(fragment) => before.build.pop().as_ref() == Some(fragment),
+            Inverse::Initramfs(was, is) => std::mem::replace(&mut before.initramfs, *was) == *is,
         };
         if done {
             Ok(before)

@@ -48,6 +48,9 @@ fn apply_and_undo_is_identity() {
             "order=lists/boot.list",
             "build=micro",
             "build=configs/no-network.config",
+            "initramfs=lz4",
+            "initramfs=none",
+            "modules=unsigned",
         ] {
             let before = spec(line);
             let treatment = Treatment::parse(text).unwrap();

@@ -54,46 +54,78 @@ pub(super) fn countdown(view: &View<'_>) -> Option<Found> {
     )
 }
 
-/// What a loader loads: the size that it says was read, and what it needed.
+/// What a loader loads: the sizes that it says were read, and what it needed.
 pub(super) fn oversized_load(view: &View<'_>) -> Option<Found> {
-    let needed = view.said("Data Size:").find_map(|l| {
-        let size = l.number("Data Size:")?;
-        Some((l, size.saturating_add(64)))
-    });
-    let (image, needed) = needed?;
-    // The last load before the image was looked at.
-    let loads = view
+    let images: Vec<(Line<'_>, u64)> = view
+        .said("Data Size:")
+        .filter_map(|l| {
+            let size = l.number("Data Size:")?;
+            Some((l, size.saturating_add(64)))
+        })
+        .collect();
+    let first = images.first()?.0.at;
+    let loads: Vec<(Line<'_>, u64)> = view
         .said("bytes read")
-        .filter(|l| l.at < image.at)
-        .filter_map(|l| Some((l, super::view::number(l.text)?)));
-    let (line, read) = loads.last()?;
-    let surplus = read.checked_sub(needed).filter(|s| *s > 64 << 10)?;
-    let begun = (0..line.at).rev().take(4).filter_map(|i| view.line(i));
-    let begun = begun
-        .filter(|l| l.message.origin.source == line.message.origin.source)
-        .find_map(|l| l.message.at);
-    let took = match (begun, line.message.at) {
-        (Some(from), Some(to)) if to > from => Some(to - from),
-        _ => line.number("bytes read in ").map(|ms| times(ms, 1_000_000)),
+        .filter(|l| l.at < first)
+        .filter_map(|l| Some((l, super::view::number(l.text)?)))
+        .collect();
+    // As many loads as images: each is one's, in their order. Else the last load
+    // before an image was looked at is the first image's.
+    let loads = match loads.len() == images.len() {
+        true => &loads[..],
+        false => loads.get(loads.len().saturating_sub(1)..)?,
     };
-    let part = |t: Nanos| {
-        let ns = i128::from(t.0) * i128::from(surplus) / i128::from(read.max(1));
-        Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
+    let mut evidence = Vec::new();
+    let (mut time, mut all, mut needed) = (Nanos::ZERO, 0_u64, 0_u64);
+    for ((line, read), (image, size)) in loads.iter().zip(&images) {
+        let Some(surplus) = read.checked_sub(*size).filter(|s| *s > 64 << 10) else {
+            continue;
+        };
+        let begun = (0..line.at).rev().take(4).filter_map(|i| view.line(i));
+        let begun = begun
+            .filter(|l| l.message.origin.source == line.message.origin.source)
+            .find_map(|l| l.message.at);
+        let took = match (begun, line.message.at) {
+            (Some(from), Some(to)) if to > from => Some(to - from),
+            _ => line.number("bytes read in ").map(|ms| times(ms, 1_000_000)),
+        };
+        let part = |t: Nanos| {
+            let ns = i128::from(t.0) * i128::from(surplus) / i128::from((*read).max(1));
+            Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
+        };
+        time = time + took.map_or_else(|| transfer(surplus, USUAL_RATE), part);
+        all = all.saturating_add(*read);
+        needed = needed.saturating_add(*size);
+        evidence.extend([view.quote(line), view.quote(image)]);
+    }
+    if evidence.is_empty() {
+        return None;
+    }
+    let n = evidence.len() / 2;
+    let (title, why) = match n {
+        1 => (
+            "The loader reads more than the kernel",
+            format!("It reads {all} bytes, and the image has {needed}"),
+        ),
+        n => (
+            "The loader reads more than its images",
+            format!("For {n} images it reads {all} bytes, and they have {needed}"),
+        ),
     };
-    let time = took.map_or_else(|| transfer(surplus, USUAL_RATE), part);
+    let rest = if n == 1 {
+        "the partition"
+    } else {
+        "each partition"
+    };
     Some(
         Found::new(
-            "The loader reads more than the kernel",
-            format!(
-                "It reads {read} bytes, and the image has {needed}: the rest of the partition is \
-                 read for nothing."
-            ),
+            title,
+            format!("{why}: the rest of {rest} is read for nothing."),
         )
-        .evidence([view.quote(&line), view.quote(&image)])
+        .evidence(evidence)
         .parts(time, 60, 95, 100)
-        .treatment("env=NAME=VALUE"),
+        .maybe_treatment(None),
     )
-    .map(|f| f.maybe_treatment(None))
 }
 
 /// The number behind `0x` or alone, hexadecimal.
@@ -227,25 +259,42 @@ pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
     let rows = &view.phases.phases;
     let kernel = rows.iter().find(|p| p.name >= Phase::Kernel)?;
     let early = rows.iter().any(|p| p.name < Phase::Kernel);
+    // An emulator's line takes no time; what a loader itself waits for does.
+    let format = match view.is_virtual() {
+        true => "loader-console",
+        false => "serial",
+    };
     let (mut bytes, mut lines, mut first) = (0_i64, 0_usize, None);
+    let mut before: Option<(Nanos, i64)> = None;
+    let mut waits = true;
     for m in view.record.messages() {
         let serial = view
             .record
             .source(m.origin.source)
-            .is_some_and(|s| s.format == "serial");
+            .is_some_and(|s| s.format == format);
         let text = view.record.text(m);
         if serial && m.at.is_some_and(|at| at < kernel.start) && !text.trim().is_empty() {
-            bytes += i64::try_from(text.len()).unwrap_or(0) + 2;
+            let written = i64::try_from(text.len()).unwrap_or(0) + 2;
+            if let (Some((from, written)), Some(at)) = (before, m.at) {
+                waits &= at - from >= plain_line_time(written, ASSUMED_BAUD);
+            }
+            before = m.at.map(|at| (at, written));
+            bytes += written;
             lines += 1;
             first = first.or(Some(m));
         }
     }
     let rate = line_rate(view.record);
-    if !early || bytes < CHATTER || view.is_virtual() || rate.is_some_and(|r| !r.kept) {
+    let emulated = view.is_virtual() && !waits;
+    if !early || bytes < CHATTER || emulated || rate.is_some_and(|r| !r.kept && !view.is_virtual())
+    {
         return None;
     }
     let told = serial_console(view.cmdline()).and_then(|c| c.baud);
-    let baud = rate.map(|r| r.baud).or(told).unwrap_or(ASSUMED_BAUD);
+    let baud = match view.is_virtual() {
+        true => ASSUMED_BAUD,
+        false => rate.map(|r| r.baud).or(told).unwrap_or(ASSUMED_BAUD),
+    };
     let time = plain_line_time(bytes, baud);
     let first = first.map(|m| {
         let text: String = view.record.text(m).chars().take(80).collect();

@@ -264,6 +264,67 @@ pub(super) fn linking_of_all(view: &View<'_>) -> Nanos {
     linking(view, bytes)
 }
 
+/// What a byte of a loaded module takes to be hashed at 1 GIPS, and a signature to be
+/// checked, in nanoseconds. Counted in the lab with the ten modules that Debian's kernel
+/// needs for an ext4 root in persistent memory, 1.6 MB in memory and 3.3 MB in files: they
+/// are loaded in 567 ms, without the key in 528 ms, which hashes each twice, and without
+/// signatures in 183 ms.
+const HASH_NS_PER_BYTE: i64 = 110;
+const SIGNATURE_NS: i64 = 20_000_000;
+
+/// How the kernel says that it has keys to check modules by, and that one is not checked:
+/// it has no signature, or no key is there for it.
+pub(super) const KEY_LOADED: &str = "Loaded X.509 cert";
+pub(super) const NOT_VERIFIED: &str = "module verification failed: signature";
+
+/// How it says that it takes no module without a signature.
+pub(super) const ENFORCED: [&str; 2] = ["Kernel is locked down", "Secure boot enabled"];
+
+/// The signatures of modules in the initramfs are checked.
+pub(super) fn signatures(view: &View<'_>) -> Option<Found> {
+    let said = |text: &&str| view.said(text).next().is_some();
+    let enforced =
+        ENFORCED.iter().any(said) || view.words().any(|w| w.starts_with("module.sig_enforce"));
+    // The line is of the first module that has no signature, or none that a key is there
+    // for: so they are treated already, or that was not to be.
+    if enforced || said(&NOT_VERIFIED) {
+        return None;
+    }
+    let line = view.said(KEY_LOADED).next()?;
+    let all = loaded(view);
+    let mut largest: Vec<(&&str, &Loaded<'_>)> = all.iter().filter(|m| m.1.size > 0).collect();
+    let bytes = largest.iter();
+    let bytes = bytes.fold(0_u64, |sum, m| sum.saturating_add(m.1.size));
+    largest.sort_by_key(|(name, m)| (std::cmp::Reverse(m.size), **name));
+    let shown = largest.iter().take(SHOWN - 1).map(|(name, module)| {
+        let text = format!("{name}: {} bytes in memory", module.size);
+        view.evidence(text, module.origin)
+    });
+    let checked = times(bytes, HASH_NS_PER_BYTE) + times(largest.len() as u64, SIGNATURE_NS);
+    let checked = match view.is_virtual() {
+        true => checked,
+        false => Nanos(checked.0 / FASTER),
+    };
+    // Which of them were loaded in the initramfs the list does not say.
+    let most = checked.min(view.length(Phase::Initrd));
+    if most < SHORT_CHECKS {
+        return None;
+    }
+    let why = "Every file of a module is hashed, and its signature is checked by public-key \
+               arithmetic; the kernel has only its slowest program for that so early. Modules \
+               without a signature are not hashed.";
+    Some(
+        Found::new("The signatures of modules are checked", why)
+            .evidence([view.quote(&line)])
+            .evidence(shown)
+            .parts(most, 0, 60, 100)
+            .treatment("modules=unsigned"),
+    )
+}
+
+/// Checks that take less are not worth a word.
+const SHORT_CHECKS: Nanos = Nanos::from_millis(20);
+
 /// The driver of SATA controllers.
 const SATA: &str = "ahci";
 

@@ -1,7 +1,7 @@
 //! What U-Boot says on the console, and which stage each line begins.
 
 use crate::emulator::stages::Line;
-use crate::machine::HostMark;
+use crate::machine::{Evidence, HostMark};
 use record::Phase;
 
 /// The stages of U-Boot, by how the line starts that it writes first. Where a
@@ -73,9 +73,19 @@ fn bootstages(lines: &[Line]) -> Vec<HostMark> {
     marks.collect()
 }
 
-/// The lines with their times, as evidence: seconds of virtual time since reset.
+/// The lines with their times, as evidence.
 #[must_use]
-pub fn evidence(lines: &[Line]) -> Vec<u8> {
+pub fn evidence(lines: &[Line]) -> Evidence {
+    Evidence {
+        name: "console of the loader, in virtual time since reset".into(),
+        file: "loader.txt".into(),
+        format: "loader-console",
+        bytes: text(lines),
+    }
+}
+
+/// Seconds of virtual time since reset, and what was written.
+fn text(lines: &[Line]) -> Vec<u8> {
     let mut text = format!("{}\n", agent::capture::LOADER_CONSOLE);
     for line in lines {
         let (s, ns) = (line.at_ns / 1_000_000_000, line.at_ns % 1_000_000_000);
@@ -86,7 +96,7 @@ pub fn evidence(lines: &[Line]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{evidence, marks};
+    use super::{marks, text};
     use crate::emulator::stages::Line;
 
     fn lines(texts: &[&str]) -> Vec<Line> {
@@ -120,7 +130,7 @@ mod tests {
             ("handover", 5),
         ];
         assert_eq!(found, expected);
-        let text = String::from_utf8(evidence(&lines)).unwrap();
+        let text = String::from_utf8(text(&lines)).unwrap();
         let second = text.lines().nth(2).unwrap();
         assert_eq!(second, "[    1.000000001] DRAM:  1 GiB");
     }

@@ -5,7 +5,7 @@
 //! in and out by `ivshmem-plain`, a PCI device whose memory is a file of the host:
 //! synchronous, and the guest needs no driver for it.
 
-mod console;
+pub mod console;
 mod flash;
 mod image;
 mod kernel;
@@ -18,8 +18,8 @@ use crate::emulator::{Clock, Pace, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Experiment, Kernel, Loader, Platform, Root};
 use crate::files::{HashedFile, read};
-use crate::initramfs::{self, Tree};
-use crate::machine::{Boot, Evidence, HostMark};
+use crate::initramfs::{self, Archives, Tree};
+use crate::machine::{Boot, HostMark};
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
 pub use flash::{Kind, legacy_image};
@@ -126,7 +126,7 @@ const QEMU_64: Program = Program {
 pub struct ArmVirt {
     common: Common,
     arch: ArmArch,
-    initramfs: HashedFile,
+    initramfs: Archives,
     root: Option<RootFile>,
     loader: Option<UBoot>,
     /// Each variant's own boot, without perturbation.
@@ -240,18 +240,20 @@ impl ArmVirt {
             board: Board::default(),
         };
         let wanted = initramfs::root_modules(&config, true);
-        let mut archive = initramfs::make(&initramfs::Parts {
-            agent: &agent,
-            config: &config,
-            tree: modules.as_deref(),
-            wanted: &wanted,
-            list: None,
-            root: tree.as_ref(),
-        })?;
-        base.root.pack(&mut archive)?;
+        let make = |unsigned| {
+            initramfs::make(&initramfs::Parts {
+                agent: &agent,
+                config: &config,
+                tree: modules.as_deref(),
+                wanted: &wanted,
+                unsigned,
+                list: None,
+                root: tree.as_ref(),
+            })
+        };
         let variants = experiment.variants.iter();
         Ok(Self {
-            initramfs: HashedFile::write(out, "initramfs.cpio", &archive)?,
+            initramfs: Archives::make(experiment, out, &make)?,
             common: Common {
                 qemu,
                 base,
@@ -298,7 +300,7 @@ impl ArmVirt {
         let cmdline = spec.cmdline.to_string();
         let Some(u_boot) = &self.loader else {
             words.pair("-kernel", &kernel.file.path);
-            words.pair("-initrd", &self.initramfs.path);
+            words.pair("-initrd", &self.initramfs.of(spec).path);
             words.pair("-append", cmdline);
             return Ok(());
         };
@@ -317,7 +319,7 @@ impl ArmVirt {
             cmdline: &cmdline,
             variables: &self.variables(spec),
             kernel: &legacy,
-            initramfs: &read(&self.initramfs.path)?,
+            initramfs: &read(&self.initramfs.of(spec).path)?,
         };
         let bytes = contents.image(&kernel.file.path)?;
         fs::write(&file, bytes).map_err(io_error(&file, "cannot be written"))?;
@@ -373,13 +375,16 @@ impl Hardware for ArmVirt {
         }
     }
 
-    fn files(&self, _spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
-        (&self.initramfs, self.root.as_ref().map(|r| &r.image))
+    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
+        (
+            self.initramfs.of(spec),
+            self.root.as_ref().map(|r| &r.image),
+        )
     }
 
     fn early_inputs(&self, spec: &BootSpec) -> String {
         let cpu = Some(self.arch.model().cpu);
-        let sizes = [self.initramfs.bytes, self.out().bytes];
+        let sizes = [self.initramfs.of(spec).bytes, self.out().bytes];
         let mut text = self.common.early_inputs(MACHINE, cpu, spec, sizes);
         if let Some(u_boot) = &self.loader {
             // Writing into a string does not fail.
@@ -416,12 +421,7 @@ impl Hardware for ArmVirt {
         let stages = self.stages(plan)?;
         boot.marks = self.marks(plan.spec.kernel, &stages);
         if !stages.lines.is_empty() {
-            boot.evidence.push(Evidence {
-                name: "console of the loader, in virtual time since reset".into(),
-                file: "loader.txt".into(),
-                format: "loader-console",
-                bytes: console::evidence(&stages.lines),
-            });
+            boot.evidence.push(console::evidence(&stages.lines));
         }
         Ok(())
     }

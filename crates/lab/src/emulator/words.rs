@@ -54,6 +54,13 @@ impl Words {
         self.pair("-drive", format!("if=pflash,format=raw,file={file}{more}"));
     }
 
+    /// The processor begins with the program at `path`, which lies at `address`.
+    pub fn begin_with(&mut self, path: &Path, address: u32) {
+        let file = option(path);
+        let device = format!("loader,file={file},addr={address:#x},force-raw=on,cpu-num=0");
+        self.pair("-device", device);
+    }
+
     /// The machine's own memory is the file at `path`, of `bytes` bytes.
     pub fn machine_memory(&mut self, path: &Path, bytes: u64) {
         let path = option(path);

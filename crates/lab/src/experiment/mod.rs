@@ -3,12 +3,14 @@
 mod factors;
 mod file;
 mod mode;
+mod possible;
 mod reader;
 mod recording;
 
 pub use mode::{Mode, Sampling};
 pub use recording::Recording;
 
+use crate::arm9::{in_place, sized};
 use crate::artifacts::Form;
 use crate::error::LabError;
 use crate::storage::Profile;
@@ -22,6 +24,9 @@ use treat::{BootSpec, CommandLine, FileTreatment, Treatment};
 
 /// The version of the format that this program reads.
 pub const VERSION: u32 = 1;
+
+/// The variable that has the loader's commands.
+const BOOTCMD: &str = "bootcmd";
 
 /// The variant without treatments.
 pub const BASELINE: &str = "baseline";
@@ -84,7 +89,11 @@ pub enum Platform {
         loader: Loader,
     },
     /// QEMU's versatilepb with an ARM926EJ-S.
-    Arm9,
+    Arm9 {
+        /// Variables of the loader that brings the kernel out of NAND flash, beyond the
+        /// lab's own, or instead of them; `None`: the emulator starts the kernel.
+        nand: Option<BTreeMap<String, String>>,
+    },
     /// An earlier run's output folder, whose captures take the place of boots.
     Replay(PathBuf),
 }
@@ -93,7 +102,8 @@ impl fmt::Display for Platform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pc => f.write_str("pc"),
-            Self::Arm9 => f.write_str("arm9"),
+            Self::Arm9 { nand: None } => f.write_str("arm9"),
+            Self::Arm9 { nand: Some(_) } => f.write_str("arm9, NAND"),
             Self::ArmVirt { arch, loader } => {
                 let with = match loader {
                     Loader::None => "",
@@ -243,6 +253,25 @@ pub struct Variant {
 }
 
 impl Experiment {
+    /// What the machine's loader can do about a finding that has no treatment for all
+    /// loaders.
+    #[must_use]
+    pub fn loader_treatment(&self, finding: &str) -> Option<Treatment> {
+        let Platform::Arm9 { nand: Some(nand) } = &self.base.platform else {
+            return None;
+        };
+        let bootcmd = nand.get(BOOTCMD).map(String::as_str);
+        let value = match finding {
+            "loader-whole-partition" => sized(bootcmd)?,
+            "moved-kernel" => in_place(bootcmd)?,
+            _ => return None,
+        };
+        Some(Treatment::SetVariable {
+            name: BOOTCMD.to_owned(),
+            value,
+        })
+    }
+
     /// Reads an experiment's file. Paths in it are relative to its folder.
     ///
     /// # Errors

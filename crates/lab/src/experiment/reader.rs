@@ -1,6 +1,7 @@
 //! What is checked beyond the file's shape.
 
 use super::file::{BaseFile, RootFile, VariantFile};
+use super::possible::possible;
 use super::{ArmArch, BASELINE, Base, Kernel, Loader, Mode, Platform, Recording, Root, Variant};
 use crate::arm9;
 use crate::artifacts::Form;
@@ -10,7 +11,7 @@ use agent::config::FirstLight;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
-use treat::{BootSpec, CommandLine, FileTreatment, KernelForm, Treatment};
+use treat::{BootSpec, CommandLine, FileTreatment, Treatment};
 
 /// Reads the parts of one file.
 pub struct Reader<'a, At> {
@@ -25,6 +26,10 @@ type Span = std::ops::Range<usize>;
 /// What the words of perturbed boots need at most, in bytes.
 const PERTURBATION_BYTES: usize = 96;
 
+/// What is said of an environment that nobody reads.
+const NO_LOADER: &str = "`environment` is a boot loader's: it goes with `loader = \"u-boot\"`, \
+                         or \"nand\" on `arm9`";
+
 impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
     /// What all variants share, and the baseline.
     pub fn base(&self, file: BaseFile) -> Result<(Base, Variant), LabError> {
@@ -37,7 +42,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             return Err(at(&shift.span(), why));
         }
         let (usual_mb, usual_shift) = match platform {
-            Platform::Arm9 => (arm9::MEMORY_MB.1, arm9::CPU_SHIFT),
+            Platform::Arm9 { .. } => (arm9::MEMORY_MB.1, arm9::CPU_SHIFT),
             _ => (1536, 0),
         };
         if let Some(memory_mb) = &file.memory_mb {
@@ -70,8 +75,24 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
                 return Err(self.wrong(&storage, "`none`, since there is no root"));
             }
         }
+        if let Platform::Arm9 { nand: Some(_) } = platform {
+            let why = match (&root, mode.is_exact()) {
+                (Root::None | Root::Initramfs { .. }, true) => None,
+                (_, true) => {
+                    Some("the loader `nand` has no root in flash: put it into the initramfs")
+                }
+                (_, false) => {
+                    Some("the loader `nand` counts instructions: it needs `mode = \"exact\"`")
+                }
+            };
+            if let Some(why) = why {
+                return Err(at(&machine, why.into()));
+            }
+        }
         let no_device = match (&root, &platform) {
-            (_, Platform::Arm9) => Some("`none`: the root of `arm9` lies in its flash or memory"),
+            (_, Platform::Arm9 { .. }) => {
+                Some("`none`: the root of `arm9` lies in its flash or memory")
+            }
             (Root::Initramfs { .. }, _) => Some("`none`, since the root lies in the initramfs"),
             _ => None,
         };
@@ -133,20 +154,21 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let machine = file.machine.get_ref().as_str();
         if machine != "arm-virt" {
             only(file.arch.as_ref().map(Spanned::span), "arch", "arm-virt")?;
-            only(
-                file.loader.as_ref().map(Spanned::span),
-                "loader",
-                "arm-virt",
-            )?;
-            let environment = file.environment.as_ref();
-            only(environment.map(Spanned::span), "environment", "arm-virt")?;
+        }
+        if !["arm-virt", "arm9"].contains(&machine) {
+            let loader = file.loader.as_ref().map(Spanned::span);
+            only(loader, "loader", "arm-virt` or `arm9")?;
+            let environment = file.environment.as_ref().map(Spanned::span);
+            only(environment, "environment", "arm-virt` or `arm9")?;
         }
         if machine != "replay" {
             only(file.replay.as_ref().map(Spanned::span), "replay", "replay")?;
         }
         match machine {
             "pc" => Ok(Platform::Pc),
-            "arm9" => Ok(Platform::Arm9),
+            "arm9" => Ok(Platform::Arm9 {
+                nand: self.nand(file)?,
+            }),
             "arm-virt" => {
                 let arch = match &file.arch {
                     Some(arch) => match arch.get_ref().as_str() {
@@ -181,15 +203,36 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let at = self.at;
         let program = match file.loader.as_ref().map(|l| l.get_ref().as_str()) {
             None | Some("none") => {
-                if let Some(environment) = &file.environment {
-                    let why = "`environment` is U-Boot's: it goes with `loader = \"u-boot\"`";
-                    return Err(at(&environment.span(), why.into()));
-                }
-                return Ok(Loader::None);
+                return match &file.environment {
+                    Some(given) => Err(at(&given.span(), NO_LOADER.into())),
+                    None => Ok(Loader::None),
+                };
             }
             Some("u-boot") => None,
             Some(path) => Some(self.beside(path)),
         };
+        let environment = self.environment(file)?;
+        Ok(Loader::UBoot {
+            program,
+            environment,
+        })
+    }
+
+    /// What starts the kernel of `arm9`, if not the emulator.
+    fn nand(&self, file: &BaseFile) -> Result<Option<BTreeMap<String, String>>, LabError> {
+        match (&file.loader, &file.environment) {
+            (Some(loader), _) if loader.get_ref() == "nand" => Ok(Some(self.environment(file)?)),
+            (Some(loader), _) if loader.get_ref() != "none" => {
+                Err(self.wrong(loader, "`nand` or `none` on the machine `arm9`"))
+            }
+            (_, Some(given)) => Err((self.at)(&given.span(), NO_LOADER.into())),
+            _ => Ok(None),
+        }
+    }
+
+    /// The variables of the loader's environment that the file has.
+    fn environment(&self, file: &BaseFile) -> Result<BTreeMap<String, String>, LabError> {
+        let at = self.at;
         let mut environment = BTreeMap::new();
         if let Some(given) = &file.environment {
             for (name, value) in given.get_ref() {
@@ -209,17 +252,14 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
                 return Err(at(&given.span(), why.into()));
             }
         }
-        Ok(Loader::UBoot {
-            program,
-            environment,
-        })
+        Ok(environment)
     }
 
     fn memory(&self, memory_mb: &Spanned<u32>, platform: &Platform) -> Result<(), LabError> {
         // The board maps memory from 1 GiB up; with 32-bit addresses, 3 GiB.
         let range = match platform {
             Platform::ArmVirt { .. } => 256..=3_072,
-            Platform::Arm9 => arm9::MEMORY_MB.0,
+            Platform::Arm9 { .. } => arm9::MEMORY_MB.0,
             _ => 256..=65_536,
         };
         if range.contains(memory_mb.get_ref()) {
@@ -268,7 +308,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
                     });
                 }
                 let form = Form::parse(filesystem).and_then(|form| match platform {
-                    Platform::Arm9 => form.on_nor_flash(),
+                    Platform::Arm9 { .. } => form.on_nor_flash(),
                     _ => form.on_a_block_device(),
                 });
                 return Ok(Root::Tree {
@@ -280,7 +320,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         };
         match (text.as_str(), platform) {
             ("none", _) => Ok(Root::None),
-            (_, Platform::Arm9) => Err(self.wrong_root(root, text)),
+            (_, Platform::Arm9 { .. }) => Err(self.wrong_root(root, text)),
             ("debian-minimal", Platform::ArmVirt { .. }) => Err((self.at)(
                 &root.span(),
                 "expected `none`, the path of an ext4 image or a `tree`: no Debian root is made \
@@ -304,7 +344,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         platform: &Platform,
     ) -> Result<Kernel, LabError> {
         let wrong = |span: Span, why: &str| Err((self.at)(&span, why.to_owned()));
-        let on_arm9 = *platform == Platform::Arm9;
+        let on_arm9 = matches!(platform, Platform::Arm9 { .. });
         let name = text.get_ref().as_str();
         if let Some(lines) = file.kernel_config.as_ref().filter(|_| name != "built") {
             let why = "`kernel_config` goes with `kernel = \"built\"`";
@@ -524,49 +564,5 @@ fn packing(rest: &str) -> Result<Option<FileTreatment>, String> {
             Ok(treatment) => Ok(Some(treatment)),
             Err(e) => Err(e.to_string()),
         },
-    }
-}
-
-/// Whether a machine can do what a treatment wants; else a clause.
-fn possible(treatment: &Treatment, platform: &Platform) -> Result<(), String> {
-    let without_loader = match platform {
-        Platform::Pc | Platform::Arm9 => true,
-        Platform::ArmVirt { loader, .. } => *loader == Loader::None,
-        Platform::Replay(_) => false,
-    };
-    match treatment {
-        Treatment::Kernel(KernelForm::Uncompressed)
-            if matches!(
-                platform,
-                Platform::ArmVirt {
-                    arch: ArmArch::Arm64,
-                    ..
-                }
-            ) =>
-        {
-            Err(format!(
-                "`{treatment}` changes nothing: an arm64 kernel does not unpack itself"
-            ))
-        }
-        Treatment::Prefetch(_) | Treatment::Order(_) | Treatment::Build(_)
-            if *platform != Platform::Pc =>
-        {
-            Err(format!("`{treatment}` goes with the machine `pc`"))
-        }
-        Treatment::SetVariable { name, .. } | Treatment::RemoveVariable(name)
-            if name == "bootargs" =>
-        {
-            Err(format!(
-                "`{treatment}`: `bootargs` is the kernel command line, which `cmdline+=` and \
-                 `cmdline-=` change"
-            ))
-        }
-        Treatment::SetVariable { .. } | Treatment::RemoveVariable(_) if without_loader => {
-            Err(format!(
-                "`{treatment}` needs a boot loader: `machine = \"arm-virt\"`, \
-                 `loader = \"u-boot\"`"
-            ))
-        }
-        _ => Ok(()),
     }
 }

@@ -73,8 +73,17 @@ struct Own {
     build: Vec<String>,
     /// How their reading is treated.
     reading: Reading,
+    /// How their initramfs is treated.
+    treated: treat::Initramfs,
     initramfs: HashedFile,
     root: Option<HashedFile>,
+}
+
+impl Own {
+    fn is_of(&self, spec: &BootSpec) -> bool {
+        let own = (&self.build, &self.reading, self.treated);
+        own == (&spec.build, &spec.reading, spec.initramfs)
+    }
 }
 
 impl Pc {
@@ -123,16 +132,17 @@ impl Pc {
         }
         let mut wanted = vec!["nfit", "nd_pmem"];
         wanted.extend(initramfs::root_modules(&config, false));
-        let make = |kernel: &WithModules, list: Option<&[u8]>| {
+        let make = |kernel: &WithModules, list: Option<&[u8]>, treated: treat::Initramfs| {
             let mut archive = initramfs::make(&initramfs::Parts {
                 agent: &agent,
                 config: &config,
                 tree: kernel.modules.as_deref(),
                 wanted: &wanted,
+                unsigned: treated.unsigned,
                 list,
                 root: tree.as_ref(),
             })?;
-            base.root.pack(&mut archive)?;
+            initramfs::pack(&base.root, treated, &mut archive)?;
             Ok(archive)
         };
         let making = Making {
@@ -145,7 +155,12 @@ impl Pc {
         let plain = Own {
             build: Vec::new(),
             reading: Reading::default(),
-            initramfs: HashedFile::write(out, "initramfs.cpio", &make(first, None)?)?,
+            treated: treat::Initramfs::default(),
+            initramfs: HashedFile::write(
+                out,
+                "initramfs.cpio",
+                &make(first, None, treat::Initramfs::default())?,
+            )?,
             root,
         };
         let built = all.split_off(1).into_iter().map(|k| (k.build, k.kernels));
@@ -213,7 +228,7 @@ impl Hardware for Pc {
     }
 
     fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
-        let mine = |o: &&Own| o.build == spec.build && o.reading == spec.reading;
+        let mine = |o: &&Own| o.is_of(spec);
         let own = self.treated.iter().find(mine).unwrap_or(&self.plain);
         (&own.initramfs, own.root.as_ref())
     }
@@ -294,8 +309,9 @@ fn not_prepared() -> LabError {
     }
 }
 
-/// Makes the initramfs for a kernel, with an access list or without one.
-type MakeInitramfs<'a> = dyn Fn(&WithModules, Option<&[u8]>) -> Result<Vec<u8>, LabError> + 'a;
+/// Makes the initramfs for a kernel, with an access list or without one, treated so.
+type MakeInitramfs<'a> =
+    dyn Fn(&WithModules, Option<&[u8]>, treat::Initramfs) -> Result<Vec<u8>, LabError> + 'a;
 
 /// What initramfs and root of treated variants are made of.
 struct Making<'a> {
@@ -306,7 +322,7 @@ struct Making<'a> {
 
 impl Making<'_> {
     /// The initramfs and the root of every variant whose kernel is built or whose
-    /// reading is treated; both are written into `out`.
+    /// reading or initramfs is treated; both are written into `out`.
     fn treated(
         &self,
         experiment: &Experiment,
@@ -314,11 +330,12 @@ impl Making<'_> {
         say: &mut dyn FnMut(String),
     ) -> Result<Vec<Own>, LabError> {
         let mut all: Vec<Own> = Vec::new();
-        for BootSpec { build, reading, .. } in experiment.variants.iter().map(|v| &v.spec) {
-            let known = all
-                .iter()
-                .any(|o| o.build == *build && o.reading == *reading);
-            let plain = build.is_empty() && *reading == Reading::default();
+        for spec in experiment.variants.iter().map(|v| &v.spec) {
+            let known = all.iter().any(|o| o.is_of(spec));
+            let BootSpec { build, reading, .. } = spec;
+            let plain = build.is_empty()
+                && *reading == Reading::default()
+                && spec.initramfs == treat::Initramfs::default();
             let kernel = self.kernels.iter().find(|k| k.build == *build);
             let (false, false, Some(kernel)) = (known, plain, kernel) else {
                 continue;
@@ -346,10 +363,11 @@ impl Making<'_> {
                 None => ordered,
             };
             let name = format!("initramfs-{number}.cpio");
-            let made = (self.make)(kernel, bytes.as_deref())?;
+            let made = (self.make)(kernel, bytes.as_deref(), spec.initramfs)?;
             all.push(Own {
                 build: build.clone(),
                 reading: reading.clone(),
+                treated: spec.initramfs,
                 initramfs: HashedFile::write(out, &name, &made)?,
                 root,
             });

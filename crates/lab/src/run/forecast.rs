@@ -199,7 +199,7 @@ fn guess(experiment: &Experiment) -> f64 {
     };
     match (&base.platform, &base.root) {
         (Platform::Replay(_), _) => 0.1,
-        (Platform::Arm9, _) => 8.0,
+        (Platform::Arm9 { .. }, _) => 8.0,
         (Platform::Pc, Root::None) => 10.0,
         (Platform::Pc, _) => 40.0,
         (Platform::ArmVirt { arch, .. }, Root::None) => arm(*arch),
@@ -213,7 +213,7 @@ fn before(experiment: &Experiment, cache: &Cache) -> Vec<String> {
     let (program, arch) = match &base.platform {
         Platform::Pc => (pc::QEMU, artifacts::Arch::X86_64),
         Platform::ArmVirt { arch, .. } => (arch.qemu(), arch.agent()),
-        Platform::Arm9 => (arm9::QEMU, artifacts::Arch::Armv5),
+        Platform::Arm9 { .. } => (arm9::QEMU, artifacts::Arch::Armv5),
         Platform::Replay(_) => return Vec::new(),
     };
     let mut said = Vec::new();

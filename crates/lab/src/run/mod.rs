@@ -114,7 +114,7 @@ fn prepare(
     Ok(match &experiment.base.platform {
         Platform::Pc => Box::new(Pc::prepare(experiment, cache, out, say)?),
         Platform::ArmVirt { .. } => Box::new(ArmVirt::prepare(experiment, cache, out, say)?),
-        Platform::Arm9 => Box::new(Arm9::prepare(experiment, cache, out, say)?),
+        Platform::Arm9 { .. } => Box::new(Arm9::prepare(experiment, cache, out, say)?),
         Platform::Replay(folder) => Box::new(Replay::open(folder)?),
     })
 }

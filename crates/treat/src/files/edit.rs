@@ -102,6 +102,12 @@ impl FileTreatment {
                      kernel configuration, and the kernel is built with it",
                 ));
             }
+            Self::Boot(Treatment::UnsignedModules) => {
+                return Err(target.wrong(
+                    "`modules=unsigned` is a treatment of the lab only; on Debian a hook of \
+                     initramfs-tools strips the modules",
+                ));
+            }
             Self::Boot(Treatment::Prefetch(_)) => {
                 return Err(target.wrong(
                     "`prefetch=` is a treatment of the lab only; `firstlight prefetch install` \

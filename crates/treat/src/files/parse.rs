@@ -178,11 +178,11 @@ pub const KINDS: &[TreatmentKind] = &[
     TreatmentKind {
         form: "initramfs=METHOD",
         example: "initramfs=lz4",
-        what: "packs an initramfs anew: none, gzip, xz, lzma, bzip2, lz4 or zstd",
+        what: "packs an initramfs anew: none, gzip, xz, lzma, bzip2, lzo, lz4 or zstd",
         targets: &["initramfs image"],
         risk: "the kernel must be able to unpack it (CONFIG_RD_LZ4, ...)",
         then: "",
-        in_lab: false,
+        in_lab: true,
     },
     TreatmentKind {
         form: "initramfs-modules=most|dep|list",
@@ -257,7 +257,28 @@ pub const KINDS: &[TreatmentKind] = &[
         then: "on a board: build the kernel without compression",
         in_lab: true,
     },
+    TreatmentKind {
+        form: "modules=unsigned",
+        example: "modules=unsigned",
+        what: "boots with modules in the initramfs whose signatures were cut off",
+        targets: &["lab"],
+        risk: "a changed module is loaded all the same; where signatures are enforced (Secure \
+               Boot, module.sig_enforce) none of them is loaded, and the disk is not found; the \
+               kernel says that it is tainted",
+        then: "on Debian: a hook of initramfs-tools that calls `strip --strip-debug` for each \
+               module in $DESTDIR",
+        in_lab: true,
+    },
 ];
+
+impl From<Treatment> for FileTreatment {
+    fn from(treatment: Treatment) -> Self {
+        match treatment {
+            Treatment::Initramfs(method) => Self::Initramfs(method),
+            other => Self::Boot(other),
+        }
+    }
+}
 
 impl FileTreatment {
     /// Reads a treatment from its text.
@@ -344,10 +365,9 @@ impl FileTreatment {
             };
         }
         if let Some(method) = text.strip_prefix("initramfs=") {
-            let method = Compression::from_name(method).filter(|c| c.is_read_by_linux());
-            return method
+            return crate::initramfs::method(method)
                 .map(Self::Initramfs)
-                .ok_or_else(|| refuse("expected none, gzip, bzip2, lzma, xz, lz4 or zstd"));
+                .ok_or_else(|| refuse("expected none, gzip, bzip2, lzma, xz, lzo, lz4 or zstd"));
         }
         if let Some(what) = text.strip_prefix("jffs2=") {
             return match what {

@@ -186,7 +186,7 @@ pub fn patches(found: &Found) -> Vec<(&'static str, String)> {
             let _ = writeln!(text, "# all words of the command line\n{part}");
         }
         for kept in &found.kept {
-            let treatment = FileTreatment::Boot(kept.treatment.clone());
+            let treatment = FileTreatment::from(kept.treatment.clone());
             if matches!(kept.treatment, Treatment::AddWord(_)) {
                 continue;
             }

@@ -318,15 +318,17 @@ pub(super) fn name(set: &[usize]) -> String {
 /// promises most.
 fn recommended(
     record: &Record,
+    experiment: &Experiment,
     all: &mut Vec<Treatment>,
     dropped: &mut Vec<Dropped>,
-    cmdline: &str,
 ) -> Option<Treatment> {
+    let cmdline = experiment.base.recording.words.join(" ");
     let phases = analysis::phases_with(record, &Options::default());
     let advice = analysis::advice(record, &phases, &analysis::SystemFacts::default());
     let mut most = None;
     for finding in advice.findings {
-        let Some(text) = finding.treatment else {
+        let own = experiment.loader_treatment(finding.id);
+        let Some(text) = own.map(|t| t.to_string()).or(finding.treatment) else {
             continue;
         };
         // What has no number and is a rule of thumb is not worth a boot, but
@@ -364,10 +366,9 @@ pub fn search(lab: &mut Lab, with: &[String]) -> Result<Found> {
             baseline.trouble()
         );
     }
-    let recorded = lab.recorded.base.recording.words.join(" ");
     let seen = lab.look(BASELINE, &[])?;
     let named = all.len();
-    let most = recommended(&seen, &mut all, &mut dropped, &recorded);
+    let most = recommended(&seen, &lab.recorded, &mut all, &mut dropped);
     let tried = all.get(..lab.tries).unwrap_or(&all);
     match reading::treatments(lab, tried, &mut dropped) {
         // They promise more than most findings.

@@ -1,0 +1,63 @@
+//! What a loader of the exact lab says, whose lines have virtual time.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use analysis::{Finding, SystemFacts, advice, phases};
+use common::record;
+
+const LOADER: &str = "source loader.txt loader-console
+    clock counter virtual
+    mark 0s power-on loader
+    mark 8s kernel-entry kernel
+    mark 12s first-light -\n";
+
+fn found(text: &str, id: &str) -> Option<Finding> {
+    let record = record(&format!("{LOADER}{text}"));
+    let all = advice(&record, &phases(&record), &SystemFacts::default());
+    all.findings.into_iter().find(|f| f.id == id)
+}
+
+/// Two partitions are read, 400 ms each; both images have half of what is read.
+const LOADS: &str = "say 1s - NAND read: device 0 offset 0x200000, size 0x600000
+    say 1.4s -  6291456 bytes read: OK
+    say 1.41s - NAND read: device 0 offset 0x800000, size 0x800000
+    say 1.81s -  8388608 bytes read: OK
+    say 1.82s - ## Booting kernel from Legacy Image at 01000000 ...
+    say 1.83s -    Data Size:    3145664 Bytes = 3.0 MiB
+    say 1.84s - ## Loading init Ramdisk from Legacy Image at 01800000 ...
+    say 1.85s -    Data Size:    4194240 Bytes = 4.0 MiB\n";
+
+#[test]
+fn each_load_is_held_against_its_own_image() {
+    let both = found(LOADS, "loader-whole-partition").unwrap();
+    assert_eq!(both.title, "The loader reads more than its images");
+    assert_eq!(both.evidence.len(), 4);
+    // Half of 800 ms, of which 95 %.
+    assert_eq!(both.expected.0 / 1_000_000, 380);
+    let one = LOADS.replace("3145664", "6291392");
+    let one = found(&one, "loader-whole-partition").unwrap();
+    assert_eq!(one.title, "The loader reads more than the kernel");
+    assert_eq!(one.expected.0 / 1_000_000, 190);
+    let none = LOADS
+        .replace("3145664", "6291392")
+        .replace("4194240", "8388544");
+    assert!(found(&none, "loader-whole-partition").is_none());
+}
+
+/// Twenty lines of 60 bytes with their ends, each so many milliseconds behind the last.
+fn lines(ms: u32) -> String {
+    let line = |i: u32| format!("say {}ms - {}\n", 100 + i * ms, "x".repeat(58));
+    (0..20).map(line).collect()
+}
+
+#[test]
+fn a_console_in_virtual_time_counts_if_the_loader_waits_for_it() {
+    // 60 bytes take 5.2 ms at 115,200 baud.
+    let waits = found(&lines(6), "loader-console").unwrap();
+    assert_eq!(waits.treatment.as_deref(), Some("env=silent=1"));
+    // 1,200 bytes, 104 ms, of which 85 %.
+    assert_eq!(waits.expected.0 / 1_000_000, 88);
+    // An emulator's line takes no time.
+    assert!(found(&lines(1), "loader-console").is_none());
+}

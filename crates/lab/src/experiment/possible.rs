@@ -1,0 +1,52 @@
+//! Which treatments go with which machine.
+
+use super::{ArmArch, Loader, Platform};
+use treat::{KernelForm, Treatment};
+
+/// Whether a machine can do what a treatment wants; else a clause.
+pub fn possible(treatment: &Treatment, platform: &Platform) -> Result<(), String> {
+    let without_loader = match platform {
+        Platform::Pc | Platform::Arm9 { nand: None } => true,
+        Platform::Arm9 { nand: Some(_) } => false,
+        Platform::ArmVirt { loader, .. } => *loader == Loader::None,
+        Platform::Replay(_) => false,
+    };
+    match treatment {
+        Treatment::Kernel(KernelForm::Uncompressed)
+            if matches!(
+                platform,
+                Platform::ArmVirt {
+                    arch: ArmArch::Arm64,
+                    ..
+                }
+            ) =>
+        {
+            Err(format!(
+                "`{treatment}` changes nothing: an arm64 kernel does not unpack itself"
+            ))
+        }
+        Treatment::Prefetch(_) | Treatment::Order(_) | Treatment::Build(_)
+            if *platform != Platform::Pc =>
+        {
+            Err(format!("`{treatment}` goes with the machine `pc`"))
+        }
+        Treatment::UnsignedModules if matches!(platform, Platform::Arm9 { .. }) => Err(format!(
+            "`{treatment}` changes nothing: nothing is loaded as a module on `arm9`"
+        )),
+        Treatment::SetVariable { name, .. } | Treatment::RemoveVariable(name)
+            if name == "bootargs" =>
+        {
+            Err(format!(
+                "`{treatment}`: `bootargs` is the kernel command line, which `cmdline+=` and \
+                 `cmdline-=` change"
+            ))
+        }
+        Treatment::SetVariable { .. } | Treatment::RemoveVariable(_) if without_loader => {
+            Err(format!(
+                "`{treatment}` needs a boot loader: `machine = \"arm-virt\"`, \
+                 `loader = \"u-boot\"`, or `arm9` with `loader = \"nand\"`"
+            ))
+        }
+        _ => Ok(()),
+    }
+}
