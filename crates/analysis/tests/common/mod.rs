@@ -10,13 +10,14 @@
 //! after a.service b.service           a unit that is ordered after another
 //! wants a.service b.service           a unit that pulls in another
 //! request read 8 4096 1ms 2ms 3ms     of sector 8, 4096 bytes: queued, issued, completed;
-//!                                     then device=179:0 error=-5, if not 8:0 and success
+//!                                     then device=179:0 error=-5 pid=7, if not 8:0,
+//!                                     success and unknown
 //! open 1ms /etc/fstab                 a file is opened
 //! fact kernel.cmdline quiet root=x    holds for the whole boot
 //! note data_loss lost_thing 3 what it means
 //! slice 7 running 1ms 2ms             what task 7 did
 //! wake 1ms 7 8                        task 7 woke task 8
-//! process 7 sh 1ms 2ms parent=1       a life
+//! process 7 sh 1ms 2ms parent=1       a life; then command=/bin/sh
 //! ```
 //!
 //! Times are `5s`, `1.5ms`, `2us`, `7ns` or `-` for none. A line's origin is
@@ -135,7 +136,7 @@ fn request(words: &[&str], clock: ClockId, origin: Origin) -> record::Request {
         metadata: is_write,
         sync: is_write,
         error: more("error=").map_or(0, |e| e.parse().unwrap()),
-        pid: None,
+        pid: more("pid=").map(|p| p.parse().unwrap()),
         task: None,
         origin,
         clock,
@@ -251,11 +252,13 @@ pub fn record(text: &str) -> Record {
                 let name = rec.name(words[2]);
                 let (start, end) = (time(words[3]), time(words[4]));
                 let parent = words.get(5).and_then(|w| w.strip_prefix("parent="));
+                let command = words.iter().find_map(|w| w.strip_prefix("command="));
+                let command = command.map(|c| rec.name(c));
                 rec.process(record::Process {
                     pid: words[1].parse().unwrap(),
                     parent: parent.map(|p| p.parse().unwrap()),
                     name,
-                    command: None,
+                    command,
                     start: start.map(Nanos),
                     end: end.map(Nanos),
                     first_seen: Nanos(start.unwrap_or(0)),
