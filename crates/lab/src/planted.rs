@@ -458,6 +458,40 @@ mod tests {
         assert!(!planted.is_applied("cmdline-=rootdelay=2", "planted"));
     }
 
+    const OTHER_ROOT: &str = "firstlight_planted = 1\ncause = \"x\"\nplanted = \"plain\"\n\
+        beside = [\"root\"]\n[[finding]]\nid = \"root-unpacked\"\ntreated = \"packed\"\n\
+        by_hand = \"y\"\nroot = { tree = \"b\", filesystem = \"squashfs\" }\n\
+        [experiment]\nfirstlight_experiment = 1\n[experiment.base]\nmachine = \"pc\"\n\
+        memory_mb = 512\nstorage = \"none\"\nkernel = \"debian\"\n\
+        root = { tree = \"a\", filesystem = \"ext4\" }\nfirst_light = \"init\"\n\
+        cmdline = [\"quiet\"]\n[[experiment.variant]]\nname = \"plain\"\n\
+        treatments = [\"cmdline+=x\"]\n";
+
+    #[test]
+    fn a_treated_boot_may_have_another_root() {
+        let planted = Planted::parse("x", OTHER_ROOT, Path::new("")).unwrap();
+        let all: Vec<_> = planted.experiments().collect();
+        let told: Vec<_> = all
+            .iter()
+            .map(|(folder, e)| {
+                let names: Vec<&str> = e.variants.iter().map(|v| &*v.name).collect();
+                (&**folder, e.base.root.fstype(), names)
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("run", "ext4", vec!["plain"]),
+                ("run-packed", "squashfs", vec!["packed"])
+            ]
+        );
+        let specs: Vec<_> = all.iter().map(|(_, e)| &e.variants[0].spec).collect();
+        assert_eq!(specs[0], specs[1]);
+        let treated = OTHER_ROOT.replacen("by_hand = \"y\"\n", "", 1);
+        let said = Planted::parse("x", &treated, Path::new("")).unwrap_err();
+        assert!(said.to_string().contains("by_hand"), "{said}");
+    }
+
     #[test]
     fn what_a_file_lacks_is_named() {
         for (from, to, said) in [

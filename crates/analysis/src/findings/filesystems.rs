@@ -63,6 +63,9 @@ pub(super) fn indirect(view: &View<'_>) -> Vec<Found> {
 /// bytes and the step to the next (`ext4_search_dir`, `fs/ext4/namei.c`).
 const NAME_WORK: u64 = 20;
 
+/// What a look-up reads of a directory with an index: two blocks of 4 KiB.
+const INDEXED: u64 = 2 << 12;
+
 /// Which different names were looked for in each of these folders before first light.
 /// What is opened again is known by then; below a folder's own folders, these are looked
 /// in.
@@ -104,7 +107,9 @@ pub(super) fn unindexed(view: &View<'_>) -> Vec<Found> {
         // An entry is its name and eight bytes: a kibibyte holds some forty.
         let entries = bytes / 24;
         let work = entries.saturating_mul(NAME_WORK).saturating_mul(n) / 2;
-        let loaded = most_read(view).map(|m| transfer(*bytes, m.costs.rate));
+        // With an index two blocks of it are read for a name, until all of them are there.
+        let with_index = n.saturating_mul(INDEXED).min(*bytes);
+        let loaded = most_read(view).map(|m| transfer(bytes - with_index, m.costs.rate));
         let time = transfer(work, speed.rate) + loaded.unwrap_or_default();
         let text = format!("{path}: {bytes} bytes of names without an index");
         let why = format!(

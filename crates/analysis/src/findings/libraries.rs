@@ -38,7 +38,9 @@ pub(super) fn unused(view: &View<'_>) -> Option<Found> {
     );
     let found = Found::new("Libraries that nothing names", why).evidence(shown);
     Some(match in_initramfs(view, total) {
-        Some((time, line)) => found.evidence([view.quote(&line)]).parts(time, 30, 100, 110),
+        Some((time, line)) => found
+            .evidence([view.quote(&line)])
+            .parts(time, 30, 100, 110),
         None => found.saving(Nanos::ZERO, Nanos::ZERO, transfer(total, 20_000_000)),
     })
 }
