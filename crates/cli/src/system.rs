@@ -15,6 +15,7 @@ use image::boot::info::{Item, Kind, inspect};
 use image::boot::kernel::{Content, Payload};
 use image::boot::signature::is_signed_program;
 use image::boot::{Compression, Part, fit, initramfs};
+use image::foreign::Foreign;
 use image::{ReadAt, cramfs, jffs2, ubi};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -198,16 +199,15 @@ fn item_facts(
             })
         }
         Kind::Jffs2 { .. } => jffs2_fact(image),
+        Kind::Foreign(Foreign::Cramfs) => {
+            let found = cramfs::programs(&image.part(item.offset, item.size));
+            let found = found.with_context(|| source.to_owned())?;
+            found.map(|found| ImageKind::Cramfs {
+                packed: found.packed,
+                in_place: found.in_place,
+            })
+        }
         Kind::Filesystem(_) | Kind::Disk(..) => {
-            let part = image.part(item.offset, item.size);
-            if let Ok(Some(found)) = cramfs::programs(&part) {
-                let what = ImageKind::Cramfs {
-                    packed: found.packed,
-                    in_place: found.in_place,
-                };
-                all.push(ImageFact { place, what });
-                return Ok(());
-            }
             all.extend(filesystem_facts(source, image)?);
             return Ok(());
         }

@@ -274,10 +274,6 @@ fn idle(waits: &[(Nanos, Nanos)], busy: &[(Nanos, Nanos)]) -> Vec<Nanos> {
 /// A rest that is no longer than this, or than so many usual ones, is handing on.
 const JITTER: (Nanos, i64) = (Nanos::from_millis(1), 10);
 
-/// Of so many reads one is taken for one that nobody kept: those of the reader that a
-/// scheduler waits for come through at once, and may be fewer than the others.
-const QUICK: usize = 10;
-
 /// Requests that wait in the kernel while their device rests. Of a disk that turns
 /// nothing is said: there the order of reads is worth waiting for.
 pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
@@ -297,13 +293,8 @@ pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
         let busy = merged(of_device.filter_map(|r| r.issued.get().zip(r.completed.get())));
         let mut rests = idle(&waits, &busy);
         rests.sort_unstable();
-        // Handing a request on takes time with any scheduler: what the quick ones took.
-        let each = reads
-            .iter()
-            .filter_map(|r| Some(r.issued.get()? - r.queued.get()?));
-        let mut each: Vec<Nanos> = each.collect();
-        each.sort_unstable();
-        let usual = each.get(each.len() / QUICK).copied()?.max(Nanos::ZERO);
+        // Handing a request on takes time with any scheduler: the rest in the middle.
+        let usual = rests.get(rests.len() / 2).copied()?;
         let jitter = JITTER.0.max(Nanos(usual.0.saturating_mul(JITTER.1)));
         let long = rests.iter().filter(|r| **r > jitter);
         let excess = long.map(|r| *r - usual);

@@ -13,6 +13,7 @@
 //!                                     then device=179:0 error=-5 pid=7, if not 8:0,
 //!                                     success and unknown
 //! open 1ms /etc/fstab                 a file is opened
+//! open-by 7 1ms /etc/fstab            by process 7
 //! fact kernel.cmdline quiet root=x    holds for the whole boot
 //! note data_loss lost_thing 3 what it means
 //! slice 7 running 1ms 2ms             what task 7 did
@@ -213,8 +214,11 @@ pub fn record(text: &str) -> Record {
             }
             "wants" => rec.dependency(words[1], words[2], DependencyKind::Wants, origin),
             "request" => rec.request(request(&words, on, origin)),
-            "open" => {
-                let path = rec.name(rest(2));
+            "open" | "open-by" => {
+                // The process stands before the time.
+                let is_by = usize::from(words[0] == "open-by");
+                let pid = (is_by == 1).then(|| words[1].parse().unwrap());
+                let path = rec.name(rest(2 + is_by));
                 rec.access(record::Access {
                     kind: record::AccessKind::Open,
                     device: None,
@@ -222,9 +226,9 @@ pub fn record(text: &str) -> Record {
                     path: Some(path),
                     offset: 0,
                     bytes: 0,
-                    at: Nanos(time(words[1]).unwrap()),
+                    at: Nanos(time(words[1 + is_by]).unwrap()),
                     took: None.into(),
-                    pid: None,
+                    pid,
                     task: None,
                     origin,
                     clock: on,

@@ -38,7 +38,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Application,
         title: "Many files of languages or fonts are looked at",
         about: "Settings of languages and fonts are looked for in many places.",
-        model: "measured: the time that this boot spent there in looking, 20 us a file where the trace does not say it, of which 60 %; no experiment has proven it yet",
+        model: "measured: the time that this boot spent there in looking, 20 us a file where the trace does not say it, and from one such file to the next of the same process, at most 10 ms each, of which 80 %",
         risk: "no translated messages; fonts that are added later need their cache made",
         confidence: Confidence::Low,
         needs: "opens of files (strace, traces)",
