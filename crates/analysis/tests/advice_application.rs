@@ -75,6 +75,9 @@ fn where_nobody_is_the_application_or_the_device_was_busy_nothing_is_told() {
         format!("{app}{}", reads(7, 3_100)),
         reads(7, 2_010),
         app.to_owned(),
+        // A login at the console is no application, and few reads need no list.
+        format!("{}{}", app.replace(" app ", " agetty "), reads(7, 2_010)),
+        format!("{app}request read 1 65536 2010ms 2010ms 2050ms pid=7\n"),
     ] {
         let all = found(&silent, &none(), "application-reads");
         assert!(all.is_empty(), "{all:?}");

@@ -11,6 +11,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a list is read ahead with was counted for so many bytes (`PREFETCHER_WORK`).
 const PREFETCHED: u64 = 20 << 20;
 
+/// Fewer reads than these are not worth a list.
+const MANY_READS: usize = 8;
+
+/// How the names of processes begin that are no application: systemd's own, the login at
+/// a console, and what carries messages.
+const PLUMBING: [&str; 7] = [
+    "(sd-", "agetty", "dbus", "getty", "login", "systemd", "udevd",
+];
+
 /// The process that is taken for the application: of those that are there at first light
 /// and no threads of the kernel, the one that was started last and read from storage, by
 /// itself or by those that it started. A shell that drew the first picture with a program
@@ -20,7 +29,9 @@ fn application<'a>(view: &View<'a>, reads: &[&Request]) -> Option<(&'a Process, 
     let all = view.record.processes();
     let is_there = |p: &&Process| {
         let is_begun = p.start.is_some_and(|s| s <= end) && p.end.is_none_or(|e| e >= end);
-        is_begun && !p.kernel_thread
+        let name = view.record.name(p.name);
+        let is_plumbing = PLUMBING.iter().any(|n| name.starts_with(n));
+        is_begun && !p.kernel_thread && !is_plumbing
     };
     let mut there: Vec<&Process> = all.iter().filter(is_there).collect();
     there.sort_by_key(|p| (p.start, p.pid));
@@ -99,6 +110,9 @@ pub(super) fn reads(view: &View<'_>) -> Option<Found> {
     let waited = union(own().filter_map(|r| Some((r.first()?, r.completed.get()?))));
     let bytes = own().fold(0_u64, |sum, r| sum.saturating_add(r.bytes));
     let number = own().count();
+    if number < MANY_READS {
+        return None;
+    }
     let first = own().min_by_key(|r| (r.first(), r.origin))?;
     let rate = match most_read(view) {
         Some(MostRead {
