@@ -160,8 +160,17 @@ pub enum ImageKind {
         /// costs, and the time that it saves where the environment shows it.
         proposals: Vec<EnvironmentProposal>,
     },
+    /// The programs of a cramfs.
+    Cramfs {
+        /// Bytes of executable files that are packed.
+        packed: u64,
+        /// Bytes of those that can be executed where they lie.
+        in_place: u64,
+    },
     /// A JFFS2 filesystem.
     Jffs2 {
+        /// Bytes of its executable files, as they are unpacked.
+        programs: u64,
         /// Erase blocks that hold nodes.
         used_blocks: u64,
         /// Of those, the ones with a valid summary.
@@ -230,6 +239,31 @@ pub struct RootTree {
     /// The files that contain the name of a library, by that name: programs, libraries
     /// and settings.
     pub mentions: BTreeMap<String, BTreeSet<String>>,
+    /// Programs and libraries that are relocated when they start, by path.
+    pub dynamic: BTreeMap<String, Dynamic>,
+}
+
+/// What has to be done for a program or library before its own first line: its dynamic
+/// section.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dynamic {
+    /// The names of the libraries that it needs.
+    pub needed: Vec<String>,
+    /// Relocations that need no symbol, those of `packed` left out.
+    pub relative: u64,
+    /// Relocations that need no symbol, packed in `.relr.dyn`.
+    pub packed: u64,
+    /// Relocations of data that look up a symbol.
+    pub symbolic: u64,
+    /// Calls into other files, each of which looks up a symbol: at the start, or when it
+    /// is made first.
+    pub calls: u64,
+    /// Whether its calls are bound at the start.
+    pub binds_now: bool,
+    /// Whether it has the hash table that refuses most names at once.
+    pub has_gnu_hash: bool,
+    /// Where its dynamic section lies in the file.
+    pub offset: u64,
 }
 
 /// A shared library.

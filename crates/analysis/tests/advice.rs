@@ -480,6 +480,7 @@ fn images_tell_what_they_cost() {
         "oversized-load"
     );
     let jffs2 = |summarised| ImageKind::Jffs2 {
+        programs: 0,
         used_blocks: 300,
         summarised,
         saves_ns: 2_000_000_000,
@@ -568,6 +569,12 @@ fn a_root_tells_what_it_does_at_boot() {
             "/dev/a / ext4 rw,discard 0 0\n",
             "mount-options",
             Some("fstab=/:-discard"),
+        ),
+        (
+            "etc/fstab",
+            "/dev/a / ext4 rw,commit=2 0 0\n",
+            "mount-options",
+            Some("fstab=/:-commit=2"),
         ),
         (
             "etc/fstab",

@@ -116,6 +116,32 @@ fn many_files_of_languages_are_told() {
     assert!(told(&opens(5, "/usr/share/locale/de")).is_empty());
 }
 
+/// What a process does from one such file to the next is reading it, unless it takes long
+/// or looks at something else in between.
+#[test]
+fn files_of_languages_are_read_until_the_next_one_is_opened() {
+    let opens = |between: &str| -> String {
+        let each = (0..100).map(|i| {
+            let at = 1_100 + i * 3;
+            format!("open-by 7 {at}ms /usr/share/locale/l{i}\n{between}")
+        });
+        each.collect()
+    };
+    let high = |text: &str| {
+        let all = found(text, RootTree::default(), "languages-and-fonts");
+        all.first().and_then(|f| f.saving).map(|(_, high)| high)
+    };
+    // 99 times 3 ms, and the last one is opened.
+    let read = Nanos(99 * 3_000_000 + 20_000);
+    assert_eq!(high(&opens("")), Some(read));
+    // Another process's opens are its own.
+    assert_eq!(high(&opens("open-by 8 1200ms /etc/x\n")), Some(read));
+    // Where something else is opened in between, that step is not counted.
+    let apart = opens("").replace("1103ms", "1103ms /etc/y\nopen-by 7 1103ms");
+    let one_less = Nanos(98 * 3_000_000 + 2 * 20_000);
+    assert_eq!(high(&apart), Some(one_less));
+}
+
 /// Files of tracers can be left out beside the longest of what prepares them.
 #[test]
 fn tracers_and_their_files_are_told_apart() {

@@ -418,6 +418,10 @@ fn options_of_what_is_mounted_on_a_device_are_told() {
     .unwrap();
     // No fstab was seen that has it.
     assert_eq!(f.treatment, None);
+    // A short interval of commits is one, the usual and a long one are none.
+    let short = "fact mount./data ext4 /dev/sda3 rw,commit=1\n";
+    let f = one(short, Vec::new(), id).unwrap();
+    assert!(f.title.contains("`commit=1`"), "{}", f.title);
     // One device, mounted twice.
     let twice = "fact mount./data ext4 /dev/sda3 rw,sync\nfact mount./srv ext4 /dev/sda3 rw,sync\n";
     let of = found_with(twice, Vec::new());
@@ -427,6 +431,10 @@ fn options_of_what_is_mounted_on_a_device_are_told() {
         "fact mount./data ext4 /dev/sda3 rw,relatime\n",
         "fact mount./run tmpfs tmpfs rw,sync\n",
         "fact mount./data ext4 /dev/sda3 ro,sync\n",
+        "fact mount./data ext4 /dev/sda3 rw,commit=5\n",
+        "fact mount./data ext4 /dev/sda3 rw,commit=0\n",
+        "fact mount./data xfs /dev/sda3 rw,commit=1\n",
+        "fact mount./data btrfs /dev/sda3 rw,commit=30\n",
         "fact mount./data f2fs /dev/sda3 rw,discard\n",
         "fact mount./snap squashfs /dev/loop0 rw,sync\n",
         "fact mount./data ext4\n",
@@ -448,6 +456,7 @@ proptest! {
             f.indirect_blocks = blocks;
             f.unindexed = vec![("/x".to_owned(), bytes)];
         });
+        images.push(image(ImageKind::Cramfs { packed: bytes, in_place: used }));
         images.push(image(ImageKind::InitramfsModules {
             modules: [("a".to_owned(), bytes), ("b".to_owned(), used)].into(),
             unpacked,
@@ -455,6 +464,9 @@ proptest! {
         let text = format!(
             "{}request read {sector} {size} 0us {at}us {}us\nopen 1ms /x/y\n\
              fact module.ext4 1\nfact root.device /dev/mmcblk0\nfact root.filesystem ext4\n\
+             say 100ms 5 physmap-flash 0.flash: physmap platform flash device: [mem 0x0-0x1]\n\
+             process 7 app 1ms - command=/bin/app\n\
+             request read 1 {bytes} 1ms {at}us {took}us pid=7\n\
              say 200ms 6 Unpacking initramfs...\nsay 600ms 6 Freeing initrd memory: 3K\n",
             reads(at % 100, 30, 0),
             at + took

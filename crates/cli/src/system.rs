@@ -15,7 +15,8 @@ use image::boot::info::{Item, Kind, inspect};
 use image::boot::kernel::{Content, Payload};
 use image::boot::signature::is_signed_program;
 use image::boot::{Compression, Part, fit, initramfs};
-use image::{ReadAt, jffs2, ubi};
+use image::foreign::Foreign;
+use image::{ReadAt, cramfs, jffs2, ubi};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -198,6 +199,14 @@ fn item_facts(
             })
         }
         Kind::Jffs2 { .. } => jffs2_fact(image),
+        Kind::Foreign(Foreign::Cramfs) => {
+            let found = cramfs::programs(&image.part(item.offset, item.size));
+            let found = found.with_context(|| source.to_owned())?;
+            found.map(|found| ImageKind::Cramfs {
+                packed: found.packed,
+                in_place: found.in_place,
+            })
+        }
         Kind::Filesystem(_) | Kind::Disk(..) => {
             all.extend(filesystem_facts(source, image)?);
             return Ok(());
@@ -315,10 +324,25 @@ fn jffs2_fact(image: &Part<'_>) -> Option<ImageKind> {
         found.count() as u64
     };
     Some(ImageKind::Jffs2 {
+        programs: jffs2_programs(image).unwrap_or(0),
         used_blocks: count("-=sS"),
         summarised: count("sS"),
         saves_ns: report.mount.now_ns.saturating_sub(report.mount.summary_ns),
     })
+}
+
+/// Bytes of the executable files of a JFFS2.
+fn jffs2_programs(image: &Part<'_>) -> Option<u64> {
+    const KIND: u32 = 0o170_000;
+    const FILE: u32 = 0o100_000;
+    const EXECUTE: u32 = 0o111;
+    let filesystem = jffs2::Filesystem::open(image, &jffs2::OpenOptions::default()).ok()?;
+    let stats = filesystem.inodes().map(|ino| filesystem.stat(ino));
+    let programs = stats.flatten().flatten().filter(|s| {
+        let is_program = s.mode & KIND == FILE && s.mode & EXECUTE != 0;
+        is_program && s.links > 0
+    });
+    Some(programs.fold(0, |sum, s| s.size.saturating_add(sum)))
 }
 
 fn ubi_fact(source: &str, image: &dyn ReadAt) -> Option<ImageFact> {

@@ -266,3 +266,42 @@ fn a_filesystem_tells_of_directories_without_an_index() {
         }
     }
 }
+
+/// A kernel log of a board with NOR flash, and a cramfs whose only program, of 8 MB, lies
+/// packed in it, or as it is.
+#[test]
+fn a_cramfs_in_nor_flash_could_hold_programs_to_be_executed_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, image) = (folder.path().join("boot.log"), folder.path().join("root"));
+    let lines = "[    0.000000] Linux version 6.1.0 (x@y) (gcc) #1\n\
+                 [    0.200000] physmap-flash 34000000.flash: physmap platform flash device: [mem]\n\
+                 [    0.500000] VFS: Mounted root (cramfs filesystem) readonly on device 31:0.\n\
+                 [    0.600000] Run /sbin/init as init process\n\
+                 [    3.000000] last: line\n";
+    fs::write(&log, lines).unwrap();
+    for (block, is_found) in [(200_u32, true), (200 | 1 << 30, false)] {
+        let mut bytes = vec![0_u8; 8_192];
+        let words: [(usize, u32); 10] = [
+            (0, 0x28cd_3d45),
+            (4, 8_192),
+            (8, 0x803),
+            (64, 0o040_755),
+            (68, 16),
+            (72, (76 / 4) << 6),
+            (76, 0o100_755),
+            (80, 8_000_000),
+            (84, 1 | (100 / 4) << 6),
+            (100, block),
+        ];
+        for (at, word) in words {
+            bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        bytes[16..32].copy_from_slice(b"Compressed ROMFS");
+        fs::write(&image, bytes).unwrap();
+        let (image, log) = (image.to_str().unwrap(), log.to_str().unwrap());
+        let advice = json(&["advise", "--image", image, "--json", log]);
+        let found = advice["findings"].as_array().unwrap();
+        let of = found.iter().find(|f| f["id"] == "execute-in-place");
+        assert_eq!(of.is_some(), is_found, "{advice}");
+    }
+}

@@ -5,6 +5,7 @@
 
 pub mod blocks;
 pub mod boot;
+pub mod cramfs;
 mod endian;
 pub mod files;
 pub mod foreign;

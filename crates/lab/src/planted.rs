@@ -7,8 +7,8 @@
 use crate::artifacts::Cache;
 use crate::classics::{self, Classic, Method};
 use crate::error::{LabError, io_error};
-use crate::experiment::BASELINE;
-use crate::workload::Workload;
+use crate::experiment::{BASELINE, Experiment, Platform, Root};
+use crate::workload::{Board, Workload};
 use serde::Deserialize;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -36,10 +36,12 @@ pub struct Planted {
     pub seen: String,
     /// What is looked at beside it.
     beside: Vec<Beside>,
+    /// The treated boots that differ in their root, each as an experiment of one variant.
+    other_roots: Vec<Experiment>,
 }
 
 /// A finding that must be found.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
     /// Which.
@@ -51,6 +53,9 @@ pub struct Wanted {
     pub treated: String,
     /// What was done, where no treatment of the lab does it.
     pub by_hand: Option<String>,
+    /// The root of the treated boot, as an experiment's base has it, where the root is
+    /// what differs.
+    root: Option<Value>,
 }
 
 /// What advice is asked for beside the boot.
@@ -62,6 +67,10 @@ enum Beside {
     Initramfs,
     /// The script, as a start script of a root.
     Script,
+    /// The folder that an experiment's root is made of.
+    Root,
+    /// The image of an experiment's root.
+    RootImage,
     /// An image of the workload.
     Image(String),
 }
@@ -72,6 +81,8 @@ impl Beside {
             "kernel" => Self::Kernel,
             "initramfs" => Self::Initramfs,
             "script" => Self::Script,
+            "root" => Self::Root,
+            "root-image" => Self::RootImage,
             _ => Self::Image(text.strip_prefix("image:")?.to_owned()),
         })
     }
@@ -153,6 +164,14 @@ impl Planted {
         // The rest is a classic whose figures are the planted case's, and then those
         // of each treated one.
         table.retain(|key, _| !OWN.contains(&key));
+        let with_roots = file
+            .finding
+            .iter()
+            .filter_map(|f| Some((f, f.root.as_ref()?)));
+        let other_roots = with_roots.map(|(wanted, root)| {
+            other_root(id, &table, root, planted, wanted).map_err(|why| wrong(1, why))
+        });
+        let other_roots = other_roots.collect::<Result<_, _>>()?;
         table.insert("firstlight_classic".to_owned(), Value::Integer(1));
         for key in ["title", "source", "here", "why"] {
             table.insert(key.to_owned(), Value::String(file.cause.clone()));
@@ -174,8 +193,8 @@ impl Planted {
         let beside = file.beside.iter().map(|b| {
             Beside::parse(b).ok_or_else(|| {
                 let why = format!(
-                    "expected `kernel`, `initramfs`, `script` or `image:NAME` in `beside`, found \
-                     `{b}`"
+                    "expected `kernel`, `initramfs`, `script`, `root`, `root-image` or `image:NAME` \
+                     in `beside`, found `{b}`"
                 );
                 wrong(1, why)
             })
@@ -187,6 +206,7 @@ impl Planted {
             seen: file.seen.unwrap_or_else(|| planted.to_owned()),
             planted: planted.to_owned(),
             findings: file.finding,
+            other_roots,
             classic,
         };
         let treated = all.findings.iter().map(|f| &f.treated);
@@ -208,8 +228,26 @@ impl Planted {
     fn has(&self, name: &str) -> bool {
         match &self.classic.method {
             Method::Workload { cases, .. } => cases.iter().any(|c| c.0 == name),
-            Method::Experiment(e) => e.variants.iter().any(|v| v.name == name),
+            Method::Experiment(e) => {
+                let mut all = std::iter::once(&**e).chain(&self.other_roots);
+                all.any(|e| e.variants.iter().any(|v| v.name == name))
+            }
         }
+    }
+
+    /// The experiments that are booted, each with the name of its folder; none of a
+    /// workload.
+    pub fn experiments(&self) -> impl Iterator<Item = (String, &Experiment)> {
+        let own = match &self.classic.method {
+            Method::Experiment(own) => Some(("run".to_owned(), &**own)),
+            Method::Workload { .. } => None,
+        };
+        let named = |e: &'_ Experiment| {
+            let name = e.variants.first().map_or("", |v| &v.name);
+            format!("run-{name}")
+        };
+        let others = self.other_roots.iter().map(move |e| (named(e), e));
+        own.into_iter().chain(others)
     }
 
     fn workload(&self, name: &str) -> Option<&Workload> {
@@ -271,19 +309,26 @@ impl Planted {
         Ok((figures.collect(), report.failures))
     }
 
-    /// The files that are looked at beside the boot, in `folder`.
+    /// The files that are looked at beside the boot, which was booted in `run`; those
+    /// that are made go to `folder`.
     ///
     /// # Errors
     /// If one cannot be made.
     pub fn beside(
         &self,
         folder: &Path,
+        run: &Path,
         say: &mut dyn FnMut(String),
     ) -> Result<Vec<PathBuf>, LabError> {
-        let Some(workload) = self.workload(&self.planted) else {
-            return Ok(Vec::new());
-        };
         let cache = Cache::open()?;
+        let workload = match (&self.classic.method, self.workload(&self.planted)) {
+            (_, Some(workload)) => workload,
+            (Method::Experiment(experiment), _) => {
+                let of = |b| beside_experiment(b, experiment, &cache, run, say);
+                return self.beside.iter().map(of).collect();
+            }
+            _ => return Ok(Vec::new()),
+        };
         let write = |name: &str, bytes: &[u8]| {
             let path = folder.join(name);
             let parent = path.parent().unwrap_or(folder);
@@ -301,9 +346,77 @@ impl Planted {
                     folder.join("root")
                 }
                 Beside::Image(name) => write(name, &workload.image(name, &cache, say)?)?,
+                Beside::Root | Beside::RootImage => return Err(no_root(&self.id)),
             });
         }
         Ok(paths)
+    }
+}
+
+fn no_root(id: &str) -> LabError {
+    LabError::Experiment {
+        name: format!("{id}.toml"),
+        line: 1,
+        why: "what is wanted in `beside` is not there: `root` and `root-image` are of an \
+              experiment with a `tree`, the others of a workload"
+            .to_owned(),
+    }
+}
+
+/// The experiment of `table` with another root, and of its variants the planted one, by
+/// the name of the treated one.
+fn other_root(
+    id: &str,
+    table: &Table,
+    root: &Value,
+    planted: &str,
+    wanted: &Wanted,
+) -> Result<Experiment, String> {
+    let clause = "a finding with a `root` is one of an `experiment`, with `by_hand`";
+    let mut table = match (table.get("experiment"), &wanted.by_hand) {
+        (Some(Value::Table(table)), Some(_)) => table.clone(),
+        _ => return Err(clause.to_owned()),
+    };
+    let base = table.get_mut("base").and_then(Value::as_table_mut);
+    base.ok_or(clause)?.insert("root".to_owned(), root.clone());
+    let text = toml::to_string(&table).map_err(|e| e.to_string())?;
+    let parsed = Experiment::parse(&format!("{id}.toml"), &text);
+    let mut experiment = parsed.map_err(|e| e.to_string())?;
+    experiment.variants.retain(|v| v.name == planted);
+    for variant in &mut experiment.variants {
+        variant.name.clone_from(&wanted.treated);
+    }
+    Ok(experiment)
+}
+
+/// A file beside a boot of `experiment`, which was booted in `run`.
+fn beside_experiment(
+    beside: &Beside,
+    experiment: &Experiment,
+    cache: &Cache,
+    run: &Path,
+    say: &mut dyn FnMut(String),
+) -> Result<PathBuf, LabError> {
+    let base = &experiment.base;
+    match (beside, &base.root) {
+        (Beside::RootImage, Root::Image(path)) => Ok(path.clone()),
+        (Beside::Initramfs, _) => Ok(run.join("run/initramfs.cpio")),
+        (Beside::Root, Root::Tree { folder, .. } | Root::Initramfs { folder, .. }) => {
+            Ok(folder.clone())
+        }
+        (Beside::RootImage, Root::Tree { folder, form, .. }) => {
+            let architecture = match &base.platform {
+                Platform::ArmVirt { arch, .. } => arch.as_str(),
+                Platform::Arm9 => Board::Arm9.architecture(),
+                Platform::Pc | Platform::Replay(_) => Board::Pc.architecture(),
+            };
+            let busybox = match base.root.busybox() {
+                true => Some(cache.busybox(architecture, say)?),
+                false => None,
+            };
+            form.image_of(cache, folder, busybox.as_deref(), say)
+        }
+        _ => Err(no_root(&experiment.name)),
     }
 }
 
@@ -343,6 +456,40 @@ mod tests {
             assert!(!planted.is_applied(other, "short"), "{other}");
         }
         assert!(!planted.is_applied("cmdline-=rootdelay=2", "planted"));
+    }
+
+    const OTHER_ROOT: &str = "firstlight_planted = 1\ncause = \"x\"\nplanted = \"plain\"\n\
+        beside = [\"root\"]\n[[finding]]\nid = \"root-unpacked\"\ntreated = \"packed\"\n\
+        by_hand = \"y\"\nroot = { tree = \"b\", filesystem = \"squashfs\" }\n\
+        [experiment]\nfirstlight_experiment = 1\n[experiment.base]\nmachine = \"pc\"\n\
+        memory_mb = 512\nstorage = \"none\"\nkernel = \"debian\"\n\
+        root = { tree = \"a\", filesystem = \"ext4\" }\nfirst_light = \"init\"\n\
+        cmdline = [\"quiet\"]\n[[experiment.variant]]\nname = \"plain\"\n\
+        treatments = [\"cmdline+=x\"]\n";
+
+    #[test]
+    fn a_treated_boot_may_have_another_root() {
+        let planted = Planted::parse("x", OTHER_ROOT, Path::new("")).unwrap();
+        let all: Vec<_> = planted.experiments().collect();
+        let told: Vec<_> = all
+            .iter()
+            .map(|(folder, e)| {
+                let names: Vec<&str> = e.variants.iter().map(|v| &*v.name).collect();
+                (&**folder, e.base.root.fstype(), names)
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("run", "ext4", vec!["plain"]),
+                ("run-packed", "squashfs", vec!["packed"])
+            ]
+        );
+        let specs: Vec<_> = all.iter().map(|(_, e)| &e.variants[0].spec).collect();
+        assert_eq!(specs[0], specs[1]);
+        let treated = OTHER_ROOT.replacen("by_hand = \"y\"\n", "", 1);
+        let said = Planted::parse("x", &treated, Path::new("")).unwrap_err();
+        assert!(said.to_string().contains("by_hand"), "{said}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What filesystems say of themselves, beside what a boot reads and writes of them.
 
 use super::Evidence;
-use super::devices::{is_part_of, root_device, root_name};
+use super::devices::{is_part_of, root_device, root_name, turns_not};
 use super::found::{Found, Scope};
 use super::images::Packing;
 use super::requests::{MostRead, most_read, root_read};
@@ -63,6 +63,9 @@ pub(super) fn indirect(view: &View<'_>) -> Vec<Found> {
 /// bytes and the step to the next (`ext4_search_dir`, `fs/ext4/namei.c`).
 const NAME_WORK: u64 = 20;
 
+/// What a look-up reads of a directory with an index: two blocks of 4 KiB.
+const INDEXED: u64 = 2 << 12;
+
 /// Which different names were looked for in each of these folders before first light.
 /// What is opened again is known by then; below a folder's own folders, these are looked
 /// in.
@@ -104,7 +107,9 @@ pub(super) fn unindexed(view: &View<'_>) -> Vec<Found> {
         // An entry is its name and eight bytes: a kibibyte holds some forty.
         let entries = bytes / 24;
         let work = entries.saturating_mul(NAME_WORK).saturating_mul(n) / 2;
-        let loaded = most_read(view).map(|m| transfer(*bytes, m.costs.rate));
+        // With an index two blocks of it are read for a name, until all of them are there.
+        let with_index = n.saturating_mul(INDEXED).min(*bytes);
+        let loaded = most_read(view).map(|m| transfer(bytes - with_index, m.costs.rate));
         let time = transfer(work, speed.rate) + loaded.unwrap_or_default();
         let text = format!("{path}: {bytes} bytes of names without an index");
         let why = format!(
@@ -131,7 +136,7 @@ pub(super) fn unindexed(view: &View<'_>) -> Vec<Found> {
 /// The line by which a disk says that it can be pulled out.
 pub(super) const REMOVABLE_DISK: &str = "Attached SCSI removable disk";
 
-/// Whether the root lies on a card or a stick: its own disk is one.
+/// Whether the root lies on a card, a stick or what else is known not to turn.
 fn is_on_flash(view: &View<'_>) -> bool {
     let Some(name) = root_name(view) else {
         return false;
@@ -144,7 +149,8 @@ fn is_on_flash(view: &View<'_>) -> bool {
             .and_then(|(_, r)| r.split_once(']'));
         disk.is_some_and(|(disk, _)| is_part_of(name, disk))
     };
-    name.starts_with("mmcblk") || view.said(REMOVABLE_DISK).any(is_stick)
+    let is_flash = || root_device(view).is_some_and(|(d, mapped)| mapped && turns_not(view, d));
+    name.starts_with("mmcblk") || view.said(REMOVABLE_DISK).any(is_stick) || is_flash()
 }
 
 /// A journal on a card or a stick is written before first light.
@@ -175,12 +181,12 @@ pub(super) fn journal(view: &View<'_>) -> Option<Found> {
     let text = format!("the first of {n} writes and flushes of metadata");
     let image = with_journal.map(|(i, f)| evidence(i, format!("{} with a journal", f.filesystem)));
     let why = format!(
-        "What is written goes to the journal first, and the card has to empty its cache twice for \
-         each commit: {time} until first light. Without a journal (`tune2fs -O ^has_journal`) or \
+        "What is written goes to the journal first, and the medium has to empty its cache twice \
+         for each commit: {time} until first light. Without a journal (`tune2fs -O ^has_journal`) or \
          with a root that is mounted read-only, and what is written apart from it, that goes."
     );
     Some(
-        Found::new("A journal is written on a card during the boot", why)
+        Found::new("A journal is written on flash during the boot", why)
             .evidence([view.evidence(text, first.origin)])
             .evidence(image)
             .parts(time, 0, 50, 100)
@@ -241,7 +247,7 @@ pub(super) fn unpacked_root(view: &View<'_>) -> Option<Found> {
     Some(
         Found::new("The root is read unpacked from a slow device", why)
             .evidence([view.evidence(text, fact.origin)])
-            .parts(time, 0, 60, 120)
+            .parts(time, 0, 100, 150)
             .at_speed(speed)
             .scope(Scope::Unknown),
     )

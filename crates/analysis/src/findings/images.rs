@@ -367,6 +367,7 @@ pub(super) fn jffs2_summary(view: &View<'_>) -> Vec<Found> {
             used_blocks,
             summarised,
             saves_ns,
+            ..
         } = image.what
         else {
             return None;

@@ -4,6 +4,7 @@
 //! kind as data, and one pure function that looks for it in a record and in
 //! what else is known of the system.
 
+mod application;
 mod catalogue;
 mod cmdline;
 mod coldplug;
@@ -14,6 +15,7 @@ mod filesystems;
 mod found;
 mod hardware;
 mod images;
+mod in_place;
 mod initramfs;
 mod kernel;
 mod libraries;
@@ -23,6 +25,7 @@ mod order;
 mod pictures;
 mod probes;
 mod processes;
+mod relocations;
 mod requests;
 mod root;
 mod scripts;

@@ -149,7 +149,7 @@ const PIECE: u64 = 128 << 10;
 
 /// What a list is read ahead with in instructions: 90 ms for 20 MiB of 350 files at 1
 /// GIPS in the exact lab (`experiments/prefetch/RESULTS.md`).
-const PREFETCHER_WORK: u64 = 90_000_000;
+pub(super) const PREFETCHER_WORK: u64 = 90_000_000;
 
 /// Of so many bytes that a boot reads, one is needed before the processor has anything
 /// to do meanwhile: systemd and its libraries are 5 MB of 21 in that boot.

@@ -64,18 +64,38 @@ const DEAR: [(&str, &str); 4] = [
 /// Filesystems that nothing is written to.
 const READ_ONLY: [&str; 5] = ["cramfs", "erofs", "iso9660", "romfs", "squashfs"];
 
+/// Filesystems with `commit=SECONDS`, and how long they wait if nobody says otherwise
+/// (`JBD2_DEFAULT_MAX_COMMIT_AGE`, `BTRFS_DEFAULT_COMMIT_INTERVAL`). 0 means that, too.
+const COMMITS: [(&str, u64); 3] = [("ext3", 5), ("ext4", 5), ("btrfs", 30)];
+
+/// What a short interval of commits does.
+const OFTEN: &str = "what was written goes to the medium sooner than the filesystem would send it, \
+                     with the journal before it, and reads wait behind that";
+
+/// Whether an option makes a filesystem of this kind commit more often than it would.
+fn commits_often(kind: &str, option: &str) -> bool {
+    let usual = COMMITS.iter().find(|(k, _)| *k == kind);
+    let seconds = option.strip_prefix("commit=").and_then(|n| n.parse().ok());
+    let is_short = |n: u64| usual.is_some_and(|(_, usual)| (1..*usual).contains(&n));
+    seconds.is_some_and(is_short)
+}
+
 /// The options of a mount that cost, as /etc/fstab or the list of mounts names it.
 fn dear_options<'a>(
     kind: &'a str,
     options: &'a str,
-) -> impl Iterator<Item = &'static (&'static str, &'static str)> + 'a {
+) -> impl Iterator<Item = (&'a str, &'static str)> + 'a {
     let has = move |o: &str| options.split(',').any(|x| x == o);
     let is_written = !has("ro") && !READ_ONLY.contains(&kind);
-    DEAR.iter().filter(move |(option, _)| {
+    let dear = DEAR.iter().filter(move |(option, _)| {
         // f2fs has it by default, and gathers what it tells.
         let is_usual = kind == "f2fs" && *option == "discard";
         is_written && !is_usual && has(option)
-    })
+    });
+    let often = options
+        .split(',')
+        .filter(move |o| is_written && commits_often(kind, o));
+    dear.copied().chain(often.map(|o| (o, OFTEN)))
 }
 
 fn dear_mount(view: &View<'_>, folder: &str, option: &str, what: &str, line: Evidence) -> Found {
@@ -105,7 +125,7 @@ fn options_of_mounts(view: &View<'_>) -> Vec<Found> {
             continue;
         }
         for (option, what) in dear_options(kind, options) {
-            if told.insert((device, *option)) {
+            if told.insert((device, option)) {
                 let text = format!("{device} on {folder}: {options}");
                 let line = view.evidence(text, fact.origin);
                 all.push(dear_mount(view, folder, option, what, line));

@@ -32,7 +32,7 @@ pub struct IoFile {
 
 /// What tells files apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Key {
+pub(crate) enum Key {
     Path(NameId),
     Inode(Option<Device>, u64),
     Unknown,
@@ -47,7 +47,7 @@ fn key(access: &Access) -> Key {
 }
 
 /// What files are called.
-pub(super) struct Names<'r> {
+pub(crate) struct Names<'r> {
     record: &'r Record,
     /// The path of each inode that any access names by both.
     paths: HashMap<(Option<Device>, u64), NameId>,
@@ -56,7 +56,7 @@ pub(super) struct Names<'r> {
 }
 
 impl<'r> Names<'r> {
-    pub(super) fn of(record: &'r Record) -> Self {
+    pub(crate) fn of(record: &'r Record) -> Self {
         let both = |a: &Access| Some(((a.device, a.inode?), a.path?));
         Self {
             record,
@@ -66,7 +66,7 @@ impl<'r> Names<'r> {
     }
 
     /// What an access is about.
-    pub(super) fn key(&self, access: &Access) -> Key {
+    pub(crate) fn key(&self, access: &Access) -> Key {
         match key(access) {
             Key::Inode(device, inode) => match self.paths.get(&(device, inode)) {
                 Some(&path) => Key::Path(path),
@@ -77,7 +77,7 @@ impl<'r> Names<'r> {
     }
 
     /// The name of what a key stands for.
-    pub(super) fn name_of(&self, key: Key) -> String {
+    pub(crate) fn name_of(&self, key: Key) -> String {
         match key {
             Key::Path(path) => self.record.name(path).to_owned(),
             Key::Inode(Some(device), inode) => match self.disk(device, inode) {

@@ -14,6 +14,7 @@ mod timeline;
 pub use depth::Depth;
 pub use failures::IoFailure;
 pub use files::IoFile;
+pub(crate) use files::Names;
 pub use latency::Latency;
 pub use owners::{Owner, Owners, OwnersFrom};
 pub use places::Sequence;

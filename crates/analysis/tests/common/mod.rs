@@ -10,13 +10,15 @@
 //! after a.service b.service           a unit that is ordered after another
 //! wants a.service b.service           a unit that pulls in another
 //! request read 8 4096 1ms 2ms 3ms     of sector 8, 4096 bytes: queued, issued, completed;
-//!                                     then device=179:0 error=-5, if not 8:0 and success
+//!                                     then device=179:0 error=-5 pid=7, if not 8:0,
+//!                                     success and unknown
 //! open 1ms /etc/fstab                 a file is opened
+//! open-by 7 1ms /etc/fstab            by process 7
 //! fact kernel.cmdline quiet root=x    holds for the whole boot
 //! note data_loss lost_thing 3 what it means
 //! slice 7 running 1ms 2ms             what task 7 did
 //! wake 1ms 7 8                        task 7 woke task 8
-//! process 7 sh 1ms 2ms parent=1       a life
+//! process 7 sh 1ms 2ms parent=1       a life; then command=/bin/sh
 //! ```
 //!
 //! Times are `5s`, `1.5ms`, `2us`, `7ns` or `-` for none. A line's origin is
@@ -135,7 +137,7 @@ fn request(words: &[&str], clock: ClockId, origin: Origin) -> record::Request {
         metadata: is_write,
         sync: is_write,
         error: more("error=").map_or(0, |e| e.parse().unwrap()),
-        pid: None,
+        pid: more("pid=").map(|p| p.parse().unwrap()),
         task: None,
         origin,
         clock,
@@ -212,8 +214,11 @@ pub fn record(text: &str) -> Record {
             }
             "wants" => rec.dependency(words[1], words[2], DependencyKind::Wants, origin),
             "request" => rec.request(request(&words, on, origin)),
-            "open" => {
-                let path = rec.name(rest(2));
+            "open" | "open-by" => {
+                // The process stands before the time.
+                let is_by = usize::from(words[0] == "open-by");
+                let pid = (is_by == 1).then(|| words[1].parse().unwrap());
+                let path = rec.name(rest(2 + is_by));
                 rec.access(record::Access {
                     kind: record::AccessKind::Open,
                     device: None,
@@ -221,9 +226,9 @@ pub fn record(text: &str) -> Record {
                     path: Some(path),
                     offset: 0,
                     bytes: 0,
-                    at: Nanos(time(words[1]).unwrap()),
+                    at: Nanos(time(words[1 + is_by]).unwrap()),
                     took: None.into(),
-                    pid: None,
+                    pid,
                     task: None,
                     origin,
                     clock: on,
@@ -251,11 +256,13 @@ pub fn record(text: &str) -> Record {
                 let name = rec.name(words[2]);
                 let (start, end) = (time(words[3]), time(words[4]));
                 let parent = words.get(5).and_then(|w| w.strip_prefix("parent="));
+                let command = words.iter().find_map(|w| w.strip_prefix("command="));
+                let command = command.map(|c| rec.name(c));
                 rec.process(record::Process {
                     pid: words[1].parse().unwrap(),
                     parent: parent.map(|p| p.parse().unwrap()),
                     name,
-                    command: None,
+                    command,
                     start: start.map(Nanos),
                     end: end.map(Nanos),
                     first_seen: Nanos(start.unwrap_or(0)),

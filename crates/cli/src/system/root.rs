@@ -1,5 +1,6 @@
 //! A root filesystem in a folder: the few files that say how it boots.
 
+mod dynamic;
 mod libraries;
 
 use analysis::RootTree;
@@ -174,6 +175,9 @@ fn programs(root: &Path, inside: &str, depth: usize, left: &mut usize, tree: &mu
             programs(root, &path, depth - 1, left, tree);
         } else if about.is_file() {
             libraries::note(root, &path, tree);
+            if let Some(found) = dynamic::read(&root.join(&path)) {
+                tree.dynamic.insert(path.clone(), found);
+            }
             if let Some(bytes) = not_loaded(&root.join(&path)) {
                 tree.unstripped.insert(path, bytes);
             }

@@ -104,7 +104,6 @@ fn one(
     proof: &mut FindingsProof,
 ) -> Result<()> {
     let say = &mut |text: String| progress::done(&format!("{}: {text}", planted.id), false);
-    let beside = planted.beside(&folder.join("beside"), say)?;
     let booted = boot(planted, folder, args.jobs)?;
     if !booted.failures.is_empty() {
         let told = booted.failures.iter();
@@ -113,6 +112,7 @@ fn one(
             .extend(told.map(|why| unproven(planted, why.clone())));
         return Ok(());
     }
+    let beside = planted.beside(&folder.join("beside"), folder, say)?;
     let record = lab_verb::record(&booted.seen)?;
     let phases = phases_with(&record, &Options::default());
     let facts = system::facts(&beside, None)?;
@@ -208,7 +208,7 @@ fn proven(
 fn boot(planted: &Planted, folder: &Path, jobs: std::num::NonZeroUsize) -> Result<Booted> {
     let mut times = BTreeMap::new();
     let mut failures = Vec::new();
-    let Method::Experiment(experiment) = &planted.classic.method else {
+    if let Method::Workload { .. } = &planted.classic.method {
         let say = &mut |text: String| progress::done(&format!("{}: {text}", planted.id), false);
         let (figures, failed) = planted.run(folder, jobs, say)?;
         let treated = planted.findings.iter().map(|f| &f.treated);
@@ -222,31 +222,33 @@ fn boot(planted: &Planted, folder: &Path, jobs: std::num::NonZeroUsize) -> Resul
             seen,
             failures: failed,
         });
-    };
-    let options = lab::Options {
-        jobs: Some(jobs),
-        ..tune::options(&folder.join("run"), experiment.base.ensemble.get())
-    };
-    let outcome = lab_verb::boot(experiment, &options, false)?;
-    let mut all: BTreeMap<String, Vec<Nanos>> = BTreeMap::new();
-    let mut seen = PathBuf::new();
-    for trial in &outcome.trials {
-        if let Some(failure) = &trial.failure {
-            failures.push(format!("{}: {}", trial.id, failure.detail));
-            continue;
-        }
-        let capture = options.out.join(&trial.capture);
-        let record = lab_verb::record(&capture)?;
-        let phases = phases_with(&record, &Options::default());
-        let light = phases.first_light.as_ref().map(|f| f.at);
-        let variant = all.entry(trial.id.variant.clone()).or_default();
-        variant.extend(light);
-        if trial.id.variant == planted.seen && trial.id.perturbation == 0 {
-            seen = capture;
-        }
     }
-    for (name, ensemble) in all {
-        times.extend(analysis::median(&ensemble).map(|t| (name, t)));
+    let mut seen = PathBuf::new();
+    for (name, experiment) in planted.experiments() {
+        let options = lab::Options {
+            jobs: Some(jobs),
+            ..tune::options(&folder.join(name), experiment.base.ensemble.get())
+        };
+        let outcome = lab_verb::boot(experiment, &options, false)?;
+        let mut all: BTreeMap<String, Vec<Nanos>> = BTreeMap::new();
+        for trial in &outcome.trials {
+            if let Some(failure) = &trial.failure {
+                failures.push(format!("{}: {}", trial.id, failure.detail));
+                continue;
+            }
+            let capture = options.out.join(&trial.capture);
+            let record = lab_verb::record(&capture)?;
+            let phases = phases_with(&record, &Options::default());
+            let light = phases.first_light.as_ref().map(|f| f.at);
+            let variant = all.entry(trial.id.variant.clone()).or_default();
+            variant.extend(light);
+            if trial.id.variant == planted.seen && trial.id.perturbation == 0 {
+                seen = capture;
+            }
+        }
+        for (name, ensemble) in all {
+            times.extend(analysis::median(&ensemble).map(|t| (name, t)));
+        }
     }
     Ok(Booted {
         times,

@@ -194,7 +194,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Kernel,
         title: "The initramfs holds modules that nobody loads",
         about: "An initramfs for every machine holds the modules of every disk; those that this boot did not load were loaded and unpacked for nothing.",
-        model: "measured: the time of unpacking, as large a part of it as the bytes are that nobody loads; what loading less saves comes on top; no experiment has proven it yet",
+        model: "measured: the time of unpacking, as large a part of it as the bytes are that nobody loads; what loading less saves comes on top",
         risk: "the disk boots only on machines like this one",
         confidence: Confidence::Medium,
         needs: "an initramfs (`--image`), with the list of modules (`/proc/modules`) and a kernel log",

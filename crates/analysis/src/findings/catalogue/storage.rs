@@ -3,7 +3,7 @@
 use super::one;
 use crate::findings::view::View;
 use crate::findings::{Confidence, Group, Rule};
-use crate::findings::{devices, filesystems, images, requests, root, storage, units};
+use crate::findings::{devices, filesystems, images, in_place, requests, root, storage, units};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -12,13 +12,26 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A large directory has no index",
         about: "A name in a directory without an index is looked for from its front.",
-        model: "bytes at the best rate of the reads, and 20 instructions for each name that is passed, for each different name that was looked for; not estimated where none was; no experiment has proven it yet",
+        model: "the bytes that an index would not read, at the best rate of the reads, and 20 instructions for each name that is passed, for each different name that was looked for; not estimated where none was",
         risk: "the index takes some blocks; `e2fsck -fD` runs on an unmounted filesystem",
         confidence: Confidence::Low,
         needs: "an image of ext2, ext3 or ext4 (`--image`); opens of files (strace, traces) for the figure",
         treatment: None,
         watch: &[],
         find: |v: &View<'_>| filesystems::unindexed(v),
+    },
+    Rule {
+        id: "execute-in-place",
+        group: Group::Storage,
+        title: "Programs in NOR flash are unpacked and not executed in place",
+        about: "The processor reads NOR flash like memory: a program need not be copied.",
+        model: "the packed programs of the image, unpacked by the model of `kernel-compression` for gzip, of which half is touched",
+        risk: "some twice the flash for programs that are not packed; flash can be slower than memory for what runs long; what is written needs a filesystem of its own",
+        confidence: Confidence::Low,
+        needs: "a cramfs or JFFS2 image (`--image`), and a kernel log that names NOR flash",
+        treatment: None,
+        watch: &in_place::NOR,
+        find: |v: &View<'_>| one(in_place::packed(v)),
     },
     Rule {
         id: "ext-indirect-blocks",
@@ -108,9 +121,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "journal-on-flash",
         group: Group::Storage,
-        title: "A journal is written on a card during the boot",
-        about: "Each commit is written twice, and the card empties its cache for it.",
-        model: "measured: the time in which writes and flushes of metadata were with the root's device, of which half; no experiment has proven it yet",
+        title: "A journal is written on flash during the boot",
+        about: "Each commit is written twice, and the medium empties its cache for it.",
+        model: "measured: the time in which writes and flushes of metadata were with the root's device, of which half",
         risk: "without a journal, a power cut while something is written can damage the filesystem: it must be checked in full then, and files can be lost",
         confidence: Confidence::Low,
         needs: "block requests (blktrace, ftrace), with mounts, a command line or an image that say where the root lies",
@@ -143,9 +156,9 @@ pub(super) const RULES: &[Rule] = &[
         id: "mount-options",
         group: Group::Storage,
         title: "Mount options cost time",
-        about: "`sync`, `discard` and `strictatime` make the medium work.",
+        about: "`sync`, `discard`, `strictatime` and a short `commit=` make the medium work.",
         model: "rule of thumb: 1 % of the boot",
-        risk: "`sync`: what was written last is lost with the power; `discard`: trim by a timer instead",
+        risk: "`sync`, `commit=`: what was written last is lost with the power; `discard`: trim by a timer instead",
         confidence: Confidence::Low,
         needs: "the root tree (`--image DIR`), or the mounts (`/proc/mounts`)",
         treatment: Some("fstab=FOLDER:-OPTION"),
@@ -170,7 +183,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "The root is read unpacked from a slow device",
         about: "What is only read can lie packed in squashfs or erofs, which is less to read.",
-        model: "the bytes read, at the best rate seen, less what lz4 or zstd leave of them and what unpacking takes by the model of `kernel-compression`, of which 60 %; no experiment has proven it yet",
+        model: "the bytes read, at the best rate seen, less what lz4 or zstd leave of them and what unpacking takes by the model of `kernel-compression`",
         risk: "an image that is made anew for each change; what is written needs a filesystem of its own",
         confidence: Confidence::Low,
         needs: "block requests (blktrace, ftrace) with the mounts (`/proc/mounts`)",

@@ -1,0 +1,66 @@
+//! Programs that are unpacked from a flash that could execute them.
+
+use super::Evidence;
+use super::found::Found;
+use super::images::Packing;
+use super::view::{View, transfer};
+use crate::system::ImageKind;
+use record::{Nanos, mark};
+
+/// How kernels say that they drive NOR flash, which the processor reads like memory:
+/// `physmap`'s own word, and the two sets of commands (`drivers/mtd/chips/cfi_probe.c`).
+pub(super) const NOR: [&str; 3] = [
+    "physmap platform flash device",
+    "Intel/Sharp Extended Query Table",
+    "Amd/Fujitsu Extended Query Table",
+];
+
+/// Of so much of its programs in hundredths a boot touches the pages: a static BusyBox on
+/// `arm9` 36 up to its first script (`lab classics root-filesystems`), 67 with an inittab
+/// and an application (`experiments/arm9`).
+const TOUCHED: i64 = 50;
+
+/// Programs in packed pages of a filesystem in NOR flash.
+pub(super) fn packed(view: &View<'_>) -> Option<Found> {
+    let flash = NOR.iter().find_map(|text| view.said(text).next())?;
+    let (image, kind, programs) = view.system.images.iter().find_map(|i| match &i.what {
+        ImageKind::Cramfs { packed, .. } => Some((i, "cramfs", *packed)),
+        ImageKind::Jffs2 { programs, .. } => Some((i, "JFFS2", *programs)),
+        _ => None,
+    })?;
+    if programs == 0 {
+        return None;
+    }
+    let work = Packing::named("gzip")?.work(view);
+    let speed = view.speed();
+    let time = transfer(programs.saturating_mul(work), speed.rate);
+    let end = view.phases.end();
+    let mounted = view.record.mark(mark::ROOT_MOUNTED).map(|m| m.at);
+    let from = mounted.unwrap_or(Nanos::ZERO);
+    let written = match kind {
+        "JFFS2" => " What is written stays on a JFFS2 of its own, mounted after first light.",
+        _ => "",
+    };
+    let why = format!(
+        "The processor can execute what lies in NOR flash, and this {kind} has {programs} bytes of \
+         programs packed: each page that is touched is unpacked into memory first. A cramfs whose \
+         programs lie as they are (`mkcramfs -X -X`, CONFIG_CRAMFS_MTD) is mapped from the flash; \
+         the kernel itself can be executed there too (CONFIG_XIP_KERNEL).{written}"
+    );
+    Some(
+        Found::new(
+            "Programs in NOR flash are unpacked and not executed in place",
+            why,
+        )
+        .evidence([
+            view.quote(&flash),
+            Evidence {
+                text: format!("{kind} with {programs} bytes of packed programs"),
+                place: image.place.clone(),
+            },
+        ])
+        .parts(time, 20, TOUCHED, 100)
+        .at_most((end - from).max(Nanos::ZERO))
+        .at_speed(speed),
+    )
+}
