@@ -407,7 +407,7 @@ fn beside_experiment(
         (Beside::RootImage, Root::Tree { folder, form, .. }) => {
             let architecture = match &base.platform {
                 Platform::ArmVirt { arch, .. } => arch.as_str(),
-                Platform::Arm9 => Board::Arm9.architecture(),
+                Platform::Arm9 { .. } => Board::Arm9.architecture(),
                 Platform::Pc | Platform::Replay(_) => Board::Pc.architecture(),
             };
             let busybox = match base.root.busybox() {

@@ -36,7 +36,15 @@ pub(super) fn unused(view: &View<'_>) -> Option<Found> {
          builds names from parts is not seen.",
         super::probes::count(unused.len(), "library", "libraries")
     );
-    let found = Found::new("Libraries that nothing names", why).evidence(shown);
+    // One that not even an unused one names can go now.
+    let is_free = |(path, library): &&(&str, &Library)| {
+        let by = library.names.iter().filter_map(|n| tree.mentions.get(n));
+        by.flatten().all(|p| p == path)
+    };
+    let first = unused.iter().find(is_free);
+    let found = Found::new("Libraries that nothing names", why)
+        .evidence(shown)
+        .maybe_treatment(first.map(|(path, _)| format!("library-={path}")));
     Some(match in_initramfs(view, total) {
         Some((time, line)) => found
             .evidence([view.quote(&line)])

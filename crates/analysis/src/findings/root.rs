@@ -214,6 +214,15 @@ pub(super) fn all_modules(view: &View<'_>) -> Option<Found> {
     )
 }
 
+/// What strips all of these files, the largest first, if one folder has them; else the
+/// largest.
+fn stripping(files: &[(&String, &u64)]) -> Option<String> {
+    let top = |path: &str| path.split_once('/').map(|(top, _)| top.to_owned());
+    let (first, _) = files.first()?;
+    let folder = top(first).filter(|t| files.iter().all(|(p, _)| top(p).as_ref() == Some(t)));
+    Some(format!("strip={}", folder.as_ref().unwrap_or(first)))
+}
+
 /// Programs that carry what only debuggers read.
 pub(super) fn unstripped(view: &View<'_>) -> Option<Found> {
     let tree = view.system.root.as_ref()?;
@@ -238,6 +247,7 @@ pub(super) fn unstripped(view: &View<'_>) -> Option<Found> {
     Some(
         Found::new("Programs are not stripped", why)
             .evidence(shown)
-            .parts(transfer(total, 20_000_000), 0, 10, 100),
+            .parts(transfer(total, 20_000_000), 0, 10, 100)
+            .maybe_treatment(stripping(&files)),
     )
 }
