@@ -1,8 +1,9 @@
 //! Reading ahead of need what an access list says.
 //!
 //! The list is cut into windows of the time at which things were needed. A window's
-//! pieces go out together, in the order in which they lie on the device, a bounded
-//! number of bytes at once: more where the boot is close behind, less where there is
+//! pieces go out together as they are needed, or, for a disk that turns, in the order in
+//! which they lie on it; a bounded number of bytes at once: more where the boot is close
+//! behind, less where there is
 //! time. The reads have the idle I/O priority: what the boot itself asks for goes
 //! first wherever the I/O scheduler knows priorities.
 

@@ -209,7 +209,9 @@ pub(super) fn open_window(
         let ranges: Vec<(u64, u64)> = needs.iter().map(|n| (n.offset, n.bytes)).collect();
         let placed = match (needs.first(), needs.last()) {
             // Where there is no hole it matters for the order alone.
-            (Some(first), Some(last)) if needs.len() > 1 || settings.order == Order::Physical => {
+            (Some(first), Some(last))
+                if needs.len() > 1 || settings.order == Some(Order::Physical) =>
+            {
                 extents(&*opened, first.offset, last.end(), MOST_EXTENTS).unwrap_or_default()
             }
             _ => Vec::new(),
@@ -224,8 +226,8 @@ pub(super) fn open_window(
         }
     }
     match settings.order {
-        Order::Need => pieces.sort_unstable_by_key(Piece::in_need),
-        Order::Physical => pieces.sort_by_key(|p| p.physical),
+        Some(Order::Physical) => pieces.sort_by_key(|p| p.physical),
+        _ => pieces.sort_unstable_by_key(Piece::in_need),
     }
     pieces
 }

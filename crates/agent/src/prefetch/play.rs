@@ -24,8 +24,8 @@ pub enum Order {
 pub struct Settings {
     /// The folder that is `/` for the list.
     pub root: PathBuf,
-    /// The order.
-    pub order: Order,
+    /// The order. Not given: that of the device if it turns, and else that of need.
+    pub order: Option<Order>,
     /// How much of the recorded time is one window, in microseconds; 0: all.
     pub window_us: u64,
     /// The most bytes asked for at once.
@@ -49,7 +49,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             root: PathBuf::from("/"),
-            order: Order::Need,
+            order: None,
             window_us: WINDOW_US,
             in_flight_bytes: 8 << 20,
             request_bytes: 128 << 10,
@@ -138,12 +138,14 @@ pub fn play_and_tell(
     if settings.idle {
         set_idle(true);
     }
-    let infill_bytes = match turns(&settings.root) {
+    let turns = turns(&settings.root);
+    let infill_bytes = match turns {
         true => settings.infill_bytes.max(DISK_INFILL_BYTES),
         false => settings.infill_bytes,
     };
     let settings = &Settings {
         infill_bytes,
+        order: settings.order.or(turns.then_some(Order::Physical)),
         ..settings.clone()
     };
     let mut reader = Reader::new(settings);

@@ -16,7 +16,8 @@ firstlight-agent prefetch: reads ahead of need what an access list names
 Usage: firstlight-agent prefetch LIST [OPTION...]
 
   --root DIR         the folder that is / for the list [default: /]
-  --order ORDER      need, or physical (as it lies on the device) [default: need]
+  --order ORDER      need, or physical (as it lies on the device)
+                     [default: need; physical for a disk that turns]
   --window MS        order within so much of the recorded time; 0: all at once
                      [default: 250]
   --in-flight KIB    the most that is asked for at once [default: 8192]
@@ -200,8 +201,8 @@ fn arguments() -> Result<Option<Arguments>, lexopt::Error> {
             Long("order") => {
                 let word = arguments.value()?.string()?;
                 settings.order = match &*word {
-                    "need" => Order::Need,
-                    "physical" => Order::Physical,
+                    "need" => Some(Order::Need),
+                    "physical" => Some(Order::Physical),
                     _ => return Err("--order takes physical or need".into()),
                 };
             }
