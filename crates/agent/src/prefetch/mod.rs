@@ -1,9 +1,9 @@
 //! Reading ahead of need what an access list says.
 //!
-//! The list is cut into windows of the time at which things were needed: short ones,
-//! or one for a disk that turns if what is needed lies all over it. A window's
-//! pieces go out together, in the order in which they lie on the device, a bounded
-//! number of bytes at once: more where the boot is close behind, less where there is
+//! The list is cut into windows of the time at which things were needed. A window's
+//! pieces go out together as they are needed, or, for a disk that turns, in the order in
+//! which they lie on it; a bounded number of bytes at once: more where the boot is close
+//! behind, less where there is
 //! time. The reads have the idle I/O priority: what the boot itself asks for goes
 //! first wherever the I/O scheduler knows priorities.
 
@@ -16,7 +16,7 @@ mod ring;
 mod state;
 
 pub use pieces::window_of;
-pub use play::{Order, Played, SHORT_WINDOW_US, Settings, play, play_and_tell};
+pub use play::{Order, Played, Settings, WINDOW_US, play, play_and_tell};
 pub use requests::{infilled, taken_along};
 pub use state::{State, open_entry, state_of};
 

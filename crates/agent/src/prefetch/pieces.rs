@@ -1,12 +1,12 @@
 //! From needs to reads: windows of time, files that are opened, pieces in order.
 
-use super::play::{Played, Settings, set_idle};
+use super::play::{Order, Played, Settings, set_idle};
 use super::reader::Reader;
 use super::requests::{infilled, taken_along};
 use super::state::{State, open_entry, place};
 use crate::access::{AccessList, Entry};
 use crate::extents::{Extent, extents};
-use crate::resident::resident;
+use crate::resident::resident_parts;
 use rustix::fs::{Advice, Mode, OFlags, fadvise, open};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque, hash_map};
@@ -19,11 +19,6 @@ use std::path::Path;
 /// The most extents that are asked for one file.
 const MOST_EXTENTS: usize = 1024;
 
-/// Pieces lie all over a disk if more than one in so many begins a new run; gaps up
-/// to this length do not count.
-const SCATTERED: usize = 8;
-const NEAR_BYTES: u64 = 128 << 10;
-
 /// A read to do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
@@ -31,8 +26,18 @@ pub(super) struct Piece {
     pub file: usize,
     pub offset: u64,
     pub bytes: u64,
+    /// When the first of it is needed, in microseconds.
+    pub first_us: u64,
     /// Where it lies on the device, if that is known.
     pub physical: u64,
+}
+
+impl Piece {
+    /// Its place in the order of need, which is that of a device on which all was laid out
+    /// so.
+    const fn in_need(&self) -> (u64, usize, u64) {
+        (self.first_us, self.file, self.offset)
+    }
 }
 
 /// Something that is needed: a piece of an entry.
@@ -42,6 +47,12 @@ pub(super) struct Need {
     entry: usize,
     offset: u64,
     bytes: u64,
+}
+
+impl Need {
+    const fn end(&self) -> u64 {
+        self.offset.saturating_add(self.bytes)
+    }
 }
 
 /// [`Need`]'s order. Called, and not copied into each step of the sort, it is
@@ -76,12 +87,11 @@ pub fn window_of(first_us: u64, window_us: u64) -> u64 {
 /// Where the first window is cut, in tenths of it.
 const FIRST_PARTS: [u64; 3] = [1, 2, 4];
 
-/// What is needed, in windows of `window_us` microseconds and at most half of
-/// `most_files` files.
+/// What is needed, in windows of time and of at most half of `most_files` files.
 pub(super) fn windows(
     list: &AccessList,
     settings: &Settings,
-    (window_us, most_files): (u64, usize),
+    most_files: usize,
     along_bytes: u64,
 ) -> VecDeque<Window> {
     let page = u64::from(list.page_bytes);
@@ -109,7 +119,7 @@ pub(super) fn windows(
     let mut of = None;
     let mut in_window = HashSet::new();
     for need in all {
-        let number = window_of(need.first_us, window_us);
+        let number = window_of(need.first_us, settings.window_us);
         in_window.insert(need.entry);
         if of != Some(number) || in_window.len() > most_files / 2 {
             windows.push_back(Window {
@@ -164,19 +174,19 @@ pub(super) fn open_window(
     played: &mut Played,
 ) -> Vec<Piece> {
     // Each file's ranges, the files as they are needed: so the needs come.
-    let mut of_files: Vec<(usize, Vec<(u64, u64)>)> = Vec::new();
+    let mut of_files: Vec<(usize, Vec<Need>)> = Vec::new();
     let mut places = HashMap::new();
     for need in &window.needs {
         let place = *places.entry(need.entry).or_insert_with(|| {
             of_files.push((need.entry, Vec::new()));
             of_files.len() - 1
         });
-        if let Some((_, ranges)) = of_files.get_mut(place) {
-            ranges.push((need.offset, need.bytes));
+        if let Some((_, needs)) = of_files.get_mut(place) {
+            needs.push(*need);
         }
     }
     let mut pieces = Vec::new();
-    for (file, mut ranges) in of_files {
+    for (file, mut needs) in of_files {
         let Some(entry) = list.entries.get(file).filter(|e| !e.is_device()) else {
             continue;
         };
@@ -195,11 +205,14 @@ pub(super) fn open_window(
                 }
             },
         };
-        ranges.sort_unstable();
-        let placed = match (played.physical, ranges.first(), ranges.last()) {
-            (true, Some(first), Some(last)) => {
-                let end = last.0.saturating_add(last.1);
-                extents(&*opened, first.0, end, MOST_EXTENTS).unwrap_or_default()
+        needs.sort_unstable_by_key(|n| n.offset);
+        let ranges: Vec<(u64, u64)> = needs.iter().map(|n| (n.offset, n.bytes)).collect();
+        let placed = match (needs.first(), needs.last()) {
+            // Where there is no hole it matters for the order alone.
+            (Some(first), Some(last))
+                if needs.len() > 1 || settings.order == Some(Order::Physical) =>
+            {
+                extents(&*opened, first.offset, last.end(), MOST_EXTENTS).unwrap_or_default()
             }
             _ => Vec::new(),
         };
@@ -209,28 +222,14 @@ pub(super) fn open_window(
         });
         let missing = missing(opened, entry, &wide, list.page_bytes, played);
         for (offset, bytes) in missing {
-            cut(file, offset, bytes, &placed, settings, &mut pieces);
+            cut(&needs, (offset, bytes), &placed, settings, &mut pieces);
         }
     }
-    if played.physical {
-        sort_by_place(&mut pieces);
+    match settings.order {
+        Some(Order::Physical) => pieces.sort_by_key(|p| p.physical),
+        _ => pieces.sort_unstable_by_key(Piece::in_need),
     }
     pieces
-}
-
-/// As they lie on the device.
-pub(super) fn sort_by_place(pieces: &mut [Piece]) {
-    pieces.sort_by_key(|p| p.physical);
-}
-
-/// Whether pieces in the order of their places lie all over the device.
-pub(super) fn is_scattered(pieces: &[Piece]) -> bool {
-    let is_jump = |pair: &&[Piece]| match pair {
-        [a, b] => b.physical > a.physical.saturating_add(a.bytes + NEAR_BYTES),
-        _ => false,
-    };
-    let jumps = pieces.windows(2).filter(is_jump).count();
-    jumps * SCATTERED > pieces.len().max(SCATTERED * SCATTERED)
 }
 
 /// What of `pieces` is not in memory.
@@ -242,15 +241,15 @@ fn missing(
     played: &mut Played,
 ) -> Vec<(u64, u64)> {
     let page = u64::from(page_bytes);
-    let flags = resident(file, entry.size(), page_bytes).unwrap_or_default();
+    let flags = resident_parts(file, entry.size(), pieces, page_bytes).unwrap_or_default();
+    let mut flags = flags.into_iter();
     let mut missing: Vec<(u64, u64)> = Vec::new();
     for &(offset, bytes) in pieces {
         let end = offset.saturating_add(bytes);
         let mut at = offset;
         while at < end {
-            let number = usize::try_from(at / page).unwrap_or(usize::MAX);
-            let next = (at / page + 1).saturating_mul(page).min(end);
-            match (flags.get(number), missing.last_mut()) {
+            let next = at.saturating_add(page).min(end);
+            match (flags.next(), missing.last_mut()) {
                 (Some(true), _) => played.resident_bytes += next - at,
                 (_, Some((start, length))) if *start + *length == at => *length += next - at,
                 _ => missing.push((at, next - at)),
@@ -275,15 +274,18 @@ fn together(placed: &[Extent], from: u64, to: u64) -> bool {
     }
 }
 
-/// Cuts a piece where it ends on the device, and into reads.
+/// Cuts bytes of a file (offset, length) where they end on the device, and into reads.
+/// `needs` are the file's, in the order of their offsets.
 fn cut(
-    file: usize,
-    offset: u64,
-    bytes: u64,
+    needs: &[Need],
+    (offset, bytes): (u64, u64),
     placed: &[Extent],
     settings: &Settings,
     pieces: &mut Vec<Piece>,
 ) {
+    let Some(mut first) = needs.first().copied() else {
+        return;
+    };
     let end = offset.saturating_add(bytes);
     let mut at = offset;
     while at < end {
@@ -296,10 +298,15 @@ fn cut(
             until = until.min(e.offset.saturating_add(e.bytes));
             physical = e.physical.saturating_add(at - e.offset);
         }
+        let from = needs.partition_point(|n| n.end() <= at);
+        let within = needs.iter().skip(from).take_while(|n| n.offset < until);
+        // Where there is none, a hole is read because of what is before it.
+        first = within.min_by_key(|n| n.first_us).copied().unwrap_or(first);
         pieces.push(Piece {
-            file,
+            file: first.entry,
             offset: at,
             bytes: until - at,
+            first_us: first.first_us,
             physical,
         });
         at = until;

@@ -1,6 +1,6 @@
 //! The prefetcher.
 
-use super::pieces::{Window, is_scattered, metadata, open_window, sort_by_place, windows};
+use super::pieces::{metadata, open_window, windows};
 use super::reader::Reader;
 use super::{DISK_INFILL_BYTES, INFILL_BYTES};
 use crate::access::AccessList;
@@ -24,12 +24,10 @@ pub enum Order {
 pub struct Settings {
     /// The folder that is `/` for the list.
     pub root: PathBuf,
-    /// The order.
-    pub order: Order,
-    /// How much of the recorded time is one window, in microseconds; 0: all. Not
-    /// given: [`SHORT_WINDOW_US`], and all for a disk that turns if what is needed
-    /// first lies all over it.
-    pub window_us: Option<u64>,
+    /// The order. Not given: that of the device if it turns, and else that of need.
+    pub order: Option<Order>,
+    /// How much of the recorded time is one window, in microseconds; 0: all.
+    pub window_us: u64,
     /// The most bytes asked for at once.
     pub in_flight_bytes: u64,
     /// The largest read.
@@ -51,8 +49,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             root: PathBuf::from("/"),
-            order: Order::Physical,
-            window_us: None,
+            order: None,
+            window_us: WINDOW_US,
             in_flight_bytes: 8 << 20,
             request_bytes: 128 << 10,
             infill_bytes: INFILL_BYTES,
@@ -81,8 +79,6 @@ pub struct Played {
     pub resident_bytes: u64,
     /// Whether reads went through io_uring.
     pub ring: bool,
-    /// Whether the order was that of the device.
-    pub physical: bool,
     /// Why it ended before the list did.
     pub stopped: Option<String>,
 }
@@ -95,11 +91,15 @@ const MOST_STALE_PERCENT: u64 = 50;
 const LATE_AFTER_BYTES: u64 = 8 << 20;
 const LATE_PERCENT: u64 = 90;
 
-/// A window of need, unless the disk turns and what is needed lies all over it.
-pub const SHORT_WINDOW_US: u64 = 250_000;
+/// A window of need, also on a disk that turns, with what is needed all over it: one sweep
+/// for everything has the boot wait for its first programs until the sweep is at them.
+pub const WINDOW_US: u64 = 250_000;
 
 /// If so many bytes are there as soon as they were asked for, the device is memory.
 const AT_ONCE_BYTES: u64 = 256 << 10;
+
+/// Each time that so much was read, it is asked what memory there is: the answer costs.
+const MEMORY_BYTES: u64 = 4 << 20;
 
 /// So far ahead of need, less is kept in flight: so much.
 const AHEAD_US: u64 = 100_000;
@@ -138,7 +138,6 @@ pub fn play_and_tell(
     if settings.idle {
         set_idle(true);
     }
-    played.physical = settings.order != Order::Need;
     let turns = turns(&settings.root);
     let infill_bytes = match turns {
         true => settings.infill_bytes.max(DISK_INFILL_BYTES),
@@ -146,15 +145,16 @@ pub fn play_and_tell(
     };
     let settings = &Settings {
         infill_bytes,
+        order: settings.order.or(turns.then_some(Order::Physical)),
         ..settings.clone()
     };
-    let window_us = settings.window_us.unwrap_or(SHORT_WINDOW_US);
     let mut reader = Reader::new(settings);
     played.ring = reader.ring.is_some();
     let most_files = allow_files(list.entries.len());
-    let mut windows = windows(list, settings, (window_us, most_files), infill_bytes);
+    let mut windows = windows(list, settings, most_files, infill_bytes);
     let start = Instant::now();
     let mut is_first = true;
+    let mut unasked = 0;
     while let Some(window) = windows.pop_front() {
         if reader.files.len() >= most_files / 2 {
             reader.finish()?;
@@ -163,22 +163,16 @@ pub fn play_and_tell(
         // What the files' names and places are read from comes first; the device is
         // still busy with the content of the window before.
         metadata(&window, list, settings, &mut reader, &mut played);
-        let mut pieces = open_window(&window, list, settings, &mut reader, &mut played);
-        if is_first && turns && settings.window_us.is_none() && is_scattered(&pieces) {
-            // Each window would be a sweep over the disk: one does for all.
-            let rest = Window {
-                needs: windows.drain(..).flat_map(|w| w.needs).collect(),
-                ..window
-            };
-            metadata(&rest, list, settings, &mut reader, &mut played);
-            pieces.extend(open_window(&rest, list, settings, &mut reader, &mut played));
-            sort_by_place(&mut pieces);
-        }
+        let pieces = open_window(&window, list, settings, &mut reader, &mut played);
         for piece in pieces {
-            if let Some(why) = short_of_memory(settings, &reader) {
-                played.stopped = Some(why);
-                break;
+            if piece.bytes > unasked {
+                unasked = MEMORY_BYTES;
+                if let Some(why) = short_of_memory(settings) {
+                    played.stopped = Some(why);
+                    break;
+                }
             }
+            unasked -= piece.bytes.min(unasked);
             // Behind the boot, or not far enough ahead of it: what is in flight may
             // hold it up, but what is not there yet will.
             let elapsed = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -283,11 +277,8 @@ pub(super) fn set_idle(idle: bool) {
     crate::sys::idle_io(idle).ok();
 }
 
-/// Why no more should be read, if so. Asked now and then: the answer costs.
-fn short_of_memory(settings: &Settings, reader: &Reader) -> Option<String> {
-    if !reader.reads.is_multiple_of(64) {
-        return None;
-    }
+/// Why no more should be read, if so.
+fn short_of_memory(settings: &Settings) -> Option<String> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;

@@ -16,9 +16,10 @@ firstlight-agent prefetch: reads ahead of need what an access list names
 Usage: firstlight-agent prefetch LIST [OPTION...]
 
   --root DIR         the folder that is / for the list [default: /]
-  --order ORDER      physical (as it lies on the device), or need
+  --order ORDER      need, or physical (as it lies on the device)
+                     [default: need; physical for a disk that turns]
   --window MS        order within so much of the recorded time; 0: all at once
-                     [default: 250, or 0 for a disk that turns and has it all over]
+                     [default: 250]
   --in-flight KIB    the most that is asked for at once [default: 8192]
   --request KIB      the largest read [default: 128]
   --infill KIB       read holes up to this long as well [default: 16]
@@ -32,7 +33,7 @@ Usage: firstlight-agent prefetch LIST [OPTION...]
 
 LIST may be - for standard input.
 
-Example: firstlight-agent prefetch /var/lib/firstlight/boot.list --order need
+Example: firstlight-agent prefetch /var/lib/firstlight/boot.list --quiet
 
 A list that is damaged, old, newer than this program or of another system is
 told in one sentence, and the exit code is 0: a boot goes on without it.
@@ -200,13 +201,13 @@ fn arguments() -> Result<Option<Arguments>, lexopt::Error> {
             Long("order") => {
                 let word = arguments.value()?.string()?;
                 settings.order = match &*word {
-                    "need" => Order::Need,
-                    "physical" => Order::Physical,
+                    "need" => Some(Order::Need),
+                    "physical" => Some(Order::Physical),
                     _ => return Err("--order takes physical or need".into()),
                 };
             }
             Long("window") => {
-                settings.window_us = Some(number(&mut arguments)?.saturating_mul(1000))
+                settings.window_us = number(&mut arguments)?.saturating_mul(1000);
             }
             Long("in-flight") => settings.in_flight_bytes = number(&mut arguments)? << 10,
             Long("request") => {

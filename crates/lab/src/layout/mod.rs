@@ -7,7 +7,7 @@ mod tests;
 
 use crate::error::{LabError, io_error};
 use agent::access::{AccessList, Entry, Identity, Range, RangeKind, decode};
-use agent::prefetch::{SHORT_WINDOW_US, window_of};
+use agent::prefetch::{WINDOW_US, window_of};
 use image::blocks::ext::arrange::{ArrangeError, Arrangement, Wanted, arrange};
 use image::blocks::ext::renumber::{Renumbered, Tables, renumber};
 use image::blocks::{Edited, Kind, Map, ext};
@@ -129,7 +129,7 @@ fn in_order(volume: &Part<'_>, map: &Map, list: &AccessList) -> Result<Ordered, 
     for (number, entry) in list.entries.iter().enumerate() {
         needs.extend(entry.ranges.iter().map(|r| (r.first_us, number, *r)));
     }
-    let window = |range: &Range| window_of(range.first_us, SHORT_WINDOW_US);
+    let window = |range: &Range| window_of(range.first_us, WINDOW_US);
     let is_file = |number: &usize| list.entries.get(*number).is_some_and(|e| !e.is_device());
     // As the prefetcher reads: in each window metadata first, so that each of the two
     // is one piece.

@@ -10,7 +10,7 @@ use super::own::served;
 use super::page_cache::{Access, Cached, File, PAGE};
 use crate::artifacts::Arch;
 use crate::emulator::Pace;
-use agent::config::Storage;
+use agent::config::{Model, Storage};
 use agent::prefetch::{taken_along, window_of};
 use agent::storage::{Device, Kind, Request};
 
@@ -125,7 +125,11 @@ pub fn simulate(
                 infill_bytes,
                 along_bytes,
                 ..
-            } => groups(&needs, files, window_ns, (infill_bytes, along_bytes)),
+            } => {
+                let by_place = storage.model == Model::Disk;
+                let along = (infill_bytes, along_bytes);
+                groups(&needs, files, (window_ns, by_place), along)
+            }
         },
         next: 0,
         flying: Vec::new(),
@@ -338,6 +342,9 @@ const fn read(at: u64, bytes: u64) -> Request {
 struct Group {
     place: u64,
     bytes: u64,
+    /// Its window, and whether it is content; its turn in that: the first need, or the
+    /// place.
+    turn: ((u64, bool), u64),
     pages: Vec<(usize, u64)>,
 }
 
@@ -350,14 +357,15 @@ impl Group {
     }
 }
 
-/// The prefetcher's requests in order: of each window the metadata, then the content.
+/// The prefetcher's requests in order: of each window the metadata, then the content as it
+/// is needed, or `by_place`.
 fn groups(
     needs: &[Need],
     files: &[File],
-    window_ns: u64,
+    (window_ns, by_place): (u64, bool),
     (infill_bytes, along_bytes): (u64, u64),
 ) -> Vec<Group> {
-    let mut order: Vec<((u64, bool), u64, usize, u64)> = Vec::new();
+    let mut order: Vec<Page> = Vec::new();
     for need in needs {
         let Some(file) = files.get(need.file) else {
             continue;
@@ -365,33 +373,45 @@ fn groups(
         let is_content = file.access != Access::Device;
         let window = (window_of(need.at_ns / 1000, window_ns / 1000), is_content);
         for page in need.page..need.page.saturating_add(need.pages) {
-            order.extend(file.place(page).map(|p| (window, p, need.file, page)));
+            order.extend(file.place(page).map(|p| {
+                let turn = match is_content && !by_place {
+                    true => need.at_ns,
+                    false => p,
+                };
+                (window, p, need.file, page, turn)
+            }));
         }
     }
     along(&mut order, along_bytes);
     order.sort_unstable();
     let mut groups: Vec<Group> = Vec::new();
     let mut last = None;
-    for (window, place, file, page) in order {
+    for (window, place, file, page, turn) in order {
         let is_same = last.replace((window, file)) == Some((window, file));
         match groups.last_mut() {
             Some(group) if group.joins(place, if is_same { infill_bytes } else { 0 }) => {
                 let end = place.saturating_add(PAGE);
                 group.bytes = group.bytes.max(end.saturating_sub(group.place));
                 group.pages.push((file, page));
+                group.turn = group.turn.min((window, turn));
             }
             _ => groups.push(Group {
                 place,
                 bytes: PAGE,
+                turn: (window, turn),
                 pages: vec![(file, page)],
             }),
         }
     }
+    groups.sort_by_key(|g| g.turn);
     groups
 }
 
+/// A page to read: its window, and whether it is content; place, file, number and turn.
+type Page = ((u64, bool), u64, usize, u64, u64);
+
 /// Moves metadata to earlier windows, as the prefetcher does.
-fn along(order: &mut [((u64, bool), u64, usize, u64)], most_bytes: u64) {
+fn along(order: &mut [Page], most_bytes: u64) {
     order.sort_unstable_by_key(|((_, is_content), place, ..)| (*is_content, *place));
     let end = order.partition_point(|((_, is_content), ..)| !is_content);
     let metadata = order.get_mut(..end).unwrap_or_default();

@@ -12,8 +12,8 @@ pub fn run(args: &Replay, out: &mut Out) -> Result<()> {
     let settings = Settings {
         root: args.root.clone(),
         order: match args.need_order {
-            true => Order::Need,
-            false => Order::Physical,
+            true => Some(Order::Need),
+            false => Some(Order::Physical),
         },
         ..Settings::default()
     };

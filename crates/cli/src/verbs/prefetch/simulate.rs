@@ -4,7 +4,7 @@ use super::args::Simulate;
 use super::reads::Reads;
 use crate::out::Out;
 use agent::config::Model;
-use agent::prefetch::{DISK_INFILL_BYTES, INFILL_BYTES, SHORT_WINDOW_US};
+use agent::prefetch::{DISK_INFILL_BYTES, INFILL_BYTES, WINDOW_US};
 use anyhow::{Result, bail};
 use lab::storage::simulate::{Costs, Way, simulate};
 use lab::storage::{Profile, named, profiles};
@@ -103,22 +103,12 @@ fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> Row {
         }
     };
     // As the prefetcher chooses by itself.
-    let window_ns = match storage.model {
-        Model::Disk => 0,
-        _ => SHORT_WINDOW_US * 1000,
-    };
     let infill_bytes = match storage.model {
         Model::Disk => DISK_INFILL_BYTES,
         _ => INFILL_BYTES,
     };
     let ahead = Way::Prefetch {
-        window_ns,
-        infill_bytes,
-        along_bytes: infill_bytes,
-        wait: false,
-    };
-    let in_windows = Way::Prefetch {
-        window_ns: SHORT_WINDOW_US * 1000,
+        window_ns: WINDOW_US * 1000,
         infill_bytes,
         along_bytes: infill_bytes,
         wait: false,
@@ -135,8 +125,7 @@ fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> Row {
         storage: profile.name.clone(),
         demand: case(reads, Way::Demand),
         prefetch: case(reads, ahead),
-        // Everything is in one piece: one window after another costs no way.
-        ordered: case(ordered, in_windows),
+        ordered: case(ordered, ahead),
         limit_ns: reads.work_ns().max(least),
     }
 }
