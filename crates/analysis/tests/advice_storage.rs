@@ -478,3 +478,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_search_for_partitions_is_found_by_whose_reads_they_are() {
+    let text = |task: &str| {
+        format!(
+            "request read 1024 4096 1000000us 1000000us 1018000us task={task}\n\
+             request read 2048 4096 1020000us 1020000us 1040000us task={task}\n"
+        )
+    };
+    let found = one(&text("systemd-gpt-aut"), Vec::new(), "partition-search").unwrap();
+    assert_eq!(found.expected, record::Nanos::from_millis(38));
+    assert_eq!(
+        found.treatment.as_deref(),
+        Some("cmdline+=systemd.gpt_auto=no")
+    );
+    assert_eq!(
+        one(&text("systemd-udevd"), Vec::new(), "partition-search"),
+        None
+    );
+}

@@ -1,8 +1,9 @@
 //! File systems and the devices under them.
 
 use super::Evidence;
-use super::found::Found;
+use super::found::{Found, Scope};
 use super::view::{Line, View};
+use crate::summary::union;
 use record::{Nanos, Operation, mark};
 
 /// Lines by which file systems say that they replay or mend, and by which they
@@ -155,4 +156,41 @@ pub(super) fn unclean(view: &View<'_>) -> Option<Found> {
     let why = "The file system carries errors or was not unmounted; checks at each boot go on \
                until it is repaired.";
     Some(Found::new("A file system asks to be checked", why).evidence(evidence))
+}
+
+/// systemd's search for partitions, as the kernel cuts the name of its program
+/// (`TASK_COMM_LEN`).
+const SEARCH: &str = "systemd-gpt-aut";
+
+/// Shorter searches are not worth a word.
+const SHORT_SEARCH: Nanos = Nanos::from_millis(5);
+
+/// systemd looks all over the root's disk for partitions to mount, and waits for it.
+pub(super) fn partition_search(view: &View<'_>) -> Option<Found> {
+    let end = view.phases.end();
+    let requests = view.record.requests().iter();
+    let reads: Vec<_> = requests
+        .filter(|r| r.task.is_some_and(|t| view.record.name(t) == SEARCH))
+        .filter_map(|r| Some((r.first()?, r.completed.get()?, r)))
+        .filter(|(_, done, _)| *done <= end)
+        .collect();
+    let time = union(reads.iter().map(|(from, to, _)| (*from, *to)));
+    if time < SHORT_SEARCH {
+        return None;
+    }
+    let shown = reads.iter().take(super::SHOWN).map(|(from, to, r)| {
+        let text = format!("{} bytes at sector {}: {}", r.bytes, r.sector, *to - *from);
+        view.evidence(text, r.origin)
+    });
+    let why = "`systemd-gpt-auto-generator` reads the places in which filesystems and partition \
+               tables are told, from end to end of the disk, before any unit starts; a disk that \
+               is read ahead goes there and back for each. Where `root=` and /etc/fstab name \
+               what is mounted, nothing is found that way.";
+    Some(
+        Found::new("systemd searches the disk for partitions", why)
+            .evidence(shown)
+            .parts(time, 40, 100, 150)
+            .scope(Scope::Serial)
+            .treatment("cmdline+=systemd.gpt_auto=no"),
+    )
 }

@@ -213,7 +213,14 @@ pub fn record(text: &str) -> Record {
                 rec.message(on, time(words[1]), level, rest(3), origin);
             }
             "wants" => rec.dependency(words[1], words[2], DependencyKind::Wants, origin),
-            "request" => rec.request(request(&words, on, origin)),
+            "request" => {
+                let task = words.iter().find_map(|w| w.strip_prefix("task="));
+                let task = task.map(|t| rec.name(t));
+                rec.request(record::Request {
+                    task,
+                    ..request(&words, on, origin)
+                });
+            }
             "open" | "open-by" => {
                 // The process stands before the time.
                 let is_by = usize::from(words[0] == "open-by");

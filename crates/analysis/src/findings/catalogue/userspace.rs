@@ -3,7 +3,7 @@
 use super::one;
 use crate::findings::view::View;
 use crate::findings::{Confidence, Group, Rule};
-use crate::findings::{coldplug, modules, order, pictures, processes, scripts, units};
+use crate::findings::{coldplug, modules, order, pictures, processes, scripts, storage, units};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -110,6 +110,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: Some("mask=UNIT"),
         watch: &[],
         find: |v: &View<'_>| units::optional(v),
+    },
+    Rule {
+        id: "partition-search",
+        group: Group::Userspace,
+        title: "systemd searches the disk for partitions",
+        about: "systemd-gpt-auto-generator reads all over the disk of the root.",
+        model: "measured: the time that its reads took",
+        risk: "a swap, /home or EFI partition that only its type names is no longer mounted",
+        confidence: Confidence::Medium,
+        needs: "block events with the names of tasks",
+        treatment: Some("cmdline+=systemd.gpt_auto=no"),
+        watch: &[],
+        find: |v: &View<'_>| one(storage::partition_search(v)),
     },
     Rule {
         id: "rebuilt-at-boot",
