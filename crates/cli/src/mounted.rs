@@ -2,61 +2,74 @@
 
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A mounted image; unmounted when it goes.
+///
+/// Its folder is never removed with what is in it: as long as the image is mounted, that
+/// is the image's own content.
 pub struct Mounted {
-    folder: tempfile::TempDir,
-    is_mounted: bool,
+    image: PathBuf,
+    folder: PathBuf,
+    is_open: bool,
 }
 
 impl Mounted {
     /// Mounts `image` with `options`; `why` is what that is good for.
     pub fn new(image: &Path, options: &str, why: &str) -> Result<Self> {
         let folder = tempfile::tempdir().context("no temporary folder can be made")?;
+        let folder = folder.keep();
         let done = Command::new("mount")
             .args(["-o", options])
-            .args([image, folder.path()])
-            .output()
-            .context("mount could not be started")?;
-        if !done.status.success() {
-            let said = String::from_utf8_lossy(&done.stderr);
-            bail!(
-                "{}: cannot be mounted, {why}: {}",
-                image.display(),
-                said.trim()
-            );
+            .args([image, &folder])
+            .output();
+        let said = match &done {
+            Ok(out) if out.status.success() => None,
+            Ok(out) => Some(String::from_utf8_lossy(&out.stderr).trim().to_owned()),
+            Err(why) => Some(format!("mount could not be started: {why}")),
+        };
+        if let Some(said) = said {
+            let _ = fs::remove_dir(&folder);
+            bail!("{}: cannot be mounted, {why}: {said}", image.display());
         }
         Ok(Self {
+            image: image.to_owned(),
             folder,
-            is_mounted: true,
+            is_open: true,
         })
     }
 
     pub fn folder(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     /// Unmounts it: everything is in the image then.
     pub fn close(mut self) -> Result<()> {
-        self.is_mounted = false;
-        let folder = self.folder.path();
-        let done = Command::new("umount").arg(folder).output();
-        let done = done.context("umount could not be started")?;
-        if !done.status.success() {
-            let said = String::from_utf8_lossy(&done.stderr);
-            bail!("{}: cannot be unmounted: {}", folder.display(), said.trim());
-        }
-        Ok(())
+        self.is_open = false;
+        let said = match Command::new("umount").arg(&self.folder).output() {
+            Ok(out) if out.status.success() => {
+                let _ = fs::remove_dir(&self.folder);
+                return Ok(());
+            }
+            Ok(out) => String::from_utf8_lossy(&out.stderr).trim().to_owned(),
+            Err(why) => format!("umount could not be started: {why}"),
+        };
+        bail!(
+            "{}: what was to be done is done, but the image is still mounted; `umount {}` \
+             ({said})",
+            self.image.display(),
+            self.folder.display()
+        );
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // What is still mounted keeps its folder.
-        if self.is_mounted {
-            let _ = Command::new("umount").arg(self.folder.path()).status();
+        if self.is_open {
+            let _ = Command::new("umount").arg(&self.folder).status();
+            // Of a folder that is still mounted the kernel says that it is busy.
+            let _ = fs::remove_dir(&self.folder);
         }
     }
 }

@@ -276,6 +276,36 @@ fn a_root_in_an_image_is_treated_and_put_back() {
     }
     assert!(plan.status.success(), "{said}");
     assert!(!folder.path().join("root.img.firstlight").exists());
+    // To plan is to read.
+    let unread = fs::read(&image).unwrap();
+    json(&["treat", "plan", "cmdline+=quiet", shown, "--json"]);
+    json(&["treat", "list", shown, "--json"]);
+    assert!(fs::read(&image).unwrap() == unread);
+
+    // An image that cannot be unmounted keeps what is in it.
+    let programs = folder.path().join("programs");
+    fs::create_dir_all(&programs).unwrap();
+    fs::write(programs.join("umount"), "#!/bin/sh\nexit 32\n").unwrap();
+    let rights = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(programs.join("umount"), rights).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let busy = Command::new(env!("CARGO_BIN_EXE_firstlight"))
+        .args(["treat", "apply", "cmdline+=quiet", shown])
+        .env("PATH", format!("{}:{path}", programs.display()))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&busy.stderr).into_owned();
+    assert_eq!(busy.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("still mounted") && said.lines().count() == 1,
+        "{said}"
+    );
+    let mounted = said.split("`umount ").nth(1).unwrap();
+    let mounted = Path::new(mounted.split('`').next().unwrap());
+    assert!(mounted.join("boot/cmdline.txt").is_file());
+    assert!(common::tool("umount", &[mounted.to_str().unwrap()]));
+    fs::remove_dir(mounted).unwrap();
+    json(&["treat", "undo", "--all", shown, "--json"]);
 
     let link = "stat /etc/systemd/system/a.service";
     for (treatment, ask, words) in [

@@ -8,8 +8,10 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File, FileTimes};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -202,7 +204,7 @@ fn a_library_goes_with_its_links_and_only_if_nothing_names_it() {
     let folder = tempfile::tempdir().unwrap();
     let root = root(folder.path());
     fs::write(root.join("usr/lib/libnss_dns.so.2"), program(b"")).unwrap();
-    let before = seen(&root);
+    let (before, contents) = (seen(&root), content(&root));
     for (path, words) in [
         (
             "usr/lib/libneeded.so.2.0",
@@ -217,7 +219,20 @@ fn a_library_goes_with_its_links_and_only_if_nothing_names_it() {
         assert!(why.to_string().contains(words), "{why}");
     }
     assert_eq!(seen(&root), before);
-    apply(&root, "library-=usr/lib/libspare.so.1.0").unwrap();
+    // Whoever leads to it by another name needs it, too, and so may who cannot be named.
+    let spare = "library-=usr/lib/libspare.so.1.0";
+    let app = root.join("usr/bin/own.so");
+    symlink("../lib/libspare.so.1", &app).unwrap();
+    let why = apply(&root, spare).unwrap_err().to_string();
+    assert!(why.contains("usr/bin/own.so names libspare.so.1"), "{why}");
+    fs::remove_file(app).unwrap();
+    let odd = root.join("usr/bin").join(OsStr::from_bytes(b"caf\xe9"));
+    fs::write(&odd, "libspare.so.1").unwrap();
+    let why = apply(&root, spare).unwrap_err().to_string();
+    assert!(why.contains("no text"), "{why}");
+    fs::remove_file(odd).unwrap();
+    assert_eq!(content(&root), contents);
+    apply(&root, spare).unwrap();
     let left: Vec<String> = fs::read_dir(root.join("usr/lib"))
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())
@@ -239,6 +254,15 @@ fn a_folder_of_programs_is_stripped_and_what_has_two_names_is_not() {
         ["usr/lib/libneeded.so.2.0", "usr/lib/libspare.so.1.0"]
     );
     assert!(plan.sentences.last().unwrap().starts_with("2 stay"));
+    // What devices run is none of the system's.
+    fs::create_dir_all(root.join("usr/lib/firmware")).unwrap();
+    fs::rename(
+        root.join("usr/lib/libspare.so.1.0"),
+        root.join("usr/lib/firmware/dsp.elf"),
+    )
+    .unwrap();
+    let fewer = parse("strip=usr").plan(&target).unwrap();
+    assert_eq!(fewer.changes.len(), 1);
     let why = parse("strip=etc").plan(&target).unwrap_err().to_string();
     assert!(why.contains("no program in etc"), "{why}");
     let why = parse("strip=etc/fstab").plan(&target).unwrap_err();

@@ -8,8 +8,8 @@ use crate::system::{ImageKind, Library, RootTree};
 use record::{AccessKind, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The C library loads these itself, by names that it puts together.
-const LOADED_BY_PARTS: [&str; 3] = ["libnss_", "libgcc_s.", "ld-"];
+/// The C library and libglvnd load these by names that they put together.
+const LOADED_BY_PARTS: [&str; 5] = ["libnss_", "libgcc_s.", "ld-", "libGLX_", "libEGL_"];
 
 /// Fewer bytes are not worth a word.
 const WORTH: u64 = 256 << 10;
@@ -33,7 +33,7 @@ pub(super) fn unused(view: &View<'_>) -> Option<Found> {
         "{}, of {total} bytes, whose names no program, no library and no setting of this root \
          contains: neither the linker's lists nor a call of `dlopen` that spells the \
          name. A root on a disk does not load them; one that is packed or copied does. What \
-         builds names from parts is not seen.",
+         builds names from parts is not seen: Python's `find_library`, Java's `loadLibrary`.",
         super::probes::count(unused.len(), "library", "libraries")
     );
     // One that not even an unused one names can go now.

@@ -129,7 +129,7 @@ fn findings(form: &str) -> Vec<&'static str> {
 fn list(target: Option<&Path>, out: &mut Out) -> Result<()> {
     let mut applied = None;
     if let Some(path) = target {
-        let opened = Opened::new(path, None)?;
+        let opened = Opened::new(path, None, false)?;
         let journal = Journal::open(opened.target(), &mut go_on)?;
         tell(journal.recovered());
         applied = Some(journal.kept()?);
@@ -211,7 +211,7 @@ fn plan(args: &TreatPlan, out: &mut Out) -> Result<()> {
         };
         return out.text(&text);
     }
-    let opened = Opened::new(&args.target, Some(&treatment))?;
+    let opened = Opened::new(&args.target, Some(&treatment), false)?;
     let target_kind = opened.target().kind();
     let journal = Journal::open(opened.target(), &mut go_on)?;
     let recovered = journal.recovered().to_vec();
@@ -300,7 +300,7 @@ fn apply(args: &TreatOn, out: &mut Out) -> Result<()> {
     let treatment = FileTreatment::parse(&args.treatment)?;
     let planned = args.planned.as_deref();
     let basis = planned.map(|p| basis(p, &treatment)).transpose()?;
-    let opened = Opened::new(&args.target, Some(&treatment))?;
+    let opened = Opened::new(&args.target, Some(&treatment), true)?;
     let side = opened.target().side();
     let mut journal = Journal::open(opened.target(), &mut go_on)?;
     let recovered = journal.recovered().to_vec();
@@ -357,7 +357,7 @@ fn undo(args: &TreatUndo, out: &mut Out) -> Result<()> {
         _ => bail!("expected a target, or a treatment and a target"),
     };
     let treatment = treatment.map(|t| FileTreatment::parse(&t)).transpose()?;
-    let opened = Opened::new(Path::new(path), treatment.as_ref())?;
+    let opened = Opened::new(Path::new(path), treatment.as_ref(), true)?;
     let mut journal = Journal::open(opened.target(), &mut go_on)?;
     tell(journal.recovered());
     let mut undone = Vec::new();

@@ -87,6 +87,22 @@ impl<'t> Journal<'t> {
         Ok(journal)
     }
 
+    /// Whether an earlier run began something that [`Self::open`] will finish or take
+    /// back.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub fn is_begun(target: &'t Target) -> Result<bool, FileError> {
+        let journal = Self {
+            target,
+            side: target.side(),
+            lock: None,
+            recovered: Vec::new(),
+        };
+        let entries = journal.entries()?;
+        Ok(entries.iter().any(|e| !e.has(DONE) || e.has(entry::UNDO)))
+    }
+
     /// What an earlier run had begun, and what became of it, a sentence each.
     #[must_use]
     pub fn recovered(&self) -> &[String] {

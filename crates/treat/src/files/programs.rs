@@ -22,8 +22,8 @@ const DEEPEST: usize = 32;
 const MOST_LINKS: usize = 40;
 
 /// Libraries whose names are put together while a program runs: what `nsswitch.conf(5)`
-/// names, and what the C library and the kernel look for themselves.
-const LOADED_BY_PARTS: [&str; 3] = ["libnss_", "libgcc_s.", "ld-"];
+/// names, what the C library and the kernel look for themselves, and drivers of libglvnd.
+const LOADED_BY_PARTS: [&str; 5] = ["libnss_", "libgcc_s.", "ld-", "libGLX_", "libEGL_"];
 
 /// What names libraries and needs none: the lists of a package manager, texts about
 /// packages, the linker's own cache; and what is no part of a root while it is not run.
@@ -41,6 +41,19 @@ const NOT_USERS: [&str; 12] = [
     "var/lib/dpkg",
     "var/log",
 ];
+
+/// What is no program of the system, though it may look like one: what devices and boot
+/// loaders run, of which there may be a sum elsewhere, and what is kept for debuggers.
+const NOT_PROGRAMS: [&str; 5] = [
+    "boot",
+    "lib/firmware",
+    "usr/lib/debug",
+    "usr/lib/firmware",
+    "usr/local/lib/firmware",
+];
+
+/// So many bytes of programs are planned for at once, before and after.
+const MOST_PLANNED: u64 = 1 << 30;
 
 /// Whether the dynamic linker finds what is at `path` of a root by its name.
 #[must_use]
@@ -110,39 +123,55 @@ pub(super) fn stripped(
 
 fn all_stripped(target: &Target, folder: &str) -> Result<(Vec<Change>, Option<String>), FileError> {
     let mut changes = Vec::new();
-    let (mut programs, mut left) = (0_u64, 0_u64);
-    walk(target, folder, &mut |path| {
-        if let Some(head) = target.head(path)
-            && head.starts_with(b"\x7fELF")
-        {
-            let found = match target.read(path) {
-                Ok(Some(found)) => found,
-                Ok(None) => return Ok(()),
-                // A new file would part the names.
-                Err(FileError::Linked { .. }) => {
-                    left += 1;
-                    return Ok(());
-                }
-                Err(e) => return Err(e),
-            };
-            let may = signed(&found).is_none();
-            match may.then(|| change(found)) {
-                Some(Ok(change)) => changes.push(change),
-                Some(Err(Kept::Stripped)) => {}
-                Some(Err(Kept::Other)) => return Ok(()),
-                Some(Err(Kept::Odd)) | None => left += 1,
-            }
-            programs += 1;
+    let (mut programs, mut left, mut planned) = (0_u64, 0_u64, 0_u64);
+    let folder = target.real_folder(folder)?.unwrap_or_default();
+    walk(target, &folder, &NOT_PROGRAMS, &mut |path, what| {
+        let Some((path, What::File(bytes))) = path.map(|p| (p, what)) else {
+            return Ok(());
+        };
+        if target.head(path) != Some(*b"\x7fELF") {
+            return Ok(());
         }
-        Ok(())
+        programs += 1;
+        if bytes > MOST_PLANNED {
+            left += 1;
+            return Ok(());
+        }
+        let found = match target.read(path) {
+            Ok(Some(found)) => found,
+            Ok(None) => return Ok(()),
+            // A new file would part the names.
+            Err(FileError::Linked { .. }) => {
+                left += 1;
+                return Ok(());
+            }
+            Err(e) => return Err(e),
+        };
+        let may = signed(&found).is_none();
+        match may.then(|| change(found)) {
+            Some(Ok(change)) => {
+                planned = planned.saturating_add(bytes);
+                changes.push(change);
+            }
+            Some(Err(Kept::Stripped)) => {}
+            Some(Err(Kept::Other)) => programs -= 1,
+            Some(Err(Kept::Odd)) | None => left += 1,
+        }
+        match planned > MOST_PLANNED {
+            true => Err(target.wrong(format!(
+                "the programs in {folder} have more than {MOST_PLANNED} bytes; name one of the \
+                 folders in it after another"
+            ))),
+            false => Ok(()),
+        }
     })?;
-    if programs == 0 && left == 0 {
+    if programs == 0 {
         return Err(target.wrong(format!("there is no program in {folder}")));
     }
     let left = (left > 0).then(|| {
         format!(
-            "{left} stay as they are: with several names, signed, or holding more than their \
-             sections say"
+            "{left} stay as they are: with several names, signed, too long, or holding more than \
+             their sections say"
         )
     });
     Ok((changes, left))
@@ -222,11 +251,22 @@ pub(super) fn without_library(
     going.extend(links_to(target, &real)?);
     let names: BTreeSet<&str> = going.iter().map(|f| split(&f.path).1).collect();
     let own: BTreeSet<&str> = going.iter().map(|f| f.path.as_str()).collect();
-    walk(target, "", &mut |path| {
+    walk(target, "", &NOT_USERS, &mut |path, what| {
+        let Some(path) = path else {
+            return Err(target.wrong(format!(
+                "there are names that are no text, so it is not known what names {real}"
+            )));
+        };
         if own.contains(path) {
             return Ok(());
         }
-        let needed = target.mentions(path, &names)?;
+        let needed = match what {
+            What::File(_) => target.mentions(path, &names)?,
+            What::Link(to) => names
+                .contains(split(&to).1)
+                .then(|| split(&to).1.to_owned()),
+            What::Folder | What::Other => None,
+        };
         match needed {
             Some(name) => Err(target.wrong(format!(
                 "{path} names {name}, so {real} may be needed; nothing is taken away that any \
@@ -255,7 +295,7 @@ fn links_to(target: &Target, library: &str) -> Result<Vec<Found>, FileError> {
         folders.extend(target.real_folder(known)?);
         for name in target.names(known) {
             let path = join(known, &name);
-            if name.contains("-linux-") && target.what(&path) == What::Folder {
+            if name.contains("-linux-") && target.what(&path)? == What::Folder {
                 folders.extend(target.real_folder(&path)?);
             }
         }
@@ -302,39 +342,37 @@ fn leads_to(target: &Target, link: &Found, library: &str) -> Result<bool, FileEr
     Ok(false)
 }
 
-/// Calls `each` for every file below `folder`, by its path from the root, but for
-/// [`NOT_USERS`]. No link is followed.
-fn walk(
-    target: &Target,
-    folder: &str,
-    each: &mut dyn FnMut(&str) -> Result<(), FileError>,
-) -> Result<(), FileError> {
-    let folder = folder.trim_matches('/');
-    let real = target.real_folder(folder)?;
-    match real {
-        Some(real) => below(target, &real, DEEPEST, each),
-        None => Ok(()),
-    }
+/// Told of a path, or of a name that is no text, and of what is there.
+type Each<'e> = &'e mut dyn FnMut(Option<&str>, What) -> Result<(), FileError>;
+
+/// Calls `each` for everything below `folder` that is no folder, by its path from the
+/// root, but for what is in `without`. A name that is no text is `None`. No link is
+/// followed.
+fn walk(target: &Target, folder: &str, without: &[&str], each: Each<'_>) -> Result<(), FileError> {
+    below(target, folder, (without, DEEPEST), each)
 }
 
 fn below(
     target: &Target,
     folder: &str,
-    depth: usize,
-    each: &mut dyn FnMut(&str) -> Result<(), FileError>,
+    (without, depth): (&[&str], usize),
+    each: Each<'_>,
 ) -> Result<(), FileError> {
-    for name in target.names(folder) {
+    for name in target.listed(folder)? {
+        let Some(name) = name else {
+            each(None, What::Other)?;
+            continue;
+        };
         let path = join(folder, &name);
-        if NOT_USERS.contains(&path.as_str()) {
+        if without.contains(&path.as_str()) {
             continue;
         }
-        match target.what(&path) {
-            What::Folder if depth > 0 => below(target, &path, depth - 1, each)?,
+        match target.what(&path)? {
+            What::Folder if depth > 0 => below(target, &path, (without, depth - 1), each)?,
             What::Folder => {
                 return Err(target.wrong(format!("{path} lies too deep to be looked through")));
             }
-            What::File => each(&path)?,
-            What::Other => {}
+            what => each(Some(&path), what)?,
         }
     }
     Ok(())

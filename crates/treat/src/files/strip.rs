@@ -110,10 +110,10 @@ impl Layout {
 }
 
 /// A section as its header says.
-#[derive(Clone)]
-struct Section {
-    header: Vec<u8>,
-    name: Vec<u8>,
+#[derive(Clone, Copy)]
+struct Section<'b> {
+    header: &'b [u8],
+    name: &'b [u8],
     kind: u64,
     flags: u64,
     at: u64,
@@ -146,11 +146,11 @@ impl Layout {
         self.pick((32, 4), (48, 8))
     }
 
-    fn section(self, header: &[u8]) -> Option<Section> {
+    fn section(self, header: &[u8]) -> Option<Section<'_>> {
         let field = |f| self.number(header, f);
         Some(Section {
-            header: header.to_vec(),
-            name: Vec::new(),
+            header,
+            name: &[],
             kind: field(KIND)?,
             flags: field(self.flags())?,
             at: field(self.offset())?,
@@ -162,7 +162,7 @@ impl Layout {
     }
 }
 
-impl Section {
+impl Section<'_> {
     /// Its bytes in the file.
     fn range(&self) -> Option<Range<usize>> {
         if self.kind == NO_BITS || self.kind == 0 {
@@ -231,7 +231,7 @@ pub(super) fn strip(bytes: &[u8]) -> Result<Vec<u8>, Kept> {
 }
 
 /// All sections with their names.
-fn sections(bytes: &[u8], layout: Layout) -> Option<Vec<Section>> {
+fn sections(bytes: &[u8], layout: Layout) -> Option<Vec<Section<'_>>> {
     let field = |f| usize::try_from(layout.number(bytes, f)?).ok();
     let (table, size) = (field(layout.sections())?, field(layout.section_size())?);
     let count = field(layout.section_count())?;
@@ -245,13 +245,18 @@ fn sections(bytes: &[u8], layout: Layout) -> Option<Vec<Section>> {
     }
     let end = table.checked_add(size.checked_mul(count)?)?;
     let headers = bytes.get(table..end)?.chunks_exact(size);
-    let mut all: Vec<Section> = headers.map(|h| layout.section(h)).collect::<Option<_>>()?;
+    let mut all: Vec<Section<'_>> = headers.map(|h| layout.section(h)).collect::<Option<_>>()?;
     let names = bytes.get(all.get(field(layout.names())?)?.range()?)?;
-    let mut last = end;
+    let (mut last, mut named) = (end, 0_usize);
     for section in &mut all {
-        let at = usize::try_from(layout.number(&section.header, NAME)?).ok()?;
+        let at = usize::try_from(layout.number(section.header, NAME)?).ok()?;
         let name = names.get(at..)?;
-        section.name = name.split(|b| *b == 0).next()?.to_vec();
+        section.name = name.split(|b| *b == 0).next()?;
+        // Names may share their ends, but are no longer than the file for that.
+        named += section.name.len();
+        if named > bytes.len() {
+            return None;
+        }
         let range = section.range()?;
         bytes.get(range.clone())?;
         last = last.max(range.end);
@@ -279,7 +284,7 @@ fn segments(bytes: &[u8], layout: Layout) -> Option<Vec<Range<usize>>> {
 }
 
 /// Where that ends which stays as it is.
-fn loaded(bytes: &[u8], layout: Layout, sections: &[Section]) -> Option<usize> {
+fn loaded(bytes: &[u8], layout: Layout, sections: &[Section<'_>]) -> Option<usize> {
     let segments = segments(bytes, layout)?;
     let ends = segments.iter().map(|s| s.end);
     let of_sections = sections.iter().filter(|s| s.is_loaded());
@@ -293,7 +298,7 @@ fn loaded(bytes: &[u8], layout: Layout, sections: &[Section]) -> Option<usize> {
 fn write(
     bytes: &[u8],
     layout: Layout,
-    sections: &[Section],
+    sections: &[Section<'_>],
     goes: &[bool],
     loaded: usize,
 ) -> Option<Vec<u8>> {
@@ -316,14 +321,21 @@ fn write(
     let mut headers = Vec::new();
     let all = sections.iter().zip(goes).zip(0_u64..);
     for ((section, _), number) in all.filter(|((_, goes), _)| !**goes) {
-        let mut header = section.header.clone();
+        let mut header = section.header.to_vec();
         layout.set(&mut header, NAME, names.len() as u64)?;
-        names.extend_from_slice(&section.name);
+        names.extend_from_slice(section.name);
         names.push(0);
+        if names.len() > bytes.len() {
+            return None;
+        }
         let range = section.range()?;
         // The names of sections are written anew, at the end.
         if range.end > loaded && !range.is_empty() && number != names_old {
             let at = aligned(new.len(), usize::try_from(section.align).ok()?)?;
+            // What is no shorter is of no use, and may be without end.
+            if at.checked_add(range.len())? >= bytes.len() {
+                return None;
+            }
             new.resize(at, 0);
             new.extend_from_slice(bytes.get(range)?);
             layout.set(&mut header, layout.offset(), at as u64)?;
@@ -405,9 +417,20 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn no_header_makes_it_panic(at in 0_usize..64, value: u8, big: bool) {
+        fn no_header_makes_it_panic(
+            at in 0_usize..64,
+            value: u8,
+            big: bool,
+            section in (0_usize..48, 0_usize..64, any::<u8>()),
+        ) {
             let mut bytes = own().to_vec();
             bytes[at] = value;
+            // A byte of a section's header: alignments, places, sizes, names.
+            let table = u64::from_le_bytes(own()[40..48].try_into().unwrap()) as usize;
+            let place = table + section.0 * 64 + section.1;
+            if let Some(byte) = bytes.get_mut(place) {
+                *byte = section.2;
+            }
             if big {
                 bytes[5] = 2;
             }

@@ -76,11 +76,14 @@ pub(super) struct Found {
 }
 
 /// What is at a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Folder,
-    File,
-    /// A link, a device, or nothing.
+    /// A file of so many bytes.
+    File(u64),
+    /// A symbolic link that leads there.
+    Link(String),
+    /// A device, or nothing.
     Other,
 }
 
@@ -357,15 +360,44 @@ impl Target {
     }
 
     /// What is at a path itself: no link is followed at its end.
-    pub(super) fn what(&self, path: &str) -> What {
+    pub(super) fn what(&self, path: &str) -> Result<What, FileError> {
         let (parent, name) = split(path);
-        let folder = self.folder(parent).ok().flatten();
-        let stat = folder.and_then(|f| statat(&f, name, AtFlags::SYMLINK_NOFOLLOW).ok());
-        match stat.map(|s| s.st_mode & 0o170_000) {
-            Some(0o040_000) => What::Folder,
-            Some(0o100_000) => What::File,
+        let Some(folder) = self.folder(parent)? else {
+            return Ok(What::Other);
+        };
+        let stat = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(What::Other),
+            Err(e) => return Err(self.failed(path, e)),
+        };
+        Ok(match stat.st_mode & 0o170_000 {
+            0o040_000 => What::Folder,
+            0o100_000 => What::File(field(stat.st_size).unsigned_abs()),
+            0o120_000 => {
+                let to = readlinkat(&folder, name, Vec::new()).map_err(|e| self.failed(path, e))?;
+                What::Link(to.to_string_lossy().into_owned())
+            }
             _ => What::Other,
+        })
+    }
+
+    /// The names in a folder of the tree, sorted; `None` stands for one that is no text.
+    pub(super) fn listed(&self, path: &str) -> Result<Vec<Option<String>>, FileError> {
+        let cannot = |e: Errno| io_error(self.outer(path), "cannot be listed")(e.into());
+        let Some(fd) = self.folder(path)? else {
+            return Ok(Vec::new());
+        };
+        let entries = rustix::fs::Dir::read_from(fd.as_fd()).map_err(cannot)?;
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(cannot)?;
+            let name = entry.file_name();
+            if name != c"." && name != c".." {
+                names.push(name.to_str().ok().map(str::to_owned));
+            }
         }
+        names.sort();
+        Ok(names)
     }
 
     /// Where a folder is in the tree, without links; `None` if it is not there.
@@ -408,21 +440,10 @@ impl Target {
         Ok(named.find(|name| libraries.contains(name.as_str())))
     }
 
-    /// The names in a folder of the tree, sorted.
+    /// The names in a folder of the tree that are text, sorted; none if it cannot be read.
     pub(super) fn names(&self, path: &str) -> Vec<String> {
-        let Ok(Some(fd)) = self.folder(path) else {
-            return Vec::new();
-        };
-        let Ok(entries) = rustix::fs::Dir::read_from(fd.as_fd()) else {
-            return Vec::new();
-        };
-        let mut names: Vec<String> = entries
-            .flatten()
-            .filter_map(|e| e.file_name().to_str().ok().map(str::to_owned))
-            .filter(|n| n != "." && n != "..")
-            .collect();
-        names.sort();
-        names
+        let names = self.listed(path).unwrap_or_default();
+        names.into_iter().flatten().collect()
     }
 }
 

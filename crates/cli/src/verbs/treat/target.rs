@@ -8,7 +8,7 @@ use image::boot::Part;
 use std::fs::File;
 use std::path::Path;
 use treat::FileTreatment;
-use treat::files::Target;
+use treat::files::{Journal, Target};
 
 /// A target, and the image that it is in.
 pub struct Opened {
@@ -19,11 +19,13 @@ pub struct Opened {
 
 impl Opened {
     /// Opens what the user named. An image of ext2, ext3 or ext4 is mounted, unless
-    /// `treatment` changes images as a whole.
-    pub fn new(path: &Path, treatment: Option<&FileTreatment>) -> Result<Self> {
+    /// `treatment` changes images as a whole; to be read alone, if nothing is to be
+    /// `changed` and no earlier run has left something to finish.
+    pub fn new(path: &Path, treatment: Option<&FileTreatment>, changed: bool) -> Result<Self> {
         let target = Target::open(path)?;
         let whole = treatment.is_some_and(|t| t.image_kind().is_some());
-        if whole || target.file().is_none() || !is_root(path, &target)? {
+        let begun = Journal::is_begun(&target)?;
+        if whole || target.file().is_none() || !is_root(path, begun)? {
             let mounted = None;
             return Ok(Self { target, mounted });
         }
@@ -35,7 +37,11 @@ impl Opened {
             );
         }
         let why = "and what is in it can be treated only so (or as a folder)";
-        let mounted = Mounted::new(path, "loop,noatime", why)?;
+        let options = match changed || begun {
+            true => "loop,nosuid,nodev,noexec,noatime",
+            false => "ro,noload,loop,nosuid,nodev,noexec",
+        };
+        let mounted = Mounted::new(path, options, why)?;
         let target = Target::within(path, mounted.folder())?;
         let mounted = Some(mounted);
         Ok(Self { target, mounted })
@@ -54,7 +60,7 @@ impl Opened {
 }
 
 /// Whether a file is an image that can be mounted to be changed.
-fn is_root(path: &Path, target: &Target) -> Result<bool> {
+fn is_root(path: &Path, begun: bool) -> Result<bool> {
     let shown = path.display();
     let Ok(file) = File::open(path) else {
         return Ok(false);
@@ -64,11 +70,10 @@ fn is_root(path: &Path, target: &Target) -> Result<bool> {
     let Some(facts) = found.flatten() else {
         return Ok(false);
     };
-    // What an earlier run began is finished with the journal that is replayed.
-    let begun = target.side().is_dir();
     match facts.state {
         State::Clean => Ok(true),
-        State::NeedsRecovery | State::NotClean if begun => Ok(true),
+        // What an earlier run began is finished when the filesystem's journal is replayed.
+        State::NeedsRecovery if begun => Ok(true),
         State::ReadOnly => bail!(
             "{shown}: a {} is made as a whole; unpack it, treat the folder, and make it again",
             facts.filesystem
