@@ -3,8 +3,8 @@
 use super::Evidence;
 use super::found::{Found, Scope};
 use super::view::{Line, View};
-use crate::summary::union;
-use record::{Nanos, Operation, mark};
+use record::{Device, Nanos, Operation, Request, mark};
+use std::collections::BTreeMap;
 
 /// Lines by which file systems say that they replay or mend, and by which they
 /// say that they are done.
@@ -162,24 +162,44 @@ pub(super) fn unclean(view: &View<'_>) -> Option<Found> {
 /// (`TASK_COMM_LEN`).
 const SEARCH: &str = "systemd-gpt-aut";
 
+/// It reads pages of the disk itself; what is longer are its own program and libraries.
+const PAGE: u64 = 4 << 10;
+
 /// Shorter searches are not worth a word.
 const SHORT_SEARCH: Nanos = Nanos::from_millis(5);
 
 /// systemd looks all over the root's disk for partitions to mount, and waits for it.
 pub(super) fn partition_search(view: &View<'_>) -> Option<Found> {
     let end = view.phases.end();
-    let requests = view.record.requests().iter();
-    let reads: Vec<_> = requests
-        .filter(|r| r.task.is_some_and(|t| view.record.name(t) == SEARCH))
-        .filter_map(|r| Some((r.first()?, r.completed.get()?, r)))
-        .filter(|(_, done, _)| *done <= end)
+    let is_its = |r: &Request| {
+        let task = r.task.map(|t| view.record.name(t));
+        r.operation == Operation::Read && r.bytes <= PAGE && task == Some(SEARCH)
+    };
+    let mut done: Vec<(Nanos, &Request)> = view
+        .record
+        .requests()
+        .iter()
+        .filter_map(|r| Some((r.completed.get().filter(|t| *t <= end)?, r)))
         .collect();
-    let time = union(reads.iter().map(|(from, to, _)| (*from, *to)));
+    done.sort_by_key(|(at, r)| (*at, r.sector));
+    // What the device took for them: others' requests were under way at the same time.
+    let mut last: BTreeMap<Device, Nanos> = BTreeMap::new();
+    let mut time = Nanos::ZERO;
+    let mut reads = Vec::new();
+    for (at, r) in done {
+        let before = last.insert(r.device, at).unwrap_or(Nanos::ZERO);
+        let Some(first) = r.first().filter(|_| is_its(r)) else {
+            continue;
+        };
+        let took = (at - first.max(before)).max(Nanos::ZERO);
+        time = time + took;
+        reads.push((took, r));
+    }
     if time < SHORT_SEARCH {
         return None;
     }
-    let shown = reads.iter().take(super::SHOWN).map(|(from, to, r)| {
-        let text = format!("{} bytes at sector {}: {}", r.bytes, r.sector, *to - *from);
+    let shown = reads.iter().take(super::SHOWN).map(|(took, r)| {
+        let text = format!("{} bytes at sector {}: {took}", r.bytes, r.sector);
         view.evidence(text, r.origin)
     });
     let why = "`systemd-gpt-auto-generator` reads the places in which filesystems and partition \
@@ -189,7 +209,7 @@ pub(super) fn partition_search(view: &View<'_>) -> Option<Found> {
     Some(
         Found::new("systemd searches the disk for partitions", why)
             .evidence(shown)
-            .parts(time, 40, 100, 150)
+            .parts(time, 50, 100, 200)
             .scope(Scope::Serial)
             .treatment("cmdline+=systemd.gpt_auto=no"),
     )
