@@ -86,7 +86,8 @@ fn small_reads_far_apart_are_worth_a_list() {
     let stream = (400 * 4_096 + 10 * 131_072) / 100;
     let us = f.expected.0 / 1_000;
     // 90 million instructions at the 500 million a second that are assumed.
-    let wanted = busy - stream / 4 - 180_000;
+    // Half of the device's time, as nobody recorded who ran.
+    let wanted = busy / 2 - stream / 4 - 180_000;
     assert!((us - wanted).abs() < 1_000, "{us} {wanted}");
     assert!(f.expected <= f.saving.unwrap().1);
     assert!(f.why.contains("410 reads"), "{}", f.why);
