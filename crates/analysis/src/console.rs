@@ -21,7 +21,7 @@ pub(crate) const LEVEL_DEFAULT: u8 = 7;
 pub(crate) const LEVEL_QUIET: u8 = 4;
 
 /// Rates that consoles have.
-const RATES: [i64; 16] = [
+pub(crate) const RATES: [i64; 16] = [
     1_200, 2_400, 4_800, 9_600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600,
     1_000_000, 1_500_000, 2_000_000, 3_000_000, 4_000_000,
 ];

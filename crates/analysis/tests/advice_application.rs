@@ -77,10 +77,26 @@ fn where_nobody_is_the_application_or_the_device_was_busy_nothing_is_told() {
         app.to_owned(),
         // A login at the console is no application, and few reads need no list.
         format!("{}{}", app.replace(" app ", " agetty "), reads(7, 2_010)),
+        format!(
+            "{}{}",
+            app.replace(" app ", " (udev-worker) "),
+            reads(7, 2_010)
+        ),
+        format!(
+            "{}{}",
+            app.replace(" app ", " dbus-broker-lau "),
+            reads(7, 2_010)
+        ),
         format!("{app}request read 1 65536 2010ms 2010ms 2050ms pid=7\n"),
     ] {
         let all = found(&silent, &none(), "application-reads");
         assert!(all.is_empty(), "{all:?}");
+    }
+    // Who is called like one of those is none.
+    for name in [" loginscreen ", " dbusview "] {
+        let app = app.replace(" app ", name);
+        let text = format!("{app}{}{}", reads(1, 1_100), reads(7, 2_010));
+        assert_eq!(found(&text, &none(), "application-reads").len(), 1);
     }
     // Somebody else's reads fill the time before, to the last millisecond.
     let busy = "request read 9000000 100000000 1s 1s 2s\n";
@@ -150,6 +166,14 @@ fn relocations_are_counted_as_often_as_a_program_starts() {
     assert_eq!(places[0], ("/r/usr/bin/app", 4_096));
     assert_eq!(places[1], ("/r/usr/lib/libx.so.1", 0));
     assert!(f.why.contains("1000 of them are calls"), "{}", f.why);
+    // musl's linker binds all calls at the start, whatever the file says.
+    let mut musl = tree(false, true);
+    let links = &mut musl.root.as_mut().unwrap().links;
+    links.insert("lib/ld-musl-x86_64.so.1".to_owned(), "libc.so".to_owned());
+    let all = found(text, &musl, "relocations");
+    let f = all.first().unwrap();
+    assert_eq!(f.expected.0, of(3_000));
+    assert!(!f.why.contains("-z,lazy"), "{}", f.why);
 }
 
 #[test]

@@ -43,6 +43,10 @@ fn each_load_is_held_against_its_own_image() {
         .replace("3145664", "6291392")
         .replace("4194240", "8388544");
     assert!(found(&none, "loader-whole-partition").is_none());
+    // A third load, a device tree's: whose each is, is not known.
+    let third = "say 900ms -  20000 bytes read: OK\n";
+    let unknown = format!("{third}{LOADS}");
+    assert!(found(&unknown, "loader-whole-partition").is_none());
 }
 
 /// Twenty lines of 60 bytes with their ends, each so many milliseconds behind the last.
@@ -58,6 +62,10 @@ fn a_console_in_virtual_time_counts_if_the_loader_waits_for_it() {
     assert_eq!(waits.treatment.as_deref(), Some("env=silent=1"));
     // 1,200 bytes, 104 ms, of which 85 %.
     assert_eq!(waits.expected.0 / 1_000_000, 88);
+    // At 9,600 baud they take 62.5 ms each, 1.25 s in all.
+    let slow = found(&lines(63), "loader-console").unwrap();
+    assert!(slow.why.contains("at 9600 baud"), "{}", slow.why);
+    assert_eq!(slow.expected.0 / 1_000_000, 1_062);
     // An emulator's line takes no time.
     assert!(found(&lines(1), "loader-console").is_none());
 }

@@ -14,11 +14,32 @@ const PREFETCHED: u64 = 20 << 20;
 /// Fewer reads than these are not worth a list.
 const MANY_READS: usize = 8;
 
-/// How the names of processes begin that are no application: systemd's own, the login at
-/// a console, and what carries messages.
-const PLUMBING: [&str; 7] = [
-    "(sd-", "agetty", "dbus", "getty", "login", "systemd", "udevd",
+/// Processes that are no application: systemd's own, the login at a console, and what
+/// carries messages. Names as the kernel has them, cut.
+const PLUMBING: [&str; 10] = [
+    "(systemd)",
+    "(udev-worker)",
+    "agetty",
+    "dbus-broker",
+    "dbus-broker-lau",
+    "dbus-daemon",
+    "getty",
+    "login",
+    "systemd",
+    "udevd",
 ];
+
+/// How the names of more of systemd's own begin.
+const SYSTEMD: [&str; 2] = ["(sd-", "systemd-"];
+
+/// The kernel keeps so many bytes of a name (`TASK_COMM_LEN` less its end).
+const NAME_BYTES: usize = 15;
+
+/// Whether a process of this name is no application.
+fn is_plumbing(name: &str) -> bool {
+    let kept = name.get(..NAME_BYTES).unwrap_or(name);
+    PLUMBING.contains(&kept) || SYSTEMD.iter().any(|n| name.starts_with(n))
+}
 
 /// The process that is taken for the application: of those that are there at first light
 /// and no threads of the kernel, the one that was started last and read from storage, by
@@ -30,8 +51,7 @@ fn application<'a>(view: &View<'a>, reads: &[&Request]) -> Option<(&'a Process, 
     let is_there = |p: &&Process| {
         let is_begun = p.start.is_some_and(|s| s <= end) && p.end.is_none_or(|e| e >= end);
         let name = view.record.name(p.name);
-        let is_plumbing = PLUMBING.iter().any(|n| name.starts_with(n));
-        is_begun && !p.kernel_thread && !is_plumbing
+        is_begun && !p.kernel_thread && !is_plumbing(name)
     };
     let mut there: Vec<&Process> = all.iter().filter(is_there).collect();
     there.sort_by_key(|p| (p.start, p.pid));

@@ -3,7 +3,7 @@
 use super::found::{Found, Scope};
 use super::probes::count;
 use super::view::{Line, USUAL_SPEED, View, times, transfer};
-use crate::console::{line_rate, plain_line_time, serial_console};
+use crate::console::{RATES, line_rate, plain_line_time, serial_console};
 use record::{Nanos, Phase};
 
 /// The rate that a loader reads flash or a card at, where nothing tells: bytes
@@ -69,11 +69,12 @@ pub(super) fn oversized_load(view: &View<'_>) -> Option<Found> {
         .filter(|l| l.at < first)
         .filter_map(|l| Some((l, super::view::number(l.text)?)))
         .collect();
-    // As many loads as images: each is one's, in their order. Else the last load
-    // before an image was looked at is the first image's.
-    let loads = match loads.len() == images.len() {
-        true => &loads[..],
-        false => loads.get(loads.len().saturating_sub(1)..)?,
+    // As many loads as images: each is one's, in their order. Else the last load before
+    // the only image was looked at is its own; of several it is not known whose.
+    let loads = match images.len() {
+        n if n == loads.len() => &loads[..],
+        1 => loads.get(loads.len().saturating_sub(1)..)?,
+        _ => return None,
     };
     let mut evidence = Vec::new();
     let (mut time, mut all, mut needed) = (Nanos::ZERO, 0_u64, 0_u64);
@@ -254,6 +255,22 @@ pub(super) fn checksums(view: &View<'_>) -> Option<Found> {
 /// A loader that says more than this is chatty.
 const CHATTER: i64 = 1_000;
 
+/// The rate at which a loader writes that waits for its console, by its lines in virtual
+/// time: bytes and how long it took to the next line. `None` if no usual rate fits, as where
+/// an emulator's line takes no time.
+fn waited_rate(lines: &[(i64, Nanos)]) -> Option<i64> {
+    let time = |written: i64, baud| plain_line_time(written, baud);
+    let rates = RATES.iter().copied();
+    // The slowest that no line was faster than.
+    let baud = rates
+        .rev()
+        .take_while(|baud| lines.iter().all(|(n, t)| *t >= time(*n, *baud)))
+        .last()?;
+    // One line at least has nothing but its bytes to be written.
+    let fits = |(n, t): &(i64, Nanos)| t.0 - time(*n, baud).0 <= time(*n, baud).0 / 4;
+    lines.iter().any(fits).then_some(baud)
+}
+
 /// What the loader writes to a serial console.
 pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
     let rows = &view.phases.phases;
@@ -266,7 +283,7 @@ pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
     };
     let (mut bytes, mut lines, mut first) = (0_i64, 0_usize, None);
     let mut before: Option<(Nanos, i64)> = None;
-    let mut waits = true;
+    let mut waits: Vec<(i64, Nanos)> = Vec::new();
     for m in view.record.messages() {
         let serial = view
             .record
@@ -276,7 +293,7 @@ pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
         if serial && m.at.is_some_and(|at| at < kernel.start) && !text.trim().is_empty() {
             let written = i64::try_from(text.len()).unwrap_or(0) + 2;
             if let (Some((from, written)), Some(at)) = (before, m.at) {
-                waits &= at - from >= plain_line_time(written, ASSUMED_BAUD);
+                waits.push((written, at - from));
             }
             before = m.at.map(|at| (at, written));
             bytes += written;
@@ -285,14 +302,12 @@ pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
         }
     }
     let rate = line_rate(view.record);
-    let emulated = view.is_virtual() && !waits;
-    if !early || bytes < CHATTER || emulated || rate.is_some_and(|r| !r.kept && !view.is_virtual())
-    {
+    if !early || bytes < CHATTER || rate.is_some_and(|r| !r.kept && !view.is_virtual()) {
         return None;
     }
     let told = serial_console(view.cmdline()).and_then(|c| c.baud);
     let baud = match view.is_virtual() {
-        true => ASSUMED_BAUD,
+        true => waited_rate(&waits)?,
         false => rate.map(|r| r.baud).or(told).unwrap_or(ASSUMED_BAUD),
     };
     let time = plain_line_time(bytes, baud);

@@ -272,9 +272,14 @@ pub(super) fn linking_of_all(view: &View<'_>) -> Nanos {
 const HASH_NS_PER_BYTE: i64 = 110;
 const SIGNATURE_NS: i64 = 20_000_000;
 
-/// How the kernel says that it has keys to check modules by, and that one is not checked:
-/// it has no signature, or no key is there for it.
-pub(super) const KEY_LOADED: &str = "Loaded X.509 cert";
+/// How the kernel says that it takes in its own keys, by which it checks modules, and, for
+/// each, the line behind that. The keys for the rules of wireless networks come with the
+/// same words, the first behind `cfg80211:`.
+pub(super) const KEYS_LOADED: &str = "Loading compiled-in X.509 certificates";
+const KEY_LOADED: &str = "Loaded X.509 cert";
+const WIRELESS: &str = "cfg80211:";
+
+/// How it says that a module is not checked: it has no signature, or no key is there for it.
 pub(super) const NOT_VERIFIED: &str = "module verification failed: signature";
 
 /// How it says that it takes no module without a signature.
@@ -290,7 +295,12 @@ pub(super) fn signatures(view: &View<'_>) -> Option<Found> {
     if enforced || said(&NOT_VERIFIED) {
         return None;
     }
-    let line = view.said(KEY_LOADED).next()?;
+    let own = view.said(KEYS_LOADED);
+    let mut own = own.filter(|l| !l.text.contains(WIRELESS));
+    let line = own.find_map(|l| {
+        let next = view.after(&l).next();
+        next.filter(|n| n.text.contains(KEY_LOADED))
+    })?;
     let all = loaded(view);
     let mut largest: Vec<(&&str, &Loaded<'_>)> = all.iter().filter(|m| m.1.size > 0).collect();
     let bytes = largest.iter();

@@ -19,6 +19,9 @@ const SYMBOLIC: u64 = 830;
 /// refuses no name before it has compared it; a rule of thumb.
 const OLD_HASH: u64 = 3;
 
+/// How the name of musl's dynamic linker begins: `lib/ld-musl-x86_64.so.1`.
+const MUSL: &str = "ld-musl-";
+
 /// Fewer instructions are not worth a word: a libc and a shell take that much.
 const WORTH: u64 = 1_000_000;
 
@@ -56,7 +59,15 @@ fn files_of<'a>(tree: &'a RootTree, program: &'a str) -> BTreeSet<&'a str> {
     all
 }
 
-fn work_of(tree: &RootTree, files: &BTreeSet<&str>) -> Work {
+/// Whether the root has musl's dynamic linker, which binds all calls at the start.
+fn is_musl(tree: &RootTree) -> bool {
+    let paths = tree.dynamic.keys().chain(tree.libraries.keys());
+    let names = tree.libraries.values().flat_map(|l| &l.names);
+    let mut all = paths.chain(tree.links.keys()).chain(names);
+    all.any(|path| path.rsplit('/').next().is_some_and(|n| n.starts_with(MUSL)))
+}
+
+fn work_of(tree: &RootTree, files: &BTreeSet<&str>, is_musl: bool) -> Work {
     let mut work = Work::default();
     for d in files.iter().filter_map(|path| tree.dynamic.get(*path)) {
         let Dynamic {
@@ -69,7 +80,7 @@ fn work_of(tree: &RootTree, files: &BTreeSet<&str>) -> Work {
             ..
         } = d;
         let relative = relative.saturating_add(*packed);
-        let bound = if *binds_now { *calls } else { 0 };
+        let bound = if *binds_now || is_musl { *calls } else { 0 };
         let looked_up = symbolic.saturating_add(bound);
         let each = SYMBOLIC * if *has_gnu_hash { 1 } else { OLD_HASH };
         work.relative = work.relative.saturating_add(relative);
@@ -84,8 +95,8 @@ fn work_of(tree: &RootTree, files: &BTreeSet<&str>) -> Work {
     work
 }
 
-/// The file of the root that a program was started from: by its path, that of a merged
-/// `/usr` or the only one of its name.
+/// The file of the root that a program was started from: by its path, or that of
+/// a merged `/usr`.
 fn file_of<'a>(tree: &'a RootTree, command: &str) -> Option<&'a str> {
     let path = command.split_whitespace().next()?.trim_start_matches('/');
     let key = |path: &str| tree.dynamic.get_key_value(path).map(|(k, _)| k.as_str());
@@ -110,9 +121,10 @@ pub(super) fn dynamic(view: &View<'_>) -> Vec<Found> {
         }
     }
     let speed = view.speed();
+    let is_musl = is_musl(tree);
     let found = started.into_iter().filter_map(|(path, (times, origin))| {
         let files = files_of(tree, path);
-        let work = work_of(tree, &files);
+        let work = work_of(tree, &files, is_musl);
         let all = work.instructions.saturating_mul(times);
         if all < WORTH {
             return None;
@@ -136,7 +148,7 @@ pub(super) fn dynamic(view: &View<'_>) -> Vec<Found> {
                 d.relative.saturating_add(d.packed),
                 d.symbolic,
                 d.calls,
-                if d.binds_now {
+                if d.binds_now || is_musl {
                     ", bound at the start"
                 } else {
                     ""
@@ -146,6 +158,8 @@ pub(super) fn dynamic(view: &View<'_>) -> Vec<Found> {
         });
         let now = match work.calls {
             0 => String::new(),
+            // It knows no other way.
+            _ if is_musl => String::new(),
             n => format!(
                 " {n} of them are calls that are bound at the start; with `-Wl,-z,lazy` in place \
                  of `-Wl,-z,now` each is bound when it is made first, and most never are."
