@@ -1,5 +1,6 @@
 //! A socket listens, takes a connection, or answers.
 
+use crate::clocks::monotonic;
 use crate::config::Endpoint;
 use crate::sys::read_kernel_file;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
@@ -121,12 +122,24 @@ pub(super) fn answers(port: u16, page: &str) -> bool {
 
 /// The beginning of the answer's first line, `HTTP/1.1 200` (RFC 9112, section 4).
 fn status(mut server: TcpStream, page: &str) -> io::Result<[u8; 12]> {
-    server.set_read_timeout(Some(ANSWER_LIMIT))?;
+    let end = monotonic() + ANSWER_LIMIT;
     server.set_write_timeout(Some(ANSWER_LIMIT))?;
     let request = format!("GET {page} HTTP/1.0\r\nHost: localhost\r\n\r\n");
     server.write_all(request.as_bytes())?;
     let mut line = [0; 12];
-    server.read_exact(&mut line)?;
+    let mut length = 0;
+    while let Some(rest) = line.get_mut(length..).filter(|rest| !rest.is_empty()) {
+        // One limit for all of it, however slowly it comes.
+        let left = end.saturating_sub(monotonic());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        server.set_read_timeout(Some(left))?;
+        length += match server.read(rest)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => read,
+        };
+    }
     Ok(line)
 }
 

@@ -254,7 +254,7 @@ impl Loading<'_> {
                 .trim()
                 .parse::<i32>()
                 .ok()
-                .filter(|d| *d != -1 && *d <= 60),
+                .filter(|d| (0..=60).contains(d) || *d == -2),
             None => Some(0),
         };
         let Some(delay) = delay else {
@@ -319,7 +319,7 @@ impl Loading<'_> {
             )));
         };
         let pages = size.div_ceil(PAGE);
-        let to = self.place(to, pages * PAGE)?;
+        let to = self.place(to, partition, pages * PAGE)?;
         Ok([
             Step::Print(format!(
                 "\nNAND read: device 0 offset {at:#x}, size {size:#x}\n"
@@ -333,12 +333,13 @@ impl Loading<'_> {
         ])
     }
 
-    /// An address that may be read to.
-    fn place(&self, text: &str, bytes: u32) -> Result<u32, LabError> {
+    /// An address that may be read to; that at which nothing has to be moved any more is
+    /// the kernel's alone.
+    fn place(&self, text: &str, partition: &str, bytes: u32) -> Result<u32, LabError> {
         let in_place = self.kernel.1.saturating_sub(HEADER_BYTES);
         let last = STAGE.1.saturating_sub(bytes);
         let fits = |at: &u32| match *at {
-            at if at == in_place => at.saturating_add(bytes) <= AT,
+            at if at == in_place => partition == "kernel" && at.saturating_add(bytes) <= AT,
             at => at >= STAGE.0 && at <= last && at.is_multiple_of(4),
         };
         number(text).filter(fits).ok_or_else(|| {
@@ -356,7 +357,12 @@ impl Loading<'_> {
         let mut places = Vec::new();
         for (text, image) in at.into_iter().zip([&kernel, &ramdisk]) {
             let bytes = image.content_bytes() + HEADER_BYTES;
-            places.push(self.place(text, bytes)?);
+            let partition = if image.kind == "Kernel" {
+                "kernel"
+            } else {
+                "ramdisk"
+            };
+            places.push(self.place(text, partition, bytes)?);
         }
         let mut steps = Vec::new();
         let titles = ["Booting kernel", "Loading init Ramdisk"];

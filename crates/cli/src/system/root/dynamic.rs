@@ -11,6 +11,13 @@ use std::path::Path;
 /// No dynamic section, and no table of relocations or names, is larger.
 const MOST: u64 = 64 << 20;
 
+/// A program needs some ten libraries, and a file's name has no more bytes.
+const MOST_NEEDED: usize = 4096;
+const LONGEST_NAME: usize = 255;
+
+/// The machine whose relocations have a form of their own (`EM_MIPS`).
+const MIPS: u64 = 8;
+
 /// A file has some ten segments.
 const MOST_SEGMENTS: u64 = 256;
 
@@ -62,7 +69,8 @@ impl Elf {
         head.truncate(read);
         let is_little = head.starts_with(b"\x7fELF") && head.get(5) == Some(&1);
         let wide = *head.get(4)? == 2;
-        is_little.then_some((Self { file, wide }, head))
+        let is_read = is_little && number(&head, 18, 2)? != MIPS;
+        is_read.then_some((Self { file, wide }, head))
     }
 
     fn bytes(&self, offset: u64, size: u64) -> Option<Vec<u8>> {
@@ -151,7 +159,7 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
 }
 
 /// What the dynamic linker does for the file at `path`; `None` if it is no ELF file, or
-/// one without a dynamic section.
+/// one without a dynamic section, of a MIPS machine, or of big-endian numbers.
 pub fn read(path: &Path) -> Option<Dynamic> {
     let (elf, head) = Elf::open(path)?;
     let segments = elf.segments(&head)?;
@@ -186,13 +194,18 @@ pub fn read(path: &Path) -> Option<Dynamic> {
     let names = table(NAMES, NAMES_SIZE).unwrap_or_default();
     let name = |at: u64| {
         let rest = names.get(usize::try_from(at).ok()?..)?;
-        let name = rest.split(|b| *b == 0).next()?;
+        let name = rest.get(..=LONGEST_NAME).unwrap_or(rest);
+        let name = name.split(|b| *b == 0).next()?;
+        let name = Some(name).filter(|n| n.len() <= LONGEST_NAME)?;
         Some(String::from_utf8_lossy(name).into_owned())
     };
     let needed = entries.iter().filter(|(tag, _)| *tag == NEEDED);
     let has_flag = |tag, flag| value(tag).is_some_and(|v| v & flag != 0);
     Some(Dynamic {
-        needed: needed.filter_map(|(_, at)| name(*at)).collect(),
+        needed: needed
+            .take(MOST_NEEDED)
+            .filter_map(|(_, at)| name(*at))
+            .collect(),
         relative,
         packed,
         symbolic,
@@ -293,6 +306,20 @@ mod tests {
     }
 
     #[test]
+    fn a_name_without_end_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let entries = vec![(1, 1), (5, 0x1500), (10, 0x500)];
+        let mut long = elf(true, &entries);
+        long.splice(0x501..0x600, [b'x'; 0x500]);
+        // The segment that is loaded, as long as the file.
+        let size = long.len() as u64;
+        put(&mut long, 64 + 32, size, 8);
+        std::fs::write(&path, &long).unwrap();
+        assert!(read(&path).unwrap().needed.is_empty());
+    }
+
+    #[test]
     fn what_is_cut_or_damaged_is_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
@@ -306,6 +333,10 @@ mod tests {
         }
         std::fs::write(&path, &whole).unwrap();
         assert_eq!(read(&path).unwrap().relative, 0);
+        let mut mips = whole;
+        put(&mut mips, 18, 8, 2);
+        std::fs::write(&path, &mips).unwrap();
+        assert_eq!(read(&path), None);
         std::fs::write(&path, b"#!/bin/sh\n").unwrap();
         assert_eq!(read(&path), None);
     }

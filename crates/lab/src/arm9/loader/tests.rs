@@ -66,9 +66,15 @@ fn it_waits_reads_whole_partitions_and_sums_up() {
 fn what_it_cannot_do_is_said() {
     for (name, value, said) in [
         ("bootdelay", "-1", "nobody is there to type"),
+        ("bootdelay", "-5", "nobody is there to type"),
         ("bootcmd", "run distro", "found `run distro`"),
         ("bootcmd", "nand read 0x1000000 rootfs", "found `rootfs`"),
         ("bootcmd", "nand read 0x8000 kernel", "found `0x8000`"),
+        (
+            "bootcmd",
+            "nand read ${kernel_in_place} ramdisk",
+            "bytes are read to an address",
+        ),
         ("bootcmd", "nand read 0x1000000 kernel", "does not end with"),
         ("bootcmd", "nand read 1000000 kernel 700000", "from 1 to"),
         ("baudrate", "fast", "`baudrate` is"),
