@@ -103,7 +103,7 @@ const AT_ONCE_BYTES: u64 = 256 << 10;
 const MEMORY_BYTES: u64 = 4 << 20;
 
 /// The most in flight. On a slow card without a queue, 8 MiB had the boot 0.2 s later than
-/// 0.5 to 2 MiB; with 1 MiB a disk was 0.1 s later.
+/// 0.5 to 2 MiB; on a disk less was not seen to help.
 const DISK_IN_FLIGHT_BYTES: u64 = 8 << 20;
 const IN_FLIGHT_BYTES: u64 = 1 << 20;
 
