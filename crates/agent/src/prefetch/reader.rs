@@ -31,7 +31,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &Settings, in_flight_bytes: u64) -> Self {
         let ring = match settings.ring {
             true => Ring::new(DEPTH, settings.request_bytes as usize).ok(),
             false => None,
@@ -42,9 +42,7 @@ impl Reader {
             devices: HashMap::new(),
             flying: HashMap::new(),
             flying_bytes: 0,
-            most_bytes: settings
-                .in_flight_bytes
-                .max(u64::from(settings.request_bytes)),
+            most_bytes: in_flight_bytes.max(u64::from(settings.request_bytes)),
             waiting: 0,
             token: 0,
             bytes: 0,

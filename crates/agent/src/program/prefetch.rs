@@ -20,7 +20,8 @@ Usage: firstlight-agent prefetch LIST [OPTION...]
                      [default: need; physical for a disk that turns]
   --window MS        order within so much of the recorded time; 0: all at once
                      [default: 250]
-  --in-flight KIB    the most that is asked for at once [default: 8192]
+  --in-flight KIB    the most that is asked for at once
+                     [default: 1024; 8192 for a disk that turns]
   --request KIB      the largest read [default: 128]
   --infill KIB       read holes up to this long as well [default: 16]
   --floor KIB        stop when less memory is available [default: 32768]
@@ -209,7 +210,7 @@ fn arguments() -> Result<Option<Arguments>, lexopt::Error> {
             Long("window") => {
                 settings.window_us = number(&mut arguments)?.saturating_mul(1000);
             }
-            Long("in-flight") => settings.in_flight_bytes = number(&mut arguments)? << 10,
+            Long("in-flight") => settings.in_flight_bytes = Some(number(&mut arguments)? << 10),
             Long("request") => {
                 let kib = number(&mut arguments)?.clamp(4, 4096);
                 settings.request_bytes = u32::try_from(kib << 10).unwrap_or(1 << 22);
