@@ -21,6 +21,9 @@ pub enum WordError {
     /// There is white space outside of quotes.
     #[error("`{0}` is more than one word; quote its value, as in `key=\"a b\"`, or give two")]
     Several(String),
+    /// It is `--`.
+    #[error("`--` is no word of the kernel's: what stands behind it is for init")]
+    End,
     /// The console and the kernel read bytes up to the first NUL.
     #[error("`{0}` holds a control character")]
     Control(String),
@@ -124,6 +127,9 @@ impl fmt::Display for CommandLine {
 
 /// Checks that `text` is exactly one word.
 pub(crate) fn check_word(text: &str) -> Result<(), WordError> {
+    if text == END {
+        return Err(WordError::End);
+    }
     let line = CommandLine::parse(text)?;
     match line.words() {
         [] => Err(WordError::Empty),

@@ -315,6 +315,8 @@ fn texts_and_kinds_agree() {
         "initramfs=lzop",
         "initramfs-modules=all",
         "cmdline+=",
+        "cmdline+=--",
+        "cmdline-=--",
         "mask=a",
         "strip=",
         "strip=../x",
