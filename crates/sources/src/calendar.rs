@@ -1,22 +1,17 @@
 //! Dates.
 
+use chrono::NaiveDate;
+
 /// Days since 1970-01-01 in the Gregorian calendar; `None` for what is no date
 /// from then up to the year 2261, the last one that nanoseconds in 64 bits reach.
 /// A 31st of any month is let through: logs are not wrong there.
 pub(crate) fn days(year: i64, month: i64, day: i64) -> Option<i64> {
-    let fits =
-        (1970..=2261).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    if !fits {
+    if !(1970..=2261).contains(&year) || !(1..=31).contains(&day) {
         return None;
     }
-    // Years begin in March here, so that the leap day is the last of a year.
-    let (year, month) = match month {
-        1 | 2 => (year - 1, month + 9),
-        _ => (year, month - 3),
-    };
-    // 153 days in each five months from March on; 719,468 days from 0000-03-01.
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    Some(year * 365 + year / 4 - year / 100 + year / 400 + of_year - 719_468)
+    let (year, month) = (i32::try_from(year).ok()?, u32::try_from(month).ok()?);
+    let first = NaiveDate::from_ymd_opt(year, month, 1)?;
+    Some(i64::from(first.to_epoch_days()) + day - 1)
 }
 
 #[cfg(test)]
@@ -31,6 +26,9 @@ mod tests {
             (2000, 2, 29, Some(11_016)),
             (2024, 3, 1, Some(19_783)),
             (2026, 11, 21, Some(20_778)),
+            (2026, 2, 31, Some(20_515)),
+            (2261, 12, 31, Some(106_650)),
+            (2262, 1, 1, None),
             (1969, 12, 31, None),
             (2026, 13, 1, None),
             (2026, 1, 0, None),

@@ -4,6 +4,7 @@
 //! switched on with. QEMU's monitor reads it: the processor is not asked, and
 //! executes no other instruction for it.
 
+use chrono::NaiveDate;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -66,22 +67,12 @@ impl Clock {
 
 /// Seconds since 1970 of a date in C's form: years from 1900, months from 0.
 fn of_date(date: &Value) -> Option<u64> {
-    let field = |name: &str| date.get(name)?.as_u64();
-    let (year, month) = (field("tm_year")?.checked_add(1900)?, field("tm_mon")? + 1);
-    // Days from 1970-01-01 of a day in the calendar, with years that begin in
-    // March, so that a leap day is a year's last.
-    let year = if month <= 2 {
-        year.checked_sub(1)?
-    } else {
-        year
-    };
-    let months = (month + 9) % 12;
-    let leap_days = year / 4 - year / 100 + year / 400;
-    let of_year = (153 * months + 2) / 5 + field("tm_mday")?.checked_sub(1)?;
-    let days = year.checked_mul(365)?.checked_add(leap_days + of_year)?;
-    let days = days.checked_sub(719_468)?;
-    let hours = days.checked_mul(24)?.checked_add(field("tm_hour")?)?;
-    Some((hours * 60 + field("tm_min")?) * 60 + field("tm_sec")?)
+    let field = |name: &str| u32::try_from(date.get(name)?.as_u64()?).ok();
+    let year = i32::try_from(field("tm_year")?.checked_add(1900)?).ok()?;
+    let month = field("tm_mon")?.checked_add(1)?;
+    let day = NaiveDate::from_ymd_opt(year, month, field("tm_mday")?)?;
+    let time = day.and_hms_opt(field("tm_hour")?, field("tm_min")?, field("tm_sec")?)?;
+    u64::try_from(time.and_utc().timestamp()).ok()
 }
 
 /// The word of `0000000009010000: 0x6955b901`, as QEMU's monitor shows it.

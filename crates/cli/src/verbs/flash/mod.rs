@@ -14,6 +14,7 @@ mod verify;
 use crate::out::Out;
 use anyhow::Result;
 use args::{Flash, FlashVerb};
+use chrono::DateTime;
 
 pub fn run(args: &Flash, out: &mut Out) -> Result<()> {
     match &args.verb {
@@ -27,20 +28,13 @@ pub fn run(args: &Flash, out: &mut Out) -> Result<()> {
     }
 }
 
-/// `2026-11-21 14:05:09`, of seconds since 1970.
+/// `2026-11-21 14:05:09`, of seconds since 1970; the seconds where no calendar
+/// reaches.
 pub fn utc(seconds: i64) -> String {
-    let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // From the day before 1 March of the year 0, in eras of 400 years.
-    let days = days + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let date = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + i64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{date:02} {hour:02}:{minute:02}:{second:02}")
+    match DateTime::from_timestamp(seconds, 0) {
+        Some(time) => time.format("%Y-%m-%d %H:%M:%S").to_string(),
+        None => seconds.to_string(),
+    }
 }
 
 /// Bytes of a name as text, and as hexadecimal digits if they are not UTF-8.
@@ -67,6 +61,7 @@ mod tests {
             (1_795_269_909, "2026-11-21 14:05:09"),
             (4_294_967_295, "2106-02-07 06:28:15"),
             (-1, "1969-12-31 23:59:59"),
+            (i64::MAX, "9223372036854775807"),
         ] {
             assert_eq!(utc(seconds), text);
         }
