@@ -11,6 +11,7 @@ pub mod files;
 pub mod foreign;
 pub mod jffs2;
 pub mod mount;
+pub mod problem;
 pub mod read;
 pub mod ubi;
 pub mod ubifs;

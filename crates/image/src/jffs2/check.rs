@@ -380,27 +380,14 @@ impl Survey {
 
     /// Notes a problem; equal ones of neighbouring blocks become one.
     fn problem(&mut self, block: Option<u64>, what: What) {
-        if let (Some(last), Some(block)) = (self.problems.last_mut(), block)
-            && last.what == what
-            && last.block.map(|b| b + last.blocks) == Some(block)
-        {
-            last.blocks += 1;
-            return;
-        }
         // What follows on a foreign block is most likely the rest of it.
-        if let (Some(last), Some(block)) = (self.problems.last_mut(), block)
-            && what == What::Foreign(Foreign::Unknown)
-            && matches!(last.what, What::Foreign(_))
-            && last.block.map(|b| b + last.blocks) == Some(block)
-        {
-            last.blocks += 1;
-            return;
+        let same = |last: &What| {
+            *last == what
+                || what == What::Foreign(Foreign::Unknown) && matches!(last, What::Foreign(_))
+        };
+        if !Problem::goes_on(&mut self.problems, block, same) {
+            self.problems.push(Problem::new(block, what));
         }
-        self.problems.push(Problem {
-            block,
-            blocks: 1,
-            what,
-        });
     }
 
     fn blocks(&mut self, input: &Input, options: &CheckOptions) -> Result<(), Error> {

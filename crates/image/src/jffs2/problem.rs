@@ -7,17 +7,8 @@ use crate::foreign::Foreign;
 use std::fmt;
 use std::io;
 
-/// Something wrong, or worth knowing, in one block, in neighbours, or in the
-/// whole image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The first block that has it; `None` is the whole image.
-    pub block: Option<u64>,
-    /// In how many blocks, one after the other.
-    pub blocks: u64,
-    /// What it is.
-    pub what: What,
-}
+/// Something wrong, or worth knowing.
+pub type Problem = crate::problem::Problem<What>;
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use super::error::Error;
 use super::header::{Ec, HEADER, MOST_ERASES, Read, VERSION, Vid, VolumeType, compatibility};
 use super::layout::Layout;
-use super::problem::{Problem, What};
+use super::problem::{self, Problem, What};
 use super::{Crc, FASTMAP_ANCHOR, FASTMAP_DATA, INTERNAL_VOLUMES, LAYOUT_VOLUME};
 use crate::ReadAt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -226,7 +226,7 @@ impl Blocks {
 
 impl Scan<'_> {
     fn problem(&mut self, block: Option<u64>, what: What) {
-        Problem::add(&mut self.blocks.problems, block, what);
+        problem::add(&mut self.blocks.problems, block, what);
     }
 
     fn read(&mut self, number: u64, offset: u32) -> io::Result<[u8; HEADER]> {

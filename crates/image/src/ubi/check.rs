@@ -9,7 +9,7 @@ use super::fastmap::{self, Fastmap};
 use super::header::VolumeType;
 use super::image::Image;
 use super::layout::Layout;
-use super::problem::{Problem, What};
+use super::problem::{self, Problem, What};
 use super::table::{self, Record};
 use super::volume::StaticCheck;
 use crate::ReadAt;
@@ -195,7 +195,7 @@ pub fn report(image: &Image, options: &Options) -> Report {
     let fastmap = fastmap::check(image.bytes(), &image.blocks, chip_blocks);
     if fastmap.disagrees > 0 {
         let blocks = fastmap.disagrees;
-        Problem::add(&mut problems, None, What::FastmapDisagrees { blocks });
+        problem::add(&mut problems, None, What::FastmapDisagrees { blocks });
     }
     let blocks = &image.blocks;
     let device = options.device;
@@ -267,7 +267,7 @@ fn attach(blocks: &Blocks, chip: u64, fastmap: &Fastmap, profile: Profile) -> Es
 /// What the kernel checks of volumes against their records (`init_volumes` and
 /// `check_attaching_info`).
 fn volumes_fit(image: &Image, options: &Options, problems: &mut Vec<Problem>) {
-    let mut problem = |what| Problem::add(problems, None, what);
+    let mut problem = |what| problem::add(problems, None, what);
     let records = &image.records;
     let mut autoresize = None;
     for (id, record) in records {
@@ -375,7 +375,7 @@ fn volumes(
                 .map(|l| u64::from(l.block));
             let volume = *id;
             let what = What::DataCrc { volume, leb };
-            Problem::add(problems, block, what);
+            problem::add(problems, block, what);
         }
         reports.push(report);
     }

@@ -5,7 +5,7 @@ use super::blocks::{Blocks, State, data};
 use super::check::Options;
 use super::error::Error;
 use super::layout::Layout;
-use super::problem::{Problem, What};
+use super::problem::{self, What};
 use super::table::{self, Copy, Limits, Record};
 use super::volume::Volume;
 use crate::ReadAt;
@@ -67,7 +67,7 @@ impl<'a> Image<'a> {
     }
 
     fn problem(&mut self, what: What) {
-        Problem::add(&mut self.blocks.problems, None, what);
+        problem::add(&mut self.blocks.problems, None, what);
     }
 
     /// Reads both copies of the volume table and takes the one that the kernel

@@ -7,37 +7,18 @@ use std::io;
 /// So many problems are told one by one; the rest is counted.
 pub const MOST_PROBLEMS: usize = 10_000;
 
-/// Something wrong, or worth knowing, in one block, in neighbours, or in the
-/// whole image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The first block that has it; `None` is the whole image.
-    pub block: Option<u64>,
-    /// In how many blocks, one after the other.
-    pub blocks: u64,
-    /// What it is.
-    pub what: What,
-}
+/// Something wrong, or worth knowing.
+pub type Problem = crate::problem::Problem<What>;
 
-impl Problem {
-    /// Adds to a list; equal ones of neighbouring blocks become one. A list that
-    /// is too long takes only the first reason to refuse the image.
-    pub(super) fn add(list: &mut Vec<Self>, block: Option<u64>, what: What) {
-        if let (Some(last), Some(block)) = (list.last_mut(), block)
-            && last.what == what
-            && last.block.map(|b| b + last.blocks) == Some(block)
-        {
-            last.blocks += 1;
-            return;
-        }
-        let is_first = || what.refuses() && !list.iter().any(|p| p.what.refuses());
-        if list.len() < MOST_PROBLEMS || is_first() {
-            list.push(Self {
-                block,
-                blocks: 1,
-                what,
-            });
-        }
+/// Adds to a list; equal ones of neighbouring blocks become one. A list that is
+/// too long takes only the first reason to refuse the image.
+pub(super) fn add(list: &mut Vec<Problem>, block: Option<u64>, what: What) {
+    if Problem::goes_on(list, block, |last| *last == what) {
+        return;
+    }
+    let is_first = || what.refuses() && !list.iter().any(|p| p.what.refuses());
+    if list.len() < MOST_PROBLEMS || is_first() {
+        list.push(Problem::new(block, what));
     }
 }
 

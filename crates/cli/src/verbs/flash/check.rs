@@ -2,6 +2,7 @@
 
 use super::args::Check;
 use super::open::{self, Mtd};
+use super::problems::{self, Told};
 use crate::out::Out;
 use crate::{progress, size};
 use anyhow::{Context, Result};
@@ -14,8 +15,6 @@ use views::terminal::Style;
 use views::terminal::layout::{Ansi, BAD, BOLD, DIM, GOOD, OTHER, PLAIN, Screen, WARN, right};
 use views::{plural, thousands};
 
-/// How many problems the screen holds; JSON has them all.
-const PROBLEMS: usize = 20;
 /// Characters of the picture in a line, as `nand_check` has it.
 const COLUMNS: usize = 80;
 
@@ -202,7 +201,7 @@ fn screen(image: &str, report: &Report, style: &Style) -> String {
     screen.blank();
     picture(&mut screen, report);
     classes(&mut screen, report);
-    problems(&mut screen, report);
+    problems::screen(&mut screen, &report.problems, told);
     mount(&mut screen, report);
     screen.finish()
 }
@@ -283,30 +282,14 @@ fn classes(screen: &mut Screen, report: &Report) {
     }
 }
 
-fn problems(screen: &mut Screen, report: &Report) {
-    if report.problems.is_empty() {
-        return;
-    }
-    let all = report.problems.len();
-    let about = match all {
-        0..=PROBLEMS => String::new(),
-        _ => format!("the first {PROBLEMS} of {all}; --json has them all"),
+/// How bad a problem looks on the screen, what it is, and what to do about it.
+fn told(what: &What) -> Told {
+    let ansi = match what {
+        What::NoSummary { .. } | What::NoCleanmarker { .. } | What::EraseSizeAssumed => WARN,
+        What::Foreign(_) => OTHER,
+        _ => BAD,
     };
-    screen.heading("Problems", &about);
-    for problem in report.problems.iter().take(PROBLEMS) {
-        let place = match (problem.block, problem.blocks) {
-            (None, _) => "  image".to_owned(),
-            (Some(block), 1) => format!("  block {block}"),
-            (Some(block), n) => format!("  blocks {block}-{}", block.saturating_add(n - 1)),
-        };
-        let ansi = match problem.what {
-            What::NoSummary { .. } | What::NoCleanmarker { .. } | What::EraseSizeAssumed => WARN,
-            What::Foreign(_) => OTHER,
-            _ => BAD,
-        };
-        screen.wrapped(&place, 20, ansi, &problem.what.to_string());
-        screen.wrapped("", 20, PLAIN, problem.what.advice());
-    }
+    (ansi, what.to_string(), what.advice())
 }
 
 fn mount(screen: &mut Screen, report: &Report) {

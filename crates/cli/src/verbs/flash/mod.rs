@@ -7,6 +7,7 @@ mod extract;
 mod list;
 mod lost;
 pub mod open;
+mod problems;
 mod summarize;
 mod ubi;
 mod verify;

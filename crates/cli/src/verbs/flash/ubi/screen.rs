@@ -1,12 +1,13 @@
 //! The screen of `firstlight flash ubi`.
 
+use super::super::problems::{self, Told};
 use super::super::text;
 use super::{Seen, ubifs};
 use crate::size;
 use image::foreign::Foreign;
 use image::ubi::fastmap::Rule;
 use image::ubi::table::{AUTORESIZE, SKIP_CHECK};
-use image::ubi::{Device, Report, VolumeReport};
+use image::ubi::{Device, Report, VolumeReport, What};
 use record::Nanos;
 use views::terminal::Style;
 use views::terminal::layout::{
@@ -14,8 +15,6 @@ use views::terminal::layout::{
 };
 use views::{plural, thousands};
 
-/// How many problems the screen holds; JSON has them all.
-const PROBLEMS: usize = 20;
 /// Characters of the picture in a line.
 const COLUMNS: usize = 80;
 
@@ -48,7 +47,7 @@ pub fn screen(seen: &Seen, style: &Style) -> String {
     chip(&mut screen, seen);
     fastmap(&mut screen, report);
     times(&mut screen, report);
-    problems(&mut screen, report);
+    problems::screen(&mut screen, &report.problems, told);
     screen.finish()
 }
 
@@ -334,24 +333,8 @@ fn times(screen: &mut Screen, report: &Report) {
     }
 }
 
-fn problems(screen: &mut Screen, report: &Report) {
-    if report.problems.is_empty() {
-        return;
-    }
-    let all = report.problems.len();
-    let about = match all {
-        0..=PROBLEMS => String::new(),
-        _ => format!("the first {PROBLEMS} of {all}; --json has them all"),
-    };
-    screen.heading("Problems", &about);
-    for problem in report.problems.iter().take(PROBLEMS) {
-        let place = match (problem.block, problem.blocks) {
-            (None, _) => "  image".to_owned(),
-            (Some(block), 1) => format!("  block {block}"),
-            (Some(block), n) => format!("  blocks {block}-{}", block.saturating_add(n - 1)),
-        };
-        let ansi = if problem.what.refuses() { BAD } else { WARN };
-        screen.wrapped(&place, 20, ansi, &problem.what.to_string());
-        screen.wrapped("", 20, PLAIN, problem.what.advice());
-    }
+/// How bad a problem looks on the screen, what it is, and what to do about it.
+fn told(what: &What) -> Told {
+    let ansi = if what.refuses() { BAD } else { WARN };
+    (ansi, what.to_string(), what.advice())
 }
