@@ -81,7 +81,7 @@ fn a_tcp_port() {
         let watch = seen(&format!("{kind}:{port}"), || {
             listener = Some(TcpListener::bind(("127.0.0.1", port)).unwrap());
         });
-        assert_eq!(watch.coarse(), Some(Duration::from_millis(10)));
+        assert!(watch.late().is_some(), "the kernel does not tell of it");
     }
 }
 
@@ -89,7 +89,9 @@ fn a_tcp_port() {
 fn a_web_server_that_answers() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    // It has no such page at first, and says so; then it hangs up; then it has it.
+    // It has no such page at first, and says so; then it hangs up; then it has it,
+    // and takes its time.
+    let slow = Duration::from_millis(200);
     let answers = [
         "HTTP/1.1 404 Not Found\r\n\r\n",
         "",
@@ -100,11 +102,15 @@ fn a_web_server_that_answers() {
             let (mut client, _) = listener.accept().unwrap();
             let mut asked = [0; 256];
             let length = client.read(&mut asked).unwrap();
+            if answer.contains("200") {
+                thread::sleep(slow);
+            }
             client.write_all(answer.as_bytes()).unwrap();
             String::from_utf8_lossy(&asked[..length]).into_owned()
         })
     });
-    seen(&format!("http:{port}/status"), || {});
+    let watch = seen(&format!("http:{port}/status"), || {});
+    assert!(watch.late() >= Some(slow), "it may have been there before");
     for asked in server.join().unwrap() {
         assert!(asked.starts_with("GET /status HTTP/1.0\r\n"), "{asked}");
     }
@@ -135,7 +141,7 @@ fn a_process() {
     let watch = seen(&format!("process:{name}"), || {
         child = Some(Command::new(&program).arg("60").spawn().unwrap());
     });
-    println!("seen at most {:?} late", watch.coarse());
+    println!("seen at most {:?} late", watch.late());
     let mut child = child.unwrap();
     child.kill().unwrap();
     child.wait().unwrap();

@@ -122,11 +122,13 @@ fn wait(job: &Job, mut sampler: Option<&mut Sampler>, notes: &mut Vec<NoteInfo>)
         }
         if watch.as_mut().is_some_and(Watch::look) {
             let now = Stamp::now();
-            if let Some(late) = watch.as_ref().and_then(Watch::coarse) {
-                let (what, ms) = (&job.first_light, late.as_millis());
+            if let Some(late) = watch.as_ref().and_then(Watch::late) {
+                let (what, ms) = (&job.first_light, late.as_micros().div_ceil(1000));
                 notes.push(NoteInfo {
                     kind: note::COARSE.into(),
-                    text: format!("first light, {what}, was looked for every {ms} ms"),
+                    text: format!(
+                        "first light, {what}, may have come up to {ms} ms before it was seen"
+                    ),
                 });
             }
             return Some(if by_unit { stamp_of_unit(now) } else { now });

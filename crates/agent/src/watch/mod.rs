@@ -32,7 +32,13 @@ const LOOK_THROUGH_PROCESSES_EVERY: Duration = Duration::from_millis(100);
 
 /// Something that is waited for.
 #[derive(Debug)]
-pub struct Watch(Kind);
+pub struct Watch {
+    kind: Kind,
+    /// When the last look began that did not see it, or the watch.
+    unseen: Duration,
+    /// How long before the end of the look that saw it that was.
+    late: Option<Duration>,
+}
 
 #[derive(Debug)]
 enum Kind {
@@ -69,7 +75,8 @@ impl Watch {
     /// # Errors
     /// If there is no way to see it.
     pub fn begin_with(what: &FirstLight, kmsg: &Path) -> io::Result<Self> {
-        Ok(Self(match what {
+        let unseen = monotonic();
+        let kind = match what {
             FirstLight::Init | FirstLight::Unit(_) => Kind::Now,
             FirstLight::Line(text) => Kind::Line(LineWatch::begin(text, kmsg)?),
             FirstLight::File(path) => Kind::File(FileWatch::begin(Path::new(path))?),
@@ -82,43 +89,30 @@ impl Watch {
             },
             FirstLight::Process(name) => Kind::Process(ProcessWatch::begin(name)),
             FirstLight::After(time) => Kind::After(*time),
-        }))
+        };
+        Ok(Self {
+            kind,
+            unseen,
+            late: None,
+        })
     }
 
     /// Looks whether it has happened.
     pub fn look(&mut self) -> bool {
-        match &mut self.0 {
-            Kind::Now => true,
-            Kind::Line(line) => line.look(),
-            Kind::File(file) => file.look(),
-            Kind::Listens(listening) => listening.look(),
-            Kind::Accepts(at, listening) => {
-                listening.take_if(|l| l.look());
-                listening.is_none() && socket::accepts(at)
-            }
-            Kind::Answers {
-                port,
-                page,
-                listening,
-            } => {
-                listening.take_if(|l| l.look());
-                listening.is_none() && socket::answers(*port, page)
-            }
-            Kind::Process(process) => process.look(),
-            Kind::After(time) => monotonic() >= *time,
+        let begin = monotonic();
+        let seen = self.kind.look();
+        match seen {
+            true => self.late = Some(monotonic().saturating_sub(self.unseen)),
+            false => self.unseen = begin,
         }
+        seen
     }
 
-    /// How much later than it happened it may be seen, if more than moments.
+    /// How much later than it happened it may have been seen, once it was, if the
+    /// kernel does not tell of it.
     #[must_use]
-    pub fn coarse(&self) -> Option<Duration> {
-        match &self.0 {
-            Kind::Listens(_) | Kind::Accepts(..) | Kind::Answers { .. } => Some(LOOK_EVERY),
-            Kind::Process(process) if process.channel().is_none() => {
-                Some(LOOK_THROUGH_PROCESSES_EVERY)
-            }
-            _ => None,
-        }
+    pub fn late(&self) -> Option<Duration> {
+        self.kind.every().and(self.late)
     }
 
     /// Waits until it is time to look again, at most for `limit`.
@@ -126,17 +120,17 @@ impl Watch {
     /// # Errors
     /// If the kernel refuses to wait.
     pub fn wait(&self, limit: Duration) -> io::Result<()> {
-        let every = match &self.0 {
+        let every = match &self.kind {
             Kind::File(_) => LOOK_FOR_MOUNTS_EVERY,
             Kind::After(time) => time.saturating_sub(monotonic()),
-            _ => self.coarse().unwrap_or(limit),
+            kind => kind.every().unwrap_or(limit),
         };
         let time = limit.min(every);
         let timeout = Timespec {
             tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: time.subsec_nanos().into(),
         };
-        let channel = self.channel();
+        let channel = self.kind.channel();
         let mut channels: Vec<PollFd<'_>> = channel
             .iter()
             .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
@@ -146,18 +140,55 @@ impl Watch {
             Err(e) => Err(e.into()),
         }
     }
+}
+
+impl Kind {
+    /// Looks whether it has happened.
+    fn look(&mut self) -> bool {
+        match self {
+            Self::Now => true,
+            Self::Line(line) => line.look(),
+            Self::File(file) => file.look(),
+            Self::Listens(listening) => listening.look(),
+            Self::Accepts(at, listening) => {
+                listening.take_if(|l| l.look());
+                listening.is_none() && socket::accepts(at)
+            }
+            Self::Answers {
+                port,
+                page,
+                listening,
+            } => {
+                listening.take_if(|l| l.look());
+                listening.is_none() && socket::answers(*port, page)
+            }
+            Self::Process(process) => process.look(),
+            Self::After(time) => monotonic() >= *time,
+        }
+    }
+
+    /// How often is looked for it, if the kernel does not tell of it.
+    fn every(&self) -> Option<Duration> {
+        match self {
+            Self::Listens(_) | Self::Accepts(..) | Self::Answers { .. } => Some(LOOK_EVERY),
+            Self::Process(process) if process.channel().is_none() => {
+                Some(LOOK_THROUGH_PROCESSES_EVERY)
+            }
+            _ => None,
+        }
+    }
 
     /// Where the kernel tells that it is worth looking.
     fn channel(&self) -> Option<BorrowedFd<'_>> {
-        match &self.0 {
-            Kind::Line(line) => Some(line.channel()),
-            Kind::File(file) => Some(file.channel()),
-            Kind::Process(process) => process.channel(),
-            Kind::Now
-            | Kind::Listens(_)
-            | Kind::Accepts(..)
-            | Kind::Answers { .. }
-            | Kind::After(_) => None,
+        match self {
+            Self::Line(line) => Some(line.channel()),
+            Self::File(file) => Some(file.channel()),
+            Self::Process(process) => process.channel(),
+            Self::Now
+            | Self::Listens(_)
+            | Self::Accepts(..)
+            | Self::Answers { .. }
+            | Self::After(_) => None,
         }
     }
 }
