@@ -44,6 +44,11 @@ pub struct Manifest {
     /// The files.
     #[serde(default)]
     pub sources: Vec<SourceFile>,
+    /// Major and minor numbers of the taker's own block devices. What was asked of
+    /// them is not the boot's: the lab's storage server reads what it serves, and the
+    /// capture leaves by one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own_devices: Vec<(u32, u32)>,
     /// What the taker could not capture, or gave up, or doubts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<NoteInfo>,

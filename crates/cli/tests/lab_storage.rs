@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::json;
+use common::{firstlight, json, workspace};
 
 /// What may be off, in parts: of any row, and of reads that overlap.
 struct Kept {
@@ -48,6 +48,49 @@ fn a_guest_finds_what_profiles_promise() {
         }
         holds(&kept);
     }
+}
+
+/// The server of the modelled device reads an image in the same guest; what is asked of
+/// the device counts, and not once more what the server asks for it.
+#[test]
+fn a_requests_data_counts_once() {
+    let tools = ["qemu-system-x86_64", "apt-get", "dpkg-deb", "mke2fs"];
+    if let Some(tool) = tools.iter().find(|t| !has(t)) {
+        eprintln!("skipped: there is no {tool}");
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let (file, out) = (scratch.path().join("card.toml"), scratch.path().join("out"));
+    let reader = workspace().join("experiments/findings/reader");
+    let text = format!(
+        "firstlight_experiment = 1\n[base]\nmachine = \"pc\"\nmemory_mb = 512\nstorage = \"sd-card\"\n\
+         kernel = \"debian\"\nroot = {{ tree = {reader:?}, filesystem = \"ext4\", busybox = true }}\n\
+         cmdline = [\"nokaslr\", \"panic=-1\", \"tsc=reliable\", \"quiet\", \"cryptomgr.notests\"]\n\
+         first_light = \"kmsg:reader: done\"\nrecord = [\"block\"]\nensemble = 1\n\
+         [[variant]]\nname = \"plain\"\ntreatments = [\"kernel=uncompressed\"]\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let done = firstlight(&[
+        "lab",
+        "run",
+        file.to_str().unwrap(),
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}");
+    let capture = out.join("trials/plain/0/capture");
+    let io = json(&["io", "--json", capture.to_str().unwrap()]);
+    let devices = io["devices"].as_array().unwrap();
+    assert_eq!(devices.len(), 1, "{devices:?}");
+    assert_eq!(devices[0]["device"], "43:0");
+    assert_eq!(io["read_bytes"], devices[0]["read_bytes"]);
+    // The card is read from end to end, once.
+    let mib = io["read_bytes"].as_u64().unwrap() >> 20;
+    assert!((12..15).contains(&mib), "{mib} MiB");
+    let notes = io["notes"].as_array().unwrap();
+    let own = notes.iter().find(|n| n["kind"] == "own_device").unwrap();
+    assert!(own["count"].as_u64().unwrap() > 100, "{own}");
 }
 
 fn holds(kept: &Kept) {

@@ -210,6 +210,7 @@ fn empty(cmdline: &str) -> Manifest {
         clocks: Vec::new(),
         marks: Vec::new(),
         sources: Vec::new(),
+        own_devices: Vec::new(),
         notes: Vec::new(),
     }
 }

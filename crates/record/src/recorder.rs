@@ -5,6 +5,7 @@ use crate::event::{
     Dependency, DependencyKind, Doubt, Fact, Mark, Message, Origin, Phase, SourceId, SourceInfo,
     Span, SpanKind,
 };
+use crate::io::Device;
 use crate::mark;
 use crate::matching::PRINTK;
 use crate::name::{NameId, Names};
@@ -14,7 +15,7 @@ use crate::table::TABLE_FULL;
 use crate::tables::Tables;
 use crate::time::Nanos;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many others a span may pass, on average, when it is put in its place as
 /// it comes. Sources see spans end, so most come nearly in the order of their
@@ -44,6 +45,8 @@ pub struct Recorder {
     pub(crate) sync: Vec<SyncPoint>,
     /// Ticks per second of counters.
     rates: BTreeMap<String, u64>,
+    /// Devices that are not the boot's own.
+    passed_over: BTreeSet<Device>,
     marks: Vec<(ClockId, Mark)>,
     spans: Vec<Span>,
     /// How many spans were passed by others that came later.
@@ -187,6 +190,18 @@ impl Recorder {
     #[must_use]
     pub fn rate(&self, clock: &str) -> Option<u64> {
         self.rates.get(clock).copied()
+    }
+
+    /// Says that `device` is not the boot's own: what sources say was asked of it is
+    /// passed over.
+    pub fn pass_over(&mut self, device: Device) {
+        self.passed_over.insert(device);
+    }
+
+    /// Whether what was asked of `device` is passed over.
+    #[must_use]
+    pub fn passes_over(&self, device: Device) -> bool {
+        self.passed_over.contains(&device)
     }
 
     /// Says that clock `a` read `at_a` when clock `b` read `at_b`, both in

@@ -1,7 +1,7 @@
 //! The manifest of a capture: clocks, marks and facts that no file of it holds.
 
 use agent::capture::{ClockInfo, Manifest, MarkInfo, SourceFile, VERSION, note};
-use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId};
+use record::{ClockId, ClockKind, Device, NoteKind, Origin, Phase, Recorder, Severity, SourceId};
 
 /// The format that a manifest counts as among a record's sources.
 pub const FORMAT: &str = "capture";
@@ -200,6 +200,9 @@ pub fn apply(manifest: &Manifest, source: SourceId, recorder: &mut Recorder) {
         if !value.is_empty() {
             recorder.fact(key, value, origin);
         }
+    }
+    for &(major, minor) in &manifest.own_devices {
+        recorder.pass_over(Device { major, minor });
     }
     // All clocks first: a reading may name one that is described later.
     let mut clocks: Vec<(&str, ClockId)> = Vec::new();

@@ -8,6 +8,7 @@ use common::{assert_conserved, read};
 use proptest::prelude::*;
 use record::{ClockKind, Nanos, Phase, Record, Recorder, mark};
 use sources::capture::{FORMAT, ManifestError, apply, manifest};
+use sources::ftrace::Ftrace;
 use sources::systemd::Analyze;
 use sources::{Input, Source};
 
@@ -68,6 +69,33 @@ fn clocks_marks_and_facts_come_in() {
     assert_eq!(record.fact("kernel.version"), Some("6.1.0 #1 SMP"));
     assert_eq!(record.fact("kernel.cmdline"), Some("quiet"));
     assert!(record.notes().is_empty(), "{:?}", record.notes());
+}
+
+#[test]
+fn what_the_storage_server_reads_is_no_request_of_the_boot() {
+    let trace = b"# tracer: nop\n\
+        init-1 [000] ..... 1.000100: block_rq_issue: 43,0 R 4096 () 8 + 8 [init]\n\
+        firstlight-agen-81 [000] ..... 1.000200: block_bio_queue: 259,0 R 8 + 8 [firstlight-agen]\n\
+        firstlight-agen-81 [000] ..... 1.000300: block_bio_complete: 259,0 R 8 + 8 [0]\n\
+        firstlight-agen-81 [000] ..... 1.000900: block_rq_complete: 43,0 R () 8 + 8 [0]\n";
+    let devices = |text: &str| {
+        let manifest = manifest(text.as_bytes()).unwrap();
+        let mut recorder = Recorder::new();
+        let source = recorder.source("manifest.json", FORMAT);
+        apply(&manifest, source, &mut recorder);
+        let name = "trace";
+        Ftrace.read(Input { name, bytes: trace }, &mut recorder);
+        let record = recorder.finish();
+        assert_conserved(&record);
+        let devices = record.requests().iter().map(|r| r.device.to_string());
+        let passed_over = record.notes().iter().find(|n| n.kind.name == "own_device");
+        (devices.collect::<Vec<_>>(), passed_over.map(|n| n.count))
+    };
+    let served = GOOD.replacen("\"clocks\"", "\"own_devices\": [[259, 0]], \"clocks\"", 1);
+    assert_eq!(devices(&served), (vec!["43:0".into()], Some(2)));
+    // Without a server the root is there itself.
+    let both = vec!["43:0".into(), "259:0".into()];
+    assert_eq!(devices(GOOD), (both, None));
 }
 
 #[test]

@@ -120,6 +120,7 @@ pub fn end_of(job: &Job, mut state: State, seen: Seen) -> Result<(), Box<dyn Err
                 0 => memory_of(*size)?,
                 at => Memory::Physical(*at),
             };
+            gathered.manifest.own_devices.extend(memory.device()?);
             hand_out(&gathered, &memory, *size)
                 .map_err(|e| format!("the payload on {}: {e}", memory.path().display()))?;
             kmsg::restart()?;
@@ -168,6 +169,7 @@ fn add_what_was_seen(gathered: &mut Gathered, job: &Job, state: State, seen: See
         let name = "processor time of the storage server";
         gathered.add(name, "none", "storage-server/schedstat", "", spent);
     }
+    gathered.manifest.own_devices.extend(state.served_from);
     if let Some(samples) = seen.samples {
         add_samples(gathered, samples);
     }

@@ -105,6 +105,7 @@ fn device(
         memory => {
             let (device, server) = serve::start(&memory, &config.storage)?;
             state.storage_server = Some(server);
+            state.served_from = memory.device()?;
             Ok(Some(device))
         }
     }

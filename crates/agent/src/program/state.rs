@@ -24,6 +24,8 @@ pub struct State {
     pub marks: Vec<Mark>,
     /// The process that serves the root of a trial.
     pub storage_server: Option<u32>,
+    /// The block device that it serves the root from: major and minor number.
+    pub served_from: Option<(u32, u32)>,
     /// Whether a watcher runs, which ends the work itself.
     pub watcher: bool,
     /// What there is to say in the capture.
@@ -100,6 +102,9 @@ impl State {
         if let Some(pid) = self.storage_server {
             text += &format!("storage-server {pid}\n");
         }
+        if let Some((major, minor)) = self.served_from {
+            text += &format!("served-from {major} {minor}\n");
+        }
         if self.watcher {
             text += "watcher\n";
         }
@@ -133,6 +138,10 @@ impl State {
                 });
             }
             "storage-server" => self.storage_server = Some(rest.parse().ok()?),
+            "served-from" => {
+                let (major, minor) = rest.split_once(' ')?;
+                self.served_from = Some((major.parse().ok()?, minor.parse().ok()?));
+            }
             "watcher" => self.watcher = true,
             "note" => {
                 let (kind, text) = rest.split_once(' ')?;
@@ -156,12 +165,14 @@ mod tests {
         state.mark("initrd-start", "initrd", Stamp::now());
         state.userspace_begins(Stamp::now());
         state.storage_server = Some(81);
+        state.served_from = Some((259, 0));
         state.watcher = true;
         state.note("refused", "two words\nand a line".into());
         let found = State::parse(&state.to_text()).unwrap();
         assert_eq!(found.marks, state.marks);
         assert_eq!(found.userspace_start(), state.userspace_start());
         assert_eq!((found.storage_server, found.watcher), (Some(81), true));
+        assert_eq!(found.served_from, Some((259, 0)));
         assert_eq!(found.notes[0].text, "two words and a line");
         assert!(State::parse("mark initrd-start initrd 1 2 3\n").is_err());
         assert!(State::parse("lunch\n").is_err());

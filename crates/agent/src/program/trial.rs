@@ -2,8 +2,11 @@
 
 use crate::job::MEMORY;
 use agent::config::{self, AgentConfig};
+use rustix::fs::{major, minor};
 use std::error::Error;
 use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -40,6 +43,15 @@ impl Memory {
             Self::Block(path) | Self::Mapped(path) => path,
             Self::Physical(_) => Path::new(MEMORY),
         }
+    }
+
+    /// Major and minor number of its block device, if it is one.
+    pub fn device(&self) -> io::Result<Option<(u32, u32)>> {
+        let Self::Block(path) = self else {
+            return Ok(None);
+        };
+        let number = fs::metadata(path)?.rdev();
+        Ok(Some((major(number), minor(number))))
     }
 }
 

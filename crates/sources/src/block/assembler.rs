@@ -1,8 +1,8 @@
 //! From events to requests.
 
 use super::notes::{
-    COMPLETED_ONLY, FAILED, FLUSH_ENDED, ISSUED_AGAIN, NEVER_COMPLETED, REQUEUED, TIME_DISORDER,
-    TOO_MANY_DEVICES, TOO_MANY_OPEN,
+    COMPLETED_ONLY, FAILED, FLUSH_ENDED, ISSUED_AGAIN, NEVER_COMPLETED, OWN_DEVICE, REQUEUED,
+    TIME_DISORDER, TOO_MANY_DEVICES, TOO_MANY_OPEN,
 };
 use super::open::{Open, OpenRequests, SECTOR_BYTES, Slot};
 use super::{Action, Event};
@@ -72,6 +72,9 @@ impl Assembler {
         self.last_at = self.last_at.max(event.at);
         if let Some(kind) = event.action.passed_over() {
             return Some(kind);
+        }
+        if recorder.passes_over(event.device) {
+            return Some(&OWN_DEVICE);
         }
         let operation = event.asks.operation(event.bytes);
         // A flush is of the whole device. Events give it the sector 0, or the

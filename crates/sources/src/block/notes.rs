@@ -77,6 +77,12 @@ pub(super) const REMAP: NoteKind = NoteKind::new(
     "what was asked of one device went to another one, or from a partition to its disk; if both \
      were traced, the same data is counted on each",
 );
+pub(super) const OWN_DEVICE: NoteKind = NoteKind::new(
+    "own_device",
+    Severity::Info,
+    "the lab's own devices: its storage server reads the image that it serves, which would be the \
+     same data again, and captures leave by another; what the boot asked of its root is counted",
+);
 pub(super) const DRIVER: NoteKind = NoteKind::new(
     "driver_event",
     Severity::Info,

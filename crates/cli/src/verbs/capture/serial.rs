@@ -144,6 +144,7 @@ fn manifest() -> Manifest {
             readings: Vec::new(),
         }],
         marks: Vec::new(),
+        own_devices: Vec::new(),
         notes: Vec::new(),
         sources: vec![
             file("serial log with stamps", "serial", LOG, "serial"),
