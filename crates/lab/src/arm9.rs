@@ -194,6 +194,8 @@ impl Arm9 {
             },
         };
         for variant in &experiment.variants {
+            let initramfs = board.initramfs.of(&variant.spec);
+            ramdisk_fits(board.common.base.memory_mb, initramfs)?;
             board.loader(&variant.spec)?;
         }
         Ok(board)
@@ -246,6 +248,27 @@ impl Arm9 {
         let own = u64::from(self.common.base.memory_mb) << 20;
         [own, own + OUT_BYTES]
     }
+}
+
+/// Refuses an initramfs that the emulator puts into memory that the kernel is not given:
+/// the kernel would not see it, and say nothing of it.
+fn ramdisk_fits(memory_mb: u32, initramfs: &HashedFile) -> Result<(), LabError> {
+    let own = u64::from(memory_mb) << 20;
+    let at = u64::from(loader::ramdisk_at(own + OUT_BYTES));
+    if at.saturating_add(initramfs.bytes) <= own {
+        return Ok(());
+    }
+    // It lies in the middle of the kernel's memory and the payload's.
+    let needs = (OUT_BYTES + 2 * initramfs.bytes).div_ceil(1 << 20);
+    Err(LabError::Kernel {
+        path: initramfs.path.clone(),
+        why: format!(
+            "with `memory_mb = {memory_mb}`, the initramfs of {} bytes would lie at {at:#x}, \
+             behind the end of the kernel's memory at {own:#x}; expected at least \
+             `memory_mb = {needs}`",
+            initramfs.bytes
+        ),
+    })
 }
 
 /// The contents of the flash: the image, and erased blocks behind it. Written into
@@ -357,5 +380,28 @@ impl Hardware for Arm9 {
         let unpacks_itself = plan.spec.kernel == KernelForm::Image;
         boot.marks.extend(kernel_marks(&stages, unpacks_itself));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ramdisk_fits;
+    use crate::files::HashedFile;
+
+    #[test]
+    fn an_initramfs_behind_the_kernels_memory_is_refused() {
+        let of = |mib: u64| HashedFile {
+            path: "initramfs".into(),
+            bytes: mib << 20,
+            sha256: String::new(),
+        };
+        let said = ramdisk_fits(32, &of(1)).unwrap_err().to_string();
+        for part in ["at 0x2000000", "at least `memory_mb = 34`"] {
+            assert!(said.contains(part), "{said}");
+        }
+        assert!(ramdisk_fits(34, &of(1)).is_ok());
+        assert!(ramdisk_fits(39, &of(4)).is_err());
+        assert!(ramdisk_fits(40, &of(4)).is_ok());
+        assert!(ramdisk_fits(128, &of(8)).is_ok());
     }
 }

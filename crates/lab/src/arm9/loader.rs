@@ -281,10 +281,14 @@ impl Loading<'_> {
             match words[..] {
                 [] => {}
                 ["nand", "read", to, partition] => {
-                    steps.extend(self.read(to, partition, None)?);
+                    let read = self.read(to, partition, None)?;
+                    not_over_another(&steps, &read)?;
+                    steps.extend(read);
                 }
                 ["nand", "read", to, partition, size] => {
-                    steps.extend(self.read(to, partition, Some(size))?);
+                    let read = self.read(to, partition, Some(size))?;
+                    not_over_another(&steps, &read)?;
+                    steps.extend(read);
                 }
                 ["bootm", kernel, ramdisk] => {
                     let verify = environment.get("verify");
@@ -403,6 +407,27 @@ impl Loading<'_> {
         steps.push(Step::Enter(0));
         Ok(steps)
     }
+}
+
+/// Refuses a read that writes over what one of `before` brought: its image would be
+/// damaged, and the loader would stay at its checksum. The same place may be read to
+/// again from the same partition.
+fn not_over_another(before: &[Step], read: &[Step]) -> Result<(), LabError> {
+    let place = |step: &Step| match step {
+        Step::Read { from, to, pages } => Some((*from, *to, to.saturating_add(pages * PAGE))),
+        _ => None,
+    };
+    let earlier: Vec<_> = before.iter().filter_map(place).collect();
+    for (from, to, end) in read.iter().filter_map(place) {
+        let is_over = |e: &&(u32, u32, u32)| to < e.2 && e.1 < end && (e.0, e.1) != (from, to);
+        if let Some((_, first, last)) = earlier.iter().find(is_over) {
+            return Err(wrong(&format!(
+                "`bootcmd` reads to {to:#x} to {end:#x}, over what it has read to {first:#x} to \
+                 {last:#x}; read to another address, or less"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// A command with its variables in place. One that is not there is nothing.

@@ -76,6 +76,21 @@ fn what_it_cannot_do_is_said() {
             "bytes are read to an address",
         ),
         ("bootcmd", "nand read 0x1000000 kernel", "does not end with"),
+        (
+            "bootcmd",
+            "nand read 0x1000000 kernel; nand read 0x1500000 ramdisk; bootm 0x1000000 0x1500000",
+            "over what it has read to 0x1000000 to 0x1600000",
+        ),
+        (
+            "bootcmd",
+            "nand read 0x1000000 kernel; nand read 0x1000800 kernel",
+            "over what it has read",
+        ),
+        (
+            "bootcmd",
+            "nand read 0x1000000 kernel; nand read 0x1000000 kernel",
+            "does not end with",
+        ),
         ("bootcmd", "nand read 1000000 kernel 700000", "from 1 to"),
         ("baudrate", "fast", "`baudrate` is"),
     ] {
