@@ -44,6 +44,9 @@ pub struct Manifest {
     /// The files.
     #[serde(default)]
     pub sources: Vec<SourceFile>,
+    /// Words of the command line that only what was recorded put there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recording: Vec<String>,
     /// Major and minor numbers of the taker's own block devices. What was asked of
     /// them is not the boot's: the lab's storage server reads what it serves, and the
     /// capture leaves by one.

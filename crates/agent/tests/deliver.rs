@@ -27,6 +27,7 @@ fn gathered() -> Gathered {
             clocks: Vec::new(),
             marks: Vec::new(),
             sources: Vec::new(),
+            recording: Vec::new(),
             own_devices: Vec::new(),
             notes: Vec::new(),
         },

@@ -132,6 +132,21 @@ fn initcall_debug_counts_where_it_reaches_the_console() {
 }
 
 #[test]
+fn words_of_the_recording_are_no_forgotten_ones() {
+    let cmdline = "fact kernel.cmdline root=/dev/vda trace_event=block:*,sched:* drm.debug=1\n";
+    let titles = |text: &str| -> Vec<String> {
+        let found = findings(&record(text)).into_iter();
+        let found = found.filter(|f| f.id == "debug-words");
+        found.map(|f| f.title).collect()
+    };
+    let drm = "`drm.debug=1` is on the kernel command line";
+    let trace = "`trace_event=block:*,sched:*` is on the kernel command line";
+    assert_eq!(titles(&format!("{END}{cmdline}")), [drm, trace]);
+    let recorded = "fact recording.words trace_buf_size=4M trace_event=block:*,sched:*\n";
+    assert_eq!(titles(&format!("{END}{cmdline}{recorded}")), [drm]);
+}
+
+#[test]
 fn decompression_tracers_and_deferrals_are_found() {
     let text = "mark 0s power-on firmware
         mark 1s decompression-start decompression

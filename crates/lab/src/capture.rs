@@ -64,14 +64,14 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// The members of a trial's capture, the manifest first, and the last time that
-/// the target read. `exact`: the counter counts instructions.
+/// the target read. `recording`: the words of `cmdline` that only recording put there. `exact`: the counter counts instructions.
 ///
 /// # Errors
 /// If the payload is no capture.
 pub fn members(
     boot: &Boot,
     machine: &str,
-    cmdline: &str,
+    (cmdline, recording): (&str, &[String]),
     exact: bool,
 ) -> Result<(Vec<Member>, Option<u64>), CaptureError> {
     let (mut manifest, mut files) = match &boot.payload {
@@ -83,6 +83,7 @@ pub fn members(
         None => (empty(cmdline), Vec::new()),
     };
     machine.clone_into(&mut manifest.machine);
+    recording.clone_into(&mut manifest.recording);
     let mut end = None;
     for clock in manifest.clocks.iter_mut().filter(|c| c.name == COUNTER) {
         if exact {
@@ -210,6 +211,7 @@ fn empty(cmdline: &str) -> Manifest {
         clocks: Vec::new(),
         marks: Vec::new(),
         sources: Vec::new(),
+        recording: Vec::new(),
         own_devices: Vec::new(),
         notes: Vec::new(),
     }
@@ -325,7 +327,10 @@ mod tests {
 
     #[test]
     fn the_host_adds_its_marks_and_the_console() {
-        let (members, end) = members(&boot(), "pc", "quiet", true).unwrap();
+        let recording = ["trace_event=block:*".to_owned()];
+        let cmdline = ("quiet trace_event=block:*", &recording[..]);
+        let (members, end) = members(&boot(), "pc", cmdline, true).unwrap();
+        assert_eq!(manifest(&members).unwrap().recording, recording);
         assert_eq!(end, Some(90 * 16));
         let names: Vec<_> = members.iter().map(|m| m.0.as_str()).collect();
         assert_eq!(
@@ -360,7 +365,7 @@ mod tests {
             marks: Vec::new(),
             ..boot()
         };
-        let (members, _) = members(&boot, "pc", "", true).unwrap();
+        let (members, _) = members(&boot, "pc", ("", &[]), true).unwrap();
         let marks = manifest(&members).unwrap().marks;
         assert_eq!(marks.len(), 1);
         assert_eq!(marks[0].begins, None);
@@ -372,7 +377,7 @@ mod tests {
             payload: None,
             ..boot()
         };
-        let (members, end) = members(&boot, "pc", "quiet", true).unwrap();
+        let (members, end) = members(&boot, "pc", ("quiet", &[]), true).unwrap();
         let manifest = manifest(&members).unwrap();
         assert_eq!((end, manifest.marks.len()), (None, 0));
         assert_eq!(manifest.sources[0].format, "kernel-log");

@@ -88,6 +88,8 @@ pub struct Plan {
     pub id: TrialId,
     /// What is booted.
     pub spec: BootSpec,
+    /// The words of its command line that only recording put there.
+    pub recording: Vec<String>,
 }
 
 /// A finished trial: what `trial.json` holds.

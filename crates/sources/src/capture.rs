@@ -201,6 +201,9 @@ pub fn apply(manifest: &Manifest, source: SourceId, recorder: &mut Recorder) {
             recorder.fact(key, value, origin);
         }
     }
+    if !manifest.recording.is_empty() {
+        recorder.fact("recording.words", &manifest.recording.join(" "), origin);
+    }
     for &(major, minor) in &manifest.own_devices {
         recorder.pass_over(Device { major, minor });
     }

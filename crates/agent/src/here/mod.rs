@@ -95,6 +95,7 @@ pub fn gather_with(counter_hz: Option<u64>, systemd: Option<(SourceFile, Vec<u8>
             clocks: Vec::new(),
             marks: Vec::new(),
             sources: Vec::new(),
+            recording: Vec::new(),
             own_devices: Vec::new(),
             notes: Vec::new(),
         },

@@ -77,8 +77,11 @@ pub(super) fn debug_words(view: &View<'_>) -> Vec<Found> {
         .sources()
         .iter()
         .any(|s| s.format.contains("trace"));
+    // Nor is what the lab's recording put there, whether the kernel could trace or not.
+    let recorded = view.record.fact("recording.words").unwrap_or_default();
     let words = view
         .words()
+        .filter(|w| !recorded.split_whitespace().any(|r| r == *w))
         .filter(|w| !(traced && (w.starts_with("ftrace=") || w.starts_with("trace_event="))));
     let found = words.filter_map(|word| {
         let what = debugging(word)?;

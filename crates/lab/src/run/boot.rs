@@ -177,14 +177,15 @@ fn taken(
     let digest = capture::digest(boot);
     let (description, cmdline) = (machine.description(), plan.spec.cmdline.to_string());
     let exact = machine.is_exact();
-    let (members, end) = capture::members(boot, &description, &cmdline, exact).or_else(|e| {
+    let (members, end) = capture::members(boot, &description, (&cmdline, &plan.recording), exact)
+        .or_else(|e| {
         boot.payload = None;
         boot.failure.get_or_insert_with(|| Failure {
             reason: Reason::Payload,
             detail: e.to_string(),
             last_lines: console::last_lines(&boot.console),
         });
-        capture::members(boot, &description, &cmdline, exact).map_err(bug)
+        capture::members(boot, &description, (&cmdline, &plan.recording), exact).map_err(bug)
     })?;
     Ok((digest, members, end.filter(|_| exact)))
 }

@@ -144,7 +144,12 @@ fn run_in(
     if options.check_exact && !mode.is_exact() {
         return Err(LabError::NotExact);
     }
-    let plans = plan::plan(experiment, options);
+    let mut plans = plan::plan(experiment, options);
+    for plan in &mut plans {
+        let words = experiment.base.recording.words.iter();
+        let are_there = words.filter(|w| plan.spec.cmdline.contains(w));
+        plan.recording = are_there.cloned().collect();
+    }
     let mut results: Vec<Option<Trial>> = Vec::new();
     let mut open = VecDeque::new();
     for (i, plan) in plans.iter().enumerate() {

@@ -67,6 +67,7 @@ fn boot(variant: &Variant, perturbation: u32, purpose: Purpose) -> Plan {
             purpose,
         },
         spec,
+        recording: Vec::new(),
     }
 }
 

@@ -144,6 +144,7 @@ fn manifest() -> Manifest {
             readings: Vec::new(),
         }],
         marks: Vec::new(),
+        recording: Vec::new(),
         own_devices: Vec::new(),
         notes: Vec::new(),
         sources: vec![
