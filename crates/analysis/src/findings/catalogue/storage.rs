@@ -84,7 +84,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A scheduler keeps reads while the device rests",
         about: "Requests wait to be sorted or shared; flash has nothing to sort for.",
-        model: "measured: the time in which reads were queued and nothing was with the device, where that was over 1 ms and ten times what it took in the middle, less what it took in the middle, of which half; no experiment has proven it yet",
+        model: "measured: the time in which reads were queued and nothing was with the device, where that was over 1 ms and ten times what it took in the middle, less what it took in the middle: at most; nothing is expected, since in the lab no scheduler brought that time back (`experiments/findings/scheduler`)",
         risk: "programs that read much may hold up others",
         confidence: Confidence::Low,
         needs: "block requests with their queueing (blktrace, ftrace) of a device that is known not to turn: MMC, NVMe, MTD, NBD",
