@@ -258,10 +258,7 @@ fn on_one_processor_a_wait_for_udev_is_shared() {
         let f = one(&text, "", "waiting-unit").unwrap();
         (f.expected, f.saving.unwrap().1)
     };
-    let (whole, quarter) = (
-        Nanos::from_millis(1_600),
-        Nanos::from_millis(400),
-    );
+    let (whole, quarter) = (Nanos::from_millis(1_600), Nanos::from_millis(400));
     let settle = "systemd-udev-settle.service";
     assert_eq!(expected(settle, "1 CPU"), (quarter, whole));
     assert_eq!(expected(settle, "2 CPUs"), (whole, whole));
