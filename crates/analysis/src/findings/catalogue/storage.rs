@@ -38,7 +38,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A file system without extents is mounted",
         about: "ext2 and ext3 read a map of blocks beside each file.",
-        model: "rule of thumb: 10 % of the time that the device reads; with an image: a command for each block that lists blocks, as many of them as of the data were read",
+        model: "rule of thumb: 10 % of the time that the root's device reads; with an image instead: a command for each block that lists blocks, as many of them as of the data were read",
         risk: "files must be written anew to gain; ext3 drivers no longer read it",
         confidence: Confidence::Low,
         needs: "a kernel log, or an image (`--image`); block requests for the figure",
@@ -48,9 +48,12 @@ pub(super) const RULES: &[Rule] = &[
             "mounting ext2 file system using the ext4 subsystem",
         ],
         find: |v: &View<'_>| {
-            let mut found = one(storage::indirect_blocks(v));
-            found.extend(filesystems::indirect(v));
-            found
+            // What the image tells is better than a rule of thumb.
+            let found = filesystems::indirect(v);
+            match found.is_empty() {
+                true => one(storage::indirect_blocks(v)),
+                false => found,
+            }
         },
     },
     Rule {
