@@ -137,6 +137,7 @@ pub(super) fn longest(view: &View<'_>) -> Option<Found> {
     let length = |link: &ChainLink| link.end - link.start;
     let kept = chain.iter().filter(|l| !is_told(&l.unit));
     let gains = kept.map(|l| (gain_if_halved(view, l), l));
+    let gains = gains.filter(|(gain, _)| *gain > Nanos::ZERO);
     let (expected, link) = gains.max_by_key(|(gain, l)| (*gain, length(l), l.slack))?;
     let waited: Vec<&str> = chain.iter().take(6).map(|l| l.unit.as_str()).collect();
     let title = format!(
