@@ -6,6 +6,7 @@ mod common;
 use analysis::{Finding, RootTree, SystemFacts, advice, phases};
 use common::record;
 use proptest::prelude::*;
+use record::Nanos;
 
 const BOOT: &str = "mark 0s kernel-start kernel
     mark 1s userspace-start userspace
@@ -244,4 +245,23 @@ proptest! {
             }
         }
     }
+}
+
+/// The network is waited for by nobody who works; what udev does goes on all the same.
+#[test]
+fn on_one_processor_a_wait_for_udev_is_shared() {
+    let chain = "after multi-user.target UNIT\nspan unit 2.8s 2.8s multi-user.target\n\
+                 span unit 1.2s 2.8s UNIT\n";
+    let expected = |unit: &str, processors: &str| {
+        let cores = format!("say 1ms 6 smp: Brought up 1 node, {processors}\n");
+        let text = cores + &chain.replace("UNIT", unit);
+        let f = one(&text, "", "waiting-unit").unwrap();
+        (f.expected, f.saving.unwrap().1)
+    };
+    let (whole, quarter) = (Nanos::from_millis(1_600), Nanos::from_millis(400));
+    let settle = "systemd-udev-settle.service";
+    assert_eq!(expected(settle, "1 CPU"), (quarter, whole));
+    assert_eq!(expected(settle, "2 CPUs"), (whole, whole));
+    let network = "systemd-networkd-wait-online.service";
+    assert_eq!(expected(network, "1 CPU"), (whole, whole));
 }

@@ -165,6 +165,8 @@ fn reads_that_are_kept_while_the_device_rests_are_told() {
     };
     let f = one(&text(2_000), Vec::new(), "io-scheduler").unwrap();
     assert_eq!(f.saving.unwrap().1.0 / 1_000, 40 * 1_990);
+    // No scheduler has brought it back yet.
+    assert_eq!(f.expected, record::Nanos::ZERO);
     assert!(one(&text(10), Vec::new(), "io-scheduler").is_none());
     // While the device works on another one, waiting is no loss.
     let busy = "request write 0 512 800ms 800ms 2s device=179:0\n";

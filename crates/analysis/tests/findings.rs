@@ -220,6 +220,38 @@ fn only_spare_units_are_to_be_masked() {
     assert!(found[1].title.contains("systemd-random-seed.service"));
 }
 
+/// The unit of the chain is long, but another way to first light is as long.
+#[test]
+fn a_unit_beside_a_way_as_long_brings_nothing() {
+    let text = |seed: &str| {
+        format!(
+            "mark 0s kernel-start kernel
+            mark 1s userspace-start userspace
+            mark 5.1s startup-finished -
+            span unit 5.05s 5.05s multi-user.target
+            span unit 5s 5s sysinit.target
+            span unit 4s 5s tmpfiles.service
+            span unit 1.5s 4s journald.service
+            span unit 1.5s {seed} seed.service
+            after multi-user.target sysinit.target
+            after sysinit.target tmpfiles.service
+            after sysinit.target seed.service
+            after tmpfiles.service journald.service"
+        )
+    };
+    let longest = |seed: &str| {
+        let r = record(&text(seed));
+        let all = analysis::advice(&r, &phases(&r), &analysis::SystemFacts::default());
+        let found = all.findings.into_iter().find(|f| f.id == "longest-unit");
+        found.map(|f| (f.expected, f.title))
+    };
+    assert_eq!(longest("5s"), None);
+    assert_eq!(longest("4.9s").unwrap().0, Nanos::from_millis(100));
+    let (expected, title) = longest("2s").unwrap();
+    assert_eq!(expected, Nanos::from_millis(1_250));
+    assert!(title.contains("journald.service"), "{title}");
+}
+
 #[test]
 fn a_circle_of_units_ends() {
     let r = record(

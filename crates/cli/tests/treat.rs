@@ -346,3 +346,20 @@ fn a_root_in_an_image_is_treated_and_put_back() {
         "{said}"
     );
 }
+
+/// A name that is mistyped is not told as done without a word.
+#[test]
+fn what_is_not_there_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    for verb in ["plan", "apply"] {
+        let target = root.to_str().unwrap();
+        let told = firstlight(&["treat", verb, "library-=usr/lib/libx.so.1", target]);
+        let text = String::from_utf8_lossy(&told.stdout).into_owned();
+        assert!(told.status.success(), "{text}");
+        assert!(
+            text.contains("usr/lib/libx.so.1 is not there; nothing w"),
+            "{text}"
+        );
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::Evidence;
 use super::found::{Found, Scope};
+use super::modules;
 use super::view::{View, function, sum};
 use crate::place::Place;
 use record::{Nanos, Phase};
@@ -79,23 +80,42 @@ pub(super) fn crypto_self_tests(view: &View<'_>) -> Option<Found> {
     )
 }
 
+/// Of the signatures that are not checked without keys so much is expected to be won, in
+/// hundredths, as of those of `module-signatures`: some modules are loaded after first light.
+const UNCHECKED: i64 = 60;
+
 /// The built-in certificates are parsed and checked.
 pub(super) fn certificates(view: &View<'_>) -> Option<Found> {
     let found = view.initcalls(|f| f == "load_system_certificate_list");
     found.first()?;
+    // No module would be loaded without them.
+    if modules::are_enforced(view) {
+        return None;
+    }
     let all = sum(found.iter().map(|(_, time, _)| time));
     // The first certificate starts the tests of RSA and its hash; without it they
     // are run with those of all other ciphers.
-    let part = match view.has_flag("cryptomgr.notests") {
-        true => 100,
-        false => 50,
+    let own = match view.has_flag("cryptomgr.notests") {
+        true => all,
+        false => Nanos(all.0 / 2),
     };
-    let why = "The keys that sign modules are parsed at boot, and their own signatures are \
-               checked with slow public-key arithmetic.";
+    let modules = modules::unchecked(view);
+    let beside = match modules > Nanos::ZERO {
+        true => " Without them the signatures of modules are not checked either.",
+        false => "",
+    };
+    let why = format!(
+        "The keys that sign modules are parsed at boot, and their own signatures are checked with \
+         slow public-key arithmetic.{beside}"
+    );
     Some(
         Found::new("The kernel loads its built-in certificates", why)
             .evidence(view.initcall_evidence(&found))
-            .parts(all, 0, part, 100)
+            .saving(
+                Nanos::ZERO,
+                own + Nanos(modules.0 / 100 * UNCHECKED),
+                all + modules,
+            )
             .treatment("cmdline+=initcall_blacklist=load_system_certificate_list"),
     )
 }

@@ -1,9 +1,12 @@
 //! What runs before the kernel, as its own lines and stages tell.
 
+use super::Evidence;
 use super::found::{Found, Scope};
+use super::images::Packing;
 use super::probes::count;
 use super::view::{Line, USUAL_SPEED, View, times, transfer};
 use crate::console::{RATES, line_rate, plain_line_time, serial_console};
+use crate::system::ImageKind;
 use record::{Nanos, Phase};
 
 /// The rate that a loader reads flash or a card at, where nothing tells: bytes
@@ -400,6 +403,64 @@ pub(super) fn caches_off(view: &View<'_>) -> Option<Found> {
         Found::new("The boot loader runs without caches", why)
             .evidence([view.quote(&line)])
             .parts(loader, 10, 50, 90),
+    )
+}
+
+/// Unpacking that takes so many times as long as the processor's rate says runs without
+/// caches, whose lack costs ten times; counts of instructions are good to a third.
+const SLOW: i64 = 5;
+
+/// Unpacking that is shorter tells nothing.
+const UNPACKING: Nanos = Nanos::from_millis(100);
+
+/// The kernel unpacks itself far slower than the processor's measured rate allows.
+pub(super) fn unpacks_slowly(view: &View<'_>) -> Option<Found> {
+    let speed = view.speed();
+    let mut rows = view.phases.phases.iter();
+    let row = rows.find(|p| p.name == Phase::Decompression)?;
+    let took = row.end - row.start;
+    if speed.is_assumed || view.is_virtual() || took < UNPACKING {
+        return None;
+    }
+    let (work, image) = view.system.images.iter().find_map(|image| {
+        let ImageKind::Kernel {
+            compression,
+            unpacked,
+            ..
+        } = &image.what
+        else {
+            return None;
+        };
+        let packing = Packing::named(compression)?;
+        Some((unpacked.saturating_mul(packing.work(view)), image))
+    })?;
+    let allowed = transfer(work, speed.rate);
+    if allowed <= Nanos::ZERO || took.0 / SLOW < allowed.0 {
+        return None;
+    }
+    let times = took.0 / allowed.0;
+    let why = format!(
+        "At {} million instructions a second, as its delay loop was measured, the processor \
+         unpacks this kernel in {allowed}; it took {took}. Caches that are off would explain that: \
+         the loader must leave them on, or the kernel's own unpacking turn them on.",
+        speed.rate / 1_000_000
+    );
+    Some(
+        Found::new(
+            format!("The kernel is unpacked {times} times slower than the processor allows"),
+            why,
+        )
+        .evidence([
+            Evidence {
+                text: format!("unpacking took {took}"),
+                place: row.origin.clone(),
+            },
+            Evidence {
+                text: format!("{work} instructions, by the count of each byte"),
+                place: image.place.clone(),
+            },
+        ])
+        .parts(took - allowed, 0, 60, 100),
     )
 }
 

@@ -1,8 +1,10 @@
-//! The first picture: how it comes to the screen.
+//! The first picture: how it comes to the screen, and when.
 
 use super::found::{Found, Scope};
 use super::scripts::{code, is_run, names, place, stops};
 use super::view::{View, number, transfer};
+use crate::spans;
+use record::SpanKind;
 
 /// What unpacking a byte of a picture takes beyond copying it, in instructions:
 /// deflate, as in PNG, by busybox on an ARM926, 153.4 ms at 125 MIPS for 300 KiB, less
@@ -83,6 +85,38 @@ pub(super) fn decoded(view: &View<'_>) -> Option<Found> {
         }
         None => found,
     })
+}
+
+/// Units that draw a first picture.
+const SPLASHES: [&str; 4] = [
+    "plymouth-start.service",
+    "psplash-start.service",
+    "psplash.service",
+    "splash.service",
+];
+
+/// A unit that draws a splash, late.
+pub(super) fn late(view: &View<'_>) -> Option<Found> {
+    let all = spans::distinct(view.record);
+    let span = all
+        .iter()
+        .find(|s| s.kind == SpanKind::Unit && SPLASHES.contains(&view.record.name(s.name)))?;
+    let drawn = span.end.filter(|end| *end <= view.phases.end())?;
+    if drawn.0 <= view.total.0 / 2 {
+        return None;
+    }
+    let name = view.record.name(span.name);
+    let why = format!(
+        "The first picture comes from {name}, {drawn} into the boot. Copied raw to the \
+         framebuffer by the first program of the initramfs, or drawn by the boot loader, it is \
+         there as soon as the display is."
+    );
+    let text = format!("{name} was active at {drawn}");
+    Some(
+        Found::new("The splash is drawn late", why)
+            .evidence([view.evidence(text, span.origin)])
+            .scope(Scope::Unknown),
+    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::Evidence;
 use super::found::{Found, Scope};
+use super::requests::root_read;
 use super::view::{Line, View};
 use record::{Device, Nanos, Operation, Request, mark};
 use std::collections::BTreeMap;
@@ -74,7 +75,8 @@ pub(super) fn indirect_blocks(view: &View<'_>) -> Option<Found> {
         .said("mounting ext3 file system using the ext4 subsystem")
         .chain(view.said("mounting ext2 file system using the ext4 subsystem"))
         .next()?;
-    let read = reads(view);
+    // A device below another one is not counted beside it.
+    let read = root_read(view).map_or_else(|| reads(view), |r| r.busy);
     let why = "ext2 and ext3 keep a map of every block of a file, which is read beside the file. \
                Extents (`tune2fs -O extent`, and files written anew) need one entry for a long \
                stretch.";

@@ -251,10 +251,7 @@ fn plan(args: &TreatPlan, out: &mut Out) -> Result<()> {
     }
     let mut screen = Screen::new(&out.style);
     if plan.is_empty() {
-        screen.line(&format!(
-            "{} is treated so already: nothing would change.",
-            args.target.display()
-        ));
+        screen.line(&already(&args.target, &plan, "nothing would change"));
         return out.text(&screen.finish());
     }
     let about = format!("{treatment} on {}", args.target.display());
@@ -329,10 +326,19 @@ fn apply(args: &TreatOn, out: &mut Out) -> Result<()> {
     out.text(&applied_text(&treatment, args, &plan, &side))
 }
 
+/// What is said where a treatment has nothing to do; what it did not find is told, since a
+/// name may be mistyped.
+fn already(target: &Path, plan: &Plan, outcome: &str) -> String {
+    let shown = target.display();
+    let why = plan.sentences.iter().map(|s| format!("{}; ", clean(s)));
+    let why: String = why.collect();
+    format!("{shown} is treated so already: {why}{outcome}.")
+}
+
 fn applied_text(treatment: &FileTreatment, args: &TreatOn, plan: &Plan, side: &Path) -> String {
     let shown = args.target.display();
     if plan.is_empty() {
-        return format!("{shown} is treated so already: nothing was changed.\n");
+        return already(&args.target, plan, "nothing was changed") + "\n";
     }
     let mut text = String::new();
     for sentence in &plan.sentences {

@@ -38,7 +38,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A file system without extents is mounted",
         about: "ext2 and ext3 read a map of blocks beside each file.",
-        model: "rule of thumb: 10 % of the time that the device reads; with an image: a command for each block that lists blocks, as many of them as of the data were read",
+        model: "rule of thumb: 10 % of the time that the root's device reads; with an image instead: a command for each block that lists blocks, as many of them as of the data were read",
         risk: "files must be written anew to gain; ext3 drivers no longer read it",
         confidence: Confidence::Low,
         needs: "a kernel log, or an image (`--image`); block requests for the figure",
@@ -48,9 +48,12 @@ pub(super) const RULES: &[Rule] = &[
             "mounting ext2 file system using the ext4 subsystem",
         ],
         find: |v: &View<'_>| {
-            let mut found = one(storage::indirect_blocks(v));
-            found.extend(filesystems::indirect(v));
-            found
+            // What the image tells is better than a rule of thumb.
+            let found = filesystems::indirect(v);
+            match found.is_empty() {
+                true => one(storage::indirect_blocks(v)),
+                false => found,
+            }
         },
     },
     Rule {
@@ -84,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A scheduler keeps reads while the device rests",
         about: "Requests wait to be sorted or shared; flash has nothing to sort for.",
-        model: "measured: the time in which reads were queued and nothing was with the device, where that was over 1 ms and ten times what it took in the middle, less what it took in the middle, of which half; no experiment has proven it yet",
+        model: "measured: the time in which reads were queued and nothing was with the device, where that was over 1 ms and ten times what it took in the middle, less what it took in the middle: at most; nothing is expected, since in the lab no scheduler brought that time back (`experiments/findings/scheduler`)",
         risk: "programs that read much may hold up others",
         confidence: Confidence::Low,
         needs: "block requests with their queueing (blktrace, ftrace) of a device that is known not to turn: MMC, NVMe, MTD, NBD",
