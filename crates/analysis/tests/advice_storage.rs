@@ -91,6 +91,21 @@ fn small_reads_far_apart_are_worth_a_list() {
     assert!((us - wanted).abs() < 1_000, "{us} {wanted}");
     assert!(f.expected <= f.saving.unwrap().1);
     assert!(f.why.contains("410 reads"), "{}", f.why);
+    // Where it is known who ran, the time in which nobody did is what was waited for: here
+    // of each small read all but its first 541 us.
+    let ran: String = (0..400_u64)
+        .map(|n| {
+            let at = 1_000_000 + n * 1_500;
+            format!("slice 9 running {at}us {}us\n", at + 541)
+        })
+        .collect();
+    let f = one(&(text(1_500) + &ran), Vec::new(), "small-reads").unwrap();
+    let us = f.expected.0 / 1_000;
+    let wanted = 400 * 500 + 10 * 2_311 - stream / 4 - 180_000;
+    assert!((us - wanted).abs() < 1_000, "{us} {wanted}");
+    // Who computes all the while waits for nothing.
+    let all = "slice 9 running 1000000us 1700000us\n";
+    assert!(one(&(text(1_500) + all), Vec::new(), "small-reads").is_none());
     // Few of them are not worth it.
     let few: String = text(1_500)
         .lines()
