@@ -16,7 +16,11 @@ mod ring;
 mod state;
 
 pub use pieces::window_of;
-pub use play::{Order, Played, Settings, WINDOW_US, play, play_and_tell};
+pub use play::{
+    AHEAD_BYTES, AHEAD_US, DISK_IN_FLIGHT_BYTES, IN_FLIGHT_BYTES, Order, Played, REQUEST_BYTES,
+    Settings, WINDOW_US, play, play_and_tell,
+};
+pub use reader::DEPTH;
 pub use requests::{infilled, taken_along};
 pub use state::{State, open_entry, state_of};
 

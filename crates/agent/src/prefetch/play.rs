@@ -53,7 +53,7 @@ impl Default for Settings {
             order: None,
             window_us: WINDOW_US,
             in_flight_bytes: None,
-            request_bytes: 128 << 10,
+            request_bytes: REQUEST_BYTES,
             infill_bytes: INFILL_BYTES,
             floor_bytes: 32 << 20,
             stable_percent: 0,
@@ -99,17 +99,22 @@ pub const WINDOW_US: u64 = 250_000;
 /// If so many bytes are there as soon as they were asked for, the device is memory.
 const AT_ONCE_BYTES: u64 = 256 << 10;
 
+/// The largest read.
+pub const REQUEST_BYTES: u32 = 128 << 10;
+
 /// Each time that so much was read, it is asked what memory there is: the answer costs.
 const MEMORY_BYTES: u64 = 4 << 20;
 
-/// The most in flight. On a slow card without a queue, 8 MiB had the boot 0.2 s later than
-/// 0.5 to 2 MiB; on a disk less was not seen to help.
-const DISK_IN_FLIGHT_BYTES: u64 = 8 << 20;
-const IN_FLIGHT_BYTES: u64 = 1 << 20;
+/// The most in flight of a disk that turns. On a slow card without a queue, 8 MiB had the
+/// boot 0.2 s later than 0.5 to 2 MiB; on a disk less was not seen to help.
+pub const DISK_IN_FLIGHT_BYTES: u64 = 8 << 20;
+/// As [`DISK_IN_FLIGHT_BYTES`], of all others.
+pub const IN_FLIGHT_BYTES: u64 = 1 << 20;
 
 /// So far ahead of need, less is kept in flight: so much.
-const AHEAD_US: u64 = 100_000;
-const AHEAD_BYTES: u64 = 512 << 10;
+pub const AHEAD_US: u64 = 100_000;
+/// As it is kept then.
+pub const AHEAD_BYTES: u64 = 512 << 10;
 
 /// Reads what `list` says, and comes back when all is asked for.
 ///

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// How many reads may be in the ring, and how many files open, at once.
-const DEPTH: u32 = 256;
+pub const DEPTH: u32 = 256;
 
 /// Sends reads, and counts what is in flight.
 pub(super) struct Reader {

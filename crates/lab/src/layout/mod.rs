@@ -50,7 +50,7 @@ fn wrong(path: &Path, what: &'static str, why: String) -> LabError {
     io_error(path, what)(io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
-fn cannot(image: &Path) -> impl Fn(ArrangeError) -> LabError + '_ {
+pub(crate) fn cannot(image: &Path) -> impl Fn(ArrangeError) -> LabError + '_ {
     |e| wrong(image, "cannot be laid out", e.to_string())
 }
 

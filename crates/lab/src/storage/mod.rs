@@ -2,6 +2,7 @@
 
 pub(crate) mod own;
 pub mod page_cache;
+pub mod reads;
 pub mod simulate;
 
 use crate::error::{LabError, io_error};

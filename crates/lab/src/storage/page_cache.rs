@@ -70,6 +70,18 @@ impl File {
         self.bytes.div_ceil(PAGE)
     }
 
+    /// Whether programs look at a page of a device themselves.
+    #[must_use]
+    pub fn is_looked_at(&self, page: u64) -> bool {
+        with(&self.looked_at, page).is_some()
+    }
+
+    /// Whether a page is of an inode table.
+    #[must_use]
+    pub fn is_inode(&self, page: u64) -> bool {
+        with(&self.tables, page).is_some()
+    }
+
     /// The pages of an inode table that come with `page`, if it is in one.
     fn inodes(&self, page: u64) -> Option<Range<u64>> {
         let table = with(&self.tables, page)?;
@@ -81,7 +93,7 @@ impl File {
 /// What is in memory of one file, and how far it was read ahead.
 #[derive(Clone, Debug, Default)]
 pub struct Cached {
-    /// When each page is there that was asked for.
+    /// What each page comes with that was asked for: the number of a request.
     ready: HashMap<u64, u64>,
     /// `struct file_ra_state`: the window, and how much of its end is ahead.
     start: u64,
@@ -93,15 +105,15 @@ pub struct Cached {
 }
 
 impl Cached {
-    /// When a page is there, if it was asked for.
+    /// What a page comes with, if it was asked for.
     #[must_use]
     pub fn ready(&self, page: u64) -> Option<u64> {
         self.ready.get(&page).copied()
     }
 
-    /// A page will be there at `ready_ns`, unless it will be anyway.
-    pub fn put(&mut self, page: u64, ready_ns: u64) {
-        self.ready.entry(page).or_insert(ready_ns);
+    /// A page comes with the request `number`, unless it does with another.
+    pub fn put(&mut self, page: u64, number: u64) {
+        self.ready.entry(page).or_insert(number);
     }
 
     /// The pages that are asked for when `page` is needed, `wanted` of them in one

@@ -5,7 +5,6 @@ pub mod import;
 mod install;
 mod merge;
 mod plan;
-mod reads;
 mod record;
 mod replay;
 mod simulate;

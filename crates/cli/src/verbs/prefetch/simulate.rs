@@ -1,11 +1,11 @@
 //! `firstlight prefetch simulate`: what a list's owner would wait for a device.
 
 use super::args::Simulate;
-use super::reads::Reads;
 use crate::out::Out;
 use agent::config::Model;
 use agent::prefetch::{DISK_INFILL_BYTES, INFILL_BYTES, WINDOW_US};
 use anyhow::{Result, bail};
+use lab::storage::reads::Reads;
 use lab::storage::simulate::{Costs, Way, simulate};
 use lab::storage::{Profile, named, profiles};
 use serde::Serialize;
@@ -95,7 +95,13 @@ fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> Row {
     };
     let size = reads.size();
     let case = |reads: &Reads, way| {
-        let done = simulate(&reads.needs, &reads.files, (storage, size), costs, way);
+        let done = simulate(
+            &reads.needs,
+            (&reads.files, reads.mount.as_ref()),
+            (storage, size),
+            costs,
+            way,
+        );
         Case {
             total_ns: done.total_ns,
             stall_ns: done.stall_ns,
@@ -110,8 +116,6 @@ fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> Row {
     let ahead = Way::Prefetch {
         window_ns: WINDOW_US * 1000,
         infill_bytes,
-        along_bytes: infill_bytes,
-        wait: false,
     };
     let bytes = reads.bytes();
     let transfer = u128::from(bytes) * 1_000_000_000 / u128::from(storage.read_bytes_per_s.max(1));

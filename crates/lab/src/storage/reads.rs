@@ -1,18 +1,26 @@
 //! What a list's owner reads, and where it lies: for the simulator.
 
+use super::page_cache::{Access, File, PAGE};
+use super::simulate::{Mount, Need};
+use crate::error::{LabError, io_error};
+use crate::layout::{cannot, plan};
 use agent::access::{AccessList, Entry};
 use agent::extents::extents;
 use agent::prefetch::{State, open_entry};
-use anyhow::{Context, Result};
-use image::blocks::Kind;
-use image::blocks::ext;
+use image::blocks::ext::{self, arrange::ArrangeError};
+use image::blocks::{Kind, Map};
 use image::boot::Part;
-use lab::layout::plan;
-use lab::storage::page_cache::{Access, File, PAGE};
-use lab::storage::simulate::Need;
+use image::mount::Step;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+/// What is needed so close to another need is needed by the same program.
+const LOOKS_NS: u64 = 1_000_000;
+
+/// The inode of the root directory.
+const ROOT: u32 = 2;
 
 /// How programs and libraries begin.
 const ELF: &[u8; 4] = b"\x7fELF";
@@ -20,10 +28,14 @@ const ELF: &[u8; 4] = b"\x7fELF";
 /// Files, and what is needed of them.
 #[derive(Clone, Debug, Default)]
 pub struct Reads {
+    /// The files.
     pub files: Vec<File>,
+    /// What is needed of them.
     pub needs: Vec<Need>,
     /// Files that are not there, or have changed.
     pub missing: u64,
+    /// How the root is mounted first, where that is known.
+    pub mount: Option<Mount>,
 }
 
 impl Reads {
@@ -42,10 +54,15 @@ impl Reads {
 
     /// Where things lie in an image of an ext4; and where they lie when it is laid out
     /// in the order of the list.
-    pub fn inside(list: &AccessList, image: &Path) -> Result<(Self, Self)> {
+    ///
+    /// # Errors
+    /// The image cannot be read, or not be laid out.
+    pub fn inside(list: &AccessList, image: &Path) -> Result<(Self, Self), LabError> {
         let reads = Self::of_image(list, image)?;
         let done = plan(image, list)?;
         let mut ordered = Self::of_image(&done.list, image)?;
+        ordered.looks_of(&reads);
+        ordered.mount.clone_from(&reads.mount);
         let mut moves = BTreeMap::new();
         for (from, to, bytes) in &done.arrangement.copies {
             moves.insert(*from, (*to, *bytes));
@@ -60,14 +77,24 @@ impl Reads {
             let places = places.map(|(page, place)| (page, place.map(|p| moved(&moves, p))));
             file.extents = joined(places);
         }
+        // What lay nowhere, and is a directory now, is read through the filesystem.
+        for file in &mut ordered.files {
+            for (_, to, bytes) in &done.arrangement.copies {
+                without(
+                    &mut file.looked_at,
+                    &(to / PAGE..(to + bytes).div_ceil(PAGE)),
+                );
+            }
+        }
         Ok((reads, ordered))
     }
 
-    fn of_image(list: &AccessList, path: &Path) -> Result<Self> {
-        let shown = path.display();
-        let file = std::fs::File::open(path).with_context(|| format!("{shown}: cannot be read"))?;
-        let volume = Part::whole(&file).with_context(|| format!("{shown}: cannot be read"))?;
-        let map = ext::map(&volume).with_context(|| format!("{shown}: cannot be read"))?;
+    fn of_image(list: &AccessList, path: &Path) -> Result<Self, LabError> {
+        let file = std::fs::File::open(path).map_err(io_error(path, "cannot be read"))?;
+        let volume = Part::whole(&file).map_err(io_error(path, "cannot be read"))?;
+        let map = ext::map(&volume)
+            .map_err(ArrangeError::from)
+            .map_err(cannot(path))?;
         let found: Vec<u32> = list
             .entries
             .iter()
@@ -115,7 +142,86 @@ impl Reads {
             reads.add(list, entry, content);
         }
         reads.begin();
+        reads.mount = reads.mounted(&volume, &map);
         Ok(reads)
+    }
+
+    /// A program that looks at the device reads blocks of inode tables as well. Those go
+    /// with their inodes when these are brought together, and the program reads them where
+    /// they were: what is needed between two such looks, at once with them.
+    fn looks_of(&mut self, before: &Self) {
+        let device = |reads: &Self| reads.files.iter().position(|f| f.access == Access::Device);
+        let (Some(own), Some(device)) = (device(self), device(before)) else {
+            return;
+        };
+        let needs = before.needs.iter().filter(|n| n.file == device);
+        let needs: Vec<&Need> = needs.collect();
+        let of = before.files.get(device);
+        // A block of a table that did not go with its inodes has none that is needed.
+        let stays = |n: &Need| {
+            self.needs
+                .iter()
+                .any(|o| (o.at_ns, o.page) == (n.at_ns, n.page))
+        };
+        let is_look = |n: &Need| {
+            of.is_some_and(|f| f.is_looked_at(n.page) || (f.is_inode(n.page) && stays(n)))
+        };
+        let looks: Vec<u64> = needs
+            .iter()
+            .filter(|n| is_look(n))
+            .map(|n| n.at_ns)
+            .collect();
+        let others: Vec<&Need> = needs.into_iter().filter(|n| !is_look(n)).collect();
+        for need in others {
+            let next = looks.partition_point(|at| *at < need.at_ns);
+            let last = next.checked_sub(1).and_then(|n| looks.get(n));
+            let is_between = last.is_some_and(|at| need.at_ns - at < LOOKS_NS)
+                && looks.get(next).is_some_and(|at| at - need.at_ns < LOOKS_NS);
+            if is_between && let Some(file) = self.files.get_mut(own) {
+                let pages = need.page..need.page + need.pages;
+                let behind = file.looked_at.partition_point(|r| r.start < pages.start);
+                file.looked_at.insert(behind, pages);
+                self.needs.push(Need {
+                    file: own,
+                    is_listed: false,
+                    ..*need
+                });
+            }
+        }
+        self.needs.sort_by_key(|n| n.at_ns);
+    }
+
+    /// How the root is mounted, if the list is that of a boot, which begins with the
+    /// superblock. It is mounted for writing in the end, which the superblock tells
+    /// (`ext4_setup_super` of `fs/ext4/super.c`). Before init starts, the kernel's own
+    /// filesystems move below the new root: the root directory, and inodes.
+    fn mounted(&self, volume: &Part<'_>, map: &Map) -> Option<Mount> {
+        let mut steps = image::mount::look(volume).ok()??.steps;
+        let mut own = Vec::new();
+        for step in &steps {
+            if let Step::Read(at, bytes) | Step::Ahead(at, bytes) = *step {
+                own.push(at / PAGE..(at + bytes).div_ceil(PAGE));
+            }
+        }
+        steps.extend([Step::Write(0, u64::from(map.facts.block_size)), Step::Flush]);
+        let is_early = |need: &&Need| {
+            let file = self.files.get(need.file)?;
+            let is_own = || own.iter().any(|pages| pages.contains(&need.page));
+            let is_table = || file.tables.iter().any(|t| t.contains(&need.page));
+            let mut is_root = false;
+            map.pieces(need.page * PAGE, PAGE, &mut |e| {
+                is_root |= e.kind == Kind::Directory && e.inode == Some(ROOT);
+            });
+            (file.access == Access::Device && (is_own() || is_table() || is_root)).then_some(())
+        };
+        let early = self.needs.iter().take_while(|n| is_early(n).is_some());
+        let early: Vec<&Need> = early.collect();
+        let first = early.first().filter(|n| n.page == 0)?;
+        let last = early.last().unwrap_or(first);
+        Some(Mount {
+            steps,
+            until_ns: last.at_ns,
+        })
     }
 
     /// The same, when each page lies behind the one that was needed before it.
@@ -145,6 +251,7 @@ impl Reads {
             files: files.collect(),
             needs,
             missing: self.missing,
+            mount: None,
         }
     }
 
@@ -160,6 +267,7 @@ impl Reads {
                     page: start / PAGE,
                     pages: end.div_ceil(PAGE) - start / PAGE,
                     program: entry.program,
+                    is_listed: true,
                 });
             }
         }
@@ -241,6 +349,21 @@ fn of_root(entry: &Entry, root: &Path) -> Option<File> {
     })
 }
 
+/// Takes pages out of ranges.
+fn without(ranges: &mut Vec<Range<u64>>, pages: &Range<u64>) {
+    let cut = |r: &Range<u64>| {
+        let before = r.start..r.end.min(pages.start);
+        let behind = r.start.max(pages.end)..r.end;
+        [before, behind].into_iter().filter(|r| !r.is_empty())
+    };
+    if ranges
+        .iter()
+        .any(|r| r.start < pages.end && pages.start < r.end)
+    {
+        *ranges = ranges.iter().flat_map(cut).collect();
+    }
+}
+
 /// Where a place went.
 fn moved(moves: &BTreeMap<u64, (u64, u64)>, place: u64) -> u64 {
     match moves.range(..=place).next_back() {
@@ -261,4 +384,73 @@ fn joined(pages: impl Iterator<Item = (u64, Option<u64>)>) -> Vec<(u64, u64, u64
         }
     }
     pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Access, File, Need, PAGE, Reads, device, without};
+
+    #[test]
+    fn pages_are_taken_out_of_ranges() {
+        let all = || vec![2..5, 8..20, 30..31];
+        let cut = |pages| {
+            let mut ranges = all();
+            without(&mut ranges, &pages);
+            ranges
+        };
+        assert_eq!(cut(10..12), [2..5, 8..10, 12..20, 30..31]);
+        assert_eq!(cut(3..9), [2..3, 9..20, 30..31]);
+        assert_eq!(cut(2..6), [8..20, 30..31]);
+        assert_eq!(cut(5..8), all());
+    }
+
+    fn of_device(needs: &[(u64, u64)]) -> Reads {
+        let file = File {
+            tables: vec![200..300, 300..600],
+            looked_at: vec![0..4, 900..1000],
+            ..device(1000 * PAGE)
+        };
+        let needs = needs.iter().map(|(at_ns, page)| Need {
+            at_ns: *at_ns,
+            file: 0,
+            page: *page,
+            pages: 1,
+            program: 0,
+            is_listed: true,
+        });
+        Reads {
+            needs: needs.collect(),
+            files: vec![file],
+            ..Reads::default()
+        }
+    }
+
+    #[test]
+    fn looks_at_inode_tables_stay_where_they_were() {
+        // Looks at 2, 256 and 500, of which the last has no inode that is needed; an inode
+        // at 300, and one at 301 long before.
+        let before = of_device(&[
+            (0, 301),
+            (9_000_000, 2),
+            (9_400_000, 256),
+            (9_500_000, 500),
+            (9_900_000, 300),
+        ]);
+        let mut ordered =
+            of_device(&[(0, 210), (9_000_000, 2), (9_500_000, 500), (9_900_000, 211)]);
+        ordered.looks_of(&before);
+        let added: Vec<u64> = ordered
+            .needs
+            .iter()
+            .filter(|n| !n.is_listed)
+            .map(|n| n.page)
+            .collect();
+        assert_eq!(added, [256]);
+        assert!(
+            ordered
+                .files
+                .iter()
+                .all(|f| f.access == Access::Device && f.is_looked_at(256))
+        );
+    }
 }
