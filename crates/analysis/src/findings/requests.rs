@@ -158,7 +158,7 @@ const NEEDED_FIRST: i64 = 4;
 /// Where nothing tells what the processor did meanwhile: so much of the time in which a
 /// device is busy is waited for, in hundredths. 1.46 s of 2.9 s of Debian's boot from an SD
 /// card (`experiments/prefetch/RESULTS.md`).
-const WAITED: i64 = 50;
+pub(super) const WAITED: i64 = 50;
 
 /// The part of the reads' time in which no process was on a processor; `None`: nobody
 /// recorded which ran.

@@ -2,7 +2,7 @@
 
 use super::Evidence;
 use super::found::{Found, Scope};
-use super::requests::root_read;
+use super::requests::{WAITED, root_read};
 use super::view::{Line, View};
 use record::{Device, Nanos, Operation, Request, mark};
 use std::collections::BTreeMap;
@@ -211,7 +211,7 @@ pub(super) fn partition_search(view: &View<'_>) -> Option<Found> {
     Some(
         Found::new("systemd searches the disk for partitions", why)
             .evidence(shown)
-            .parts(time, 50, 100, 200)
+            .parts(time, 0, WAITED, 100)
             .scope(Scope::Serial)
             .treatment("cmdline+=systemd.gpt_auto=no"),
     )
