@@ -82,6 +82,11 @@ fn a_tcp_port() {
             listener = Some(TcpListener::bind(("127.0.0.1", port)).unwrap());
         });
         assert!(watch.late().is_some(), "the kernel does not tell of it");
+        // Of what was there at the first look nobody knows how long it was.
+        let what = FirstLight::parse(&format!("{kind}:{port}")).unwrap();
+        let mut watch = Watch::begin(&what).unwrap();
+        assert!(watch.look());
+        assert_eq!(watch.late(), None);
     }
 }
 

@@ -192,6 +192,8 @@ fn signatures_of_modules_are_a_finding_where_none_is_enforced() {
     ] {
         assert!(of_signatures(&no).is_none(), "{no}");
     }
+    let off = format!("{boot}fact kernel.cmdline module.sig_enforce=0\n");
+    assert!(of_signatures(&off).is_some());
 }
 
 /// Without the kernel's keys a signed module is hashed twice, and its signature not checked.

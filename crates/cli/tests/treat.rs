@@ -361,5 +361,6 @@ fn what_is_not_there_is_named() {
             text.contains("usr/lib/libx.so.1 is not there; nothing w"),
             "{text}"
         );
+        assert!(!text.contains("already"), "{text}");
     }
 }

@@ -34,8 +34,8 @@ const LOOK_THROUGH_PROCESSES_EVERY: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Watch {
     kind: Kind,
-    /// When the last look began that did not see it, or the watch.
-    unseen: Duration,
+    /// When the last look began that did not see it.
+    unseen: Option<Duration>,
     /// How long before the end of the look that saw it that was.
     late: Option<Duration>,
 }
@@ -75,7 +75,6 @@ impl Watch {
     /// # Errors
     /// If there is no way to see it.
     pub fn begin_with(what: &FirstLight, kmsg: &Path) -> io::Result<Self> {
-        let unseen = monotonic();
         let kind = match what {
             FirstLight::Init | FirstLight::Unit(_) => Kind::Now,
             FirstLight::Line(text) => Kind::Line(LineWatch::begin(text, kmsg)?),
@@ -92,7 +91,7 @@ impl Watch {
         };
         Ok(Self {
             kind,
-            unseen,
+            unseen: None,
             late: None,
         })
     }
@@ -102,14 +101,14 @@ impl Watch {
         let begin = monotonic();
         let seen = self.kind.look();
         match seen {
-            true => self.late = Some(monotonic().saturating_sub(self.unseen)),
-            false => self.unseen = begin,
+            true => self.late = self.unseen.map(|t| monotonic().saturating_sub(t)),
+            false => self.unseen = Some(begin),
         }
         seen
     }
 
     /// How much later than it happened it may have been seen, once it was, if the
-    /// kernel does not tell of it.
+    /// kernel does not tell of it; `None` also if it was there at the first look.
     #[must_use]
     pub fn late(&self) -> Option<Duration> {
         self.kind.every().and(self.late)

@@ -19,6 +19,12 @@ fn filesystems<'a>(view: &'a View<'_>) -> impl Iterator<Item = (&'a ImageFact, &
     })
 }
 
+/// Whether an image of an ext2, ext3 or ext4 was given, and what is read of the root is
+/// known: then it is known what lists of blocks cost.
+pub(super) fn tell_lists(view: &View<'_>) -> bool {
+    root_read(view).is_some() && filesystems(view).any(|(_, f)| f.filesystem.starts_with("ext"))
+}
+
 fn evidence(image: &ImageFact, text: String) -> Evidence {
     Evidence {
         text,

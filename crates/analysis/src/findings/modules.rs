@@ -289,7 +289,8 @@ pub(super) const ENFORCED: [&str; 2] = ["Kernel is locked down", "Secure boot en
 pub(super) fn are_enforced(view: &View<'_>) -> bool {
     let mut said = ENFORCED.iter().filter(|t| view.said(t).next().is_some());
     let mut words = view.words();
-    said.next().is_some() || words.any(|w| w.starts_with("module.sig_enforce"))
+    said.next().is_some()
+        || words.any(|w| matches!(w, "module.sig_enforce" | "module.sig_enforce=1"))
 }
 
 /// The line by which the kernel took in the keys that it checked all modules with; `None`

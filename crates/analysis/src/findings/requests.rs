@@ -348,7 +348,7 @@ pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
                 why,
             )
             .evidence([view.evidence(text, longest.origin)])
-            // Nothing is expected: in the lab no scheduler brought what another one kept.
+            // Nothing is expected: no experiment has shown such a time yet.
             .parts(kept, 0, 0, 100)
             .scope(Scope::Unknown)
         })

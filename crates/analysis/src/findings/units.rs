@@ -253,7 +253,8 @@ const WAITS: [(&str, &str, &str); 8] = [
 
 /// On one processor so much of the wait for all devices is won, in hundredths: what udev
 /// does for them goes on beside what waited. 24 and 25 of Debian's boot from an eMMC
-/// (`experiments/findings/units.toml`); 21 and 31 without storage time and from an SD card.
+/// (`experiments/findings/units.toml`); 21 and 31 without storage time and from an SD card,
+/// 6 and 31 where few modules are there to be loaded.
 const SETTLE_SHARED: i64 = 25;
 
 /// Units that wait for something that first light rarely needs.

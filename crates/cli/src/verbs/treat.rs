@@ -332,7 +332,10 @@ fn already(target: &Path, plan: &Plan, outcome: &str) -> String {
     let shown = target.display();
     let why = plan.sentences.iter().map(|s| format!("{}; ", clean(s)));
     let why: String = why.collect();
-    format!("{shown} is treated so already: {why}{outcome}.")
+    match plan.sentences.is_empty() {
+        true => format!("{shown} is treated so already: {outcome}."),
+        false => format!("There is nothing to do on {shown}: {why}{outcome}."),
+    }
 }
 
 fn applied_text(treatment: &FileTreatment, args: &TreatOn, plan: &Plan, side: &Path) -> String {

@@ -422,8 +422,8 @@ fn not_over_another(before: &[Step], read: &[Step]) -> Result<(), LabError> {
         let is_over = |e: &&(u32, u32, u32)| to < e.2 && e.1 < end && (e.0, e.1) != (from, to);
         if let Some((_, first, last)) = earlier.iter().find(is_over) {
             return Err(wrong(&format!(
-                "`bootcmd` reads to {to:#x} to {end:#x}, over what it has read to {first:#x} to \
-                 {last:#x}; read to another address, or less"
+                "`bootcmd` reads into {to:#x}..{end:#x}, where it has read into {first:#x}..{last:#x} \
+                 before; read to another address, or less"
             )));
         }
     }

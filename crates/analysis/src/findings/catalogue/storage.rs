@@ -48,11 +48,10 @@ pub(super) const RULES: &[Rule] = &[
             "mounting ext2 file system using the ext4 subsystem",
         ],
         find: |v: &View<'_>| {
-            // What the image tells is better than a rule of thumb.
-            let found = filesystems::indirect(v);
-            match found.is_empty() {
-                true => one(storage::indirect_blocks(v)),
-                false => found,
+            // What an image tells is better than a rule of thumb, also that there is nothing.
+            match filesystems::tell_lists(v) {
+                true => filesystems::indirect(v),
+                false => one(storage::indirect_blocks(v)),
             }
         },
     },
@@ -87,7 +86,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Storage,
         title: "A scheduler keeps reads while the device rests",
         about: "Requests wait to be sorted or shared; flash has nothing to sort for.",
-        model: "measured: the time in which reads were queued and nothing was with the device, where that was over 1 ms and ten times what it took in the middle, less what it took in the middle: at most; nothing is expected, since in the lab no scheduler brought that time back (`experiments/findings/scheduler`)",
+        model: "measured: the time in which reads were queued and nothing was with the device, where that was over 1 ms and ten times what it took in the middle, less what it took in the middle: at most; nothing is expected, since no experiment has shown such a time yet (`experiments/findings/scheduler`)",
         risk: "programs that read much may hold up others",
         confidence: Confidence::Low,
         needs: "block requests with their queueing (blktrace, ftrace) of a device that is known not to turn: MMC, NVMe, MTD, NBD",

@@ -116,7 +116,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Userspace,
         title: "systemd searches the disk for partitions",
         about: "systemd-gpt-auto-generator reads all over the disk of the root.",
-        model: "measured: half of what the device took for its reads of a page, as half of the time in which a device is busy is taken for waited for",
+        model: "rule of thumb: half of what the device took for its reads of a page, as half of the time in which a device is busy is taken for waited for",
         risk: "a swap, /home or EFI partition that only its type names is no longer mounted",
         confidence: Confidence::Medium,
         needs: "block events with the names of tasks",
