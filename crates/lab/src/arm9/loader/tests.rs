@@ -79,12 +79,12 @@ fn what_it_cannot_do_is_said() {
         (
             "bootcmd",
             "nand read 0x1000000 kernel; nand read 0x1500000 ramdisk; bootm 0x1000000 0x1500000",
-            "over what it has read to 0x1000000 to 0x1600000",
+            "where it has read into 0x1000000..0x1600000",
         ),
         (
             "bootcmd",
             "nand read 0x1000000 kernel; nand read 0x1000800 kernel",
-            "over what it has read",
+            "where it has read into",
         ),
         (
             "bootcmd",
