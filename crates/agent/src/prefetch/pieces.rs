@@ -6,10 +6,9 @@ use super::requests::{infilled, taken_along};
 use super::state::{State, open_entry, place};
 use crate::access::{AccessList, Entry};
 use crate::extents::{Extent, extents};
-use crate::resident::resident_parts;
 use rustix::fs::{Advice, Mode, OFlags, fadvise, open};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque, hash_map};
+use std::collections::{BTreeMap, VecDeque, hash_map};
 use std::fs;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
@@ -117,18 +116,23 @@ pub(super) fn windows(
     all.sort_unstable_by(before);
     let mut windows: VecDeque<Window> = VecDeque::new();
     let mut of = None;
-    let mut in_window = HashSet::new();
+    // The last window of each entry, counted from 1, and the entries of this one.
+    let mut last_of = vec![0; list.entries.len()];
+    let mut in_window = 0;
     for need in all {
         let number = window_of(need.first_us, settings.window_us);
-        in_window.insert(need.entry);
-        if of != Some(number) || in_window.len() > most_files / 2 {
+        let is_new = last_of.get(need.entry) != Some(&windows.len());
+        if of != Some(number) || in_window + usize::from(is_new) > most_files / 2 {
             windows.push_back(Window {
                 start_us: need.first_us,
                 needs: Vec::new(),
             });
-            in_window.clear();
-            in_window.insert(need.entry);
+            in_window = 0;
             of = Some(number);
+        }
+        if let Some(last) = last_of.get_mut(need.entry).filter(|n| **n != windows.len()) {
+            *last = windows.len();
+            in_window += 1;
         }
         if let Some(window) = windows.back_mut() {
             window.needs.push(need);
@@ -174,55 +178,61 @@ pub(super) fn open_window(
     played: &mut Played,
 ) -> Vec<Piece> {
     // Each file's ranges, the files as they are needed: so the needs come.
-    let mut of_files: Vec<(usize, Vec<Need>)> = Vec::new();
-    let mut places = HashMap::new();
-    for need in &window.needs {
-        let place = *places.entry(need.entry).or_insert_with(|| {
-            of_files.push((need.entry, Vec::new()));
-            of_files.len() - 1
-        });
-        if let Some((_, needs)) = of_files.get_mut(place) {
-            needs.push(*need);
+    let mut turns = vec![usize::MAX; list.entries.len()];
+    for (number, need) in window.needs.iter().enumerate() {
+        if let Some(turn) = turns.get_mut(need.entry) {
+            *turn = number.min(*turn);
         }
     }
+    let turn = |n: &Need| (turns.get(n.entry).copied(), n.offset);
+    let mut needs = window.needs.clone();
+    needs.sort_unstable_by_key(turn);
     let mut pieces = Vec::new();
-    for (file, mut needs) in of_files {
+    for needs in needs.chunk_by(|a, b| a.entry == b.entry) {
+        let (Some(first), Some(last)) = (needs.first(), needs.last()) else {
+            continue;
+        };
+        let file = first.entry;
         let Some(entry) = list.entries.get(file).filter(|e| !e.is_device()) else {
             continue;
         };
-        let opened = match reader.files.entry(file) {
-            hash_map::Entry::Occupied(opened) => opened.into_mut(),
-            hash_map::Entry::Vacant(place) => match open_entry(&settings.root, entry) {
+        if reader.file(file).is_none() {
+            match open_entry(&settings.root, entry) {
                 (Some(opened), State::Same | State::Moved) => {
                     // Exactly what is asked for, and nothing around it.
                     fadvise(&opened, 0, None, Advice::Random).ok();
                     played.files += 1;
-                    place.insert(opened)
+                    reader.keep(file, opened);
                 }
                 _ => {
                     played.stale += 1;
                     continue;
                 }
-            },
-        };
-        needs.sort_unstable_by_key(|n| n.offset);
-        let ranges: Vec<(u64, u64)> = needs.iter().map(|n| (n.offset, n.bytes)).collect();
-        let placed = match (needs.first(), needs.last()) {
-            // Where there is no hole it matters for the order alone.
-            (Some(first), Some(last))
-                if needs.len() > 1 || settings.order == Some(Order::Physical) =>
-            {
-                extents(&*opened, first.offset, last.end(), MOST_EXTENTS).unwrap_or_default()
             }
-            _ => Vec::new(),
+        }
+        let Some(opened) = reader.file(file) else {
+            continue;
+        };
+        let ranges: Vec<(u64, u64)> = needs.iter().map(|n| (n.offset, n.bytes)).collect();
+        // Where no hole would be read it matters for the order alone.
+        let may_fill = needs
+            .iter()
+            .zip(needs.iter().skip(1))
+            .any(|(before, next)| {
+                let hole = next.offset.saturating_sub(before.end());
+                hole > 0 && hole <= settings.infill_bytes
+            });
+        let placed = match may_fill || settings.order == Some(Order::Physical) {
+            true => extents(opened, first.offset, last.end(), MOST_EXTENTS).unwrap_or_default(),
+            false => Vec::new(),
         };
         // A hole that lies elsewhere would be a request more, and none less.
         let wide = infilled(&ranges, settings.infill_bytes, &|from, to| {
             placed.is_empty() || together(&placed, from, to)
         });
-        let missing = missing(opened, entry, &wide, list.page_bytes, played);
-        for (offset, bytes) in missing {
-            cut(&needs, (offset, bytes), &placed, settings, &mut pieces);
+        // What is in memory by now is not read again, and costs less than to ask.
+        for (offset, bytes) in wide {
+            cut(needs, (offset, bytes), &placed, settings, &mut pieces);
         }
     }
     match settings.order {
@@ -230,34 +240,6 @@ pub(super) fn open_window(
         _ => pieces.sort_unstable_by_key(Piece::in_need),
     }
     pieces
-}
-
-/// What of `pieces` is not in memory.
-fn missing(
-    file: &OwnedFd,
-    entry: &Entry,
-    pieces: &[(u64, u64)],
-    page_bytes: u32,
-    played: &mut Played,
-) -> Vec<(u64, u64)> {
-    let page = u64::from(page_bytes);
-    let flags = resident_parts(file, entry.size(), pieces, page_bytes).unwrap_or_default();
-    let mut flags = flags.into_iter();
-    let mut missing: Vec<(u64, u64)> = Vec::new();
-    for &(offset, bytes) in pieces {
-        let end = offset.saturating_add(bytes);
-        let mut at = offset;
-        while at < end {
-            let next = at.saturating_add(page).min(end);
-            match (flags.next(), missing.last_mut()) {
-                (Some(true), _) => played.resident_bytes += next - at,
-                (_, Some((start, length))) if *start + *length == at => *length += next - at,
-                _ => missing.push((at, next - at)),
-            }
-            at = next;
-        }
-    }
-    missing
 }
 
 /// Whether the bytes from `from` to `to` lie in one piece, with those around them.

@@ -76,7 +76,7 @@ pub struct Played {
     pub metadata_bytes: u64,
     /// Reads submitted.
     pub reads: u64,
-    /// Bytes that were in memory already.
+    /// Bytes that were in memory already, as far as io_uring tells.
     pub resident_bytes: u64,
     /// Whether reads went through io_uring.
     pub ring: bool,
@@ -163,7 +163,7 @@ pub fn play_and_tell(
         order: settings.order.or(turns.then_some(Order::Physical)),
         ..settings.clone()
     };
-    let mut reader = Reader::new(settings, in_flight_bytes);
+    let mut reader = Reader::new(list.entries.len(), settings, in_flight_bytes);
     played.ring = reader.ring.is_some();
     let most_files = allow_files(list.entries.len());
     let mut windows = windows(list, settings, most_files, infill_bytes);
@@ -171,9 +171,9 @@ pub fn play_and_tell(
     let mut is_first = true;
     let mut unasked = 0;
     while let Some(window) = windows.pop_front() {
-        if reader.files.len() >= most_files / 2 {
+        if reader.open >= most_files / 2 {
             reader.finish()?;
-            reader.files.clear();
+            reader.close();
         }
         // What the files' names and places are read from comes first; the device is
         // still busy with the content of the window before.
@@ -204,11 +204,13 @@ pub fn play_and_tell(
         }
         reader.send()?;
         begun.call();
-        if is_first && reader.bytes >= AT_ONCE_BYTES && reader.is_idle() {
+        let resident_bytes = std::mem::take(&mut reader.resident_bytes);
+        played.resident_bytes += resident_bytes;
+        if is_first && reader.bytes - resident_bytes >= AT_ONCE_BYTES && reader.is_idle() {
             played.stopped = Some("the device answers at once: nothing is to be won".to_owned());
         }
         is_first = false;
-        played.bytes += std::mem::take(&mut reader.bytes);
+        played.bytes += std::mem::take(&mut reader.bytes) - resident_bytes;
         played.reads += std::mem::take(&mut reader.reads);
         if played.stopped.is_none() {
             played.stopped = useless(&played);

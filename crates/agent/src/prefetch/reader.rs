@@ -5,6 +5,7 @@ use super::play::Settings;
 use super::ring::Ring;
 use std::collections::HashMap;
 use std::io;
+use std::iter::repeat_with;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// How many reads may be in the ring, and how many files open, at once.
@@ -14,46 +15,82 @@ pub const DEPTH: u32 = 256;
 pub(super) struct Reader {
     pub ring: Option<Ring>,
     /// Open files, by their entries.
-    pub files: HashMap<usize, OwnedFd>,
+    files: Vec<Option<OwnedFd>>,
+    /// How many of them are open.
+    pub open: usize,
     /// Devices, by their entries; `None`: not those of the list.
     pub devices: HashMap<usize, Option<OwnedFd>>,
-    /// The lengths of the reads in flight, by token.
-    flying: HashMap<u64, u64>,
+    /// The reads in flight, by token.
+    flying: Vec<Option<Flying>>,
+    /// Tokens that are free.
+    free: Vec<u64>,
     flying_bytes: u64,
     /// The most that may be.
     pub most_bytes: u64,
     /// Reads that are put in, and not sent yet.
     waiting: u64,
-    token: u64,
+    /// How often reads were sent.
+    batch: u64,
     /// Asked for so far.
     pub bytes: u64,
     pub reads: u64,
+    /// Of these bytes, those that were there as soon as they were asked for.
+    pub resident_bytes: u64,
+}
+
+/// A read in flight.
+struct Flying {
+    bytes: u64,
+    /// With which others it was sent.
+    batch: u64,
 }
 
 impl Reader {
-    pub fn new(settings: &Settings, in_flight_bytes: u64) -> Self {
+    /// For a list of so many entries.
+    pub fn new(entries: usize, settings: &Settings, in_flight_bytes: u64) -> Self {
         let ring = match settings.ring {
             true => Ring::new(DEPTH, settings.request_bytes as usize).ok(),
             false => None,
         };
         Self {
             ring,
-            files: HashMap::new(),
+            files: repeat_with(|| None).take(entries).collect(),
+            open: 0,
             devices: HashMap::new(),
-            flying: HashMap::new(),
+            flying: repeat_with(|| None).take(DEPTH as usize).collect(),
+            free: (0..u64::from(DEPTH)).rev().collect(),
             flying_bytes: 0,
             most_bytes: in_flight_bytes.max(u64::from(settings.request_bytes)),
             waiting: 0,
-            token: 0,
+            batch: 0,
             bytes: 0,
             reads: 0,
+            resident_bytes: 0,
         }
+    }
+
+    /// The open file of an entry.
+    pub fn file(&self, entry: usize) -> Option<&OwnedFd> {
+        self.files.get(entry)?.as_ref()
+    }
+
+    /// Keeps an entry's file open.
+    pub fn keep(&mut self, entry: usize, file: OwnedFd) {
+        if let Some(place) = self.files.get_mut(entry) {
+            self.open += usize::from(place.is_none());
+            *place = Some(file);
+        }
+    }
+
+    /// Closes all files.
+    pub fn close(&mut self) {
+        self.files.iter_mut().for_each(|file| *file = None);
+        self.open = 0;
     }
 
     /// Asks for a piece; waits if too much is in flight.
     pub fn read(&mut self, piece: Piece) -> io::Result<()> {
-        let device = || self.devices.get(&piece.file).and_then(Option::as_ref);
-        let Some(file) = self.files.get(&piece.file).or_else(device) else {
+        let Some(file) = self.files.get(piece.file).and_then(Option::as_ref) else {
             return Ok(());
         };
         self.bytes += piece.bytes;
@@ -64,14 +101,20 @@ impl Reader {
             crate::sys::readahead(file, piece.offset, bytes).ok();
             return Ok(());
         };
-        self.token += 1;
+        // Below half of all are taken when this begins.
+        let Some(token) = self.free.pop() else {
+            return Ok(());
+        };
         let bytes = u32::try_from(piece.bytes).unwrap_or(u32::MAX);
         let file: BorrowedFd<'_> = file.as_fd();
-        ring.read(file, piece.offset, bytes, self.token)?;
-        self.flying.insert(self.token, piece.bytes);
+        ring.read(file, piece.offset, bytes, token)?;
+        if let Some(place) = self.flying.get_mut(token as usize) {
+            let (bytes, batch) = (piece.bytes, self.batch);
+            *place = Some(Flying { bytes, batch });
+        }
         self.flying_bytes += piece.bytes;
         self.waiting += 1;
-        if self.flying_bytes >= self.most_bytes || self.flying.len() >= DEPTH as usize {
+        if self.flying_bytes >= self.most_bytes || self.free.is_empty() {
             // Half of it has to come back before more goes out, and that together.
             self.drain(self.most_bytes / 2)?;
         }
@@ -81,13 +124,16 @@ impl Reader {
     /// Whether asking for so much more would have to wait.
     pub fn would_wait(&self, bytes: u64) -> bool {
         self.ring.is_some()
-            && (self.flying_bytes.saturating_add(bytes) >= self.most_bytes
-                || self.flying.len() + 1 >= DEPTH as usize)
+            && (self.flying_bytes.saturating_add(bytes) >= self.most_bytes || self.free.len() <= 1)
     }
 
     /// Whether nothing is in flight of what was sent through the ring.
     pub fn is_idle(&self) -> bool {
-        self.ring.is_some() && self.flying.is_empty()
+        self.ring.is_some() && self.in_flight() == 0
+    }
+
+    fn in_flight(&self) -> usize {
+        self.flying.len() - self.free.len()
     }
 
     /// Sends what waits to be sent.
@@ -100,36 +146,42 @@ impl Reader {
         };
         self.waiting = 0;
         let done = ring.submit(0)?;
-        self.came_back(&done);
+        // What came back from being sent did not have to be read.
+        self.came_back(&done, Some(self.batch));
+        self.batch += 1;
         Ok(())
     }
 
-    fn came_back(&mut self, tokens: &[u64]) {
+    fn came_back(&mut self, tokens: &[u64], sent: Option<u64>) {
         for token in tokens {
-            let bytes = self.flying.remove(token).unwrap_or(0);
-            self.flying_bytes = self.flying_bytes.saturating_sub(bytes);
+            let place = self.flying.get_mut(*token as usize);
+            let Some(read) = place.and_then(Option::take) else {
+                continue;
+            };
+            self.free.push(*token);
+            self.flying_bytes -= read.bytes;
+            if sent == Some(read.batch) {
+                self.resident_bytes += read.bytes;
+            }
         }
     }
 
     /// Sends what waits, and waits until no more than `bytes` are in flight.
     fn drain(&mut self, bytes: u64) -> io::Result<()> {
-        while self.waiting > 0
-            || self.flying_bytes > bytes
-            || self.flying.len() >= DEPTH as usize / 2
-        {
-            let Some(ring) = self.ring.as_mut().filter(|_| !self.flying.is_empty()) else {
+        self.send()?;
+        while self.flying_bytes > bytes || self.free.len() < DEPTH as usize / 2 {
+            let Some(ring) = self.ring.as_mut() else {
                 break;
             };
-            self.waiting = 0;
             let done = ring.submit(1)?;
-            self.came_back(&done);
+            self.came_back(&done, None);
         }
         Ok(())
     }
 
     /// Waits until nothing is in flight.
     pub fn finish(&mut self) -> io::Result<()> {
-        while !self.flying.is_empty() && self.ring.is_some() {
+        while self.ring.is_some() && self.in_flight() > 0 {
             self.drain(0)?;
         }
         Ok(())
