@@ -6,7 +6,7 @@
 //! `do_sync_mmap_readahead` of `mm/filemap.c` and `__ext4_get_inode_loc` of
 //! `fs/ext4/inode.c`, of Linux 6.1.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// The length of a page, in bytes.
@@ -20,11 +20,21 @@ const INODE_BLOCKS: u64 = 32;
 /// many at once (`NAMEI_RA_SIZE` of `fs/ext4/namei.c`).
 const DIRECTORY_BLOCKS: u64 = 8;
 
+/// A read of more than a window is read ahead by up to so many pages: as many as a request
+/// of the device has (`bdi->io_pages`, with the kernel's 512 KiB of a network block device).
+const REQUEST_PAGES: u64 = 128;
+
 /// How a file's pages come into memory on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It is mapped: a program or a library.
+    /// It is mapped.
     Mapped,
+    /// A program or a library: its beginning is read, and then it is mapped
+    /// (`prepare_binprm` of `fs/exec.c`; the loader of the C library does the same).
+    Program,
+    /// A kernel module: its beginning is read, and then all of it at once (`libkmod`, and
+    /// `kernel_read_file` of `fs/kernel_read_file.c`).
+    Module,
     /// It is read from the beginning on.
     Read,
     /// Blocks of the device: those of directories that are needed together, inode tables
@@ -95,6 +105,8 @@ impl File {
 pub struct Cached {
     /// What each page comes with that was asked for: the number of a request.
     ready: HashMap<u64, u64>,
+    /// Pages that lie nowhere: they are empty, and there as soon as they are asked for.
+    empty: HashSet<u64>,
     /// `struct file_ra_state`: the window, and how much of its end is ahead.
     start: u64,
     size: u64,
@@ -120,7 +132,26 @@ impl Cached {
     /// go, with windows of `most` pages: some may be in memory already, and none may
     /// be asked for.
     pub fn asks(&mut self, file: &File, page: u64, wanted: u64, most: u64) -> Range<u64> {
-        let is_there = self.ready(page).is_some();
+        let asked = self.around(file, page, wanted, most);
+        let empty = asked.clone().filter(|p| file.place(*p).is_none());
+        self.empty.extend(empty);
+        asked
+    }
+
+    fn is_there(&self, page: u64) -> bool {
+        self.ready.contains_key(&page) || self.empty.contains(&page)
+    }
+
+    fn around(&mut self, file: &File, page: u64, wanted: u64, most: u64) -> Range<u64> {
+        let (wanted, most) = match file.access {
+            Access::Program | Access::Module if page == 0 => (1, most),
+            Access::Module if most > 0 => {
+                let rest = file.pages().saturating_sub(page);
+                (rest, most.max(rest.min(REQUEST_PAGES)))
+            }
+            _ => (wanted, most),
+        };
+        let is_there = self.is_there(page);
         let is_marker = is_there && self.marker == Some(page);
         let is_metadata = file.access == Access::Device && with(&file.looked_at, page).is_none();
         let last = match is_metadata {
@@ -140,7 +171,11 @@ impl Cached {
                 let together = page + wanted.clamp(1, DIRECTORY_BLOCKS);
                 return file.inodes(page).unwrap_or(page..together.min(end));
             }
-            Access::Mapped if !is_there => {
+            // What is behind comes by being mapped: the loader begins at the other end.
+            Access::Program if page == 0 && !is_there => {
+                return 0..first(1, most).min(end);
+            }
+            Access::Mapped | Access::Program if !is_there => {
                 self.start = page.saturating_sub(most / 2);
                 self.size = most;
                 self.ahead = most / 4;
@@ -172,13 +207,13 @@ impl Cached {
             self.size = grown(self.size, most);
             self.ahead = self.size;
         } else if self.marker == Some(page) {
-            let there = (page..).take_while(|p| self.ready(*p).is_some()).count() as u64;
+            let there = (page..).take_while(|p| self.is_there(*p)).count() as u64;
             self.start = page + there;
             self.size = grown(there + wanted, most);
             self.ahead = self.size;
         } else {
             let is_next = last.is_some_and(|l| page.checked_sub(l).is_some_and(|gap| gap <= 1));
-            let before = (1..=page.min(most)).take_while(|n| self.ready(page - n).is_some());
+            let before = (1..=page.min(most)).take_while(|n| self.is_there(page - n));
             if page == 0 || is_next || before.count() as u64 > wanted {
                 self.start = page;
                 self.size = first(wanted, most);
@@ -273,6 +308,35 @@ mod tests {
         assert_eq!(seen, [(34, 32), (60, 0), (66, 32), (0, 32), (83, 17)]);
     }
 
+    /// As Debian's kernel 6.1 was seen to ask for them, on a network block device.
+    #[test]
+    fn programs_and_modules_begin_with_a_read_of_their_beginning() {
+        let seen = asked(&file(Access::Program, 100), &[0, 1, 3, 4, 50]);
+        assert_eq!(seen, [(0, 4), (1, 0), (3, 0), (0, 32), (34, 32)]);
+        for (pages, windows) in [
+            (197, [(0, 4), (4, 16), (20, 32), (52, 64), (116, 81)]),
+            (64, [(0, 4), (4, 8), (12, 16), (28, 32), (60, 4)]),
+        ] {
+            let module: Vec<u64> = (0..pages).collect();
+            let mut seen = asked(&file(Access::Module, pages), &module);
+            seen.retain(|window| window.1 > 0);
+            assert_eq!(seen, windows);
+        }
+    }
+
+    #[test]
+    fn pages_that_lie_nowhere_are_asked_for_once() {
+        let holey = File {
+            extents: vec![(0, 0, 2 * PAGE), (5 * PAGE, 0, 95 * PAGE)],
+            ..file(Access::Mapped, 100)
+        };
+        let mut cached = Cached::default();
+        assert_eq!(cached.asks(&holey, 3, 1, 32), 0..32);
+        assert!(cached.asks(&holey, 4, 1, 32).is_empty());
+        // Page 5 lies somewhere, and was not put.
+        assert_eq!(cached.asks(&holey, 5, 1, 32), 0..32);
+    }
+
     #[test]
     fn inodes_come_with_those_beside_them() {
         let mut device = file(Access::Device, 1000);
@@ -295,7 +359,13 @@ mod tests {
             state = state * 48_271 % 0x7fff_ffff;
             state % most
         };
-        for access in [Access::Read, Access::Mapped, Access::Device] {
+        for access in [
+            Access::Read,
+            Access::Mapped,
+            Access::Program,
+            Access::Module,
+            Access::Device,
+        ] {
             for round in 0..200 {
                 let file = file(access, 1 + next(300));
                 let mut cached = Cached::default();

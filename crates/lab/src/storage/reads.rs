@@ -22,8 +22,13 @@ const LOOKS_NS: u64 = 1_000_000;
 /// The inode of the root directory.
 const ROOT: u32 = 2;
 
-/// How programs and libraries begin.
+/// How programs, libraries and kernel modules begin: so, and with the kind of file behind
+/// what identifies it (`e_type` of `elf.h`), in 18 bytes.
 const ELF: &[u8; 4] = b"\x7fELF";
+/// `EI_DATA`, which is 2 of what begins with the high byte.
+const DATA: usize = 5;
+/// Modules are relocatable: `ET_REL`.
+const RELOCATABLE: u16 = 1;
 
 /// Files, and what is needed of them.
 #[derive(Clone, Debug, Default)]
@@ -129,11 +134,13 @@ impl Reads {
                 .filter(|e| e.kind == Kind::File)
                 .filter_map(|e| Some((e.offset?, e.start, e.len)))
                 .collect();
-            let mut head = [0; 4];
-            let first = extents.first().filter(|e| e.0 == 0);
-            let is_read = first.is_some_and(|e| file.read_exact_at(&mut head, e.1).is_ok());
+            let mut head = [0; 18];
+            if let Some(first) = extents.first().filter(|e| e.0 == 0) {
+                // What cannot be read is no program.
+                file.read_exact_at(&mut head, first.1).ok();
+            }
             let content = File {
-                access: access(is_read && head == *ELF),
+                access: access(&head, entry),
                 bytes: entry.size(),
                 extents,
                 tables: Vec::new(),
@@ -307,11 +314,28 @@ impl Reads {
     }
 }
 
-const fn access(is_program: bool) -> Access {
-    match is_program {
-        true => Access::Mapped,
-        false => Access::Read,
+/// How a file that begins so is used.
+fn access(head: &[u8; 18], entry: &Entry) -> Access {
+    if head.starts_with(ELF) {
+        let [.., a, b] = *head;
+        let kind = match head.get(DATA) {
+            Some(2) => u16::from_be_bytes([a, b]),
+            _ => u16::from_le_bytes([a, b]),
+        };
+        return match kind {
+            RELOCATABLE => Access::Module,
+            _ => Access::Program,
+        };
     }
+    // What is read is read from its first page on; of what is mapped some pages are needed.
+    let mut behind = 0;
+    for range in &entry.ranges {
+        if range.page != behind {
+            return Access::Mapped;
+        }
+        behind = range.end();
+    }
+    Access::Read
 }
 
 fn device(bytes: u64) -> File {
@@ -333,12 +357,11 @@ fn of_root(entry: &Entry, root: &Path) -> Option<File> {
         return None;
     };
     let found = extents(&file, 0, entry.size(), usize::MAX).ok()?;
-    let mut head = [0; 4];
-    let is_read = std::fs::File::from(file)
-        .read_exact_at(&mut head, 0)
-        .is_ok();
+    let mut head = [0; 18];
+    // What is too short to be read is no program.
+    std::fs::File::from(file).read_exact_at(&mut head, 0).ok();
     Some(File {
-        access: access(is_read && head == *ELF),
+        access: access(&head, entry),
         bytes: entry.size(),
         extents: found
             .iter()

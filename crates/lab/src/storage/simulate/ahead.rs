@@ -23,10 +23,8 @@ pub(super) struct Work {
     start: u64,
     /// For a file: it is opened.
     open: u64,
-    /// For a file: where it lies.
+    /// For a file in which a hole may be read: where it lies.
     extents: u64,
-    /// For a page of content: whether it is in memory.
-    look: u64,
     /// For a page of content: it is put into the ring, sent and waited for; with all else
     /// that the process takes.
     read: u64,
@@ -35,17 +33,14 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// As `experiments/prefetch/RESULTS.md` has it of a boot on `emmc`, 350 files of 5,150
-    /// pages and 540 pages of metadata: 6.7, 11.8, 2.2, 13.9 and 3.3 ms; and what is left of
-    /// the 96 ms that the scheduler's events give the process in all (`emmc`, `sd-card` and
-    /// `hdd-laptop`, in order: 95, 97 and 99 ms).
+    /// As `experiments/prefetch/RESULTS.md` has it of a boot on `emmc`, in order, 350 files
+    /// of 5,150 pages and 540 pages of metadata: 6, 10.2, 13.2 for 203 files, 31.2 and 1.9 ms.
     pub(super) const LAB: Self = Self {
-        start: 6_700_000,
-        open: 33_700,
-        extents: 6_300,
-        look: 2_700,
-        read: 11_300,
-        metadata: 6_100,
+        start: 6_000_000,
+        open: 29_100,
+        extents: 65_000,
+        read: 6_060,
+        metadata: 3_500,
     };
 }
 
@@ -301,10 +296,15 @@ impl Ahead {
             if self.opened.insert(file) {
                 work += self.work.open;
             }
-            if self.by_place || needs.len() > 1 {
+            needs.sort_unstable_by_key(|n| n.page);
+            let mut pairs = needs.iter().zip(needs.iter().skip(1));
+            let may_fill = pairs.any(|(before, next)| {
+                let hole = next.page.saturating_sub(before.page + before.pages);
+                hole > 0 && hole * PAGE <= self.infill_bytes
+            });
+            if self.by_place || may_fill {
                 work += self.work.extents;
             }
-            needs.sort_unstable_by_key(|n| n.page);
             let Some(of) = run.files.get(file) else {
                 continue;
             };
@@ -322,7 +322,6 @@ impl Ahead {
                 }
             });
             for (at, bytes) in wide {
-                work += pages(bytes) * self.work.look;
                 cut(
                     &needs,
                     (file, at / PAGE, pages(bytes)),
