@@ -115,13 +115,12 @@ pub fn run(profiles: &[String]) -> Result<()> {
     }
     print(&profiles, &table);
     // One may be given in several ways, as `ureadahead-early`.
-    let is_given = |name: &&&str| {
-        let mut given = given.keys();
-        given.any(|g| {
-            g == *name || KNOWN.iter().all(|k| k != g) && g.starts_with(&format!("{name}-"))
-        })
+    let known = |given: &String| {
+        let names = KNOWN.iter().filter(|k| given.starts_with(**k));
+        names.max_by_key(|k| k.len())
     };
-    for name in KNOWN.iter().filter(|n| !is_given(n)) {
+    let there: Vec<&&str> = given.keys().filter_map(known).collect();
+    for name in KNOWN.iter().filter(|n| !there.contains(n)) {
         println!("absent: {name} ({PEERS} names a folder with prefetchers to compare with)");
     }
     Ok(())

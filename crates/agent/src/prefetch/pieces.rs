@@ -7,6 +7,7 @@ use super::state::{State, open_entry, place};
 use crate::access::{AccessList, Entry};
 use crate::extents::{Extent, extents};
 use rustix::fs::{Advice, Mode, OFlags, fadvise, open};
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque, hash_map};
 use std::fs;
@@ -121,18 +122,19 @@ pub(super) fn windows(
     let mut in_window = 0;
     for need in all {
         let number = window_of(need.first_us, settings.window_us);
-        let is_new = last_of.get(need.entry) != Some(&windows.len());
+        let mut is_new = last_of.get(need.entry) != Some(&windows.len());
         if of != Some(number) || in_window + usize::from(is_new) > most_files / 2 {
             windows.push_back(Window {
                 start_us: need.first_us,
                 needs: Vec::new(),
             });
             in_window = 0;
+            is_new = true;
             of = Some(number);
         }
-        if let Some(last) = last_of.get_mut(need.entry).filter(|n| **n != windows.len()) {
+        in_window += usize::from(is_new);
+        if let Some(last) = last_of.get_mut(need.entry) {
             *last = windows.len();
-            in_window += 1;
         }
         if let Some(window) = windows.back_mut() {
             window.needs.push(need);
@@ -214,25 +216,24 @@ pub(super) fn open_window(
             continue;
         };
         let ranges: Vec<(u64, u64)> = needs.iter().map(|n| (n.offset, n.bytes)).collect();
-        // Where no hole would be read it matters for the order alone.
-        let may_fill = needs
-            .iter()
-            .zip(needs.iter().skip(1))
-            .any(|(before, next)| {
-                let hole = next.offset.saturating_sub(before.end());
-                hole > 0 && hole <= settings.infill_bytes
-            });
-        let placed = match may_fill || settings.order == Some(Order::Physical) {
-            true => extents(opened, first.offset, last.end(), MOST_EXTENTS).unwrap_or_default(),
-            false => Vec::new(),
+        // Asked once, and only if it matters: for a hole, or for the order.
+        let placed = OnceCell::new();
+        let places = || {
+            placed.get_or_init(|| {
+                extents(opened, first.offset, last.end(), MOST_EXTENTS).unwrap_or_default()
+            })
         };
+        if settings.order == Some(Order::Physical) {
+            places();
+        }
         // A hole that lies elsewhere would be a request more, and none less.
         let wide = infilled(&ranges, settings.infill_bytes, &|from, to| {
-            placed.is_empty() || together(&placed, from, to)
+            places().is_empty() || together(places(), from, to)
         });
+        let placed = placed.get().map_or(&[][..], Vec::as_slice);
         // What is in memory by now is not read again, and costs less than to ask.
         for (offset, bytes) in wide {
-            cut(needs, (offset, bytes), &placed, settings, &mut pieces);
+            cut(needs, (offset, bytes), placed, settings, &mut pieces);
         }
     }
     match settings.order {

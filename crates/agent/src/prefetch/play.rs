@@ -171,7 +171,7 @@ pub fn play_and_tell(
     let mut is_first = true;
     let mut unasked = 0;
     while let Some(window) = windows.pop_front() {
-        if reader.open >= most_files / 2 {
+        if reader.open() >= most_files / 2 {
             reader.finish()?;
             reader.close();
         }
@@ -205,12 +205,13 @@ pub fn play_and_tell(
         reader.send()?;
         begun.call();
         let resident_bytes = std::mem::take(&mut reader.resident_bytes);
-        played.resident_bytes += resident_bytes;
-        if is_first && reader.bytes - resident_bytes >= AT_ONCE_BYTES && reader.is_idle() {
+        let read_bytes = std::mem::take(&mut reader.bytes) - resident_bytes;
+        if is_first && read_bytes >= AT_ONCE_BYTES && reader.is_idle() {
             played.stopped = Some("the device answers at once: nothing is to be won".to_owned());
         }
         is_first = false;
-        played.bytes += std::mem::take(&mut reader.bytes) - resident_bytes;
+        played.resident_bytes += resident_bytes;
+        played.bytes += read_bytes;
         played.reads += std::mem::take(&mut reader.reads);
         if played.stopped.is_none() {
             played.stopped = useless(&played);

@@ -16,8 +16,6 @@ pub(super) struct Reader {
     pub ring: Option<Ring>,
     /// Open files, by their entries.
     files: Vec<Option<OwnedFd>>,
-    /// How many of them are open.
-    pub open: usize,
     /// Devices, by their entries; `None`: not those of the list.
     pub devices: HashMap<usize, Option<OwnedFd>>,
     /// The reads in flight, by token.
@@ -55,7 +53,6 @@ impl Reader {
         Self {
             ring,
             files: repeat_with(|| None).take(entries).collect(),
-            open: 0,
             devices: HashMap::new(),
             flying: repeat_with(|| None).take(DEPTH as usize).collect(),
             free: (0..u64::from(DEPTH)).rev().collect(),
@@ -74,18 +71,21 @@ impl Reader {
         self.files.get(entry)?.as_ref()
     }
 
+    /// How many files are open.
+    pub fn open(&self) -> usize {
+        self.files.iter().flatten().count()
+    }
+
     /// Keeps an entry's file open.
     pub fn keep(&mut self, entry: usize, file: OwnedFd) {
         if let Some(place) = self.files.get_mut(entry) {
-            self.open += usize::from(place.is_none());
             *place = Some(file);
         }
     }
 
     /// Closes all files.
     pub fn close(&mut self) {
-        self.files.iter_mut().for_each(|file| *file = None);
-        self.open = 0;
+        self.files.fill_with(|| None);
     }
 
     /// Asks for a piece; waits if too much is in flight.

@@ -20,9 +20,9 @@ const INODE_BLOCKS: u64 = 32;
 /// many at once (`NAMEI_RA_SIZE` of `fs/ext4/namei.c`).
 const DIRECTORY_BLOCKS: u64 = 8;
 
-/// A read of more than a window is read ahead by up to so many pages: as many as a request
-/// of the device has (`bdi->io_pages`, with the kernel's 512 KiB of a network block device).
-const REQUEST_PAGES: u64 = 128;
+/// The most that Linux asks for in one request, as the lab sets it. What is read in more
+/// than a window is read ahead by up to as much (`bdi->io_pages`).
+pub(super) const MOST_REQUEST_BYTES: u64 = 512 << 10;
 
 /// How a file's pages come into memory on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ impl Cached {
             Access::Program | Access::Module if page == 0 => (1, most),
             Access::Module if most > 0 => {
                 let rest = file.pages().saturating_sub(page);
-                (rest, most.max(rest.min(REQUEST_PAGES)))
+                (rest, most.max(rest.min(MOST_REQUEST_BYTES / PAGE)))
             }
             _ => (wanted, most),
         };

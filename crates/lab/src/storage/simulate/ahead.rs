@@ -5,8 +5,8 @@
 //! metadata of its window is there; the program that is started next is let go as soon as
 //! the first reads are sent.
 
-use super::super::page_cache::{Access, PAGE};
-use super::queue::{MOST_REQUEST_BYTES, pages};
+use super::super::page_cache::{Access, MOST_REQUEST_BYTES, PAGE};
+use super::queue::pages;
 use super::{Need, Run};
 use agent::config::{Model, Storage};
 use agent::prefetch::{
@@ -14,6 +14,7 @@ use agent::prefetch::{
     taken_along, window_of,
 };
 use agent::storage::Request;
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 /// Processor time of the prefetcher, in nanoseconds at 1 GIPS.
@@ -297,14 +298,6 @@ impl Ahead {
                 work += self.work.open;
             }
             needs.sort_unstable_by_key(|n| n.page);
-            let mut pairs = needs.iter().zip(needs.iter().skip(1));
-            let may_fill = pairs.any(|(before, next)| {
-                let hole = next.page.saturating_sub(before.page + before.pages);
-                hole > 0 && hole * PAGE <= self.infill_bytes
-            });
-            if self.by_place || may_fill {
-                work += self.work.extents;
-            }
             let Some(of) = run.files.get(file) else {
                 continue;
             };
@@ -312,7 +305,10 @@ impl Ahead {
                 .iter()
                 .map(|n| (n.page * PAGE, n.pages * PAGE))
                 .collect();
+            // Where a file lies is asked for a hole, or for the order.
+            let is_asked = Cell::new(self.by_place);
             let wide = infilled(&ranges, self.infill_bytes, &|from, to| {
+                is_asked.set(true);
                 let before = of.place((from / PAGE).saturating_sub(1));
                 match (before, of.place(to / PAGE)) {
                     (Some(before), Some(after)) => {
@@ -321,6 +317,7 @@ impl Ahead {
                     _ => false,
                 }
             });
+            work += u64::from(is_asked.get()) * self.work.extents;
             for (at, bytes) in wide {
                 cut(
                     &needs,

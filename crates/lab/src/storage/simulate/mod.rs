@@ -11,14 +11,14 @@ mod ahead;
 mod queue;
 
 use super::own::served;
-use super::page_cache::{Access, Cached, File, PAGE};
+use super::page_cache::{Access, Cached, File, MOST_REQUEST_BYTES, PAGE};
 use crate::artifacts::Arch;
 use crate::emulator::Pace;
 use agent::config::Storage;
 use agent::storage::{Kind, Request};
 use ahead::Ahead;
 use image::mount::Step;
-use queue::{MOST_REQUEST_BYTES, Queue, read};
+use queue::{Queue, read};
 
 /// Pages of a file that are needed, one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

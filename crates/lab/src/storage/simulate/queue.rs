@@ -8,13 +8,10 @@
 //! places, in batches that begin with the oldest (`fifo_batch`), and grow by neighbours
 //! (`elv_merge`). Who asks for more than `nr_requests` waits until one is done.
 
-use super::super::page_cache::PAGE;
+use super::super::page_cache::{MOST_REQUEST_BYTES, PAGE};
 use super::Costs;
 use agent::config::{Model, Storage};
 use agent::storage::{Device, Kind, Request};
-
-/// The most that Linux asks for in one request, as the lab sets it.
-pub(super) const MOST_REQUEST_BYTES: u64 = 512 << 10;
 
 /// `fifo_batch` of `block/mq-deadline.c`.
 const BATCH: usize = 16;
