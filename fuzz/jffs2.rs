@@ -1,9 +1,9 @@
 //! JFFS2 images of nodes that the fuzzer chooses, and what is seen in one.
 
 use arbitrary::Arbitrary;
-use image::files::{Attribute, Device, Entry, Extracted, Sink, extract};
-use image::jffs2::node::{self, Dirent, Xattr, Xref, crc};
-use image::jffs2::{Endian, Filesystem, OpenOptions};
+use flash::files::{Attribute, Device, Entry, Extracted, Sink, extract};
+use flash::jffs2::node::{self, Dirent, Xattr, Xref, crc};
+use flash::jffs2::{Endian, Filesystem, OpenOptions};
 use std::io;
 
 /// The smallest erase size that there is.

@@ -1,10 +1,10 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use image::ReadAt;
-use image::blocks::ext::arrange::{Wanted, arrange};
-use image::blocks::ext::map;
-use image::boot::Part;
+use disk::ext::arrange::{Wanted, arrange};
+use disk::ext::map;
+use rawimage::Part;
+use rawimage::ReadAt;
 
 /// Whole filesystems of 64 blocks of 1 KiB, with and without checksums: of bytes
 /// made at random nearly none would get past the superblock.
@@ -110,7 +110,7 @@ libfuzzer_sys::fuzz_target!(|input: (bool, u16, Vec<(u16, u8)>, Vec<Ask>)| {
     let part = Part::whole(&slice as &dyn ReadAt).expect("it is as long as before");
     let now = map(&part).expect("what was laid out can be read");
     assert_eq!(now.notes, before.notes);
-    let content = |map: &image::blocks::Map, bytes: &[u8]| {
+    let content = |map: &disk::Map, bytes: &[u8]| {
         let mut all: Vec<(Option<u32>, Option<u64>, Vec<u8>)> = map
             .extents()
             .filter(|e| e.inode.is_some() && e.offset.is_some())

@@ -1,7 +1,7 @@
 #![no_main]
 
-use image::boot::treatment::{load_uimage_at, set_tree_bootdelay};
-use image::boot::{Part, device_tree, fdt::Fdt, fit, info, uimage};
+use bootimage::treatment::{load_uimage_at, set_tree_bootdelay};
+use bootimage::{Part, device_tree, fdt::Fdt, fit, info, uimage};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let part = Part::whole(&bytes).unwrap();

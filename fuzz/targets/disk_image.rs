@@ -1,8 +1,8 @@
 #![no_main]
 
-use image::ReadAt;
-use image::blocks::{Disk, score};
-use image::boot::Part;
+use disk::{Disk, score};
+use rawimage::Part;
+use rawimage::ReadAt;
 
 /// What decides which reader sees the bytes.
 const MAGICS: [(usize, &[u8]); 5] = [

@@ -1,7 +1,7 @@
 #![no_main]
 
-use image::boot::environment::*;
-use image::boot::{Part, barebox};
+use bootimage::environment::*;
+use bootimage::{Part, barebox};
 
 libfuzzer_sys::fuzz_target!(|input: (u8, u16, Vec<u8>, Vec<(Vec<u8>, Vec<u8>)>)| {
     let (how, size, mut bytes, changes) = input;

@@ -1,8 +1,8 @@
 #![no_main]
 
+use flash::files::{Folder, extract};
+use flash::jffs2::{Filesystem, OpenOptions};
 use fuzz::jffs2::{ERASE_SIZE, Image};
-use image::files::{Folder, extract};
-use image::jffs2::{Filesystem, OpenOptions};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

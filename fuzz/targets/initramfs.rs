@@ -1,7 +1,7 @@
 #![no_main]
 
-use image::boot::initramfs::{fingerprint, read, repack};
-use image::boot::{Compression, Part};
+use bootimage::initramfs::{fingerprint, read, repack};
+use bootimage::{Compression, Part};
 
 libfuzzer_sys::fuzz_target!(|input: (u8, &[u8])| {
     let (which, bytes) = input;

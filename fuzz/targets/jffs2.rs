@@ -1,7 +1,7 @@
 #![no_main]
 
-use image::files::*;
-use image::jffs2::*;
+use flash::files::*;
+use flash::jffs2::*;
 use std::io;
 
 struct Null;
@@ -31,7 +31,7 @@ impl Sink for Null {
 
 /// Makes checksums right, so that the fuzzer gets past them.
 fn mend(bytes: &mut [u8]) {
-    use image::jffs2::node::crc;
+    use flash::jffs2::node::crc;
     let mut at = 0;
     while at + 12 <= bytes.len() {
         let n = &mut bytes[at..];

@@ -1,7 +1,7 @@
 #![no_main]
 
+use flash::jffs2::{CheckOptions, Class, Cleanmarkers, Mode, Options, Outcome, check, summarize};
 use fuzz::jffs2::{ERASE_SIZE, Image, look};
-use image::jffs2::{CheckOptions, Class, Cleanmarkers, Mode, Options, Outcome, check, summarize};
 
 /// What is written in either way is what was read, as far as the way promises it.
 fn written(input: &[u8], options: &Options, before: Option<&fuzz::jffs2::Seen>) -> Option<Vec<u8>> {

@@ -1,7 +1,7 @@
 #![no_main]
 
-use image::boot::kernel::{bzimage, content, elf, zboot, zimage};
-use image::boot::{Compression, Part, compression};
+use bootimage::kernel::{bzimage, content, elf, zboot, zimage};
+use bootimage::{Compression, Part, compression};
 
 libfuzzer_sys::fuzz_target!(|input: (u8, &[u8])| {
     let (which, bytes) = input;

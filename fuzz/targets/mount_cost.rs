@@ -1,8 +1,8 @@
 #![no_main]
 
-use image::ReadAt;
-use image::boot::Part;
-use image::mount::{LAB, flash, look};
+use disk::mount::{LAB, look, squashfs_reads};
+use rawimage::Part;
+use rawimage::ReadAt;
 
 /// What decides which filesystem is seen.
 const MAGICS: [(usize, &[u8]); 12] = [
@@ -43,5 +43,5 @@ libfuzzer_sys::fuzz_target!(|input: (u8, Vec<u8>)| {
         assert!(cost.total_ns >= cost.storage_ns);
         assert!(plan.steps.len() < 5_000_000);
     }
-    let _ = flash(&slice, None, Some(1 << 30));
+    let _ = flash::mount::look(&slice, None, Some(1 << 30), &squashfs_reads);
 });

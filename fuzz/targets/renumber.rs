@@ -1,10 +1,10 @@
 #![no_main]
 
-use image::ReadAt;
-use image::blocks::ext::map;
-use image::blocks::ext::renumber::renumber;
-use image::blocks::{Edited, Map};
-use image::boot::Part;
+use disk::ext::map;
+use disk::ext::renumber::renumber;
+use disk::{Edited, Map};
+use rawimage::Part;
+use rawimage::ReadAt;
 
 /// Whole filesystems of 64 blocks of 1 KiB, with and without checksums.
 const IMAGES: [&[u8]; 2] = [
@@ -19,7 +19,7 @@ fn content(map: &Map, bytes: &[u8]) -> Vec<(Vec<u8>, u64, Vec<Vec<u8>>)> {
         .iter()
         .filter_map(|inode| {
             let path = map.path(inode.number)?;
-            let is_directory = inode.kind == image::blocks::Kind::Directory;
+            let is_directory = inode.kind == disk::Kind::Directory;
             let pieces = map.extents_of(&[inode.number]).remove(0);
             let pieces = pieces.iter().filter(|_| !is_directory).map(|piece| {
                 bytes[piece.start as usize..(piece.start + piece.len) as usize].to_vec()

@@ -1,9 +1,9 @@
 #![no_main]
 
-use image::ubi::header::{Ec, VERSION, Vid};
-use image::ubi::table::RECORD;
-use image::ubi::{Image, LAYOUT_VOLUME, Options, check, crc, skip_check};
-use image::{ReadAt, ubifs};
+use flash::ubi::header::{Ec, VERSION, Vid};
+use flash::ubi::table::RECORD;
+use flash::ubi::{Image, LAYOUT_VOLUME, Options, check, crc, skip_check};
+use flash::{ReadAt, ubifs};
 
 /// Small blocks, so that there can be more than the 64 that a fastmap wants.
 const BLOCK: usize = 768;
@@ -146,7 +146,7 @@ fn look(bytes: &[u8], erase_size: Option<u32>) {
                 let mut all = vec![0; length as usize];
                 volume.read_exact_at(0, &mut all).ok();
             }
-            ubifs::inspect(&volume, None, &image::ubi::cost::NANDSIM).ok();
+            ubifs::inspect(&volume, None, &flash::ubi::cost::NANDSIM).ok();
         }
     }
     for skip in [true, false] {

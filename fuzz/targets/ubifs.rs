@@ -1,9 +1,9 @@
 #![no_main]
 
-use image::files::{Attribute, Device, Entry, Sink, extract};
-use image::ubi::cost::NANDSIM;
-use image::ubifs::node::{self, kind};
-use image::ubifs::{Filesystem, inspect, verify};
+use flash::files::{Attribute, Device, Entry, Sink, extract};
+use flash::ubi::cost::NANDSIM;
+use flash::ubifs::node::{self, kind};
+use flash::ubifs::{Filesystem, inspect, verify};
 use std::io;
 
 const LEB: usize = 15_360;
@@ -73,7 +73,7 @@ impl Image {
     ) -> (u32, u32, u32) {
         let mut node = node::bytes(kind, sequence, body);
         node[21] = group;
-        let sum = image::ubi::crc(&node[8..]);
+        let sum = flash::ubi::crc(&node[8..]);
         node[4..8].copy_from_slice(&sum.to_le_bytes());
         let at = self.ends[leb as usize];
         if at + node.len() <= LEB {

@@ -3,10 +3,10 @@
 import type { Boot } from "./data";
 import { count, step, tick, ticks, time } from "./format";
 import { type Pen, type Picture, fitted } from "./pen";
-import { type Colour, FONT, on, theme } from "./theme";
-import { phaseColour } from "./timeline/draw";
+import { type Color, FONT, on, theme } from "./theme";
+import { phaseColor } from "./timeline/draw";
 
-export interface Bar { label: string; value: number; says: string; colour: Colour }
+export interface Bar { label: string; value: number; says: string; color: Color }
 
 const ROW = 20;
 const MOST = 40;
@@ -35,7 +35,7 @@ function drawBars(pen: Pen, title: string, shown: Bar[], total: number, width: n
     pen.textAlign = "right";
     pen.fillStyle = t.ink;
     pen.fillText(b.says, 96, y + ROW / 2);
-    pen.fillStyle = t[b.colour];
+    pen.fillStyle = t[b.color];
     pen.fillRect(106, y + 4, Math.max((b.value / most) * 240, 1), ROW - 8);
     pen.textAlign = "left";
     pen.fillStyle = t.ink;
@@ -69,9 +69,9 @@ function drawStrips(pen: Pen, boots: Boot[], width: number, height: number): voi
     pen.fillText(fitted(pen, `${boot.title}: ${time(boot.end)}${boot.isVirtual ? " virtual" : ""}`, width - 24), 12, y + 7);
     for (const p of boot.show.phases) {
       const [a, b] = [x(p.start_ns), x(p.end_ns)];
-      pen.fillStyle = t[phaseColour(p.name)];
+      pen.fillStyle = t[phaseColor(p.name)];
       pen.fillRect(a, y + 17, Math.max(b - a - 1, 1), 26);
-      pen.fillStyle = on(phaseColour(p.name));
+      pen.fillStyle = on(phaseColor(p.name));
       pen.font = `12px ${FONT}`;
       if (b - a > 30) pen.fillText(fitted(pen, `${p.name} ${time(p.end_ns - p.start_ns)}`, b - a - 12), a + 6, y + 30);
     }

@@ -3,10 +3,10 @@
 import type { BlameRow, Boot, PathItem } from "./data";
 import { type Bar, bars } from "./bars";
 import { button, el, refill } from "./dom";
-import { bytes, count, plural, signed, time, words } from "./format";
+import { bytes, count, plural, time, words } from "./format";
 import { go, here, remember } from "./link";
 import { type TableColumn, meter, table } from "./table";
-import type { Colour } from "./theme";
+import type { Color } from "./theme";
 import { locate } from "./timeline/find";
 import { copyTools } from "./tools";
 
@@ -16,14 +16,14 @@ type Show = (found: { group: import("./data").Group; index: number }) => void;
 const NAMES: Record<string, string> = { initcall: "Initcalls", probe: "Probes", unit: "Units", process: "Processes", file: "Files", stage: "Firmware and loader", phase: "Phases" };
 
 /** Kinds of items of the critical path. */
-export const PATH_COLOURS: Record<string, Colour> = { initcall: "initcall", probe: "probe", deferral: "probe", unit: "unit", kernel: "kernel", phase: "stage", wait: "other" };
+export const PATH_COLORS: Record<string, Color> = { initcall: "initcall", probe: "probe", deferral: "probe", unit: "unit", kernel: "kernel", phase: "stage", wait: "other" };
 
-const bar = (label: string, value: number, colour: Colour): Bar => ({ label, value, says: time(value), colour });
+const bar = (label: string, value: number, color: Color): Bar => ({ label, value, says: time(value), color });
 
 export function blame(boot: Boot, doubts: Record<string, string>, show: Show): HTMLElement {
   const tabs: Tab[] = boot.raw.blame.filter((b) => b.rows.length && b.kind !== "phase").map((b) => ({
     id: b.kind, label: NAMES[b.kind] ?? b.kind, count: b.total, make: () => rows(boot, b.kind, b.rows, b.total, doubts, show),
-    bars: () => b.rows.map((r) => bar(r[0], (b.kind === "process" ? r[8] : (r[3] ?? r[4])) ?? 0, b.kind as Colour)),
+    bars: () => b.rows.map((r) => bar(r[0], (b.kind === "process" ? r[8] : (r[3] ?? r[4])) ?? 0, b.kind as Color)),
   }));
   const deferrals = boot.raw.deferrals.devices;
   if (deferrals.length) tabs.push({ id: "deferral", label: "Deferrals", count: deferrals.length, make: () => deferred(boot), bars: () => deferrals.map((d) => bar(d.device, d.wasted_ns, "probe")) });
@@ -31,9 +31,9 @@ export function blame(boot: Boot, doubts: Record<string, string>, show: Show): H
   if (files.length) tabs.push({ id: "files", label: "Files read", count: boot.raw.files, make: () => fileTable(boot), bars: () => files.map((f) => ({ ...bar(f.path, f.bytes, "file"), says: bytes(f.bytes) })) });
   const functions = boot.raw.functions;
   if (functions) tabs.push({ id: "functions", label: "Functions", count: functions.total_rows, make: () => kd(boot), bars: () => functions.rows.map((r) => bar(r.name, r.time_ns, "kernel")) });
-  if (boot.raw.path.items.length) tabs.push({ id: "path", label: "Critical path", count: boot.raw.path_items, make: () => pathTable(boot), bars: () => boot.raw.path.items.map((i) => bar(i.name, i.end_ns - i.start_ns, PATH_COLOURS[i.kind] ?? "other")) });
+  if (boot.raw.path.items.length) tabs.push({ id: "path", label: "Critical path", count: boot.raw.path_items, make: () => pathTable(boot), bars: () => boot.raw.path.items.map((i) => bar(i.name, i.end_ns - i.start_ns, PATH_COLORS[i.kind] ?? "other")) });
   const body = el("div");
-  if (!tabs.length) return el("section", {}, el("h2", {}, "What took longest"), el("p.about", {}, "Nothing in the sources says how long anything took. A kernel log with initcall_debug, systemd-analyze plot or a bootchart does."));
+  if (!tabs.length) return el("section", {}, el("h2", {}, "What took longest"), el("p.about", {}, "The input has no durations. A kernel log with initcall_debug, the output of systemd-analyze plot or a bootchart has them."));
   const choose = (id: string) => {
     const tab = tabs.find((t) => t.id === id) ?? tabs[0]!;
     for (const b of buttons) b.setAttribute("aria-pressed", String(b.dataset["id"] === tab.id));
@@ -56,7 +56,7 @@ export function blame(boot: Boot, doubts: Record<string, string>, show: Show): H
 const where = (boot: Boot, source: number | null, offset: number): Node | string => {
   if (source === null) return "";
   const line = boot.lineAt(source, offset);
-  return el("span.quiet", { title: line ?? `${boot.sourceName(source)} at byte ${offset}` }, `${boot.sourceName(source).split("/").pop() ?? ""} @${count(offset)}`);
+  return el("span.quiet", { title: line ?? `${boot.sourceName(source)}, byte ${offset}` }, `${boot.sourceName(source).split("/").pop() ?? ""} @${count(offset)}`);
 };
 
 function rows(boot: Boot, kind: string, all: BlameRow[], total: number, doubts: Record<string, string>, show: Show): HTMLElement {
@@ -66,27 +66,27 @@ function rows(boot: Boot, kind: string, all: BlameRow[], total: number, doubts: 
   const has = (i: number) => all.some((r) => r[i] !== null);
   const sum = boot.show.summary.kinds.find((k) => k.kind === kind);
   const columns: TableColumn<BlameRow>[] = [];
-  if (isProcess) columns.push({ name: "processor time", numeric: true, value: (r) => r[8], cell: (r) => time(r[8]) });
-  columns.push({ name: isProcess ? "lived" : "time", numeric: true, value: (r) => r[3] ?? r[4], cell: (r) => time(r[3] ?? r[4]), title: "end minus start, by the stamps" });
+  if (isProcess) columns.push({ name: "CPU time", numeric: true, value: (r) => r[8], cell: (r) => time(r[8]) });
+  columns.push({ name: isProcess ? "lifetime" : "time", numeric: true, value: (r) => r[3] ?? r[4], cell: (r) => time(r[3] ?? r[4]), title: "end minus start, from the timestamps" });
   columns.push({ name: "", value: (r) => duration(r), cell: (r) => meter(duration(r) ?? 0, most, kind), className: "bar" });
   columns.push({ name: "start", numeric: true, value: (r) => r[1], cell: (r) => time(r[1]) });
-  if (has(4)) columns.push({ name: "source says", numeric: true, value: (r) => r[4], cell: (r) => time(r[4]), title: "the duration that the source itself states" });
-  if (has(7)) columns.push({ name: "pid", numeric: true, value: (r) => r[7], cell: (r) => (r[7] === null ? "" : String(r[7])) });
+  if (has(4)) columns.push({ name: "reported", numeric: true, value: (r) => r[4], cell: (r) => time(r[4]), title: "the duration that the input itself states" });
+  if (has(7)) columns.push({ name: "PID", numeric: true, value: (r) => r[7], cell: (r) => (r[7] === null ? "" : String(r[7])) });
   columns.push({ name: "name", cell: (r) => button(r[0], () => {
     const found = locate(boot, kind, r[0], r[1]);
     if (found) show(found);
-  }, { class: "link", title: "Show it in the timeline" }), value: (r) => r[0], className: "name" });
+  }, { class: "link", title: "Show in the timeline" }), value: (r) => r[0], className: "name" });
   if (has(6) && !isProcess) columns.push({ name: "returned", numeric: true, value: (r) => r[6], cell: (r) => (r[6] === null || r[6] === 0 ? "" : String(r[6])) });
-  if (has(5)) columns.push({ name: "in doubt", cell: (r) => (r[5] ? el("span.pill.warn", { title: doubts[r[5]] ?? "" }, words(r[5])) : "") });
+  if (has(5)) columns.push({ name: "doubt", cell: (r) => (r[5] ? el("span.pill.warn", { title: doubts[r[5]] ?? "" }, words(r[5])) : "") });
   columns.push({ name: "evidence", cell: (r) => where(boot, r[9], r[10]), value: (r) => r[10], className: "evidence-cell" });
   return el("div", {},
-    el("p.about", {}, sum ? `${plural(sum.count, kind)}: ${time(sum.sum_ns)} together, at least one ran for ${time(sum.busy_ns)}.` : ""),
+    el("p.about", {}, sum ? `${plural(sum.count, kind)}: ${time(sum.sum_ns)} summed, ${time(sum.busy_ns)} with overlaps counted once.` : ""),
     table({ columns, rows: all, label: NAMES[kind] ?? kind, text: (r) => r[0], sort: 0, total }));
 }
 
 function deferred(boot: Boot): HTMLElement {
   const { deferrals, deferred_devices, deferral_ns } = boot.show.summary;
-  return el("div", {}, el("p.about", {}, `${plural(deferrals, "probe")} put off, on ${plural(deferred_devices, "device")}: ${time(deferral_ns)} in vain tries.`),
+  return el("div", {}, el("p.about", {}, `${plural(deferrals, "deferred probe")} on ${plural(deferred_devices, "device")}: ${time(deferral_ns)} wasted.`),
     table({
       label: "Deferrals", rows: boot.raw.deferrals.devices, text: (d) => `${d.device} ${d.waited_for ?? ""}`, sort: 0,
       columns: [
@@ -95,7 +95,7 @@ function deferred(boot: Boot): HTMLElement {
         { name: "device", cell: (d) => button(d.device, () => go(boot.timeline, { q: d.device }), { class: "link" }), className: "name" },
         { name: "waited for", cell: (d) => d.waited_for ?? "", className: "name" },
         { name: "first try", numeric: true, value: (d) => d.first_ns, cell: (d) => time(d.first_ns) },
-        { name: "probed", numeric: true, value: (d) => d.settled_ns, cell: (d) => (d.settled_ns === null ? el("span.warn", {}, "never seen") : time(d.settled_ns)) },
+        { name: "probed", numeric: true, value: (d) => d.settled_ns, cell: (d) => (d.settled_ns === null ? el("span.warn", {}, "never") : time(d.settled_ns)) },
       ],
     }));
 }
@@ -103,11 +103,11 @@ function deferred(boot: Boot): HTMLElement {
 export function fileTable(boot: Boot): HTMLElement {
   const files = boot.raw.io?.files ?? [];
   const most = files.reduce((m, f) => Math.max(m, f.bytes), 0);
-  return el("div", {}, el("p.about", {}, `${plural(boot.raw.files, "file")} needed, in the order of first need.`),
+  return el("div", {}, el("p.about", {}, `${plural(boot.raw.files, "file")}, in the order of first use.`),
     table({
       label: "Files read", rows: files, text: (f) => f.path, total: boot.raw.files,
       columns: [
-        { name: "first needed", numeric: true, value: (f) => f.first_ns, cell: (f) => time(f.first_ns) },
+        { name: "first use", numeric: true, value: (f) => f.first_ns, cell: (f) => time(f.first_ns) },
         { name: "read", numeric: true, value: (f) => f.bytes, cell: (f) => bytes(f.bytes) },
         { name: "", value: (f) => f.bytes, cell: (f) => meter(f.bytes, most, "file"), className: "bar" },
         { name: "pieces", numeric: true, value: (f) => f.requests, cell: (f) => count(f.requests) },
@@ -120,7 +120,7 @@ export function fileTable(boot: Boot): HTMLElement {
 function kd(boot: Boot): HTMLElement {
   const { rows, total_rows } = boot.raw.functions!;
   const most = rows.reduce((m, r) => Math.max(m, r.time_ns), 0);
-  return el("div", {}, el("p.about", {}, "As kd prints it: time is with what was called, local is without."),
+  return el("div", {}, el("p.about", {}, "The columns of kd: time includes the functions that were called, local excludes them."),
     table({
       label: "Functions", rows, text: (r) => r.name, sort: 1, total: total_rows,
       columns: [
@@ -132,7 +132,7 @@ function kd(boot: Boot): HTMLElement {
         { name: "local", numeric: true, value: (r) => r.local_ns, cell: (r) => time(r.local_ns) },
         { name: "max-sub", cell: (r) => r.max_sub ?? "", className: "name" },
         { name: "Ms count", numeric: true, value: (r) => r.max_sub_count, cell: (r) => (r.max_sub ? count(r.max_sub_count) : "") },
-        { name: "open", numeric: true, value: (r) => r.open, cell: (r) => (r.open ? count(r.open) : ""), title: "calls that were not seen to return" },
+        { name: "open", numeric: true, value: (r) => r.open, cell: (r) => (r.open ? count(r.open) : ""), title: "calls without a return in the trace" },
       ],
     }));
 }
@@ -141,17 +141,17 @@ function pathTable(boot: Boot): HTMLElement {
   const { items, mark, end_ns, knows_units } = boot.raw.path;
   const most = items.reduce((m, i) => Math.max(m, i.end_ns - i.start_ns), 0);
   const length = (i: PathItem) => i.end_ns - i.start_ns;
-  return el("div", {}, el("p.about", {}, `What ${mark} at ${time(end_ns)} waited for, in order${boot.raw.path_items > items.length ? `: the longest of ${plural(boot.raw.path_items, "item")}. ` : "; each begins where the one before it ended. "}`,
-    knows_units ? "" : "The order of units is not known: userspace is one item."),
+  return el("div", {}, el("p.about", {}, `The critical path to ${mark} at ${time(end_ns)}, in order${boot.raw.path_items > items.length ? `: the longest of ${plural(boot.raw.path_items, "item")}. ` : ". Each item starts where the previous one ends. "}`,
+    knows_units ? "" : "The input does not have the order of units, so userspace is one item."),
     table({
       label: "Critical path", rows: items, text: (i) => `${i.kind} ${i.name}`, shown: 200,
       columns: [
         { name: "start", numeric: true, value: (i) => i.start_ns, cell: (i) => time(i.start_ns) },
         { name: "time", numeric: true, value: length, cell: (i) => time(length(i)) },
-        { name: "", value: length, cell: (i) => meter(length(i), most, PATH_COLOURS[i.kind] ?? "other"), className: "bar" },
+        { name: "", value: length, cell: (i) => meter(length(i), most, PATH_COLORS[i.kind] ?? "other"), className: "bar" },
         { name: "kind", cell: (i) => i.kind },
         { name: "name", cell: (i) => button(i.name, () => go(boot.timeline, { t: `${i.start_ns - length(i) * 0.2}~${i.end_ns + length(i) * 0.2}` }), { class: "link" }), className: "name", value: (i) => i.name },
-        { name: "if halved", numeric: true, value: (i) => i.saving_if_halved_ns, cell: (i) => signed(-i.saving_if_halved_ns), title: "how much earlier first light would come if this took half its time" },
+        { name: "if halved", numeric: true, value: (i) => i.saving_if_halved_ns, cell: (i) => time(i.saving_if_halved_ns), title: "how much earlier first light would come if this item took half as long and nothing else changed" },
       ],
     }));
 }

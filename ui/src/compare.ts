@@ -2,13 +2,13 @@
 
 import type { Boot, Data, Diff, DiffItem, Lab } from "./data";
 import { button, el, refill, section } from "./dom";
-import { count, plural, signed, step, tick, ticks, time, words } from "./format";
+import { count, plural, signed, step, tick, ticks, time, verdictOf } from "./format";
 import { here, remember } from "./link";
 import { type Pen, fitted } from "./pen";
 import { drawn } from "./stage";
 import { meter, table } from "./table";
-import { type Colour, FONT, on, theme } from "./theme";
-import { colourOf, phaseColour } from "./timeline/draw";
+import { type Color, FONT, on, theme } from "./theme";
+import { colorOf, phaseColor } from "./timeline/draw";
 import { copyTools } from "./tools";
 import { waterfall } from "./waterfall";
 
@@ -68,9 +68,9 @@ function aligned(boots: [Boot, Boot]): HTMLElement {
       pen.clip();
       for (const p of boot.show.phases) {
         const [a, b] = [x(boot, p.start_ns), x(boot, p.end_ns)];
-        pen.fillStyle = t[phaseColour(p.name)];
+        pen.fillStyle = t[phaseColor(p.name)];
         pen.fillRect(a, top, Math.max(b - a - 1, 1), 20);
-        pen.fillStyle = on(phaseColour(p.name));
+        pen.fillStyle = on(phaseColor(p.name));
         if (b - a > 40) pen.fillText(fitted(pen, p.name, b - a - 10), a + 5, top + 10.5);
       }
       // Below them the longest things, in as many lines as there is room for.
@@ -89,10 +89,10 @@ function aligned(boots: [Boot, Boot]): HTMLElement {
         const at = k >= 0 ? k : free.length;
         if (at >= lines) continue;
         free[at] = b;
-        pen.fillStyle = t[colourOf(group, i)];
+        pen.fillStyle = t[colorOf(group, i)];
         pen.fillRect(a, top + 24 + at * line, Math.max(b - a - 1, 1), line - 2);
         pen.globalAlpha = 1;
-        pen.fillStyle = on(colourOf(group, i));
+        pen.fillStyle = on(colorOf(group, i));
         pen.font = `10px ${FONT}`;
         if (b - a > 34) pen.fillText(fitted(pen, group.nameOf(i), b - a - 8), a + 4, top + 24 + at * line + 6);
         pen.font = `11px ${FONT}`;
@@ -141,7 +141,7 @@ function items(diff: Diff, boots: Boot[]): HTMLElement {
     show();
   }, { "aria-pressed": String(k === kind) }));
   show();
-  return section("Item by item", `${plural(changed.length, "item")} of ${count(diff.items.length)} changed, the largest change first. What ran side by side may not move first light.`,
+  return section("Item by item", `${count(changed.length)} of ${plural(diff.items.length, "item")} changed, the largest change first. An item that ran in parallel may not move first light.`,
     kinds.length > 1 ? el("div.tools.lanes", { role: "group", "aria-label": "Kind" }, buttons) : null, body);
 }
 
@@ -187,7 +187,7 @@ function variants(lab: Lab): HTMLElement {
     lab.variants.forEach((v, i) => {
       const y = i * ROW + ROW / 2 + 2;
       const verdict = lab.comparison.find((c) => c.variant === v.variant)?.verdict;
-      const colour: Colour = verdict === "faster" ? "good" : verdict === "slower" ? "bad" : "stage";
+      const color: Color = verdict === "faster" ? "good" : verdict === "slower" ? "bad" : "stage";
       pen.textAlign = "right";
       pen.font = `${v.variant === lab.baseline ? "600 " : ""}12px ${FONT}`;
       pen.fillStyle = t.ink;
@@ -195,10 +195,10 @@ function variants(lab: Lab): HTMLElement {
       if (v.median_ns === null || v.min_ns === null || v.max_ns === null) {
         pen.textAlign = "left";
         pen.fillStyle = t.bad;
-        pen.fillText("never came to first light", label + 6, y);
+        pen.fillText("never reached first light", label + 6, y);
         return;
       }
-      pen.fillStyle = t[colour];
+      pen.fillStyle = t[color];
       pen.globalAlpha = 0.3;
       pen.fillRect(x(v.min_ns), y - 3, Math.max(x(v.max_ns) - x(v.min_ns), 1), 6);
       // What the median may be, in real time.
@@ -218,7 +218,7 @@ function variants(lab: Lab): HTMLElement {
   };
   const isVirtual = lab.clock === "virtual";
   const rows: Row[] = lab.variants.map((v) => ({ v, c: lab.comparison.find((c) => c.variant === v.variant) ?? null }));
-  return section("Variants", isVirtual ? "Virtual time: instructions at a stated rate, exact from run to run. It ranks and compares; it is not board seconds. A square is a boot, the bar their median." : "A square is a boot, the bar their median, the field behind it the 95 % interval of the median.",
+  return section("Variants", isVirtual ? "Virtual time: instructions at a stated rate. It ranks and compares exactly, but it is not board seconds. Each square is a boot, the bar their median." : "Each square is a boot, the bar their median, the field behind it the 95 % confidence interval of the median.",
     times.length ? el("div", {}, el("div.tools", {}, copyTools(() => ({ name: "variants", width: 1000, height, draw }))), drawn(height, draw, lab.variants.map((v) => `${v.variant}: ${v.median_ns === null ? "failed" : time(v.median_ns)}`).join("; "))) : null,
     table({
       label: "Variants", rows, sort: -1,
@@ -226,13 +226,13 @@ function variants(lab: Lab): HTMLElement {
         { name: "variant", cell: ({ v }) => (v.variant === lab.baseline ? el("b", {}, v.variant) : v.variant), value: ({ v }) => v.variant, className: "name" },
         { name: "first light", numeric: true, value: ({ v }) => v.median_ns, cell: ({ v }) => time(v.median_ns) },
         { name: "change", numeric: true, value: ({ c }) => c?.delta_ns ?? null, cell: ({ c }) => (c ? el(`span.${c.verdict === "faster" ? "good" : c.verdict === "slower" ? "bad" : "quiet"}`, {}, signed(c.delta_ns)) : "") },
-        { name: "verdict", cell: ({ c }) => (c ? `${words(c.verdict)}${c.unperturbed ? " (one boot)" : ""}` : "") },
+        { name: "verdict", cell: ({ c }) => (c ? `${verdictOf(c.verdict)}${c.unperturbed ? " (one boot)" : ""}` : "") },
         ...(isVirtual ? [] : [
           { name: "95 % interval", numeric: true, value: (r: Row) => r.c?.interval_ns?.[0] ?? null, cell: (r: Row) => (r.c?.interval_ns ? r.c.interval_ns.map(signed).join(" to ") : ""), title: "of the change" },
-          { name: "by chance", numeric: true, value: (r: Row) => r.c?.p_value ?? null, cell: (r: Row) => (r.c?.p_value === null || !r.c ? "" : `p = ${r.c.p_value < 0.001 ? "< 0.001" : r.c.p_value.toFixed(3)}`.replace("= <", "<")), title: "how probable such a change is by chance" },
-          { name: "far from the others", numeric: true, value: (r: Row) => r.v.outliers.length, cell: (r: Row) => (r.v.outliers.length ? el("span", { title: r.v.outliers.map((o) => `boot ${o.perturbation}: ${time(o.first_light_ns)}`).join(", ") }, count(r.v.outliers.length)) : "") },
+          { name: "p", numeric: true, value: (r: Row) => r.c?.p_value ?? null, cell: (r: Row) => (r.c?.p_value === null || !r.c ? "" : r.c.p_value < 0.001 ? "< 0.001" : r.c.p_value.toFixed(3)), title: "probability of so large a change arising by chance" },
+          { name: "outliers", numeric: true, value: (r: Row) => r.v.outliers.length, cell: (r: Row) => (r.v.outliers.length ? el("span", { title: r.v.outliers.map((o) => `boot ${o.perturbation}: ${time(o.first_light_ns)}`).join(", ") }, count(r.v.outliers.length)) : "") },
         ]),
-        { name: "spread", numeric: true, value: ({ c }) => c?.spread_ns ?? null, cell: ({ c }) => (c && !c.unperturbed ? time(c.spread_ns) : ""), title: "how far innocent changes alone move first light" },
+        { name: "spread", numeric: true, value: ({ c }) => c?.spread_ns ?? null, cell: ({ c }) => (c && !c.unperturbed ? time(c.spread_ns) : ""), title: "how much first light moves under neutral perturbations" },
         { name: "boots", numeric: true, value: ({ v }) => v.boots, cell: ({ v }) => count(v.boots) },
         { name: "failed", numeric: true, value: ({ v }) => v.failed, cell: ({ v }) => (v.failed ? el("span.bad", {}, count(v.failed)) : "") },
       ],
@@ -242,17 +242,17 @@ function variants(lab: Lab): HTMLElement {
 function trials(lab: Lab): HTMLElement {
   const failed = lab.trials.filter((t) => t.failure);
   return el("div", {},
-    failed.length ? section("Boots that failed", null, failed.map((t) => el("article.finding", {}, el("h3", {}, `${t.variant}, perturbation ${t.perturbation}`), el("p", {}, t.failure!.detail), el("pre.evidence", {}, t.failure!.last_lines.join("\n"))))) : null,
-    lab.exact.length ? section("The same boot twice", null, table({
-      label: "The same boot twice", rows: lab.exact,
-      columns: [{ name: "variant", cell: (e) => e.variant }, { name: "same", cell: (e) => (e.same ? "to the byte" : el("span.bad", {}, e.difference ?? "no")) }, { name: "digest", cell: (e) => el("code", {}, e.digests[0]?.slice(0, 16) ?? "") }],
+    failed.length ? section("Failed boots", null, failed.map((t) => el("article.finding", {}, el("h3", {}, `${t.variant}, perturbation ${t.perturbation}`), el("p", {}, t.failure!.detail), el("pre.evidence", {}, t.failure!.last_lines.join("\n"))))) : null,
+    lab.exact.length ? section("Booted twice", null, table({
+      label: "Booted twice", rows: lab.exact,
+      columns: [{ name: "variant", cell: (e) => e.variant }, { name: "result", cell: (e) => (e.same ? "identical to the byte" : el("span.bad", {}, e.difference ?? "no")) }, { name: "digest", cell: (e) => el("code", {}, e.digests[0]?.slice(0, 16) ?? "") }],
     })) : null,
-    lab.recording.length ? section("What recording costs", null, table({
-      label: "What recording costs", rows: lab.recording,
-      columns: [{ name: "variant", cell: (r) => r.variant }, { name: "recorded", cell: (r) => r.asked.join(", ") }, { name: "cost", numeric: true, value: (r) => r.cost_ns, cell: (r) => (r.cost_ns === null ? "not known" : time(r.cost_ns)) }],
+    lab.recording.length ? section("Recording overhead", null, table({
+      label: "Recording overhead", rows: lab.recording,
+      columns: [{ name: "variant", cell: (r) => r.variant }, { name: "recorded", cell: (r) => r.asked.join(", ") }, { name: "cost", numeric: true, value: (r) => r.cost_ns, cell: (r) => (r.cost_ns === null ? "unknown" : time(r.cost_ns)) }],
     })) : null,
-    section("Every boot", null, table({
-      label: "Every boot", rows: lab.trials, text: (t) => t.variant,
+    section("All boots", null, table({
+      label: "All boots", rows: lab.trials, text: (t) => t.variant,
       columns: [
         { name: "variant", cell: (t) => t.variant, className: "name" }, { name: "perturbation", numeric: true, value: (t) => t.perturbation, cell: (t) => String(t.perturbation) },
         { name: "first light", numeric: true, value: (t) => t.first_light_ns, cell: (t) => (t.first_light_ns === null ? el("span.bad", {}, "never") : time(t.first_light_ns)) },

@@ -206,7 +206,7 @@ export interface Message { at: number | null; level: number | null; text: string
 export interface Counter { name: string; unit: string; at: Float64Array; values: Float64Array; max: number }
 export interface Mark { name: string; at: number; source: number | null; offset: number }
 
-/** Names of boots, as short as tells them apart. */
+/** Names of boots, as short as keeps them distinct. */
 export function titles(all: string[]): string[] {
   const short = all.map((t) => (t.split("/").pop() ?? t).replace(/\.tar(\.zst)?$/, ""));
   return new Set(short).size === all.length ? short : all;

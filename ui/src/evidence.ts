@@ -1,4 +1,4 @@
-// Where it all comes from: sources, notes, marks, facts, log lines.
+// The evidence: inputs, notes, marks, facts, log lines.
 
 import type { Boot } from "./data";
 import { el, section } from "./dom";
@@ -11,12 +11,12 @@ export function evidence(boot: Boot): HTMLElement {
   const order = { data_loss: 0, doubt: 1, info: 2 };
   const notes = [...show.notes].sort((a, b) => order[a.severity] - order[b.severity]);
   return el("div", {},
-    section("Ledger", notes.length ? "What was lost, doubtful or ignored, and what to do about it." : "Nothing was lost, nothing is in doubt.",
+    section("Data quality", notes.length ? "What was lost, is uncertain or was skipped, and what to do about it." : "Nothing was lost, and nothing is uncertain.",
       notes.length ? el("ul.plain", {}, notes.map((n) => noteItem(boot, n, false))) : null),
-    section("Sources", "Every line or packet became an event, or is counted in a note.", table({
-      label: "Sources", rows: show.sources,
+    section("Inputs", "Every line or packet was either parsed or is accounted for in a note.", table({
+      label: "Inputs", rows: show.sources,
       columns: [
-        { name: "source", cell: (s) => s.name, className: "name" }, { name: "format", cell: (s) => s.format },
+        { name: "input", cell: (s) => s.name, className: "name" }, { name: "format", cell: (s) => s.format },
         { name: "read", numeric: true, value: (s) => s.units, cell: (s) => count(s.units) },
         { name: "events", numeric: true, value: (s) => s.events, cell: (s) => count(s.events) },
         { name: "noted", numeric: true, value: (s) => s.noted, cell: (s) => count(s.noted) },
@@ -40,7 +40,7 @@ const LEVELS = ["emergency", "alert", "critical", "error", "warning", "notice", 
 export function log(boot: Boot): HTMLElement {
   const left = boot.raw.lanes.messages_left_out;
   const levels = boot.messages.some((m) => m.level !== null);
-  return section("Log", `${plural(boot.messages.length, "line")}${left ? `; ${count(left)} more, the last, are only in the sources` : ""}. Lines that became intervals are under Blame.`, table({
+  return section("Log", `${plural(boot.messages.length, "line")}${left ? `; the last ${count(left)} are only in the input` : ""}. Lines that became intervals are under Blame.`, table({
     label: "Log lines", rows: boot.messages, text: (m) => m.text, shown: 200,
     columns: [
       { name: "time", numeric: true, value: (m) => m.at, cell: (m) => (m.at === null ? "" : (m.at / 1e9).toFixed(6)) },

@@ -4,7 +4,7 @@ import type { Boot, CallRow } from "./data";
 import { button, el, refill, section } from "./dom";
 import { count, plural, time } from "./format";
 import { type Pen, fitted, paint } from "./pen";
-import { type Colour, FONT, hash, on, onTheme, theme } from "./theme";
+import { type Color, FONT, hash, on, onTheme, theme } from "./theme";
 import { copyTools } from "./tools";
 
 const ROW = 18;
@@ -61,11 +61,11 @@ export function calls(boot: Boot): HTMLElement {
       fw = Math.min(fw, w - x);
       const task = f.depth === 0;
       pen.globalAlpha = wanted && !f.row.name.toLowerCase().includes(wanted) ? 0.25 : task ? 0.5 : 1;
-      pen.fillStyle = task ? t.stage : t[`s${hash(f.row.name) % 7}` as Colour];
+      pen.fillStyle = task ? t.stage : t[`s${hash(f.row.name) % 7}` as Color];
       pen.fillRect(x, f.depth * ROW, Math.max(fw - 0.6, 0.5), ROW - 1);
       pen.globalAlpha = 1;
       if (fw > 28) {
-        pen.fillStyle = task || (wanted && !f.row.name.toLowerCase().includes(wanted)) ? t.ink : on(`s${hash(f.row.name) % 7}` as Colour);
+        pen.fillStyle = task || (wanted && !f.row.name.toLowerCase().includes(wanted)) ? t.ink : on(`s${hash(f.row.name) % 7}` as Color);
         pen.fillText(fitted(pen, f.row.name, fw - 8), x + 4, f.depth * ROW + ROW / 2);
       }
       if (f === hover) {
@@ -77,13 +77,13 @@ export function calls(boot: Boot): HTMLElement {
   };
   const show = () => {
     paint(canvas, width, height, (pen) => draw(pen, width, height));
-    canvas.setAttribute("aria-label", `Calls by time, ${plural(all.length, "stack")}. The sums are in the table of functions under Blame.`);
+    canvas.setAttribute("aria-label", `Calls by time, ${plural(all.length, "stack")}. The table of functions under Blame has the sums.`);
   };
   const zoom = (f: Frame | null) => {
     root = f;
     const trail: Frame[] = [];
     for (let at = f; at; at = at.parent) trail.unshift(at);
-    refill(says, button("all", () => zoom(null), { class: "link" }), trail.flatMap((a) => [" \u203a ", button(a.row.name, () => zoom(a), { class: "link" })]), f ? ` ${time(f.row.time_ns)}, ${count(f.row.count)} calls` : "");
+    refill(says, button("all", () => zoom(null), { class: "link" }), trail.flatMap((a) => [" \u203a ", button(a.row.name, () => zoom(a), { class: "link" })]), f ? ` ${time(f.row.time_ns)}, ${plural(f.row.count, "call")}` : "");
     show();
   };
   const at = (x: number, y: number) => {
@@ -101,8 +101,8 @@ export function calls(boot: Boot): HTMLElement {
     canvas.style.cursor = f ? "pointer" : "default";
     if (!f) return;
     const { row } = f;
-    refill(tip, el("b.name", {}, row.name), el("div", {}, `${time(row.time_ns)} with what it called, ${time(row.local_ns)} itself`),
-      el("div", {}, `${plural(row.count, "call")}${row.open ? `, ${count(row.open)} not seen to return` : ""}`), el("div.quiet", {}, `${((row.time_ns / total) * 100).toFixed(1)} % of all`));
+    refill(tip, el("b.name", {}, row.name), el("div", {}, `${time(row.time_ns)} in total, ${time(row.local_ns)} in itself`),
+      el("div", {}, `${plural(row.count, "call")}${row.open ? `, ${count(row.open)} without a return` : ""}`), el("div.quiet", {}, `${((row.time_ns / total) * 100).toFixed(1)} % of all`));
     tip.style.left = `${Math.max(0, Math.min(e.offsetX + 14, width - tip.offsetWidth - 4))}px`;
     tip.style.top = `${e.offsetY + 20}px`;
   });
@@ -120,6 +120,6 @@ export function calls(boot: Boot): HTMLElement {
   onTheme(show);
   zoom(null);
   const left = raw.total_rows - raw.rows.length;
-  return section("Calls", `Who called whom: a box is a function on a stack, its width its time. Click to look closer.${left ? ` ${count(left)} stacks that took less are not here.` : ""}`,
+  return section("Calls", `Each box is a function in a call stack, its width its time. Click a box to zoom in.${left ? ` ${plural(left, "shorter stack")} omitted.` : ""}`,
     el("div.tools", {}, find, copyTools(() => ({ name: "calls", width: 1200, height, draw }))), says, stage);
 }

@@ -1,6 +1,9 @@
-// Numbers as everywhere in Firstlight.
+// Numbers and words, as everywhere in Firstlight.
 
-/** `1.234 s`, `56.7 ms`, `890 us`, `12 ns`. */
+/** From here on a time is told in minutes. */
+const LONG = 119_999_500_000;
+
+/** `2 min 13 s`, `1.234 s`, `56.7 ms`, `890 us`, `12 ns`. */
 export function time(ns: number | null | undefined): string {
   if (ns === null || ns === undefined || Number.isNaN(ns)) return "";
   const a = Math.abs(ns);
@@ -9,12 +12,14 @@ export function time(ns: number | null | undefined): string {
   if (a < 1e3) return `${sign}${Math.round(a)} ns`;
   if (a < 999_500) return `${sign}${Math.round(a / 1e3)} us`;
   if (a < 999_950_000) return `${sign}${(Math.round(a / 1e5) / 10).toFixed(1)} ms`;
-  return `${sign}${(Math.round(a / 1e6) / 1e3).toFixed(3)} s`;
+  if (a < LONG) return `${sign}${(Math.round(a / 1e6) / 1e3).toFixed(3)} s`;
+  const seconds = Math.round(a / 1e9);
+  return `${sign}${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 export const signed = (ns: number): string => (ns > 0 ? "+" : "") + time(ns);
 
-/** A time on an axis whose labels are `step` apart: no more digits than that takes. */
+/** A time on an axis whose labels are `step` apart: no more digits than needed. */
 export function tick(ns: number, step: number): string {
   const [unit, name] = step >= 1e7 || Math.abs(ns) >= 1e9 ? [1e9, "s"] : step >= 1e4 ? [1e6, "ms"] : [1e3, "us"];
   const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / unit) - 1e-9)));
@@ -37,10 +42,16 @@ export function bytes(n: number | null | undefined): string {
   return "";
 }
 
-export const plural = (n: number, word: string): string =>
-  `${count(n)} ${n === 1 ? word : word.endsWith("s") ? `${word}es` : `${word}s`}`;
+/** `1 match`, `2 matches`, `1,234 units`, `2 tries`. */
+export function plural(n: number, word: string): string {
+  const many = /[^aeiou]y$/.test(word) ? `${word.slice(0, -1)}ies` : /(s|x|ch|sh)$/.test(word) ? `${word}es` : `${word}s`;
+  return `${count(n)} ${n === 1 ? word : many}`;
+}
 
 export const words = (s: string): string => s.replaceAll("_", " ");
+
+/** A verdict in the words of a table. */
+export const verdictOf = (verdict: string): string => (verdict === "no_difference" ? "not significant" : words(verdict));
 
 /** Round steps for an axis of `length` with about `n` labels. */
 export function step(length: number, n: number): number {

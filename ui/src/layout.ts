@@ -8,7 +8,7 @@ import { Requests, SeekPicture, controls, firstPlaces, hues, legend, room, setti
 import { type Table, type TableColumn, table } from "./table";
 import { copyTools } from "./tools";
 
-/** The device of which most was asked. */
+/** The device with the most requests. */
 function most(boot: Boot): Requests | null {
   const devices = boot.groups.filter((g) => g.kind === "request");
   return devices.length ? new Requests(devices.reduce((a, b) => (b.count > a.count ? b : a))) : null;
@@ -66,7 +66,7 @@ export function beforeAndAfter(boots: [Boot, Boot]): HTMLElement | null {
     settings.by = "file";
     pick(settings.picked === path ? null : path);
   });
-  return section("Before and after", "Where on the device requests lay in both boots, to one scale and in the same colours.",
+  return section("Before and after", "The position on the device of the requests of both boots, on one scale and in the same colors.",
     el("div.tools", {}, controls(both, ways, settings, changed)),
     el("div.columns.even", {}, boots.map((b, k) => el("div", {}, el("div.tools", {}, el("b.who", {}, b.title), copyTools(() => ({ ...pictures[k]!.picture(), name: `seek-${k ? "after" : "before"}` }))), pictures[k]!.element))),
     names, sums(boots), list);
@@ -79,14 +79,14 @@ function sums(boots: [Boot, Boot]): HTMLElement {
     ["requests", (io) => io.requests, count],
     ["read", (io) => io.read_bytes, bytes],
     ["written", (io) => io.write_bytes, bytes],
-    ["began elsewhere than the last ended", jumps, count],
-    ["way of those jumps", (io) => io.sequence.mean_distance_bytes * jumps(io), bytes],
+    ["non-sequential requests", jumps, count],
+    ["total length of their jumps", (io) => io.sequence.mean_distance_bytes * jumps(io), bytes],
     ["mean service time", (io) => io.dispatch_to_complete.mean_ns, time],
-    ["time with a request in the device", (io) => io.depth.busy_ns, time],
+    ["time the device was busy", (io) => io.depth.busy_ns, time],
   ];
   const share = (x: number | null, y: number | null) => (!x || y === null || x === y ? "" : `${y > x ? "+" : ""}${((y / x - 1) * 100).toFixed(Math.abs(y / x - 1) < 0.1 ? 1 : 0)} %`);
   return el("div.scroll", { tabindex: 0, role: "region", "aria-label": "Before and after, in figures" }, el("table.sums", {},
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "what"), boots.map((boot) => el("th.num", { scope: "col" }, boot.title)), el("th.num", { scope: "col" }, "change"))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "figure"), boots.map((boot) => el("th.num", { scope: "col" }, boot.title)), el("th.num", { scope: "col" }, "change"))),
     el("tbody", {}, rows.map(([name, of, shown]) => {
       const [x, y] = [of(a), of(b)];
       if (!x && !y) return null;
@@ -100,7 +100,7 @@ function movedTable(files: Moved[], boots: [Boot, Boot], pick: (path: string) =>
   const columns: TableColumn<Moved>[] = [
     { name: `requests, ${boots[0].title}`, numeric: true, value: (f) => f.before?.requests ?? null, cell: (f) => asked(f.before) },
     { name: boots[1].title, numeric: true, value: (f) => f.after?.requests ?? null, cell: (f) => asked(f.after) },
-    { name: `begins at, ${boots[0].title}`, numeric: true, value: (f) => f.before?.place ?? null, cell: (f) => place(f.before) },
+    { name: `position, ${boots[0].title}`, numeric: true, value: (f) => f.before?.place ?? null, cell: (f) => place(f.before) },
     { name: boots[1].title, numeric: true, value: (f) => f.after?.place ?? null, cell: (f) => place(f.after) },
     { name: "file", cell: (f) => f.path, className: "name" },
   ];

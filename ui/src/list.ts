@@ -28,7 +28,7 @@ export function listing(list: Listing): HTMLElement {
     return box;
   };
   show();
-  return el("main", {}, el("section", { "aria-label": "Boots" }, el("h2", {}, plural(entries.length, "entry").replace("entrys", "entries")),
+  return el("main", {}, el("section", { "aria-label": "Boots" }, el("h2", {}, plural(entries.length, "entry")),
     entries.length ? says : el("p.about", {}, "There are no captures, experiments or logs in this folder."),
     entries.length ? table<Listed>({
       label: "Captures, experiments and logs", rows: entries, text: (e) => `${e.path} ${e.kind} ${e.machine ?? ""} ${e.kernel ?? ""}`, shown: 200,

@@ -34,7 +34,7 @@ async function start(): Promise<void> {
     }
     data = known as Data;
   } catch (e) {
-    refill(page, el("main", {}, el("h1", {}, "This page cannot be read"), el("p", {}, String(e))));
+    refill(page, el("main", {}, el("h1", {}, "This page cannot be shown"), el("p", {}, String(e))));
     return;
   }
   const raw = [data.baseline, data.best].flatMap((b) => (b ? [b] : []));
@@ -72,7 +72,7 @@ async function start(): Promise<void> {
   const open = (id: string) => {
     const tab = tabs.find((t) => t.id === id) ?? tabs[0]!;
     let view = made.get(tab.id);
-    // A view that its link describes is made anew; a timeline keeps its place.
+    // A view that its link describes is rebuilt; a timeline keeps its place.
     if (view && !tab.id.startsWith("timeline") && Object.keys(here().settings).length) { view.remove(); view = undefined; }
     if (view && tab.id.startsWith("timeline") && Object.keys(here().settings).length) {
       lines[tab.id === "timeline" ? 0 : 1] = null;
@@ -103,7 +103,7 @@ async function start(): Promise<void> {
     links[at]!.focus();
   });
   refill(page, el("header", {}, el("div.brand", {}, mark, el("h1", { title: data.title }, title)), bar, themeButton()), main,
-    el("footer", {}, `Made by ${data.made_by}. The page holds its data and asks no network for anything.`));
+    el("footer", {}, `Made by ${data.made_by}. This page contains all its data and makes no network requests.`));
   onGo((s) => open(s.view));
   open(here().view);
   window.addEventListener("keydown", (e) => {
@@ -154,7 +154,7 @@ function themeButton(): HTMLElement {
     now = next;
     choose(next);
     b.textContent = label(next);
-  }, { title: "Colours: as the system has them, light, dark", class: "theme" });
+  }, { title: "Colors: system, light or dark", class: "theme" });
   let now: Choice = chosen();
   return b;
 }

@@ -17,13 +17,13 @@ const ROW = 40;
 export function published(page: Published): HTMLElement {
   const { results } = page;
   return el("main", {},
-    results.length > 1 ? section(`${plural(results.length, "published result")}, run again`, "A ratio is that to the first figure of its group: another machine moves the figures, and should leave the ratios near each other.", table<PublishedResult>({
+    results.length > 1 ? section(`${plural(results.length, "published result")}, reproduced`, "Ratios are relative to the first figure of their group. On another machine the figures differ, but the ratios should be similar.", table<PublishedResult>({
       label: "Published results", rows: results, text: (r) => `${r.id} ${r.title} ${r.source}`,
       columns: [
         { name: "result", cell: (r) => r.title, className: "name" },
         { name: "figures", numeric: true, value: (r) => r.values.length, cell: (r) => String(r.values.length) },
         { name: "measured here", numeric: true, value: measured, cell: (r) => String(measured(r)) },
-        { name: "furthest apart", numeric: true, value: furthest, cell: (r) => { const f = furthest(r); return f === null ? "" : factor(f); }, title: "of all ratios, the one that differs most: measured to published" },
+        { name: "largest deviation", numeric: true, value: furthest, cell: (r) => { const f = furthest(r); return f === null ? "" : factor(f); }, title: "measured ratio divided by published ratio, where they differ most" },
         { name: "published by", cell: (r) => r.source, className: "name" },
       ],
     })) : null,
@@ -77,38 +77,38 @@ function one(r: PublishedResult): HTMLElement {
       pen.fillText(fitted(pen, v.name, label - 14), label - 10, y + ROW / 2 - 2);
       pen.textAlign = "left";
       pen.font = `11px ${FONT}`;
-      for (const [k, value, colour] of [[0, of(v)[0], t.stage], [1, of(v)[1], t.kernel]] as const) {
+      for (const [k, value, color] of [[0, of(v)[0], t.stage], [1, of(v)[1], t.kernel]] as const) {
         const top = y + 3 + k * 15;
         if (value === null) {
           pen.fillStyle = t.quiet;
-          pen.fillText(k === 0 ? "not published" : "not measured here", label + 4, top + 7);
+          pen.fillText(k === 0 ? "not published" : "not measured", label + 4, top + 7);
           continue;
         }
-        pen.fillStyle = colour;
+        pen.fillStyle = color;
         pen.fillRect(label, top, Math.max(value * scale, 1.5), 13);
         pen.fillStyle = t.quiet;
         pen.fillText(times ? time(value) : value.toFixed(2), label + Math.max(value * scale, 1.5) + 6, top + 7);
       }
     });
   };
-  const swatch = (colour: string, name: string) => {
+  const swatch = (color: string, name: string) => {
     const s = el("span.swatch");
-    s.style.background = `var(--${colour})`;
+    s.style.background = `var(--${color})`;
     return el("span.quiet", {}, s, name);
   };
   return section(r.title, r.source,
     r.failures.length ? el("ul.plain", {}, r.failures.map((f) => el("li.bad", {}, f))) : null,
     el("div.tools", {}, swatch("stage", "published"), swatch("kernel", "measured here, in virtual time"), times ? null : el("span.quiet.gap-left", {}, "as ratios to the first figure of the group"), copyTools(() => ({ name: r.id, width: 900, height, draw }))),
-    drawn(height, draw, r.values.map((v) => `${v.name}: published ${or(v.published_ns, "by nobody")}, here ${or(v.measured_ns, "not measured")}`).join("; ")),
+    drawn(height, draw, r.values.map((v) => `${v.name}: published ${or(v.published_ns, "nothing")}, measured ${or(v.measured_ns, "nothing")}`).join("; ")),
     table<PublishedValue>({
       label: r.title, rows: r.values,
       columns: [
-        { name: "what", cell: (v) => v.name, className: "name" },
+        { name: "figure", cell: (v) => v.name, className: "name" },
         { name: "published", numeric: true, value: (v) => v.published_ns, cell: (v) => or(v.published_ns, "") },
-        { name: "measured", numeric: true, value: (v) => v.measured_ns, cell: (v) => (v.measured_ns === null ? el("span.quiet", {}, "not here") : time(v.measured_ns)) },
+        { name: "measured", numeric: true, value: (v) => v.measured_ns, cell: (v) => (v.measured_ns === null ? el("span.quiet", {}, "not measured") : time(v.measured_ns)) },
         { name: "published ratio", numeric: true, value: (v) => v.published_ratio, cell: (v) => ratio(v.published_ratio) },
         { name: "measured ratio", numeric: true, value: (v) => v.measured_ratio, cell: (v) => ratio(v.measured_ratio) },
-        { name: "measured to published", numeric: true, value: apart, cell: (v) => { const f = apart(v); return f === null ? "" : factor(f); }, title: "of the ratios: 1.00 x is the same effect" },
+        { name: "measured / published", numeric: true, value: apart, cell: (v) => { const f = apart(v); return f === null ? "" : factor(f); }, title: "of the ratios; 1.00 x is the same effect" },
       ],
     }),
     el("dl.facts", {}, el("dt", {}, "measured on"), el("dd", {}, r.machine), el("dt", {}, "how"), el("dd", {}, r.here), el("dt", {}, "why it differs"), el("dd", {}, r.why)));

@@ -5,7 +5,7 @@ import { button, el, refill, section } from "./dom";
 import { bytes, count, plural, step, tick, ticks, time } from "./format";
 import { go, here, remember } from "./link";
 import { type Pen, type Picture, paint } from "./pen";
-import { type Colour, FONT, type Theme, onTheme, theme } from "./theme";
+import { type Color, FONT, type Theme, onTheme, theme } from "./theme";
 import { copyTools } from "./tools";
 
 export const LEFT = 76;
@@ -58,7 +58,7 @@ export class Requests {
     this.bytes = pick((i) => size?.[i] ?? 0);
   }
 
-  /** What a way of colouring calls the request. */
+  /** What a way of coloring calls the request. */
   named(by: Way, n: number): string {
     const i = this.index[n]!;
     if (by === "operation") return this.group.nameOf(i);
@@ -88,13 +88,13 @@ export function room(all: Requests[]): Box {
   return { ...box, to: Math.max(box.to, box.from + 1), high: Math.max(box.high, box.low + 4096) };
 }
 
-const PALETTE: Colour[] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6"];
-const REST: Colour = "s7";
-const OPERATIONS: Record<string, Colour> = { read: "read", write: "write" };
+const PALETTE: Color[] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6"];
+const REST: Color = "s7";
+const OPERATIONS: Record<string, Color> = { read: "read", write: "write" };
 
-export interface Hue { label: string; colour: Colour; count: number; bytes: number }
+export interface Hue { label: string; color: Color; count: number; bytes: number }
 
-/** What has a colour of its own: those of whom most was asked, the rest together. */
+/** What has a color of its own: those of whom most was asked, the rest together. */
 export function hues(all: Requests[], by: Way): Hue[] {
   const sums = new Map<string, { count: number; bytes: number }>();
   for (const r of all) {
@@ -106,28 +106,28 @@ export function hues(all: Requests[], by: Way): Hue[] {
       sums.set(name, sum);
     }
   }
-  if (by === "operation") return [...sums].map(([label, s]) => ({ label, colour: OPERATIONS[label] ?? "other", ...s }));
+  if (by === "operation") return [...sums].map(([label, s]) => ({ label, color: OPERATIONS[label] ?? "other", ...s }));
   const known = [...sums].filter(([label]) => label).sort((a, b) => b[1].bytes - a[1].bytes || (a[0] < b[0] ? -1 : 1));
-  return known.slice(0, PALETTE.length).map(([label, s], i) => ({ label, colour: PALETTE[i]!, ...s }));
+  return known.slice(0, PALETTE.length).map(([label, s], i) => ({ label, color: PALETTE[i]!, ...s }));
 }
 
-/** The colour of each request, as a number in `PALETTE` and what follows it. */
-function colours(requests: Requests, by: Way, known: Hue[]): (Colour | null)[] {
-  const of = new Map(known.map((h) => [h.label, h.colour]));
+/** The color of each request, as a number in `PALETTE` and what follows it. */
+function colors(requests: Requests, by: Way, known: Hue[]): (Color | null)[] {
+  const of = new Map(known.map((h) => [h.label, h.color]));
   return Array.from({ length: requests.count }, (_, n) => {
     const name = requests.named(by, n);
     return of.get(name) ?? (name ? REST : null);
   });
 }
 
-/** A picture of one device, that others may share their scale and colours with. */
+/** A picture of one device, that others may share their scale and colors with. */
 export class SeekPicture {
   readonly element: HTMLElement;
   private readonly canvas = el("canvas", { tabindex: 0, role: "img" }) as HTMLCanvasElement;
   private readonly tip = el("div.tip", { hidden: true });
   private width = 900;
   private height = 380;
-  private known: { by: Way; hues: Hue[]; of: (Colour | null)[] } | null = null;
+  private known: { by: Way; hues: Hue[]; of: (Color | null)[] } | null = null;
 
   constructor(readonly boot: Boot, readonly requests: Requests, public box: Box, readonly settings: Settings, private readonly hueOf: () => Hue[], private readonly onpick: (n: number) => void, tall = 0.4) {
     this.element = el("div.stage.flat", {}, this.canvas, this.tip);
@@ -150,16 +150,16 @@ export class SeekPicture {
   draw(): void {
     paint(this.canvas, this.width, this.height, (pen) => this.drawOn(pen, this.width, this.height));
     const { requests: r, box } = this;
-    this.canvas.setAttribute("aria-label", `Place on the device over time: ${plural(r.count, "request")} of ${r.group.name}, from ${time(box.from)} to ${time(box.to)}. The same is in the tables below.`);
+    this.canvas.setAttribute("aria-label", `Position on the device over time: ${plural(r.count, "request")} of ${r.group.name}, from ${time(box.from)} to ${time(box.to)}. The tables below have the same data.`);
   }
 
   picture(): Picture {
     return { name: "seek", width: 1100, height: 460, draw: (pen, w, h) => this.drawOn(pen, w, h) };
   }
 
-  private hues(): (Colour | null)[] {
+  private hues(): (Color | null)[] {
     const hues = this.hueOf();
-    if (this.known?.by !== this.settings.by || this.known.hues !== hues) this.known = { by: this.settings.by, hues, of: colours(this.requests, this.settings.by, hues) };
+    if (this.known?.by !== this.settings.by || this.known.hues !== hues) this.known = { by: this.settings.by, hues, of: colors(this.requests, this.settings.by, hues) };
     return this.known.of;
   }
 
@@ -199,7 +199,7 @@ export class SeekPicture {
     const [file, by] = [r.named("file", n), r.named("process", n)];
     refill(this.tip, el("b", {}, `${r.named("operation", n)} of ${bytes(r.bytes[n])}`), file ? el("div.name", {}, file) : null,
       el("div", {}, `at ${bytes(r.place[n])}, sector ${count(r.place[n]! / SECTOR)}`), el("div", {}, `${time(r.end[n]! - r.start[n]!)} from ${time(r.start[n])}`),
-      by ? el("div.quiet", {}, `asked by ${by}`) : null);
+      by ? el("div.quiet", {}, `requested by ${by}`) : null);
     this.tip.style.left = `${Math.max(0, Math.min(x + 14, this.width - this.tip.offsetWidth - 4))}px`;
     this.tip.style.top = `${y + 100 > this.height ? y - this.tip.offsetHeight - 8 : y + 16}px`;
   }
@@ -220,19 +220,19 @@ export class SeekPicture {
     const of = this.hues();
     const recent = (box.to - box.from) / 40;
     const perByte = (height - 40) / span;
-    // Of many marks on one spot, one of each colour is drawn.
+    // Of many marks on one spot, one of each color is drawn.
     const wide = Math.ceil(width / mark);
     const taken = new Set<number>();
-    const one = (n: number, colour: Colour, alpha: number, least = mark) => {
+    const one = (n: number, color: Color, alpha: number, least = mark) => {
       const [x, y, w] = this.placed(n, width, height);
       const h = Math.max(r.bytes[n]! * perByte, least);
       if (w <= least && h <= least) {
-        const spot = ((Math.floor(y / mark) * wide + Math.floor(x / mark)) * 64 + SHADES.indexOf(colour)) * 2 + (alpha === 1 ? 1 : 0);
+        const spot = ((Math.floor(y / mark) * wide + Math.floor(x / mark)) * 64 + SHADES.indexOf(color)) * 2 + (alpha === 1 ? 1 : 0);
         if (taken.has(spot)) return;
         taken.add(spot);
       }
       pen.globalAlpha = alpha;
-      pen.fillStyle = t[colour];
+      pen.fillStyle = t[color];
       pen.fillRect(x - 1, y - h / 2, Math.max(w, least), h);
     };
     const chosen: number[] = [];
@@ -251,7 +251,7 @@ export class SeekPicture {
   }
 }
 
-const SHADES: Colour[] = [...PALETTE, REST, "read", "write", "other", "quiet", "accent"];
+const SHADES: Color[] = [...PALETTE, REST, "read", "write", "other", "quiet", "accent"];
 
 function binaryStep(span: number, n: number): number {
   let by = 4096;
@@ -302,7 +302,7 @@ function label(pen: Pen, x: number, text: string, width: number, height: number)
   if (x + pen.measureText(text).width / 2 < width) pen.fillText(text, x, height - 12);
 }
 
-/** The ways of colouring that the data allow. */
+/** The ways of coloring that the data allow. */
 export function waysOf(all: Requests[]): Way[] {
   const has = (column: string) => all.some((r) => r.group.has(column));
   const paths = () => all.some((r) => Array.from({ length: r.count }, (_, n) => r.named("file", n)).some((f) => f.startsWith("/")));
@@ -330,7 +330,7 @@ export function controls(all: Requests[], ways: Way[], settings: Settings, chang
     remember({ along: a === "order" ? a : null });
     along.forEach((o, i) => o.setAttribute("aria-pressed", String(both[i] === a)));
     changed();
-  }, { "aria-pressed": String(settings.along === a), title: a === "time" ? "Along the picture: the time" : "Along the picture: one request after the other" }));
+  }, { "aria-pressed": String(settings.along === a), title: a === "time" ? "Horizontal axis: time" : "Horizontal axis: request number" }));
   const there = new Set(all.flatMap((r) => r.operations));
   const shown = (["read", "write"] as const).filter((o) => there.has(o)).map((o) => {
     const b = button(`${o}s`, () => {
@@ -340,24 +340,24 @@ export function controls(all: Requests[], ways: Way[], settings: Settings, chang
     }, { "aria-pressed": "true" });
     return b;
   });
-  return [...group("Colour", by), ...group("Along", along), ...group("Operations", shown)];
+  return [...group("Color", by), ...group("Along", along), ...group("Operations", shown)];
 }
 
-/** What the colours mean; each picks what it stands for. */
+/** What the colors mean; each picks what it stands for. */
 export function legend(hues: Hue[], all: Requests[], settings: Settings, pick: (label: string | null) => void): HTMLElement[] {
   const total = all.reduce((sum, r) => sum + r.count, 0);
   const rest = total - hues.reduce((sum, h) => sum + h.count, 0);
-  const of = (label: string, colour: Colour, n: number, name: string | null) => {
+  const of = (label: string, color: Color, n: number, name: string | null) => {
     const swatch = el("span.swatch");
-    swatch.style.background = `var(--${colour})`;
+    swatch.style.background = `var(--${color})`;
     const text = [swatch, el("span.name", {}, label), el("span.quiet.gap-left", {}, count(n))];
     if (name === null) return el("span", {}, text);
-    const b = button("", () => pick(settings.picked === name ? null : name), { class: "link", "aria-pressed": String(settings.picked === name), title: "Only these stand out" });
+    const b = button("", () => pick(settings.picked === name ? null : name), { class: "link", "aria-pressed": String(settings.picked === name), title: "Highlight only these" });
     b.append(...text);
     return b;
   };
-  const named = hues.map((h) => of(h.label, h.colour, h.count, settings.by === "operation" ? null : h.label));
-  return rest ? [...named, of(settings.by === "file" ? "other files, and what is not known" : "others, and what is not known", REST, rest, null)] : named;
+  const named = hues.map((h) => of(h.label, h.color, h.count, settings.by === "operation" ? null : h.label));
+  return rest ? [...named, of(settings.by === "file" ? "other and unknown files" : "others and unknown", REST, rest, null)] : named;
 }
 
 /** A device's picture with everything that it is asked with. */
@@ -395,8 +395,8 @@ export function seek(boot: Boot, devices: Group[], onfile: (file: string | null)
     const file = requests.named("file", n);
     if (file && settings.by === "file") pick(file);
     const [start, end] = [requests.start[n]!, requests.end[n]!];
-    refill(says, `${requests.named("operation", n)} of ${bytes(requests.bytes[n])} at ${bytes(requests.place[n])}, ${time(end - start)} from ${time(start)}${file ? `, for ${file}` : ""}${requests.named("process", n) ? `, asked by ${requests.named("process", n)}` : ""} `,
-      button("Show it in the timeline", () => go(boot.timeline, { t: `${Math.round(start - 5e7)}~${Math.round(end + 5e7)}`, sel: `${requests.group.name}:${requests.index[n]}` }), { class: "link" }));
+    refill(says, `${requests.named("operation", n)} of ${bytes(requests.bytes[n])} at ${bytes(requests.place[n])}, ${time(end - start)} from ${time(start)}${file ? `, for ${file}` : ""}${requests.named("process", n) ? `, requested by ${requests.named("process", n)}` : ""} `,
+      button("Show in the timeline", () => go(boot.timeline, { t: `${Math.round(start - 5e7)}~${Math.round(end + 5e7)}`, sel: `${requests.group.name}:${requests.index[n]}` }), { class: "link" }));
   };
   const make = () => {
     picture = new SeekPicture(boot, requests, room([requests]), settings, huesNow, clicked);
@@ -412,14 +412,14 @@ export function seek(boot: Boot, devices: Group[], onfile: (file: string | null)
     remember({ device: requests.group.name });
     make();
   });
-  const element = section("Where on the device", null, el("div.tools", {}, choice, controls([requests], ways, settings, changed), copyTools(() => picture.picture())),
+  const element = section("Position on the device", null, el("div.tools", {}, choice, controls([requests], ways, settings, changed), copyTools(() => picture.picture())),
     el("div.tools", {}, movie(() => picture, slider, (text) => refill(says, text)), slider), box, names, says);
   return {
     element,
     pick: (file) => {
       if (file !== null && settings.by !== "file" && ways.includes("file")) {
         settings.by = "file";
-        for (const b of element.querySelectorAll("[aria-label=Colour] button")) b.setAttribute("aria-pressed", String(b.textContent === "by file"));
+        for (const b of element.querySelectorAll("[aria-label=Color] button")) b.setAttribute("aria-pressed", String(b.textContent === "by file"));
       }
       pick(file);
     },
@@ -451,7 +451,7 @@ function movie(picture: () => SeekPicture, slider: HTMLInputElement, say: (text:
       playing = requestAnimationFrame(frame);
     };
     playing = requestAnimationFrame(frame);
-  }, { title: "Play the requests as they came" });
+  }, { title: "Play the requests in order" });
   slider.addEventListener("input", () => {
     stop();
     const { box, settings } = picture();

@@ -6,7 +6,7 @@ import { onTheme } from "./theme";
 
 export type Stage = HTMLElement & { again?: () => void };
 
-/** A picture of a fixed height, drawn anew whenever its width or the colours change. */
+/** A picture of a fixed height, drawn anew whenever its width or the colors change. */
 export function drawn(height: number, draw: (pen: Pen, width: number, height: number) => void, label: string): Stage {
   const canvas = el("canvas", { role: "img", "aria-label": label }) as HTMLCanvasElement;
   const stage: Stage = el("div.stage.flat", {}, canvas);

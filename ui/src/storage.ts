@@ -1,4 +1,4 @@
-// What was asked of storage: where, when, how much, by whom.
+// Requests to storage: where, when, how much, from which process.
 
 import type { Boot, Io, IoFile, Owner, Stretch } from "./data";
 import { button, el, section } from "./dom";
@@ -7,7 +7,7 @@ import { go } from "./link";
 import { type Pen, fitted, paint } from "./pen";
 import { LEFT, RIGHT, axes, rule, seek } from "./seek";
 import { type Table, type TableColumn, meter, table } from "./table";
-import { type Colour, onTheme, theme } from "./theme";
+import { type Color, onTheme, theme } from "./theme";
 import { copyTools } from "./tools";
 import { treemap } from "./treemap";
 
@@ -25,7 +25,7 @@ export function storage(boot: Boot): HTMLElement {
     list ? section("Files", says(boot), list) : null,
     io.timeline.length && io.requests ? rates(io) : null,
     latencies(io),
-    read.length ? section("Bytes read, by path", "A rectangle is a file; its area is what was read of it.", treemap(read)) : null,
+    read.length ? section("Bytes read, by path", "Each rectangle is a file; its area is the number of bytes read.", treemap(read)) : null,
     io.processes.length ? processes(io) : null);
 }
 
@@ -47,9 +47,9 @@ const first = (f: Known): number | null => f.needed?.first_ns ?? f.asked?.first_
 
 function says(boot: Boot): string {
   const from = boot.raw.io?.owners.from;
-  return from === "image" ? "Whose each request is, the image says. A click on a file shows its requests in the picture; a click there shows its file here."
-    : from === "page_cache" ? "Whose a read is, the page cache says: what its process had just added to it, in the same amount. A click on a file shows its requests in the picture; a click there shows its file here."
-      : boot.groups.some((g) => g.kind === "request") ? "What was needed. Which request was for which file is not known: say with --image what the device held, or trace the page cache." : "What was needed.";
+  return from === "image" ? "The image says which file each request was for. Click a file to highlight its requests in the picture, or a request to find its file."
+    : from === "page_cache" ? "Each read is matched to what its process had just added to the page cache. Click a file to highlight its requests in the picture, or a request to find its file."
+      : boot.groups.some((g) => g.kind === "request") ? "The files that the boot used. The input does not show which request was for which file: pass an image of the device with --image, or trace the page cache." : "The files that the boot used.";
 }
 
 function fileList(boot: Boot, files: Known[], pick: ((file: string | null) => void) | null): Table {
@@ -58,9 +58,9 @@ function fileList(boot: Boot, files: Known[], pick: ((file: string | null) => vo
   const asked = files.some((f) => f.asked);
   const size = (f: Known) => f.asked?.read_bytes ?? f.needed?.bytes ?? 0;
   let chosen: string | null = null;
-  const columns: TableColumn<Known>[] = [{ name: "first needed", numeric: true, value: first, cell: (f) => time(first(f)) }];
-  if (needed) columns.push({ name: "in memory", numeric: true, value: (f) => f.needed?.bytes ?? null, cell: (f) => (f.needed?.bytes ? bytes(f.needed.bytes) : ""), title: "how much of it came into memory, or was touched" });
-  if (files.some((f) => f.needed?.used_bytes != null)) columns.push({ name: "used", numeric: true, value: (f) => f.needed?.used_bytes ?? null, cell: (f) => (f.needed?.used_bytes ? bytes(f.needed.used_bytes) : ""), title: "how much of that was read or mapped at any time" });
+  const columns: TableColumn<Known>[] = [{ name: "first use", numeric: true, value: first, cell: (f) => time(first(f)) }];
+  if (needed) columns.push({ name: "in memory", numeric: true, value: (f) => f.needed?.bytes ?? null, cell: (f) => (f.needed?.bytes ? bytes(f.needed.bytes) : ""), title: "how much of it entered the page cache" });
+  if (files.some((f) => f.needed?.used_bytes != null)) columns.push({ name: "used", numeric: true, value: (f) => f.needed?.used_bytes ?? null, cell: (f) => (f.needed?.used_bytes ? bytes(f.needed.used_bytes) : ""), title: "how much of that was read or mapped" });
   if (asked) {
     columns.push({ name: "requests", numeric: true, value: (f) => f.asked?.requests ?? null, cell: (f) => (f.asked ? count(f.asked.requests) : "") });
     columns.push({ name: "read", numeric: true, value: (f) => f.asked?.read_bytes ?? null, cell: (f) => (f.asked?.read_bytes ? bytes(f.asked.read_bytes) : "") });
@@ -73,7 +73,7 @@ function fileList(boot: Boot, files: Known[], pick: ((file: string | null) => vo
       if (!pick || !f.asked) return go(boot.timeline, { q: f.path });
       chosen = chosen === f.path ? null : f.path;
       pick(chosen);
-    }, { class: "link", title: f.asked && pick ? "Show its requests in the picture" : "Find it in the timeline" }),
+    }, { class: "link", title: f.asked && pick ? "Highlight its requests in the picture" : "Find it in the timeline" }),
   });
   return table<Known>({ label: "Files", rows: files, text: (f) => f.path, total: Math.max(boot.raw.files, files.length), key: (f) => f.path, columns });
 }
@@ -86,8 +86,8 @@ function summary(io: Io, files: number): HTMLElement {
     fact(bytes(io.read_bytes), `read, ${plural(io.reads, "request")}`),
     fact(bytes(io.write_bytes), `written, ${plural(io.writes, "request")}`),
     io.dispatch_to_complete.mean_ns === null ? null : fact(time(io.dispatch_to_complete.mean_ns), "mean service time"),
-    io.depth.max ? fact(io.depth.mean.toFixed(2), `at a time, ${io.depth.max} at most`) : null,
-    s.followed ? fact(`${((s.sequential / s.followed) * 100).toFixed(0)} %`, "began where the last ended") : null,
+    io.depth.max ? fact(io.depth.mean.toFixed(2), `mean queue depth, ${io.depth.max} at most`) : null,
+    s.followed ? fact(`${((s.sequential / s.followed) * 100).toFixed(0)} %`, "sequential requests") : null,
     files ? fact(count(files), "files") : null);
 }
 
@@ -98,7 +98,7 @@ function rates(io: Io): HTMLElement {
   const to = all[all.length - 1]!.end_ns;
   const keys = Object.keys(all[0]!);
   const meanKey = keys.find((k) => /mean.*ns$|mean_ns/.test(k));
-  const graph = (title: string, about: string, values: { of: (s: Stretch) => number; colour: Colour; label: string }[], unit: (v: number) => string) => {
+  const graph = (title: string, about: string, values: { of: (s: Stretch) => number; color: Color; label: string }[], unit: (v: number) => string) => {
     const canvas = el("canvas", { role: "img", "aria-label": `${title}: ${about}` }) as HTMLCanvasElement;
     const stage = el("div.stage.flat", {}, canvas);
     const height = 170;
@@ -116,7 +116,7 @@ function rates(io: Io): HTMLElement {
       all.forEach((s, i) => values.forEach((v, k) => {
         const hgt = (v.of(s) / most) * (h - 40);
         if (hgt <= 0) return;
-        pen.fillStyle = t[v.colour];
+        pen.fillStyle = t[v.color];
         pen.fillRect(LEFT + (i * values.length + k) * w, h - 26 - hgt, Math.max(w - 0.4, 0.8), hgt);
       }));
     };
@@ -131,26 +131,26 @@ function rates(io: Io): HTMLElement {
     onTheme(draw);
     return section(title, about, el("div.tools", {}, values.map((v) => {
       const swatch = el("span.swatch");
-      swatch.style.background = `var(--${v.colour})`;
+      swatch.style.background = `var(--${v.color})`;
       return el("span.quiet", {}, swatch, v.label);
     }), copyTools(() => ({ name: title.toLowerCase().replaceAll(" ", "-"), width: 900, height: 220, draw: picture }))), stage);
   };
   const perSecond = (s: Stretch, n: number) => (n / Math.max(s.end_ns - s.start_ns, 1)) * 1e9;
   return el("div.columns.even", {},
-    graph("Throughput", "bytes a second", [
-      { of: (s) => perSecond(s, s.read_bytes), colour: "read", label: "read" }, { of: (s) => perSecond(s, s.write_bytes), colour: "write", label: "written" },
+    graph("Throughput", "bytes per second", [
+      { of: (s) => perSecond(s, s.read_bytes), color: "read", label: "read" }, { of: (s) => perSecond(s, s.write_bytes), color: "write", label: "written" },
     ], (v) => `${bytes(v)}/s`),
-    meanKey ? graph("Service time", "from dispatch to completion, the mean", [{ of: (s) => s[meanKey] ?? 0, colour: "probe", label: "mean" }], time) : null);
+    meanKey ? graph("Service time", "mean, from dispatch to completion", [{ of: (s) => s[meanKey] ?? 0, color: "probe", label: "mean" }], time) : null);
 }
 
 function latencies(io: Io): HTMLElement | null {
-  const all = [["service (dispatch to completion)", io.dispatch_to_complete], ["wait (queued to dispatch)", io.queue_to_dispatch], ["whole (queued to completion)", io.queue_to_complete]] as const;
+  const all = [["service (dispatch to completion)", io.dispatch_to_complete], ["queue (queued to dispatch)", io.queue_to_dispatch], ["total (queued to completion)", io.queue_to_complete]] as const;
   const there = all.filter(([, l]) => l.count > 0);
   if (!there.length) return null;
-  return section("How long requests took", null, table({
-    label: "How long requests took", rows: there,
+  return section("Request latency", null, table({
+    label: "Request latency", rows: there,
     columns: [
-      { name: "what", cell: ([name]) => name },
+      { name: "stage", cell: ([name]) => name },
       { name: "requests", numeric: true, cell: ([, l]) => count(l.count) },
       ...(["mean", "median", "p90", "p99", "max"] as const).map((k): TableColumn<(typeof there)[number]> => ({ name: k, numeric: true, value: ([, l]) => l[`${k}_ns`], cell: ([, l]) => time(l[`${k}_ns`]) })),
     ],
@@ -159,8 +159,8 @@ function latencies(io: Io): HTMLElement | null {
 
 function processes(io: Io): HTMLElement {
   const most = io.processes.reduce((m, p) => Math.max(m, p.read_bytes + p.write_bytes), 0);
-  return section("Who asked", io.processes_from === "issue" ? "Who gave the request to the device: often a thread of the kernel that works for others." : null, table({
-    label: "Who asked", rows: io.processes, text: (p) => p.name,
+  return section("Processes", io.processes_from === "issue" ? "The process that dispatched the request, often a kernel thread that works for others." : null, table({
+    label: "Processes", rows: io.processes, text: (p) => p.name,
     columns: [
       { name: "process", cell: (p) => `${p.name || "unknown"}${p.pid === null ? "" : ` (${p.pid})`}`, className: "name" },
       { name: "", value: (p) => p.read_bytes + p.write_bytes, cell: (p) => meter(p.read_bytes + p.write_bytes, most, "process"), className: "bar" },

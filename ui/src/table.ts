@@ -1,4 +1,4 @@
-// A table that sorts and filters, and shows as many rows as are asked for.
+// A table that sorts and filters, and shows as many rows as requested.
 
 import { append, button, clear, el, refill } from "./dom";
 import { count } from "./format";
@@ -28,6 +28,9 @@ export interface TableOptions<R> {
   onrow?: (row: R) => void;
 }
 
+// On a phone the name comes first and stays there while the figures scroll.
+const narrow = matchMedia("(max-width: 620px)");
+
 /** A table; `reveal` brings the row of a key into sight and marks it. */
 export type Table = HTMLElement & { reveal: (key: string | null) => void };
 
@@ -39,6 +42,11 @@ export function table<R>(options: TableOptions<R>): Table {
   let wanted = "";
   let marked: string | null = null;
   let rows = [...options.rows];
+  const inOrder = (): { column: TableColumn<R>; at: number }[] => {
+    const all = columns.map((column, at) => ({ column, at }));
+    const name = narrow.matches ? all.find(({ column }) => column.className === "name") : undefined;
+    return name ? [name, ...all.filter((c) => c !== name)] : all;
+  };
   const head = el("tr");
   const body = el("tbody");
   const foot = el("div.more");
@@ -65,7 +73,7 @@ export function table<R>(options: TableOptions<R>): Table {
   const fill = () => {
     clear(body);
     for (const row of rows.slice(0, shown)) {
-      const tr = el("tr", {}, columns.map((c) => el(`td${c.numeric ? ".num" : ""}${c.className ? `.${c.className}` : ""}`, {}, c.cell(row))));
+      const tr = el("tr", {}, inOrder().map(({ column: c }) => el(`td${c.numeric ? ".num" : ""}${c.className ? `.${c.className}` : ""}`, {}, c.cell(row))));
       if (marked !== null && options.key?.(row) === marked) tr.setAttribute("aria-current", "true");
       if (options.onrow) {
         tr.classList.add("clickable");
@@ -73,15 +81,15 @@ export function table<R>(options: TableOptions<R>): Table {
       }
       body.append(tr);
     }
-    if (!rows.length) body.append(el("tr", {}, el("td.quiet", { colspan: columns.length }, "Nothing matches.")));
+    if (!rows.length) body.append(el("tr", {}, el("td.quiet", { colspan: columns.length }, "No match.")));
     const rest = rows.length - shown;
     refill(foot,
       rest > 0 ? button(`Show ${count(Math.min(rest, 500))} more`, () => { shown += 500; fill(); }) : null,
-      el("span.quiet", {}, ` ${rest > 0 ? `${count(Math.min(shown, rows.length))} of ${count(rows.length)}` : count(rows.length)}${wanted ? " that match" : ""}${options.total && options.total > options.rows.length ? `; ${count(options.total)} in all, the rest take less` : ""}`));
+      el("span.quiet", {}, ` ${rest > 0 ? `${count(Math.min(shown, rows.length))} of ${count(rows.length)}` : count(rows.length)}${wanted ? " that match" : ""}${options.total && options.total > options.rows.length ? `; ${count(options.total)} in all, the smallest are omitted` : ""}`));
     foot.hidden = rows.length <= 5 && !wanted;
   };
   const heads = () => {
-    refill(head, columns.map((c, i) => {
+    refill(head, inOrder().map(({ column: c, at: i }, shownAt) => {
       const sorted = i === by ? (down ? "descending" : "ascending") : null;
       const b = button(c.name, () => {
         if (by === i) down = !down;
@@ -89,9 +97,9 @@ export function table<R>(options: TableOptions<R>): Table {
         order();
         heads();
         fill();
-        head.querySelectorAll("button")[i]?.focus();
+        head.children[shownAt]?.querySelector("button")?.focus();
       }, { title: c.title ?? null });
-      return el(c.numeric ? "th.num" : "th", { scope: "col", "aria-sort": sorted }, c.name ? b : null, sorted ? el("span.arrow", { "aria-hidden": "true" }, down ? "\u2193" : "\u2191") : null);
+      return el(`th${c.numeric ? ".num" : ""}${c.className === "name" ? ".name" : ""}`, { scope: "col", "aria-sort": sorted }, c.name ? b : null, sorted ? el("span.arrow", { "aria-hidden": "true" }, down ? "\u2193" : "\u2191") : null);
     }));
   };
   let reset = () => {};
@@ -124,14 +132,15 @@ export function table<R>(options: TableOptions<R>): Table {
   order();
   heads();
   fill();
+  narrow.addEventListener("change", () => { heads(); fill(); });
   append(box, [el(`div.scroll${options.key ? ".within" : ""}`, { tabindex: 0, role: "region", "aria-label": label }, el("table", {}, el("caption.visually-hidden", {}, label), el("thead", {}, head), body)), foot]);
   return Object.assign(box, { reveal });
 }
 
 /** A bar whose length says a share of the most. */
-export function meter(value: number, most: number, colour: string): HTMLElement {
+export function meter(value: number, most: number, color: string): HTMLElement {
   const bar = el("i");
   bar.style.width = `${Math.max(0, Math.min(100, (value / (most || 1)) * 100))}%`;
-  bar.style.background = `var(--${colour})`;
+  bar.style.background = `var(--${color})`;
   return el("span.meter", { "aria-hidden": "true" }, bar);
 }

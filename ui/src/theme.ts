@@ -1,4 +1,4 @@
-// Colours: by Okabe and Ito, told apart with every common colour vision. They
+// Colors: by Okabe and Ito, distinct with every common color vision. They
 // are in the style sheet; canvases ask for them here.
 
 const NAMES = [
@@ -8,8 +8,8 @@ const NAMES = [
   "running", "runnable", "blocked", "life", "path",
   "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7",
 ] as const;
-export type Colour = (typeof NAMES)[number];
-export type Theme = Record<Colour, string>;
+export type Color = (typeof NAMES)[number];
+export type Theme = Record<Color, string>;
 
 let current: Theme | null = null;
 const listeners = new Set<() => void>();
@@ -22,7 +22,7 @@ export function theme(): Theme {
   return current;
 }
 
-/** Calls when colours have changed. */
+/** Calls when colors have changed. */
 export function onTheme(f: () => void): void { listeners.add(f); }
 
 function changed(): void {
@@ -48,9 +48,9 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
 
 const contrasts = new Map<string, string>();
 
-/** What can be read on a colour: dark or light text (WCAG 2.2, relative luminance). */
-export function on(colour: Colour): string {
-  const ground = theme()[colour];
+/** What can be read on a color: dark or light text (WCAG 2.2, relative luminance). */
+export function on(color: Color): string {
+  const ground = theme()[color];
   let text = contrasts.get(ground);
   if (text === undefined) {
     const parts = [1, 3, 5].map((i) => parseInt(ground.slice(i, i + 2), 16) / 255);
@@ -62,8 +62,8 @@ export function on(colour: Colour): string {
   return text;
 }
 
-/** The colour of something by its name, always the same. */
-export const shade = (name: string): Colour => `s${hash(name) % 8}` as Colour;
+/** The color of something by its name, always the same. */
+export const shade = (name: string): Color => `s${hash(name) % 8}` as Color;
 export function hash(text: string): number {
   let h = 2166136261;
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619);

@@ -4,7 +4,7 @@ import { type HierarchyRectangularNode, hierarchy, treemap as layout } from "d3-
 import { el, refill } from "./dom";
 import { bytes, count } from "./format";
 import { type Pen, fitted, paint } from "./pen";
-import { type Colour, FONT, hash, on, onTheme, theme } from "./theme";
+import { type Color, FONT, hash, on, onTheme, theme } from "./theme";
 import { copyTools } from "./tools";
 
 export interface Folder { name: string; value: number; files: number; children: Folder[] }
@@ -43,8 +43,8 @@ export function folders(files: { path: string; value: number }[]): Folder {
 
 export function treemap(files: { path: string; value: number }[]): HTMLElement {
   const root = hierarchy(folders(files)).sum((f) => (f.children.length ? 0 : f.value)).sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
-  if (!root.value) return el("p.quiet", {}, "Nothing says how much was read of each file.");
-  const canvas = el("canvas", { role: "img", "aria-label": `Bytes read by path: ${bytes(root.value)} of ${count(files.length)} files. The same is in the table of files.` }) as HTMLCanvasElement;
+  if (!root.value) return el("p.quiet", {}, "The input does not show how much of each file was read.");
+  const canvas = el("canvas", { role: "img", "aria-label": `Bytes read by path: ${bytes(root.value)} of ${count(files.length)} files. The table of files has the same data.` }) as HTMLCanvasElement;
   const tip = el("div.tip", { hidden: true });
   const stage = el("div.stage.flat", {}, canvas, tip);
   let [width, height] = [900, 360];
@@ -63,12 +63,12 @@ export function treemap(files: { path: string; value: number }[]): HTMLElement {
       const top = n.ancestors().at(-2)?.data.name ?? n.data.name;
       const leaf = !n.children;
       pen.globalAlpha = leaf ? 1 : 0.18;
-      pen.fillStyle = t[`s${hash(top) % 7}` as Colour];
+      pen.fillStyle = t[`s${hash(top) % 7}` as Color];
       pen.fillRect(n.x0, n.y0, bw, bh);
       pen.globalAlpha = 1;
       if (bw < 30 || bh < 13) continue;
       pen.font = `11px ${FONT}`;
-      pen.fillStyle = leaf ? on(`s${hash(top) % 7}` as Colour) : t.ink;
+      pen.fillStyle = leaf ? on(`s${hash(top) % 7}` as Color) : t.ink;
       pen.fillText(fitted(pen, n.depth ? n.data.name : `${n.data.name || "/"}  ${bytes(n.value)}`, bw - 6), n.x0 + 4, n.y0 + 8.5);
       if (leaf && bh > 28) pen.fillText(fitted(pen, bytes(n.value), bw - 6), n.x0 + 4, n.y0 + 22);
     }

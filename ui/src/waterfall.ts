@@ -26,7 +26,7 @@ function between(from: number, to: number, names: [string, string], changes: Omi
     all.push({ ...c, kind: "step" });
     left -= c.delta;
   }
-  if (left) all.push({ label: "the rest", delta: left, kind: "rest" });
+  if (left) all.push({ label: "other", delta: left, kind: "rest" });
   all.push({ label: names[1], delta: to, kind: "total" });
   return all;
 }
@@ -68,8 +68,8 @@ export function waterfall(diff: Diff, boots: [Boot, Boot]): HTMLElement {
   const says = el("p.about", {});
   const show = () => {
     const all = ways[way];
-    refill(says, [diff.first_light.same_marks ? null : "The two do not begin and end at the same marks: a part of the difference may be one of definition. ",
-      way === "path" ? "What first light waited for in each boot, item by item: what got shorter or went, then what got longer or came." : null].filter((s) => s !== null).join(""));
+    refill(says, [diff.first_light.same_marks ? null : "The boots do not start and end at the same marks, so part of the difference may be one of definition. ",
+      way === "path" ? "The critical paths, item by item: first what became shorter or disappeared, then what became longer or appeared." : null].filter((s) => s !== null).join(""));
     says.hidden = !says.textContent;
     refill(body, drawn(height(), draw, `From ${time(all[0]!.delta)} to ${time(all.at(-1)!.delta)}: ${all.slice(1, -1).map((s) => `${s.label} ${signed(s.delta)}`).join(", ")}`));
   };

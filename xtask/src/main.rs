@@ -8,6 +8,8 @@
 mod bench;
 mod fuzz;
 mod oracles;
+mod runner;
+mod stages;
 mod ui;
 
 use anyhow::{Context, Result, bail};
@@ -19,8 +21,8 @@ fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest = args.get(1..).unwrap_or_default();
     match args.first().map(String::as_str) {
-        Some("test") => test(rest),
-        Some("lint") => lint(),
+        Some("test") => stages::test(rest),
+        Some("lint") => stages::lint(),
         Some("bless") => bless(),
         Some("bench") => bench::run(rest),
         Some("fuzz") => fuzz::run(rest),
@@ -48,61 +50,6 @@ fn step(program: &str, args: &[&str], envs: &[(&str, &str)]) -> Result<()> {
         bail!("`{line}` failed: {status}");
     }
     eprintln!("    {:.1} s", begun.elapsed().as_secs_f64());
-    Ok(())
-}
-
-fn has(program: &str, arg: &str) -> bool {
-    let output = Command::new(program).arg(arg).current_dir(root()).output();
-    output.is_ok_and(|o| o.status.success())
-}
-
-fn lint() -> Result<()> {
-    step("cargo", &["fmt", "--all", "--check"], &[])?;
-    let clippy = ["clippy", "--workspace", "--all-targets", "--locked"];
-    step(
-        "cargo",
-        &[&clippy[..], &["--", "-D", "warnings"]].concat(),
-        &[],
-    )?;
-    let docs = ["doc", "--workspace", "--no-deps", "--locked", "--quiet"];
-    step("cargo", &docs, &[("RUSTDOCFLAGS", "-D warnings")])?;
-    if has("cargo-deny", "--version") {
-        // Advisories need a database from the network; the rest does not.
-        step(
-            "cargo",
-            &["deny", "check", "licenses", "bans", "sources"],
-            &[],
-        )?;
-    } else {
-        eprintln!("\nskipped: cargo deny (install it with `cargo install cargo-deny`)");
-    }
-    Ok(())
-}
-
-fn test(args: &[String]) -> Result<()> {
-    // More random cases where there are some: half an hour instead of seconds.
-    let all: &[(&str, &str)] = match args {
-        [] => &[],
-        [all] if all == "--all" => &[("FIRSTLIGHT_TEST_ALL", "1")],
-        _ => bail!("`./x test` takes nothing, or --all"),
-    };
-    lint()?;
-    ui::check()?;
-    oracles::fetch();
-    // The binaries first: the tests of the command run them as a user would.
-    step(
-        "cargo",
-        &["build", "--workspace", "--bins", "--locked"],
-        &[],
-    )?;
-    let tests = ["test", "--workspace", "--locked", "--no-fail-fast"];
-    step(
-        "cargo",
-        &[&tests[..], &["--", "--show-output"]].concat(),
-        all,
-    )?;
-    ui::browser("target/debug/firstlight", false)?;
-    eprintln!("\nall checks passed");
     Ok(())
 }
 

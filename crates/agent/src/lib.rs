@@ -1,6 +1,5 @@
 //! The formats that the target and the host share, and what both do with them:
-//! captures, the payload that a lab trial hands out, the agent's configuration,
-//! and the timing of a modelled storage device.
+//! captures, the payload that a lab trial hands out, and the agent's configuration.
 
 pub mod access;
 #[cfg(target_os = "linux")]
@@ -26,7 +25,6 @@ pub mod prefetch;
 pub mod resident;
 #[cfg(target_os = "linux")]
 pub mod sampler;
-pub mod storage;
 #[cfg(target_os = "linux")]
 pub mod sys;
 #[cfg(target_os = "linux")]

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use agent::access::{
+use firstlight_agent::access::{
     AccessList, Entry, Identity, ListError, Range, RangeKind, decode, encode, is_plain, merge,
 };
 use proptest::prelude::*;
@@ -141,7 +141,7 @@ proptest! {
         let start = bytes.iter().position(|b| *b == b'\n').unwrap() + 9;
         let at = start + at.index(bytes.len() - start);
         bytes[at] = byte;
-        let crc = agent::access::checksum(&bytes[start..]);
+        let crc = firstlight_agent::access::checksum(&bytes[start..]);
         bytes[start - 4..start].copy_from_slice(&crc.to_le_bytes());
         if let Ok(list) = decode(&bytes) {
             prop_assert!(list.entries.iter().all(|e| is_plain(&e.path)));
@@ -154,7 +154,7 @@ proptest! {
         let _ = decode(&bytes);
         let mut file = b"firstlight-access-list 1\n".to_vec();
         file.extend((bytes.len() as u32).to_le_bytes());
-        file.extend(agent::access::checksum(&bytes).to_le_bytes());
+        file.extend(firstlight_agent::access::checksum(&bytes).to_le_bytes());
         file.extend(&bytes);
         let _ = decode(&file);
     }

@@ -1,7 +1,7 @@
 //! Captures as tars: what is written is read, and what is not ours is refused.
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
-use agent::capture::{CaptureError, Limits, Member, manifest, read_tar, write_tar};
+use firstlight_agent::capture::{CaptureError, Limits, Member, manifest, read_tar, write_tar};
 use proptest::prelude::*;
 use std::io::{self, Read};
 use tar::{EntryType, Header};

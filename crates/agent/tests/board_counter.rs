@@ -3,17 +3,16 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
-use agent::sys::{counter, counter_hz, use_board_counter};
-use std::fs::{self, File};
-use std::path::Path;
+use firstlight_agent::sys::{counter, counter_hz, use_board_counter};
+use std::io::Write;
 
 #[test]
 fn the_boards_counter_is_read_with_its_own_speed() {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("board-counter");
     let mut memory = vec![0; 8192];
     memory[4100..4104].copy_from_slice(&0x1234_5678_u32.to_ne_bytes());
-    fs::write(&path, memory).unwrap();
-    let memory = File::open(&path).unwrap();
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&memory).unwrap();
+    let memory = file;
 
     let error = use_board_counter(&memory, 4098, 1000).unwrap_err();
     assert_eq!(error.to_string(), "the address is no multiple of 4");

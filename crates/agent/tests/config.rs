@@ -1,7 +1,9 @@
 //! The agent's configuration: what is written is read, and bad lines are named.
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
-use agent::config::{AgentConfig, Board, ConfigError, FirstLight, Model, Place, Root, Storage};
+use firstlight_agent::config::{
+    AgentConfig, Board, ConfigError, FirstLight, Model, Place, Root, Storage,
+};
 use proptest::prelude::*;
 use std::num::NonZeroU32;
 

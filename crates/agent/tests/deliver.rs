@@ -2,18 +2,18 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
-use agent::capture::{Limits, MANIFEST, Manifest, Member, VERSION, read_tar};
-use agent::config::Out;
-use agent::deliver::{DeliverError, Older, deliver};
-use agent::frame::{Line, Reassembly};
-use agent::here::{Gathered, Large};
-use agent::payload::read_payload;
+use firstlight_agent::capture::{Limits, MANIFEST, Manifest, Member, VERSION, read_tar};
+use firstlight_agent::config::Out;
+use firstlight_agent::deliver::{DeliverError, Older, deliver};
+use firstlight_agent::frame::{Line, Reassembly};
+use firstlight_agent::here::{Gathered, Large};
+use firstlight_agent::payload::read_payload;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
 use std::thread;
+use tempfile::TempDir;
 
 /// A capture with a file in memory and a large one.
 fn gathered() -> Gathered {
@@ -36,14 +36,11 @@ fn gathered() -> Gathered {
         counter_hz: None,
     };
     gathered.add("kernel log", "kernel-log", "kmsg", "printk", log());
-    // One file a call: tests run side by side.
-    static CALLS: AtomicUsize = AtomicUsize::new(0);
-    let call = CALLS.fetch_add(1, Ordering::Relaxed);
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("deliver-large-{call}"));
-    fs::write(&path, vec![7; 40_000]).unwrap();
+    let mut large = tempfile::tempfile().unwrap();
+    large.write_all(&[7; 40_000]).unwrap();
     let large = Large {
         file: "trace/trace.dat".into(),
-        content: File::open(&path).unwrap(),
+        content: large,
         length: 40_000,
     };
     gathered.add_large("trace", "trace.dat", "", large);
@@ -65,11 +62,10 @@ fn check_tar(tar: &[u8]) {
     check(&read_tar(tar, Limits::default()).unwrap());
 }
 
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
+fn folder(name: &str) -> TempDir {
+    let mut named = tempfile::Builder::new();
+    named.prefix(name);
+    named.tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 fn file(path: &Path) -> Out {
@@ -78,7 +74,8 @@ fn file(path: &Path) -> Out {
 
 #[test]
 fn a_file_and_a_folder() {
-    let at = folder("deliver-file");
+    let folder = folder("deliver-file");
+    let at = folder.path();
     let tar = at.join("boot.tar");
     deliver(&gathered(), &file(&tar), Older::Keep).unwrap();
     check_tar(&fs::read(&tar).unwrap());
@@ -103,7 +100,8 @@ fn a_file_and_a_folder() {
 
 #[test]
 fn a_block_device_that_holds_nothing_else() {
-    let at = folder("deliver-device").join("device");
+    let folder = folder("deliver-device");
+    let at = folder.path().join("device");
     let out = Out::Device(at.to_str().unwrap().into());
     let room = |bytes: &[u8], length: u64| {
         fs::write(&at, bytes).unwrap();

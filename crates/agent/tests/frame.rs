@@ -1,7 +1,7 @@
 //! Frames over a bad line: what arrives is what was sent, or it is said.
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
-use agent::frame::{
+use firstlight_agent::frame::{
     Answer, Content, FRAME_BYTES, FrameError, FrameWriter, Line, Measure, Reassembly,
 };
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! The payload: what is written is read, and what is not whole is refused.
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
-use agent::payload::{PayloadError, header, read_payload, write_payload};
+use firstlight_agent::payload::{PayloadError, header, read_payload, write_payload};
 use std::cell::RefCell;
 use std::io::Cursor;
 

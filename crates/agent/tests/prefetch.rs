@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use agent::access::{AccessList, Entry, Identity, Range, RangeKind, encode};
+use firstlight_agent::access::{AccessList, Entry, Identity, Range, RangeKind, encode};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -73,15 +73,15 @@ fn resealed(mut bytes: Vec<u8>, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     change(&mut body);
     bytes.truncate(head);
     bytes.extend(u32::try_from(body.len()).unwrap().to_le_bytes());
-    bytes.extend(agent::access::checksum(&body).to_le_bytes());
+    bytes.extend(firstlight_agent::access::checksum(&body).to_le_bytes());
     bytes.extend(body);
     bytes
 }
 
 #[test]
 fn a_wrong_list_is_told_in_one_sentence_and_the_boot_goes_on() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("prefetch-wrong-lists");
-    fs::remove_dir_all(&folder).ok();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let folder = folder.path();
     let (root, path) = (folder.join("root"), folder.join("list"));
     fs::create_dir_all(&root).unwrap();
     let good = list(&root);
@@ -132,5 +132,5 @@ fn a_wrong_list_is_told_in_one_sentence_and_the_boot_goes_on() {
         fs::write(root.join(format!("f{number:02}")), "changed").unwrap();
     }
     is_told(&given(&bytes), "another system");
-    fs::remove_dir_all(&folder).unwrap();
+    fs::remove_dir_all(folder).unwrap();
 }

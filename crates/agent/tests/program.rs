@@ -2,9 +2,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
-use agent::capture::{Limits, manifest, read_tar};
+use firstlight_agent::capture::{Limits, manifest, read_tar};
 use std::fs::{self, File};
-use std::path::Path;
 use std::process::{Command, Output};
 
 const AGENT: &str = env!("CARGO_BIN_EXE_firstlight-agent");
@@ -18,11 +17,10 @@ fn stderr(output: &Output) -> String {
 }
 
 /// A folder of this test run.
-fn folder(name: &str) -> std::path::PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
+fn folder(name: &str) -> tempfile::TempDir {
+    let mut named = tempfile::Builder::new();
+    named.prefix(name);
+    named.tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 #[cfg(all(
@@ -43,7 +41,8 @@ fn the_program_needs_no_shared_library() {
 
 #[test]
 fn a_capture_of_this_machine_can_be_read_back() {
-    let tar = folder("collect-tar").join("boot.tar");
+    let folder = folder("collect-tar");
+    let tar = folder.path().join("boot.tar");
     let output = agent(&["collect", "-o", tar.to_str().unwrap()]);
     assert!(output.status.success(), "{}", stderr(&output));
     let members = read_tar(File::open(&tar).unwrap(), Limits::default()).unwrap();
@@ -74,7 +73,8 @@ fn a_capture_of_this_machine_can_be_read_back() {
 
 #[test]
 fn a_capture_can_be_a_folder() {
-    let at = folder("collect-folder");
+    let folder = folder("collect-folder");
+    let at = folder.path();
     let output = agent(&["collect", "-o", at.to_str().unwrap()]);
     assert!(output.status.success(), "{}", stderr(&output));
     let version = fs::read(at.join("proc/version")).unwrap();

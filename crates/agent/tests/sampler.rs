@@ -2,8 +2,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
-use agent::config::Sampling;
-use agent::sampler::{Sampler, Samples};
+use firstlight_agent::config::Sampling;
+use firstlight_agent::sampler::{Sampler, Samples};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};

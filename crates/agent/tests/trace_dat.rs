@@ -3,8 +3,8 @@
 // A test that cannot go on should stop, and says what it skips.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use agent::config::Recording;
-use agent::trace::{Tracefs, write_dat};
+use firstlight_agent::config::Recording;
+use firstlight_agent::trace::{Tracefs, write_dat};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
@@ -15,6 +15,17 @@ struct Instance(std::path::PathBuf);
 impl Drop for Instance {
     fn drop(&mut self) {
         let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// Removes the instances of runs that were killed: those whose process is no more.
+fn sweep(instances: &Path) {
+    for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name.strip_prefix("firstlight-test-");
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            let _ = fs::remove_dir(entry.path());
+        }
     }
 }
 
@@ -29,7 +40,9 @@ fn trace_cmd_reads_the_rings() {
         return;
     }
     let name = format!("firstlight-test-{}", std::process::id());
-    let place = Path::new("/sys/kernel/tracing/instances").join(&name);
+    let instances = Path::new("/sys/kernel/tracing/instances");
+    sweep(instances);
+    let place = instances.join(&name);
     if let Err(e) = fs::create_dir(&place) {
         println!(
             "skipped: the trace rings of this kernel: {}: {e}",
@@ -57,7 +70,8 @@ fn trace_cmd_reads_the_rings() {
     trace.switch(false).unwrap();
     assert!(trace.holds_events().unwrap());
 
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace.dat");
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("trace.dat");
     let mut file = File::create(&path).unwrap();
     let taken = write_dat(&trace, &mut file).unwrap();
     println!("{taken:?}");

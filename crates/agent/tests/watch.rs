@@ -3,14 +3,13 @@
 // A test that cannot go on should stop, and says what it skips.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use agent::clocks::monotonic;
-use agent::config::FirstLight;
-use agent::watch::Watch;
+use firstlight_agent::clocks::monotonic;
+use firstlight_agent::config::FirstLight;
+use firstlight_agent::watch::Watch;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -38,16 +37,16 @@ fn seen(what: &str, cause: impl FnOnce() + Send) -> Watch {
 }
 
 /// A folder of this test.
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
+fn folder(name: &str) -> tempfile::TempDir {
+    let mut named = tempfile::Builder::new();
+    named.prefix(name);
+    named.tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 #[test]
 fn a_file_that_appears() {
-    let at = folder("watch-file").join("a/b/ready");
+    let folder = folder("watch-file");
+    let at = folder.path().join("a/b/ready");
     let file = format!("file:{}", at.display());
     seen(&file, || {
         // Its folders come one by one, and one of them by another name.
@@ -124,7 +123,8 @@ fn a_web_server_that_answers() {
 #[test]
 fn a_unix_socket() {
     for kind in ["listen", "accept"] {
-        let at = folder(&format!("watch-{kind}")).join("socket");
+        let folder = folder(&format!("watch-{kind}"));
+        let at = folder.path().join("socket");
         let mut listener = None;
         seen(&format!("{kind}:{}", at.display()), || {
             // A file of the name is no socket yet.
@@ -138,9 +138,10 @@ fn a_unix_socket() {
 
 #[test]
 fn a_process() {
-    // The kernel keeps 15 bytes of a name.
-    let name = "firstlight-tested-process";
-    let program = folder("watch-process").join(name);
+    // The kernel keeps 15 bytes of a name. Another one's program has another one.
+    let name = format!("fl-{}-tested", std::process::id());
+    let folder = folder("watch-process");
+    let program = folder.path().join(&name);
     fs::copy("/bin/sleep", &program).unwrap();
     let mut child = None;
     let watch = seen(&format!("process:{name}"), || {

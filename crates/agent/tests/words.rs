@@ -1,7 +1,7 @@
 //! What the kernel's command line asks of the agent.
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
-use agent::config::{Endpoint, FirstLight, Out, Recording, Sampling, Words};
+use firstlight_agent::config::{Endpoint, FirstLight, Out, Recording, Sampling, Words};
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Two boots side by side, item by item.
 
-use crate::blame::BlameKind;
 use crate::phases::{FirstLight, Options, Phases, phases_with};
+use crate::row::BlameKind;
 use crate::spans;
 use crate::stable_name::stable;
 use record::{ClockKind, Nanos, Record};
@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 pub enum CompareError {
     /// One is in virtual time, the other is not.
     #[error(
-        "the first boot is on the {a} clock and the second on the {b} clock; virtual time counts \
-         instructions and is never compared with real time: compare two lab captures, or two real ones",
+        "the first boot uses the {a} clock and the second the {b} clock; virtual time counts \
+         instructions and cannot be compared with real time; compare two lab captures, or two \
+         real ones",
         a = a.as_str(), b = b.as_str()
     )]
     VirtualWithWall {

@@ -120,7 +120,7 @@ impl Experiment {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExperimentError {
     /// Nothing to compare with.
-    #[error("no trial is of the baseline variant `{baseline}`; give one of: {known}")]
+    #[error("no trial belongs to the baseline variant `{baseline}`; choose one of: {known}")]
     NoBaseline {
         /// What was asked for.
         baseline: String,

@@ -4,6 +4,25 @@
 //! same record gives the same answer, to the byte. Nothing here reads, prints,
 //! or knows how an answer will be shown. Times are on the record's clock, with
 //! its zero mark at zero; every number that has evidence names its [`Place`].
+//!
+//! ```
+//! use firstlight_analysis::{BlameKind, blame};
+//! use record::{ClockKind, Origin, Phase, Recorder, SpanKind};
+//!
+//! let mut recorder = Recorder::new();
+//! let source = recorder.source("dmesg.txt", "kernel-log");
+//! let clock = recorder.clock("printk", ClockKind::Printk, 1_000);
+//! let at = |offset| Origin { source, offset };
+//! recorder.mark(clock, "kernel-start", 0, Some(Phase::Kernel), at(0));
+//! let name = recorder.name("slow_init");
+//! let call = recorder.span_of(clock, SpanKind::Initcall, name, at(80));
+//! recorder.span(call.start(Some(1_000_000)).end(Some(251_000_000)));
+//! let record = recorder.finish();
+//!
+//! let longest = blame(&record, Some(BlameKind::Initcall), 1);
+//! assert_eq!(longest.rows[0].name, "slow_init");
+//! assert_eq!(longest.rows[0].duration().unwrap().to_string(), "250.0 ms");
+//! ```
 
 mod blame;
 mod boot;
@@ -30,6 +49,7 @@ mod place;
 mod processes;
 mod readings;
 mod resolution;
+mod row;
 mod spans;
 mod stable_name;
 mod statistics;
@@ -93,4 +113,4 @@ pub use system::{
 pub use tracks::{
     About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks, tracks_with,
 };
-pub use tune::{ENOUGH, HealthCheck, health, is_enough, smallest};
+pub use tune::{HealthCheck, health};

@@ -1,7 +1,7 @@
 //! Processes as things that took time.
 
-use crate::blame::{BlameKind, BlameRow};
 use crate::place::Place;
+use crate::row::{BlameKind, BlameRow};
 use record::{Nanos, Process, Record, TaskState};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Counts and sums, by kind.
 
-use crate::blame::BlameKind;
 use crate::processes;
+use crate::row::BlameKind;
 use crate::spans;
 use record::{Nanos, Record, Span, SpanKind};
 use std::collections::BTreeSet;

@@ -188,7 +188,7 @@ pub fn tracks_with<'r>(
     groups.push(of_processes(record));
     groups.push(TrackGroup {
         kind: TrackKind::File,
-        name: Cow::Borrowed("files first needed"),
+        name: Cow::Borrowed("first use of files"),
         tracks: in_lanes(of_files(record, owners)),
     });
     let devices: BTreeSet<_> = record.requests().iter().map(|r| r.device).collect();

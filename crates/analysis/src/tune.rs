@@ -1,9 +1,9 @@
-//! Questions of the search for the best set of treatments: is a boot as healthy
-//! as the one before, and which treatments are worth keeping.
+//! A question of the search for the best set of treatments: is a boot as healthy as the
+//! one before.
 
 use crate::phases::Phases;
 use crate::spans;
-use record::{Nanos, Record, SpanKind};
+use record::{Record, SpanKind};
 use std::collections::BTreeSet;
 
 /// Something that must not break.
@@ -46,7 +46,7 @@ fn first_light(phases: &Phases) -> HealthCheck {
         check: "first-light",
         ok: light.is_some(),
         detail: light.map_or_else(
-            || "first light never came".to_owned(),
+            || "the boot never reached first light".to_owned(),
             |f| format!("{} at {}", f.mark, f.at),
         ),
     }
@@ -78,12 +78,12 @@ fn units(before: &Record, after: &Record, left_out: &[String]) -> HealthCheck {
         check: "units",
         ok: lost.is_empty(),
         detail: match (ran.is_empty(), lost.is_empty()) {
-            (true, _) => "the boot before has no units".to_owned(),
+            (true, _) => "the earlier boot has no units".to_owned(),
             (_, true) => format!(
                 "{} units run as before",
                 ran.len() - left_out_of(&ran, left_out)
             ),
-            _ => format!("no longer run: {}", some(&lost)),
+            _ => format!("no longer running: {}", some(&lost)),
         },
     }
 }
@@ -131,66 +131,15 @@ fn errors(before: &Record, after: &Record) -> HealthCheck {
         check: "errors",
         ok: new.is_empty(),
         detail: match new.is_empty() {
-            true => "no error that was not there before".to_owned(),
+            true => "no new error".to_owned(),
             false => format!("new in the log: {}", some(&new)),
         },
     }
 }
 
-/// How much of the whole saving a smaller set must reach, in percent, if nobody says
-/// otherwise.
-pub const ENOUGH: i64 = 95;
-
-/// Whether a set that brings first light to `with` saves enough of what the
-/// largest set saves: `enough` percent.
-#[must_use]
-pub fn is_enough(baseline: Nanos, best: Nanos, with: Nanos, enough: i64) -> bool {
-    let (whole, part) = (baseline - best, baseline - with);
-    i128::from(part.0) * 100 >= i128::from(whole.0) * i128::from(enough)
-}
-
-/// The order in which to add treatments to the smallest set: by share, the
-/// largest first; and the least number of them that leaves out so little that the
-/// others are enough of `saving`, in percent.
-///
-/// A share is what is missing without one treatment, so what is left out together is
-/// near the sum of its shares; what is kept is not, where treatments work on the same
-/// time.
-#[must_use]
-pub fn smallest(shares: &[Nanos], saving: Nanos, enough: i64) -> (Vec<usize>, usize) {
-    let mut order: Vec<usize> = (0..shares.len()).collect();
-    let share = |i: usize| shares.get(i).copied().unwrap_or_default().max(Nanos::ZERO);
-    order.sort_by_key(|i| (std::cmp::Reverse(share(*i)), *i));
-    let most = i128::from(saving.0) * i128::from(100 - enough);
-    let mut left_out = 0_i128;
-    let mut count = order.len();
-    for i in order.iter().rev() {
-        left_out += i128::from(share(*i).0);
-        if left_out * 100 > most {
-            break;
-        }
-        count -= 1;
-    }
-    (order, count)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_smallest_set_is_the_largest_shares() {
-        let ms = |n| Nanos::from_millis(n);
-        let shares = [ms(10), ms(700), ms(2), ms(288)];
-        assert_eq!(smallest(&shares, ms(1_000), ENOUGH), (vec![1, 3, 0, 2], 2));
-        // Two that do the same: without one of them nothing is missing.
-        let same = [ms(0), ms(0), ms(50)];
-        assert_eq!(smallest(&same, ms(1_000), ENOUGH), (vec![2, 0, 1], 0));
-        assert_eq!(smallest(&[], ms(5), ENOUGH), (vec![], 0));
-        assert_eq!(smallest(&shares, ms(1_000), 100).1, 4);
-        assert!(is_enough(ms(1_000), ms(0), ms(50), ENOUGH));
-        assert!(!is_enough(ms(1_000), ms(0), ms(51), ENOUGH));
-    }
 
     #[test]
     fn numbers_make_no_new_error() {

@@ -3,11 +3,11 @@
 
 mod common;
 
-use analysis::{
+use common::record;
+use firstlight_analysis::{
     Advice, EnvironmentProposal, Finding, ImageFact, ImageKind, KernelConfig, Place, RootTree,
     SystemFacts, advice, phases,
 };
-use common::record;
 use std::collections::BTreeMap;
 
 fn advised(text: &str, system: &SystemFacts) -> Advice {
@@ -674,6 +674,6 @@ fn many_start_scripts_are_counted() {
 fn the_silent_ones_say_why() {
     let advice = advised(&BOOT.replace("CMDLINE", ""), &SystemFacts::default());
     assert_eq!(advice.findings, []);
-    assert_eq!(advice.silent.len(), analysis::CATALOGUE.len());
+    assert_eq!(advice.silent.len(), firstlight_analysis::CATALOGUE.len());
     assert!(advice.silent.iter().all(|s| !s.why.is_empty()));
 }

@@ -3,10 +3,10 @@
 
 mod common;
 
-use analysis::{
+use common::record;
+use firstlight_analysis::{
     Dynamic, Finding, ImageFact, ImageKind, Library, Place, RootTree, SystemFacts, advice, phases,
 };
-use common::record;
 use record::Nanos;
 
 const BOOT: &str = "mark 0s kernel-start kernel
@@ -53,7 +53,7 @@ fn an_application_that_reads_late_is_told_with_what_it_waits() {
     let all = found(&text, &none(), "application-reads");
     let f = all.first().unwrap();
     assert!(f.title.starts_with("app waits 160"), "{}", f.title);
-    assert!(f.why.contains("40 reads, 2621440 bytes"), "{}", f.why);
+    assert!(f.why.contains("40 reads (2621440 bytes)"), "{}", f.why);
     // The device rested for longer than the bytes take; what is left out is the work of
     // 2.5 MiB of 20, of 90 million instructions at 500 million a second.
     let wanted = 160_000_000 - 180_000_000 / 8;

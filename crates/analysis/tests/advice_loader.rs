@@ -3,8 +3,8 @@
 
 mod common;
 
-use analysis::{Finding, ImageFact, ImageKind, Place, SystemFacts, advice, phases};
 use common::record;
+use firstlight_analysis::{Finding, ImageFact, ImageKind, Place, SystemFacts, advice, phases};
 
 const LOADER: &str = "source loader.txt loader-console
     clock counter virtual
@@ -31,13 +31,13 @@ const LOADS: &str = "say 1s - NAND read: device 0 offset 0x200000, size 0x600000
 #[test]
 fn each_load_is_held_against_its_own_image() {
     let both = found(LOADS, "loader-whole-partition").unwrap();
-    assert_eq!(both.title, "The loader reads more than its images");
+    assert_eq!(both.title, "The boot loader reads more than its images");
     assert_eq!(both.evidence.len(), 4);
     // Half of 800 ms, of which 95 %.
     assert_eq!(both.expected.0 / 1_000_000, 380);
     let one = LOADS.replace("3145664", "6291392");
     let one = found(&one, "loader-whole-partition").unwrap();
-    assert_eq!(one.title, "The loader reads more than the kernel");
+    assert_eq!(one.title, "The boot loader reads more than the kernel");
     assert_eq!(one.expected.0 / 1_000_000, 190);
     let none = LOADS
         .replace("3145664", "6291392")

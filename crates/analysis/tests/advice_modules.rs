@@ -3,8 +3,8 @@
 
 mod common;
 
-use analysis::{Finding, SystemFacts, advice, phases};
 use common::record;
+use firstlight_analysis::{Finding, SystemFacts, advice, phases};
 
 const BOOT: &str = "mark 0s kernel-start kernel
     mark 2s userspace-start userspace

@@ -3,8 +3,8 @@
 
 mod common;
 
-use analysis::{Finding, Library, RootTree, SystemFacts, advice, phases};
 use common::record;
+use firstlight_analysis::{Finding, Library, RootTree, SystemFacts, advice, phases};
 use record::Nanos;
 
 const BOOT: &str = "mark 0s kernel-start kernel
@@ -109,8 +109,8 @@ fn many_files_of_languages_are_told() {
     let both = opens(600, "/usr/share/locale/de") + &opens(500, "/etc/fonts/conf.d");
     let titles: Vec<String> = told(&both).into_iter().map(|f| f.title).collect();
     let wanted = [
-        "600 files of languages are looked at 600 times",
-        "500 files of fonts are looked at 500 times",
+        "600 locale files are looked up 600 times",
+        "500 font files are looked up 500 times",
     ];
     assert_eq!(titles, wanted);
     assert!(told(&opens(5, "/usr/share/locale/de")).is_empty());

@@ -3,8 +3,10 @@
 
 mod common;
 
-use analysis::{Filesystem, Finding, ImageFact, ImageKind, Place, SystemFacts, advice, phases};
 use common::record;
+use firstlight_analysis::{
+    Filesystem, Finding, ImageFact, ImageKind, Place, SystemFacts, advice, phases,
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -216,8 +218,8 @@ fn lists_of_blocks_cost_a_command_each() {
     let f = one(&reads(0, 100, 0), images(), "ext-indirect-blocks").unwrap();
     let ms = f.expected.0 / 1_000_000;
     assert!((39..=40).contains(&ms), "{ms}");
-    assert!(f.evidence[0].text.contains("40 blocks"));
-    assert!(f.why.contains("if the root lies there"), "{}", f.why);
+    assert!(f.evidence[0].text.contains("40 mapping blocks"));
+    assert!(f.why.contains("if the root is on it"), "{}", f.why);
     assert!(one("", images(), "ext-indirect-blocks").is_none());
     assert!(
         one(
@@ -303,7 +305,7 @@ fn a_journal_on_a_card_is_told_with_what_is_lost_without() {
     let card = of("/dev/mmcblk0p2", "179:0");
     let f = one(&card, Vec::new(), id).unwrap();
     assert_eq!(f.saving.unwrap().1.0 / 1_000_000, 200);
-    assert!(f.cost.contains("power cut"));
+    assert!(f.cost.contains("power failure"));
     let disk = of("/dev/sda2", "8:0");
     assert!(one(&disk, Vec::new(), id).is_none());
     let stick = |name: &str| {
@@ -344,16 +346,16 @@ fn a_root_that_is_read_unpacked_from_a_slow_device_could_be_packed() {
         .collect();
     let on = |kind: &str, reads: &str| format!("fact root.filesystem {kind}\n{reads}");
     let f = one(&on("ext4", &slow), Vec::new(), "root-unpacked").unwrap();
-    assert!(f.title.contains("unpacked"), "{}", f.title);
+    assert!(f.title.contains("uncompressed"), "{}", f.title);
     assert!(f.expected.0 > 100_000_000, "{}", f.expected);
-    assert!(f.why.contains("if the root lies there"), "{}", f.why);
+    assert!(f.why.contains("if the root is on it"), "{}", f.why);
     assert!(one(&on("squashfs", &slow), Vec::new(), "root-unpacked").is_none());
     // Where the root's name maps to a device, that one counts, and writes until first light.
     let write = "request write 9 4096 1.5s 1.5s 1.6s\nrequest write 9 4096 2.5s 2.5s 2.6s\n";
     let named = |root: &str| format!("fact root.device {root}\n{}{write}", on("ext4", &slow));
     let f = one(&named("/dev/sda2"), Vec::new(), "root-unpacked").unwrap();
-    assert!(!f.why.contains("if the root lies there"), "{}", f.why);
-    assert!(f.why.contains("wrote 4096 until"), "{}", f.why);
+    assert!(!f.why.contains("if the root is on it"), "{}", f.why);
+    assert!(f.why.contains("wrote 4096 bytes until"), "{}", f.why);
     let beside = format!(
         "{}request read 0 4096 1s 1s 1.1s device=8:16\n",
         named("/dev/sdb2")
@@ -386,14 +388,14 @@ fn modules_that_nobody_loads_are_unpacked_for_nothing() {
     assert!(
         f.evidence[0]
             .text
-            .ends_with("of which 1 with 20971520 bytes is not loaded: xfs")
+            .ends_with("1 of them (20971520 bytes) is not loaded: xfs")
     );
-    assert!(f.why.contains("same time"), "{}", f.why);
+    assert!(f.why.contains("refer to this time"), "{}", f.why);
     // 200 ms of the unpacking are left for another packing, and its finding says so.
     let text = format!("{list}{unpacking}");
     let rest = one(&text, archive(20 << 20), "initramfs-unpacking").unwrap();
     assert!(rest.saving.unwrap().1.0 <= 200_000_000);
-    assert!(rest.why.contains("same time"), "{}", rest.why);
+    assert!(rest.why.contains("refer to this time"), "{}", rest.why);
     let whole = one(unpacking, archive(20 << 20), "initramfs-unpacking").unwrap();
     assert!(whole.saving.unwrap().1.0 > 300_000_000);
     // By the model gzip takes longer than it took: what was measured is the most.
@@ -414,7 +416,7 @@ fn modules_that_nobody_loads_are_unpacked_for_nothing() {
     for ms in [100, 400] {
         let f = packed(ms);
         assert!(f.saving.unwrap().1.0 <= i64::try_from(ms).unwrap() * 1_000_000);
-        assert!(f.why.contains("same time"), "{}", f.why);
+        assert!(f.why.contains("refer to this time"), "{}", f.why);
     }
     // All are loaded; few are not; and without a list nobody knows.
     let all = format!("{list}fact module.xfs 1\n{unpacking}");

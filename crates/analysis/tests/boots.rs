@@ -3,11 +3,11 @@
 
 mod common;
 
-use analysis::{
+use common::record;
+use firstlight_analysis::{
     BootTimes, Boots, BootsError, BootsTime, Gate, GateError, Judged, Options, TimeKind, Verdict,
     boots, gate,
 };
-use common::record;
 use record::Nanos;
 
 /// A boot whose kernel takes `kernel` ms and whose userspace `userspace`; a unit with a
@@ -205,7 +205,7 @@ fn a_boot_that_never_comes_to_first_light_does_not_pass() {
     assert!(!closed.passed);
     assert_eq!(
         closed.missing.unwrap(),
-        "1 of 5 boots after the change have it not"
+        "1 of 5 boots after the change do not have it"
     );
     let none = judged(&set("virtual", 4, 1000), &[dark], 1).unwrap();
     assert!(!none.passed && none.missing.unwrap().starts_with("no boot"));

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use analysis::{Console, RateSource, console, phases};
+use firstlight_analysis::{Console, RateSource, console, phases};
 use record::{ClockKind, Nanos, Origin, Phase, Record, Recorder, mark};
 
 const MS: i64 = 1_000_000;

@@ -1,7 +1,7 @@
 //! The catalogue of findings in `docs/findings/` is made from the code.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use analysis::{CATALOGUE, Rule};
+use firstlight_analysis::{CATALOGUE, Rule};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -27,11 +27,11 @@ fn wrapped(text: &str) -> String {
 fn page(rule: &Rule) -> String {
     let treatment = match rule.treatment {
         Some(t) => format!("`{t}` (see [firstlight treat](../treat.md))"),
-        None => "none: no program can".to_owned(),
+        None => "none: this cannot be automated".to_owned(),
     };
     let rows = [
         ("Where", rule.group.as_str().to_owned()),
-        ("Looked for in", rule.needs.to_owned()),
+        ("Needs", rule.needs.to_owned()),
         ("Saving", rule.model.to_owned()),
         ("Confidence", rule.confidence.as_str().to_owned()),
         ("Cost", rule.risk.to_owned()),
@@ -50,9 +50,10 @@ fn page(rule: &Rule) -> String {
 }
 
 fn index() -> String {
-    let mut text = "# Findings\n\nWhat `firstlight advise` looks for. The pages are made from the \
-                    code.\n"
-        .to_owned();
+    let mut text =
+        "# Findings\n\n`firstlight advise` looks for these findings. The pages are generated \
+                    from the code.\n"
+            .to_owned();
     let mut by_group: BTreeMap<_, Vec<&Rule>> = BTreeMap::new();
     for rule in CATALOGUE.iter().copied() {
         by_group.entry(rule.group).or_default().push(rule);
@@ -107,6 +108,6 @@ fn the_catalogue_is_sorted_whole_and_says_all() {
         for text in [rule.title, rule.about, rule.model, rule.risk, rule.needs] {
             assert!(!text.is_empty(), "{}", rule.id);
         }
-        assert!(analysis::rule(rule.id).is_some());
+        assert!(firstlight_analysis::rule(rule.id).is_some());
     }
 }

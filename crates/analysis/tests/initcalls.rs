@@ -3,7 +3,7 @@
 
 mod common;
 
-use analysis::{BlameKind, blame};
+use firstlight_analysis::{BlameKind, blame};
 use record::{Doubt, Nanos};
 
 const BOTH: &str = "\
@@ -44,6 +44,6 @@ fn each_is_counted_once_as_the_trace_saw_it() {
     );
     assert_eq!(all.rows[2].outcome, Some(0));
     assert_eq!(all.rows[2].origin.source, "trace.dat");
-    let summary = analysis::summary(&record);
+    let summary = firstlight_analysis::summary(&record);
     assert_eq!(summary.kinds[0].count, 5);
 }

@@ -8,7 +8,7 @@
 
 mod common;
 
-use analysis::{
+use firstlight_analysis::{
     CriticalPath, Options, critical_path, critical_path_of_processes, phases, phases_with,
 };
 use proptest::prelude::*;
@@ -331,7 +331,7 @@ fn a_timer_is_waited_for() {
         items(&path)[1..],
         [
             ("process", "init (1)", 100, 50),
-            ("wait", "init (1) sleeps: a timer, a device", 800, 400),
+            ("wait", "init (1) sleeps (timer or device)", 800, 400),
             ("process", "init (1)", 100, 50),
         ]
     );
@@ -361,7 +361,7 @@ slice 1 running 1710ms 2000ms
 #[test]
 fn a_sleep_that_is_shorter_leaves_the_work_of_others() {
     let path = path(CONTENDED);
-    let sleep = "sleeper (7) sleeps: a timer, a device";
+    let sleep = "sleeper (7) sleeps (timer or device)";
     // The sleep is 400 ms long, and the processor idle for 200 of them.
     let saving = |name: &str, n: &str| {
         let text = CONTENDED.replace(name, n);
@@ -423,7 +423,7 @@ slice 1 running 1990ms 2000ms
 #[test]
 fn the_end_of_what_nobody_waits_for_keeps_nobody() {
     let path = path(BACKGROUND);
-    let sleep = "sleeper (8) sleeps: a timer, a device";
+    let sleep = "sleeper (8) sleeps (timer or device)";
     let found = items(&path).into_iter().find(|i| i.1 == sleep).unwrap();
     // With half of the sleep the background ends when the worker has ended. What comes
     // then begins no later for that: else it would save some 40 ms.

@@ -3,14 +3,14 @@
 
 mod common;
 
-use analysis::{Options, Phases, phases, phases_with};
 use common::record;
+use firstlight_analysis::{Options, Phases, phases, phases_with};
 use proptest::prelude::*;
 use record::{ClockKind, Nanos, Phase, Recorder};
 
 /// `kernel 0-5000000 a..b` for each phase, with ` | stage 0-3` for each stage.
 fn rows(phases: &Phases) -> Vec<String> {
-    let row = |p: &analysis::PhaseRow| {
+    let row = |p: &firstlight_analysis::PhaseRow| {
         let mut text = format!(
             "{} {}..{} {}..{}",
             p.name.as_str(),

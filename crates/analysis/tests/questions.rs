@@ -3,11 +3,11 @@
 
 mod common;
 
-use analysis::{
+use common::record;
+use firstlight_analysis::{
     BlameKind, CompareError, Presence, TrackKind, Trial, Verdict, blame, compare, effect,
     experiment, gaps, median, phases, summary, tracks,
 };
-use common::record;
 use proptest::prelude::*;
 use record::{ClockKind, Nanos};
 
@@ -340,8 +340,13 @@ fn older_boots_say_what_an_item_takes_as_a_rule() {
     };
     let (a, b, old) = (boot(10), boot(14), boot(15));
     let change = |history: &[&record::Record]| {
-        let c =
-            analysis::compare_with_history(&a, &b, history, &analysis::Options::default()).unwrap();
+        let c = firstlight_analysis::compare_with_history(
+            &a,
+            &b,
+            history,
+            &firstlight_analysis::Options::default(),
+        )
+        .unwrap();
         let changes = c
             .items
             .iter()

@@ -1,108 +1,13 @@
-//! Files that are written beside and renamed: at any moment there is the old
-//! one or the new one, whole.
+//! Files that are written beside and renamed, with what a verb says of its errors.
 
-use anyhow::{Context, Result, bail};
-use std::fs::{File, Permissions};
-use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use anyhow::Result;
+use std::fs::File;
+use std::path::Path;
 
-/// Lets `fill` write a new file that takes the place of `path`, or is there for
-/// the first time. If anything fails, what was at `path` stays as it was. The
-/// old file may be read meanwhile.
+/// [`capture::beside::write`].
 ///
 /// # Errors
 /// `path` cannot be a file, what `fill` says, or the disk does not take it.
 pub fn write<T>(path: &Path, fill: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
-    let shown = path.display();
-    let cannot = || format!("{shown}: cannot be written");
-    let (path, old) = target(path)?;
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut beside = tempfile::Builder::new()
-        .prefix(".firstlight-")
-        .suffix(".new")
-        // The umask takes away what the user does not want.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
-        .with_context(cannot)?;
-    if let Some(old) = old {
-        beside.as_file().set_permissions(old).with_context(cannot)?;
-    }
-    let done = fill(beside.as_file_mut())?;
-    beside.as_file().sync_all().with_context(cannot)?;
-    beside
-        .persist(&path)
-        .map_err(|e| e.error)
-        .with_context(cannot)?;
-    // The new name is on the disk when the folder is.
-    File::open(folder)
-        .and_then(|folder| folder.sync_all())
-        .with_context(cannot)?;
-    Ok(done)
-}
-
-/// Where a link leads, and the rights of the file that is there.
-fn target(path: &Path) -> Result<(PathBuf, Option<Permissions>)> {
-    let shown = path.display();
-    match std::fs::metadata(path) {
-        Ok(old) if old.is_file() => {
-            let real =
-                std::fs::canonicalize(path).with_context(|| format!("{shown}: cannot be found"))?;
-            Ok((real, Some(old.permissions())))
-        }
-        Ok(old) if old.is_dir() => bail!("{shown}: is a folder; expected the name of a file"),
-        Ok(_) => bail!(
-            "{shown}: is a device, and not a file; write a file, and that to the device with \
-             its own tool (flashcp or nandwrite for flash)"
-        ),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok((path.to_owned(), None)),
-        Err(e) => Err(e).with_context(|| format!("{shown}: cannot be written")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test")]
-    use super::*;
-    use std::io::Write;
-    use std::os::unix::fs::symlink;
-
-    #[test]
-    fn a_failure_leaves_the_old_file_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("image");
-        std::fs::write(&path, "old").unwrap();
-        let failed: Result<()> = write(&path, |file| {
-            file.write_all(b"half")?;
-            bail!("no more")
-        });
-        assert_eq!(failed.unwrap_err().to_string(), "no more");
-        assert_eq!(std::fs::read(&path).unwrap(), b"old");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn the_new_file_has_the_rights_of_the_old_one_and_links_stay() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, link) = (folder.path().join("image"), folder.path().join("link"));
-        std::fs::write(&path, "old").unwrap();
-        std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        symlink("image", &link).unwrap();
-        write(&link, |file| Ok(file.write_all(b"new")?)).unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"new");
-        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o7777, 0o640);
-        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
-    }
-
-    #[test]
-    fn a_folder_and_a_device_are_no_files() {
-        for (path, said) in [("/", "is a folder"), ("/dev/null", "is a device")] {
-            let refused = write(Path::new(path), |_| Ok(())).unwrap_err();
-            assert!(refused.to_string().contains(said), "{refused}");
-        }
-    }
+    capture::beside::write(path, fill)
 }

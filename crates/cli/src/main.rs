@@ -2,25 +2,20 @@
 
 mod args;
 mod beside;
+mod command;
 mod direct;
-mod disk;
 mod input;
 mod interrupt;
+mod judge;
 mod mounted;
 mod out;
-mod owners;
-mod prefetch;
 mod progress;
-mod serial;
-mod serve;
 mod size;
-mod ssh;
-mod system;
-mod systemd_bus;
 mod verbs;
 
-use args::{CaptureFrom, Cli, LabVerb, Verb};
-use clap::{CommandFactory, Parser};
+use args::{LabVerb, Reading};
+use clap::FromArgMatches;
+use command::{Cli, Verb, command};
 use out::Out;
 use std::process::ExitCode;
 
@@ -31,7 +26,10 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match command()
+        .try_get_matches()
+        .and_then(|m| Cli::from_arg_matches(&m))
+    {
         Ok(cli) => cli,
         Err(e) => {
             // Help and version are no errors; a closed pipe is fine.
@@ -42,7 +40,7 @@ fn main() -> ExitCode {
     };
     let mut out = Out::new(&cli.output);
     let done = match &cli.verb {
-        None => verbs::here::run(&mut out),
+        None => verbs::show::of(&[], &Reading::default(), &mut out),
         Some(Verb::Show(a)) => verbs::show::run(a, &mut out),
         Some(Verb::Blame(a)) => verbs::blame::run(a, &mut out),
         Some(Verb::Io(a)) => verbs::io::run(a, &mut out),
@@ -52,12 +50,9 @@ fn main() -> ExitCode {
         Some(Verb::Path(a)) => verbs::path::run(a, &mut out),
         Some(Verb::Export(a)) => verbs::export::run(a, &mut out),
         Some(Verb::Report(a)) => verbs::report::run(a, &mut out),
+        #[cfg(feature = "serve")]
         Some(Verb::Serve(a)) => verbs::serve::run(a, &mut out),
-        Some(Verb::Capture(a)) => match &a.from {
-            CaptureFrom::Here { out: path } => verbs::here::capture(path, &mut out),
-            CaptureFrom::Serial(a) => verbs::capture::serial::run(a, &mut out),
-            CaptureFrom::Ssh(a) => verbs::capture::ssh::run(a, &mut out),
-        },
+        Some(Verb::Capture(a)) => verbs::capture::run(a, &mut out),
         Some(Verb::Lab(a)) => match &a.verb {
             LabVerb::Run(a) => verbs::lab::run(a, &mut out),
             LabVerb::Classics(a) => verbs::classics::run(a, &mut out),
@@ -74,12 +69,13 @@ fn main() -> ExitCode {
         Some(Verb::Treat(a)) => verbs::treat::run(a, &mut out),
         Some(Verb::Tune(a)) => verbs::tune::run(a, &mut out),
         Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),
+        Some(Verb::Help(a)) => verbs::help::run(a, command(), &mut out),
         Some(Verb::Completions { shell }) => {
             let mut text = Vec::new();
-            clap_complete::generate(*shell, &mut Cli::command(), "firstlight", &mut text);
+            clap_complete::generate(*shell, &mut command(), "firstlight", &mut text);
             out.bytes(&text)
         }
-        Some(Verb::Man) => verbs::man::run(&mut out),
+        Some(Verb::Man) => verbs::man::run(command(), &mut out),
     };
     match done.and_then(|()| out.finish()) {
         Ok(code) => code,

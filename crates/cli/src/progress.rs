@@ -1,6 +1,7 @@
 //! Progress on a terminal; nothing into a pipe.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -25,6 +26,17 @@ pub fn say(what: impl Into<String>) {
     }
     bar().enable_steady_tick(Duration::from_millis(125));
     bar().set_message(what.into());
+}
+
+/// Says how many percent of `path` were read.
+pub fn reading(path: &Path) -> impl Fn(u64) + Sync {
+    let shown = path.display().to_string();
+    move |done| say(format!("reading {shown}: {done} %"))
+}
+
+/// Says that `path` is being mapped.
+pub fn mapping(path: &Path) {
+    say(format!("mapping {}", path.display()));
 }
 
 /// Says that something is done, in a line that stays. A pipe gets it as well

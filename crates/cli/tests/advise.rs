@@ -89,7 +89,6 @@ fn images_and_configurations_need_no_boot() {
     let found = ids(&advise(&["--image", root.to_str().unwrap()]));
     assert_eq!(found, ["script-sleeps"]);
     for wrong in [
-        vec!["advise"],
         vec!["advise", "--image", "/none"],
         vec!["advise", "--config", "/dev/null"],
     ] {

@@ -349,8 +349,14 @@ impl Mounted {
         self.dir.path().join("at")
     }
 
+    /// A program that looks at all mounts may have this one open for a moment.
     fn unmount(&self) -> bool {
-        tool("umount", &[self.at().to_str().unwrap()])
+        (0..50).any(|try_| {
+            if try_ > 0 {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            tool("umount", &[self.at().to_str().unwrap()])
+        })
     }
 }
 

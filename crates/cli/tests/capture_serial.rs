@@ -92,7 +92,7 @@ fn a_capture_holds_the_boot_with_its_marks() {
         .as_array()
         .unwrap()
         .iter()
-        .find(|n| n["kind"] == "before_the_boot");
+        .find(|n| n["kind"] == "before_boot");
     assert_eq!(before.unwrap()["count"], 1);
 
     // What came over the line is kept as it came.
@@ -268,7 +268,7 @@ fn what_cannot_be_done_is_said_before_it_is_begun() {
             "{said}"
         );
     };
-    case(&taken, &["-"], "is there already");
+    case(&taken, &["-"], "already exists");
     case(&folder.path().join("x.zip"), &["-"], "a capture is a .tar");
     case(&free, &["-", "--mark", "x"], "expected NAME=REGEX");
     case(&free, &["-", "--end-on", "(x"], "--end-on");

@@ -244,7 +244,7 @@ fn the_last_boot_is_taken_and_nothing_is_left() {
     // It is not written over.
     let out = host.capture(&[]).output().unwrap();
     assert_eq!(out.status.code(), Some(2));
-    assert!(said(&out).contains("is there already"), "{}", said(&out));
+    assert!(said(&out).contains("already exists"), "{}", said(&out));
 }
 
 #[test]

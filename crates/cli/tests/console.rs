@@ -176,9 +176,9 @@ fn clocks_that_part_are_noted_and_followed() {
         .as_array()
         .unwrap()
         .iter()
-        .find(|n| n["kind"] == "clocks_part");
+        .find(|n| n["kind"] == "clocks_diverge");
     let detail = note.unwrap()["detail"].as_str().unwrap();
-    assert!(detail.starts_with("by 300.0 ms in 10"), "{detail}");
+    assert!(detail.starts_with("300.0 ms over 10"), "{detail}");
     // Every line is where the host saw it, within the bound.
     let delay = &show["console"]["delay"];
     assert!(delay["error_ns"].as_i64().unwrap() >= 300_000_000);

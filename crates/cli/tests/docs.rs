@@ -97,3 +97,32 @@ fn a_capture_of_each_format_version_is_read() {
         assert!(read > 0, "no capture of version {version} is kept");
     }
 }
+
+/// The commands in the README's table of jobs, each from `firstlight` on.
+fn commands_of_the_readme() -> Vec<String> {
+    let text = std::fs::read_to_string(workspace().join("README.md")).unwrap();
+    let rows = text.lines().filter(|l| l.starts_with("| "));
+    let code = rows.flat_map(|row| row.split('`').skip(1).step_by(2).map(str::to_owned));
+    code.filter(|c| c.starts_with("firstlight ")).collect()
+}
+
+#[test]
+fn every_command_of_the_readme_runs_as_typed() {
+    let commands = commands_of_the_readme();
+    assert!(commands.len() > 10, "{commands:?}");
+    // Outputs go here, and inputs come from the checkout.
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(workspace().join("corpus"), folder.path().join("corpus")).unwrap();
+    for command in commands {
+        let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+        let out = std::process::Command::new(env!("CARGO_BIN_EXE_firstlight"))
+            .args(&words)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        // A gate that says "slower" has done its work.
+        let wanted = i32::from(words.first() == Some(&"gate"));
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(wanted), "{command}: {said}");
+    }
+}

@@ -41,7 +41,7 @@ fn what_is_no_boot_is_refused_in_a_sentence() {
         ),
         (
             s.file("prose", b"Dear diary,\ntoday I did not boot.\n"),
-            "another kind",
+            "looks like unrelated text",
         ),
         (huge, "byte 0 is 0x00"),
         (s.0.path().to_str().unwrap().to_owned(), "directory"),
@@ -206,7 +206,7 @@ fn diff_is_as_its_schema_says() {
     };
     let a = s.file("a.log", log("500000").as_bytes());
     let b = s.file("b.log", log("400000").as_bytes());
-    let diff = json(&["diff", "--json", &a, &b]);
+    let diff = json(&["diff", "--json", &a, "--against", &b]);
     valid(&diff, "diff");
     let kernel = diff["phases"]
         .as_array()
@@ -270,7 +270,7 @@ fn a_folder_of_logs_is_its_files() {
 
 #[test]
 fn a_packed_log_is_unpacked() {
-    use image::boot::compression::{Compression, encode};
+    use rawimage::compression::{Compression, encode};
     let scratch = Scratch::new();
     let log = common::workspace().join("corpus/kernel-log/caller/input");
     let plain = std::fs::read(log).unwrap();
@@ -290,7 +290,7 @@ fn a_packed_log_is_unpacked() {
 
 #[test]
 fn a_packed_log_that_is_cut_is_not_read_in_part() {
-    use image::boot::compression::{Compression, encode};
+    use rawimage::compression::{Compression, encode};
     let scratch = Scratch::new();
     let log = common::workspace().join("corpus/kernel-log/caller/input");
     let plain = std::fs::read(log).unwrap().repeat(40);
@@ -312,7 +312,7 @@ fn a_packed_log_that_is_cut_is_not_read_in_part() {
 /// `cat a.gz b.gz`, `pbzip2` and `pzstd` write one member behind another.
 #[test]
 fn all_members_of_a_packed_log_are_read() {
-    use image::boot::compression::{Compression, encode};
+    use rawimage::compression::{Compression, encode};
     let scratch = Scratch::new();
     let log = common::workspace().join("corpus/kernel-log/caller/input");
     let plain = std::fs::read(log).unwrap();
@@ -407,12 +407,12 @@ fn a_log_from_windows_is_the_same_log() {
 
 #[test]
 fn a_chart_in_any_packing_is_the_same_chart() {
-    use image::boot::compression::{Compression, Decoder, encode};
+    use rawimage::compression::{Compression, Decoder, encode};
     let chart = common::workspace().join("corpus/bootchart/bootchart2.tgz");
     let wanted = json(&["show", "--json", chart.to_str().unwrap()]);
     let packed = std::fs::read(chart).unwrap();
     let bytes = packed.as_slice();
-    let part = image::boot::Part::whole(&bytes).unwrap();
+    let part = rawimage::Part::whole(&bytes).unwrap();
     let mut tar = Vec::new();
     let mut unpacked = Decoder::new(Compression::Gzip, &part, 1 << 20).unwrap();
     std::io::Read::read_to_end(&mut unpacked, &mut tar).unwrap();
@@ -475,4 +475,61 @@ fn a_log_of_another_language_has_the_same_times() {
         let blame = json(&["blame", "--json", "--kind", "initcall", &file]);
         assert_eq!(blame["rows"][0]["wall_ns"], 1_000_000_000_i64, "{before}");
     }
+}
+
+#[test]
+fn a_dash_is_standard_input() {
+    let s = Scratch::new();
+    let log = common::workspace().join("corpus/kernel-log/caller/input");
+    let read = |stdin: Stdio, args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
+        command.args(args).stdin(stdin).output().unwrap()
+    };
+    let named = json(&["blame", "--json", log.to_str().unwrap()]);
+    let file = || Stdio::from(File::open(&log).unwrap());
+    let out = read(file(), &["blame", "--json", "-"]);
+    let piped: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(named["total_rows"], piped["total_rows"]);
+    assert_eq!(named["rows"][0]["wall_ns"], piped["rows"][0]["wall_ns"]);
+    let out = read(
+        file(),
+        &["diff", "-", "--against", s.file("a", b"x").as_str()],
+    );
+    assert_eq!(out.status.code(), Some(2));
+    let twice = read(file(), &["show", "-", "-"]);
+    assert!(String::from_utf8_lossy(&twice.stderr).contains("only once"));
+}
+
+#[test]
+fn captures_of_two_boots_are_not_one() {
+    let capture = common::workspace().join("corpus/captures/v1-debian.tar.zst");
+    let capture = capture.to_str().unwrap();
+    let out = firstlight(&["show", capture, capture]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("2 captures are 2 boots"));
+}
+
+#[test]
+fn a_first_light_that_nothing_matches_is_refused() {
+    let log = common::workspace().join("corpus/kernel-log/caller/input");
+    let out = firstlight(&[
+        "show",
+        "--first-light",
+        "no such text",
+        log.to_str().unwrap(),
+    ]);
+    assert_eq!(out.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&out.stderr);
+    assert!(text.contains("`no such text` matched no mark"), "{text}");
+}
+
+#[test]
+fn help_has_the_formats_and_every_verb() {
+    let formats = json(&["help", "formats", "--json"]);
+    assert_eq!(formats["schema"], "firstlight.formats/1");
+    let names = formats["formats"].as_array().unwrap();
+    assert!(names.iter().any(|f| f["name"] == "kernel-log"));
+    let help = firstlight(&["help", "lab", "run"]);
+    assert!(String::from_utf8_lossy(&help.stdout).contains("--check-exact"));
+    assert_eq!(firstlight(&["help", "no-such-verb"]).status.code(), Some(2));
 }

@@ -90,7 +90,7 @@ fn an_error_of_a_device_is_told() {
             ("device", value!("8:0")),
             ("operation", value!("read")),
             ("error", value!(-5)),
-            ("meaning", value!("EIO: input or output error")),
+            ("meaning", value!("EIO: I/O error")),
             ("requests", value!(1)),
             ("bytes", value!(4096)),
         ] {
@@ -106,7 +106,7 @@ fn an_error_of_a_device_is_told() {
             .unwrap();
         assert_eq!(note["count"], 1, "{name}");
         assert_eq!(
-            note["detail"], "first: sector 72 of 8:0, error -5",
+            note["detail"], "first: sector 72 on 8:0, error -5",
             "{name}"
         );
         for source in io["sources"].as_array().unwrap() {
@@ -115,13 +115,10 @@ fn an_error_of_a_device_is_told() {
         }
         let screen = String::from_utf8(firstlight(&["io", &file]).stdout).unwrap();
         assert!(
-            screen.contains("1 of 2 requests ended with an error"),
+            screen.contains("1 of 2 requests failed"),
             "{name}\n{screen}"
         );
-        assert!(
-            screen.contains("-5 EIO: input or output error"),
-            "{name}\n{screen}"
-        );
+        assert!(screen.contains("-5 EIO: I/O error"), "{name}\n{screen}");
     }
 }
 

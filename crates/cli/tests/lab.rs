@@ -50,7 +50,7 @@ fn two_boots_of_the_same_inputs_are_the_same_to_the_byte() {
     // Virtual time is never compared with wall time.
     let log = scratch.path().join("dmesg");
     std::fs::write(&log, "[    0.000000] Linux version 6.1.0\n").unwrap();
-    let mixed = firstlight(&["diff", capture, log.to_str().unwrap()]);
+    let mixed = firstlight(&["diff", capture, "--against", log.to_str().unwrap()]);
     assert_eq!(mixed.status.code(), Some(2));
     let mixed = firstlight(&["show", capture, log.to_str().unwrap()]);
     assert_eq!(mixed.status.code(), Some(2));

@@ -360,7 +360,7 @@ fn a_run_says_what_it_can_tell_apart() {
     ]);
     let text = String::from_utf8(markdown.stdout).unwrap();
     assert!(
-        text.contains("1 of 1 pairs of variants that are alike are told apart"),
+        text.contains("1 of 1 pairs of identical variants are called different"),
         "{text}"
     );
     let refused = firstlight(&["lab", "resolution", dir, "--changed", "sloower"]);

@@ -45,7 +45,7 @@ fn a_filesystem_is_timed_on_the_storage_that_is_named() {
     assert_eq!(card["reads"], 1);
     assert_eq!(card["state"], "clean");
     // A profile of the user's: the card with twice the time for a command.
-    let profiles = workspace().join("crates/lab/src/storage/profiles.toml");
+    let profiles = workspace().join("crates/storage/src/profiles.toml");
     let profiles = std::fs::read_to_string(profiles).unwrap();
     let slower = profiles.replace("value = 735_000", "value = 1_470_000");
     let own = folder.file("board.toml", slower.as_bytes());
@@ -60,7 +60,7 @@ fn a_filesystem_is_timed_on_the_storage_that_is_named() {
     let said = firstlight(&["image", "info", path, "--storage", "floppy"]);
     assert_eq!(said.status.code(), Some(2));
     let said = String::from_utf8(said.stderr).unwrap();
-    assert!(said.contains("there are emmc"), "{said}");
+    assert!(said.contains("known profiles: emmc"), "{said}");
 }
 
 #[test]

@@ -8,14 +8,17 @@
 
 mod common;
 
-use common::{firstlight, json};
+use agent::trace::Tracefs;
+use capture::accesses::{Owner, RecordingError, sweep};
+use common::{firstlight, json, workspace};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Reads files as the table in `docs/prefetch.md` says: all of f1, a page of f2,
 /// 64 KiB in the middle of f3, 20 pages of f4 through a mapping, all of s1.
@@ -40,51 +43,89 @@ with open(d + '/f4', 'rb', buffering=0) as f:
 read('s1', 0, 65536)
 ";
 
-/// One recording at a time: it changes settings of the whole machine.
-static RECORDING: Mutex<()> = Mutex::new(());
-
-fn can_record() -> bool {
-    let root = fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0);
-    let traced = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
-        .iter()
-        .any(|t| {
-            Path::new(t)
-                .join("events/filemap/mm_filemap_get_pages")
-                .exists()
-        });
-    let python = Command::new("python3").arg("--version").output().is_ok();
-    let all = root && traced && python;
-    if !all {
-        eprintln!(
-            "skipped: a recording needs root ({root}), touch events in tracefs ({traced}) and \
-             python3 ({python})"
-        );
-    }
-    all
+/// One recording at a time: it changes settings of the whole machine, and another
+/// copy of these tests may run beside. The kernel's own lock dies with its owner.
+struct Turn {
+    tracefs: Tracefs,
+    _lock: File,
 }
 
-/// What the kernel is set to, as far as a recording changes it.
-fn settings() -> Vec<(String, String)> {
-    let mut all = Vec::new();
-    for entry in fs::read_dir("/sys/class/bdi")
+impl Turn {
+    /// Waits for the turn, and for what an earlier run left; `None`, with a visible
+    /// line, where nothing can be recorded.
+    fn take() -> Option<Self> {
+        let root = rustix::process::geteuid().is_root();
+        let python = Command::new("python3").arg("--version").output().is_ok();
+        if !root || !python {
+            eprintln!("skipped: a recording needs root ({root}) and python3 ({python})");
+            return None;
+        }
+        let lock = File::create("/run/firstlight-tests.lock").unwrap();
+        lock.lock().unwrap();
+        let Some(tracefs) = Tracefs::find().ok().filter(|t| {
+            t.path()
+                .join("events/filemap/mm_filemap_get_pages")
+                .exists()
+        }) else {
+            eprintln!("skipped: a recording needs touch events in tracefs (Linux 6.12)");
+            return None;
+        };
+        let begun = Instant::now();
+        while matches!(sweep(), Err(RecordingError::Busy)) {
+            assert!(
+                begun.elapsed() < Duration::from_secs(120),
+                "a recording does not end"
+            );
+        }
+        Some(Self {
+            tracefs,
+            _lock: lock,
+        })
+    }
+
+    fn instances(&self) -> PathBuf {
+        self.tracefs.path().join("instances")
+    }
+}
+
+/// What the kernel is set to, as far as a recording changes it. Loop devices come and
+/// go with others.
+fn settings() -> BTreeMap<PathBuf, String> {
+    let devices = fs::read_dir("/sys/class/bdi")
         .into_iter()
         .flatten()
-        .flatten()
-    {
-        let file = entry.path().join("read_ahead_kb");
-        let value = fs::read_to_string(&file).unwrap_or_default();
-        all.push((file.display().to_string(), value));
-    }
-    all.sort();
-    all
+        .flatten();
+    let kept = devices.filter(|d| !d.file_name().to_string_lossy().starts_with("7:"));
+    let files = kept.map(|d| d.path().join("read_ahead_kb"));
+    files
+        .filter_map(|file| Some((file.clone(), fs::read_to_string(file).ok()?)))
+        .collect()
+}
+
+/// The instances of recordings by the process `pid`.
+fn instances_of(instances: &Path, pid: u32) -> Vec<PathBuf> {
+    let begin = format!("firstlight-{pid}-");
+    let all = fs::read_dir(instances).into_iter().flatten().flatten();
+    let ours = all.filter(|e| e.file_name().to_string_lossy().starts_with(&begin));
+    ours.map(|e| e.path()).collect()
+}
+
+/// Runs the command to its end: what it says as JSON, and the number it had.
+fn json_and_pid(args: &[&str]) -> (Value, u32) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
+    command.args(args).current_dir(workspace());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let pid = child.id();
+    let done = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{said}");
+    (serde_json::from_slice(&done.stdout).unwrap(), pid)
 }
 
 #[test]
 fn exactly_the_touched_pages_are_recorded_and_all_settings_come_back() {
-    if !can_record() {
-        return;
-    }
-    let _turn = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(turn) = Turn::take() else { return };
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let place = folder.path().canonicalize().unwrap();
     for (name, pages) in [
@@ -107,7 +148,7 @@ fn exactly_the_touched_pages_are_recorded_and_all_settings_come_back() {
                 fs::read(place.join(name)).unwrap();
             }
         }
-        let recorded = json(&[
+        let (recorded, pid) = json_and_pid(&[
             "prefetch",
             "record",
             "--json",
@@ -120,6 +161,7 @@ fn exactly_the_touched_pages_are_recorded_and_all_settings_come_back() {
             &shown(&place),
         ]);
         assert_eq!(recorded["exit_code"], 0);
+        assert_eq!(instances_of(&turn.instances(), pid), [] as [PathBuf; 0]);
         let plan = json(&["prefetch", "plan", &list, "--json"]);
         let pages = pages_of(&plan, &place);
         let expected = [("f1", 2048), ("f2", 1), ("f3", 16), ("f4", 20), ("s1", 16)];
@@ -128,13 +170,6 @@ fn exactly_the_touched_pages_are_recorded_and_all_settings_come_back() {
         }
     }
     assert_eq!(settings(), before);
-    let left = fs::read_dir("/sys/kernel/tracing/instances")
-        .into_iter()
-        .flatten();
-    let ours = left
-        .flatten()
-        .filter(|e| e.file_name().to_string_lossy().starts_with("firstlight"));
-    assert_eq!(ours.count(), 0);
     // The same list twice is one list of two recordings.
     let merged = shown(&place.join("merged"));
     let done = json(&["prefetch", "merge", "--json", "-o", &merged, &list, &list]);
@@ -149,6 +184,114 @@ fn exactly_the_touched_pages_are_recorded_and_all_settings_come_back() {
     let files = plan["files"].as_array().unwrap();
     let state = files.iter().find(|f| f["path"] == f2.as_str()).unwrap();
     assert_eq!(state["state"], "changed");
+}
+
+/// A recording of a program that runs until its input ends, in the middle of it.
+fn recording(list: &Path, instances: &Path) -> (Child, PathBuf) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_firstlight"))
+        .args(["prefetch", "record", "-o"])
+        .arg(list)
+        .args(["--", "cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    loop {
+        let found = instances_of(instances, child.id()).pop();
+        // The guard, and the program, which switches its own recording on.
+        let is_on = |i: &PathBuf| {
+            let on = fs::read_to_string(i.join("tracing_on"));
+            children_of(child.id()).len() == 2 && on.is_ok_and(|on| on == "1\n")
+        };
+        if let Some(instance) = found.filter(is_on) {
+            return (child, instance);
+        }
+        assert_eq!(child.try_wait().unwrap(), None);
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn children_of(pid: u32) -> Vec<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace()
+        .map(|c| c.parse().unwrap())
+        .collect()
+}
+
+/// Kills a recording together with its guard.
+fn kill(mut recording: Child) {
+    let pid = recording.id();
+    let mut children = children_of(pid).into_iter();
+    let is_guard = |c: &u32| {
+        let words = fs::read(format!("/proc/{c}/cmdline")).unwrap_or_default();
+        words.windows(7).any(|w| w == b"\0guard\0")
+    };
+    let guard = children.find(is_guard).unwrap();
+    for pid in [guard, pid] {
+        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    }
+    // Its input goes with it, and then what it recorded ends.
+    recording.wait().unwrap();
+}
+
+/// A trace instance that this test made.
+struct Neighbour(PathBuf);
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        fs::remove_dir(&self.0).ok();
+    }
+}
+
+#[test]
+fn what_a_killed_recording_left_is_cleaned_up_and_a_living_neighbour_stays() {
+    let Some(turn) = Turn::take() else { return };
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let list = folder.path().join("list");
+    let shown = list.to_str().unwrap();
+    let before = settings();
+    // Of a container, say, whose recordings this machine's do not exclude.
+    let this = Owner::this().unwrap();
+    let neighbour = Neighbour(turn.instances().join(format!("firstlight-{this}")));
+    fs::create_dir(&neighbour.0).unwrap();
+    let ways: [&[&str]; 3] = [
+        &["prefetch", "record", "--json", "-o", shown, "--", "true"],
+        &["lab", "doctor", "--json"],
+        &["cold", "--evict", "--runs", "1", "--json", "--", "true"],
+    ];
+    for way in ways {
+        let (child, instance) = recording(&list, &turn.instances());
+        let pid = child.id();
+        let begin = format!("changed-{pid}-");
+        kill(child);
+        let changed = || {
+            let files = fs::read_dir("/run/firstlight")
+                .into_iter()
+                .flatten()
+                .flatten();
+            let mut names = files.map(|f| f.file_name().to_string_lossy().into_owned());
+            names.any(|n| n.starts_with(&begin))
+        };
+        assert!(instance.exists() && changed(), "{way:?}");
+        assert!(
+            before
+                .iter()
+                .all(|(file, _)| fs::read_to_string(file).unwrap() == "0\n")
+        );
+        let said = json(way).to_string();
+        assert!(
+            said.contains("cleaned up after a killed recording: 1 trace instance"),
+            "{said}"
+        );
+        assert!(!instance.exists() && !changed(), "{way:?}");
+        assert_eq!(settings(), before, "{way:?}");
+        assert_eq!(
+            fs::read_to_string(neighbour.0.join("tracing_on")).unwrap(),
+            "1\n"
+        );
+    }
 }
 
 /// Pages by the name of files in `folder`.
@@ -387,10 +530,7 @@ fn places(folder: &Path) -> BTreeMap<String, u64> {
 
 #[test]
 fn a_cold_start_is_tried_in_order_and_all_lies_where_it_lay_afterwards() {
-    if !can_record() {
-        return;
-    }
-    let _turn = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(_turn) = Turn::take() else { return };
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = folder.path().canonicalize().unwrap();
     let image = folder.join("image");

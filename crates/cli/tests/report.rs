@@ -149,7 +149,7 @@ fn raw_files_of_two_boots_are_compared() {
     let scratch = Scratch::new();
     let before = scratch.file("before.blkparse", blkparse(&[800, 16, 4000]).as_bytes());
     let after = scratch.file("after.blkparse", blkparse(&[16, 24, 32]).as_bytes());
-    let found = page(&[&before, "--beside", &after], &scratch.path("boot.html"));
+    let found = page(&[&before, "--against", &after], &scratch.path("boot.html"));
     let sequential = |side: &str| found[side]["io"]["sequence"]["sequential"].clone();
     assert_eq!(
         (sequential("baseline"), sequential("best")),

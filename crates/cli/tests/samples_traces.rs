@@ -200,7 +200,8 @@ fn a_block_trace_of_eight_processors() {
 #[test]
 fn all_records_of_a_block_trace_in_one_file() {
     let Some(files) = keks() else { return };
-    let merged = std::env::temp_dir().join(format!("firstlight-keks-{}", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let merged = folder.path().join("merged");
     let bytes: Vec<u8> = files
         .iter()
         .flat_map(|f| std::fs::read(f).unwrap())
@@ -210,7 +211,6 @@ fn all_records_of_a_block_trace_in_one_file() {
     let mut args = vec!["io", "--json"];
     args.extend(files.iter().map(String::as_str));
     let wanted = json(&args);
-    std::fs::remove_file(&merged).ok();
     for key in ["requests", "operations", "processes", "depth"] {
         assert_eq!(found[key], wanted[key], "{key}");
     }

@@ -358,7 +358,7 @@ fn what_is_not_there_is_named() {
         let text = String::from_utf8_lossy(&told.stdout).into_owned();
         assert!(told.status.success(), "{text}");
         assert!(
-            text.contains("usr/lib/libx.so.1 is not there; nothing w"),
+            text.contains("usr/lib/libx.so.1 does not exist; nothing w"),
             "{text}"
         );
         assert!(!text.contains("already"), "{text}");

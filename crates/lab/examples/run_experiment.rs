@@ -5,7 +5,7 @@
     reason = "an example prints"
 )]
 
-use lab::{Event, Experiment, Options};
+use firstlight_lab::{Event, Experiment, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         }
     }
     let outcome = Experiment::read(file.as_ref()).and_then(|experiment| {
-        lab::run(&experiment, &options, &mut |event| match event {
+        firstlight_lab::run(&experiment, &options, &mut |event| match event {
             Event::Planned {
                 trials,
                 reused,

@@ -8,6 +8,7 @@
 //! runs from reset, and the agent reads it at its address. With `loader = "nand"` kernel
 //! and RAM disk come out of NAND flash first ([`loader`]).
 
+pub mod board;
 mod loader;
 
 use crate::arm_virt::{console, kernel_marks, kernels};
@@ -15,16 +16,16 @@ use crate::artifacts::{Arch, Cache, KernelConfig, agent_program, hash_bytes};
 use crate::emulated::{self, Common, Hardware, OutFile};
 use crate::emulator::gdb::ARM9;
 use crate::emulator::stages::KnownStages;
-use crate::emulator::{Clock, Pace, PowerOn, Program, Qemu, Words};
+use crate::emulator::{Clock, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Experiment, Kernel, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Archives, Tree};
 use crate::machine::{Boot, HostMark};
+use crate::pace::Pace;
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
 use loader::Loading;
-pub use loader::{in_place, sized};
 use record::{Phase, mark};
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,14 +39,6 @@ pub const MACHINE: &str = "-M versatilepb -cpu arm926 -smp 1 -nodefaults -no-use
 
 /// The emulator.
 pub const QEMU: Program = ArmArch::Armhf.qemu();
-
-/// How fast the processor is if nobody says otherwise: an instruction takes 2 to
-/// the power of this many nanoseconds. 125 MIPS is the class of an ARM926 at 155 MHz.
-pub const CPU_SHIFT: u8 = 3;
-
-/// The board's memory, in MiB: what a kernel can have, and what it has if nobody
-/// says otherwise. The board holds 256 MiB with the payload's memory.
-pub const MEMORY_MB: (std::ops::RangeInclusive<u32>, u32) = (32..=224, 128);
 
 /// Debian's name of its architecture, for programs of its root.
 pub const ARCHITECTURE: &str = "armel";

@@ -3,11 +3,12 @@
 
 use crate::emulator::gdb::Processor;
 use crate::emulator::stages::{self, KnownStages, Route, Stages};
-use crate::emulator::{self, Clock, Limits, Pace, PowerOn, Qemu};
+use crate::emulator::{self, Clock, Limits, PowerOn, Qemu};
 use crate::error::LabError;
 use crate::experiment::Base;
 use crate::files::HashedFile;
 use crate::machine::{Boot, Machine};
+use crate::pace::Pace;
 use crate::trial::Plan;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -200,7 +201,10 @@ impl<H: Hardware> Machine for H {
         {
             boot.notes.push(why);
         }
-        boot.notes.extend(base.storage.not_given_back());
+        boot.notes.extend(storage::not_given_back(
+            &base.storage.name,
+            &base.storage.storage,
+        ));
         Ok(boot)
     }
 }

@@ -1,6 +1,6 @@
 //! What can go wrong in the lab.
 
-use crate::artifacts::Arch;
+use crate::arch::Arch;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,14 +27,9 @@ pub enum LabError {
         /// A clause: what was found, what was expected.
         why: String,
     },
-    /// No such storage profile.
-    #[error("there is no storage profile `{name}`; there are {known}")]
-    NoProfile {
-        /// The name.
-        name: String,
-        /// The ones there are.
-        known: String,
-    },
+    /// No such storage profile, or its file is not what it should be.
+    #[error(transparent)]
+    Profile(#[from] storage::ProfileError),
     /// A program that the lab runs is not installed.
     #[error("{tool} is not installed, and {why}; `apt-get install {package}` brings it")]
     MissingTool {
@@ -104,7 +99,7 @@ pub enum LabError {
     /// The agent must not need libraries: there are none in an initramfs.
     #[error(
         "{} is linked to shared libraries, but runs where there are none; \
-         build it static with `cargo build --release -p agent`", path.display()
+         build it static with `cargo build --release -p firstlight-agent`", path.display()
     )]
     AgentNotStatic {
         /// The program.
@@ -167,12 +162,40 @@ pub enum LabError {
          `--check-exact`, or `mode = \"statistical\"`"
     )]
     NotExact,
+    /// A search cannot go on.
+    #[error("{0}")]
+    Search(String),
+    /// A capture of a search cannot be judged.
+    #[error("{}: {source}", capture.display())]
+    Judge {
+        /// The capture.
+        capture: PathBuf,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// Something that cannot happen did.
     #[error("a bug, please report it: {why}")]
     Bug {
         /// What happened.
         why: String,
     },
+}
+
+impl LabError {
+    /// The error and what caused it, in one line.
+    pub(crate) fn with_causes(&self) -> String {
+        let mut line = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(next) = cause {
+            let text = next.to_string();
+            // Most errors say their cause themselves.
+            if !line.contains(&text) {
+                line = format!("{line}: {text}");
+            }
+            cause = next.source();
+        }
+        line
+    }
 }
 
 /// Makes a [`LabError::Io`] of an error of the system.

@@ -1,6 +1,6 @@
 //! Files that boots are made of.
 
-use crate::artifacts::{Cache, hash_bytes};
+use crate::cache::{Cache, hash_bytes};
 use crate::capture::hex;
 use crate::error::{LabError, io_error};
 use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};

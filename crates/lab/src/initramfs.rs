@@ -5,9 +5,9 @@ use crate::error::{LabError, io_error};
 use crate::experiment::{self, Experiment};
 use crate::files::{HashedFile, folder_within, read};
 use crate::modules::{Modules, without_signature};
-use crate::workload;
-use ::image::boot::Compression;
+use crate::treated::treat;
 use agent::config::{AgentConfig, MODULES, Model, PATH, Place, Root};
+use rawimage::Compression;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -109,7 +109,7 @@ pub fn pack(
         Some(Compression::None) => Ok(()),
         Some(method) => {
             let packing = [FileTreatment::Initramfs(method)];
-            workload::treat("initramfs", &packing, archive)
+            treat("initramfs", &packing, archive)
         }
     }
 }

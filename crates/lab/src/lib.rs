@@ -3,14 +3,16 @@
 //! An [`Experiment`] names a boot and variants of it. [`run()`] boots each in
 //! QEMU, under a clock that counts instructions, and leaves one capture a trial.
 //! Storage takes its time inside the guest: the agent serves the root as the
-//! device of a [storage profile](storage) would. So the same inputs give the
+//! device of a [storage profile](storage::Profile) would. So the same inputs give the
 //! same bytes, and one boot is a proof.
 //!
 //! There are no statistics here and nothing is printed: [`Event`]s say what
 //! happens, captures hold what was seen.
 
+mod arch;
 mod arm9;
 mod arm_virt;
+mod cache;
 mod capture;
 pub mod classics;
 mod console;
@@ -26,24 +28,28 @@ mod initramfs;
 pub mod layout;
 mod machine;
 mod modules;
+mod pace;
 mod pc;
 mod replay;
 mod run;
 mod store;
 mod tools;
+mod treated;
 mod trial;
 mod workload;
 
 pub mod artifacts;
 pub mod mounts;
 pub mod planted;
-pub mod storage;
+pub mod profiles;
+pub mod reads;
+pub mod search;
 
 pub use doctor::{Check, doctor};
 pub use error::LabError;
 pub use event::Event;
 pub use experiment::{
-    ArmArch, BASELINE, Base, Experiment, Kernel, Loader, Platform, Recording, Root, Variant,
+    ArmArch, BASELINE, Base, Experiment, Kernel, Loader, Platform, Quick, Recording, Root, Variant,
 };
 pub use machine::{Boot, Evidence, HostMark, Machine};
 pub use run::{

@@ -3,11 +3,11 @@
 // A test that cannot go on should stop, and says what it skips.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
-use lab::LabError;
-use lab::artifacts::{Arch, agent_program};
+use firstlight_lab::LabError;
+use firstlight_lab::artifacts::{Arch, agent_program};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// One static program under 1 MB: it goes onto targets with little flash.
@@ -65,10 +65,8 @@ fn the_agent_is_one_small_program_that_runs() {
         let Some(emulator) = emulator(arch) else {
             continue;
         };
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("agent-{arch}"));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        let program = folder.join("firstlight-agent");
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let program = folder.path().join("firstlight-agent");
         fs::write(&program, &bytes).unwrap();
         fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
         let mut command = match emulator {
@@ -83,7 +81,7 @@ fn the_agent_is_one_small_program_that_runs() {
         let output = output.current_dir(&folder).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arch}: {said}");
-        let tar = fs::read(folder.join("boot.tar")).unwrap();
+        let tar = fs::read(folder.path().join("boot.tar")).unwrap();
         let members = agent::capture::read_tar(&*tar, agent::capture::Limits::default()).unwrap();
         let manifest = agent::capture::manifest(&members).unwrap();
         let readings = manifest.clocks.iter().map(|c| c.readings.len());

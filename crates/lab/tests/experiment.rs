@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use agent::config::FirstLight;
-use lab::{Experiment, Kernel, Platform, Root};
+use firstlight_lab::{Experiment, Kernel, Platform, Root};
 use std::path::Path;
 
 const GOOD: &str = r#"
@@ -104,7 +104,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"emmc\"",
         "\"floppy\"",
-        "e.toml:6: there is no storage profile `floppy`; there are emmc",
+        "e.toml:6: unknown storage profile `floppy`; known profiles: emmc",
     ),
     (
         "storage =",
@@ -139,7 +139,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"nokaslr\"",
         "'a=\"b'",
-        "e.toml:9: `a=\"b` opens a double quote",
+        "e.toml:9: `a=\"b` has an unclosed double quote",
     ),
     (
         "\"debian-minimal\"",
@@ -170,12 +170,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"mask=cron.service\"",
         "\"mask=cron\"",
-        "e.toml:19: the treatment `mask=cron` needs",
+        "e.toml:19: invalid treatment `mask=cron`: not a full unit name",
     ),
     (
         "cmdline-=nokaslr",
         "cmdline-=splash",
-        "e.toml:19: `splash` cannot be taken",
+        "e.toml:19: `splash` cannot be removed",
     ),
     (
         "\"cmdline+=quiet\", \"kernel=uncompressed\"",

@@ -2,7 +2,7 @@
 //! failures, exactness. No QEMU.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use lab::{
+use firstlight_lab::{
     Boot, Event, Experiment, Failure, LabError, Machine, Options, Outcome, Plan, Reason, run_on,
 };
 use std::collections::BTreeMap;

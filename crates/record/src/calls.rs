@@ -4,8 +4,8 @@
 //! that is asked of it (the `kd` table, folded stacks, an icicle) is answered
 //! by the sums over equal stacks.
 
-use crate::event::Origin;
 use crate::name::NameId;
+use crate::source::Origin;
 use crate::time::Nanos;
 use hashbrown::HashMap;
 

@@ -1,6 +1,6 @@
 //! Clocks, and how times move from one to another.
 
-use crate::event::Origin;
+use crate::source::Origin;
 use crate::time::Nanos;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,11 @@
 //! Lines of a console, as the host on the other end of the wire saw them.
 
+use crate::arrival::Arrival;
 use crate::clock::{ClockId, Mapping};
-use crate::event::{Message, Origin};
+use crate::event::Message;
 use crate::note::{NoteKind, Severity};
 use crate::recorder::Recorder;
+use crate::source::Origin;
 use crate::table::Row;
 use crate::time::Nanos;
 use hashbrown::HashMap;
@@ -17,42 +19,9 @@ const FEWEST_PAIRS: usize = 3;
 const CONSOLE_MATCHED: NoteKind = NoteKind {
     name: "console_matched",
     severity: Severity::Info,
-    advice: "the console's lines carry no stamps of the kernel, so its clock was related to the \
-             host's by lines that are in the kernel log too; boot with `printk.time=1`",
+    advice: "the console lines have no kernel time stamps, so its clock was aligned by lines that also \
+     appear in the kernel log; boot with `printk.time=1`",
 };
-
-/// A line of a console as it arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// When its first character arrived.
-    pub first: Nanos,
-    /// When its last character arrived; `None` if the host did not say.
-    pub last: Option<Nanos>,
-    /// When the kernel stamped it, if the line carries its stamp.
-    pub stamped: Option<Nanos>,
-    /// How many bytes it took on the wire, the line end included.
-    pub bytes: u32,
-    /// The evidence.
-    pub origin: Origin,
-    pub(crate) clock: ClockId,
-    pub(crate) kernel_clock: ClockId,
-}
-
-impl Row for Arrival {
-    fn map_times(&mut self, to: &dyn Fn(ClockId, Nanos) -> Nanos) {
-        self.first = to(self.clock, self.first);
-        self.last = self.last.map(|t| to(self.clock, t));
-        self.stamped = self.stamped.map(|t| to(self.kernel_clock, t));
-    }
-
-    fn last(&self) -> Option<Nanos> {
-        Some(self.last.unwrap_or(self.first))
-    }
-
-    fn key(&self) -> (Option<Nanos>, Origin) {
-        (Some(self.first), self.origin)
-    }
-}
 
 impl Recorder {
     /// Records that a line of a console arrived: its first and its last
@@ -74,7 +43,7 @@ impl Recorder {
             clock,
             kernel_clock: stamped.map_or(clock, |(clock, _)| clock),
         };
-        self.uses(clock, arrival.last());
+        self.uses(clock, Row::last(&arrival));
         self.tables.arrivals.push(arrival, &mut self.tables.taken);
     }
 

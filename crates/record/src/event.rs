@@ -2,45 +2,8 @@
 
 use crate::clock::ClockId;
 use crate::name::NameId;
+use crate::source::Origin;
 use crate::time::Nanos;
-
-/// A source in one record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SourceId(pub(crate) u16);
-
-impl SourceId {
-    /// Its place in [`crate::Record::sources`].
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// What is known of a source, and the balance of what it read.
-///
-/// Conservation: `units == events + noted`, always.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceInfo {
-    /// The file's name, or the capture member's.
-    pub name: String,
-    /// The format that read it: `kernel-log`, `serial`, ...
-    pub format: &'static str,
-    /// Lines or packets read.
-    pub units: u64,
-    /// Those that became events.
-    pub events: u64,
-    /// Those that are counted in notes instead.
-    pub noted: u64,
-}
-
-/// Where a piece of evidence stands: a byte in a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Origin {
-    /// The source.
-    pub source: SourceId,
-    /// The byte at which the line or packet begins, in the source's file.
-    pub offset: u64,
-}
 
 /// A part of the boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -179,16 +142,20 @@ impl Doubt {
     #[must_use]
     pub const fn explain(self) -> &'static str {
         match self {
-            Self::Overlap => "another call began meanwhile: the kernel's own number is wrong",
-            Self::JiffyClock => "before the clock source switch the kernel's number moves in ticks",
-            Self::Console => "console output between the stamps: the time is too large",
+            Self::Overlap => {
+                "another call started during this one, so the kernel's own number is wrong"
+            }
+            Self::JiffyClock => "before the clocksource switch the kernel measures in timer ticks",
+            Self::Console => "console output between the time stamps makes the duration too long",
             Self::LostStart => "its start is not in the log",
             Self::LostEnd => "its end is not in the log",
-            Self::ZeroClock => "the clock did not run yet",
-            Self::BackwardStep => "the clock stepped backwards within",
-            Self::Ambiguous => "more than one open start fitted this end",
-            Self::Torn => "the line was torn",
-            Self::Disagree => "the two numbers disagree and the log does not say why",
+            Self::ZeroClock => "the kernel clock was not running yet",
+            Self::BackwardStep => "the clock stepped backward during it",
+            Self::Ambiguous => "several open starts matched this end",
+            Self::Torn => "the line is damaged",
+            Self::Disagree => {
+                "the kernel's number and the time stamps disagree, and the log does not show why"
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Block requests, and what came into the page cache.
 
 use crate::clock::ClockId;
-use crate::event::Origin;
 use crate::name::NameId;
+use crate::source::Origin;
 use crate::table::Row;
 use crate::time::{Nanos, When};
 use std::fmt;

@@ -6,7 +6,26 @@
 //!
 //! Nothing here reads a file, reads a clock, prints, or iterates in hash order:
 //! the same events give the same record, whatever order they came in.
+//!
+//! ```
+//! use firstlight_record::{ClockKind, Origin, Phase, Recorder, SpanKind};
+//!
+//! let mut recorder = Recorder::new();
+//! let source = recorder.source("dmesg.txt", "kernel-log");
+//! let clock = recorder.clock("printk", ClockKind::Printk, 1_000);
+//! let at = |offset| Origin { source, offset };
+//! recorder.mark(clock, "kernel-start", 0, Some(Phase::Kernel), at(0));
+//! let name = recorder.name("slow_init");
+//! let call = recorder.span_of(clock, SpanKind::Initcall, name, at(80));
+//! recorder.span(call.start(Some(1_000_000)).end(Some(251_000_000)));
+//! let record = recorder.finish();
+//!
+//! let span = &record.spans()[0];
+//! assert_eq!(record.name(span.name), "slow_init");
+//! assert_eq!(span.duration().unwrap().to_string(), "250.0 ms");
+//! ```
 
+mod arrival;
 mod calls;
 mod clock;
 mod console;
@@ -19,19 +38,17 @@ mod process;
 mod record;
 mod recorder;
 mod series;
+mod source;
 mod table;
 mod tables;
 mod time;
 
 pub mod mark;
 
+pub use arrival::Arrival;
 pub use calls::{Call, CallId, CallTree, FunctionSum};
 pub use clock::{Clock, ClockId, ClockKind};
-pub use console::Arrival;
-pub use event::{
-    Dependency, DependencyKind, Doubt, Fact, Mark, Message, Origin, Phase, SourceId, SourceInfo,
-    Span, SpanKind,
-};
+pub use event::{Dependency, DependencyKind, Doubt, Fact, Mark, Message, Phase, Span, SpanKind};
 pub use io::{Access, AccessKind, Device, Operation, Request, RequestEvents, RequestTotals, Tally};
 pub use name::NameId;
 pub use note::{Note, NoteKind, Severity};
@@ -39,4 +56,5 @@ pub use process::{OpenSlice, Process, Slice, TaskState, Wake};
 pub use record::Record;
 pub use recorder::{Recorder, SpanBuilder};
 pub use series::{Sample, Series, SeriesId, Unit};
+pub use source::{Origin, SourceId, SourceInfo};
 pub use time::{Nanos, When};

@@ -40,15 +40,15 @@ const TAKEN_AS_EQUAL: [(&str, &str, u64); 7] = [
 const CLOCKS_TAKEN_AS_EQUAL: NoteKind = NoteKind {
     name: "clocks_taken_as_equal",
     severity: Severity::Info,
-    advice: "clocks of the kernel were never read together and are taken as equal, within the \
-             bound that each shows; a capture by the agent reads them",
+    advice: "kernel clocks that were never read together are assumed to be equal within the stated \
+     bound; a capture by the agent reads them together",
 };
 
 const CLOCKS_MATCHED: NoteKind = NoteKind {
     name: "clocks_matched",
     severity: Severity::Info,
-    advice: "a trace's clock was related to the kernel log's by what both saw: lines of the \
-             console, or the beginnings of initcalls",
+    advice: "the trace clock was aligned with the kernel log by console lines or initcall starts that \
+     both contain",
 };
 
 impl Recorder {

@@ -1,6 +1,6 @@
 //! The ledger: what was lost, doubtful or ignored.
 
-use crate::event::{Origin, SourceId};
+use crate::source::{Origin, SourceId};
 
 /// How much a note matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,8 +1,8 @@
 //! Processes: their lives, what they did when, and who woke whom.
 
 use crate::clock::ClockId;
-use crate::event::Origin;
 use crate::name::NameId;
+use crate::source::Origin;
 use crate::table::Row;
 use crate::time::Nanos;
 

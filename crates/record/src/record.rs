@@ -1,9 +1,12 @@
 //! One boot, as analyses see it.
 
+mod tables;
+
 use crate::clock::{Clock, ClockId};
-use crate::event::{Dependency, Fact, Mark, Message, SourceId, SourceInfo, Span};
+use crate::event::{Dependency, Fact, Mark, Message, Span};
 use crate::name::{NameId, Names};
 use crate::note::Note;
+use crate::source::{SourceId, SourceInfo};
 use crate::tables::Tables;
 use crate::time::Nanos;
 

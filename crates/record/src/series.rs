@@ -1,8 +1,8 @@
 //! Periodic readings.
 
 use crate::clock::ClockId;
-use crate::event::Origin;
 use crate::name::NameId;
+use crate::source::Origin;
 use crate::time::Nanos;
 
 /// What the values of a series count.

@@ -1,8 +1,8 @@
 //! Tables of events that come by the million, each with a bound.
 
 use crate::clock::ClockId;
-use crate::event::Origin;
 use crate::note::{NoteKind, Severity};
+use crate::source::Origin;
 use crate::time::Nanos;
 
 /// The rows that a table holds, so that a trace of any size fits in memory.
@@ -30,8 +30,8 @@ impl Taken {
 pub(crate) const TABLE_FULL: NoteKind = NoteKind {
     name: "table_full",
     severity: Severity::DataLoss,
-    advice: "more events of one kind than a record holds: the first were kept, the rest are in \
-             the totals only; record a shorter stretch, or fewer events",
+    advice: "the input has more events of one kind than a record can hold; the first were kept, and the \
+     rest count only in the totals; record a shorter period or fewer events",
 };
 
 /// A table with more rows than this gets the room for all that it may hold, at

@@ -96,7 +96,7 @@ impl fmt::Debug for When {
     }
 }
 
-/// Prints as the field's tools do: `1.234 s`, `56.7 ms`, `890 us`, `12 ns`.
+/// Prints as the field's tools do: `2 min 13 s`, `1.234 s`, `56.7 ms`, `890 us`, `12 ns`.
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
@@ -109,6 +109,10 @@ impl fmt::Display for Nanos {
             999_500..=999_949_999 => {
                 let tenths = (ns + 50_000) / 100_000;
                 format!("{sign}{}.{} ms", tenths / 10, tenths % 10)
+            }
+            119_999_500_000.. => {
+                let seconds = (ns / 1_000_000 + 500) / 1_000;
+                format!("{sign}{} min {} s", seconds / 60, seconds % 60)
             }
             _ => {
                 let millis = (ns / 1_000 + 500) / 1_000;
@@ -147,6 +151,10 @@ mod tests {
             (999_949_999, "999.9 ms"),
             (999_950_000, "1.000 s"),
             (1_234_000_000, "1.234 s"),
+            (119_999_000_000, "119.999 s"),
+            (119_999_600_000, "2 min 0 s"),
+            (133_400_000_000, "2 min 13 s"),
+            (-4_000_000_000_000, "-66 min 40 s"),
             (-2_500_000, "-2.5 ms"),
         ] {
             assert_eq!(Nanos(ns).to_string(), text);

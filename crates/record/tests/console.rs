@@ -1,6 +1,6 @@
 //! What a record promises of a console's lines.
 
-use record::{ClockId, ClockKind, Nanos, Origin, Recorder, SourceId, mark};
+use firstlight_record::{ClockId, ClockKind, Nanos, Origin, Recorder, SourceId, mark};
 
 struct Boot {
     recorder: Recorder,

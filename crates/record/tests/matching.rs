@@ -1,7 +1,9 @@
 //! Clocks are related by what two sources saw alike.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use record::{ClockId, ClockKind, Nanos, Origin, Record, Recorder, SourceId, SpanKind, Unit};
+use firstlight_record::{
+    ClockId, ClockKind, Nanos, Origin, Record, Recorder, SourceId, SpanKind, Unit,
+};
 
 struct Boot {
     rec: Recorder,

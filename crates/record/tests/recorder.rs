@@ -1,7 +1,7 @@
 //! What a record promises to those who build one.
 
+use firstlight_record::{ClockKind, Origin, Phase, Record, Recorder, Severity, SpanKind, mark};
 use proptest::prelude::*;
-use record::{ClockKind, Origin, Phase, Record, Recorder, Severity, SpanKind, mark};
 
 /// Every event of a small boot, to be recorded in any order.
 #[derive(Clone, Copy, Debug)]

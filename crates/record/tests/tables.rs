@@ -1,6 +1,6 @@
 //! What a record promises of its tables.
 
-use record::{
+use firstlight_record::{
     Access, AccessKind, ClockKind, Device, Nanos, Operation, Origin, Process, Recorder, Request,
     Slice, SourceId, TaskState, Unit, Wake, When, mark,
 };
@@ -10,7 +10,12 @@ const DEVICE: Device = Device {
     minor: 52,
 };
 
-fn request(clock: record::ClockId, source: SourceId, offset: u64, issued: i64) -> Request {
+fn request(
+    clock: firstlight_record::ClockId,
+    source: SourceId,
+    offset: u64,
+    issued: i64,
+) -> Request {
     Request {
         device: DEVICE,
         operation: Operation::Read,

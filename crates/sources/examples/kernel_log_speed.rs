@@ -5,8 +5,8 @@
 
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
+use firstlight_sources::{Input, Source, kernel_log::KernelLog};
 use record::Recorder;
-use sources::{Input, Source, kernel_log::KernelLog};
 use std::fmt::Write;
 use std::time::Instant;
 

@@ -10,7 +10,7 @@ pub const FORMAT: &str = "capture";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
     /// It is no JSON.
-    #[error("is not JSON at byte {at}: {found}; expected the manifest of a capture")]
+    #[error("malformed JSON at byte {at}: {found}; capture again")]
     NotJson {
         /// Where reading stopped.
         at: usize,
@@ -19,21 +19,21 @@ pub enum ManifestError {
     },
     /// It is JSON, but not a manifest.
     #[error(
-        "is not the manifest of a capture: expected the key \"firstlight_capture\" with the \
-         number of the format's version, and there is none"
+        "the key \"firstlight_capture\" (the format version) is missing, so this is not a capture \
+         manifest; pass a capture"
     )]
     NotACapture,
     /// A later version of this program wrote it.
     #[error(
-        "is a capture of format version {found}, and this program reads up to version {VERSION}; \
-         use a later version of firstlight"
+        "the capture format version is {found}, but this program supports versions up to {VERSION}; \
+         upgrade firstlight"
     )]
     TooNew {
         /// The manifest's version.
         found: u64,
     },
     /// A value is missing or of another type.
-    #[error("is a damaged manifest at byte {at}: {found}; take the capture again")]
+    #[error("invalid value at byte {at}: {found}; capture again")]
     Damaged {
         /// Where reading stopped.
         at: usize,
@@ -88,23 +88,21 @@ fn words(error: &serde_json::Error) -> String {
 const UNKNOWN_CLOCK: NoteKind = NoteKind {
     name: "unknown_clock",
     severity: Severity::DataLoss,
-    advice: "the manifest names a clock that it does not describe, or of a kind or rate that this \
-             program does not know, so what refers to it is not used; take the capture again with \
-             the agent of this version",
+    advice: "The manifest refers to a clock that it does not describe, or whose kind or rate is \
+        not supported. What refers to this clock was skipped. Capture again with a matching agent.",
 };
 
 const OUT_OF_RANGE: NoteKind = NoteKind {
     name: "reading_out_of_range",
     severity: Severity::DataLoss,
-    advice: "a clock's reading lies more than 292 years from its zero, so it cannot be right and \
-             is not used",
+    advice: "A clock reading lies more than 292 years from zero, so it is invalid and was skipped.",
 };
 
 const UNKNOWN_PHASE: NoteKind = NoteKind {
     name: "unknown_phase",
     severity: Severity::Doubt,
-    advice: "a mark begins a phase that this program does not know, so it begins none here; use a \
-             later version of firstlight",
+    advice: "A mark starts a phase that this version does not support, so the phase was ignored. \
+        Upgrade firstlight.",
 };
 
 /// What the taker had to say about the capture, by the kinds of
@@ -115,16 +113,16 @@ const TAKERS_NOTES: [(&str, NoteKind); 6] = [
         NoteKind {
             name: "not_captured",
             severity: Severity::DataLoss,
-            advice: "evidence that was there when the capture was taken could not be read, so \
-                     nothing here rests on it",
+            advice: "This file existed but could not be read during the capture, so nothing is \
+                based on it.",
         },
     ),
     (
         note::CUT,
         NoteKind {
-            name: "captured_in_part",
+            name: "captured_partially",
             severity: Severity::DataLoss,
-            advice: "the rest of this evidence was gone before it could be taken",
+            advice: "The rest of this file was gone before it could be captured.",
         },
     ),
     (
@@ -132,7 +130,7 @@ const TAKERS_NOTES: [(&str, NoteKind); 6] = [
         NoteKind {
             name: "gave_up_waiting",
             severity: Severity::Doubt,
-            advice: "the capture was taken although the boot had not come to where it should end",
+            advice: "The capture was taken before the boot reached its expected end.",
         },
     ),
     (
@@ -140,7 +138,7 @@ const TAKERS_NOTES: [(&str, NoteKind); 6] = [
         NoteKind {
             name: "not_recorded",
             severity: Severity::Doubt,
-            advice: "the target could not do what it was asked to; it booted all the same",
+            advice: "The target could not do what was requested. It booted normally.",
         },
     ),
     (
@@ -148,8 +146,8 @@ const TAKERS_NOTES: [(&str, NoteKind); 6] = [
         NoteKind {
             name: "recording_cost",
             severity: Severity::Info,
-            advice: "what was recorded took time that the boot without it does not take; a treatment \
-                     that changes what there is to record seems better or worse by that",
+            advice: "Recording takes time that a normal boot does not spend. A treatment that \
+                changes how much is recorded appears better or worse by that amount.",
         },
     ),
     (
@@ -157,22 +155,21 @@ const TAKERS_NOTES: [(&str, NoteKind); 6] = [
         NoteKind {
             name: "seen_late",
             severity: Severity::Info,
-            advice: "the mark may lie up to this much after what it marks",
+            advice: "The mark may be late by up to this much.",
         },
     ),
 ];
 
 const OTHER_NOTE: NoteKind = NoteKind {
-    name: "takers_note",
+    name: "capture_note",
     severity: Severity::Doubt,
-    advice: "a later version of the agent wrote this note; a later version of firstlight knows it",
+    advice: "A newer agent wrote this note. Upgrade firstlight to interpret it.",
 };
 
 const UNREAD_FORMAT: NoteKind = NoteKind {
     name: "unread_format",
     severity: Severity::DataLoss,
-    advice: "this version does not read the format of a file of the capture; use a later version \
-             of firstlight",
+    advice: "This version cannot read the format of a file in the capture. Upgrade firstlight.",
 };
 
 /// Notes that a file of the capture is in a format that nobody here reads.
@@ -180,7 +177,7 @@ const UNREAD_FORMAT: NoteKind = NoteKind {
 pub fn unread(file: &SourceFile, source: SourceId, recorder: &mut Recorder) {
     let origin = Origin { source, offset: 0 };
     recorder.note(origin, &UNREAD_FORMAT, || {
-        format!("{} is in the format `{}`", file.file, file.format)
+        format!("{} has the format `{}`", file.file, file.format)
     });
 }
 

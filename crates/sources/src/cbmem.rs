@@ -3,8 +3,8 @@
 //! Units of the ledger are lines.
 
 use crate::bootstage::{COUNTER, clock, ns, step};
+use crate::source::{Input, Sniff, Source};
 use crate::text;
-use crate::{Input, Sniff, Source};
 use record::{
     ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId, SpanKind, mark,
 };
@@ -21,32 +21,32 @@ pub struct Cbmem;
 const HEADER: NoteKind = NoteKind::new(
     "header",
     Severity::Info,
-    "the number of entries, their sum, and blank lines",
+    "The entry count, the total and blank lines were skipped.",
 );
 
 const OTHER_LINE: NoteKind = NoteKind::new(
-    "line_not_understood",
+    "unrecognized_line",
     Severity::Doubt,
-    "these lines have another form than cbmem's",
+    "These lines are not in cbmem's format.",
 );
 
 const FEWER_ENTRIES: NoteKind = NoteKind::new(
     "entries_missing",
     Severity::DataLoss,
-    "the list has fewer entries than its first line says; take it again",
+    "The list has fewer entries than its first line announces. Run `cbmem -t` again.",
 );
 
 const MOVED_ZERO: NoteKind = NoteKind::new(
     "zero_moved",
     Severity::Doubt,
-    "some stamps are older than the processor's counter, so cbmem counts from the oldest one, and \
-     the times cannot be put beside those of the kernel",
+    "Some timestamps predate the CPU's counter, so cbmem counts from the oldest one. These times \
+     cannot be aligned with the kernel's.",
 );
 
 const ONLY_LENGTHS: NoteKind = NoteKind::new(
     "only_lengths",
     Severity::Info,
-    "`cbmem -S` has lengths and no times; give `cbmem -t` for times",
+    "`cbmem -S` prints durations without timestamps. Use `cbmem -t`.",
 );
 
 /// A stamp.
@@ -126,6 +126,10 @@ fn phase(id: u64) -> Option<Phase> {
 impl Source for Cbmem {
     fn name(&self) -> &'static str {
         "cbmem"
+    }
+
+    fn description(&self) -> &'static str {
+        "coreboot timestamps: `cbmem -t` or `cbmem -T`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

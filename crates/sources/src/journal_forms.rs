@@ -65,7 +65,7 @@ pub(crate) struct Piece<'a> {
 /// The pieces of a journal, whatever its form. All bytes are in one.
 pub(crate) fn pieces(journal: &[u8]) -> Pieces<'_> {
     Pieces {
-        form: Form::of(journal.get(..crate::SNIFF_BYTES).unwrap_or(journal)),
+        form: Form::of(journal.get(..crate::source::SNIFF_BYTES).unwrap_or(journal)),
         journal,
         at: 0,
     }

@@ -6,9 +6,9 @@
 //!
 //! Units of the ledger are lines.
 
+use crate::source::{Input, Sniff, Source};
 use crate::text;
 use crate::unpack::{GZIP_MAGIC, Problem, gunzip};
-use crate::{Input, Sniff, Source};
 use record::{NoteKind, Origin, Recorder, Severity};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,19 +20,20 @@ pub struct KernelConfigFile;
 const NO_OPTION: NoteKind = NoteKind::new(
     "no_option",
     Severity::Info,
-    "comments and blank lines of a configuration hold no options",
+    "Comments and blank lines were skipped.",
 );
 
 const BAD_OPTION: NoteKind = NoteKind::new(
     "option_not_understood",
     Severity::DataLoss,
-    "these lines are no options; take the file from the kernel that booted",
+    "These lines are not configuration options. Copy the configuration of the kernel that booted.",
 );
 
 const NOT_WHOLE: NoteKind = NoteKind::new(
     "configuration_not_whole",
     Severity::DataLoss,
-    "the packed configuration is cut, damaged or far too large; what could be unpacked was read",
+    "The compressed configuration is truncated, damaged or far too large. Only the part that \
+     could be decompressed was read.",
 );
 
 /// The most that a configuration is unpacked to, in bytes; real ones are below
@@ -298,8 +299,12 @@ impl Source for KernelConfigFile {
         "kernel-config"
     }
 
+    fn description(&self) -> &'static str {
+        "kernel configuration: `/proc/config.gz`, `/boot/config-*` or `.config`"
+    }
+
     fn sniff(&self, head: &[u8]) -> Sniff {
-        let (text, _) = unpacked(head, crate::SNIFF_BYTES);
+        let (text, _) = unpacked(head, crate::source::SNIFF_BYTES);
         let (mut options, mut bad) = (0_usize, 0_usize);
         for l in text::lines(&text).take(SNIFF_LINES) {
             match line(l.bytes) {

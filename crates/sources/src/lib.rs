@@ -1,7 +1,28 @@
-//! Bytes to records: one module per format.
+//! Readers for boot logs and traces: one module per format.
 //!
-//! A source never opens a file, never prints, and never fails on content:
-//! every line or packet becomes an event, or is counted in a note.
+//! A [`Source`] reads one format and fills a [`Recorder`] with events. It never opens
+//! a file, never prints and never fails on content: every line or packet becomes an
+//! event or is counted in a note.
+//!
+//! [`sniff`] finds the source of an input by its first bytes, [`named`] by its name,
+//! and [`SOURCES`] lists them all.
+//!
+//! ```
+//! use firstlight_sources::{Input, Recorder, sniff};
+//!
+//! let log = b"[    0.000000] Linux version 6.12.0 (gcc) #1
+//! [    0.120000] calling  serial8250_init+0x0/0x190 @ 1
+//! [    0.150000] initcall serial8250_init+0x0/0x190 returned 0 after 30000 usecs
+//! ";
+//! let source = sniff(log).expect("a kernel log");
+//! assert_eq!(source.name(), "kernel-log");
+//!
+//! let mut recorder = Recorder::new();
+//! source.read(Input { name: "dmesg", bytes: log }, &mut recorder);
+//! let record = recorder.finish();
+//! assert_eq!(record.spans().len(), 1);
+//! assert_eq!(record.messages().len(), 1);
+//! ```
 
 mod balance;
 pub mod blkparse;
@@ -23,6 +44,7 @@ pub mod kft;
 pub mod loader_console;
 pub mod perf_script;
 pub mod serial;
+mod source;
 pub mod state;
 pub mod strace;
 pub mod systemd;
@@ -31,63 +53,9 @@ mod text;
 mod unpack;
 mod walltime;
 
-use record::Recorder;
-
-/// How sure a source is that some bytes are its format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sniff {
-    /// They are not.
-    No,
-    /// They could be; another source may know better.
-    Maybe,
-    /// They are.
-    Yes,
-}
-
-/// How many bytes from the start of an input [`Source::sniff`] is shown.
-pub const SNIFF_BYTES: usize = 64 * 1024;
-
-/// One raw input.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    /// The file's name as the user gave it, or the capture member's.
-    pub name: &'a str,
-    /// All of it.
-    pub bytes: &'a [u8],
-}
-
-/// A format that can be read.
-pub trait Source: Sync {
-    /// The format's name, as captures and `--json` say it: `kernel-log`.
-    fn name(&self) -> &'static str;
-
-    /// Whether the first bytes (at most [`SNIFF_BYTES`]) look like this format.
-    fn sniff(&self, head: &[u8]) -> Sniff;
-
-    /// Whether an empty file of this name is a part of this format: of
-    /// parts, some may hold nothing.
-    fn may_be_empty(&self, _name: &str) -> bool {
-        false
-    }
-
-    /// Reads all of `input`. Afterwards every line or packet of it was either
-    /// [taken](Recorder::took) or [skipped](Recorder::skipped).
-    fn read(&self, input: Input<'_>, recorder: &mut Recorder);
-
-    /// Reads all inputs of this format that one boot left. A format whose files
-    /// are parts of one stream, such as one file a processor, joins them here.
-    fn read_all(&self, inputs: &[Input<'_>], recorder: &mut Recorder) {
-        for &input in inputs {
-            self.read(input, recorder);
-        }
-    }
-
-    /// Whether memory stays bounded however large an input is. Logs are kept
-    /// as evidence, whole; traces are not.
-    fn is_bounded(&self) -> bool {
-        false
-    }
-}
+/// What a source fills.
+pub use record::Recorder;
+pub use source::{Input, SNIFF_BYTES, Sniff, Source};
 
 /// Every format, most particular first: the whole plug-in system.
 pub static SOURCES: &[&dyn Source] = &[
@@ -145,3 +113,7 @@ pub fn is_archive_of_others(head: &[u8]) -> bool {
     let readers: [&dyn Source; 2] = [&bootchart::Bootchart, &bootstage::Bootstage];
     unpack::is_tar(head) && readers.iter().any(|r| r.sniff(head) == Sniff::Yes)
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -3,8 +3,8 @@
 //!
 //! Units of the ledger are lines.
 
+use crate::source::{Input, Sniff, Source};
 use crate::text;
-use crate::{Input, Sniff, Source};
 use agent::capture::LOADER_CONSOLE;
 use record::{ClockKind, NoteKind, Origin, Recorder, Severity};
 
@@ -18,16 +18,12 @@ const COUNTER: &str = "counter";
 #[derive(Debug)]
 pub struct LoaderConsole;
 
-const TITLE: NoteKind = NoteKind::new(
-    "header",
-    Severity::Info,
-    "the first line says what the file is",
-);
+const TITLE: NoteKind = NoteKind::new("header", Severity::Info, "The first line names the format.");
 
 const OTHER_LINE: NoteKind = NoteKind::new(
-    "line_not_understood",
+    "unrecognized_line",
     Severity::Doubt,
-    "these lines have no instant in brackets; take the capture again",
+    "These lines have no timestamp in brackets. Capture again.",
 );
 
 /// `[    1.000000001] DRAM:  1 GiB`.
@@ -41,6 +37,10 @@ fn line(line: &[u8]) -> Option<(i64, &[u8])> {
 impl Source for LoaderConsole {
     fn name(&self) -> &'static str {
         "loader-console"
+    }
+
+    fn description(&self) -> &'static str {
+        "console output of the boot loader, timestamped by firstlight's lab or agent"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

@@ -10,8 +10,8 @@
 //!
 //! Units of the ledger are lines.
 
+use crate::source::{Input, Sniff, Source};
 use crate::text;
-use crate::{Input, Sniff, Source};
 use record::{NoteKind, Origin, Recorder, Severity};
 
 /// `/proc/mounts`, `/proc/self/mounts`, `/etc/mtab`.
@@ -33,13 +33,13 @@ pub struct Meminfo;
 const BAD_LINE: NoteKind = NoteKind {
     name: "state_line_not_understood",
     severity: Severity::DataLoss,
-    advice: "these lines are none that the kernel writes into this file; take it again",
+    advice: "These lines are not in the format of this kernel file. Copy the file again.",
 };
 
 const TITLE: NoteKind = NoteKind {
     name: "state_title",
     severity: Severity::Info,
-    advice: "the titles of columns and blank lines hold no state",
+    advice: "Column headers and blank lines were skipped.",
 };
 
 /// How many lines are looked at to know a format.
@@ -47,7 +47,7 @@ const SNIFF_LINES: usize = 40;
 
 /// Yes if every line fits, and one is sure to be of this file.
 fn sniff_lines(head: &[u8], is_sure: fn(&[u8]) -> bool, fits: fn(&[u8]) -> bool) -> Sniff {
-    let whole = head.len() < crate::SNIFF_BYTES;
+    let whole = head.len() < crate::source::SNIFF_BYTES;
     let lines: Vec<&[u8]> = text::lines(head)
         .map(|l| l.bytes)
         .filter(|l| !l.trim_ascii().is_empty())
@@ -134,6 +134,10 @@ impl Source for Mounts {
         "proc-mounts"
     }
 
+    fn description(&self) -> &'static str {
+        "mounted file systems: `cat /proc/mounts`"
+    }
+
     fn sniff(&self, head: &[u8]) -> Sniff {
         let is_sure = |l: &[u8]| mount(l).is_some_and(|m| m[3].starts_with(b"r"));
         sniff_lines(head, is_sure, |l| mount(l).is_some())
@@ -191,6 +195,10 @@ fn module(line: &[u8]) -> Option<Loaded<'_>> {
 impl Source for Modules {
     fn name(&self) -> &'static str {
         "proc-modules"
+    }
+
+    fn description(&self) -> &'static str {
+        "loaded kernel modules: `cat /proc/modules`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
@@ -268,6 +276,10 @@ impl Source for Interrupts {
         "proc-interrupts"
     }
 
+    fn description(&self) -> &'static str {
+        "interrupt counts per CPU: `cat /proc/interrupts`"
+    }
+
     fn sniff(&self, head: &[u8]) -> Sniff {
         let mut lines = text::lines(head).map(|l| l.bytes);
         let first = lines.next().and_then(processors);
@@ -316,6 +328,10 @@ fn amount(line: &[u8]) -> Option<(&[u8], u64)> {
 impl Source for Meminfo {
     fn name(&self) -> &'static str {
         "proc-meminfo"
+    }
+
+    fn description(&self) -> &'static str {
+        "memory use: `cat /proc/meminfo`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

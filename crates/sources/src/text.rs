@@ -7,6 +7,12 @@
 use memchr::{memchr, memchr3};
 use std::borrow::Cow;
 
+/// `1 device` or `2 devices`: a number and what it counts, which takes an `s`.
+pub(crate) fn counted(n: u64, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{plural}")
+}
+
 /// One line of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line<'a> {

@@ -12,11 +12,11 @@ mod common;
 
 use common::blktrace::{Form, LITTLE, Trace, Truth, category::*, life};
 use common::{assert_conserved, check_corpus, expected_captures, read, sample};
+use firstlight_sources::blkparse::Blkparse;
+use firstlight_sources::blktrace::Blktrace;
+use firstlight_sources::{Input, Sniff, Source};
 use proptest::prelude::*;
 use record::{Nanos, Operation, Record, Recorder, Request};
-use sources::blkparse::Blkparse;
-use sources::blktrace::Blktrace;
-use sources::{Input, Sniff, Source};
 use std::collections::BTreeMap;
 use std::process::Command;
 
@@ -437,7 +437,10 @@ fn losses_are_noted() {
         .notes()
         .iter()
         .find(|n| n.kind.name == "processor_files_missing");
-    assert_eq!(note.unwrap().detail, "2 of t.blktrace.*, the first is 1");
+    assert_eq!(
+        note.unwrap().detail,
+        "2 missing from t.blktrace.*, the first is 1"
+    );
 }
 
 #[test]
@@ -491,7 +494,7 @@ fn both_formats_are_known_by_their_first_bytes() {
     }
     let line = b"  8,52   0        1     0.000000000   276  D  DS 983947432 + 64 [kworker/0:1H]\n";
     assert_eq!(Blkparse.sniff(line), Sniff::Yes);
-    assert!(sources::sniff(line).is_some_and(|s| s.name() == "blkparse"));
+    assert!(firstlight_sources::sniff(line).is_some_and(|s| s.name() == "blkparse"));
 }
 
 #[test]

@@ -5,10 +5,10 @@
 mod common;
 
 use common::{assert_conserved, check_corpus, damage, expected, read, sample, workspace};
+use firstlight_sources::bootchart::Bootchart;
+use firstlight_sources::{Input, Sniff, Source};
 use proptest::prelude::*;
 use record::{Nanos, Record, Recorder};
-use sources::bootchart::Bootchart;
-use sources::{Input, Sniff, Source};
 
 const F11: &str = "bootchart/f11_bootchart.tgz";
 
@@ -215,7 +215,7 @@ proptest! {
         for damage in &damages {
             bytes = damage.apply(&bytes);
         }
-        for source in sources::SOURCES {
+        for source in firstlight_sources::SOURCES {
             source.sniff(&bytes);
         }
         let record = read(&Bootchart, &bytes);

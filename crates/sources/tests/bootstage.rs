@@ -8,13 +8,13 @@ mod common;
 use common::{
     assert_conserved, check_corpus, damage, expected, read, sample, samples_in, workspace,
 };
+use firstlight_sources::bootstage::Bootstage;
+use firstlight_sources::cbmem::Cbmem;
+use firstlight_sources::serial::Serial;
+use firstlight_sources::{Sniff, Source};
 use proptest::prelude::*;
 use record::{Record, SpanKind, mark};
 use serde_json::{Value, json};
-use sources::bootstage::Bootstage;
-use sources::cbmem::Cbmem;
-use sources::serial::Serial;
-use sources::{Sniff, Source};
 
 /// A name without the number that tells it from its namesakes.
 fn plain(name: &str) -> &str {

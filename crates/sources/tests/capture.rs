@@ -5,12 +5,12 @@
 mod common;
 
 use common::{assert_conserved, read};
+use firstlight_sources::capture::{FORMAT, ManifestError, apply, manifest};
+use firstlight_sources::ftrace::Ftrace;
+use firstlight_sources::systemd::Analyze;
+use firstlight_sources::{Input, Source};
 use proptest::prelude::*;
 use record::{ClockKind, Nanos, Phase, Record, Recorder, mark};
-use sources::capture::{FORMAT, ManifestError, apply, manifest};
-use sources::ftrace::Ftrace;
-use sources::systemd::Analyze;
-use sources::{Input, Source};
 
 const GOOD: &str = r#"{
   "firstlight_capture": 1,
@@ -155,8 +155,8 @@ fn what_the_taker_says_is_in_the_ledger() {
                 2,
                 "the journal could not be read: no. the trace rings could not be read: no"
             ),
+            ("capture_note", 1, "so"),
             ("gave_up_waiting", 1, "first light did not come within 9 s"),
-            ("takers_note", 1, "so"),
         ]
     );
 }
@@ -166,30 +166,30 @@ fn a_bad_manifest_gets_one_sentence() {
     for (text, sentence) in [
         (
             "",
-            "is not JSON at byte 0: EOF while parsing a value; expected the manifest of a capture",
+            "malformed JSON at byte 0: EOF while parsing a value; capture again",
         ),
         (
             "{\n  \"firstlight_capture\": 1,\n  !",
-            "is not JSON at byte 31: key must be a string; expected the manifest of a capture",
+            "malformed JSON at byte 31: key must be a string; capture again",
         ),
         (
             "[1]",
-            "is not the manifest of a capture: expected the key \"firstlight_capture\" with the \
-             number of the format's version, and there is none",
+            "the key \"firstlight_capture\" (the format version) is missing, so this is not a \
+             capture manifest; pass a capture",
         ),
         (
             "{\"a\": 1}",
-            "is not the manifest of a capture: expected the key \"firstlight_capture\" with the \
-             number of the format's version, and there is none",
+            "the key \"firstlight_capture\" (the format version) is missing, so this is not a \
+             capture manifest; pass a capture",
         ),
         (
             "{\"firstlight_capture\": 7}",
-            "is a capture of format version 7, and this program reads up to version 1; use a later \
-             version of firstlight",
+            "the capture format version is 7, but this program supports versions up to 1; upgrade \
+             firstlight",
         ),
         (
             "{\"firstlight_capture\": 1}",
-            "is a damaged manifest at byte 24: missing field `taken_by`; take the capture again",
+            "invalid value at byte 24: missing field `taken_by`; capture again",
         ),
     ] {
         let error = manifest(text.as_bytes()).unwrap_err();
@@ -218,7 +218,7 @@ proptest! {
             assert_conserved(&recorder.finish());
         }
         // A manifest is none of the logs, and reading it as one is survived.
-        for source in sources::SOURCES {
+        for source in firstlight_sources::SOURCES {
             assert_conserved(&read(*source, &bytes));
         }
     }

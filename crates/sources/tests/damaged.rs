@@ -11,7 +11,7 @@
 mod common;
 
 use common::{assert_conserved, read, workspace};
-use sources::{SOURCES, Source};
+use firstlight_sources::{SOURCES, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ fn inputs() -> BTreeMap<&'static str, Vec<(PathBuf, Vec<u8>)>> {
     });
     let answers = ANSWERS.map(|text| (PathBuf::new(), text.as_bytes().to_vec()));
     for (path, bytes) in files.chain(answers) {
-        if let Some(source) = sources::sniff(&bytes) {
+        if let Some(source) = firstlight_sources::sniff(&bytes) {
             all.entry(source.name()).or_default().push((path, bytes));
         }
     }
@@ -69,7 +69,7 @@ fn inputs() -> BTreeMap<&'static str, Vec<(PathBuf, Vec<u8>)>> {
 /// What is done to each input of each source.
 fn each(what: impl Fn(&dyn Source, &[u8])) {
     for (name, inputs) in inputs() {
-        let source = sources::named(name).unwrap();
+        let source = firstlight_sources::named(name).unwrap();
         for (_, bytes) in inputs {
             let bytes = bytes.get(..MOST_BYTES).unwrap_or(&bytes);
             what(source, bytes);

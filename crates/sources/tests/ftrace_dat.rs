@@ -14,9 +14,9 @@ mod common;
 mod trace_dat;
 
 use common::{assert_conserved, read};
+use firstlight_sources::ftrace::TraceDat;
 use proptest::prelude::*;
 use record::Record;
-use sources::ftrace::TraceDat;
 use std::process::Command;
 use trace_dat::{
     BIO_QUEUE, CACHE_ADD, CONSOLE, EXEC, EXIT, Event, FORK, GRAPH_ENTRY, GRAPH_EXIT,
@@ -427,15 +427,13 @@ fn tables(record: &Record) -> String {
 /// What `trace-cmd report` says: time, processor, process and name of each
 /// event. `None` where it is not installed.
 fn trace_cmd(bytes: &[u8]) -> Option<Vec<(u64, u32, u32, String)>> {
-    let dir = std::env::temp_dir().join(format!("ftrace-dat-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
-    let file = dir.join("trace.dat");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("trace.dat");
     std::fs::write(&file, bytes).unwrap();
     let out = Command::new("trace-cmd")
         .args(["report", "-t", "-N", "-i"])
         .arg(&file)
         .output();
-    std::fs::remove_dir_all(&dir).ok();
     let Ok(out) = out else {
         eprintln!("skipped: trace-cmd not there");
         return None;

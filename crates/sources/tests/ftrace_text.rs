@@ -10,11 +10,11 @@
 mod common;
 
 use common::{assert_conserved, check_corpus, damage, read, show, workspace};
+use firstlight_sources::Source;
+use firstlight_sources::ftrace::{Ftrace, TraceDat};
+use firstlight_sources::kft::Kft;
 use proptest::prelude::*;
 use record::Record;
-use sources::Source;
-use sources::ftrace::{Ftrace, TraceDat};
-use sources::kft::Kft;
 
 fn corpus(name: &str) -> Vec<u8> {
     std::fs::read(workspace().join("corpus").join(name)).unwrap()
@@ -89,7 +89,7 @@ fn formats_are_known_by_their_first_bytes() {
         ("kft/table", "kft"),
         ("kft/tree", "kft"),
     ] {
-        let found = sources::sniff(&corpus(file)).map(Source::name);
+        let found = firstlight_sources::sniff(&corpus(file)).map(Source::name);
         assert_eq!(found, Some(name), "{file}");
     }
     for file in [
@@ -105,7 +105,11 @@ fn formats_are_known_by_their_first_bytes() {
         };
         let bytes = std::fs::read(path).unwrap();
         for source in [&Ftrace as &dyn Source, &TraceDat, &Kft] {
-            assert_ne!(source.sniff(&bytes), sources::Sniff::Yes, "{file}");
+            assert_ne!(
+                source.sniff(&bytes),
+                firstlight_sources::Sniff::Yes,
+                "{file}"
+            );
         }
     }
 }

@@ -18,7 +18,8 @@ use std::path::Path;
 
 fn check(case: &Path) {
     let input = std::fs::read(case.join("input")).unwrap();
-    let source = sources::sniff(&input).unwrap_or_else(|| panic!("{case:?}: no source knows it"));
+    let source =
+        firstlight_sources::sniff(&input).unwrap_or_else(|| panic!("{case:?}: no source knows it"));
     assert_eq!(source.name(), "kernel-log", "{case:?}");
     let record = read(source, &input);
     assert_conserved(&record);

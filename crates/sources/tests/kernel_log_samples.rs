@@ -19,7 +19,7 @@ fn sample(name: &str) -> Option<(Record, Value)> {
     let bytes = common::sample(name)?;
     let expect = common::expected(name)?;
     assert!(expect.is_object(), "no expectations of {name}");
-    let source = sources::sniff(&bytes).unwrap();
+    let source = firstlight_sources::sniff(&bytes).unwrap();
     assert_eq!(source.name(), "kernel-log");
     Some((common::read(source, &bytes), expect))
 }

@@ -11,10 +11,10 @@
 mod common;
 
 use common::{assert_conserved, sample};
+use firstlight_sources::kernel_log::KernelLog;
+use firstlight_sources::{Input, Source};
 use proptest::prelude::*;
 use record::{Doubt, Record, Recorder, SpanKind};
-use sources::kernel_log::KernelLog;
-use sources::{Input, Source};
 use std::fmt::Write;
 
 /// A line of a plain `dmesg`: its stamp in microseconds and its words.
@@ -312,7 +312,8 @@ fn check_all(log: &str) {
     assert!(!expected.is_empty());
     let lines = parse(log);
     for (name, caller, log) in shapes(&lines) {
-        let best = sources::sniff(&log).unwrap_or_else(|| panic!("{name}: no source knows it"));
+        let best =
+            firstlight_sources::sniff(&log).unwrap_or_else(|| panic!("{name}: no source knows it"));
         let hosts = ["labgrid", "ts", "lava", "tera term"];
         let host = name.starts_with("grabserial") || hosts.contains(&name);
         assert!(
@@ -429,7 +430,10 @@ fn whole_seconds() {
     let (expected, _) = words(SMALL.as_bytes());
     for shape in shapes {
         let log: String = parse(SMALL).iter().map(shape).collect();
-        assert_eq!(sources::sniff(log.as_bytes()).unwrap().name(), "kernel-log");
+        assert_eq!(
+            firstlight_sources::sniff(log.as_bytes()).unwrap().name(),
+            "kernel-log"
+        );
         let (found, record) = words(log.as_bytes());
         assert_eq!(found, expected);
         assert!(

@@ -9,10 +9,10 @@
 mod common;
 
 use common::{assert_conserved, check_corpus, damage, read, workspace};
+use firstlight_sources::perf_script::PerfScript;
+use firstlight_sources::{Sniff, Source};
 use proptest::prelude::*;
 use record::Record;
-use sources::perf_script::PerfScript;
-use sources::{Sniff, Source};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -62,9 +62,8 @@ fn recorded(file: &Path, chains: bool) -> Option<()> {
 
 #[test]
 fn perf_counts_the_same_samples() {
-    let folder = std::env::temp_dir().join(format!("firstlight-perf-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join("perf.data");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("perf.data");
     for chains in [true, false] {
         let Some(text) = recorded(&file, chains).and_then(|()| perf(&["script", "-i"], &file))
         else {
@@ -125,7 +124,6 @@ fn perf_counts_the_same_samples() {
         assert!(!wanted.is_empty(), "{report}");
         assert_eq!(found, wanted, "chains: {chains}");
     }
-    std::fs::remove_dir_all(&folder).ok();
 }
 
 proptest! {

@@ -5,11 +5,11 @@
 mod common;
 
 use common::{assert_conserved, check_corpus, expected, read, sample, samples_in};
+use firstlight_sources::serial::{Serial, Stages, stages_from_toml};
+use firstlight_sources::{Input, Source};
 use proptest::prelude::*;
 use record::{Message, Nanos, Phase, Record, mark};
 use serde_json::Value;
-use sources::serial::{Serial, Stages, stages_from_toml};
-use sources::{Input, Source};
 
 fn us(seconds: &Value) -> i64 {
     (seconds.as_f64().unwrap() * 1e6).round() as i64
@@ -56,7 +56,7 @@ fn logs_of_grabserial_go_on_over_their_resets() {
         assert_eq!(reset - all[0], before, "{name}");
         // Lines of the oracle that carry no stamp are noted.
         let without = oracle["other_lines"].as_array().unwrap().len() as u64;
-        let kinds = ["blank_line", "lines_cut_out", "capture_program_report"];
+        let kinds = ["blank_line", "lines_elided", "capture_program_report"];
         let notes: u64 = kinds.iter().map(|k| noted(&record, k)).sum();
         assert_eq!(notes, without, "{name}: {:?}", record.notes());
     }
@@ -242,7 +242,7 @@ fn every_sample_is_known_for_what_it_is() {
                 "blktrace" | "bootstage" | "kft" => Some(folder),
                 _ => None,
             };
-            let found = sources::sniff(&bytes).map(Source::name);
+            let found = firstlight_sources::sniff(&bytes).map(Source::name);
             if found != expected {
                 wrong.push((name, found, expected));
             }
@@ -275,7 +275,7 @@ fn what_is_no_log_is_nothing() {
         b"U-Boot 2023.01\n\nHit any key to stop autoboot:  0\n",
         b"12:00:01 something happened\n12:00:02 something else\n",
     ] {
-        let found = sources::sniff(bytes).map(Source::name);
+        let found = firstlight_sources::sniff(bytes).map(Source::name);
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(20)]);
         assert_eq!(found, None, "{shown:?}");
     }
@@ -292,7 +292,7 @@ proptest! {
         for damage in &damages {
             bytes = damage.apply(&bytes);
         }
-        for source in sources::SOURCES {
+        for source in firstlight_sources::SOURCES {
             source.sniff(&bytes);
             assert_conserved(&read(*source, &bytes));
         }

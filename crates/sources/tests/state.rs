@@ -6,9 +6,9 @@
 mod common;
 
 use common::{assert_conserved, check_corpus, damage, lines, read, workspace};
+use firstlight_sources::kernel_config::{KernelConfig, KernelConfigFile};
+use firstlight_sources::{Sniff, Source};
 use proptest::prelude::*;
-use sources::kernel_config::{KernelConfig, KernelConfigFile};
-use sources::{Sniff, Source};
 
 #[test]
 fn corpus() {
@@ -62,7 +62,7 @@ fn the_files_of_this_machine() {
         if bytes.is_empty() {
             continue;
         }
-        let source = sources::sniff(&bytes).unwrap();
+        let source = firstlight_sources::sniff(&bytes).unwrap();
         assert_eq!(source.name(), format, "{path}");
         let record = read(source, &bytes);
         assert_conserved(&record);
@@ -85,7 +85,7 @@ proptest! {
         damages in proptest::collection::vec(damage(), 0..8),
     ) {
         let mut bytes = std::fs::read(workspace().join("corpus").join(name)).unwrap();
-        let source = sources::sniff(&bytes).unwrap();
+        let source = firstlight_sources::sniff(&bytes).unwrap();
         for damage in &damages {
             bytes = damage.apply(&bytes);
         }

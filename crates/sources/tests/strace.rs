@@ -9,10 +9,10 @@
 mod common;
 
 use common::{assert_conserved, check_corpus, damage, read, workspace};
+use firstlight_sources::Source;
+use firstlight_sources::strace::Strace;
 use proptest::prelude::*;
 use record::{AccessKind, Record};
-use sources::Source;
-use sources::strace::Strace;
 use std::collections::BTreeMap;
 use std::process::Command;
 
@@ -37,9 +37,8 @@ fn counts(record: &Record) -> BTreeMap<String, u64> {
 /// A program that forks, execs, threads, fails and is killed, under strace with
 /// its own summary (`-C`) behind the calls; `None` where it cannot run.
 fn traced(options: &[&str]) -> Option<String> {
-    let folder = std::env::temp_dir().join(format!("firstlight-strace-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join(options.concat());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(options.concat());
     let script = "for i in 1 2 3; do ls /nonexistent '/a b' 2>/dev/null; done; \
                   (sleep 0.02 & wait); sh -c 'kill -9 $$'; nosuchprogram 2>/dev/null; true";
     let status = Command::new("strace")
@@ -50,7 +49,6 @@ fn traced(options: &[&str]) -> Option<String> {
         .output();
     let done = status.is_ok_and(|s| s.status.success());
     let text = std::fs::read(&file).ok().filter(|_| done);
-    std::fs::remove_dir_all(&folder).ok();
     if text.is_none() {
         eprintln!("skipped: strace cannot be run here");
     }

@@ -5,11 +5,11 @@
 mod common;
 
 use common::{assert_conserved, check_corpus, expected, read, sample, samples_in};
+use firstlight_sources::systemd::{Analyze, Dump, Plot, Show, parse_time_line};
+use firstlight_sources::{Input, Source};
 use proptest::prelude::*;
 use record::{Nanos, Record, Recorder, SpanKind, mark};
 use serde_json::Value;
-use sources::systemd::{Analyze, Dump, Plot, Show, parse_time_line};
-use sources::{Input, Source};
 
 fn us(value: &Value) -> Option<Nanos> {
     value.as_i64().map(Nanos::from_micros)
@@ -84,7 +84,7 @@ fn the_first_line_of_the_forms_is_two_seconds_off() {
     let note = |kind: &str| record.notes().iter().find(|n| n.kind.name == kind);
     let off = note("startup_parts_do_not_add_up").unwrap();
     assert_eq!(off.count, 1);
-    assert!(off.detail.contains("2.020 s apart"), "{}", off.detail);
+    assert!(off.detail.contains("difference 2.020 s"), "{}", off.detail);
     // Seven more sums and the targets that belong to them.
     assert_eq!(note("several_boots").unwrap().count, 10);
     assert_eq!(note("boot_not_finished").unwrap().count, 1);
@@ -285,7 +285,7 @@ fn the_start_of_userspace_is_not_taken_for_the_kernels_zero() {
     for (source, bytes) in [
         (&Analyze as &dyn Source, &b"graphical.target @2.000s\n"[..]),
         (
-            &sources::kernel_log::KernelLog,
+            &firstlight_sources::kernel_log::KernelLog,
             b"[    0.000000] Linux version 6.1.0\n[    1.500000] Run /sbin/init as init process\n",
         ),
     ] {
@@ -342,7 +342,7 @@ proptest! {
         let record = read(source, &bytes);
         assert_conserved(&record);
         // Whatever one source was written for, all survive.
-        for other in sources::SOURCES {
+        for other in firstlight_sources::SOURCES {
             other.sniff(&bytes);
             assert_conserved(&read(*other, &bytes));
         }
@@ -353,7 +353,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
-        for source in sources::SOURCES {
+        for source in firstlight_sources::SOURCES {
             source.sniff(&bytes);
             assert_conserved(&read(*source, &bytes));
         }

@@ -5,9 +5,9 @@
 mod common;
 
 use common::{assert_conserved, check_corpus, damage, read, workspace};
+use firstlight_sources::Source;
+use firstlight_sources::systemd_bootchart::SystemdBootchart;
 use proptest::prelude::*;
-use sources::Source;
-use sources::systemd_bootchart::SystemdBootchart;
 
 #[test]
 fn corpus() {

@@ -13,19 +13,24 @@ pub struct CommandLine(Vec<String>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WordError {
     /// There is nothing.
-    #[error("the word is empty")]
+    #[error("the kernel parameter is empty")]
     Empty,
     /// A double quote has no partner.
-    #[error("`{0}` opens a double quote that it does not close")]
+    #[error("`{0}` has an unclosed double quote")]
     Quote(String),
     /// There is white space outside of quotes.
-    #[error("`{0}` is more than one word; quote its value, as in `key=\"a b\"`, or give two")]
+    #[error(
+        "`{0}` contains a space outside quotes; quote its value as in `key=\"a b\"` or pass \
+        two treatments"
+    )]
     Several(String),
     /// It is `--`.
-    #[error("`--` is no word of the kernel's: what stands behind it is for init")]
+    #[error(
+        "`--` is not a kernel parameter; it separates kernel parameters from arguments of init"
+    )]
     End,
     /// The console and the kernel read bytes up to the first NUL.
-    #[error("`{0}` holds a control character")]
+    #[error("`{0}` contains a control character")]
     Control(String),
 }
 

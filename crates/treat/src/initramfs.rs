@@ -1,16 +1,7 @@
 //! Treatments of the initramfs that a machine is handed: its packing, its modules.
 
-use crate::BootSpec;
-use image::boot::Compression;
-
-/// What is done about the initramfs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Initramfs {
-    /// How it is packed; `None`: as it was.
-    pub packing: Option<Compression>,
-    /// Whether its modules lose their signatures.
-    pub unsigned: bool,
-}
+use crate::spec::BootSpec;
+use rawimage::Compression;
 
 /// The treatment that takes signatures away, as text.
 pub(crate) const UNSIGNED: &str = "modules=unsigned";
@@ -25,21 +16,24 @@ pub(crate) fn plan_packing(method: Compression, spec: &BootSpec) -> String {
     let name = method.name();
     match spec.initramfs.packing {
         Some(before) if before == method => {
-            format!("the initramfs is already packed by {name}: nothing changes")
+            format!("the initramfs is already compressed with {name}: nothing changes")
         }
         Some(before) => format!(
-            "the initramfs is packed by {name}, not by {}",
+            "the initramfs is compressed with {name} instead of {}",
             before.name()
         ),
-        None => format!("the initramfs is packed by {name}"),
+        None => format!("the initramfs is compressed with {name}"),
     }
 }
 
 /// One sentence about `modules=unsigned`.
 pub(crate) fn plan_unsigned(spec: &BootSpec) -> String {
     match spec.initramfs.unsigned {
-        true => "the modules in the initramfs have no signatures already: nothing changes",
-        false => "the modules in the initramfs lose their signatures, which are no longer checked",
+        true => "the modules in the initramfs are already unsigned: nothing changes",
+        false => {
+            "the modules in the initramfs lose their signatures, so the kernel no longer \
+            verifies them"
+        }
     }
     .to_owned()
 }

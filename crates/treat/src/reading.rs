@@ -1,16 +1,9 @@
 //! Treatments of what a boot reads: it is read ahead of need, and it lies in the
 //! order of need.
 
-use crate::{BootSpec, CommandLine};
-
-/// What is done about reading.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
-    /// The access list that a prefetcher in the initramfs reads ahead.
-    pub prefetch: Option<String>,
-    /// The access list in whose order the root is laid out.
-    pub order: Option<String>,
-}
+use crate::cmdline::CommandLine;
+use crate::spec::BootSpec;
+pub use crate::spec::Reading;
 
 /// Where the list lies in the initramfs.
 pub const LIST: &str = "/firstlight/boot.list";
@@ -58,16 +51,22 @@ pub(crate) fn plan_prefetch(list: &str, spec: &BootSpec) -> String {
     let path = list.split_once(',').map_or(list, |(path, _)| path);
     match &spec.reading.prefetch {
         Some(before) => {
-            format!("a prefetcher in the initramfs reads {path}, where it read {before}")
+            format!("the initramfs prefetches the files in {path} instead of those in {before}")
         }
-        None => format!("a prefetcher in the initramfs reads ahead what {path} names"),
+        None => format!("the initramfs prefetches the files in {path}"),
     }
 }
 
 /// One sentence about an `order=`.
 pub(crate) fn plan_order(list: &str, spec: &BootSpec) -> String {
     match &spec.reading.order {
-        Some(before) => format!("the root is laid out in the order of {list}, not of {before}"),
-        None => format!("what {list} names lies in one piece of the root, in the order of need"),
+        Some(before) => format!(
+            "the root file system is laid out in the order of {list} instead \
+            of {before}"
+        ),
+        None => format!(
+            "the root file system stores the files in {list} contiguously, in the \
+            order of use"
+        ),
     }
 }

@@ -6,6 +6,8 @@
     reason = "a test fails by panicking"
 )]
 
+use firstlight_treat::FileTreatment;
+use firstlight_treat::files::{Applied, FileError, Form, Journal, KINDS, Target, export};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,8 +17,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use treat::FileTreatment;
-use treat::files::{Applied, FileError, Form, Journal, KINDS, Target, export};
 
 /// The smallest program with symbols: 64 bits, one segment of all that is loaded.
 /// Layout: System V Application Binary Interface.
@@ -208,12 +208,15 @@ fn a_library_goes_with_its_links_and_only_if_nothing_names_it() {
     for (path, words) in [
         (
             "usr/lib/libneeded.so.2.0",
-            "usr/bin/app names libneeded.so.2",
+            "usr/bin/app refers to libneeded.so.2",
         ),
         ("usr/lib/libneeded.so.2", "is a link to"),
-        ("usr/bin/app", "no shared library"),
-        ("usr/bin/libgone.so", "is not there"),
-        ("usr/lib/libnss_dns.so.2", "a name that no file holds"),
+        ("usr/bin/app", "is not a shared library"),
+        ("usr/bin/libgone.so", "does not exist"),
+        (
+            "usr/lib/libnss_dns.so.2",
+            "a name that they build at run time",
+        ),
     ] {
         let why = apply(&root, &format!("library-={path}")).unwrap_err();
         assert!(why.to_string().contains(words), "{why}");
@@ -224,12 +227,15 @@ fn a_library_goes_with_its_links_and_only_if_nothing_names_it() {
     let app = root.join("usr/bin/own.so");
     symlink("../lib/libspare.so.1", &app).unwrap();
     let why = apply(&root, spare).unwrap_err().to_string();
-    assert!(why.contains("usr/bin/own.so names libspare.so.1"), "{why}");
+    assert!(
+        why.contains("usr/bin/own.so refers to libspare.so.1"),
+        "{why}"
+    );
     fs::remove_file(app).unwrap();
     let odd = root.join("usr/bin").join(OsStr::from_bytes(b"caf\xe9"));
     fs::write(&odd, "libspare.so.1").unwrap();
     let why = apply(&root, spare).unwrap_err().to_string();
-    assert!(why.contains("no text"), "{why}");
+    assert!(why.contains("not valid UTF-8"), "{why}");
     fs::remove_file(odd).unwrap();
     assert_eq!(content(&root), contents);
     apply(&root, spare).unwrap();
@@ -253,7 +259,7 @@ fn a_folder_of_programs_is_stripped_and_what_has_two_names_is_not() {
         paths,
         ["usr/lib/libneeded.so.2.0", "usr/lib/libspare.so.1.0"]
     );
-    assert!(plan.sentences.last().unwrap().starts_with("2 stay"));
+    assert!(plan.sentences.last().unwrap().ends_with(": 2"));
     // What devices run is none of the system's.
     fs::create_dir_all(root.join("usr/lib/firmware")).unwrap();
     fs::rename(
@@ -266,7 +272,7 @@ fn a_folder_of_programs_is_stripped_and_what_has_two_names_is_not() {
     let why = parse("strip=etc").plan(&target).unwrap_err().to_string();
     assert!(why.contains("no program in etc"), "{why}");
     let why = parse("strip=etc/fstab").plan(&target).unwrap_err();
-    assert!(why.to_string().contains("expected an ELF file"), "{why}");
+    assert!(why.to_string().contains("pass an ELF file"), "{why}");
 }
 
 #[test]
@@ -487,29 +493,37 @@ fn what_cannot_be_treated_is_refused_and_nothing_changes() {
     let empty = folder.path().join("empty");
     fs::create_dir(&empty).unwrap();
     for (target, text, said) in [
-        (root.clone(), "mask=none.service", "no unit none.service"),
+        (
+            root.clone(),
+            "mask=none.service",
+            "could not find the unit none.service",
+        ),
         (root.clone(), "env=bootdelay=0", "is a folder"),
         (root.clone(), "config=CONFIG_A=y", "is a folder"),
-        (root.clone(), "kernel=uncompressed", "of the lab only"),
+        (root.clone(), "kernel=uncompressed", "works only in the lab"),
         (root.clone(), "fstab=/none:+noatime", "mounts /none"),
-        (empty.clone(), "cmdline+=quiet", "no kernel command line"),
-        (empty.clone(), "mask=a.service", "no systemd"),
+        (
+            empty.clone(),
+            "cmdline+=quiet",
+            "find a kernel command line",
+        ),
+        (empty.clone(), "mask=a.service", "could not find systemd"),
         (empty, "menu-timeout=0", "boot menu"),
         (
             file("notes.txt", b"two\nlines\n"),
             "cmdline+=quiet",
-            "is no kernel command line",
+            "not a kernel command line",
         ),
         (
             file("x.config", b"A=b\n"),
             "config=CONFIG_A=y",
-            "is not a kernel configuration",
+            ": not a kernel configuration",
         ),
         (file("noise", &[7; 5_000]), "env=bootdelay=0", "environment"),
         (
             file("noise2", &[7; 5_000]),
             "initramfs=lz4",
-            "is no initramfs",
+            "not an initramfs",
         ),
         (file("signed.itb", &signed), "initramfs=lz4", "signed FIT"),
         (file("signed2.itb", &signed), "cmdline+=quiet", "signed FIT"),

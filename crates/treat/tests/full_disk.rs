@@ -5,13 +5,13 @@
     reason = "a test fails by panicking, and says that it was skipped"
 )]
 
+use firstlight_treat::FileTreatment;
+use firstlight_treat::files::{Applied, FileError, Journal, Target};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use treat::FileTreatment;
-use treat::files::{Applied, FileError, Journal, Target};
 
 /// What a page of memory holds, which is what a file of a tmpfs takes at least.
 const PAGE: usize = 4096;

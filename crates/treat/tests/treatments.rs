@@ -5,8 +5,8 @@
     reason = "a test fails by panicking"
 )]
 
+use firstlight_treat::{BootSpec, CommandLine, KernelForm, TreatError, Treatment, WordError};
 use std::collections::BTreeMap;
-use treat::{BootSpec, CommandLine, KernelForm, TreatError, Treatment, WordError};
 
 fn spec(cmdline: &str) -> BootSpec {
     BootSpec {
@@ -121,7 +121,7 @@ fn plans_say_before_and_after() {
         (
             "cmdline+=quiet",
             "a",
-            "the kernel command line gets `quiet`, which it did not have",
+            "the kernel command line gains `quiet`",
         ),
         (
             "cmdline+=quiet",
@@ -131,17 +131,17 @@ fn plans_say_before_and_after() {
         (
             "cmdline+=loglevel=3",
             "loglevel=8",
-            "the kernel command line gets `loglevel=3` behind `loglevel=8`",
+            "the kernel command line gains `loglevel=3` in addition to `loglevel=8`",
         ),
         (
             "cmdline-=quiet",
             "quiet a quiet",
-            "the kernel command line loses `quiet`, 2 times",
+            "the kernel command line loses `quiet` (2 occurrences)",
         ),
         (
             "kernel=image",
             "a",
-            "the kernel is already booted as image: nothing changes",
+            "the kernel already has the form `image`: nothing changes",
         ),
     ] {
         let treatment = Treatment::parse(text).unwrap();
@@ -152,16 +152,19 @@ fn plans_say_before_and_after() {
 #[test]
 fn what_is_no_treatment_gets_a_sentence() {
     for (text, part) in [
-        ("quiet", "`quiet` is no treatment; there are"),
-        ("kernel=zstd", "is no treatment"),
-        ("cmdline+=", "the word is empty"),
-        ("cmdline+=a b", "more than one word"),
-        ("cmdline+= a", "more than one word"),
-        ("cmdline+=a=\"b", "does not close"),
+        ("quiet", "unknown treatment `quiet`; known treatments: "),
+        ("kernel=zstd", "unknown treatment"),
+        ("cmdline+=", "the kernel parameter is empty"),
+        ("cmdline+=a b", "contains a space outside quotes"),
+        ("cmdline+= a", "contains a space outside quotes"),
+        ("cmdline+=a=\"b", "unclosed double quote"),
         ("cmdline+=a\u{7}", "control character"),
-        ("mask=cron", "full name, such as `cron.service`"),
-        ("mask=.service", "full name"),
-        ("mask=a b.service", "full name"),
+        (
+            "mask=cron",
+            "full unit name; write one such as `cron.service`",
+        ),
+        ("mask=.service", "full unit name"),
+        ("mask=a b.service", "full unit name"),
     ] {
         let said = Treatment::parse(text).unwrap_err().to_string();
         assert!(said.contains(part), "{text}: {said}");
@@ -183,7 +186,10 @@ fn a_later_change_stops_an_undo() {
         .apply(&after)
         .unwrap();
     let said = undo.apply(&later).unwrap_err().to_string();
-    assert!(said.contains("changed again since"), "{said}");
+    assert!(
+        said.contains("a later treatment changed the same thing"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -192,7 +198,7 @@ fn a_variable_of_the_environment_is_set_and_taken_away() {
     let before = spec("");
     assert_eq!(
         set.plan(&before),
-        "the boot loader's `bootdelay` becomes `-2`, where before it was `2`"
+        "the boot loader variable `bootdelay` changes from `2` to `-2`"
     );
     let (after, undo) = set.apply(&before).unwrap();
     assert_eq!(after.environment["bootdelay"].as_deref(), Some("-2"));

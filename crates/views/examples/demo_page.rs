@@ -1,8 +1,8 @@
 //! Every view of a made-up boot, to look at while working on a view:
 //!
 //! ```text
-//! cargo run -p views --example demo_page -- page /tmp/page.html
-//! cargo run -p views --example demo_page -- show 120
+//! cargo run -p firstlight-views --example demo_page -- page /tmp/page.html
+//! cargo run -p firstlight-views --example demo_page -- show 120
 //! ```
 //!
 //! Other words: `blame`, `diff`, `lab`, `doctor` (terminal); the number is the
@@ -14,12 +14,12 @@
 )]
 
 use analysis::{BlameKind, Experiment, Options, Trial};
+use firstlight_views::terminal::{self, Style};
+use firstlight_views::{Check, html};
 use record::{
     ClockKind, DependencyKind, Doubt, Nanos, NoteKind, Origin, Phase, Record, Recorder, Severity,
     SourceId, SpanKind, mark,
 };
-use views::terminal::{self, Style};
-use views::{Check, html};
 
 const OVERLAP: NoteKind = NoteKind {
     name: "overlapping_initcalls",

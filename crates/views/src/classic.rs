@@ -1,4 +1,4 @@
-//! Published results and what they are here, as views take them.
+//! Published results and the figures measured here, as views take them.
 
 /// A published result.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,22 +28,22 @@ pub struct ClassicResult {
     pub machine: String,
     /// Each published figure with the one here.
     pub values: Vec<ClassicValue>,
-    /// Cases that came to no end, in sentences.
+    /// Cases that never finished, in sentences.
     pub failures: Vec<String>,
 }
 
 /// A published figure, and the one here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassicValue {
-    /// What it is of.
+    /// What was measured.
     pub name: String,
-    /// As published, in milliseconds; `None`: nobody did.
+    /// As published, in milliseconds; `None`: nobody published one.
     pub published_ms: Option<f64>,
     /// Here, in nanoseconds of virtual time; `None`: not measured here.
     pub measured_ns: Option<i64>,
-    /// The published figure to the first of its group.
+    /// The published figure, relative to the first of its group.
     pub published_ratio: Option<f64>,
-    /// The figure here to the first of its group.
+    /// The figure here, relative to the first of its group.
     pub measured_ratio: Option<f64>,
 }
 
@@ -62,7 +62,7 @@ impl ClassicValue {
         [
             self.published_ms.map_or(String::new(), ms),
             ratio(self.published_ratio),
-            self.measured_ms().map_or("not here".to_owned(), ms),
+            self.measured_ms().map_or("not measured".to_owned(), ms),
             ratio(self.measured_ratio),
         ]
     }

@@ -1,80 +1,99 @@
 //! Expected against proven savings, for a terminal and as Markdown.
 
-use crate::terminal::Style;
-use crate::terminal::layout::{BAD, BOLD, PLAIN, Screen, WARN, clean, left, right};
+use crate::json::Document;
+use crate::terminal::layout::{BAD, PLAIN, Screen, WARN};
+use crate::terminal::style::Style;
+use crate::terminal::table::{Column, Table, cell};
+use crate::words::counted;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// What findings expected of planted causes, and what their treatments brought.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+/// Expected savings of findings, compared with the savings that their treatments achieved.
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct FindingsProof {
-    /// `firstlight.lab.findings/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// How many systems were booted.
+    /// Number of systems booted.
     pub systems: usize,
-    /// How many of them have no planted cause.
+    /// Number of systems without a planted cause.
     pub clean: usize,
-    /// How many different findings were proven.
+    /// Number of different findings proven.
     pub kinds: usize,
-    /// The middle of the errors, percent; `null` if nothing was proven.
+    /// Median error of the expected savings, in percent; null if no finding was proven.
     pub median_error_percent: Option<f64>,
-    /// In how many the treatment made the boot no shorter.
+    /// Number of findings whose treatment did not make the boot shorter.
     pub wrong_sign: usize,
-    /// Each finding.
+    /// Proven findings.
     pub findings: Vec<ProvenFinding>,
-    /// What was promised on systems without a cause.
+    /// Savings expected on systems without a planted cause.
     pub false_findings: Vec<ExpectedSaving>,
-    /// What did not come.
+    /// Boots and findings that failed.
     pub failures: Vec<UnprovenCause>,
 }
 
-/// A finding, and what came of following it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+impl Document for FindingsProof {
+    const SCHEMA: &'static str = "firstlight.lab.findings/1";
+    const TITLE: &'static str = "Output of `firstlight lab findings --json`";
+}
+
+/// A finding, and the saving of its treatment.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ProvenFinding {
-    /// The experiment.
+    /// Name of the experiment.
+    #[schemars(length(min = 1))]
     pub experiment: String,
-    /// The finding.
+    /// Identifier of the finding.
+    #[schemars(length(min = 1))]
     pub finding: String,
-    /// Which of the boot's findings it is, the first being 1.
+    /// Rank among the boot's findings, counted from 1.
+    #[schemars(range(min = 1))]
     pub rank: usize,
-    /// The treatment, or what was done by hand.
+    /// Treatment, or a description of the manual change.
+    #[schemars(length(min = 1))]
     pub treatment: String,
-    /// Whether it was done by hand: no treatment of the lab does it.
+    /// Whether the change was made by hand because the lab has no treatment for it.
     pub by_hand: bool,
-    /// What was timed, without the treatment.
+    /// Measured time without the treatment.
     pub boot_ns: i64,
-    /// The saving that is expected.
+    /// Expected saving.
     pub expected_ns: i64,
-    /// From the least to the most.
+    /// Least and greatest expected saving.
     pub range_ns: [i64; 2],
-    /// The saving that came.
+    /// Achieved saving.
     pub proven_ns: i64,
-    /// By how much the expected one is too large, percent of the one that came;
-    /// `null`: none came.
+    /// How much the expected saving exceeds the achieved one, in percent; null if nothing was
+    /// saved.
     pub error_percent: Option<f64>,
 }
 
-/// A saving that is promised where there is nothing to save.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A saving that a finding expects where there is no planted cause.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ExpectedSaving {
-    /// The experiment.
+    /// Name of the experiment.
+    #[schemars(length(min = 1))]
     pub experiment: String,
-    /// The finding.
+    /// Identifier of the finding.
+    #[schemars(length(min = 1))]
     pub finding: String,
-    /// What it says.
+    /// Title of the finding.
+    #[schemars(length(min = 1))]
     pub title: String,
-    /// What it promises.
+    /// Expected saving.
     pub expected_ns: i64,
-    /// How long the boot takes.
+    /// Duration of the boot.
     pub boot_ns: i64,
 }
 
-/// A boot or a finding that did not come.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A boot or a finding that failed.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct UnprovenCause {
-    /// The experiment.
+    /// Name of the experiment.
+    #[schemars(length(min = 1))]
     pub experiment: String,
-    /// Why, in a sentence.
+    /// Reason, in one sentence.
+    #[schemars(length(min = 1))]
     pub why: String,
 }
 
@@ -91,14 +110,13 @@ impl FindingsProof {
         let error = self.median_error_percent;
         let error = error.map_or_else(|| "none".to_owned(), |e| format!("{e:.1} %"));
         format!(
-            "{} findings of {} kinds on {} systems; the middle of the errors is {error}; {} with the \
-             wrong sign; {} false on {} clean systems",
-            self.findings.len(),
-            self.kinds,
-            self.systems - self.clean,
+            "{} of {} on {}; median error {error}; {} with the wrong sign; {} on {}",
+            counted(self.findings.len(), "finding"),
+            counted(self.kinds, "kind"),
+            counted(self.systems - self.clean, "system"),
             self.wrong_sign,
-            self.false_findings.len(),
-            self.clean
+            counted(self.false_findings.len(), "false finding"),
+            counted(self.clean, "clean system")
         )
     }
 
@@ -106,7 +124,7 @@ impl FindingsProof {
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = format!(
-            "{}.\n\n| experiment | finding | rank | treatment | timed, ms | expected, ms | from | to \
+            "{}.\n\n| experiment | finding | rank | treatment | boot, ms | expected, ms | from | to \
              | proven, ms | error |\n|---|---|---:|---|---:|---:|---:|---:|---:|---:|\n",
             self.summary()
         );
@@ -134,7 +152,7 @@ impl FindingsProof {
         for f in &self.false_findings {
             let _ = writeln!(
                 text,
-                "\nFalse: `{}` on the clean system {}: \"{}\" promises {} ms of {} ms.",
+                "\nFalse finding: `{}` on the clean system {}: \"{}\" expects {} ms of {} ms.",
                 f.finding,
                 f.experiment,
                 f.title,
@@ -152,36 +170,34 @@ impl FindingsProof {
     #[must_use]
     pub fn terminal(&self, style: &Style) -> String {
         let mut screen = Screen::new(style);
-        screen.heading("Expected and proven", &self.summary());
-        let head = format!(
-            "  {}  {}  {}  {}  {}  {}",
-            left("finding", 24),
-            left("of", 16),
-            right("rank", 4),
-            right("expected", 10),
-            right("proven", 10),
-            right("error", 9)
-        );
-        screen.columns(&head);
+        screen.heading("Expected and proven savings", &self.summary());
+        let mut table = Table::new([
+            Column::name("finding"),
+            Column::name("experiment"),
+            Column::number("rank"),
+            Column::number("expected, ms"),
+            Column::number("proven, ms"),
+            Column::number("error"),
+        ]);
         for f in &self.findings {
             let ansi = match f.error_percent {
                 Some(e) if e.abs() <= 25.0 => PLAIN,
                 Some(_) => WARN,
                 None => BAD,
             };
-            let error = screen.paint(ansi, &right(&percent(f.error_percent), 9));
-            let name = screen.paint(BOLD, &left(&clean(&f.finding), 24));
-            screen.line(&format!(
-                "  {name}  {}  {}  {}  {}  {error}",
-                left(&clean(&f.experiment), 16),
-                right(&f.rank.to_string(), 4),
-                right(&ms(f.expected_ns), 10),
-                right(&ms(f.proven_ns), 10),
-            ));
+            table.row([
+                cell(&f.finding).bold(),
+                cell(&f.experiment),
+                cell(f.rank),
+                cell(ms(f.expected_ns)),
+                cell(ms(f.proven_ns)),
+                cell(percent(f.error_percent)).ansi(ansi),
+            ]);
         }
+        table.print(&mut screen);
         for f in &self.false_findings {
             let text = format!(
-                "{}: `{}` promises {} ms of {} ms",
+                "{}: `{}` expects to save {} ms of {} ms",
                 f.experiment,
                 f.finding,
                 ms(f.expected_ns),

@@ -11,10 +11,12 @@ mod data;
 mod lanes;
 mod list;
 mod published;
+mod side;
 
 pub use list::{Listed, ListedKind};
+pub use side::{Line, Page, Side};
 
-use analysis::{Comparison, Experiment, Picture, Place};
+use crate::json::{SchemaFile, schema_file};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -27,41 +29,6 @@ use std::io::Write;
 const PLAIN_BYTES: usize = 512 << 10;
 
 const PAGE: &str = include_str!("../page/index.html");
-
-/// A line of a source, as the source has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// Where it begins.
-    pub place: Place,
-    /// What it says, without its end.
-    pub text: String,
-}
-
-/// A boot on the page.
-#[derive(Debug)]
-pub struct Side<'r> {
-    /// What the reader calls it: `baseline`, a variant, a file.
-    pub title: String,
-    /// The boot, explained.
-    pub picture: Picture<'r>,
-    /// The evidence of what took longest, in the words of the sources.
-    pub lines: Vec<Line>,
-}
-
-/// What a page shows.
-#[derive(Debug)]
-pub struct Page<'r> {
-    /// What it is about.
-    pub title: String,
-    /// The boot.
-    pub baseline: Side<'r>,
-    /// A second boot beside it, such as the best variant.
-    pub best: Option<Side<'r>>,
-    /// The two, item by item.
-    pub comparison: Option<Comparison>,
-    /// The experiment that both belong to.
-    pub experiment: Option<Experiment>,
-}
 
 /// The page's bytes.
 #[must_use]
@@ -77,7 +44,7 @@ pub fn list(title: &str, entries: &[Listed]) -> String {
 
 /// A page of published results, each beside what it is here.
 #[must_use]
-pub fn published(title: &str, results: &[crate::ClassicResult]) -> String {
+pub fn published(title: &str, results: &[crate::classic::ClassicResult]) -> String {
     filled(title, &block(&published::Published::of(title, results)))
 }
 
@@ -127,4 +94,13 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
+}
+
+/// The schema files of the data of every page.
+pub(crate) fn schema_files() -> Vec<SchemaFile> {
+    vec![
+        schema_file::<data::Data<'_>>(),
+        schema_file::<list::List<'_>>(),
+        schema_file::<published::Published<'_>>(),
+    ]
 }

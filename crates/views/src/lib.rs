@@ -1,7 +1,26 @@
-//! What analyses answer, as terminal text, JSON, CSV and HTML.
+//! Boot-time reports as terminal text, an HTML page, JSON, CSV and pictures.
 //!
 //! Views lay out and format; they compute nothing. Each function takes reports
-//! of [`analysis`] and gives the text. Nothing here prints or opens a file.
+//! of [`analysis`] and gives the text or the bytes. Nothing here prints or opens
+//! a file.
+//!
+//! ```
+//! # use {analysis as firstlight_analysis, record as firstlight_record};
+//! use firstlight_record::{ClockKind, Origin, Phase, Recorder};
+//! use firstlight_views::terminal::{self, Style};
+//!
+//! let mut recorder = Recorder::new();
+//! let source = recorder.source("boot.log", "kernel-log");
+//! let clock = recorder.clock("printk", ClockKind::Printk, 1_000);
+//! let at = |offset| Origin { source, offset };
+//! recorder.mark(clock, "kernel-start", 0, Some(Phase::Kernel), at(0));
+//! recorder.mark(clock, "init-started", 1_500_000_000, Some(Phase::Userspace), at(40));
+//! let record = recorder.finish();
+//!
+//! let boot = firstlight_analysis::boot(&record, &Default::default(), 5);
+//! let screen = terminal::show(&boot, &Style::default());
+//! assert!(screen.contains("kernel"));
+//! ```
 
 mod classic;
 pub mod csv;
@@ -11,72 +30,19 @@ pub mod html;
 pub mod json;
 pub mod markdown;
 mod mounts;
+mod plan;
 mod resolution;
+mod schemas;
 pub mod terminal;
+mod tuned;
 
 mod words;
 
 pub use classic::{Classic, ClassicResult, ClassicValue};
 pub use findings_proof::{ExpectedSaving, FindingsProof, ProvenFinding, UnprovenCause};
 pub use mounts::{Mount, MountErrors, MountExperiment, Mounts};
+pub use plan::{Check, LabPlan, LabPlanBoot, LabPlanVariant};
 pub use resolution::{Resolution, ResolutionChange, ResolutionEnsemble, ResolutionFound};
-pub use words::{plural, thousands};
-
-/// Something that the lab needs on this machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
-    /// What was looked for: `qemu-system-x86_64`, `a Debian kernel`.
-    pub name: String,
-    /// Whether it is there and will do.
-    pub ok: bool,
-    /// What was found, such as a version or a path.
-    pub found: Option<String>,
-    /// How to get it, if it is not there or will not do.
-    pub advice: Option<String>,
-}
-
-/// What `lab run` would do, before it is done.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LabPlan {
-    /// The experiment's name.
-    pub experiment: String,
-    /// The machine, in words.
-    pub machine: String,
-    /// How many machines run at once.
-    pub jobs: usize,
-    /// How long it would take on this host, in seconds.
-    pub wall_s: f64,
-    /// Every variant, the baseline first.
-    pub variants: Vec<LabPlanVariant>,
-    /// Every boot, in the order of running.
-    pub boots: Vec<LabPlanBoot>,
-    /// What would be fetched or made first, or is missing, in sentences.
-    pub before: Vec<String>,
-}
-
-/// A variant, and what it changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LabPlanVariant {
-    /// Its name.
-    pub variant: String,
-    /// A sentence for each treatment.
-    pub changes: Vec<String>,
-    /// The kernel command line.
-    pub cmdline: String,
-}
-
-/// A boot that would be done.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LabPlanBoot {
-    /// Of which variant.
-    pub variant: String,
-    /// Which innocent perturbation; 0 is none.
-    pub perturbation: u32,
-    /// `boot`, `again` (the second of two equal ones) or `unrecorded`.
-    pub kind: &'static str,
-    /// How long it would take, in seconds.
-    pub wall_s: f64,
-    /// How that is known: `there` (it is not booted again, if nothing changed),
-    /// `variant`, `machine` or `guess`.
-    pub basis: &'static str,
-}
+pub use schemas::schema_files;
+pub use tuned::{TunePlan, Tuned, TunedDropped, TunedKept};
+pub use words::{counted, plural, thousands};

@@ -1,77 +1,94 @@
-//! Mounts that were measured, beside what the model of their cost says.
+//! Measured mounts beside the predictions of the cost model.
 
-use crate::terminal::Style;
-use crate::terminal::layout::{BAD, PLAIN, Screen, WARN, clean, left, right};
+use crate::json::Document;
+use crate::terminal::layout::{BAD, PLAIN, Screen, WARN, clean};
+use crate::terminal::style::Style;
+use crate::terminal::table::{Column, Table, cell};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// The mounts of some experiments.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Mount times measured in exact time, compared with the model of their cost.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Mounts {
-    /// `firstlight.lab.mounts/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// One for each experiment.
+    /// Experiments.
+    #[schemars(length(min = 1))]
     pub experiments: Vec<MountExperiment>,
-    /// For each filesystem.
+    /// Errors of the model by file system.
     pub filesystems: Vec<MountErrors>,
 }
 
+impl Document for Mounts {
+    const SCHEMA: &'static str = "firstlight.lab.mounts/1";
+    const TITLE: &'static str = "Output of `firstlight lab mounts --json`";
+}
+
 /// An experiment.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct MountExperiment {
     /// What was measured.
+    #[schemars(length(min = 1))]
     pub title: String,
-    /// What it was run on.
+    /// Machine of the experiment.
     pub machine: String,
-    /// Each mount.
+    /// Mounts.
     pub mounts: Vec<Mount>,
-    /// Boots that came to no end, and why.
+    /// Boots that failed, and the reasons.
     pub failures: Vec<String>,
 }
 
 /// A mount, measured and predicted.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Mount {
-    /// The image.
+    /// Name of the image.
+    #[schemars(length(min = 1))]
     pub image: String,
-    /// The filesystem.
+    /// File system.
     pub filesystem: String,
-    /// `clean` or `replay`.
+    /// State of the image: `clean`, `replay` (its log is replayed), or empty.
+    #[schemars(extend("enum" = ["clean", "replay", ""]))]
     pub state: String,
-    /// The storage profile, or the chip.
+    /// Storage profile, or the flash chip.
     pub storage: String,
-    /// Whether figures of the model were fitted on this image.
+    /// Whether the model was fitted on this image.
     pub fit: bool,
-    /// Requests that read; `null`: not counted.
+    /// Number of read requests; null if they were not counted.
     pub reads: Option<u64>,
-    /// As predicted.
+    /// Predicted number of read requests.
     pub predicted_reads: Option<u64>,
-    /// Bytes read; `null`: not counted.
+    /// Bytes read; null if they were not counted.
     pub read_bytes: Option<u64>,
-    /// As predicted.
+    /// Predicted bytes read.
     pub predicted_read_bytes: Option<u64>,
-    /// How long it took, in virtual time.
+    /// Measured duration, in virtual time.
     pub measured_ns: i64,
-    /// As predicted.
+    /// Predicted duration.
+    #[schemars(range(min = 0))]
     pub predicted_ns: Option<i64>,
-    /// By how much that is too long, percent.
+    /// How much the predicted duration exceeds the measured one, in percent.
     pub error_percent: Option<f64>,
 }
 
-/// How far off the model is for a filesystem.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Errors of the model for a file system.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct MountErrors {
-    /// The filesystem.
+    /// File system.
+    #[schemars(length(min = 1))]
     pub filesystem: String,
-    /// Mounts of images that nothing was fitted on.
+    /// Number of mounts of images that the model was not fitted on.
     pub checked: usize,
-    /// The largest error of these, percent; `null` if there is none.
+    /// Largest error of these mounts, in percent; null if there is none.
+    #[schemars(range(min = 0))]
     pub largest_percent: Option<f64>,
-    /// Mounts of images that figures were fitted on.
+    /// Number of mounts of images that the model was fitted on.
     pub fitted: usize,
-    /// The largest error of these, percent.
+    /// Largest error of these mounts, in percent; null if there is none.
+    #[schemars(range(min = 0))]
     pub largest_fitted_percent: Option<f64>,
-    /// What is stated, percent; `null`: nothing.
+    /// Error that the model states, in percent; null if it states none.
     pub stated_percent: Option<u32>,
 }
 
@@ -100,8 +117,8 @@ impl Mounts {
     /// As Markdown: a table for the filesystems, and one for each experiment.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let mut text = "## How far off, for each filesystem\n\n\
-                        | filesystem | checked | largest error | fitted | largest error | stated |\n\
+        let mut text = "## Prediction errors by filesystem\n\n\
+                        | filesystem | mounts checked | largest error | mounts fitted | largest error | stated bound |\n\
                         |---|---:|---:|---:|---:|---:|\n"
             .to_owned();
         for f in &self.filesystems {
@@ -120,7 +137,7 @@ impl Mounts {
         for e in &self.experiments {
             let _ = write!(
                 text,
-                "\n## {}\n\n| image | | on | reads | bytes | measured, ms | predicted, ms | error |\n\
+                "\n## {}\n\n| image | | storage | reads | bytes | measured, ms | predicted, ms | error |\n\
                  |---|---|---|---:|---:|---:|---:|---:|\n",
                 e.title
             );
@@ -154,49 +171,54 @@ impl Mounts {
         let mut screen = Screen::new(style);
         for e in &self.experiments {
             screen.heading(&clean(&e.title), &e.machine);
-            let head = format!(
-                "  {}  {}  {}  {}  {}  {}",
-                left("image", 18),
-                left("on", 12),
-                right("reads", 9),
-                right("measured", 10),
-                right("predicted", 10),
-                right("error", 8)
-            );
-            screen.columns(&head);
+            let mut table = Table::new([
+                Column::name("image"),
+                Column::text("storage"),
+                Column::number("reads"),
+                Column::number("measured, ms"),
+                Column::number("predicted, ms"),
+                Column::number("error"),
+                Column::text(""),
+            ]);
             for m in &e.mounts {
-                let error = right(&percent(m.error_percent), 8);
                 let ansi = match m.error_percent {
                     Some(p) if p.abs() > 15.0 => WARN,
                     _ => PLAIN,
                 };
-                let error = screen.paint(ansi, &error);
-                let fit = if m.fit { "  fitted" } else { "" };
-                screen.line(&format!(
-                    "  {}  {}  {}  {}  {}  {error}{fit}",
-                    left(&clean(&m.image), 18),
-                    left(&clean(&m.storage), 12),
-                    right(&both(m.reads, m.predicted_reads), 9),
-                    right(&ms(m.measured_ns), 10),
-                    right(&m.predicted_ns.map_or(String::new(), ms), 10),
-                ));
+                table.row([
+                    cell(&m.image),
+                    cell(&m.storage),
+                    cell(both(m.reads, m.predicted_reads)),
+                    cell(ms(m.measured_ns)),
+                    cell(m.predicted_ns.map_or(String::new(), ms)),
+                    cell(percent(m.error_percent)).ansi(ansi),
+                    cell(if m.fit { "fitted" } else { "" }),
+                ]);
             }
+            table.print(&mut screen);
             for failure in &e.failures {
                 screen.wrapped("  failed  ", 10, BAD, failure);
             }
         }
-        screen.heading("How far off", "images that nothing was fitted on");
+        screen.heading(
+            "Largest errors",
+            "mounts of images that no figure of the model was fitted on",
+        );
+        let mut table = Table::new([
+            Column::name("filesystem"),
+            Column::number("error"),
+            Column::number("mounts"),
+            Column::number("stated bound"),
+        ]);
         for f in &self.filesystems {
-            let stated = f.stated_percent.map(|p| format!(", stated {p} %"));
-            screen.line(&format!(
-                "  {}  {} of {} {}{}",
-                left(&clean(&f.filesystem), 18),
-                right(&size(f.largest_percent), 8),
-                f.checked,
-                crate::plural(f.checked, "mount"),
-                stated.unwrap_or_default()
-            ));
+            table.row([
+                cell(&f.filesystem),
+                cell(size(f.largest_percent)),
+                cell(f.checked),
+                cell(f.stated_percent.map_or(String::new(), |p| format!("{p} %"))),
+            ]);
         }
+        table.print(&mut screen);
         screen.finish()
     }
 }

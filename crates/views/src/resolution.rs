@@ -1,101 +1,124 @@
-//! What an experiment whose variants are alike can tell apart.
+//! What an experiment with identical variants can detect.
 
-use crate::terminal::Style;
-use crate::terminal::layout::{DIM, Screen, clean, delta, left, right, time};
+use crate::json::Document;
+use crate::json::values::VERDICTS;
+use crate::terminal::layout::{DIM, Screen, clean, delta, right};
+use crate::terminal::style::Style;
+use crate::terminal::table::{Column, Table, cell};
 use record::Nanos;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// The resolution of an experiment.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// How often identical variants are called different, and how often delays are detected.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Resolution {
-    /// `firstlight.lab.resolution/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// The run's folder.
+    /// Folder of the run.
     pub run: String,
-    /// How many boots are alike.
+    /// Number of boots of identical variants.
+    #[schemars(range(min = 4))]
     pub boots: usize,
-    /// Of how many variants.
+    /// Number of identical variants.
     pub variants: usize,
-    /// The earliest first light of these boots.
+    /// Earliest first light of these boots.
     pub min_ns: i64,
-    /// The median.
+    /// Median of first light.
     pub median_ns: i64,
-    /// The latest.
+    /// Latest first light.
     pub max_ns: i64,
-    /// How many pairs of ensembles were drawn for each size.
+    /// Number of pairs of ensembles drawn for each size.
+    #[schemars(range(min = 1))]
     pub draws: u32,
-    /// For each size of an ensemble.
+    /// Results for each size of an ensemble.
     pub ensembles: Vec<ResolutionEnsemble>,
-    /// How many pairs of variants that are alike have at least two boots a side.
+    /// Number of pairs of identical variants with at least two boots each.
     pub pairs: usize,
-    /// How many of these pairs are told apart.
+    /// Number of these pairs that are called different.
     pub told_apart: usize,
-    /// The variants that change something, against the baseline.
+    /// Variants that change something, compared with the baseline.
     pub changed: Vec<ResolutionChange>,
 }
 
-/// What ensembles of one size tell apart.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+impl Document for Resolution {
+    const SCHEMA: &'static str = "firstlight.lab.resolution/1";
+    const TITLE: &'static str = "Output of `firstlight lab resolution --json`";
+}
+
+/// Results for ensembles of one size.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ResolutionEnsemble {
-    /// How many boots an ensemble has.
+    /// Number of boots in an ensemble.
+    #[schemars(range(min = 2))]
     pub boots: usize,
-    /// How many spreads two of them have to be apart.
+    /// Required difference, in spreads.
+    #[schemars(range(min = 1))]
     pub margin: f64,
-    /// The percentage of pairs that are told apart though they are alike.
+    /// Percentage of identical pairs that are called different.
+    #[schemars(range(min = 0, max = 100))]
     pub false_alarms_percent: f64,
-    /// For each delay.
+    /// Results for each delay.
     pub found: Vec<ResolutionFound>,
 }
 
-/// How often a delay is found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// How often a delay is detected.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ResolutionFound {
-    /// The delay, in percent of the median.
+    /// Delay, in percent of the median.
+    #[schemars(range(min = 0))]
     pub delay_percent: f64,
-    /// The percentage of pairs in which it is found.
+    /// Percentage of pairs in which the delay is detected.
+    #[schemars(range(min = 0, max = 100))]
     pub found_percent: f64,
 }
 
 /// A variant that changes something.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ResolutionChange {
-    /// Its name.
+    /// Name of the variant.
+    #[schemars(length(min = 1))]
     pub variant: String,
-    /// The difference of the medians.
+    /// Difference of the medians.
     pub delta_ns: i64,
-    /// The spread of the two.
+    /// Spread: how much first light moves under neutral perturbations.
+    #[schemars(range(min = 0))]
     pub spread_ns: i64,
-    /// The least difference that counts.
+    /// Smallest difference that counts.
+    #[schemars(range(min = 0))]
     pub least_ns: i64,
-    /// `faster`, `slower` or `no_difference`.
+    /// Verdict of the comparison.
+    #[schemars(extend("enum" = VERDICTS))]
     pub verdict: &'static str,
-    /// It or the baseline was booted once, so the verdict is the bare sign.
+    /// Whether it or the baseline was booted once. The verdict is then the sign of the
+    /// difference.
     pub unperturbed: bool,
 }
 
 impl ResolutionChange {
-    /// The verdict for a reader; the sign of one boot is none.
+    /// The verdict for a reader; one boot gives none.
     fn said(&self) -> String {
         match self.unperturbed {
             true => "one boot".to_owned(),
-            false => self.verdict.replace('_', " "),
+            false if self.verdict == "no_difference" => "not significant".to_owned(),
+            false => self.verdict.to_owned(),
         }
     }
 
-    /// A span that one boot does not tell.
+    /// A duration that one boot cannot give.
     fn known(&self, ns: i64) -> Option<Nanos> {
         (!self.unperturbed).then_some(Nanos(ns))
     }
 }
 
 impl Resolution {
-    /// What was drawn from, in a sentence.
+    /// The sample, in a sentence.
     fn drawn(&self) -> String {
         let of = |ns| Nanos(ns).to_string();
         format!(
-            "{} boots of {} variants that are alike, first light from {} to {}, median {}; {} pairs \
-             drawn for each size",
+            "{} boots of {} identical variants: first light {} to {}, median {}. {} pairs drawn for \
+             each size",
             self.boots,
             self.variants,
             of(self.min_ns),
@@ -108,7 +131,7 @@ impl Resolution {
     fn as_booted(&self) -> Option<String> {
         (self.pairs > 0).then(|| {
             format!(
-                "As booted: {} of {} pairs of variants that are alike are told apart",
+                "As booted, {} of {} pairs of identical variants are called different",
                 self.told_apart, self.pairs
             )
         })
@@ -128,11 +151,11 @@ impl Resolution {
     pub fn markdown(&self) -> String {
         let delays = self.delays();
         let mut text = format!(
-            "{}.\n\n| boots a side | spreads apart | told apart though alike |",
+            "{}.\n\n| boots per side | margin, spreads | false alarms |",
             self.drawn()
         );
         for delay in &delays {
-            let _ = write!(text, " {delay} found |");
+            let _ = write!(text, " {delay} detected |");
         }
         text += "\n|---:|---:|---:|";
         text += &"---:|".repeat(delays.len());
@@ -152,7 +175,7 @@ impl Resolution {
             let _ = write!(text, "\n{said}.\n");
         }
         if !self.changed.is_empty() {
-            text += "\n| variant | change | spread | least that counts | verdict |\n|---|---:|---:|---:|---|\n";
+            text += "\n| variant | change | spread | smallest significant | verdict |\n|---|---:|---:|---:|---|\n";
         }
         for c in &self.changed {
             let known = |ns| c.known(ns).map_or("unknown".to_owned(), |n| n.to_string());
@@ -173,18 +196,19 @@ impl Resolution {
     #[must_use]
     pub fn terminal(&self, style: &Style) -> String {
         let mut screen = Screen::new(style);
-        screen.heading("What can be told apart", &clean(&self.run));
+        screen.heading("Smallest detectable change", &clean(&self.run));
         screen.wrapped("", 2, DIM, &format!("{}.", self.drawn()));
         screen.blank();
         let mut head = format!(
             "  {}  {}  {}",
             right("boots", 5),
-            right("spreads", 7),
+            right("margin", 7),
             right("false", 7)
         );
         for delay in self.delays() {
             let _ = write!(head, "  {}", right(&delay, 7));
         }
+        // As many columns as delays were tried.
         screen.columns(&head);
         for e in &self.ensembles {
             let mut line = format!(
@@ -203,22 +227,31 @@ impl Resolution {
             "",
             2,
             DIM,
-            "Boots: of each of two ensembles. Spreads: how many spreads apart they have to be. False: \
-             the part of pairs that are told apart though they are alike. Then: how often one of the \
-             two is found to be slower if it is moved by so much of the median.",
+            "boots: on each side. margin: how many spreads two medians must differ by. false: the \
+             share of identical pairs that are called different. The other columns: how often a \
+             slowdown by this share of the median is detected.",
         );
         if let Some(said) = self.as_booted() {
             screen.wrapped("", 2, DIM, &format!("{said}."));
         }
-        for c in &self.changed {
-            screen.line(&format!(
-                "  {}  {}  {}  {}",
-                left(&clean(&c.variant), 24),
-                delta(Nanos(c.delta_ns)),
-                time(c.known(c.least_ns)),
-                c.said()
-            ));
+        if !self.changed.is_empty() {
+            screen.blank();
         }
+        let mut table = Table::new([
+            Column::name("variant"),
+            Column::time("change"),
+            Column::time("needed"),
+            Column::text("verdict"),
+        ]);
+        for c in &self.changed {
+            table.row([
+                cell(&c.variant),
+                cell(delta(Nanos(c.delta_ns)).trim()),
+                cell(c.known(c.least_ns)),
+                cell(c.said()),
+            ]);
+        }
+        table.print(&mut screen);
         screen.finish()
     }
 }

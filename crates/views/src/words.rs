@@ -4,21 +4,21 @@ use analysis::{Experiment, margin};
 use record::ClockKind;
 use std::collections::BTreeSet;
 
-/// What a reader must know of the times of this clock.
+/// What a reader must know about the times of this clock.
 pub(crate) const fn clock(kind: ClockKind) -> &'static str {
     match kind {
         ClockKind::Virtual => {
-            "virtual time: instructions at a stated rate, exact from run to run; not board seconds"
+            "virtual time: instructions at a stated rate; repeatable exactly, but not board seconds"
         }
-        ClockKind::Counter => "time of a hardware counter that runs from reset",
-        ClockKind::Wall => "wall time of the machine that watched",
-        ClockKind::Printk => "time of the kernel log's clock",
-        ClockKind::Monotonic => "monotonic time of the target",
+        ClockKind::Counter => "timestamps from a hardware counter that runs from reset",
+        ClockKind::Wall => "timestamps from the machine that captured the log",
+        ClockKind::Printk => "kernel (printk) timestamps",
+        ClockKind::Monotonic => "timestamps from the target's monotonic clock",
     }
 }
 
-/// What the spread is, and from where on a difference counts with as many boots as the
-/// variants have; `None` where no two ensembles are judged by it.
+/// What the spread is, and which difference is significant with as many boots as
+/// the variants have; `None` where no two ensembles are judged by it.
 pub(crate) fn spread(e: &Experiment) -> Option<String> {
     if e.variants.iter().any(|v| v.sample.is_some()) {
         return None;
@@ -27,32 +27,45 @@ pub(crate) fn spread(e: &Experiment) -> Option<String> {
     let judged = e.variants.iter();
     let judged = judged.filter(|v| v.effect.is_some_and(|e| !e.unperturbed));
     let boots: BTreeSet<usize> = judged.map(|v| v.boots.min(base.boots)).collect();
-    let apart = |boots: &usize| match margin(*boots) {
-        1.0 => format!("that, with {boots} boots each"),
-        times => format!("{times} times that, with {boots} boots each"),
-    };
-    let apart: Vec<String> = boots.iter().map(apart).collect();
-    (!apart.is_empty()).then(|| {
+    let margins = boots.iter().map(|boots| {
+        let times = match margin(*boots) {
+            1.0 => String::new(),
+            times => format!("{times} times "),
+        };
+        format!("{times}the spread ({} each)", counted(*boots, "boot"))
+    });
+    let margins: Vec<String> = margins.collect();
+    (!margins.is_empty()).then(|| {
         format!(
-            "Spread: how far innocent changes alone, such as an unused word on the command line, \
-             move first light. A variant is faster or slower only if its range and the \
-             baseline's do not overlap, and it is further away than {}.",
-            apart.join(" or ")
+            "Spread: how much first light moves under neutral perturbations, such as an unused \
+             kernel parameter. We call a variant faster or slower only if its range and the \
+             baseline's do not overlap and the difference exceeds {}.",
+            margins.join(" or ")
         )
     })
 }
 
-/// `initcall` or `initcalls`.
+/// `initcall` or `initcalls`; `match` or `matches`; `try` or `tries`.
 #[must_use]
 pub fn plural(n: usize, word: &str) -> String {
-    match (n, word) {
-        (1, _) => word.to_owned(),
-        (_, "process") => "processes".to_owned(),
+    if n == 1 {
+        return word.to_owned();
+    }
+    let vowel = |c: char| "aeiou".contains(c);
+    match word.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(vowel) => format!("{stem}ies"),
+        _ if ["s", "x", "ch", "sh"].iter().any(|e| word.ends_with(e)) => format!("{word}es"),
         _ => format!("{word}s"),
     }
 }
 
-/// What the ledger of a format counts, where its sources are listed.
+/// `1 initcall`, `1,332 initcalls`.
+#[must_use]
+pub fn counted(n: usize, word: &str) -> String {
+    format!("{} {}", thousands(n as u64), plural(n, word))
+}
+
+/// What an input of a format consists of.
 pub(crate) fn units(format: &str) -> &'static str {
     match format {
         // Samples, entries and records.
@@ -101,7 +114,21 @@ pub fn thousands(n: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::bytes;
+    use super::{bytes, counted};
+
+    #[test]
+    fn counts_have_the_plural_of_their_word() {
+        for (n, word, text) in [
+            (1, "initcall", "1 initcall"),
+            (1_332, "initcall", "1,332 initcalls"),
+            (0, "process", "0 processes"),
+            (2, "match", "2 matches"),
+            (2, "try", "2 tries"),
+            (2, "day", "2 days"),
+        ] {
+            assert_eq!(counted(n, word), text);
+        }
+    }
 
     #[test]
     fn sizes_print_in_the_unit_that_fits() {

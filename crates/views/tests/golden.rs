@@ -1,13 +1,13 @@
 //! What every view gives for two small boots, to the byte.
-//! `FIRSTLIGHT_BLESS=1 cargo test -p views` rewrites the expectations.
+//! `FIRSTLIGHT_BLESS=1 cargo test -p firstlight-views` rewrites the expectations.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod boots;
 
 use analysis::BlameKind;
+use firstlight_views::terminal::{self, Style};
+use firstlight_views::{csv, html, json};
 use std::path::Path;
-use views::terminal::{self, Style};
-use views::{csv, html, json};
 
 fn check(name: &str, got: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -89,12 +89,15 @@ fn terminal_screens() {
     }
     check(
         "classics.md",
-        &views::markdown::classics(&[boots::classic_result()]),
+        &firstlight_views::markdown::classics(&[boots::classic_result()]),
     );
-    check("lab.md", &views::markdown::lab(&boots::experiment()));
+    check(
+        "lab.md",
+        &firstlight_views::markdown::lab(&boots::experiment()),
+    );
     check(
         "lab-sampled.md",
-        &views::markdown::lab(&boots::sampled_experiment()),
+        &firstlight_views::markdown::lab(&boots::sampled_experiment()),
     );
     let bare = terminal::lab(&boots::bare_experiment(), &plain(80));
     check("lab-unperturbed-80.txt", &bare);
@@ -144,16 +147,16 @@ fn functions() {
 #[test]
 fn colour_only_adds_escape_sequences() {
     let boot = boots::boot(&boots::base());
-    let coloured = terminal::show(
+    let colored = terminal::show(
         &boot,
         &Style {
             color: true,
             width: 80,
         },
     );
-    assert!(coloured.contains("\u{1b}["));
+    assert!(colored.contains("\u{1b}["));
     let mut bare = String::new();
-    let mut rest = coloured.as_str();
+    let mut rest = colored.as_str();
     while let Some((before, after)) = rest.split_once('\u{1b}') {
         bare += before;
         rest = after.split_once('m').unwrap().1;
@@ -222,8 +225,8 @@ fn the_data_block_of_the_page() {
 #[test]
 fn pictures() {
     type Picture = fn(&record::Record, &analysis::Tracks<'_>, &analysis::Phases, &str) -> String;
-    let bootgraph: Picture = views::export::bootgraph;
-    let bootchart: Picture = views::export::bootchart;
+    let bootgraph: Picture = firstlight_views::export::bootgraph;
+    let bootchart: Picture = firstlight_views::export::bootchart;
     let charted = boots::charted(3);
     let base = boots::base();
     for (name, record, picture) in [
@@ -250,6 +253,6 @@ fn pictures() {
     let phases = analysis::phases(&crowded);
     let tracks = analysis::tracks(&crowded, &phases);
     let svg = bootchart(&crowded, &tracks, &phases, "many");
-    assert!(svg.contains("120 of 201: those that did most"));
+    assert!(svg.contains("120 of 201: the busiest"));
     assert_eq!(svg.matches("<title>&lt;child ").count(), 119);
 }

@@ -3,7 +3,7 @@
 
 mod boots;
 
-use views::html;
+use firstlight_views::html;
 
 fn small_page() -> String {
     let (base, variant) = (boots::base(), boots::variant());

@@ -4,11 +4,11 @@
 mod boots;
 
 use boon::{Compiler, SchemaIndex, Schemas};
+use firstlight_views::json;
 use proptest::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json as value};
 use std::path::Path;
-use views::json;
 
 struct Schema {
     all: Schemas,
@@ -56,6 +56,28 @@ impl Schema {
             *other.pointer_mut(&path).unwrap() = value!({"another": "shape"});
             assert!(!self.accepts(&other), "{path} may be anything");
         }
+    }
+}
+
+/// The files in `schemas/` are what the structs give. `FIRSTLIGHT_BLESS=1` rewrites them.
+#[test]
+fn files_are_generated_from_the_structs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    let bless = std::env::var_os("FIRSTLIGHT_BLESS").is_some();
+    for file in firstlight_views::schema_files() {
+        let path = root.join(&file.name);
+        if bless {
+            // Other tests read the file meanwhile.
+            let beside = path.with_extension("new");
+            std::fs::write(&beside, &file.text).unwrap();
+            std::fs::rename(&beside, &path).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == file.text,
+            "schemas/{} differs from its struct; FIRSTLIGHT_BLESS=1 rewrites it",
+            file.name
+        );
     }
 }
 
@@ -168,14 +190,14 @@ fn classics() {
 #[test]
 fn findings_proof() {
     let schema = Schema::of("lab.findings");
-    let proof = views::FindingsProof {
+    let proof = firstlight_views::FindingsProof {
         schema: "firstlight.lab.findings/1",
         systems: 2,
         clean: 1,
         kinds: 1,
         median_error_percent: Some(2.5),
         wrong_sign: 0,
-        findings: vec![views::ProvenFinding {
+        findings: vec![firstlight_views::ProvenFinding {
             experiment: "root-delay".to_owned(),
             finding: "root-delay".to_owned(),
             rank: 1,
@@ -187,16 +209,16 @@ fn findings_proof() {
             proven_ns: 2_000_000_000,
             error_percent: Some(2.5),
         }],
-        false_findings: vec![views::ExpectedSaving {
+        false_findings: vec![firstlight_views::ExpectedSaving {
             experiment: "clean".to_owned(),
             finding: "small-reads".to_owned(),
             title: "The boot reads many small pieces".to_owned(),
             expected_ns: 30_000_000,
             boot_ns: 1_000_000_000,
         }],
-        failures: vec![views::UnprovenCause {
+        failures: vec![firstlight_views::UnprovenCause {
             experiment: "lost".to_owned(),
-            why: "never came to first light".to_owned(),
+            why: "never reached first light".to_owned(),
         }],
     };
     let document = schema.check(&proof);
@@ -205,15 +227,15 @@ fn findings_proof() {
     let row = "| root-delay | root-delay | 1 | `cmdline-=rootdelay=2` | 3000.000 | 2050.000 | \
                1400.000 | 2050.000 | 2000.000 | +2.5 % |";
     assert!(text.contains(row), "{text}");
-    assert!(text.contains("1 false on 1 clean systems"), "{text}");
+    assert!(text.contains("1 false finding on 1 clean system"), "{text}");
     assert!(
-        text.contains("Failed: lost: never came to first light."),
+        text.contains("Failed: lost: never reached first light."),
         "{text}"
     );
     // What has no proven saving has no error.
-    let none = views::FindingsProof {
+    let none = firstlight_views::FindingsProof {
         schema: "firstlight.lab.findings/1",
-        ..views::FindingsProof::default()
+        ..firstlight_views::FindingsProof::default()
     };
     schema.check(&none);
 }
@@ -249,8 +271,8 @@ proptest! {
         Schema::of("show").check(&json::show(&boots::boot(&record)));
         Schema::of("blame").check(&json::blame(&analysis::blame(&record, None, 0)));
         for width in [0, 61, 200] {
-            let style = views::terminal::Style { color: false, width };
-            let screen = views::terminal::show(&boots::boot(&record), &style);
+            let style = firstlight_views::terminal::Style { color: false, width };
+            let screen = firstlight_views::terminal::show(&boots::boot(&record), &style);
             prop_assert!(screen.lines().all(|l| !l.ends_with(' ')));
         }
     }
@@ -260,7 +282,7 @@ proptest! {
 fn what_a_page_holds() {
     let (base, variant) = (boots::base(), boots::variant());
     let schema = Schema::of("page");
-    let data = views::html::data(&boots::page(&base, &variant));
+    let data = firstlight_views::html::data(&boots::page(&base, &variant));
     let data: Value = serde_json::from_str(&data).unwrap();
     let data = schema.check(&data);
     for key in data.as_object().unwrap().keys() {

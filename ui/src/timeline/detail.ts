@@ -1,13 +1,12 @@
-// What is known of one interval, or of a range.
+// The details of one interval, or of a range.
 
 import type { Boot } from "../data";
 import { append, button, el } from "../dom";
 import { bytes, count, signed, time, words } from "../format";
-import { type Picked, colourOf, describeRange, xOf } from "./draw";
+import { colorOf, describeRange } from "./draw";
 import { type InRange, inRange } from "./find";
+import type { Actions, Picked } from "./picked";
 import { waits } from "./waits";
-
-export interface Actions { pick(picked: Picked | null, show: boolean): void; zoomTo(from: number, to: number): void }
 
 const pair = (name: string, value: string | Node | null): Node[] => (value === null || value === "" ? [] : [el("dt", {}, name), el("dd", {}, value)]);
 
@@ -23,25 +22,25 @@ export function detail(boot: Boot, doubts: Record<string, string>, picked: Picke
   const offset = group.value("offset", i) ?? 0;
   const line = source === null ? null : boot.lineAt(source, offset);
   const swatch = el("span.swatch");
-  swatch.style.background = `var(--${colourOf(group, i)})`;
+  swatch.style.background = `var(--${colorOf(group, i)})`;
   const title = isState ? `${track?.name ?? ""}: ${group.nameOf(i)}` : group.nameOf(i);
   const facts = [
     ...pair("duration", el("b", {}, time(end - start))),
-    ...pair("from", time(start)),
-    ...pair("to", time(end)),
-    ...pair("the source says", group.value("reported", i) === null ? null : time(group.value("reported", i))),
-    ...pair("in doubt", doubt ? (doubts[doubt] ?? words(doubt)) : null),
-    ...pair("returned", outcome === null ? null : outcome === 0 ? "0, fine" : Math.abs(outcome) === 517 ? `${outcome}: put off, to be tried again` : String(outcome)),
+    ...pair("start", time(start)),
+    ...pair("end", time(end)),
+    ...pair("reported", group.value("reported", i) === null ? null : time(group.value("reported", i))),
+    ...pair("doubt", doubt ? (doubts[doubt] ?? words(doubt)) : null),
+    ...pair("returned", outcome === null ? null : outcome === 0 ? "0 (success)" : Math.abs(outcome) === 517 ? `${outcome} (deferred, to be retried)` : String(outcome)),
     ...pair("process", group.value("pid", i) === null ? null : `${group.value("pid", i)}${group.value("parent", i) === null ? "" : `, forked by ${group.value("parent", i)}`}`),
     ...pair("size", group.value("bytes", i) === null ? null : bytes(group.value("bytes", i))),
     ...pair("at sector", group.value("sector", i) === null ? null : count(group.value("sector", i)!)),
     ...pair("for", group.textOf("of", i)),
-    ...pair("asked by", group.textOf("by", i)),
-    ...pair("evidence", source === null ? null : `${boot.sourceName(source)} at byte ${count(offset)}`),
+    ...pair("requested by", group.textOf("by", i)),
+    ...pair("evidence", source === null ? null : `${boot.sourceName(source)}, byte ${count(offset)}`),
   ];
   const box = el("div.detail-box", {},
     el("div.detail-head", {}, el("span.kind", {}, swatch, isState ? "process" : group.kind), el("div.tools", {},
-      button("Zoom to it", () => actions.zoomTo(start - (end - start) * 0.4 - 1000, end + (end - start) * 0.4 + 1000)),
+      button("Zoom in", () => actions.zoomTo(start - (end - start) * 0.4 - 1000, end + (end - start) * 0.4 + 1000)),
       button("Close", () => actions.pick(null, false), { "aria-label": "Close the details" }))),
     el("h3.name", {}, title), el("dl.facts", {}, facts), line ? el("pre.evidence", {}, line) : null);
   append(box, waits(boot, picked, actions));
@@ -55,16 +54,16 @@ export function rangeDetail(boot: Boot, range: [number, number], actions: Action
   const row = (r: InRange) => {
     const bar = el("i");
     bar.style.width = `${(r.within / most) * 100}%`;
-    bar.style.background = `var(--${colourOf(r.group, r.index)})`;
+    bar.style.background = `var(--${colorOf(r.group, r.index)})`;
     return el("tr", {}, el("td.num", {}, time(r.within)), el("td.meter", {}, bar), el("td", {}, r.kind),
       el("td.name", {}, button(r.name, () => actions.pick({ group: r.group, index: r.index }, false), { class: "link" }), r.count > 1 ? el("span.quiet", {}, ` ${count(r.count)} times`) : null));
   };
   return el("div.detail-box", {},
     el("div.detail-head", {}, el("span.kind", {}, "range"), el("div.tools", {},
-      button("Zoom to it", () => actions.zoomTo(range[0], range[1])), button("Close", close, { "aria-label": "Close the range" }))),
+      button("Zoom in", () => actions.zoomTo(range[0], range[1])), button("Close", close, { "aria-label": "Close the range" }))),
     el("h3", {}, describeRange(range)),
-    el("p.about", {}, "What took most of this range. Things that ran side by side count each."),
-    rows.length ? el("table", {}, el("thead", {}, el("tr", {}, ["within", "", "kind", "name"].map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, rows.map(row))) : el("p.quiet", {}, "Nothing that was recorded."));
+    el("p.about", {}, "What took most of this range. Items that ran in parallel each count in full."),
+    rows.length ? el("table", {}, el("thead", {}, el("tr", {}, ["within", "", "kind", "name"].map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, rows.map(row))) : el("p.quiet", {}, "Nothing was recorded here."));
 }
 
 /** What shows beside the pointer. */
@@ -75,9 +74,7 @@ export function hint(picked: Picked): Node[] {
   const size = group.value("bytes", index);
   return [
     el("b.name", {}, group.nameOf(index)),
-    el("div", {}, `${time(length)}${size === null ? "" : `, ${bytes(size)}`}${reported !== null && Math.abs(reported - length) > 1e6 ? `, the source says ${time(reported)} (${signed(reported - length)})` : ""}`),
-    el("div.quiet", {}, `from ${time(group.start[index])}`),
+    el("div", {}, `${time(length)}${size === null ? "" : `, ${bytes(size)}`}${reported !== null && Math.abs(reported - length) > 1e6 ? `, reported ${time(reported)} (${signed(reported - length)})` : ""}`),
+    el("div.quiet", {}, `starts at ${time(group.start[index])}`),
   ];
 }
-
-export { xOf };

@@ -3,10 +3,10 @@
 import type { Boot, Group, PathItem, Track } from "../data";
 import { bytes, step, tick, ticks, time } from "../format";
 import { type Pen, fitted } from "../pen";
-import { FONT, type Colour, type Theme, hash, on } from "../theme";
+import { FONT, type Color, type Theme, hash, on } from "../theme";
+import type { Picked } from "./picked";
 import { type Row, firstAt, lowerBound } from "./rows";
 
-export interface Picked { group: Group; index: number }
 export interface View {
   from: number;
   to: number;
@@ -26,21 +26,21 @@ export const AXIS = 22;
 export const MARKS = 20;
 export const TOP = AXIS + MARKS;
 
-const PHASES: Record<string, Colour> = {
+const PHASES: Record<string, Color> = {
   firmware: "firmware", loader: "loader", decompression: "decompression", kernel: "kernel", initrd: "initrd", userspace: "userspace", app: "app",
 };
-const STATES: Record<string, Colour> = { running: "running", runnable: "runnable", blocked: "blocked", zombie: "quiet", stopped: "quiet" };
-const OPERATIONS: Record<string, Colour> = { read: "read", write: "write" };
+const STATES: Record<string, Color> = { running: "running", runnable: "runnable", blocked: "blocked", zombie: "quiet", stopped: "quiet" };
+const OPERATIONS: Record<string, Color> = { read: "read", write: "write" };
 
-export const phaseColour = (name: string): Colour => PHASES[name] ?? "stage";
+export const phaseColor = (name: string): Color => PHASES[name] ?? "stage";
 
-export function colourOf(group: Group, i: number): Colour {
+export function colorOf(group: Group, i: number): Color {
   const name = group.nameOf(i);
   switch (group.kind) {
-    case "phase": return phaseColour(name);
+    case "phase": return phaseColor(name);
     case "request": return OPERATIONS[name] ?? "other";
     case "process": return group.value("pid", i) === null ? (STATES[name] ?? "quiet") : "life";
-    default: return group.kind as Colour;
+    default: return group.kind as Color;
   }
 }
 
@@ -191,14 +191,26 @@ function drawRow(pen: Pen, boot: Boot, row: Row, view: View, y: number, width: n
     pen.font = `600 12px ${FONT}`;
     pen.textAlign = "left";
     pen.fillStyle = t.ink;
+    if (!row.open) for (const g of boot.groups) if (g.name === row.id) folded(pen, g, view, y + 5, row.height - 10, width, t);
+    const detail = row.detail ? `  ${row.detail}` : "";
+    const label = fitted(pen, row.label, width - 120);
+    const end = 22 + pen.measureText(label + detail).width;
+    if (end > view.label - 8) {
+      // A label that needs more than the column of labels stands on its own ground.
+      pen.fillStyle = t.ground;
+      pen.fillRect(0, y, end + 8, row.height);
+    }
+    pen.fillStyle = t.ink;
     arrow(pen, 8, y + row.height / 2, row.open);
-    const label = fitted(pen, row.label, view.label - 70);
     pen.fillText(label, 22, y + row.height / 2 + 0.5);
+    const after = 22 + pen.measureText(label).width;
     pen.font = `11px ${FONT}`;
     pen.fillStyle = t.quiet;
-    pen.textAlign = "right";
-    pen.fillText(row.detail, view.label - 8, y + row.height / 2 + 0.5);
-    if (!row.open) for (const g of boot.groups) if (g.name === row.id) folded(pen, g, view, y + 5, row.height - 10, width, t);
+    if (end > view.label - 8) pen.fillText(detail, after, y + row.height / 2 + 0.5);
+    else {
+      pen.textAlign = "right";
+      pen.fillText(row.detail, view.label - 8, y + row.height / 2 + 0.5);
+    }
     return;
   }
   if (row.label) {
@@ -242,7 +254,7 @@ function visit(group: Group, track: Track, view: View, width: number, f: (i: num
     const right = x(view, width, end[i]!);
     f(i, left, right);
     if (right - left < 1) {
-      // The next one that can be told apart from this one: gallop, then halve.
+      // The next one that is not drawn on top of this one: gallop, then halve.
       const until = start[i]! + perPixel;
       let by = 1;
       while (i + by < last && start[i + by]! < until && end[i + by]! < until) by *= 2;
@@ -265,18 +277,18 @@ function drawTrack(pen: Pen, group: Group, track: Track, view: View, y: number, 
   visit(group, track, view, width, (i, left, right) => {
     const l = Math.max(left, view.label - 4);
     const w = Math.max(Math.min(right, width + 4) - l, 1);
-    const colour = colourOf(group, i);
-    const isLife = colour === "life";
+    const color = colorOf(group, i);
+    const isLife = color === "life";
     const inset = height < 12 ? 0.5 : isLife ? 5 : 2;
     const outcome = group.value("outcome", i);
     pen.globalAlpha = dimmed && !found?.has(i) ? 0.18 : group.kind === "phase" || group.kind === "request" || group.kind === "process" ? 1 : 0.74 + (hash(group.nameOf(i)) % 3) * 0.13;
-    pen.fillStyle = t[colour];
+    pen.fillStyle = t[color];
     if (outcome !== null && outcome !== 0 && w > 2) {
-      // It failed, or was put off: an outline.
+      // It failed or was deferred: an outline.
       pen.globalAlpha *= 0.35;
       pen.fillRect(l, y + inset, w, height - inset * 2);
       pen.globalAlpha = Math.min(1, pen.globalAlpha * 2.6);
-      pen.strokeStyle = t[colour];
+      pen.strokeStyle = t[color];
       pen.lineWidth = 1;
       pen.strokeRect(l + 0.5, y + inset + 0.5, Math.max(w - 1, 0.5), height - inset * 2 - 1);
     } else pen.fillRect(l, y + inset, w > 3 ? w - 0.5 : w, height - inset * 2);
@@ -284,7 +296,7 @@ function drawTrack(pen: Pen, group: Group, track: Track, view: View, y: number, 
     if (w > 24 && height > 12 && !(group.kind === "process" && !isLife)) {
       pen.font = `11px ${FONT}`;
       pen.textAlign = "left";
-      pen.fillStyle = isLife || (outcome !== null && outcome !== 0) || (dimmed && !found?.has(i)) ? t.ink : on(colour);
+      pen.fillStyle = isLife || (outcome !== null && outcome !== 0) || (dimmed && !found?.has(i)) ? t.ink : on(color);
       const begin = Math.max(l, view.label) + 4;
       const label = fitted(pen, label1(group, i), l + w - begin - 3);
       if (label && !isLife) pen.fillText(label, begin, y + height / 2 + 0.5);
@@ -315,7 +327,7 @@ function folded(pen: Pen, group: Group, view: View, y: number, height: number, w
       if (right < view.label) return;
       const l = Math.max(left, view.label);
       pen.globalAlpha = 0.4;
-      pen.fillStyle = t[colourOf(group, i)];
+      pen.fillStyle = t[colorOf(group, i)];
       pen.fillRect(l, y, Math.max(Math.min(right, width) - l, 1), height);
     });
   }
@@ -437,7 +449,7 @@ export function drawOverview(pen: Pen, boot: Boot, bounds: [number, number], vie
   pen.fillText("whole boot", 8, height / 2);
   for (const phase of boot.show.phases) {
     pen.globalAlpha = 0.9;
-    pen.fillStyle = t[phaseColour(phase.name)];
+    pen.fillStyle = t[phaseColor(phase.name)];
     pen.fillRect(scale(phase.start_ns), 0, Math.max(scale(phase.end_ns) - scale(phase.start_ns) - 1, 1), 5);
   }
   pen.globalAlpha = 0.55;

@@ -1,4 +1,4 @@
-// The timeline as a person meets it: zoom, pan, search, click, select.
+// The interactive timeline: zoom, pan, search, click, select.
 
 import type { Boot } from "../data";
 import { button, el, refill } from "../dom";
@@ -8,8 +8,9 @@ import { type Picture, paint } from "../pen";
 import { onTheme, theme } from "../theme";
 import { copyTools } from "../tools";
 import { detail, hint, rangeDetail } from "./detail";
-import { MARKS, AXIS, TOP, type Picked, type View, amount, busyness, drawOverview, drawTimeline, xOf } from "./draw";
+import { MARKS, AXIS, TOP, type View, amount, busyness, drawOverview, drawTimeline, xOf } from "./draw";
 import { type Found, pathOnRows, search } from "./find";
+import type { Picked } from "./picked";
 import { type Row, firstAt, lanes, lowerBound, rows, sliceAt, total } from "./rows";
 
 const OVERVIEW = 38;
@@ -52,7 +53,7 @@ export class TimelineView {
       pathButton.setAttribute("aria-pressed", String(this.view.path !== null));
       remember({ path: this.view.path ? null : "0" });
       this.redraw();
-    }, { "aria-pressed": "true", title: "What first light waited for (C)" });
+    }, { "aria-pressed": "true", title: "Show the critical path (C)" });
     if (onRows && here().settings["path"] !== "0") this.view.path = path;
     pathButton.setAttribute("aria-pressed", String(this.view.path !== null));
     const lane = (l: { id: string; label: string; count: number }) => {
@@ -71,14 +72,14 @@ export class TimelineView {
         button("\u2191", () => this.next(-1), { "aria-label": "Previous match", title: "Previous match (P)" }), button("\u2193", () => this.next(1), { "aria-label": "Next match", title: "Next match (N)" }),
         el("span.gap"),
         button("+", () => this.zoom(0.6), { "aria-label": "Zoom in", title: "Zoom in (W)" }), button("\u2212", () => this.zoom(1 / 0.6), { "aria-label": "Zoom out", title: "Zoom out (S)" }),
-        button("Boot", () => this.zoomTo(this.bounds[0], this.boot.end * 1.04), { title: "To first light (F)" }), button("All", () => this.zoomTo(...this.bounds), { title: "Everything (0)" }),
+        button("Boot", () => this.zoomTo(this.bounds[0], this.boot.end * 1.04), { title: "Zoom to first light (F)" }), button("All", () => this.zoomTo(...this.bounds), { title: "Zoom to everything (0)" }),
         onRows ? pathButton : null,
         el("span.gap"),
         copyTools(() => this.picture())),
       el("div.tools.lanes", { role: "group", "aria-label": "Lanes" }, lanes(boot).map(lane)),
-      dropped ? el("p.about", {}, `${plural(dropped, "interval")} are not drawn: the shortest. Sums count them.`) : null,
+      dropped ? el("p.about", {}, `Not drawn: the shortest ${plural(dropped, "interval")}. Sums include them.`) : null,
       el("div.split", {}, el("div.canvases", {}, this.small, this.stage), this.side), this.says,
-      el("p.keys.quiet", {}, "Click an interval for its times, evidence and what it waited for. Drag or A D to move, Ctrl + wheel or W S to zoom, drag on the axis (or Shift + drag) for the blame of a range, N P for the next and the one before, / to search, Esc to let go."));
+      el("p.keys.quiet", {}, "Click an interval for its times, evidence and dependencies. Move: drag, or A and D. Zoom: Ctrl + wheel, or W and S. Analyze a range: drag on the axis, or Shift + drag. Next and previous: N and P. Search: /. Deselect: Esc."));
     this.stage.append(this.canvas, this.tip);
     this.ready = () => this.resize();
     this.listen();
@@ -155,7 +156,7 @@ export class TimelineView {
         const length = this.view.to - this.view.from;
         this.zoomTo((start + end) / 2 - length / 2, (start + end) / 2 + length / 2);
       }
-      this.says.textContent = `${picked.group.kind} ${picked.group.nameOf(picked.index)}, ${time(end - start)}, from ${time(start)}`;
+      this.says.textContent = `${picked.group.kind} ${picked.group.nameOf(picked.index)}, ${time(end - start)}, starts at ${time(start)}`;
     }
     remember({ sel: picked ? `${picked.group.name}:${picked.index}` : null });
     this.showSide();
@@ -189,7 +190,7 @@ export class TimelineView {
       const { list, byGroup, total } = search(this.boot, text);
       this.found = list;
       this.view.found = byGroup;
-      refill(this.hits, total ? plural(total, "match").replace("matchs", "matches") : "no match");
+      refill(this.hits, total ? plural(total, "match") : "no match");
       if (jump && list[0]) this.pick(list[0], true);
     }
     this.redraw();
@@ -243,7 +244,7 @@ export class TimelineView {
     paint(this.canvas, this.width, this.height, (pen) => drawTimeline(pen, this.boot, this.all, this.view, this.width, this.height, t));
     paint(this.small, this.width, OVERVIEW, (pen) => drawOverview(pen, this.boot, this.bounds, this.view, this.busy ?? new Float32Array(1), this.width, OVERVIEW, t));
     const { from, to } = this.view;
-    this.canvas.setAttribute("aria-label", `Timeline from ${time(from)} to ${time(to)}. Keys: A and D move, W and S zoom, N and P pick the next and the one before, slash searches. The same is in the tables under Blame.`);
+    this.canvas.setAttribute("aria-label", `Timeline from ${time(from)} to ${time(to)}. Keys: A and D move, W and S zoom, N and P select the next and the previous item, slash searches. The tables under Blame have the same data.`);
     // A bar that shows how far down this is.
     const whole = total(this.all);
     const room = this.height - TOP;
@@ -431,7 +432,7 @@ export class TimelineView {
       Home: () => this.scrollTo(0), End: () => this.scrollTo(Infinity),
       "0": () => this.zoomTo(...this.bounds), f: () => (this.view.picked ? this.show(this.view.picked) : this.zoomTo(this.bounds[0], this.boot.end * 1.04)),
       n: () => this.next(1), p: () => this.next(-1), "/": () => this.find.focus(),
-      c: () => this.element.querySelector<HTMLButtonElement>("button[title^='What first light']")?.click(),
+      c: () => this.element.querySelector<HTMLButtonElement>("button[title^='Show the critical']")?.click(),
       Escape: () => (this.view.range ? this.selectRange(null) : this.pick(null, false)),
     };
   }

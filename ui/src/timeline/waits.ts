@@ -1,15 +1,14 @@
-// What an interval waited for, and what waited for it, as far as the record says.
+// What an interval waited for, and what waited for it.
 
 import type { Boot, Group, Track } from "../data";
 import { button, el } from "../dom";
-import { bytes, count, plural, signed, time } from "../format";
-import type { Actions } from "./detail";
-import type { Picked } from "./draw";
+import { bytes, count, plural, time } from "../format";
 import { type Found, locate, pathPieces, unit } from "./find";
+import type { Actions, Picked } from "./picked";
 
 const MOST = 12;
 
-/** Everything that is known of why it began when it began. */
+/** Why it started when it started. */
 export function waits(boot: Boot, picked: Picked, actions: Actions): Node[] {
   const { group, index } = picked;
   const list = ((): (Node | null)[] => {
@@ -39,7 +38,7 @@ const endOf = (f: Found) => f.group.end[f.index]!;
 
 function onPath(boot: Boot, group: Group, index: number): Node | null {
   const { length, saving } = pathPieces(boot, { group, index });
-  return length ? el("p.on-path", {}, el("b", {}, "First light waited for it"), `: ${time(length)} of the critical path. In half its time, first light would come ${signed(-saving)}.`) : null;
+  return length ? el("p.on-path", {}, el("b", {}, "On the critical path"), `: ${time(length)}. If it took half as long, first light would come ${time(saving)} earlier.`) : null;
 }
 
 function units(boot: Boot, names: string[]): Found[] {
@@ -56,7 +55,7 @@ function after(boot: Boot, { group, index }: Picked, actions: Actions): Node | n
 function before(boot: Boot, { group, index }: Picked, actions: Actions): Node | null {
   const end = group.end[index]!;
   const all = units(boot, boot.orderedBefore(group.nameOf(index))).filter((f) => startOf(f) >= end - 1e6).sort((a, b) => startOf(a) - startOf(b));
-  return list("Waited for it", all.map((f) => link(f, actions, `began at ${time(startOf(f))}`)));
+  return list("Units that waited for it", all.map((f) => link(f, actions, `started at ${time(startOf(f))}`)));
 }
 
 /** The probe that a device waited for: the last one of its supplier that ended before. */
@@ -65,8 +64,8 @@ function supplier(boot: Boot, { group, index }: Picked, actions: Actions): Node 
   if (!device) return null;
   const provider = device.waited_for ? locate(boot, "probe", device.waited_for, device.settled_ns) : null;
   const line = boot.lineAt(device.origin.source, device.origin.offset);
-  return el("div", {}, el("h4", {}, "Put off"),
-    el("p", {}, `${plural(device.tries, "vain try").replace("trys", "tries")} of ${time(device.wasted_ns)} together${device.first_ns === null ? "" : `, the first at ${time(device.first_ns)}`}; ${device.settled_ns === null ? "it was never seen to be probed" : `probed at ${time(device.settled_ns)}`}.`),
+  return el("div", {}, el("h4", {}, "Deferred"),
+    el("p", {}, `${plural(device.tries, "failed try")} took ${time(device.wasted_ns)}${device.first_ns === null ? "" : `, the first at ${time(device.first_ns)}`}; ${device.settled_ns === null ? "never probed successfully" : `probed at ${time(device.settled_ns)}`}.`),
     el("p", {}, device.waited_for ? ["Waited for ", provider ? link(provider, actions, `probed until ${time(endOf(provider))}`) : el("b", {}, device.waited_for)] : el("span.quiet", {}, "The log does not say what it waited for.")),
     line ? el("pre.evidence", {}, line) : null);
 }
@@ -79,7 +78,7 @@ function named(group: Group, name: string): Found[] {
 
 function tries({ group, index }: Picked, actions: Actions): Node | null {
   const all = named(group, group.nameOf(index));
-  return all.length < 2 ? null : list("Every try", all.map((f) => link(f, actions, `${time(startOf(f))}, ${time(endOf(f) - startOf(f))}`, f.index === index ? el("b", {}, " \u2190 this one") : null)));
+  return all.length < 2 ? null : list("All tries", all.map((f) => link(f, actions, `${time(startOf(f))}, ${time(endOf(f) - startOf(f))}`, f.index === index ? el("b", {}, " \u2190 this one") : null)));
 }
 
 const trackOf = (group: Group, index: number): Track | undefined => group.tracks.find((t) => index >= t.first && index < t.first + t.count);
@@ -89,7 +88,7 @@ function inLine({ group, index }: Picked, actions: Actions): Node | null {
   const track = trackOf(group, index);
   if (!track || index <= track.first) return null;
   const earlier = { group, index: index - 1 };
-  return list("Came after", [link(earlier, actions, `ended ${time(group.start[index]! - endOf(earlier))} before it began`)]);
+  return list("Previous initcall", [link(earlier, actions, `ended ${time(group.start[index]! - endOf(earlier))} earlier`)]);
 }
 
 function within(boot: Boot, { group, index }: Picked, actions: Actions): Node | null {
@@ -112,7 +111,7 @@ function family({ group, index }: Picked, actions: Actions): Node | null {
   const parent = track.parent === null ? undefined : group.tracks.find((t) => t.pid === track.parent && t !== track);
   const children = group.tracks.filter((t) => t.parent === track.pid && t !== track && track.pid !== null);
   const box = el("div");
-  const forked = parent ? list("Forked by", [of(parent, `lived from ${time(group.start[parent.first])}`)]) : null;
+  const forked = parent ? list("Forked by", [of(parent, `started at ${time(group.start[parent.first])}`)]) : null;
   const forks = list("Forked", children.map((t) => of(t, `at ${time(group.start[t.first])}, ${time(group.end[t.first]! - group.start[t.first]!)}`)));
   if (forked) box.append(forked);
   if (forks) box.append(forks);
@@ -124,8 +123,8 @@ function states({ group, index }: Picked): Node | null {
   if (!track || track.count < 2) return null;
   const sums = new Map<string, number>();
   for (let i = track.first + 1; i < track.first + track.count; i++) sums.set(group.nameOf(i), (sums.get(group.nameOf(i)) ?? 0) + group.end[i]! - group.start[i]!);
-  const says: Record<string, string> = { blocked: "waited for storage or a lock", runnable: "waited for a processor", running: "ran" };
-  return list("What it did", [...sums].sort((a, b) => b[1] - a[1]).map(([name, ns]) => el("span", {}, el("b", {}, time(ns)), ` ${says[name] ?? name}`)));
+  const says: Record<string, string> = { blocked: "waited for storage or a lock", runnable: "waited for a CPU", running: "ran" };
+  return list("Activity", [...sums].sort((a, b) => b[1] - a[1]).map(([name, ns]) => el("span", {}, el("b", {}, time(ns)), ` ${says[name] ?? name}`)));
 }
 
 /** The process of a name that lived at a time. */
@@ -144,14 +143,14 @@ function requestOf(boot: Boot, { group, index }: Picked, actions: Actions): Node
   const box = el("div");
   if (file) {
     const found = locate(boot, "file", file, null);
-    box.append(el("h4", {}, "For"), el("p", {}, found ? link(found, actions, `first needed at ${time(startOf(found))}`) : el("span.name", {}, file)));
+    box.append(el("h4", {}, "For"), el("p", {}, found ? link(found, actions, `first used at ${time(startOf(found))}`) : el("span.name", {}, file)));
   }
   const task = by ? alive(boot, by, group.start[index]!) : null;
-  if (task) box.append(el("h4", {}, "Asked by"), el("p", {}, link(task, actions, `lived from ${time(startOf(task))}`)));
+  if (task) box.append(el("h4", {}, "Requested by"), el("p", {}, link(task, actions, `started at ${time(startOf(task))}`)));
   // What was in the device already, and had to be done first.
   const ahead: Found[] = [];
   for (let i = 0; i < group.count; i++) if (i !== index && group.start[i]! < group.start[index]! && group.end[i]! > group.start[index]!) ahead.push({ group, index: i });
-  const waiting = list("In the device when it came", ahead.sort((a, b) => endOf(a) - endOf(b)).map((f) => link(f, actions, `${bytes(group.value("bytes", f.index))}, until ${time(endOf(f))}`)));
+  const waiting = list("Already on the device", ahead.sort((a, b) => endOf(a) - endOf(b)).map((f) => link(f, actions, `${bytes(group.value("bytes", f.index))}, until ${time(endOf(f))}`)));
   if (waiting) box.append(waiting);
   return box.childNodes.length ? box : null;
 }

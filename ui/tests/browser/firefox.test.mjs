@@ -40,8 +40,8 @@ async function open(path, fragment = "", size = [1280, 800]) {
 const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 200)))));
 const text = (page, selector) => page.$eval(selector, (e) => e.innerText);
 
-/** How many different colours an element shows. */
-async function colours(page, selector) {
+/** How many different colors an element shows. */
+async function colors(page, selector) {
   const { data } = PNG.sync.read(Buffer.from(await (await page.$(selector)).screenshot()));
   const seen = new Set();
   for (let i = 0; i < data.length; i += 4) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
@@ -51,7 +51,7 @@ async function colours(page, selector) {
 test("the first screen is there, and every view opens", { skip }, async () => {
   const page = await open(demo);
   const first = await text(page, "main");
-  for (const word of ["10.719", "virtual", "What could be better", "Critical path"]) assert.ok(first.includes(word), word);
+  for (const word of ["10.719", "virtual", "What to change", "Critical path"]) assert.ok(first.includes(word), word);
   for (const tab of await page.$$("[role=tab]")) {
     await tab.click();
     await settled(page);
@@ -65,7 +65,7 @@ test("the first screen is there, and every view opens", { skip }, async () => {
 test("the timeline is drawn, zooms by keys and finds by name", { skip }, async () => {
   const page = await open(demo, "#timeline");
   const canvas = ".view:not([hidden]) .stage canvas";
-  assert.ok((await colours(page, canvas)) > 12, "the timeline is blank");
+  assert.ok((await colors(page, canvas)) > 12, "the timeline is blank");
   await page.focus(canvas);
   await page.keyboard.press("0");
   await settled(page);
@@ -105,7 +105,7 @@ test("a seek picture is drawn, and a compressed data block is read", { skip }, a
   const path = report(traced("many.trace", files, (n) => ((n * 7919) % 6000) * 64));
   assert.match(readFileSync(path, "utf8"), /id="data">\{"encoding":"gzip"/);
   const page = await open(path, "#storage");
-  assert.ok((await colours(page, ".view:not([hidden]) section[aria-label='Where on the device'] canvas")) > 8, "the picture is blank");
+  assert.ok((await colors(page, ".view:not([hidden]) section[aria-label='Position on the device'] canvas")) > 8, "the picture is blank");
   assert.deepEqual(page.wrong, []);
   await page.close();
 });

@@ -15,7 +15,7 @@ let one;
 let two;
 before(async () => {
   one = report(A);
-  two = report(A, B);
+  two = report(A, "--against", B);
   await launch();
 });
 after(async () => {
@@ -35,7 +35,7 @@ const seen = async (page) => {
 test("the first screen says how long, where it went and what to do", async () => {
   const page = await open(one);
   const text = await page.locator("main").innerText();
-  for (const word of ["10.719", "virtual", "first-light", "decompression", "What could be better", "Critical path", "systemd-journal-flush.service"]) assert.ok(text.includes(word), word);
+  for (const word of ["10.719", "virtual", "first-light", "decompression", "What to change", "Critical path", "systemd-journal-flush.service"]) assert.ok(text.includes(word), word);
   assert.ok(await page.evaluate(() => document.documentElement.classList.contains("virtual")));
   assert.deepEqual(page.wrong, []);
 });
@@ -207,7 +207,7 @@ test("everything can be reached with the keyboard", async () => {
   await page.keyboard.press("n");
   await settled(page);
   assert.ok(await visible(page, ".detail h3").isVisible());
-  assert.match(await page.locator("[aria-live=polite].visually-hidden").first().innerText(), /from/);
+  assert.match(await page.locator("[aria-live=polite].visually-hidden").first().innerText(), /starts at/);
   await page.keyboard.press("Escape");
   await settled(page);
   assert.ok(!(await visible(page, ".detail").isVisible()));

@@ -22,10 +22,10 @@ test("requests are in the order in which they were made, and only those with dat
   expect(room([before])).toEqual({ from: 100, to: 410, low: 8 * 512, high: 800 * 512 + 4096, most: 4 });
 });
 
-test("colours go to those of whom most was asked", () => {
+test("colors go to those of whom most was asked", () => {
   expect(waysOf([before])).toEqual(["file", "folder", "process", "operation"]);
   expect(hues([before], "file").map((h) => [h.label, h.count, h.bytes])).toEqual([["/a", 2, 12_288], ["/b", 1, 4096]]);
-  expect(hues([before], "operation").map((h) => [h.label, h.colour, h.count])).toEqual([["read", "read", 3], ["write", "write", 1]]);
+  expect(hues([before], "operation").map((h) => [h.label, h.color, h.count])).toEqual([["read", "read", 3], ["write", "write", 1]]);
   const many = new Requests(group(Array.from({ length: 12 }, (_, i): One => [0, i, i, 4096, i % 7, 5])));
   expect(hues([many], "file")).toHaveLength(7);
 });

@@ -6,9 +6,9 @@
 //! nothing. A key that is not known, or is given twice, is an error: a trial
 //! must not run on other figures than the ones that were asked for.
 
+mod figures;
 mod first_light;
 mod out;
-mod storage;
 mod words;
 
 pub use first_light::{Endpoint, FirstLight};
@@ -224,7 +224,7 @@ impl AgentConfig {
                 lines.push((key, address.to_string()));
             }
         }
-        lines.extend(self.storage.lines());
+        lines.extend(figures::lines(&self.storage));
         let mut text = format!("{VERSION_KEY} = {VERSION}\n");
         for (key, value) in lines {
             // Writing into a string does not fail.
@@ -276,7 +276,7 @@ impl AgentConfig {
             root,
             first_light: lines.need("first_light", FirstLight::EXPECTED, FirstLight::parse)?,
             counter_hz: lines.need("counter_hz", "a whole number", number)?,
-            storage: Storage::read(&mut lines)?,
+            storage: figures::read(&mut lines)?,
             board: Board {
                 counter_at: lines
                     .take("counter_at", "an address, a multiple of 4", |v| {

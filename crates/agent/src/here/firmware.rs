@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn a_folder_is_copied_with_all_below_it_and_its_absence_is_nothing() {
-        let folder = std::env::temp_dir().join(format!("firstlight-copy-{}", std::process::id()));
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("copied");
         fs::create_dir_all(folder.join("b/c")).unwrap();
         fs::write(folder.join("b/c/mark"), [0, 0, 0, 9]).unwrap();
         fs::write(folder.join("a"), "first").unwrap();
@@ -131,6 +132,5 @@ mod tests {
                 &(name("b/c/mark"), vec![0, 0, 0, 9])
             ]
         );
-        fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -11,23 +11,15 @@ pub mod memory;
 mod pieces;
 mod play;
 mod reader;
-mod requests;
 mod ring;
+mod settings;
 mod state;
 
-pub use pieces::window_of;
-pub use play::{
-    AHEAD_BYTES, AHEAD_US, DISK_IN_FLIGHT_BYTES, IN_FLIGHT_BYTES, Order, Played, REQUEST_BYTES,
-    Settings, WINDOW_US, play, play_and_tell,
-};
-pub use reader::DEPTH;
-pub use requests::{infilled, taken_along};
+pub use play::{play, play_and_tell};
+pub use settings::{Order, Played, Settings};
 pub use state::{State, open_entry, state_of};
-
-/// Holes of up to so many bytes are read as well, where that saves a request: at
-/// 20 MB/s they take as long as a third of an SD card's command does.
-pub const INFILL_BYTES: u64 = 16 << 10;
-
-/// Holes that a disk passes in about the time of its shortest seek and half a turn:
-/// 5 ms at 25 MB/s.
-pub const DISK_INFILL_BYTES: u64 = 128 << 10;
+// The rules that the simulation of a prefetcher follows as well.
+pub use storage::prefetch::{
+    AHEAD_BYTES, AHEAD_US, DEPTH, DISK_IN_FLIGHT_BYTES, DISK_INFILL_BYTES, IN_FLIGHT_BYTES,
+    INFILL_BYTES, REQUEST_BYTES, WINDOW_US, infilled, taken_along, window_of,
+};

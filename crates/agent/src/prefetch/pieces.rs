@@ -1,8 +1,7 @@
 //! From needs to reads: windows of time, files that are opened, pieces in order.
 
-use super::play::{Order, Played, Settings, set_idle};
-use super::reader::Reader;
-use super::requests::{infilled, taken_along};
+use super::reader::{Piece, Reader};
+use super::settings::{Order, Played, Settings};
 use super::state::{State, open_entry, place};
 use crate::access::{AccessList, Entry};
 use crate::extents::{Extent, extents};
@@ -15,30 +14,10 @@ use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use storage::prefetch::{infilled, taken_along, window_of};
 
 /// The most extents that are asked for one file.
 const MOST_EXTENTS: usize = 1024;
-
-/// A read to do.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
-    /// The entry of the list.
-    pub file: usize,
-    pub offset: u64,
-    pub bytes: u64,
-    /// When the first of it is needed, in microseconds.
-    pub first_us: u64,
-    /// Where it lies on the device, if that is known.
-    pub physical: u64,
-}
-
-impl Piece {
-    /// Its place in the order of need, which is that of a device on which all was laid out
-    /// so.
-    const fn in_need(&self) -> (u64, usize, u64) {
-        (self.first_us, self.file, self.offset)
-    }
-}
 
 /// Something that is needed: a piece of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,22 +49,6 @@ pub(super) struct Window {
     /// In their order.
     pub needs: Vec<Need>,
 }
-
-/// The number of the window in which something is needed; windows are `window_us`
-/// long, 0: there is one. The first is cut again: what the very first programs need
-/// is asked for before their files are all opened.
-#[must_use]
-pub fn window_of(first_us: u64, window_us: u64) -> u64 {
-    let Some(number) = first_us.checked_div(window_us) else {
-        return 0;
-    };
-    let parts = FIRST_PARTS.iter();
-    let within = parts.filter(|tenths| first_us.saturating_mul(10) >= window_us * **tenths);
-    number.saturating_add(within.count() as u64)
-}
-
-/// Where the first window is cut, in tenths of it.
-const FIRST_PARTS: [u64; 3] = [1, 2, 4];
 
 /// What is needed, in windows of time and of at most half of `most_files` files.
 pub(super) fn windows(
@@ -316,7 +279,7 @@ pub(super) fn metadata(
     // would stay behind all content that is asked for already.
     let before_content = settings.idle && !of_devices.is_empty();
     if before_content {
-        set_idle(false);
+        crate::sys::idle_io(false).ok();
     }
     for (number, mut ranges) in of_devices {
         let Some(entry) = list.entries.get(number) else {
@@ -342,7 +305,7 @@ pub(super) fn metadata(
         }
     }
     if before_content {
-        set_idle(true);
+        crate::sys::idle_io(true).ok();
     }
 }
 

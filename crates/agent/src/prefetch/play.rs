@@ -2,87 +2,16 @@
 
 use super::pieces::{metadata, open_window, windows};
 use super::reader::Reader;
-use super::{DISK_INFILL_BYTES, INFILL_BYTES};
+use super::settings::{Order, Played, Settings};
 use crate::access::AccessList;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
-
-/// In what order a window is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// As it was needed.
-    Need,
-    /// As it lies on the device: neighbours become one request.
-    Physical,
-}
-
-/// How a list is played.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The folder that is `/` for the list.
-    pub root: PathBuf,
-    /// The order. Not given: that of the device if it turns, and else that of need.
-    pub order: Option<Order>,
-    /// How much of the recorded time is one window, in microseconds; 0: all.
-    pub window_us: u64,
-    /// The most bytes asked for at once. Not given: 8 MiB if the device turns, and else
-    /// 1 MiB.
-    pub in_flight_bytes: Option<u64>,
-    /// The largest read.
-    pub request_bytes: u32,
-    /// Holes up to this length are read, too; of a disk that turns, those up to 128
-    /// KiB in any case.
-    pub infill_bytes: u64,
-    /// The least memory that stays available, in bytes.
-    pub floor_bytes: u64,
-    /// Only ranges that this part of the recordings needed, in percent.
-    pub stable_percent: u32,
-    /// Whether the foreground goes first.
-    pub idle: bool,
-    /// Whether to use io_uring where the kernel has it.
-    pub ring: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            root: PathBuf::from("/"),
-            order: None,
-            window_us: WINDOW_US,
-            in_flight_bytes: None,
-            request_bytes: REQUEST_BYTES,
-            infill_bytes: INFILL_BYTES,
-            floor_bytes: 32 << 20,
-            stable_percent: 0,
-            idle: true,
-            ring: true,
-        }
-    }
-}
-
-/// What was done.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Played {
-    /// Files that were read from.
-    pub files: u64,
-    /// Files that are not what was recorded, or are gone.
-    pub stale: u64,
-    /// Bytes asked for.
-    pub bytes: u64,
-    /// Of these, bytes of metadata.
-    pub metadata_bytes: u64,
-    /// Reads submitted.
-    pub reads: u64,
-    /// Bytes that were in memory already, as far as io_uring tells.
-    pub resident_bytes: u64,
-    /// Whether reads went through io_uring.
-    pub ring: bool,
-    /// Why it ended before the list did.
-    pub stopped: Option<String>,
-}
+use storage::prefetch::{
+    AHEAD_BYTES, AHEAD_US, DISK_IN_FLIGHT_BYTES, DISK_INFILL_BYTES, IN_FLIGHT_BYTES,
+};
 
 /// Of a list whose files are mostly others, nothing is believed.
 const MOST_STALE_PERCENT: u64 = 50;
@@ -92,29 +21,11 @@ const MOST_STALE_PERCENT: u64 = 50;
 const LATE_AFTER_BYTES: u64 = 8 << 20;
 const LATE_PERCENT: u64 = 90;
 
-/// A window of need, also on a disk that turns, with what is needed all over it: one sweep
-/// for everything has the boot wait for its first programs until the sweep is at them.
-pub const WINDOW_US: u64 = 250_000;
-
 /// If so many bytes are there as soon as they were asked for, the device is memory.
 const AT_ONCE_BYTES: u64 = 256 << 10;
 
-/// The largest read.
-pub const REQUEST_BYTES: u32 = 128 << 10;
-
 /// Each time that so much was read, it is asked what memory there is: the answer costs.
 const MEMORY_BYTES: u64 = 4 << 20;
-
-/// The most in flight of a disk that turns. On a slow card without a queue, 8 MiB had the
-/// boot 0.2 s later than 0.5 to 2 MiB; on a disk less was not seen to help.
-pub const DISK_IN_FLIGHT_BYTES: u64 = 8 << 20;
-/// As [`DISK_IN_FLIGHT_BYTES`], of all others.
-pub const IN_FLIGHT_BYTES: u64 = 1 << 20;
-
-/// So far ahead of need, less is kept in flight: so much.
-pub const AHEAD_US: u64 = 100_000;
-/// As it is kept then.
-pub const AHEAD_BYTES: u64 = 512 << 10;
 
 /// Reads what `list` says, and comes back when all is asked for.
 ///
@@ -147,7 +58,7 @@ pub fn play_and_tell(
         return Ok(played);
     }
     if settings.idle {
-        set_idle(true);
+        crate::sys::idle_io(true).ok();
     }
     let turns = turns(&settings.root);
     let infill_bytes = match turns {
@@ -288,11 +199,6 @@ fn turns(root: &Path) -> bool {
         let path = format!("/sys/dev/block/{major}:{minor}/{up}/queue/rotational");
         fs::read_to_string(path).is_ok_and(|t| t.trim() == "1")
     })
-}
-
-/// Lets all others' I/O go first, or no more.
-pub(super) fn set_idle(idle: bool) {
-    crate::sys::idle_io(idle).ok();
 }
 
 /// Why no more should be read, if so.

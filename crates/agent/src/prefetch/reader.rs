@@ -1,15 +1,33 @@
 //! Reads that are sent, and what of them is in flight.
 
-use super::pieces::Piece;
-use super::play::Settings;
 use super::ring::Ring;
+use super::settings::Settings;
 use std::collections::HashMap;
 use std::io;
 use std::iter::repeat_with;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use storage::prefetch::DEPTH;
 
-/// How many reads may be in the ring, and how many files open, at once.
-pub const DEPTH: u32 = 256;
+/// A read to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    /// The entry of the list.
+    pub file: usize,
+    pub offset: u64,
+    pub bytes: u64,
+    /// When the first of it is needed, in microseconds.
+    pub first_us: u64,
+    /// Where it lies on the device, if that is known.
+    pub physical: u64,
+}
+
+impl Piece {
+    /// Its place in the order of need, which is that of a device on which all was laid out
+    /// so.
+    pub(super) const fn in_need(&self) -> (u64, usize, u64) {
+        (self.first_us, self.file, self.offset)
+    }
+}
 
 /// Sends reads, and counts what is in flight.
 pub(super) struct Reader {

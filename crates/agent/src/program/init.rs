@@ -5,8 +5,8 @@ use crate::job::{CONFIG, Job, command_line};
 use crate::state::{FOLDER, State};
 use crate::trial::{self, Memory};
 use crate::{kmsg, own, prefetch, serve, units, watcher};
-use agent::clocks::Stamp;
-use agent::config::{AgentConfig, FirstLight, MODULES, Model, Place, Root};
+use firstlight_agent::clocks::Stamp;
+use firstlight_agent::config::{AgentConfig, FirstLight, MODULES, Model, Place, Root};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount, mount_move};
 use std::convert::Infallible;
@@ -29,7 +29,7 @@ const MODULE_PARAMETERS: &[(&str, &std::ffi::CStr)] = &[("nbd.ko", c"nbds_max=1 
 pub fn run() -> Result<Infallible, Box<dyn Error>> {
     let mut start = Stamp::now();
     mount_kernel_filesystems()?;
-    let config = trial::config(agent::config::PATH)?;
+    let config = trial::config(firstlight_agent::config::PATH)?;
     let job = Job::of_trial(&config)?;
     if config.board.counter_at > 0 {
         // The board's counter can be read from now on.
@@ -54,7 +54,7 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
         watcher::start(&state, config.board.counter_at > 0)?;
     }
     let device = device(root, &config, &mut state)?;
-    fs::copy(agent::config::PATH, CONFIG)?;
+    fs::copy(firstlight_agent::config::PATH, CONFIG)?;
     if let Some(unit) = units::awaited(&config.first_light) {
         units::leave(unit, false)?;
     }

@@ -1,7 +1,7 @@
 //! What the agent is to do in this boot: as the lab says, or as the kernel's
 //! command line does.
 
-use agent::config::{self, AgentConfig, FirstLight, Out, Recording, Sampling, Words};
+use firstlight_agent::config::{self, AgentConfig, FirstLight, Out, Recording, Sampling, Words};
 use std::error::Error;
 use std::fs::{self, File};
 use std::io;
@@ -96,7 +96,7 @@ impl Job {
         if at > 0 {
             File::open(MEMORY)
                 .or_else(|e| File::open(MEMORY_OF_WATCHER).map_err(|_| e))
-                .and_then(|memory| agent::sys::use_board_counter(memory, at, hz))
+                .and_then(|memory| firstlight_agent::sys::use_board_counter(memory, at, hz))
                 .map_err(|e| format!("the board's counter at {at} of {MEMORY}: {e}"))?;
         }
         Ok(Self {
@@ -118,7 +118,7 @@ impl Job {
     pub fn of_words(words: Words) -> Self {
         Self {
             machine: None,
-            counter_hz: agent::sys::counter_hz(),
+            counter_hz: firstlight_agent::sys::counter_hz(),
             first_light: words
                 .first_light
                 .unwrap_or_else(|| FirstLight::Unit(FIRST_LIGHT.into())),

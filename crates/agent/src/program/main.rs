@@ -41,9 +41,9 @@ fn main() -> ExitCode {
 mod linux {
     use crate::job::Job;
     use crate::{finish, init, kmsg, own, prefetch, serve, watcher};
-    use agent::config::{KEYS, Out};
-    use agent::deliver::{Older, deliver, folder_of};
-    use agent::here;
+    use firstlight_agent::config::{KEYS, Out};
+    use firstlight_agent::deliver::{Older, deliver, folder_of};
+    use firstlight_agent::here;
     use lexopt::prelude::*;
     use std::error::Error;
     use std::fmt::Write as _;
@@ -146,7 +146,7 @@ In the lab, the agent starts itself in more roles: init, finish, @...
     fn role() -> Result<Role, lexopt::Error> {
         let first = std::env::args().nth(1).unwrap_or_default();
         if std::process::id() == 1 && !matches!(&*first, "collect" | "prefetch" | "-h" | "--help") {
-            let trial = Path::new(agent::config::PATH).exists();
+            let trial = Path::new(firstlight_agent::config::PATH).exists();
             return Ok(if trial { Role::Init } else { Role::OwnInit });
         }
         let name = std::env::args_os().next().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The agent as prefetcher: whatever is wrong with the list, the boot goes on.
 
-use agent::access::decode;
-use agent::prefetch::{Order, Played, Settings, memory, play_and_tell};
+use firstlight_agent::access::decode;
+use firstlight_agent::prefetch::{Order, Played, Settings, memory, play_and_tell};
 use lexopt::prelude::*;
 use std::error::Error;
 use std::fs::File;

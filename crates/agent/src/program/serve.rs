@@ -7,9 +7,8 @@
 //! on time.
 
 use crate::trial::{self, Memory};
-use agent::config::{Place, SECTOR_BYTES, Storage};
-use agent::storage::{Device, Kind, Request};
-use agent::sys::{Mapped, Nbd, nbd, run_in_real_time};
+use firstlight_agent::config::{Place, SECTOR_BYTES, Storage};
+use firstlight_agent::sys::{Mapped, Nbd, nbd, run_in_real_time};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -27,6 +26,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use storage::{Device, Kind, Request};
 
 /// The server's name. systemd spares processes whose name begins with `@`.
 pub const ARGV0: &str = "@firstlight-storage";
@@ -88,7 +88,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
     let memory = std::env::args_os()
         .nth(1)
         .ok_or("the storage server was given no memory")?;
-    let config = trial::config(agent::config::PATH)?;
+    let config = trial::config(firstlight_agent::config::PATH)?;
     let size = match config.root.as_ref().map(|root| &root.place) {
         Some(Place::Memory(size)) => *size,
         _ => 0,
@@ -431,7 +431,7 @@ fn timespec(ns: u64) -> Timespec {
 #[allow(clippy::unwrap_used)] // a test that cannot go on should stop
 mod tests {
     use super::*;
-    use agent::config::Model;
+    use firstlight_agent::config::Model;
     use std::io::Read;
     use std::num::NonZeroU32;
     use std::thread::{JoinHandle, spawn};

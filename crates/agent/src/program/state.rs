@@ -1,7 +1,7 @@
 //! What the agent's processes of one boot tell each other.
 
-use agent::capture::NoteInfo;
-use agent::clocks::Stamp;
+use firstlight_agent::capture::NoteInfo;
+use firstlight_agent::clocks::Stamp;
 use std::error::Error;
 use std::fs;
 
@@ -64,7 +64,7 @@ impl State {
         mark.map(|m| m.stamp)
     }
 
-    /// Says something in the capture; `kind` is one of [`agent::capture::note`].
+    /// Says something in the capture; `kind` is one of [`firstlight_agent::capture::note`].
     pub fn note(&mut self, kind: &str, text: String) {
         self.notes.push(NoteInfo {
             kind: kind.into(),
@@ -156,7 +156,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::State;
-    use agent::clocks::Stamp;
+    use firstlight_agent::clocks::Stamp;
 
     #[test]
     fn what_is_left_is_found() {

@@ -1,7 +1,7 @@
 //! A trial's configuration and memory.
 
 use crate::job::MEMORY;
-use agent::config::{self, AgentConfig};
+use firstlight_agent::config::{self, AgentConfig};
 use rustix::fs::{major, minor};
 use std::error::Error;
 use std::fs;

@@ -1,7 +1,7 @@
 //! The unit by which systemd calls the agent at first light.
 
 use crate::state::FOLDER;
-use agent::config::FirstLight;
+use firstlight_agent::config::FirstLight;
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;

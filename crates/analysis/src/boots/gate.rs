@@ -29,11 +29,15 @@ pub struct Gate {
 pub enum GateError {
     /// No boot before has the time.
     #[error(
-        "the boots to compare with have no such time; `firstlight boots` lists those that they have"
+        "none of the base boots has this time; choose another one with `--of NAME` (`firstlight \
+         boots` lists them)"
     )]
     NoTime,
     /// Several times are meant by a name.
-    #[error("that name is of {count} times ({kinds}); name one that `firstlight boots` lists once")]
+    #[error(
+        "the name is ambiguous: it matches {count} times ({kinds}); choose a name that `firstlight \
+     boots` lists once"
+    )]
     Ambiguous {
         /// How many.
         count: usize,
@@ -42,8 +46,9 @@ pub enum GateError {
     },
     /// First light is told from different marks.
     #[error(
-        "first light is told from different zeros ({zeros}), so it is not the same stretch; judge a \
-         phase or a milestone (`--of`), or give boots of one kind of source"
+        "the boots measure first light from different starting points ({zeros}), so the \
+         durations are not comparable; judge a phase or a milestone (`--of`), or give boots \
+         with the same kind of input"
     )]
     OtherZero {
         /// The marks.
@@ -51,8 +56,8 @@ pub enum GateError {
     },
     /// Boots in real time vary.
     #[error(
-        "boots in real time vary, and {base} against {new} cannot tell a difference from chance; \
-         five against five can"
+        "{base} against {new} boots are too few: real boots vary, so a difference cannot be \
+         told from noise; use at least 5 of each"
     )]
     TooFew {
         /// How many boots before have the time.
@@ -106,7 +111,7 @@ pub fn gate(
     let missing = (new < after).then(|| match new {
         0 => "no boot after the change has it".to_owned(),
         _ => format!(
-            "{} of {after} boots after the change have it not",
+            "{} of {after} boots after the change do not have it",
             after - new
         ),
     });

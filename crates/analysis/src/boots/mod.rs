@@ -87,9 +87,9 @@ pub enum Judged {
 pub enum BootsError {
     /// One is in virtual time, the other is not.
     #[error(
-        "boot {first} is in virtual time and boot {other} is not; virtual time counts \
-         instructions and is never put beside real time: give lab captures alone, or real boots \
-         alone"
+        "boot {first} is in virtual time but boot {other} is not; virtual time counts \
+         instructions and cannot be compared with real time; give only lab captures, or only \
+         real boots"
     )]
     VirtualBesideReal {
         /// The one in virtual time.
@@ -99,8 +99,8 @@ pub enum BootsError {
     },
     /// One is a row of a table, the other is none.
     #[error(
-        "boot {first} is a row of a table and boot {other} is none; they have no time in common: \
-         give tables alone, or captures and logs alone"
+        "boot {first} is a row of a table but boot {other} is not, and they have no time in \
+         common; give only tables, or only captures and logs"
     )]
     TableBesideBoot {
         /// The row.

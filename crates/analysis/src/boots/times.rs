@@ -1,9 +1,9 @@
 //! The times of one boot that can be compared with those of another.
 
-use crate::blame::BlameKind;
 use crate::compare::{Key as ItemKey, durations, free_place};
 use crate::facts::facts;
 use crate::phases::{Options, Phases, phases_with};
+use crate::row::BlameKind;
 use record::{ClockKind, Nanos, Phase, Record};
 use std::collections::BTreeMap;
 

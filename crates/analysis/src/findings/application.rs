@@ -3,6 +3,7 @@
 use super::found::{Found, Scope};
 use super::probes::count;
 use super::requests::{Costs, MostRead, PREFETCHER_WORK, most_read};
+use super::text::application as text;
 use super::view::{View, transfer};
 use crate::summary::{merged, union};
 use record::{AccessKind, Nanos, Operation, Process, Request};
@@ -107,10 +108,8 @@ fn files(view: &View<'_>, first: &Process, family: &BTreeSet<u32>) -> (usize, Ve
         .map(|(key, n)| (n, names.name_of(key)))
         .collect();
     most.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let shown = most.iter().take(super::SHOWN);
-    let shown = shown
-        .map(|(n, name)| format!("{name} ({n} bytes)"))
-        .collect();
+    let shown = most.iter().take(super::evidence::SHOWN);
+    let shown = shown.map(|(n, name)| text::file(name, n)).collect();
     (most.len(), shown)
 }
 
@@ -170,27 +169,25 @@ pub(super) fn reads(view: &View<'_>) -> Option<Found> {
     let (files, shown) = files(view, process, &family);
     let of_files = match files {
         0 => String::new(),
-        n => format!(
-            " of {}, most of {}",
-            count(n, "file", "files"),
-            shown.join(", ")
-        ),
+        n => text::of_files(count(n, "file", "files"), shown.join(", ")),
     };
-    let why = format!(
-        "`{name}` began {} before first light, and it and what it started waited {waited} for \
-         {}, {bytes} bytes{of_files}. Before it began the device rested for {free}, and the bytes \
-         take {stream}: read ahead while others compute (`firstlight prefetch record`, then \
-         `firstlight prefetch install`, or a `cat FILE >/dev/null &` early in the boot), in the \
-         order in which they lie, they are there when it asks. The time is a part of that of \
-         `small-reads`.",
+    let why = text::waits_why(
+        name,
         end - began,
+        waited,
         count(number, "read", "reads"),
+        bytes,
+        of_files,
+        free,
+        stream,
     );
-    let text = format!("the first of {}", count(number, "read", "reads"));
+    let text = text::first_read(count(number, "read", "reads"));
     Some(
-        Found::new(format!("{name} waits {waited} for what it reads"), why)
+        Found::new()
+            .title(text::waits(name, waited))
+            .why(why)
             .evidence([
-                view.evidence(format!("{name} is started"), process.origin),
+                view.evidence(text::started(name), process.origin),
                 view.evidence(text, first.origin),
             ])
             .saving(Nanos(expected.0 / 4), expected, waited)

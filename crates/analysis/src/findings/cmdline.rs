@@ -1,6 +1,7 @@
 //! Words of the kernel command line that cost time, or that are missing.
 
 use super::found::Found;
+use super::text::cmdline as text;
 use super::view::{View, number, times};
 use crate::console::{line_rate, plain_line_time, serial_console};
 use record::{Nanos, Phase, SpanKind, mark};
@@ -8,42 +9,42 @@ use record::{Nanos, Phase, SpanKind, mark};
 /// Words that make a boot talk or check, and what each does. A word that ends
 /// in `=` stands for all its values.
 const DEBUGGING: [(&str, &str); 22] = [
-    ("debug", "writes all the kernel's messages to the console"),
-    ("drm.debug=", "logs each step of the display"),
-    ("dyndbg=", "turns debug messages on"),
-    ("earlyprintk=", "writes messages twice"),
-    ("ftrace=", "traces from the start"),
+    ("debug", "prints all kernel messages on the console"),
+    ("drm.debug=", "logs every step of the display drivers"),
+    ("dyndbg=", "turns on debug messages"),
+    ("earlyprintk=", "prints messages twice"),
+    ("ftrace=", "traces from the start of the boot"),
     (
         "ignore_loglevel",
-        "writes all the kernel's messages to the console",
+        "prints all kernel messages on the console",
     ),
-    ("keep_bootcon", "writes messages twice"),
-    ("kmemleak=on", "follows every allocation"),
-    ("page_owner=on", "keeps a stack for every page"),
-    ("page_poison=1", "fills freed pages"),
-    ("page_poison=on", "fills freed pages"),
-    ("rd.debug", "logs each step of the initramfs"),
-    ("rd.udev.debug", "logs each step of device handling"),
+    ("keep_bootcon", "prints messages twice"),
+    ("kmemleak=on", "tracks every allocation"),
+    ("page_owner=on", "records a stack trace for every page"),
+    ("page_poison=1", "fills every freed page"),
+    ("page_poison=on", "fills every freed page"),
+    ("rd.debug", "logs every step of the initramfs"),
+    ("rd.udev.debug", "logs every step of device handling"),
     (
         "rd.udev.log_level=debug",
-        "logs each step of device handling",
+        "logs every step of device handling",
     ),
     (
         "rd.udev.log_priority=debug",
-        "logs each step of device handling",
+        "logs every step of device handling",
     ),
-    ("slub_debug", "checks every small allocation"),
-    ("slub_debug=", "checks every small allocation"),
-    ("systemd.log_level=debug", "logs each step of systemd"),
+    ("slub_debug", "checks every slab allocation"),
+    ("slub_debug=", "checks every slab allocation"),
+    ("systemd.log_level=debug", "logs every step of systemd"),
     (
         "systemd.log_target=console",
-        "writes the log to the console",
+        "prints the log on the console",
     ),
-    ("trace_event=", "traces from the start"),
-    ("udev.log_level=debug", "logs each step of device handling"),
+    ("trace_event=", "traces from the start of the boot"),
+    ("udev.log_level=debug", "logs every step of device handling"),
     (
         "udev.log_priority=debug",
-        "logs each step of device handling",
+        "logs every step of device handling",
     ),
 ];
 
@@ -88,13 +89,12 @@ pub(super) fn debug_words(view: &View<'_>) -> Vec<Found> {
         let [low, expected, high] = parts(word);
         let after_firmware = view.length(Phase::Kernel) + view.length(Phase::Userspace);
         Some(
-            Found::new(
-                format!("`{word}` is on the kernel command line"),
-                format!("It {what}: a product does not need it."),
-            )
-            .evidence(view.cmdline_evidence(word))
-            .parts(after_firmware, low, expected, high)
-            .treatment(format!("cmdline-={word}")),
+            Found::new()
+                .title(text::debugging(word))
+                .why(text::debugging_why(what))
+                .evidence(view.cmdline_evidence(word))
+                .parts(after_firmware, low, expected, high)
+                .treatment(format!("cmdline-={word}")),
         )
     });
     found.collect()
@@ -117,12 +117,11 @@ pub(super) fn root_delay(view: &View<'_>) -> Option<Found> {
         inside.last()
     });
     let rest = came.zip(until).map_or(time, |(at, until)| until - at);
-    let why = format!(
-        "The kernel sleeps {seconds} s before it looks for the root, whether the device is there \
-         or not. `rootwait` waits only until it is."
-    );
+    let why = text::root_delay_why(seconds);
     Some(
-        Found::new(format!("`{word}` waits a fixed time for the root"), why)
+        Found::new()
+            .title(text::root_delay(&word, seconds))
+            .why(why)
             .evidence(view.cmdline_evidence(&word))
             .evidence(line.map(|l| view.quote(&l)))
             .saving(rest.min(Nanos(time.0 / 10 * 7)), rest, time)
@@ -139,16 +138,11 @@ pub(super) fn root_wait(view: &View<'_>) -> Option<Found> {
     if time < Nanos::from_millis(10) {
         return None;
     }
-    let why = "The kernel was ready, and the device of the root was not there yet. Start its bus \
-               earlier: its driver built in and linked first, the others probed aside, no \
-               power-up delay that the data sheet does not ask for.";
     Some(
-        Found::new(
-            format!("The kernel waited {time} for the root's device"),
-            why,
-        )
-        .evidence([view.quote(&line)])
-        .parts(time, 0, 50, 100),
+        Found::new()
+            .title(text::root_wait(time))
+            .evidence([view.quote(&line)])
+            .parts(time, 0, 50, 100),
     )
 }
 
@@ -181,17 +175,12 @@ pub(super) fn root_type(view: &View<'_>) -> Option<Found> {
     let time = (until - first).max(Nanos::from_millis(1));
     let evidence: Vec<_> = tries.iter().take(2).map(|l| view.quote(l)).collect();
     Some(
-        Found::new(
-            "The kernel tried other file systems on the root first",
-            format!(
-                "Without `rootfstype=` each built-in file system reads the device and says no \
-                 before the right one, {kind}, has its turn."
-            ),
-        )
-        .evidence(evidence)
-        .evidence([view.quote(&mounted)])
-        .parts(time, 20, 70, 100)
-        .treatment(format!("cmdline+=rootfstype={kind}")),
+        Found::new()
+            .why(text::root_type_why(kind))
+            .evidence(evidence)
+            .evidence([view.quote(&mounted)])
+            .parts(time, 20, 70, 100)
+            .treatment(format!("cmdline+=rootfstype={kind}")),
     )
 }
 
@@ -211,17 +200,15 @@ pub(super) fn slow_console(view: &View<'_>) -> Option<Found> {
     let time = plain_line_time(bytes, baud) - plain_line_time(bytes, USUAL);
     let evidence = view.cmdline_evidence(console.word);
     Some(
-        Found::new(
-            format!("The console's line runs at {baud} baud"),
-            format!(
-                "{bytes} bytes went over it until first light, and whoever writes waits. At \
-                 115200 baud that takes {} instead of {}.",
+        Found::new()
+            .title(text::slow_console(baud))
+            .why(text::slow_console_why(
+                bytes,
+                plain_line_time(bytes, baud),
                 plain_line_time(bytes, USUAL),
-                plain_line_time(bytes, baud)
-            ),
-        )
-        .evidence(evidence)
-        .parts(time, 50, 90, 100),
+            ))
+            .evidence(evidence)
+            .parts(time, 50, 90, 100),
     )
 }
 
@@ -245,18 +232,14 @@ pub(super) fn network_root(view: &View<'_>) -> Option<Found> {
     if nfs || time < Nanos::from_millis(10) {
         return None;
     }
-    let why = "The kernel waits for the link and for a DHCP server before it mounts the root, \
-               which does not come from the network. A program can do it later, aside.";
     Some(
-        Found::new(
-            format!("The kernel took {time} to configure the network"),
-            why,
-        )
-        .evidence(view.cmdline_evidence(word))
-        .evidence(begin.map(|l| view.quote(&l)))
-        .evidence(view.initcall_evidence(&calls))
-        .parts(time, 90, 98, 100)
-        .treatment(format!("cmdline-={word}")),
+        Found::new()
+            .title(text::network(time))
+            .evidence(view.cmdline_evidence(word))
+            .evidence(begin.map(|l| view.quote(&l)))
+            .evidence(view.initcall_evidence(&calls))
+            .parts(time, 90, 98, 100)
+            .treatment(format!("cmdline-={word}")),
     )
 }
 
@@ -280,11 +263,8 @@ pub(super) fn random_numbers(view: &View<'_>) -> Option<Found> {
     if silence < Nanos::from_millis(100) {
         return None;
     }
-    let why = "A program asked for random numbers before the kernel had collected enough, and \
-               waited. `random.trust_cpu=on` or a seed from the boot loader fills the pool at \
-               once; a hardware generator's driver, built in, does too.";
     Some(
-        Found::new("The boot waited for random numbers", why)
+        Found::new()
             .evidence([view.quote(&early), view.quote(&done)])
             .parts(silence, 0, 70, 100)
             .treatment("cmdline+=random.trust_cpu=on"),
@@ -301,11 +281,8 @@ pub(super) fn unstable_clock(view: &View<'_>) -> Option<Found> {
         .chain(view.said("Fast TSC calibration failed"))
         .next()?;
     let reads = view.length(Phase::Userspace) + view.length(Phase::Initrd);
-    let why = "Without the processor's own counter every reading of the time goes to a slow \
-               device, and calibrating it takes tens of milliseconds. Where the counter is known \
-               to be steady, as in a virtual machine, `tsc=reliable` says so.";
     Some(
-        Found::new("The processor's counter is not used as the clock", why)
+        Found::new()
             .evidence([view.quote(&line)])
             .parts(reads, 0, 1, 5)
             .treatment("cmdline+=tsc=reliable"),

@@ -4,6 +4,7 @@
 use super::found::{Found, Scope};
 use super::modules::{is_alone, linking_of_all};
 use super::scripts::{code, is_run, names, place, stops};
+use super::text::coldplug as text;
 use super::units::started;
 use super::view::{View, transfer};
 use record::Nanos;
@@ -52,14 +53,10 @@ pub(super) fn of_scripts(view: &View<'_>) -> Option<Found> {
             })?;
     let speed = view.speed();
     let time = transfer(work, speed.rate);
-    let why = format!(
-        "`{command}` goes through all devices in sysfs when the kernel has made their nodes \
-         already: it has devtmpfs, which needs a mount and no program. Modules that devices ask \
-         for, and rules that name or own them, are the only reason to ask for their events; \
-         most of those can wait for first light."
-    );
+    let why = text::maker_why(command);
     Some(
-        Found::new("A script makes device nodes that the kernel makes", why)
+        Found::new()
+            .why(why)
             .evidence([place(tree, path, offset, line)])
             .evidence(said.map(|l| view.quote(&l)))
             // The more devices, the more work: a PC has ten times as many as a board.
@@ -77,17 +74,13 @@ pub(super) fn of_units(view: &View<'_>) -> Option<Found> {
     let unit = started(view, |name| name == TRIGGER).into_iter().next()?;
     let is_alone = is_alone(view);
     let beside = match is_alone {
-        true => " There is one processor: the time holds what else ran on it meanwhile.",
+        true => text::ONE_CPU,
         false => "",
     };
-    let why = format!(
-        "It asks the kernel for the event of every device that is there, and udev runs its rules \
-         for each, on the processors that first light waits for. A drop-in with `udevadm trigger \
-         --subsystem-match=` for what first light needs, and the rest after it, leaves the others \
-         out.{beside}"
-    );
+    let why = text::trigger_why(beside);
     Some(
-        Found::new("udev goes through all devices before first light", why)
+        Found::new()
+            .why(why)
             .evidence([unit.evidence])
             .saving(
                 Nanos::ZERO,

@@ -1,7 +1,8 @@
 //! A kernel's configuration, read beside its boot.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::{Found, Scope};
+use super::text::config as text;
 use super::view::{View, function, sum};
 use crate::system::KernelConfig;
 use record::{Nanos, Phase};
@@ -47,10 +48,8 @@ pub(super) fn for_size(view: &View<'_>) -> Option<Found> {
         return None;
     }
     let kernel = view.length(Phase::Kernel);
-    let why = "-Os makes a smaller kernel that is loaded faster and runs slower. Which wins \
-               depends on the medium: measure both.";
     Some(
-        Found::new("The kernel is compiled for size", why)
+        Found::new()
             .evidence(evidence(config, "CC_OPTIMIZE_FOR_SIZE"))
             .parts(kernel, 0, 2, 8)
             .treatment("config=CONFIG_CC_OPTIMIZE_FOR_PERFORMANCE=y"),
@@ -114,13 +113,10 @@ pub(super) fn unused_parts(view: &View<'_>) -> Option<Found> {
     let names = all.iter().map(|(name, _, _)| (*name).to_owned()).collect();
     let option = set.first()?;
     let stated = config.map(|c| set.iter().filter_map(|o| evidence(c, o)).take(2));
-    let why = format!(
-        "{} and the like are built in, start at every boot, and nothing in this boot shows that \
-         they are used. As modules they start when they are needed.",
-        function(first.0)
-    );
+    let why = text::unused_why(function(first.0));
     Some(
-        Found::new("File systems or protocols are built in and not used", why)
+        Found::new()
+            .why(why)
             .evidence(view.initcall_evidence(&all))
             .evidence(stated.into_iter().flatten())
             .saving(Nanos::ZERO, time, time)
@@ -144,12 +140,10 @@ pub(super) fn packed_twice(view: &View<'_>) -> Option<Found> {
     let time = view.initcalls(|f| f == "populate_rootfs");
     let time = sum(time.iter().map(|(_, t, _)| t)).max(Nanos::from_millis(20));
     let option = format!("INITRAMFS_COMPRESSION_{way}");
-    let why = format!(
-        "The initramfs ({source}) is packed, and then packed again as a part of the kernel: it \
-         is unpacked twice, and the second packing makes nothing smaller."
-    );
+    let why = text::packed_twice_why(source);
     Some(
-        Found::new("The initramfs is packed twice", why)
+        Found::new()
+            .why(why)
             .evidence(evidence(config, "INITRAMFS_SOURCE"))
             .evidence(evidence(config, &option))
             .parts(time, 20, 70, 95)
@@ -166,10 +160,8 @@ pub(super) fn symbols(view: &View<'_>) -> Option<Found> {
     // Some two megabytes of names, loaded and unpacked with the kernel.
     let time = view.length(Phase::Decompression);
     let time = Nanos(time.0 / 20).max(Nanos::from_millis(5));
-    let why = "The names of all the kernel's variables are in its image, are loaded and unpacked \
-               at every boot, and serve debuggers only.";
     Some(
-        Found::new("The kernel's image carries all its symbols", why)
+        Found::new()
             .evidence(evidence(config, "KALLSYMS_ALL"))
             .parts(time, 0, 50, 200)
             .treatment("config=CONFIG_KALLSYMS_ALL=n"),

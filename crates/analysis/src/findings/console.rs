@@ -1,7 +1,8 @@
 //! What writing to the console costs.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::Found;
+use super::text::console as text;
 use super::view::View;
 use crate::console::{
     LEVEL_QUIET, PER_LINE, kernel_alone, kernels, level, line_rate, of_calls, plain_line_time,
@@ -40,7 +41,7 @@ fn weigh(view: &View<'_>, wanted: impl Fn(&Message) -> bool) -> (i64, i64, Optio
         if bytes > best.1 {
             let first = first.map(|m| {
                 let text: String = view.record.text(m).chars().take(60).collect();
-                view.evidence(format!("the first of {lines} lines: {text}"), m.origin)
+                view.evidence(text::first_line(lines, text), m.origin)
             });
             best = (lines, bytes, first);
         }
@@ -92,29 +93,15 @@ pub(super) fn messages(view: &View<'_>) -> Option<Found> {
     let time = plain_line_time(bytes, baud);
     let emulated = rate.is_some_and(|r| !r.kept);
     let why = if emulated {
-        format!(
-            "The kernel wrote {lines} lines ({bytes} bytes) to a serial console. They came faster \
-             than {baud} baud allow: this line is an emulator's. On a board the bytes alone take \
-             {time}."
-        )
+        text::emulated_why(lines, bytes, baud, time)
     } else if view.is_virtual() {
-        format!(
-            "The kernel wrote {lines} lines ({bytes} bytes) to a serial console and waited for \
-             each byte. In virtual time the UART's line rate is not modelled: only the \
-             instructions count. On a board at {baud} baud the bytes alone take {time}."
-        )
+        text::virtual_why(lines, bytes, baud, time)
     } else {
-        let assumed = if rate.is_none() {
-            ", a rate that is assumed because the command line gives none"
-        } else {
-            ""
-        };
-        format!(
-            "The kernel wrote {lines} lines ({bytes} bytes) to a serial console and waited for \
-             each byte: {time} at {baud} baud{assumed}."
-        )
+        let assumed = if rate.is_none() { text::ASSUMED } else { "" };
+        text::messages_why(lines, bytes, time, baud, assumed)
     };
-    let found = Found::new("The kernel writes its messages to a serial console", why)
+    let found = Found::new()
+        .why(why)
         .evidence(evidence)
         .treatment("cmdline+=quiet");
     let measurable = !view.is_virtual() && !emulated;
@@ -140,17 +127,12 @@ pub(super) fn initcall_debug(view: &View<'_>) -> Option<Found> {
     let baud = console.baud.unwrap_or(ASSUMED_BAUD);
     let time = plain_line_time(bytes, baud);
     let why = if view.is_virtual() {
-        format!(
-            "{lines} lines ({bytes} bytes) on {calls} initcalls went to the console. In virtual time the \
-             UART's line rate is not modelled: only the instructions count."
-        )
+        text::initcalls_virtual_why(lines, bytes, calls)
     } else {
-        format!(
-            "{lines} lines ({bytes} bytes) on {calls} initcalls went to the console: {time} at {baud} \
-             baud. This boot is slower than the product's."
-        )
+        text::initcalls_why(lines, bytes, calls, time, baud)
     };
-    let found = Found::new("`initcall_debug` writes to the console", why)
+    let found = Found::new()
+        .why(why)
         .evidence(view.cmdline_evidence("initcall_debug"))
         .treatment("cmdline-=initcall_debug");
     Some(match view.is_virtual() {

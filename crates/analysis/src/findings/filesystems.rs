@@ -1,10 +1,11 @@
 //! What filesystems say of themselves, beside what a boot reads and writes of them.
 
-use super::Evidence;
 use super::devices::{is_part_of, root_device, root_name, turns_not};
+use super::evidence::Evidence;
 use super::found::{Found, Scope};
-use super::images::Packing;
+use super::packing::Packing;
 use super::requests::{MostRead, most_read, root_read};
+use super::text::filesystems as text;
 use super::view::{Line, View, times, transfer};
 use crate::system::{Filesystem, ImageFact, ImageKind};
 use record::{AccessKind, Nanos, Operation, Request};
@@ -42,17 +43,12 @@ pub(super) fn indirect(view: &View<'_>) -> Vec<Found> {
         let share = (u128::from(bytes) * 1_000 / u128::from(f.used.max(1))).min(1_000);
         let of_read = u128::from(blocks) * share / 1_000;
         let of_read = u64::try_from(of_read).unwrap_or(u64::MAX);
-        let text = format!("{}, {blocks} blocks that list other blocks", f.filesystem);
-        let why = format!(
-            "{blocks} blocks hold nothing but the numbers of others; each is read before what it \
-             lists, {} beside the bytes. {}The boot read {} thousandths of what is in use. Extents \
-             (`tune2fs -O extent`, and files written anew) need one entry for a long stretch.",
-            costs.command,
-            read.place(),
-            share
-        );
+        let text = text::map_blocks(&f.filesystem, blocks);
+        let why = text::indirect_why(blocks, costs.command, read.place(), share);
         Some(
-            Found::new("Files lie in lists of blocks and not in extents", why)
+            Found::new()
+                .title(text::INDIRECT)
+                .why(why)
                 .evidence([evidence(image, text)])
                 .saving(
                     Nanos::ZERO,
@@ -104,7 +100,7 @@ pub(super) fn unindexed(view: &View<'_>) -> Vec<Found> {
         })
         .collect();
     large.sort_by_key(|(image, path, bytes)| (Reverse(*bytes), image.place.offset, *path));
-    large.truncate(super::SHOWN);
+    large.truncate(super::evidence::SHOWN);
     let folders: Vec<&str> = large.iter().map(|(_, path, _)| *path).collect();
     let speed = view.speed();
     let found = large.iter().zip(looked_up(view, &folders));
@@ -117,18 +113,17 @@ pub(super) fn unindexed(view: &View<'_>) -> Vec<Found> {
         let with_index = n.saturating_mul(INDEXED).min(*bytes);
         let loaded = most_read(view).map(|m| transfer(bytes - with_index, m.costs.rate));
         let time = transfer(work, speed.rate) + loaded.unwrap_or_default();
-        let text = format!("{path}: {bytes} bytes of names without an index");
-        let why = format!(
-            "A name is looked for from the front of the directory: half of its {bytes} bytes are \
-             read and compared for one that is there, all for one that is not. {} looked for in \
-             it before first light. With an index (`tune2fs -O dir_index`, then `e2fsck -fD`) two \
-             blocks are read.",
+        let text = text::unindexed_bytes(path, bytes);
+        let why = text::unindexed_why(
+            bytes,
             match n {
                 1 => "1 name was".to_owned(),
-                n => format!("{n} names were"),
-            }
+                n => text::names(n),
+            },
         );
-        let found = Found::new(format!("{path} is large and has no index"), why)
+        let found = Found::new()
+            .title(text::unindexed(path))
+            .why(why)
             .evidence([evidence(image, text)])
             .scope(Scope::Unknown);
         match n {
@@ -184,15 +179,12 @@ pub(super) fn journal(view: &View<'_>) -> Option<Found> {
     let time =
         crate::summary::union(commits().filter_map(|r| r.issued.get().zip(r.completed.get())));
     let n = commits().count();
-    let text = format!("the first of {n} writes and flushes of metadata");
-    let image = with_journal.map(|(i, f)| evidence(i, format!("{} with a journal", f.filesystem)));
-    let why = format!(
-        "What is written goes to the journal first, and the medium has to empty its cache twice \
-         for each commit: {time} until first light. Without a journal (`tune2fs -O ^has_journal`) or \
-         with a root that is mounted read-only, and what is written apart from it, that goes."
-    );
+    let text = text::first_commit(n);
+    let image = with_journal.map(|(i, f)| evidence(i, text::with_journal(&f.filesystem)));
+    let why = text::journal_why(time);
     Some(
-        Found::new("A journal is written on flash during the boot", why)
+        Found::new()
+            .why(why)
             .evidence([view.evidence(text, first.origin)])
             .evidence(image)
             .parts(time, 0, 50, 100)
@@ -241,17 +233,11 @@ pub(super) fn unpacked_root(view: &View<'_>) -> Option<Found> {
     });
     let (time, name) = each.max()?;
     let time = time.min(busy);
-    let why = format!(
-        "{}The boot read {bytes} bytes of it at {} MB/s, and wrote {written} until first light. In \
-         squashfs or erofs, \
-         packed with {name}, the part that is only read comes sooner, its unpacking included; what \
-         is written lies on a filesystem of its own, which is mounted after first light.",
-        read.place(),
-        costs.rate / 1_000_000
-    );
-    let text = format!("the root is {kind}");
+    let why = text::unpacked_root_why(read.place(), bytes, costs.rate / 1_000_000, written, name);
+    let text = text::root_kind(kind);
     Some(
-        Found::new("The root is read unpacked from a slow device", why)
+        Found::new()
+            .why(why)
             .evidence([view.evidence(text, fact.origin)])
             .parts(time, 0, 100, 150)
             .at_speed(speed)

@@ -1,6 +1,7 @@
 //! What a rule found, before the catalogue adds what holds for all of its kind.
 
-use super::Evidence;
+use super::evidence::Evidence;
+use super::text::found as text;
 use super::view::Speed;
 use record::Nanos;
 
@@ -22,8 +23,12 @@ pub(super) enum Scope {
 /// Something that could be better.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
-    pub title: String,
-    pub why: String,
+    /// What is slow, with its figure; `None`: the title of the rule.
+    pub title: Option<String>,
+    /// Why, and what to do about it; `None`: what the rule says.
+    pub why: Option<String>,
+    /// What is said after that.
+    pub more: String,
     pub evidence: Vec<Evidence>,
     /// From the least over the expected to the most.
     pub saving: Option<(Nanos, Nanos, Nanos)>,
@@ -33,16 +38,28 @@ pub(super) struct Found {
 }
 
 impl Found {
-    pub fn new(title: impl Into<String>, why: impl Into<String>) -> Self {
+    /// With the words of its rule, which [`title`](Self::title) and [`why`](Self::why) replace.
+    pub fn new() -> Self {
         Self {
-            title: title.into(),
-            why: why.into(),
+            title: None,
+            why: None,
+            more: String::new(),
             evidence: Vec::new(),
             saving: None,
             scope: Scope::Serial,
             cost: None,
             treatment: None,
         }
+    }
+
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    pub fn why(mut self, why: impl Into<String>) -> Self {
+        self.why = Some(why.into());
+        self
     }
 
     pub fn evidence(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
@@ -79,12 +96,8 @@ impl Found {
     /// nothing at all may be saved.
     pub fn at_speed(mut self, speed: Speed) -> Self {
         if speed.is_assumed {
-            let text = format!(
-                " Nothing tells how fast the processor is: {} million instructions a second are \
-                 assumed.",
-                speed.rate / 1_000_000
-            );
-            self.why.push_str(&text);
+            let text = text::assumed_speed(speed.rate / 1_000_000);
+            self.more.push_str(&text);
             self.saving = self.saving.map(|(_, e, high)| (Nanos::ZERO, e, high));
         }
         self

@@ -1,7 +1,8 @@
 //! Waits of the kernel for hardware that is slow, absent or broken.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::{Found, Scope};
+use super::text::hardware as text;
 use super::view::{Line, View, sum};
 use record::{Nanos, Origin, Phase, SourceId, mark};
 use std::collections::BTreeSet;
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 const POLLS: [(&str, &str, Option<&str>); 6] = [
     (
         "isapnp_init",
-        "looks for ISA cards that no machine has had for twenty years",
+        "searches for ISA cards, which no machine has had for twenty years",
         Some("noisapnp"),
     ),
     (
@@ -20,12 +21,12 @@ const POLLS: [(&str, &str, Option<&str>); 6] = [
     ),
     (
         "i8042_init",
-        "asks the keyboard controller and waits for its answers",
+        "sends commands to the keyboard controller and waits for its answers",
         None,
     ),
     (
         "parport_pc_init",
-        "looks for printer ports",
+        "searches for printer ports",
         Some("initcall_blacklist=parport_pc_init"),
     ),
     ("tpm_init", "waits for the self-test of a TPM", None),
@@ -46,14 +47,13 @@ pub(super) fn polls(view: &View<'_>) -> Vec<Found> {
             .map(|(name, _, _)| (*name).to_owned())
             .collect();
         all.push(
-            Found::new(
-                format!("`{function}` waited {time} for hardware"),
-                format!("It {what}."),
-            )
-            .evidence(view.initcall_evidence(&found))
-            .parts(time, 90, 98, 100)
-            .scope(Scope::Items(names))
-            .maybe_treatment(word.map(|w| format!("cmdline+={w}"))),
+            Found::new()
+                .title(text::poll(function, time))
+                .why(text::poll_why(what))
+                .evidence(view.initcall_evidence(&found))
+                .parts(time, 90, 98, 100)
+                .scope(Scope::Items(names))
+                .maybe_treatment(word.map(|w| format!("cmdline+={w}"))),
         );
     }
     all
@@ -147,7 +147,7 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
                 Some((_, sum, evidence, count)) => {
                     *sum = *sum + time;
                     *count += 1;
-                    if evidence.len() < super::SHOWN {
+                    if evidence.len() < super::evidence::SHOWN {
                         evidence.push(view.quote(&line));
                     }
                 }
@@ -164,14 +164,10 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
             if let Some(first) = title.get_mut(..1) {
                 first.make_ascii_uppercase();
             }
-            Found::new(
-                format!("{title} ({count} complaints)"),
-                "The driver tried, waited and tried again. Repair or disable what is broken or \
-                 absent; a device that the product does not have should not be in its device \
-                 tree or configuration.",
-            )
-            .evidence(evidence)
-            .parts(time, 0, 50, 100)
+            Found::new()
+                .title(text::complaints(title, count))
+                .evidence(evidence)
+                .parts(time, 0, 50, 100)
         })
         .collect()
 }
@@ -191,19 +187,15 @@ pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
     if time < Nanos::from_millis(50) {
         return None;
     }
-    let why = "Each SATA port without a disk is asked and waited for. `libata.force=N:disable` \
-               leaves a port out; firmware can too.";
     Some(
-        Found::new(
-            format!(
-                "{} without a disk",
-                super::probes::count(down.len(), "SATA port", "SATA ports")
-            ),
-            why,
-        )
-        .evidence([view.quote(first)])
-        .parts(time, 0, 40, 100)
-        .scope(Scope::Unknown),
+        Found::new()
+            .title(text::empty_ports(
+                time,
+                super::probes::count(down.len(), "SATA port", "SATA ports"),
+            ))
+            .evidence([view.quote(first)])
+            .parts(time, 0, 40, 100)
+            .scope(Scope::Unknown),
     )
 }
 
@@ -289,11 +281,9 @@ pub(super) fn silences(view: &View<'_>) -> Option<Found> {
     }
     let after = view.after(&line).find(|l| is_kernels(l));
     let after = after.map(|l| view.quote(&l));
-    let why = "Something took that time and said nothing: a driver that polls, a delay in a \
-               probe, a device that is slow to answer. Boot once with `initcall_debug` and \
-               `log_buf_len=4M`, and `firstlight blame` names it.";
     Some(
-        Found::new(format!("The kernel said nothing for {gap}"), why)
+        Found::new()
+            .title(text::silence(gap))
             .evidence([view.quote(&line)])
             .evidence(after)
             .parts(gap, 0, 40, 100),

@@ -1,69 +1,13 @@
 //! What boot and flash images say, whether they were booted or not.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::Found;
 use super::initramfs;
-use super::view::{Arm, Speed, USUAL_SPEED, View, transfer};
+use super::packing::{PACKINGS, Packing};
+use super::text::images as text;
+use super::view::{Speed, USUAL_SPEED, View, transfer};
 use crate::system::{ImageFact, ImageKind};
 use record::{Nanos, Operation, Phase};
-
-/// A way to pack: its name, what it makes of a hundred bytes of kernel, and the
-/// instructions that unpacking a byte takes, on x86 and on 32-bit ARM.
-///
-/// Sizes are those of x86 and ARM kernels of Debian 12. Instructions were counted
-/// in the exact lab: for xz on x86, and on an ARM926 for all but zstd and bzip2
-/// (`lab classics kernel-compression`); the others are scaled from the speeds that
-/// their authors publish.
-pub(super) struct Packing {
-    pub name: &'static str,
-    hundredths: u64,
-    x86: u64,
-    arm: u64,
-}
-
-const PACKINGS: [Packing; 8] = [
-    Packing::new("none", 100, 1, 1),
-    Packing::new("lz4", 36, 5, 5),
-    Packing::new("lzo", 33, 9, 10),
-    Packing::new("zstd", 24, 16, 25),
-    Packing::new("gzip", 28, 25, 17),
-    Packing::new("lzma", 21, 80, 136),
-    Packing::new("xz", 20, 68, 107),
-    Packing::new("bzip2", 26, 140, 200),
-];
-
-/// What unpacking a byte with lz4 takes on a processor that reads words only
-/// where they are aligned: it is read byte by byte.
-const LZ4_ALIGNED: u64 = 18;
-
-impl Packing {
-    const fn new(name: &'static str, hundredths: u64, x86: u64, arm: u64) -> Self {
-        Self {
-            name,
-            hundredths,
-            x86,
-            arm,
-        }
-    }
-
-    pub fn named(name: &str) -> Option<&'static Self> {
-        PACKINGS.iter().find(|p| name.starts_with(p.name))
-    }
-
-    /// What it makes of a hundred bytes.
-    pub fn hundredths(&self) -> u64 {
-        self.hundredths
-    }
-
-    /// The instructions that unpacking a byte takes on the processor of this boot.
-    pub fn work(&self, view: &View<'_>) -> u64 {
-        match view.arm() {
-            Some(Arm { aligned: true }) if self.name == "lz4" => LZ4_ALIGNED,
-            Some(_) => self.arm,
-            None => self.x86,
-        }
-    }
-}
 
 /// What an image costs: loading it, and unpacking it.
 struct Machine<'a> {
@@ -129,7 +73,7 @@ fn best(
     let size = |p: &Packing| match p.name == now.name {
         true => packed,
         // As large against the present one as they usually are.
-        false => packed.saturating_mul(p.hundredths) / now.hundredths.max(1),
+        false => packed.saturating_mul(p.hundredths()) / now.hundredths().max(1),
     };
     let size = |p: &Packing| match p.name {
         "none" => unpacked,
@@ -171,12 +115,14 @@ pub(super) fn kernel_packing(view: &View<'_>) -> Vec<Found> {
         if to.name == now.name || would.0 > costs.0 / 10 * 9 {
             continue;
         }
-        let why = format!(
-            "{packed} bytes are loaded at {} MB/s and become {unpacked}: {costs} in all with {}, \
-             and {would} with {} by the same model.",
+        let why = text::kernel_why(
+            packed,
             machine.rate / 1_000_000,
+            unpacked,
+            costs,
             now.name,
-            to.name
+            would,
+            to.name,
         );
         let option = format!("config=CONFIG_KERNEL_{}=y", to.name.to_ascii_uppercase());
         let treatment = match to.name {
@@ -184,18 +130,12 @@ pub(super) fn kernel_packing(view: &View<'_>) -> Vec<Found> {
             _ => option,
         };
         let evidence = Evidence {
-            text: format!(
-                "a kernel packed with {compression}: {packed} bytes, unpacked {unpacked}"
-            ),
+            text: text::kernel_image(compression, packed, unpacked),
             place: image.place.clone(),
         };
-        let one = Found::new(
-            format!(
-                "The kernel is packed with {}; {} starts sooner",
-                now.name, to.name
-            ),
-            why,
-        );
+        let one = Found::new()
+            .title(text::kernel(now.name, to.name, costs - would))
+            .why(why);
         found.push(
             one.evidence([evidence])
                 .parts(costs - would, 40, 90, 120)
@@ -225,27 +165,29 @@ pub(super) fn initramfs_packing(view: &View<'_>) -> Vec<Found> {
         if to.name == now.name || would.0 > costs.0 / 10 * 9 {
             return None;
         }
-        let mut why = format!(
-            "{packed} bytes of {entries} entries are loaded at {} MB/s and become {unpacked}: \
-             {costs} with {}, and {would} with {} by the same model.",
+        let mut why = text::initramfs_why(
+            packed,
+            entries,
             machine.rate / 1_000_000,
+            unpacked,
+            costs,
             now.name,
-            to.name
+            would,
+            to.name,
         );
         let measured = initramfs::unpacked(view).map(|(time, ..)| time);
         if let Some(time) = measured {
             why.push_str(&initramfs::same_time(time));
         }
         let evidence = Evidence {
-            text: format!("an initramfs packed with {compression}: {packed} bytes"),
+            text: text::initramfs_image(compression, packed),
             place: image.place.clone(),
         };
-        let title = format!(
-            "The initramfs is packed with {}; {} unpacks sooner",
-            now.name, to.name
-        );
+        let title = text::initramfs(now.name, to.name);
         Some(
-            Found::new(title, why)
+            Found::new()
+                .title(title)
+                .why(why)
                 .evidence([evidence])
                 .parts(costs - would, 40, 90, 120)
                 .at_most(measured.unwrap_or(Nanos(i64::MAX)))
@@ -288,18 +230,14 @@ pub(super) fn fit_hashes(view: &View<'_>) -> Vec<Found> {
         let crc = hashes
             .iter()
             .fold(Nanos::ZERO, |sum, (_, n)| sum + cost("crc32", *n));
-        let why = "Nothing signs these hashes, so they only find damage, which CRC-32 finds at a \
-                   ninth of the work of SHA-256.";
         all.push(
-            Found::new(
-                format!("The FIT image is hashed with {}", names.join(", ")),
-                why,
-            )
-            .evidence([Evidence {
-                text: format!("{} hashes, no signature", hashes.len()),
-                place: image.place.clone(),
-            }])
-            .parts(now - crc, 50, 100, 120),
+            Found::new()
+                .title(text::fit_hashes(names.join(", ")))
+                .evidence([Evidence {
+                    text: text::unsigned(hashes.len()),
+                    place: image.place.clone(),
+                }])
+                .parts(now - crc, 50, 100, 120),
         );
     }
     all
@@ -324,11 +262,11 @@ pub(super) fn environment(view: &View<'_>, wanted: &[&str]) -> Vec<Found> {
         {
             let title = match p.name.as_str() {
                 "bootdelay" => "The boot loader waits for a key",
-                "silent" => "The boot loader writes to a serial console",
-                "verify" => "The loader checks what it boots",
-                "boot_targets" => "The loader tries one place after another",
-                "bootcmd" => "The loader's script runs other scripts",
-                _ => "The loader reads more than it needs",
+                "silent" => text::CONSOLE,
+                "verify" => text::CHECKS,
+                "boot_targets" => text::TARGETS,
+                "bootcmd" => text::SCRIPTS,
+                _ => text::SURPLUS,
             };
             let (low, expected, high) = match (p.name.as_str(), p.saves_ns) {
                 (_, Some(ns)) => {
@@ -346,9 +284,11 @@ pub(super) fn environment(view: &View<'_>, wanted: &[&str]) -> Vec<Found> {
             };
             let change = format!("env={}={}", p.name, p.value);
             all.push(
-                Found::new(title, p.why.clone())
+                Found::new()
+                    .title(title)
+                    .why(p.why.clone())
                     .evidence([Evidence {
-                        text: format!("the environment: `{}` could be `{}`", p.name, p.value),
+                        text: text::environment(&p.name, &p.value),
                         place: image.place.clone(),
                     }])
                     .saving(low, expected, high)
@@ -374,14 +314,12 @@ pub(super) fn jffs2_summary(view: &View<'_>) -> Vec<Found> {
         };
         let bare = used_blocks.checked_sub(summarised).filter(|n| *n > 0)?;
         let time = nanos(saves_ns);
-        let why = format!(
-            "{bare} of {used_blocks} erase blocks carry no summary: all their nodes are read when \
-             the file system is mounted. `firstlight flash summarize` adds them."
-        );
+        let why = text::jffs2_why(bare, used_blocks);
         Some(
-            Found::new("The JFFS2 image has no summaries", why)
+            Found::new()
+                .why(why)
                 .evidence([Evidence {
-                    text: format!("{summarised} of {used_blocks} blocks end in a summary"),
+                    text: text::summaries(summarised, used_blocks),
                     place: image.place.clone(),
                 }])
                 .parts(time, 30, 100, 150)
@@ -408,14 +346,12 @@ pub(super) fn ubi_static(view: &View<'_>) -> Vec<Found> {
         };
         let bytes = Some(checked_bytes).filter(|b| *b > 0)?;
         let time = nanos(checked_ns);
-        let why = format!(
-            "A static volume of {bytes} bytes is read and summed up in full when it is opened. \
-             `firstlight flash ubi skip-check` sets the flag that leaves that out."
-        );
+        let why = text::ubi_static_why(bytes);
         Some(
-            Found::new("A static UBI volume is checked when it is opened", why)
+            Found::new()
+                .why(why)
                 .evidence([Evidence {
-                    text: format!("{bytes} bytes in static volumes without the skip-check flag"),
+                    text: text::static_bytes(bytes),
                     place: image.place.clone(),
                 }])
                 .parts(time, 20, 90, 150),
@@ -436,16 +372,12 @@ pub(super) fn ubi_fastmap(view: &View<'_>) -> Vec<Found> {
             return None;
         };
         let time = Some(nanos(fastmap_saves_ns)).filter(|t| *t > Nanos::ZERO)?;
-        let why = format!(
-            "The headers of all {blocks} erase blocks are read when UBI attaches. With \
-             CONFIG_MTD_UBI_FASTMAP and `ubi.fm_autoconvert=1` a map of them is written when \
-             it detaches; what the command line attaches needs 1 as the fifth field of \
-             `ubi.mtd=` too, where the kernel knows that field (6.1.192 does)."
-        );
+        let why = text::ubi_fastmap_why(blocks);
         Some(
-            Found::new("The UBI image has no fastmap", why)
+            Found::new()
+                .why(why)
                 .evidence([Evidence {
-                    text: format!("{blocks} erase blocks, no fastmap"),
+                    text: text::no_fastmap(blocks),
                     place: image.place.clone(),
                 }])
                 .parts(time, 20, 80, 150)

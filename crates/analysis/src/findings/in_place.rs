@@ -1,8 +1,9 @@
 //! Programs that are unpacked from a flash that could execute them.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::Found;
-use super::images::Packing;
+use super::packing::Packing;
+use super::text::in_place as text;
 use super::view::{View, transfer};
 use crate::system::ImageKind;
 use record::{Nanos, mark};
@@ -38,29 +39,22 @@ pub(super) fn packed(view: &View<'_>) -> Option<Found> {
     let mounted = view.record.mark(mark::ROOT_MOUNTED).map(|m| m.at);
     let from = mounted.unwrap_or(Nanos::ZERO);
     let written = match kind {
-        "JFFS2" => " What is written stays on a JFFS2 of its own, mounted after first light.",
+        "JFFS2" => text::WRITTEN,
         _ => "",
     };
-    let why = format!(
-        "The processor can execute what lies in NOR flash, and this {kind} has {programs} bytes of \
-         programs packed: each page that is touched is unpacked into memory first. A cramfs whose \
-         programs lie as they are (`mkcramfs -X -X`, CONFIG_CRAMFS_MTD) is mapped from the flash; \
-         the kernel itself can be executed there too (CONFIG_XIP_KERNEL).{written}"
-    );
+    let why = text::packed_why(kind, programs, written);
     Some(
-        Found::new(
-            "Programs in NOR flash are unpacked and not executed in place",
-            why,
-        )
-        .evidence([
-            view.quote(&flash),
-            Evidence {
-                text: format!("{kind} with {programs} bytes of packed programs"),
-                place: image.place.clone(),
-            },
-        ])
-        .parts(time, 20, TOUCHED, 100)
-        .at_most((end - from).max(Nanos::ZERO))
-        .at_speed(speed),
+        Found::new()
+            .why(why)
+            .evidence([
+                view.quote(&flash),
+                Evidence {
+                    text: text::programs(kind, programs),
+                    place: image.place.clone(),
+                },
+            ])
+            .parts(time, 20, TOUCHED, 100)
+            .at_most((end - from).max(Nanos::ZERO))
+            .at_speed(speed),
     )
 }

@@ -1,10 +1,11 @@
 //! The initramfs: how it is unpacked, and what of it is used.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::Found;
-use super::images::Packing;
 use super::modules::loaded;
+use super::packing::Packing;
 use super::probes::count;
+use super::text::initramfs as text;
 use super::view::{Line, View};
 use crate::system::{ImageFact, ImageKind};
 use record::{Nanos, Origin};
@@ -33,10 +34,7 @@ pub(super) fn unpacked<'a>(view: &'a View<'_>) -> Option<(Nanos, Line<'a>, Optio
 
 /// Says that several findings are of one time.
 pub(super) fn same_time(unpacking: Nanos) -> String {
-    format!(
-        " It took {unpacking} to unpack, and all that is said of its packing, its modules and its \
-         unpacking is of that same time."
-    )
+    text::same_time(unpacking)
 }
 
 /// The unpacking of the initramfs, as the kernel's log shows it.
@@ -44,22 +42,18 @@ pub(super) fn unpacking(view: &View<'_>) -> Option<Found> {
     let (time, begin, end) = unpacked(view)?;
     let (to, part) = faster_packing(view);
     let packed = end.and_then(|e| e.number("Freeing initrd memory: "));
-    let size = packed.map_or_else(String::new, |k| format!(" of {k} KiB"));
+    let size = packed.map_or_else(String::new, text::size);
     // What nobody loads has a finding of its own.
     let apart = unused(view).map(|u| (u.part(time), u.bytes));
     let left = apart.as_ref().map_or_else(String::new, |(part, bytes)| {
-        format!(
-            " The {part} of {bytes} bytes of modules that nobody loads are left out here.{}",
-            same_time(time)
-        )
+        text::left_out(part, bytes, same_time(time))
     });
-    let why = format!(
-        "An initramfs{size} is unpacked before the first program runs. Fewer modules in it, and \
-         {to} or no compression where the medium is fast, make that short.{left}"
-    );
+    let why = text::unpacking_why(size, to, left);
     let rest = time - apart.map_or(Nanos::ZERO, |(part, _)| part);
     Some(
-        Found::new(format!("The initramfs took {time} to unpack"), why)
+        Found::new()
+            .title(text::unpacking(time))
+            .why(why)
             .evidence([view.quote(&begin)])
             .evidence(end.map(|e| view.quote(&e)))
             .parts(rest, 0, part, 95)
@@ -144,29 +138,31 @@ fn unused<'a>(view: &'a View<'_>) -> Option<Unused<'a>> {
 pub(super) fn unused_modules(view: &View<'_>) -> Option<Found> {
     let unused = unused(view)?;
     let Unused { bytes, all, .. } = unused;
-    let shown: Vec<&str> = unused.names.iter().take(super::SHOWN).copied().collect();
+    let shown: Vec<&str> = unused
+        .names
+        .iter()
+        .take(super::evidence::SHOWN)
+        .copied()
+        .collect();
     let n = unused.names.len();
-    let text = format!(
-        "{}, of which {n} with {bytes} bytes {} not loaded: {}{}",
+    let text = text::unused(
         count(unused.modules, "module", "modules"),
+        n,
+        bytes,
         if n == 1 { "is" } else { "are" },
         shown.join(", "),
-        if n > shown.len() { ", ..." } else { "" }
+        if n > shown.len() { ", ..." } else { "" },
     );
     let (loaded, list) = unused.loaded;
     let seen = match loaded {
         1 => "1 module is loaded".to_owned(),
-        n => format!("{n} modules are loaded"),
+        n => text::loaded(n),
     };
     let measured = unpacked(view);
     let same = measured.as_ref().map(|(time, ..)| same_time(*time));
-    let why = format!(
-        "{bytes} of its {all} bytes are modules that this boot did not load. They are loaded with \
-         it, unpacked before the first program, and thrown away. An initramfs for this machine \
-         (`MODULES=dep`, dracut's `hostonly`, or a list) holds what its root needs.{}",
-        same.unwrap_or_default()
-    );
-    let found = Found::new("The initramfs holds modules that nobody loads", why)
+    let why = text::unused_why(bytes, all, same.unwrap_or_default());
+    let found = Found::new()
+        .why(why)
         .evidence([
             Evidence {
                 text,

@@ -1,8 +1,9 @@
 //! Time that the kernel spends on itself.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::modules;
+use super::text::kernel as text;
 use super::view::{View, function, sum};
 use crate::place::Place;
 use record::{Nanos, Phase};
@@ -70,10 +71,8 @@ pub(super) fn crypto_self_tests(view: &View<'_>) -> Option<Found> {
         .iter()
         .filter(|(name, _, _)| TESTS.contains(&function(name)));
     let sure = sum(runners.map(|(_, time, _)| time));
-    let why = "Every built-in cipher is tested at every boot, before the first program runs. \
-               `cryptomgr.notests` leaves the tests out.";
     Some(
-        Found::new("The kernel's ciphers test themselves", why)
+        Found::new()
             .evidence(view.initcall_evidence(&found))
             .saving(sure, if sure > Nanos::ZERO { sure } else { all }, all)
             .treatment("cmdline+=cryptomgr.notests"),
@@ -101,15 +100,13 @@ pub(super) fn certificates(view: &View<'_>) -> Option<Found> {
     };
     let modules = modules::unchecked(view);
     let beside = match modules > Nanos::ZERO {
-        true => " Without them the signatures of modules are not checked either.",
+        true => text::UNSIGNED,
         false => "",
     };
-    let why = format!(
-        "The keys that sign modules are parsed at boot, and their own signatures are checked with \
-         slow public-key arithmetic.{beside}"
-    );
+    let why = text::certificates_why(beside);
     Some(
-        Found::new("The kernel loads its built-in certificates", why)
+        Found::new()
+            .why(why)
             .evidence(view.initcall_evidence(&found))
             .saving(
                 Nanos::ZERO,
@@ -143,7 +140,7 @@ const FILES: &str = "tracer_init_tracefs";
 /// What puts the names of events in order, and what only waits for that.
 const WAITS: [&str; 3] = ["init_blk_tracer", "init_kprobe_trace", "trace_eval_init"];
 
-const PREPARED: &str = "The kernel prepares its tracers";
+const PREPARED: &str = text::TRACERS;
 
 /// The tracers prepare themselves, whether anyone traces or not.
 pub(super) fn instrumentation(view: &View<'_>) -> Vec<Found> {
@@ -176,11 +173,8 @@ pub(super) fn instrumentation(view: &View<'_>) -> Vec<Found> {
         let found = found.saving(Nanos::ZERO, gone, all);
         found.treatment(format!("cmdline+=initcall_blacklist={f}"))
     });
-    let files = tracers(view, "The kernel makes the files of its tracers", |f| {
-        f == FILES
-    })
-    .map(|(found, _)| {
-        let found = found.cost("no files below /sys/kernel/tracing, for whoever traces");
+    let files = tracers(view, text::TRACER_FILES, |f| f == FILES).map(|(found, _)| {
+        let found = found.cost(text::NO_TRACING);
         found.treatment(format!("cmdline+=initcall_blacklist={FILES}"))
     });
     longest.into_iter().chain(files).collect()
@@ -195,9 +189,8 @@ fn tracers<'a>(
     let calls = view.initcalls(|f| TRACERS.contains(&f) && wanted(f));
     let longest = function(calls.first()?.0);
     let all = sum(calls.iter().map(|(_, time, _)| time));
-    let why = "Kprobe and ftrace support set themselves up at every boot, whether anyone traces \
-               or not.";
-    let found = Found::new(title, why)
+    let found = Found::new()
+        .title(title)
         .evidence(view.initcall_evidence(&calls))
         .saving(Nanos::ZERO, all, all);
     Some((found, longest))
@@ -209,17 +202,15 @@ pub(super) fn decompression(view: &View<'_>) -> Option<Found> {
     let row = rows.find(|p| p.name == Phase::Decompression)?;
     let length = row.end - row.start;
     let place: Place = row.origin.clone();
-    let why = "A compressed kernel is unpacked before its first instruction, on one processor. An \
-               uncompressed one must be loaded instead, which costs the loader more bytes.";
     // What loading the larger image costs is the medium's, not the log's.
     let expected = match view.is_virtual() {
         true => length,
         false => Nanos(length.0 / 2),
     };
     Some(
-        Found::new("The kernel image unpacks itself", why)
+        Found::new()
             .evidence([Evidence {
-                text: format!("from {} to {}: {length}", row.start_mark, row.end_mark),
+                text: text::stretch(&row.start_mark, &row.end_mark, length),
                 place,
             }])
             .saving(Nanos::ZERO, expected, length)
@@ -244,14 +235,13 @@ pub(super) fn absent_devices(view: &View<'_>) -> Option<Found> {
         .iter()
         .map(|(name, _, _)| (*name).to_owned())
         .collect();
-    let why = "These built-in drivers looked for a device that is not there. As modules, or left \
-               out of the configuration, they cost nothing.";
-    let title = format!(
-        "{} looked for absent devices",
-        super::probes::count(found.len(), "built-in driver", "built-in drivers")
+    let title = text::absent(
+        super::probes::count(found.len(), "built-in driver", "built-in drivers"),
+        all,
     );
     Some(
-        Found::new(title, why)
+        Found::new()
+            .title(title)
             .evidence(view.initcall_evidence(&found))
             .saving(all, all, all)
             .scope(Scope::Items(names))
@@ -310,11 +300,9 @@ pub(super) fn self_tests(view: &View<'_>) -> Vec<Found> {
     calls.retain(|(name, time, s)| *time >= LONG_TEST && s.doubt.is_none() && !name.contains('['));
     let found = calls.into_iter().map(|call| {
         let (name, time, _) = call;
-        let why = "A kernel that is tested where it is built has no need to test itself at each \
-                   boot. Built without the option that brings it (`CONFIG_TEST_*`, `*_SELFTEST`, \
-                   `*_KUNIT_TEST`), it is smaller, too; a word leaves it out until then.";
         let name = function(name);
-        Found::new(format!("The kernel tests itself: {name}"), why)
+        Found::new()
+            .title(text::self_test(time, name))
             .evidence(view.initcall_evidence(&[call]))
             .parts(time, 80, 100, 100)
             .treatment(format!("cmdline+=initcall_blacklist={name}"))
@@ -344,14 +332,14 @@ pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
         .iter()
         .map(|(name, _, _)| (*name).to_owned())
         .collect();
-    let why = "Nothing else of the kernel goes on while a built-in driver initialises. As a \
-               module it is loaded when it is needed, side by side with other work.";
-    let title = format!(
-        "{} of 50 ms or more before the first program",
-        super::probes::count(found.len(), "built-in initcall", "built-in initcalls")
-    );
+    let title = text::long_calls(super::probes::count(
+        found.len(),
+        "built-in initcall",
+        "built-in initcalls",
+    ));
     Some(
-        Found::new(title, why)
+        Found::new()
+            .title(title)
             .evidence(view.initcall_evidence(&found))
             .saving(Nanos::ZERO, Nanos(all.0 / 10 * 8), all)
             .scope(Scope::Items(names)),
@@ -378,11 +366,8 @@ pub(super) fn raid_benchmarks(view: &View<'_>) -> Option<Found> {
     if time <= Nanos::ZERO {
         return None;
     }
-    let why = "RAID-6 and XOR measure each of their routines at every boot to choose the fastest. \
-               They are pulled in by btrfs and md; CONFIG_RAID6_PQ_BENCHMARK=n takes the best by \
-               processor, and as modules they are not loaded.";
     Some(
-        Found::new("The kernel measures its RAID routines", why)
+        Found::new()
             .evidence([view.quote(first)])
             .evidence(view.initcall_evidence(&calls))
             .saving(Nanos(time.0 / 2), Nanos(time.0 / 10 * 9), time)
@@ -418,15 +403,11 @@ pub(super) fn debug_kernel(view: &View<'_>) -> Option<Found> {
         })
     };
     Some(
-        Found::new(
-            "The kernel is built for debugging",
-            "Checkers of locks, memory and races follow every access of the kernel, and its \
-             start-up tests run at every boot. A product's kernel has none of them.",
-        )
-        .evidence(seen.iter().map(|(l, _)| view.quote(l)))
-        .evidence(set.iter().filter_map(place))
-        .parts(kernel, 5, 30, 70)
-        .treatment(format!("config=CONFIG_{first}=n")),
+        Found::new()
+            .evidence(seen.iter().map(|(l, _)| view.quote(l)))
+            .evidence(set.iter().filter_map(place))
+            .parts(kernel, 5, 30, 70)
+            .treatment(format!("config=CONFIG_{first}=n")),
     )
 }
 
@@ -443,13 +424,9 @@ pub(super) fn delay_loop(view: &View<'_>) -> Option<Found> {
     // Twice a dozen ticks or so; what else lies in the silence is not known.
     let most = silence.min(Nanos::from_millis(400));
     Some(
-        Found::new(
-            "The kernel measures its delay loop",
-            "Without a timer of known rate the kernel counts loops over some timer ticks at every \
-             boot. The count is the same each time: `lpj=` gives it.",
-        )
-        .evidence([view.quote(&line)])
-        .parts(most, 10, 100, 100)
-        .treatment(format!("cmdline+=lpj={lpj}")),
+        Found::new()
+            .evidence([view.quote(&line)])
+            .parts(most, 10, 100, 100)
+            .treatment(format!("cmdline+=lpj={lpj}")),
     )
 }

@@ -1,8 +1,9 @@
 //! Libraries of the root that nothing names, and the files of languages and fonts.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::initramfs::unpacked;
+use super::text::libraries as text;
 use super::view::{Line, View, transfer};
 use crate::system::{ImageKind, Library, RootTree};
 use record::{AccessKind, Nanos};
@@ -25,16 +26,16 @@ pub(super) fn unused(view: &View<'_>) -> Option<Found> {
         return None;
     }
     unused.sort_by_key(|(path, l)| (std::cmp::Reverse(l.bytes), *path));
-    let shown = unused.iter().take(super::SHOWN).map(|(path, l)| Evidence {
-        text: format!("{path}: {} bytes", l.bytes),
-        place: tree.place(path, 0),
-    });
-    let why = format!(
-        "{}, of {total} bytes, whose names no program, no library and no setting of this root \
-         contains: neither the linker's lists nor a call of `dlopen` that spells the \
-         name. A root on a disk does not load them; one that is packed or copied does. What \
-         builds names from parts is not seen: Python's `find_library`, Java's `loadLibrary`.",
-        super::probes::count(unused.len(), "library", "libraries")
+    let shown = unused
+        .iter()
+        .take(super::evidence::SHOWN)
+        .map(|(path, l)| Evidence {
+            text: text::bytes(path, l.bytes),
+            place: tree.place(path, 0),
+        });
+    let why = text::unused_why(
+        super::probes::count(unused.len(), "library", "libraries"),
+        total,
     );
     // One that not even an unused one names can go now.
     let is_free = |(path, library): &&(&str, &Library)| {
@@ -42,7 +43,8 @@ pub(super) fn unused(view: &View<'_>) -> Option<Found> {
         by.flatten().all(|p| p == path)
     };
     let first = unused.iter().find(is_free);
-    let found = Found::new("Libraries that nothing names", why)
+    let found = Found::new()
+        .why(why)
         .evidence(shown)
         .maybe_treatment(first.map(|(path, _)| format!("library-={path}")));
     Some(match in_initramfs(view, total) {
@@ -107,16 +109,14 @@ const READ: Nanos = Nanos::from_millis(10);
 pub(super) fn languages(view: &View<'_>) -> Vec<Found> {
     let kinds: [(&str, &[&str], &str); 2] = [
         (
-            "of languages",
+            text::LOCALE,
             &["/locale/", "/locale-langpack/", "/i18n/"],
-            "Where LANG is unset or `C.UTF-8` the C library looks at none of them; with \
-             `locale-archive` made by `localedef` it opens one for all.",
+            text::LOCALE_WHY,
         ),
         (
-            "of fonts",
+            text::FONT,
             &["/fontconfig/", "/fonts/", "/fonts.conf"],
-            "A cache of fonts that is made with the image (`fc-cache -s`), few fonts, and one \
-             folder of settings spare the looking.",
+            text::FONT_WHY,
         ),
     ];
     let end = view.phases.end();
@@ -147,9 +147,11 @@ pub(super) fn languages(view: &View<'_>) -> Vec<Found> {
         }
         let first = first.filter(|_| paths.len() >= MANY);
         let (path, origin) = first?;
-        let title = format!("{} files {what} are looked at {looks} times", paths.len());
+        let title = text::looks(paths.len(), what, looks);
         Some(
-            Found::new(title, *why)
+            Found::new()
+                .title(title)
+                .why(*why)
                 .evidence([view.evidence(path.to_owned(), origin)])
                 .parts(time, 0, 80, 100)
                 .scope(Scope::Unknown),

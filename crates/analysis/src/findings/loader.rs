@@ -1,9 +1,10 @@
 //! What runs before the kernel, as its own lines and stages tell.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::{Found, Scope};
-use super::images::Packing;
+use super::packing::Packing;
 use super::probes::count;
+use super::text::loader as text;
 use super::view::{Line, USUAL_SPEED, View, times, transfer};
 use crate::console::{RATES, line_rate, plain_line_time, serial_console};
 use crate::system::ImageKind;
@@ -47,10 +48,9 @@ pub(super) fn countdown(view: &View<'_>) -> Option<Found> {
     if time < Nanos::from_millis(50) {
         return None;
     }
-    let why = "The boot loader waits for a key at every boot. `bootdelay=0` only looks whether \
-               one is pressed already, `-2` does not look at all.";
     Some(
-        Found::new(format!("The boot loader waits {time} for a key"), why)
+        Found::new()
+            .title(text::countdown(time))
             .evidence([view.quote(&line)])
             .parts(time, 80, 98, 100)
             .treatment("env=bootdelay=0"),
@@ -107,14 +107,8 @@ pub(super) fn oversized_load(view: &View<'_>) -> Option<Found> {
     }
     let n = evidence.len() / 2;
     let (title, why) = match n {
-        1 => (
-            "The loader reads more than the kernel",
-            format!("It reads {all} bytes, and the image has {needed}"),
-        ),
-        n => (
-            "The loader reads more than its images",
-            format!("For {n} images it reads {all} bytes, and they have {needed}"),
-        ),
+        1 => (text::SURPLUS, text::surplus(all, needed)),
+        n => (text::SURPLUS_OF, text::surplus_of(n, all, needed)),
     };
     let rest = if n == 1 {
         "the partition"
@@ -122,13 +116,12 @@ pub(super) fn oversized_load(view: &View<'_>) -> Option<Found> {
         "each partition"
     };
     Some(
-        Found::new(
-            title,
-            format!("{why}: the rest of {rest} is read for nothing."),
-        )
-        .evidence(evidence)
-        .parts(time, 60, 95, 100)
-        .maybe_treatment(None),
+        Found::new()
+            .title(title)
+            .why(text::surplus_why(why, rest))
+            .evidence(evidence)
+            .parts(time, 60, 95, 100)
+            .maybe_treatment(None),
     )
 }
 
@@ -194,10 +187,8 @@ pub(super) fn moved_kernel(view: &View<'_>) -> Option<Found> {
         (Some(m), Some(model)) => m.min(Nanos(model.0.saturating_mul(20))),
         (m, model) => m.or(model)?,
     };
-    let why = "The kernel's image is copied from where it was loaded to where it runs. Loaded to \
-               its load address less the 64 bytes of its header it is started in place.";
     Some(
-        Found::new("The loader moves the kernel after it loaded it", why)
+        Found::new()
             .evidence([view.quote(&loading)])
             .evidence(booting.map(|l| view.quote(&l)))
             .evidence(address.map(|l| view.quote(&l)))
@@ -240,18 +231,13 @@ pub(super) fn checksums(view: &View<'_>) -> Option<Found> {
         return None;
     }
     let n = evidence.len();
-    evidence.truncate(super::SHOWN);
-    let why = "U-Boot sums up every byte of what it boots: 4 instructions a byte for CRC-32, 37 \
-               for SHA-256, 109 for SHA-512. Storage with its own error correction needs CRC-32 at \
-               most. Where nothing is signed, `verify=no` leaves them out.";
+    evidence.truncate(super::evidence::SHOWN);
     Some(
-        Found::new(
-            format!("The loader checks {}", count(n, "image", "images")),
-            why,
-        )
-        .evidence(evidence)
-        .parts(time, 30, 80, 100)
-        .treatment("env=verify=no"),
+        Found::new()
+            .title(text::checksums(count(n, "image", "images")))
+            .evidence(evidence)
+            .parts(time, 30, 80, 100)
+            .treatment("env=verify=no"),
     )
 }
 
@@ -318,13 +304,10 @@ pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
         let text: String = view.record.text(m).chars().take(80).collect();
         view.evidence(text, m.origin)
     });
-    let why = format!(
-        "Firmware and loader wrote {lines} lines, {bytes} bytes, and waited for each: {time} at \
-         {baud} baud. `silent=1` (with CONFIG_SILENT_CONSOLE) and a lower log level keep them \
-         quiet."
-    );
+    let why = text::chatter_why(lines, bytes, time, baud);
     Some(
-        Found::new("The boot loader writes to a serial console", why)
+        Found::new()
+            .why(why)
             .evidence(first)
             .parts(time, 40, 85, 100)
             .treatment("env=silent=1"),
@@ -333,21 +316,30 @@ pub(super) fn chatter(view: &View<'_>) -> Option<Found> {
 
 /// Lines by which a loader says that it looks for devices.
 const PROBES: [(&str, &str); 9] = [
-    ("starting USB", "USB devices are searched"),
-    ("scanning bus", "USB devices are searched"),
-    ("BOOTP broadcast", "the network is asked for an address"),
-    ("TFTP from server", "a file comes over the network"),
+    ("starting USB", "The boot loader searches for USB devices"),
+    ("scanning bus", "The boot loader searches for USB devices"),
+    (
+        "BOOTP broadcast",
+        "The boot loader requests a network address",
+    ),
+    (
+        "TFTP from server",
+        "The boot loader downloads a file over the network",
+    ),
     (
         "Waiting for PHY auto negotiation",
-        "a network link is brought up",
+        "The boot loader brings up a network link",
     ),
     (
         "Waiting for Ethernet connection",
-        "a network link is brought up",
+        "The boot loader brings up a network link",
     ),
-    ("scanning usb", "USB devices are searched"),
-    ("MMC: no card present", "an empty card slot is asked"),
-    ("SCSI:  Net:", "disks are searched"),
+    ("scanning usb", "The boot loader searches for USB devices"),
+    (
+        "MMC: no card present",
+        "The boot loader probes an empty card slot",
+    ),
+    ("SCSI:  Net:", "The boot loader searches for disks"),
 ];
 
 /// Devices that a loader brings up.
@@ -355,7 +347,7 @@ pub(super) fn probes(view: &View<'_>) -> Vec<Found> {
     let rows = &view.phases.phases;
     let kernel = rows.iter().find(|p| p.name >= Phase::Kernel);
     let kernel = kernel.map_or(Nanos(i64::MAX), |p| p.start);
-    let mut by_what: Vec<(&str, Nanos, Vec<super::Evidence>)> = Vec::new();
+    let mut by_what: Vec<(&str, Nanos, Vec<super::evidence::Evidence>)> = Vec::new();
     for (text, what) in PROBES {
         for line in view.said(text) {
             if line.message.at.is_some_and(|at| at >= kernel) {
@@ -377,14 +369,11 @@ pub(super) fn probes(view: &View<'_>) -> Vec<Found> {
         .filter(|(_, t, _)| *t >= Nanos::from_millis(5));
     found
         .map(|(what, time, mut evidence)| {
-            evidence.truncate(super::SHOWN);
-            Found::new(
-                format!("Before the kernel, {what}"),
-                "If nothing is booted from there, leave it out of `bootcmd`, `preboot` and \
-                 `boot_targets`.",
-            )
-            .evidence(evidence)
-            .parts(time, 50, 95, 100)
+            evidence.truncate(super::evidence::SHOWN);
+            Found::new()
+                .title(text::probe(what, time))
+                .evidence(evidence)
+                .parts(time, 50, 95, 100)
         })
         .collect()
 }
@@ -396,11 +385,8 @@ pub(super) fn caches_off(view: &View<'_>) -> Option<Found> {
         .chain(view.said("dcache is disabled"))
         .next()?;
     let loader = view.length(Phase::Loader) + view.length(Phase::Decompression);
-    let why = "Without caches the processor fetches every instruction and byte from memory: \
-               copying, checking and unpacking take ten times as long. Build the loader without \
-               CONFIG_SYS_DCACHE_OFF and give it its page tables.";
     Some(
-        Found::new("The boot loader runs without caches", why)
+        Found::new()
             .evidence([view.quote(&line)])
             .parts(loader, 10, 50, 90),
     )
@@ -439,28 +425,22 @@ pub(super) fn unpacks_slowly(view: &View<'_>) -> Option<Found> {
         return None;
     }
     let times = took.0 / allowed.0;
-    let why = format!(
-        "At {} million instructions a second, as its delay loop was measured, the processor \
-         unpacks this kernel in {allowed}; it took {took}. Caches that are off would explain that: \
-         the loader must leave them on, or the kernel's own unpacking turn them on.",
-        speed.rate / 1_000_000
-    );
+    let why = text::unpacks_why(speed.rate / 1_000_000, allowed, took);
     Some(
-        Found::new(
-            format!("The kernel is unpacked {times} times slower than the processor allows"),
-            why,
-        )
-        .evidence([
-            Evidence {
-                text: format!("unpacking took {took}"),
-                place: row.origin.clone(),
-            },
-            Evidence {
-                text: format!("{work} instructions, by the count of each byte"),
-                place: image.place.clone(),
-            },
-        ])
-        .parts(took - allowed, 0, 60, 100),
+        Found::new()
+            .title(text::unpacks(times))
+            .why(why)
+            .evidence([
+                Evidence {
+                    text: text::took(took),
+                    place: row.origin.clone(),
+                },
+                Evidence {
+                    text: text::work(work),
+                    place: image.place.clone(),
+                },
+            ])
+            .parts(took - allowed, 0, 60, 100),
     )
 }
 
@@ -488,14 +468,11 @@ pub(super) fn falcon(view: &View<'_>) -> Option<Found> {
     if time < SECOND_STAGE {
         return None;
     }
-    let why = "SPL has storage and memory running: in falcon mode (CONFIG_SPL_OS_BOOT) it loads \
-               the kernel and its device tree itself, and U-Boot proper is only started on \
-               request. Loading the kernel stays; the rest of U-Boot goes.";
     Some(
-        Found::new("SPL could start the kernel itself", why)
+        Found::new()
             .evidence([
-                view.evidence("SPL begins".to_owned(), spl.origin),
-                view.evidence(format!("U-Boot proper takes {time}"), proper.origin),
+                view.evidence(text::SPL.to_owned(), spl.origin),
+                view.evidence(text::proper(time), proper.origin),
             ])
             .parts(time, 5, 50, 90)
             .scope(Scope::Serial),

@@ -11,6 +11,7 @@ mod coldplug;
 mod config;
 mod console;
 mod devices;
+mod evidence;
 mod filesystems;
 mod found;
 mod hardware;
@@ -22,27 +23,36 @@ mod libraries;
 mod loader;
 mod modules;
 mod order;
+mod packing;
 mod pictures;
 mod probes;
 mod processes;
 mod relocations;
 mod requests;
 mod root;
+mod rule;
 mod scripts;
 mod startup;
 mod storage;
+mod text;
 mod units;
 mod view;
 
 pub use catalogue::CATALOGUE;
+pub use evidence::Evidence;
+pub use rule::{Confidence, Group, Rule};
 
 use crate::path::PathKind;
 use crate::phases::{Phases, phases};
-use crate::place::Place;
 use crate::system::SystemFacts;
 use found::{Found, Scope};
 use record::{Nanos, Record};
-use view::{View, function};
+use std::sync::LazyLock;
+use view::{View, Watched, function};
+
+/// Every text that a rule looks for.
+static WATCHED: LazyLock<Watched> =
+    LazyLock::new(|| Watched::of(CATALOGUE.iter().flat_map(|r| r.watch).copied()));
 
 /// Below one percent of the boot a finding is not worth a line of the first
 /// screen.
@@ -50,108 +60,6 @@ const PARTS: i64 = 100;
 
 /// Below this part of the boot a finding is not told at all.
 const LEAST_PARTS: i64 = 500;
-
-/// How many pieces of evidence a finding shows.
-const SHOWN: usize = 3;
-
-/// A piece of evidence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evidence {
-    /// What it says.
-    pub text: String,
-    /// Where it stands.
-    pub place: Place,
-}
-
-/// Where in the work on a boot a finding belongs. In this order it is best
-/// done: what comes late in a boot first, so that measuring stays easy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Group {
-    /// What the application does when it starts.
-    Application,
-    /// Init, units, scripts.
-    Userspace,
-    /// File systems and the devices under them.
-    Storage,
-    /// The kernel command line.
-    CommandLine,
-    /// The kernel, its configuration and its image.
-    Kernel,
-    /// What runs before the kernel.
-    Loader,
-}
-
-impl Group {
-    /// The word used in every output.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Application => "application",
-            Self::Userspace => "userspace",
-            Self::Storage => "storage",
-            Self::CommandLine => "command-line",
-            Self::Kernel => "kernel",
-            Self::Loader => "loader",
-        }
-    }
-}
-
-/// How sure it is that following a finding brings its expected saving.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Confidence {
-    /// It may apply, and the figure is a rule of thumb.
-    Low,
-    /// It applies, and the figure is modelled.
-    Medium,
-    /// It applies, and the figure was measured in this boot.
-    High,
-}
-
-impl Confidence {
-    /// The word used in every output.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
-}
-
-/// What holds for all findings of one kind, and what looks for them.
-pub struct Rule {
-    /// Which finding: `crypto-self-tests`.
-    pub id: &'static str,
-    /// Where in the work it belongs.
-    pub group: Group,
-    /// What it is, in general.
-    pub title: &'static str,
-    /// Why it costs time.
-    pub about: &'static str,
-    /// How its saving is estimated.
-    pub model: &'static str,
-    /// What following it costs.
-    pub risk: &'static str,
-    /// How sure the estimate is.
-    pub confidence: Confidence,
-    /// What must be known for it to be looked for, in words.
-    pub needs: &'static str,
-    /// The treatment that follows it, as a form; `None`: no program can.
-    pub treatment: Option<&'static str>,
-    /// The texts of log lines that it looks for.
-    watch: &'static [&'static str],
-    /// Looks for it.
-    find: fn(&View<'_>) -> Vec<Found>,
-}
-
-impl std::fmt::Debug for Rule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rule")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
-}
 
 /// The rule of a finding.
 #[must_use]
@@ -222,7 +130,7 @@ pub fn findings(record: &Record) -> Vec<Finding> {
 #[must_use]
 pub fn findings_for(record: &Record, phases: &Phases) -> Vec<Finding> {
     let system = SystemFacts::default();
-    let view = View::new(record, phases, &system);
+    let view = View::new(record, phases, &system, &WATCHED);
     let mut found: Vec<Finding> = CATALOGUE.iter().flat_map(|r| follow(r, &view)).collect();
     found.retain(|f| match f.saving {
         None => true,
@@ -248,7 +156,7 @@ fn sure(finding: &Finding, high: Nanos) -> Nanos {
 /// largest expected saving on the critical path first.
 #[must_use]
 pub fn advice(record: &Record, phases: &Phases, system: &SystemFacts) -> Advice {
-    let view = View::new(record, phases, system);
+    let view = View::new(record, phases, system, &WATCHED);
     let mut advice = Advice::default();
     for rule in CATALOGUE.iter().copied() {
         let found = follow(rule, &view);
@@ -263,10 +171,8 @@ pub fn advice(record: &Record, phases: &Phases, system: &SystemFacts) -> Advice 
                 id: rule.id,
                 title: rule.title,
                 why: match most {
-                    Some(most) if any => {
-                        format!("it would save {most} at most, too little of this boot to matter")
-                    }
-                    _ => format!("not seen; it is looked for in {}", rule.needs),
+                    Some(most) if any => text::silent::too_little(most),
+                    _ => text::silent::not_seen(rule.needs),
                 },
             });
         }
@@ -317,8 +223,8 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
     Finding {
         id: rule.id,
         group: rule.group,
-        title: found.title,
-        why: found.why,
+        title: found.title.unwrap_or_else(|| rule.title.to_owned()),
+        why: found.why.unwrap_or_else(|| rule.about.to_owned()) + &found.more,
         evidence: found.evidence,
         saving: saving.map(|(low, _, high)| (low, high)),
         expected: saving.map_or(Nanos::ZERO, |s| s.1),

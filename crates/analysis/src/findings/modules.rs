@@ -1,7 +1,8 @@
 //! Modules that a product seldom needs.
 
-use super::SHOWN;
+use super::evidence::SHOWN;
 use super::found::{Found, Scope};
+use super::text::modules as text;
 use super::view::{Line, View, times};
 use crate::gaps::lost_lines;
 use record::{Nanos, Origin, Phase};
@@ -25,39 +26,33 @@ pub(super) const PROCESSORS: &str = "smp: Brought up ";
 /// display or a keyboard on USB, and none that switches power off.
 const SPARE: [(&str, &str); 22] = [
     ("amd64_edac", "no reports of memory errors"),
-    ("ccp", "no AMD coprocessor for ciphers"),
+    ("ccp", "no AMD cryptographic coprocessor"),
     ("dm_mod", "no LVM and no encrypted disks"),
     ("edac_mce_amd", "no reports of memory errors"),
     ("efi_pstore", "no log of a crash in the EFI variables"),
     ("floppy", "no floppy disks"),
-    (
-        "i2c_i801",
-        "no SMBus, and no watchdog, of Intel's chip sets",
-    ),
-    (
-        "ip_tables",
-        "no packet filter until it is loaded by its name",
-    ),
+    ("i2c_i801", "no SMBus and no watchdog on Intel chipsets"),
+    ("ip_tables", "no packet filter until it is loaded by name"),
     (
         "joydev",
-        "no joysticks, which the list of modules does not show",
+        "no joysticks (the module list does not show whether one is there)",
     ),
     ("kvm", "no virtual machines"),
     ("kvm_amd", "no virtual machines"),
     ("kvm_intel", "no virtual machines"),
-    ("loop", "no loop devices until it is loaded by its name"),
-    ("lp", "no printers at a parallel port"),
-    ("lpc_ich", "no GPIO, and no watchdog, of Intel's chip sets"),
+    ("loop", "no loop devices until it is loaded by name"),
+    ("lp", "no printers on a parallel port"),
+    ("lpc_ich", "no GPIO and no watchdog on Intel chipsets"),
     (
         "mousedev",
-        "no old interface for mice, whose use the list does not show",
+        "no legacy mouse interface (the module list does not show whether it is used)",
     ),
     ("parport_pc", "no parallel port"),
     ("pcspkr", "no beeps"),
     ("ppdev", "no parallel port for programs"),
     (
         "psmouse",
-        "no mouse or touch pad at a PS/2 port: whether one is there the list does not show",
+        "no PS/2 mouse or touchpad (the module list does not show whether one is there)",
     ),
     (
         "serio_raw",
@@ -178,7 +173,7 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
         .iter()
         .filter_map(|&(n, lost)| idle(n, lost))
         .collect();
-    let lost = "no disks at SATA ports, which have none now";
+    let lost = "no disks on SATA ports, which are empty now";
     if let Some(module) = idle(SATA, lost)
         && no_sata_disk(view)
     {
@@ -195,10 +190,10 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
     largest.sort_by_key(|(name, m)| (std::cmp::Reverse(m.size), *name));
     let shown = largest.iter().take(SHOWN).map(|(name, module)| {
         let why = match &module.used_by[..] {
-            [] => "loaded, no user counted".to_owned(),
-            users => format!("loaded for {}", users.join(", ")),
+            [] => text::IDLE.to_owned(),
+            users => text::loaded_for(users.join(", ")),
         };
-        let text = format!("{name}: {} bytes, {why}", module.size);
+        let text = text::module(name, module.size, why);
         view.evidence(text, module.origin)
     });
     let whole = linking(view, bytes);
@@ -215,24 +210,20 @@ pub(super) fn spare(view: &View<'_>) -> Option<Found> {
             losses.push(lost);
         }
     }
-    let title = format!(
-        "{} that products seldom need {} loaded",
+    let title = text::spare(
         super::probes::count(names.len(), "module", "modules"),
-        if names.len() == 1 { "is" } else { "are" }
+        if names.len() == 1 { "is" } else { "are" },
     );
     let along: Vec<&str> = along.iter().map(|a| a.0).collect();
     let along = match &along[..] {
         [] => String::new(),
-        all => format!(" (and with them {})", all.join(", ")),
+        all => text::along(all.join(", ")),
     };
-    let why = format!(
-        "Each is found, read, checked and linked while the boot goes on, on the same processors: \
-         {}{along}. `modprobe.blacklist=` keeps modules from being loaded for devices that are \
-         seen; by their names they can still be loaded.",
-        names.join(", ")
-    );
+    let why = text::spare_why(names.join(", "), along);
     Some(
-        Found::new(title, why)
+        Found::new()
+            .title(title)
+            .why(why)
             .evidence(shown)
             .saving(Nanos::ZERO, part.min(most), whole.min(most))
             .scope(Scope::Serial)
@@ -338,7 +329,7 @@ pub(super) fn signatures(view: &View<'_>) -> Option<Found> {
     let bytes = bytes.fold(0_u64, |sum, m| sum.saturating_add(m.1.size));
     largest.sort_by_key(|(name, m)| (std::cmp::Reverse(m.size), **name));
     let shown = largest.iter().take(SHOWN - 1).map(|(name, module)| {
-        let text = format!("{name}: {} bytes in memory", module.size);
+        let text = text::size(name, module.size);
         view.evidence(text, module.origin)
     });
     let checked = times(bytes, HASH_NS_PER_BYTE) + times(largest.len() as u64, SIGNATURE_NS);
@@ -351,11 +342,8 @@ pub(super) fn signatures(view: &View<'_>) -> Option<Found> {
     if most < SHORT_CHECKS {
         return None;
     }
-    let why = "Every file of a module is hashed, and its signature is checked by public-key \
-               arithmetic; the kernel has only its slowest program for that so early. Modules \
-               without a signature are not hashed.";
     Some(
-        Found::new("The signatures of modules are checked", why)
+        Found::new()
             .evidence([view.quote(&line)])
             .evidence(shown)
             .parts(most, 0, 60, 100)

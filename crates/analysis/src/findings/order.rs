@@ -2,6 +2,7 @@
 
 use super::found::Found;
 use super::modules::is_alone;
+use super::text::order as text;
 use super::units::is_told;
 use super::view::View;
 use crate::chain::{ChainLink, critical_chain};
@@ -88,49 +89,39 @@ pub(super) fn needless(view: &View<'_>) -> Vec<Found> {
         if time < LEAST {
             continue;
         }
-        let why = format!(
-            "{} begins when {} is there, and neither requires nor wants it: `After=`, or `Before=` \
-             in the other, is all that there is between them. If it uses nothing of it, without \
-             that line it begins {time} sooner, and they run side by side.{}",
-            waits.unit,
-            first.unit,
+        let why = text::needless_why(
+            &waits.unit,
+            &first.unit,
+            time,
             match alone {
-                true =>
-                    " On the one processor there is, only what waits gains by that: half of it.",
+                true => text::ONE_CPU,
                 false => "",
-            }
+            },
         );
         let evidence = [
-            view.evidence(
-                format!("{} is ordered after {}", waits.unit, first.unit),
-                order.origin,
-            ),
+            view.evidence(text::ordered(&waits.unit, &first.unit), order.origin),
             link(first),
             link(waits),
         ];
         all.push(
-            Found::new(
-                format!(
-                    "{} is ordered after {} and asks nothing of it",
-                    waits.unit, first.unit
+            Found::new()
+                .title(text::needless(&waits.unit, &first.unit))
+                .why(why)
+                .evidence(evidence)
+                // On one processor, units that compute gain nothing side by side.
+                .saving(
+                    Nanos::ZERO,
+                    if alone { Nanos(time.0 / 2) } else { time },
+                    time,
                 ),
-                why,
-            )
-            .evidence(evidence)
-            // On one processor, units that compute gain nothing side by side.
-            .saving(
-                Nanos::ZERO,
-                if alone { Nanos(time.0 / 2) } else { time },
-                time,
-            ),
         );
     }
     all
 }
 
-fn link(link: &ChainLink) -> super::Evidence {
-    super::Evidence {
-        text: format!("{} took from {} to {}", link.unit, link.start, link.end),
+fn link(link: &ChainLink) -> super::evidence::Evidence {
+    super::evidence::Evidence {
+        text: text::took(&link.unit, link.start, link.end),
         place: link.origin.clone(),
     }
 }

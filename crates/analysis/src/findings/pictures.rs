@@ -2,6 +2,7 @@
 
 use super::found::{Found, Scope};
 use super::scripts::{code, is_run, names, place, stops};
+use super::text::pictures as text;
 use super::view::{View, number, transfer};
 use crate::spans;
 use record::SpanKind;
@@ -64,12 +65,9 @@ pub(super) fn decoded(view: &View<'_>) -> Option<Found> {
                 let program = code(line).and_then(decoder)?;
                 (!stops(tree, path, offset)).then_some((path, offset, line, program))
             })?;
-    let why = format!(
-        "`{program}` makes pixels of a packed picture, on the processor that everything else \
-         waits for. The pixels as they are, kept in a file of the initramfs or the root and copied \
-         to the framebuffer by `cat`, need no decoder and no library."
-    );
-    let found = Found::new("The splash is decoded and not copied", why)
+    let why = text::decoded_why(program);
+    let found = Found::new()
+        .why(why)
         .evidence([place(tree, path, offset, line)])
         .scope(Scope::Unknown);
     Some(match framebuffer(view) {
@@ -106,14 +104,11 @@ pub(super) fn late(view: &View<'_>) -> Option<Found> {
         return None;
     }
     let name = view.record.name(span.name);
-    let why = format!(
-        "The first picture comes from {name}, {drawn} into the boot. Copied raw to the \
-         framebuffer by the first program of the initramfs, or drawn by the boot loader, it is \
-         there as soon as the display is."
-    );
-    let text = format!("{name} was active at {drawn}");
+    let why = text::late_why(name, drawn);
+    let text = text::drawn(name, drawn);
     Some(
-        Found::new("The splash is drawn late", why)
+        Found::new()
+            .why(why)
             .evidence([view.evidence(text, span.origin)])
             .scope(Scope::Unknown),
     )

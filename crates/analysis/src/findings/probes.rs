@@ -1,8 +1,9 @@
 //! Probes that were put off, and those that take long.
 
+use super::evidence::{Evidence, SHOWN};
 use super::found::{Found, Scope};
+use super::text::probes as text;
 use super::view::{View, sum};
-use super::{Evidence, SHOWN};
 use crate::deferrals::deferrals;
 use crate::summary::{is_deferral, summary};
 use record::{NameId, Nanos, Phase, Span, SpanKind};
@@ -30,7 +31,7 @@ pub(super) fn deferred(view: &View<'_>) -> Vec<Found> {
         .map(|(n, s)| {
             let device = view.record.name(s.name);
             view.evidence(
-                format!("{device} was put off {}", count(*n, "time", "times")),
+                text::deferred_device(device, count(*n, "time", "times")),
                 s.origin,
             )
         })
@@ -42,20 +43,18 @@ pub(super) fn deferred(view: &View<'_>) -> Vec<Found> {
     evidence.extend(named.take(SHOWN).map(|l| view.quote(&l)));
     let time = facts.deferral_time;
     let waiting = deferrals(view.record).len();
-    let why = format!(
-        "A driver came before what it needs and was tried again later. The attempts took {time} \
-         together; how much later the devices came for it, the log does not say{}.",
+    let why = text::deferred_why(
+        time,
         match waiting {
             0 | 1 => "",
             _ => " (`firstlight blame --deferrals` lists them)",
-        }
+        },
     );
-    let title = format!(
-        "{} put off, of {}",
+    let title = text::deferred(
         count(facts.deferrals, "probe was", "probes were"),
-        count(facts.deferred_devices, "device", "devices")
+        count(facts.deferred_devices, "device", "devices"),
     );
-    vec![Found::new(title, why).evidence(evidence)]
+    vec![Found::new().title(title).why(why).evidence(evidence)]
 }
 
 /// Probes that run one after the other on the kernel's own thread.
@@ -81,20 +80,13 @@ pub(super) fn long(view: &View<'_>) -> Vec<Found> {
     let all = sum(probes.iter().map(|(time, _)| time));
     let longest = probes.iter().map(|(time, _)| *time).max();
     let evidence = probes.iter().take(SHOWN).map(|(time, s)| {
-        let text = format!("the probe of {} took {time}", view.record.name(s.name));
+        let text = text::probe(view.record.name(s.name), time);
         view.evidence(text, s.origin)
     });
     // Side by side they take as long as the longest; the kernel goes on
     // meanwhile where nothing needs the device.
     let side_by_side = all - longest.unwrap_or_default();
-    let found = Found::new(
-        format!(
-            "{} of 20 ms or more, one after the other",
-            count(probes.len(), "probe", "probes")
-        ),
-        "A driver that waits for its device in its probe stops the kernel's whole sequence. \
-         Probed aside (`driver_async_probe=DRIVER`, or `async_probe` for a module) it does not.",
-    );
+    let found = Found::new().title(text::long(count(probes.len(), "probe", "probes")));
     vec![
         found
             .evidence(evidence)

@@ -2,6 +2,7 @@
 
 use super::found::{Found, Scope};
 use super::probes::count;
+use super::text::processes as text;
 use super::view::{View, times};
 use crate::spans;
 use crate::summary::union;
@@ -54,20 +55,15 @@ pub(super) fn forks(view: &View<'_>) -> Option<Found> {
     let mut names: Vec<(usize, &str, &Process)> =
         by_name.into_iter().map(|(n, (c, p))| (c, n, p)).collect();
     names.sort_by_key(|(c, n, _)| (std::cmp::Reverse(*c), *n));
-    let evidence = names.iter().take(super::SHOWN).map(|(n, name, p)| {
-        view.evidence(
-            format!("{name} ran {}", count(*n, "time", "times")),
-            p.origin,
-        )
-    });
-    let why = format!(
-        "{} short programs ran before first light, {middle} each in the middle. Scripts fork for \
-         each pipeline, back-quote and `test` that is not a builtin; one script, builtins, or a \
-         program that does it all, do not.",
-        short.len()
-    );
+    let evidence = names
+        .iter()
+        .take(super::evidence::SHOWN)
+        .map(|(n, name, p)| view.evidence(text::ran(name, count(*n, "time", "times")), p.origin));
+    let why = text::forks_why(short.len(), middle);
     Some(
-        Found::new(format!("{} short programs were started", short.len()), why)
+        Found::new()
+            .title(text::forks(short.len()))
+            .why(why)
             .evidence(evidence)
             .parts(time, 5, 40, 90)
             .scope(Scope::Unknown),
@@ -104,24 +100,20 @@ pub(super) fn interpreters(view: &View<'_>) -> Option<Found> {
     found.sort_by_key(|(time, p)| (std::cmp::Reverse(*time), p.origin));
     found.first()?;
     let all = found.iter().fold(Nanos::ZERO, |sum, (t, _)| sum + *t);
-    let evidence = found.iter().take(super::SHOWN).map(|(time, p)| {
+    let evidence = found.iter().take(super::evidence::SHOWN).map(|(time, p)| {
         let name = view.record.name(p.name);
-        view.evidence(format!("{name} (process {}) took {time}", p.pid), p.origin)
+        view.evidence(text::interpreter(name, p.pid, time), p.origin)
     });
-    let why = "An interpreter reads and compiles its library before its first line of work. \
-               Compiled programs, precompiled modules (`python -m compileall`, `-S -E`, class data \
-               sharing for Java), or a later start avoid that.";
     Some(
-        Found::new(
-            format!(
-                "{} before first light",
-                count(found.len(), "interpreter starts", "interpreters start")
-            ),
-            why,
-        )
-        .evidence(evidence)
-        .parts(all, 0, 40, 90)
-        .scope(Scope::Unknown),
+        Found::new()
+            .title(text::interpreters(count(
+                found.len(),
+                "interpreter starts",
+                "interpreters start",
+            )))
+            .evidence(evidence)
+            .parts(all, 0, 40, 90)
+            .scope(Scope::Unknown),
     )
 }
 
@@ -154,14 +146,13 @@ pub(super) fn sleeps(view: &View<'_>) -> Option<Found> {
             .iter()
             .filter_map(|(_, p)| Some((p.start?, p.end?.min(end)))),
     );
-    let evidence = found.iter().take(super::SHOWN).map(|(time, p)| {
+    let evidence = found.iter().take(super::evidence::SHOWN).map(|(time, p)| {
         let command = p.command.map(|c| view.record.name(c)).unwrap_or("sleep");
-        view.evidence(format!("`{command}` took {time}"), p.origin)
+        view.evidence(text::slept(command, time), p.origin)
     });
-    let why = "A script waits a fixed time for something. Wait for the thing itself: the file, \
-               the device, the answer.";
     Some(
-        Found::new(format!("Scripts sleep {all} before first light"), why)
+        Found::new()
+            .title(text::sleeps(all))
             .evidence(evidence)
             .parts(all, 20, 80, 100)
             .scope(Scope::Unknown),
@@ -193,20 +184,15 @@ pub(super) fn misses(view: &View<'_>) -> Option<Found> {
     }
     let worst = by_folder.iter().max_by_key(|(f, n)| (**n, **f));
     let evidence = first.zip(worst).map(|(origin, (folder, of_folder))| {
-        let text = format!("{of_folder} of {n} libraries were looked for in {folder}");
+        let text = text::missed(of_folder, n, folder);
         view.evidence(text, origin)
     });
-    let why = "The dynamic linker looks in one folder after another: run paths, \
-               LD_LIBRARY_PATH, hardware-specific folders. Without those, and with an \
-               /etc/ld.so.cache that is up to date, the first look finds each.";
     Some(
-        Found::new(
-            format!("{n} libraries were looked for where they are not"),
-            why,
-        )
-        .evidence(evidence)
-        .parts(time, 30, 90, 120)
-        .scope(Scope::Unknown),
+        Found::new()
+            .title(text::misses(n))
+            .evidence(evidence)
+            .parts(time, 30, 90, 120)
+            .scope(Scope::Unknown),
     )
 }
 
@@ -239,12 +225,10 @@ pub(super) fn libraries(view: &View<'_>) -> Option<Found> {
         .iter()
         .next()
         .map(|(path, (_, origin))| view.evidence((*path).to_owned(), *origin));
-    let who = pid.map_or_else(String::new, |p| format!(" by process {p}"));
-    let why = "Each library is found, mapped, relocated and initialised before the program's own \
-               first line. Prelinking, `-Wl,-O1,--hash-style=gnu`, `-Bsymbolic`, fewer libraries, \
-               or linking statically what starts first make that short.";
+    let who = pid.map_or_else(String::new, text::by);
     Some(
-        Found::new(format!("{} libraries are loaded{who}", most.len()), why)
+        Found::new()
+            .title(text::libraries(most.len(), who))
             .evidence(evidence)
             .parts(time, 0, 40, 90)
             .scope(Scope::Unknown),

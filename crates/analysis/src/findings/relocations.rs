@@ -1,8 +1,9 @@
 //! What the dynamic linker works out for programs that start before first light.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::probes::count;
+use super::text::relocations as text;
 use super::view::{View, transfer};
 use crate::system::{Dynamic, RootTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,53 +143,55 @@ pub(super) fn dynamic(view: &View<'_>) -> Vec<Found> {
                 .saturating_add(d.calls);
             (std::cmp::Reverse(all), *f)
         });
-        let shown = most.iter().take(super::SHOWN).map(|(f, d)| Evidence {
-            text: format!(
-                "{f}: {} relocations without a symbol, {} with one, {} calls{}",
-                d.relative.saturating_add(d.packed),
-                d.symbolic,
-                d.calls,
-                if d.binds_now || is_musl {
-                    ", bound at the start"
-                } else {
-                    ""
-                }
-            ),
-            place: tree.place(f, usize::try_from(d.offset).unwrap_or(0)),
-        });
+        let shown = most
+            .iter()
+            .take(super::evidence::SHOWN)
+            .map(|(f, d)| Evidence {
+                text: text::file(
+                    f,
+                    d.relative.saturating_add(d.packed),
+                    d.symbolic,
+                    d.calls,
+                    if d.binds_now || is_musl {
+                        text::BOUND
+                    } else {
+                        ""
+                    },
+                ),
+                place: tree.place(f, usize::try_from(d.offset).unwrap_or(0)),
+            });
         let now = match work.calls {
             0 => String::new(),
             // It knows no other way.
             _ if is_musl => String::new(),
-            n => format!(
-                " {n} of them are calls that are bound at the start; with `-Wl,-z,lazy` in place \
-                 of `-Wl,-z,now` each is bound when it is made first, and most never are."
-            ),
+            n => text::calls(n),
         };
         let is_plain = |d: &Dynamic| !d.has_gnu_hash && d.symbolic.saturating_add(d.calls) > 0;
         let hash = match most.iter().any(|(_, d)| is_plain(d)) {
-            true => " `-Wl,--hash-style=gnu` makes a look-up short.",
+            true => text::HASH,
             false => "",
         };
-        let why = format!(
-            "Before its first line, {path} and {} have {} relocations without a symbol worked \
-             out, some {RELATIVE} instructions each, and {} with one, some {SYMBOLIC} each; it was \
-             started {}.{now}{hash} Linked statically at a fixed place (`-static -no-pie`) nothing \
-             is left to do; `-Bsymbolic` and hidden symbols spare look-ups within a library, and \
-             `-Wl,-z,pack-relative-relocs` makes the tables smaller that are read.",
+        let why = text::why(
+            path,
             count(work.files.saturating_sub(1), "library", "libraries"),
             work.relative,
+            RELATIVE,
             work.symbolic,
+            SYMBOLIC,
             count(
                 usize::try_from(times).unwrap_or(usize::MAX),
                 "time",
-                "times"
+                "times",
             ),
+            now,
+            hash,
         );
         Some(
-            Found::new(format!("{path} is relocated for {time}"), why)
+            Found::new()
+                .title(text::title(path, time))
+                .why(why)
                 .evidence(shown)
-                .evidence([view.evidence(format!("{path} is started"), origin)])
+                .evidence([view.evidence(text::started(path), origin)])
                 .parts(time, 10, 100, 200)
                 .at_speed(speed)
                 .scope(Scope::Unknown),

@@ -3,6 +3,7 @@
 
 use super::devices::{root_device, turns_not};
 use super::found::{Found, Scope};
+use super::text::requests as text;
 use super::view::{View, times, transfer};
 use crate::summary::{merged, union};
 use record::{Device, Nanos, Operation, Request, TaskState};
@@ -99,10 +100,7 @@ impl MostRead {
     pub fn place(&self) -> String {
         match self.is_root {
             true => String::new(),
-            false => format!(
-                "This is of device {}, if the root lies there. ",
-                self.device
-            ),
+            false => text::place(self.device),
         }
     }
 }
@@ -203,26 +201,26 @@ pub(super) fn on_demand(view: &View<'_>) -> Option<Found> {
     let high = seen.unwrap_or(most.busy) - (stream - work).max(Nanos::ZERO);
     let low = Nanos(expected.0 / if seen.is_some() { 2 } else { 4 });
     let share = match seen {
-        Some(idle) => format!("No process ran for {idle} of it."),
-        None => format!("{WAITED} % of it is taken for time in which nothing else could run."),
+        Some(idle) => text::idle(idle),
+        None => text::assumed(WAITED),
     };
     if expected <= Nanos::ZERO {
         return None;
     }
-    let why = format!(
-        "{}The device was busy for {} with {count} reads of {mean} bytes on average, {} bytes in \
-         all; a command costs {} beside its bytes. {share} Laid out in the order of need and read ahead \
-         from a list, they take {stream}, most of it while the processor works: record a list \
-         with `firstlight prefetch record`, foretell with `firstlight prefetch simulate`, then \
-         `firstlight image order` and `firstlight prefetch install`.",
+    let why = text::on_demand_why(
         most.place(),
         most.busy,
+        count,
+        mean,
         most.bytes,
         most.costs.command,
+        share,
+        stream,
     );
-    let text = format!("the first of {count} reads");
+    let text = text::first_read(count);
     Some(
-        Found::new("The boot reads what it needs piece by piece", why)
+        Found::new()
+            .why(why)
             .evidence([view.evidence(text, first.origin)])
             .saving(low, expected, high.max(expected))
             .at_speed(view.speed()),
@@ -260,17 +258,12 @@ pub(super) fn read_ahead(view: &View<'_>) -> Vec<Found> {
         let spared = |n: u64| times(n - n / WIDER, costs.command.0);
         let (expected, most) = (spared(waited), spared(count));
         let first = first.filter(|_| expected > Nanos::ZERO)?;
-        let why = format!(
-            "{count} reads begin where a read of {window} bytes ended, the most that is read ahead \
-             at once, and each command costs {} beside its bytes. With {WIDER} times as much in \
-             `/sys/block/*/queue/read_ahead_kb` (by a rule of udev, or before the root is \
-             mounted) one command does the work of {WIDER}. {waited} of them came as soon as the \
-             device was free: who reads waited for it.",
-            costs.command
-        );
-        let text = format!("the first of {count} reads that go on where a whole window ended");
+        let why = text::read_ahead_why(count, window, costs.command, waited, WIDER);
+        let text = text::first_cut(count);
         Some(
-            Found::new(format!("Device {device} is read ahead in small steps"), why)
+            Found::new()
+                .title(text::read_ahead(device))
+                .why(why)
                 .evidence([view.evidence(text, first)])
                 .saving(Nanos::ZERO, expected, most)
                 .scope(Scope::Unknown),
@@ -333,24 +326,16 @@ pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
             .iter()
             .filter_map(|r| Some((r.queued.get()?, r.issued.get()?, r)))
             .max_by_key(|(from, to, r)| (*to - *from, std::cmp::Reverse(r.origin)))?;
-        let why = format!(
-            "The device had nothing to do for {kept} in all while a read was queued for it, in \
-             rests of more than {jitter}, over and above the {usual} that handing one on usually \
-             took: a scheduler keeps requests \
-             back to sort or to share them, or the processor that hands them on was busy. Flash \
-             has no head to move: `none` in `/sys/block/*/queue/scheduler`, by a rule of udev, \
-             keeps nothing back."
-        );
-        let text = format!("this read waited {}, the longest", to - from);
+        let why = text::scheduler_why(kept, jitter, usual);
+        let text = text::longest(to - from);
         (kept > Nanos::ZERO && rests.len() >= ENOUGH).then(|| {
-            Found::new(
-                format!("Reads of device {device} are kept while it rests"),
-                why,
-            )
-            .evidence([view.evidence(text, longest.origin)])
-            // Nothing is expected: no experiment has shown such a time yet.
-            .parts(kept, 0, 0, 100)
-            .scope(Scope::Unknown)
+            Found::new()
+                .title(text::scheduler(device, kept))
+                .why(why)
+                .evidence([view.evidence(text, longest.origin)])
+                // Nothing is expected: no experiment has shown such a time yet.
+                .parts(kept, 0, 0, 100)
+                .scope(Scope::Unknown)
         })
     });
     found.collect()

@@ -1,7 +1,8 @@
 //! Files of the root that say how it boots.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::{Found, Scope};
+use super::text::root as text;
 use super::view::{View, number, transfer};
 use crate::system::RootTree;
 use record::Nanos;
@@ -40,10 +41,9 @@ pub(super) fn menus(view: &View<'_>) -> Vec<Found> {
                 continue;
             };
             let time = super::view::times(n, each.saturating_mul(1_000_000));
-            let why = "The menu of the boot loader waits for a key at every boot, with nothing to \
-                       choose from in a product.";
             all.push(
-                Found::new(format!("A boot menu waits {time}"), why)
+                Found::new()
+                    .title(text::menu(time))
                     .evidence([evidence(tree, path, offset, line)])
                     .saving(time, time, time)
                     .treatment("menu-timeout=0"),
@@ -55,9 +55,9 @@ pub(super) fn menus(view: &View<'_>) -> Vec<Found> {
 
 /// Mount options that make the medium work, and what each does.
 const DEAR: [(&str, &str); 4] = [
-    ("sync", "every write waits for the medium"),
-    ("dirsync", "every change of a folder waits for the medium"),
-    ("discard", "every removal is told to the medium at once"),
+    ("sync", "every write waits for the storage"),
+    ("dirsync", "every directory change waits for the storage"),
+    ("discard", "every deletion sends a discard request at once"),
     ("strictatime", "every read writes the time of reading"),
 ];
 
@@ -69,8 +69,7 @@ const READ_ONLY: [&str; 5] = ["cramfs", "erofs", "iso9660", "romfs", "squashfs"]
 const COMMITS: [(&str, u64); 3] = [("ext3", 5), ("ext4", 5), ("btrfs", 30)];
 
 /// What a short interval of commits does.
-const OFTEN: &str = "what was written goes to the medium sooner than the filesystem would send it, \
-                     with the journal before it, and reads wait behind that";
+const OFTEN: &str = "the file system commits sooner than its default, writes the journal first, and delays reads behind it";
 
 /// Whether an option makes a filesystem of this kind commit more often than it would.
 fn commits_often(kind: &str, option: &str) -> bool {
@@ -99,13 +98,12 @@ fn dear_options<'a>(
 }
 
 fn dear_mount(view: &View<'_>, folder: &str, option: &str, what: &str, line: Evidence) -> Found {
-    Found::new(
-        format!("{folder} is mounted with `{option}`"),
-        format!("With `{option}` {what}."),
-    )
-    .evidence([line])
-    .parts(view.total, 0, 1, 10)
-    .scope(Scope::Unknown)
+    Found::new()
+        .title(text::mounted(folder, option))
+        .why(text::mounted_why(option, what))
+        .evidence([line])
+        .parts(view.total, 0, 1, 10)
+        .scope(Scope::Unknown)
 }
 
 /// Options that cost, of what the boot had mounted on a device: each once for a device,
@@ -126,7 +124,7 @@ fn options_of_mounts(view: &View<'_>) -> Vec<Found> {
         }
         for (option, what) in dear_options(kind, options) {
             if told.insert((device, option)) {
-                let text = format!("{device} on {folder}: {options}");
+                let text = text::mount(device, folder, options);
                 let line = view.evidence(text, fact.origin);
                 all.push(dear_mount(view, folder, option, what, line));
             }
@@ -185,14 +183,10 @@ pub(super) fn fstab_checks(view: &View<'_>) -> Option<Found> {
     let each = Nanos::from_millis(120);
     let n = i64::try_from(seen.len()).unwrap_or(1);
     Some(
-        Found::new(
-            "/etc/fstab has file systems with a journal checked at boot",
-            "A last field other than 0 starts fsck before the mount, which finds a clean journal \
-             and goes.",
-        )
-        .evidence(seen)
-        .saving(Nanos(each.0 / 4), Nanos(each.0 * n), Nanos(each.0 * n * 4))
-        .treatment(format!("fstab={folder}:pass=0")),
+        Found::new()
+            .evidence(seen)
+            .saving(Nanos(each.0 / 4), Nanos(each.0 * n), Nanos(each.0 * n * 4))
+            .treatment(format!("fstab={folder}:pass=0")),
     )
 }
 
@@ -204,10 +198,8 @@ pub(super) fn all_modules(view: &View<'_>) -> Option<Found> {
         .find(|(_, _, l)| l.trim() == "MODULES=most")?;
     // Some 30 MB more to load and unpack.
     let time = transfer(20 << 20, 60_000_000);
-    let why = "With MODULES=most the initramfs holds the modules of every disk that there is. \
-               With `dep` it holds those of this machine, a fifth of the size.";
     Some(
-        Found::new("The initramfs holds modules for every machine", why)
+        Found::new()
             .evidence([evidence(tree, path, offset, line)])
             .parts(time, 10, 100, 400)
             .treatment("initramfs-modules=dep"),
@@ -235,17 +227,17 @@ pub(super) fn unstripped(view: &View<'_>) -> Option<Found> {
     }
     let mut files: Vec<(&String, &u64)> = tree.unstripped.iter().collect();
     files.sort_by_key(|(path, n)| (std::cmp::Reverse(**n), *path));
-    let shown = files.iter().take(super::SHOWN).map(|(path, n)| Evidence {
-        text: format!("{path}: {n} bytes of symbols and debugging data"),
-        place: tree.place(path, 0),
-    });
-    let why = format!(
-        "{} programs and libraries carry {total} bytes that running them never reads. On a packed \
-         or copied root they are loaded all the same.",
-        files.len()
-    );
+    let shown = files
+        .iter()
+        .take(super::evidence::SHOWN)
+        .map(|(path, n)| Evidence {
+            text: text::symbols(path, n),
+            place: tree.place(path, 0),
+        });
+    let why = text::unstripped_why(files.len(), total);
     Some(
-        Found::new("Programs are not stripped", why)
+        Found::new()
+            .why(why)
             .evidence(shown)
             .parts(transfer(total, 20_000_000), 0, 10, 100)
             .maybe_treatment(stripping(&files)),

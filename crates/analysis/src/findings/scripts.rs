@@ -1,8 +1,9 @@
 //! Init scripts of the root, read line by line.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::probes::count;
+use super::text::scripts as text;
 use super::view::{View, times};
 use crate::system::RootTree;
 use record::Nanos;
@@ -142,10 +143,9 @@ pub(super) fn sleeps(view: &View<'_>) -> Option<Found> {
         return None;
     }
     seen.truncate(8);
-    let why = "A script that sleeps for a fixed time waits too long, or not long enough. Wait for \
-               the thing itself: the file, the device, the answer.";
     Some(
-        Found::new(format!("Scripts of the root sleep {all}"), why)
+        Found::new()
+            .title(text::sleeps(all))
             .evidence(seen)
             .parts(all, 20, 80, 100)
             .scope(Scope::Unknown),
@@ -252,22 +252,18 @@ pub(super) fn script_forks(view: &View<'_>) -> Option<Found> {
     by_script.sort_by_key(|(sum, e)| (std::cmp::Reverse(*sum), e.place.clone()));
     let evidence = by_script
         .into_iter()
-        .take(super::SHOWN)
+        .take(super::evidence::SHOWN)
         .map(|(sum, mut e)| {
-            e.text = format!("{sum} pipelines and back-quotes, the first: {}", e.text);
+            e.text = text::of_script(sum, e.text);
             e
         });
     let time = times(n, start(view, FORK, FORK_WORK));
-    let why = "Each pipeline and each back-quote starts a program or a shell of its own. Builtins \
-               (`read`, `case`, `${x%y}`, `test`) do most of it without.";
     Some(
-        Found::new(
-            format!("Init scripts have {n} pipelines and back-quotes"),
-            why,
-        )
-        .evidence(evidence)
-        .parts(time, 5, 50, 150)
-        .scope(Scope::Unknown),
+        Found::new()
+            .title(text::forks(n))
+            .evidence(evidence)
+            .parts(time, 5, 50, 150)
+            .scope(Scope::Unknown),
     )
 }
 
@@ -288,23 +284,21 @@ pub(super) fn useless_cats(view: &View<'_>) -> Option<Found> {
     if n == 0 {
         return None;
     }
-    let why = "`cat` starts a program to hand a file to another one, which can read it itself.";
     Some(
-        Found::new(
-            format!(
-                "{} where a redirection would do",
-                count(n, "`cat` is started", "`cat`s are started")
-            ),
-            why,
-        )
-        .evidence(seen)
-        .parts(
-            times(n as u64, start(view, PROGRAM, PROGRAM_WORK)),
-            20,
-            100,
-            200,
-        )
-        .scope(Scope::Unknown),
+        Found::new()
+            .title(text::cats(count(
+                n,
+                "`cat` is started",
+                "`cat`s are started",
+            )))
+            .evidence(seen)
+            .parts(
+                times(n as u64, start(view, PROGRAM, PROGRAM_WORK)),
+                20,
+                100,
+                200,
+            )
+            .scope(Scope::Unknown),
     )
 }
 
@@ -346,21 +340,17 @@ pub(super) fn many_scripts(view: &View<'_>) -> Option<Found> {
     if systemd || all.len() < MANY_SCRIPTS {
         return None;
     }
-    let evidence = all.iter().take(super::SHOWN).map(|p| Evidence {
+    let evidence = all.iter().take(super::evidence::SHOWN).map(|p| Evidence {
         text: p.clone(),
         place: tree.place(p, 0),
     });
     let time = times(all.len() as u64, SCRIPT);
-    let why = "Each script is a shell of its own that reads its libraries of functions. One \
-               script that does what this product needs, in its order, needs one shell.";
     Some(
-        Found::new(
-            format!("{} start scripts run one after another", all.len()),
-            why,
-        )
-        .evidence(evidence)
-        .parts(time, 10, 70, 200)
-        .scope(Scope::Unknown),
+        Found::new()
+            .title(text::many(all.len()))
+            .evidence(evidence)
+            .parts(time, 10, 70, 200)
+            .scope(Scope::Unknown),
     )
 }
 
@@ -373,10 +363,8 @@ pub(super) fn script_settle(view: &View<'_>) -> Option<Found> {
             code(line).is_some_and(|l| l.contains("udevadm settle") || l.contains("udevsettle"))
                 && !stops(tree, path, *offset)
         })?;
-    let why = "The script waits until udev has handled every device that there is. devtmpfs makes \
-               the nodes by itself; start what needs no other device before it, or use mdev.";
     Some(
-        Found::new("A script waits for udev to settle", why)
+        Found::new()
             .evidence([place(tree, path, offset, line)])
             .saving(Nanos::ZERO, Nanos::from_millis(500), Nanos(3_000_000_000))
             .scope(Scope::Unknown),

@@ -1,6 +1,7 @@
 //! What the kernel waits for or checks while it starts, as its own lines tell.
 
 use super::found::Found;
+use super::text::startup as text;
 use super::view::{View, times};
 use record::Nanos;
 
@@ -14,12 +15,8 @@ pub(super) fn mappings(view: &View<'_>) -> Option<Found> {
     if view.value("rodata") == Some("off") {
         return None;
     }
-    let why = "When it protects its code and constants the kernel looks through all its page \
-               tables for pages that can be both written and run (CONFIG_DEBUG_WX). `rodata=off` \
-               leaves out the check, and the protection with it; a kernel without that option \
-               leaves out the check alone.";
     Some(
-        Found::new("The kernel checks all its page tables", why)
+        Found::new()
             .evidence([view.quote(&line)])
             .parts(time, 80, 100, 100)
             .treatment("cmdline+=rodata=off"),
@@ -38,11 +35,8 @@ pub(super) fn apic_timer(view: &View<'_>) -> Option<Found> {
     if off || time < APIC_CALIBRATION || time.0 > APIC_CALIBRATION.0 * 2 {
         return None;
     }
-    let why = "Where neither the processor nor a hypervisor says how fast the local APIC's timer \
-               is, the kernel counts it for a tenth of a second. A machine with a deadline timer \
-               does not need that; without the timer (`nolapic_timer`) another one ticks.";
     Some(
-        Found::new("The kernel measures the local APIC's timer", why)
+        Found::new()
             .evidence([view.quote(&line)])
             .saving(APIC_CALIBRATION, time, time)
             .treatment("cmdline+=nolapic_timer"),
@@ -56,10 +50,8 @@ pub(super) fn timer_check(view: &View<'_>) -> Option<Found> {
     if view.has_flag("no_timer_check") || time.0 > APIC_CALIBRATION.0 {
         return None;
     }
-    let why = "The kernel waits until some ticks of the old timer have come through the I/O APIC. \
-               `no_timer_check` takes that for granted, as virtual machines of KVM do.";
     Some(
-        Found::new("The kernel waits for ticks of its timer", why)
+        Found::new()
             .evidence([view.quote(&line)])
             .parts(time, 80, 100, 100)
             .treatment("cmdline+=no_timer_check"),
@@ -74,11 +66,8 @@ pub(super) fn bounce_buffers(view: &View<'_>) -> Option<Found> {
     if view.value("swiotlb").is_some() {
         return None;
     }
-    let why = "64 MiB are set aside and cleared for devices that cannot reach all memory. A \
-               machine whose memory lies below 4 GiB, or whose devices reach all of it, never \
-               uses them. What is left of the time hands memory to the allocator.";
     Some(
-        Found::new("The kernel sets bounce buffers aside", why)
+        Found::new()
             .evidence([view.quote(&line)])
             .parts(time, 50, 90, 100)
             .treatment("cmdline+=swiotlb=noforce"),
@@ -109,13 +98,10 @@ pub(super) fn log_buffer(view: &View<'_>) -> Option<Found> {
         .silence_before(&line)
         .map(|t| t.min(times(bytes, MOST_PER_BYTE)))
         .filter(|t| *t >= SHORT)?;
-    let why = format!(
-        "The kernel sets {bytes} bytes aside for its log, with descriptors four and a half times \
-         that, and clears them before anything else starts. The usual 256 KiB hold the lines of a \
-         boot without `initcall_debug`."
-    );
+    let why = text::log_buffer_why(bytes);
     Some(
-        Found::new("The kernel clears a large buffer for its log", why)
+        Found::new()
+            .why(why)
             .evidence(view.cmdline_evidence(&word))
             .evidence([view.quote(&line)])
             .parts(time, 50, 95, 100)

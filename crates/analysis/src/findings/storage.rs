@@ -1,8 +1,9 @@
 //! File systems and the devices under them.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::requests::{WAITED, root_read};
+use super::text::storage as text;
 use super::view::{Line, View};
 use record::{Device, Nanos, Operation, Request, mark};
 use std::collections::BTreeMap;
@@ -58,15 +59,8 @@ pub(super) fn journal_replay(view: &View<'_>) -> Option<Found> {
     if evidence.is_empty() {
         return None;
     }
-    evidence.truncate(super::SHOWN);
-    let why = "The file system was not unmounted before power went, so its log was replayed, and \
-               with `-o ro` too. Unmount at power-down; keep what is written apart from the root, \
-               and mount the root read-only.";
-    Some(
-        Found::new("A file system's log was replayed", why)
-            .evidence(evidence)
-            .parts(time, 50, 85, 100),
-    )
+    evidence.truncate(super::evidence::SHOWN);
+    Some(Found::new().evidence(evidence).parts(time, 50, 85, 100))
 }
 
 /// An old file system is mounted.
@@ -77,11 +71,8 @@ pub(super) fn indirect_blocks(view: &View<'_>) -> Option<Found> {
         .next()?;
     // A device below another one is not counted beside it.
     let read = root_read(view).map_or_else(|| reads(view), |r| r.busy);
-    let why = "ext2 and ext3 keep a map of every block of a file, which is read beside the file. \
-               Extents (`tune2fs -O extent`, and files written anew) need one entry for a long \
-               stretch.";
     Some(
-        Found::new("A file system without extents is mounted", why)
+        Found::new()
             .evidence([view.quote(&line)])
             .parts(read, 0, 10, 30),
     )
@@ -105,12 +96,9 @@ pub(super) fn ubi_scan(view: &View<'_>) -> Option<Found> {
     if time <= Nanos::ZERO {
         return None;
     }
-    let why = "Without a fastmap UBI reads the headers of every erase block when it attaches. \
-               With CONFIG_MTD_UBI_FASTMAP and `ubi.fm_autoconvert=1` it writes a map when it \
-               detaches and reads that; what the command line attaches needs 1 as the fifth \
-               field of `ubi.mtd=` too, where the kernel knows that field (6.1.192 does).";
     Some(
-        Found::new(format!("UBI scanned its flash for {time}"), why)
+        Found::new()
+            .title(text::ubi(time))
             .evidence([view.quote(&begin), view.quote(&scanned)])
             .parts(time, 30, 80, 95)
             .treatment("cmdline+=ubi.fm_autoconvert=1"),
@@ -134,11 +122,9 @@ pub(super) fn jffs2_scan(view: &View<'_>) -> Option<Found> {
     if time < Nanos::from_millis(50) {
         return None;
     }
-    let why = "JFFS2 keeps no index on flash: it reads every erase block when it is mounted, \
-               unless each ends in a summary. `firstlight flash summarize` adds them to an image; \
-               the kernel needs CONFIG_JFFS2_SUMMARY.";
     Some(
-        Found::new(format!("JFFS2 took {time} to mount"), why)
+        Found::new()
+            .title(text::jffs2(time))
             .evidence([view.quote(&line)])
             .parts(time, 10, 70, 90),
     )
@@ -155,9 +141,7 @@ pub(super) fn unclean(view: &View<'_>) -> Option<Found> {
     let evidence: Vec<Evidence> = std::iter::once(view.quote(&line))
         .chain(mounted.map(|m| view.evidence("the root is mounted".to_owned(), m.origin)))
         .collect();
-    let why = "The file system carries errors or was not unmounted; checks at each boot go on \
-               until it is repaired.";
-    Some(Found::new("A file system asks to be checked", why).evidence(evidence))
+    Some(Found::new().evidence(evidence))
 }
 
 /// systemd's search for partitions, as the kernel cuts the name of its program
@@ -200,16 +184,12 @@ pub(super) fn partition_search(view: &View<'_>) -> Option<Found> {
     if time < SHORT_SEARCH {
         return None;
     }
-    let shown = reads.iter().take(super::SHOWN).map(|(took, r)| {
-        let text = format!("{} bytes at sector {}: {took}", r.bytes, r.sector);
+    let shown = reads.iter().take(super::evidence::SHOWN).map(|(took, r)| {
+        let text = text::read(r.bytes, r.sector, took);
         view.evidence(text, r.origin)
     });
-    let why = "`systemd-gpt-auto-generator` reads the places in which filesystems and partition \
-               tables are told, from end to end of the disk, before any unit starts; a disk that \
-               is read ahead goes there and back for each. Where `root=` and /etc/fstab name \
-               what is mounted, nothing is found that way.";
     Some(
-        Found::new("systemd searches the disk for partitions", why)
+        Found::new()
             .evidence(shown)
             .parts(time, 0, WAITED, 100)
             .scope(Scope::Serial)

@@ -1,8 +1,9 @@
 //! Units that first light waited for.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::modules::is_alone;
+use super::text::units as text;
 use super::view::View;
 use crate::chain::{ChainLink, critical_chain};
 use crate::path::PathKind;
@@ -20,33 +21,30 @@ const SPARE: [(&str, &str); 14] = [
     ("apt-daily.timer", "package lists are not refreshed"),
     ("apt-daily-upgrade.service", "no unattended upgrades"),
     ("apt-daily-upgrade.timer", "no unattended upgrades"),
-    ("apt-news.service", "no news from the distributor at login"),
+    ("apt-news.service", "no distribution news at login"),
     (
         "dpkg-db-backup.service",
-        "no daily copy of the package database",
+        "no daily backup of the package database",
     ),
     (
         "dpkg-db-backup.timer",
-        "no daily copy of the package database",
+        "no daily backup of the package database",
     ),
     (
         "e2scrub_reap.service",
-        "left-over snapshots of e2scrub are not removed",
+        "leftover e2scrub snapshots are not removed",
     ),
-    ("esm-cache.service", "no news from the distributor at login"),
-    (
-        "man-db.service",
-        "the index of manual pages is not refreshed",
-    ),
-    ("man-db.timer", "the index of manual pages is not refreshed"),
-    ("motd-news.service", "no news from the distributor at login"),
+    ("esm-cache.service", "no distribution news at login"),
+    ("man-db.service", "the manual page index is not refreshed"),
+    ("man-db.timer", "the manual page index is not refreshed"),
+    ("motd-news.service", "no distribution news at login"),
     (
         "plocate-updatedb.service",
-        "the index of file names is not refreshed",
+        "the file name index is not refreshed",
     ),
     (
         "plocate-updatedb.timer",
-        "the index of file names is not refreshed",
+        "the file name index is not refreshed",
     ),
 ];
 
@@ -81,8 +79,8 @@ pub(super) fn started(view: &View<'_>, wanted: impl Fn(&str) -> bool) -> Vec<Sta
             continue;
         }
         let text = match (span.start, span.end) {
-            (Some(from), Some(to)) => format!("{name} took {}, from {from} to {to}", to - from),
-            _ => format!("{name} took {time}"),
+            (Some(from), Some(to)) => text::took_from(name, to - from, from, to),
+            _ => text::took(name, time),
         };
         found.push(Started {
             name: name.to_owned(),
@@ -98,21 +96,20 @@ pub(super) fn started(view: &View<'_>, wanted: impl Fn(&str) -> bool) -> Vec<Sta
 fn waited(view: &View<'_>, unit: &str) -> &'static str {
     let path = view.path();
     if path.items.iter().any(|i| i.name == unit) {
-        return "First light waited for it.";
+        return text::WAITED;
     }
     match path.knows_units {
-        false => "Whether first light waited for it, these sources do not say.",
-        true => {
-            "First light did not wait for it by order, but it took processor and disk from what \
-             first light waited for."
-        }
+        false => text::UNKNOWN,
+        true => text::NOT_WAITED,
     }
 }
 
 /// A finding of one unit that can go.
 fn goes(unit: Started, title: String, why: String) -> Found {
     let time = unit.time;
-    Found::new(title, why)
+    Found::new()
+        .title(title)
+        .why(why)
         .evidence([unit.evidence])
         .saving(time, time, time)
         .treatment(format!("mask={}", unit.name))
@@ -140,29 +137,22 @@ pub(super) fn longest(view: &View<'_>) -> Option<Found> {
     let gains = gains.filter(|(gain, _)| *gain > Nanos::ZERO);
     let (expected, link) = gains.max_by_key(|(gain, l)| (*gain, length(l), l.slack))?;
     let waited: Vec<&str> = chain.iter().take(6).map(|l| l.unit.as_str()).collect();
-    let title = format!(
-        "{} waited for {}",
+    let title = text::longest(
+        &link.unit,
         match view.phases.first_light {
-            Some(_) => "First light",
-            None => "The last unit",
+            Some(_) => text::FIRST_LIGHT,
+            None => text::LAST_UNIT,
         },
-        link.unit
     );
-    let why = format!(
-        "Of the chain of units, each of which waited for the next, it holds first light up most: \
-         {}{}.",
+    let why = text::longest_why(
         waited.join(", "),
-        if chain.len() > 6 { ", ..." } else { "" }
+        if chain.len() > 6 { ", ..." } else { "" },
     );
-    let text = format!(
-        "{} took {}, from {} to {}",
-        link.unit,
-        length(link),
-        link.start,
-        link.end
-    );
+    let text = text::took_from(&link.unit, length(link), link.start, link.end);
     Some(
-        Found::new(title, why)
+        Found::new()
+            .title(title)
+            .why(why)
             .evidence([Evidence {
                 text,
                 place: link.origin.clone(),
@@ -197,57 +187,57 @@ pub(super) fn spare(view: &View<'_>) -> Vec<Found> {
     let units = started(view, |name| what_is_lost(name).is_some());
     let found = units.into_iter().map(|unit| {
         let lost = what_is_lost(&unit.name).unwrap_or_default();
-        let title = format!("{} runs during the boot", unit.name);
-        let why = format!("The boot works without it. {}", waited(view, &unit.name));
+        let title = text::spare(&unit.name, unit.time);
+        let why = text::spare_why(waited(view, &unit.name));
         goes(unit, title, why).cost(lost)
     });
     found.collect()
 }
 
 const SETTLE: &str = "systemd-udev-settle.service";
-const NETWORK: &str = "units that need the network at once must wait for it themselves";
+const NETWORK: &str = "units that need the network immediately must wait for it themselves";
 
 /// Units that only wait, what for, and what is lost without them.
 const WAITS: [(&str, &str, &str); 8] = [
     (
         "systemd-networkd-wait-online.service",
-        "the network to be up",
+        "the network to come up",
         NETWORK,
     ),
     (
         "systemd-networkd-wait-online@.service",
-        "a network interface to be up",
+        "a network interface to come up",
         NETWORK,
     ),
     (
         "NetworkManager-wait-online.service",
-        "the network to be up",
+        "the network to come up",
         NETWORK,
     ),
     (
         "ifupdown-wait-online.service",
-        "the network to be up",
+        "the network to come up",
         NETWORK,
     ),
     (
         "connman-wait-online.service",
-        "the network to be up",
+        "the network to come up",
         NETWORK,
     ),
     (
         "systemd-time-wait-sync.service",
         "the clock to be set from the network",
-        "units may start with a wrong time of day",
+        "units may start with the wrong time of day",
     ),
     (
         SETTLE,
-        "every device that is there to be handled",
-        "units that expect a device without ordering after it may come too early",
+        "udev to process every device",
+        "units that expect a device without ordering after it may start too early",
     ),
     (
         "plymouth-quit-wait.service",
-        "the splash screen to go away",
-        "the console may be written to before the splash is gone",
+        "the splash screen to disappear",
+        "the console may show messages before the splash is gone",
     ),
 ];
 
@@ -263,16 +253,13 @@ pub(super) fn waits(view: &View<'_>) -> Vec<Found> {
     let units = started(view, |name| known(name).is_some());
     let found = units.into_iter().filter_map(|unit| {
         let (_, what, lost) = known(&unit.name)?;
-        let title = format!("{} waits for {what}", unit.name);
+        let title = text::waits(&unit.name, unit.time, what);
         let shared = unit.name == SETTLE && is_alone(view);
         let beside = match shared {
-            true => " What udev does meanwhile on the one processor there is goes on without it.",
+            true => text::SHARED,
             false => "",
         };
-        let why = format!(
-            "It does nothing but wait, and holds up all that is ordered after it. {}{beside}",
-            waited(view, &unit.name)
-        );
+        let why = text::waits_why(waited(view, &unit.name), beside);
         let time = unit.time;
         let found = goes(unit, title, why).cost(*lost);
         Some(match shared {
@@ -285,16 +272,16 @@ pub(super) fn waits(view: &View<'_>) -> Vec<Found> {
 
 /// Units that make anew at boot what an image can bring along.
 const REBUILDS: [(&str, &str); 7] = [
-    ("ldconfig.service", "the cache of libraries"),
-    ("systemd-hwdb-update.service", "the database of devices"),
+    ("ldconfig.service", "the library cache"),
+    ("systemd-hwdb-update.service", "the hardware database"),
     (
         "systemd-journal-catalog-update.service",
-        "the catalogue of messages",
+        "the message catalog",
     ),
-    ("systemd-sysusers.service", "system users"),
-    ("systemd-update-done.service", "the stamp of updates"),
-    ("systemd-firstboot.service", "first settings"),
-    ("fontconfig-cache.service", "the cache of fonts"),
+    ("systemd-sysusers.service", "the system users"),
+    ("systemd-update-done.service", "the update time stamp"),
+    ("systemd-firstboot.service", "the first-boot settings"),
+    ("fontconfig-cache.service", "the font cache"),
 ];
 
 /// Caches that are made at boot.
@@ -303,11 +290,8 @@ pub(super) fn rebuilds(view: &View<'_>) -> Vec<Found> {
     let units = started(view, |name| known(name).is_some());
     let found = units.into_iter().filter_map(|unit| {
         let (_, what) = known(&unit.name)?;
-        let title = format!("{} makes {what} at boot", unit.name);
-        let why = format!(
-            "An image can bring it along, made when it is built. {}",
-            waited(view, &unit.name)
-        );
+        let title = text::rebuild(&unit.name, what);
+        let why = text::rebuild_why(waited(view, &unit.name));
         Some(goes(unit, title, why))
     });
     found.collect()
@@ -319,17 +303,23 @@ const OPTIONAL: [(&str, &str); 41] = [
     ("ModemManager.service", "no modems"),
     (
         "accounts-daemon.service",
-        "no list of users for the login screen",
+        "no user list on the login screen",
     ),
     ("alsa-restore.service", "sound levels are not restored"),
     ("apport.service", "crashes are not reported"),
-    ("avahi-daemon.service", "no names by mDNS"),
+    ("avahi-daemon.service", "no mDNS names"),
     ("bluetooth.service", "no Bluetooth"),
-    ("cloud-config.service", "no settings from a cloud"),
-    ("cloud-final.service", "no settings from a cloud"),
-    ("cloud-init-local.service", "no settings from a cloud"),
-    ("cloud-init.service", "no settings from a cloud"),
-    ("colord.service", "no colour profiles"),
+    (
+        "cloud-config.service",
+        "no settings from the cloud provider",
+    ),
+    ("cloud-final.service", "no settings from the cloud provider"),
+    (
+        "cloud-init-local.service",
+        "no settings from the cloud provider",
+    ),
+    ("cloud-init.service", "no settings from the cloud provider"),
+    ("colord.service", "no color profiles"),
     (
         "console-setup.service",
         "the console keeps its built-in font",
@@ -337,7 +327,7 @@ const OPTIONAL: [(&str, &str); 41] = [
     ("cups.service", "no printing"),
     (
         "dev-hugepages.mount",
-        "no filesystem for programs that ask for huge pages",
+        "no file system for programs that request huge pages",
     ),
     ("dphys-swapfile.service", "no swap file"),
     ("exim4.service", "no mail is sent"),
@@ -348,54 +338,60 @@ const OPTIONAL: [(&str, &str); 41] = [
         "keyboard-setup.service",
         "the console keeps its built-in keyboard map",
     ),
-    ("lvm2-monitor.service", "no monitoring of logical volumes"),
-    ("mdmonitor.service", "no monitoring of RAID"),
+    ("lvm2-monitor.service", "no logical volume monitoring"),
+    ("mdmonitor.service", "no RAID monitoring"),
     (
         "modprobe@dm_mod.service",
-        "the device mapper is loaded when it is asked for",
+        "the device mapper loads on demand",
     ),
-    ("modprobe@drm.service", "graphics come when udev finds them"),
+    (
+        "modprobe@drm.service",
+        "graphics start when udev finds the device",
+    ),
     (
         "modprobe@efi_pstore.service",
-        "no log of a crash in the EFI variables",
+        "no crash log in EFI variables",
     ),
-    (
-        "modprobe@loop.service",
-        "loop devices are loaded when they are asked for",
-    ),
+    ("modprobe@loop.service", "the loop driver loads on demand"),
     ("multipathd.service", "no multipath storage"),
     (
         "networkd-dispatcher.service",
         "no scripts on network changes",
     ),
-    ("packagekit.service", "no packages from the desktop"),
+    (
+        "packagekit.service",
+        "no package management from the desktop",
+    ),
     ("plymouth-start.service", "no splash screen"),
     ("pollinate.service", "no random seed from the network"),
     (
         "raspi-config.service",
-        "no settings of raspi-config at boot",
+        "raspi-config settings are not applied at boot",
     ),
     (
         "rpi-eeprom-update.service",
-        "no updates of the boot loader at boot",
+        "no boot loader updates at boot",
     ),
-    ("smartmontools.service", "no monitoring of disks"),
-    ("snapd.seeded.service", "units that wait for snaps do not"),
+    ("smartmontools.service", "no disk monitoring"),
+    (
+        "snapd.seeded.service",
+        "units that wait for snaps no longer do",
+    ),
     ("snapd.service", "no snaps"),
     (
         "switcheroo-control.service",
-        "no switching of graphics cards",
+        "no switching between graphics cards",
     ),
     (
         "sys-kernel-debug.mount",
-        "no files for debugging the kernel until they are mounted",
+        "no kernel debugging files until they are mounted",
     ),
     (
         "sys-kernel-tracing.mount",
-        "no files for tracing the kernel until they are mounted",
+        "no kernel tracing files until they are mounted",
     ),
     ("triggerhappy.service", "no hot keys"),
-    ("udisks2.service", "no mounting of removable disks by users"),
+    ("udisks2.service", "users cannot mount removable disks"),
 ];
 
 /// Units that a product may not need.
@@ -404,11 +400,8 @@ pub(super) fn optional(view: &View<'_>) -> Vec<Found> {
     let units = started(view, |name| known(name).is_some());
     let found = units.into_iter().filter_map(|unit| {
         let (_, lost) = known(&unit.name)?;
-        let title = format!("{} starts before first light", unit.name);
-        let why = format!(
-            "Many products need it later or not at all. {}",
-            waited(view, &unit.name)
-        );
+        let title = text::optional(&unit.name, unit.time);
+        let why = text::optional_why(waited(view, &unit.name));
         let time = unit.time;
         let found = goes(unit, title, why).cost(*lost);
         Some(found.saving(Nanos::ZERO, time, time))
@@ -426,11 +419,14 @@ pub(super) fn fsck(view: &View<'_>) -> Option<Found> {
     }
     let all = units.iter().fold(Nanos::ZERO, |sum, u| sum + u.time);
     let names = units.iter().map(|u| u.name.clone()).collect();
-    let why = "A journal keeps a file system whole; the check before each mount only reads it. \
-               `fsck.mode=skip`, or a last field of 0 in /etc/fstab, leaves it out.";
     Some(
-        Found::new("File systems are checked before they are mounted", why)
-            .evidence(units.into_iter().take(super::SHOWN).map(|u| u.evidence))
+        Found::new()
+            .evidence(
+                units
+                    .into_iter()
+                    .take(super::evidence::SHOWN)
+                    .map(|u| u.evidence),
+            )
             .saving(all, all, all)
             .scope(Scope::Items(names))
             .treatment("cmdline+=fsck.mode=skip"),
@@ -444,12 +440,8 @@ pub(super) fn journal_flush(view: &View<'_>) -> Option<Found> {
     let unit = started(view, |name| name == JOURNAL_FLUSH)
         .into_iter()
         .next()?;
-    let why = format!(
-        "All messages so far are copied to /var/log/journal, and large old files are looked \
-         through. {}",
-        waited(view, &unit.name)
-    );
-    let title = "The journal is written to disk during the boot".to_owned();
+    let why = text::journal_why(waited(view, &unit.name));
+    let title = text::journal(&unit.name, unit.time);
     Some(goes(unit, title, why).treatment("journald=volatile"))
 }
 
@@ -466,12 +458,10 @@ pub(super) fn generators(view: &View<'_>) -> Option<Found> {
     if time < SHORT_GENERATORS {
         return None;
     }
-    let why = "systemd runs every program in its generators' folder at each start and waits for \
-               all of them. What they write can be put into an image as plain units, and those \
-               that write nothing can be masked by a link to /dev/null.";
-    let text = format!("generators from {} to {}", begin.at, end.at);
+    let text = text::generators_ran(begin.at, end.at);
     Some(
-        Found::new(format!("Unit generators took {time}"), why)
+        Found::new()
+            .title(text::generators(time))
             .evidence([view.evidence(text, begin.origin)])
             .parts(time, 10, 60, 90),
     )
@@ -497,13 +487,9 @@ pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
         _ => DEVICE_TIMEOUT,
     };
     Some(
-        Found::new(
-            format!("systemd waited for a device that never came: {unit}"),
-            "A line of /etc/fstab or a unit names a device that is not there, and systemd waits \
-             for it for 90 s. Take the line out, or give it `nofail` and a short \
-             `x-systemd.device-timeout=`.",
-        )
-        .evidence([view.quote(&line)])
-        .parts(waited, 50, 95, 100),
+        Found::new()
+            .title(text::missing_device(unit))
+            .evidence([view.quote(&line)])
+            .parts(waited, 50, 95, 100),
     )
 }

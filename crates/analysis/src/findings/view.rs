@@ -1,6 +1,7 @@
 //! A record as the rules see it.
 
-use super::{CATALOGUE, Evidence, SHOWN};
+use super::evidence::{Evidence, SHOWN};
+use super::text::view as text;
 use crate::path::{CriticalPath, critical_path};
 use crate::phases::Phases;
 use crate::place::Place;
@@ -9,20 +10,27 @@ use aho_corasick::AhoCorasick;
 use record::{ClockKind, Fact, Message, Nanos, Origin, Phase, Record, Span, SpanKind};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 /// A pattern is looked at this often: a log that repeats itself says nothing
 /// more, and may be long.
 const MOST_LINES: usize = 4_096;
 
-/// Every text that a rule looks for, once, and what finds them all in one pass.
-static WATCHED: LazyLock<(Vec<&'static str>, Option<AhoCorasick>)> = LazyLock::new(|| {
-    let mut texts: Vec<&'static str> = CATALOGUE.iter().flat_map(|r| r.watch).copied().collect();
-    texts.sort_unstable();
-    texts.dedup();
-    let found = AhoCorasick::new(&texts).ok();
-    (texts, found)
-});
+/// Texts of log lines, and what finds them all in one pass.
+pub(super) struct Watched {
+    texts: Vec<&'static str>,
+    found: Option<AhoCorasick>,
+}
+
+impl Watched {
+    /// Each of these texts once.
+    pub fn of(texts: impl Iterator<Item = &'static str>) -> Self {
+        let mut texts: Vec<&'static str> = texts.collect();
+        texts.sort_unstable();
+        texts.dedup();
+        let found = AhoCorasick::new(&texts).ok();
+        Self { texts, found }
+    }
+}
 
 /// A record as the rules see it.
 pub(super) struct View<'a> {
@@ -37,11 +45,16 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub fn new(record: &'a Record, phases: &'a Phases, system: &'a SystemFacts) -> Self {
+    pub fn new(
+        record: &'a Record,
+        phases: &'a Phases,
+        system: &'a SystemFacts,
+        watched: &Watched,
+    ) -> Self {
         let start = phases.phases.first().map_or(Nanos::ZERO, |p| p.start);
         let mut said: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
-        let (texts, automaton) = &*WATCHED;
-        if let Some(automaton) = automaton {
+        let texts = &watched.texts;
+        if let Some(automaton) = &watched.found {
             for (at, message) in record.messages().iter().enumerate() {
                 let text = record.text(message);
                 for hit in automaton.find_overlapping_iter(text) {
@@ -120,7 +133,7 @@ impl<'a> View<'a> {
 
     pub fn cmdline_evidence(&self, text: &str) -> Option<Evidence> {
         let fact = self.cmdline?;
-        Some(self.evidence(format!("command line: {text}"), fact.origin))
+        Some(self.evidence(text::cmdline(text), fact.origin))
     }
 
     /// The lines that contain one of the rules' texts, by evidence, up to first
@@ -230,7 +243,7 @@ impl<'a> View<'a> {
     pub fn initcall_evidence(&self, initcalls: &[(&str, Nanos, &Span)]) -> Vec<Evidence> {
         let shown = initcalls.iter().take(SHOWN);
         shown
-            .map(|(name, time, s)| self.evidence(format!("{name} took {time}"), s.origin))
+            .map(|(name, time, s)| self.evidence(text::took(name, time), s.origin))
             .collect()
     }
 }

@@ -34,23 +34,23 @@ impl IoFailure {
 /// `include/uapi/asm-generic/errno.h`.
 const fn meaning(error: i32) -> Option<&'static str> {
     Some(match error {
-        -5 => "EIO: input or output error",
-        -11 => "EAGAIN: it would have had to wait",
-        -12 => "ENOMEM: no memory",
+        -5 => "EIO: I/O error",
+        -11 => "EAGAIN: the request would have blocked",
+        -12 => "ENOMEM: out of memory",
         -16 => "EBUSY: the device was busy",
         -19 => "ENODEV: the device is offline",
         -22 => "EINVAL: invalid request",
         -28 => "ENOSPC: no space",
-        -52 => "EBADE: somebody else has the device reserved",
+        -52 => "EBADE: another host has reserved the device",
         -61 => "ENODATA: the medium cannot be read or written there",
-        -62 => "ETIME: not done within its time limit",
+        -62 => "ETIME: the request exceeded its time limit",
         -67 => "ENOLINK: the link to the device failed",
         -75 => "EOVERFLOW: too many active zones",
-        -84 => "EILSEQ: its checksum is wrong",
-        -95 => "EOPNOTSUPP: the device cannot do this",
+        -84 => "EILSEQ: checksum mismatch",
+        -95 => "EOPNOTSUPP: the device does not support this request",
         -109 => "ETOOMANYREFS: too many open zones",
         -110 => "ETIMEDOUT: the device did not answer in time",
-        -121 => "EREMOTEIO: the device refused",
+        -121 => "EREMOTEIO: the device rejected the request",
         _ => return None,
     })
 }

@@ -1,8 +1,8 @@
 //! What the questions need of requests, gathered in one go: rows are large,
 //! and there may be a million of them.
 
-use super::carries_data;
 use super::failures::Failures;
+use super::figures::carries_data;
 use super::processes::Processes;
 use record::{Device, Nanos, Operation, Request};
 use std::collections::BTreeMap;

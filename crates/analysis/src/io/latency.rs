@@ -1,6 +1,6 @@
 //! How long requests took.
 
-use super::rounded;
+use super::figures::rounded;
 use record::Nanos;
 
 /// Facts on lengths of time.

@@ -2,9 +2,11 @@
 
 mod depth;
 mod failures;
+mod figures;
 mod files;
 mod gathered;
 mod latency;
+mod names;
 mod owners;
 mod places;
 mod processes;
@@ -14,8 +16,8 @@ mod timeline;
 pub use depth::Depth;
 pub use failures::IoFailure;
 pub use files::IoFile;
-pub(crate) use files::Names;
 pub use latency::Latency;
+pub(crate) use names::Names;
 pub use owners::{Owner, Owners, OwnersFrom};
 pub use places::Sequence;
 pub use processes::{IoProcess, ProcessOf};
@@ -25,6 +27,7 @@ pub use timeline::IoStretch;
 use crate::ledger::{Ledger, ledger};
 use crate::place::Place;
 use depth::Changes;
+use figures::{carries_data, rounded};
 use gathered::{Gathered, Times};
 use record::{Clock, Device, Nanos, Operation, Record, Request, RequestEvents, RequestTotals};
 use std::collections::BTreeMap;
@@ -143,15 +146,6 @@ impl Io {
     }
 }
 
-/// Whether a request carries data, to the device or from it, or says what
-/// data is no longer needed. The others have no place on a device.
-pub(crate) const fn carries_data(operation: Operation) -> bool {
-    matches!(
-        operation,
-        Operation::Read | Operation::Write | Operation::Discard
-    )
-}
-
 /// What was asked of block devices; `owners` says whose it is, and `stretches`
 /// is the number of parts of the timeline.
 #[must_use]
@@ -255,13 +249,6 @@ pub fn io_requests<'r>(
             .map_or_else(String::new, |t| record.name(t).to_owned()),
         origin: Place::of(record, request.origin),
     })
-}
-
-/// A quotient, rounded to the nearest number.
-pub(crate) fn rounded(sum: i64, count: i64) -> i64 {
-    let count = i128::from(count.max(1));
-    let quotient = (i128::from(sum) + count / 2).div_euclid(count);
-    i64::try_from(quotient).unwrap_or(i64::MAX)
 }
 
 fn operations(record: &Record, all: &Times) -> Vec<IoOperation> {

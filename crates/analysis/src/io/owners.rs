@@ -6,7 +6,7 @@
 //! them, so that the file of which it added something last is the one that it
 //! asks for (`page_cache_ra_unbounded` of mm/readahead.c adds, then submits).
 
-use super::files::{Key, Names};
+use super::names::{Key, Names};
 use hashbrown::HashMap;
 use record::{Access, AccessKind, Device, Nanos, Operation, Record, Request};
 use std::collections::{BTreeSet, VecDeque};

@@ -1,6 +1,6 @@
 //! Whether requests follow each other on the device.
 
-use super::carries_data;
+use super::figures::carries_data;
 use record::{Device, Nanos, Request};
 use std::collections::BTreeMap;
 

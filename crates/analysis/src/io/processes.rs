@@ -1,6 +1,6 @@
 //! Who asked.
 
-use super::{carries_data, rounded};
+use super::figures::{carries_data, rounded};
 use hashbrown::HashMap;
 use record::{NameId, Nanos, Operation, Record, Request};
 

@@ -1,9 +1,10 @@
 //! Where on their devices requests lay, over time.
 
 use super::depth::Changes;
+use super::figures::carries_data;
 use super::gathered::Gathered;
 use super::timeline;
-use super::{IoStretch, carries_data};
+use super::timeline::IoStretch;
 use record::{Device, Nanos, Operation, Record, Request};
 use std::collections::BTreeMap;
 

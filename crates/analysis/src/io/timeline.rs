@@ -1,7 +1,7 @@
 //! Requests over time.
 
 use super::depth::Changes;
-use super::rounded;
+use super::figures::rounded;
 use record::{Nanos, Operation, Request};
 
 /// A part of the time from the first request to the last.

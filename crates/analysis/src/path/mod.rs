@@ -7,6 +7,7 @@
 //! that was waited for last.
 
 mod calls;
+mod gate;
 mod graph;
 mod kernel;
 mod processes;

@@ -284,7 +284,7 @@ impl<'r> Tasks<'r> {
         if start < end {
             way.push(Stretch {
                 kind: PathKind::Wait,
-                name: format!("{} waits for a processor", self.name(pid, end)),
+                name: format!("{} waits for a CPU", self.name(pid, end)),
                 start,
                 end,
                 origin: None,
@@ -425,7 +425,7 @@ impl<'r> Tasks<'r> {
             } else {
                 way.push(Stretch {
                     kind: PathKind::Wait,
-                    name: format!("{} sleeps: a timer, a device", self.name(pid, end)),
+                    name: format!("{} sleeps (timer or device)", self.name(pid, end)),
                     start,
                     end,
                     origin: None,
@@ -473,7 +473,7 @@ pub(super) fn until(
         before,
         reached,
         PathKind::Wait,
-        "before the trace of tasks begins",
+        "before the task trace starts",
     );
     // The nodes of the way so far, by their ends.
     let mut done: Vec<(Nanos, NodeId)> = last.iter().map(|l| (all.graph.end(*l), *l)).collect();

@@ -7,6 +7,7 @@
 //! by what ended it. Timers and storage take as long as they took. A unit begins
 //! in the first process when all that it is ordered after is there.
 
+use super::gate::Gate;
 use super::processes::Tasks;
 use super::schedule::{Goal, Job, TICK, play};
 use super::units;
@@ -19,17 +20,6 @@ const INIT: u32 = 1;
 /// How far the boot as it is played may be from the boot as it was, in parts of
 /// what is played: else the trace has not all that it takes.
 const TRUST: i64 = 10;
-
-/// A unit, and those that it is ordered after.
-#[derive(Clone, Debug)]
-pub(super) struct Gate {
-    pub unit: NameId,
-    /// Whether it begins with a process.
-    pub has_processes: bool,
-    pub start: Nanos,
-    pub end: Nanos,
-    pub after: Vec<NameId>,
-}
 
 /// What is made shorter by half: processor time, and what was waited for nobody
 /// who is known, such as timers and storage.

@@ -1,7 +1,7 @@
 //! Units, each after those that it is ordered after.
 
+use super::gate::Gate;
 use super::graph::NodeId;
-use super::replay::Gate;
 use super::{About, Activities, Doer, PathKind};
 use crate::chain::last_unit;
 use crate::phases::Phases;
@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What the first process does before it starts the first unit, in order.
 const MANAGER: [(&str, &str); 5] = [
-    (mark::SYSTEMD_STARTED, "systemd, until it runs"),
-    ("generators-start", "systemd, until its generators"),
+    (mark::SYSTEMD_STARTED, "systemd, before it runs"),
+    ("generators-start", "systemd, before its generators"),
     ("generators-finish", "generators"),
     ("units-load-start", "systemd, before it loads units"),
     ("units-load-finish", "systemd loads its units"),

@@ -1,6 +1,7 @@
 //! The arguments of `capture`.
 
-use clap::{Args, Subcommand, ValueHint};
+use capture::serial::port;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,17 +17,17 @@ pub enum CaptureFrom {
     /// Capture this machine's last boot: kernel log, systemd, state
     #[command(after_help = "Example:\n  $ sudo firstlight capture here -o boot.tar.zst")]
     Here {
-        /// The capture to write; .tar or .tar.zst
+        /// Capture to write; .tar or .tar.zst
         #[arg(short, long, value_name = "FILE", default_value = "boot.tar.zst", value_hint = ValueHint::FilePath)]
         out: PathBuf,
     },
-    /// Listen to a console, and stamp both ends of every line
+    /// Listen to a console, and timestamp both ends of every line
     #[command(after_help = "Examples:\n  \
             $ firstlight capture serial /dev/ttyUSB0 --power-cycle 'uhubctl -a cycle' --end-on 'login: $'\n  \
             $ firstlight capture serial --exec 'qemu-system-arm ... -serial stdio' --end-on 'login: $' --end-after 60\n\n\
             Exit code 2: the end pattern was not seen.")]
     Serial(Box<CaptureSerial>),
-    /// Capture another machine's boot by ssh; nothing is left there
+    /// Capture another machine's boot over ssh; leaves nothing there
     #[command(after_help = "Examples:\n  \
             $ firstlight capture ssh root@board -o last-boot.tar.zst\n  \
             $ firstlight capture ssh board --reboot --dry-run")]
@@ -35,44 +36,44 @@ pub enum CaptureFrom {
 
 #[derive(Debug, Args)]
 pub struct CaptureSsh {
-    /// The host, as ssh takes it: root, or a user with sudo without a password
+    /// Host as for ssh; log in as root, or as a user with passwordless sudo
     #[arg(value_name = "HOST", value_hint = ValueHint::Hostname)]
     pub host: String,
-    /// Restart the host, and capture that boot
+    /// Reboot the host, and capture that boot
     #[arg(long)]
     pub reboot: bool,
-    /// Only print what would be done on the host
+    /// Print the plan, but change nothing on the host
     #[arg(long)]
     pub dry_run: bool,
-    /// Remove what a capture left that did not end, and do nothing else
+    /// Only remove what an interrupted capture left on the host
     #[arg(long, conflicts_with = "reboot")]
     pub clean: bool,
-    /// The capture to write; .tar or .tar.zst
+    /// Capture to write; .tar or .tar.zst
     #[arg(short, long, value_name = "FILE", default_value = "boot.tar.zst", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
-    /// How long the host may take to come back, and then to finish its boot
+    /// Wait up to TIME for the host to come back, and again for its boot to finish
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "5min")]
     pub wait: Duration,
-    /// The ssh program with options of your own
+    /// ssh command with your own options
     #[arg(long, value_name = "CMD", default_value = "ssh", value_hint = ValueHint::CommandString)]
     pub ssh: String,
-    /// The agent for the host's processor [default: the one that came with this program]
+    /// Agent for the host's processor [default: the one of this program]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub agent: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct CaptureSerial {
-    /// A serial port, unix:PATH, tcp:HOST:PORT, a named pipe, - (standard input), or a file that grows
+    /// Serial port, unix:PATH, tcp:HOST:PORT, named pipe, - (standard input), or a growing file
     #[arg(value_name = "INPUT", required_unless_present = "exec", value_hint = ValueHint::AnyPath)]
     pub input: Option<OsString>,
-    /// Start CMD and listen to what it prints, such as QEMU's `-serial stdio`
+    /// Start CMD and listen to its output, such as QEMU's `-serial stdio`
     #[arg(long, value_name = "CMD", conflicts_with = "input", value_hint = ValueHint::CommandString)]
     pub exec: Option<String>,
-    /// The capture to write; .tar or .tar.zst
+    /// Capture to write; .tar or .tar.zst
     #[arg(short, long, value_name = "FILE", default_value = "boot.tar.zst", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
-    /// Print no lines, only what was captured
+    /// Do not print lines, only the result
     #[arg(short, long)]
     pub quiet: bool,
     /// Wait up to TIME for INPUT to appear: 30, 500ms, 2min
@@ -89,16 +90,16 @@ pub struct CaptureSerial {
 /// What is looked for, anywhere in a line, also in one that has no end yet.
 #[derive(Debug, Args)]
 pub struct Patterns {
-    /// Times count from where REGEX fits; where it fits again, they begin anew
+    /// Restart the clock at every line that matches REGEX
     #[arg(long, value_name = "REGEX")]
     pub reset_on: Option<String>,
-    /// The boot ends where REGEX fits: first light
+    /// End the boot at the first match of REGEX: first light
     #[arg(long, value_name = "REGEX")]
     pub end_on: Option<String>,
-    /// Listen for TIME at most: 30, 500ms, 2min
+    /// Listen for at most TIME: 30, 500ms, 2min
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub end_after: Option<Duration>,
-    /// Mark each place where REGEX fits; may be given more than once
+    /// Set a mark at every match of REGEX; repeatable
     #[arg(long, value_name = "NAME=REGEX")]
     pub mark: Vec<String>,
 }
@@ -106,10 +107,10 @@ pub struct Patterns {
 /// Commands for the shell that switch the board's power.
 #[derive(Debug, Args)]
 pub struct Power {
-    /// Run CMD when all is ready to listen; times count from its end
+    /// Run CMD when ready to listen; the clock starts at its end
     #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString)]
     pub power_on: Option<String>,
-    /// The same, for a CMD that switches off and on
+    /// The same, for a CMD that switches power off and on
     #[arg(long, value_name = "CMD", conflicts_with = "power_on", value_hint = ValueHint::CommandString)]
     pub power_cycle: Option<String>,
     /// Run CMD at the end
@@ -128,13 +129,61 @@ pub struct Line {
     pub bits: u8,
     /// Parity bit
     #[arg(long, default_value = "none")]
-    pub parity: crate::serial::port::Parity,
+    pub parity: Parity,
     /// Stop bits
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     pub stop: u8,
     /// Flow control: by RTS and CTS, or by XON and XOFF
     #[arg(long, default_value = "none")]
-    pub flow: crate::serial::port::Flow,
+    pub flow: Flow,
+}
+
+/// The parity bit.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Parity {
+    /// There is none.
+    None,
+    /// It makes the number of ones even.
+    Even,
+    /// It makes the number of ones odd.
+    Odd,
+    /// It is always one.
+    Mark,
+    /// It is always zero.
+    Space,
+}
+
+impl From<Parity> for port::Parity {
+    fn from(parity: Parity) -> Self {
+        match parity {
+            Parity::None => Self::None,
+            Parity::Even => Self::Even,
+            Parity::Odd => Self::Odd,
+            Parity::Mark => Self::Mark,
+            Parity::Space => Self::Space,
+        }
+    }
+}
+
+/// Flow control.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Flow {
+    /// No flow control.
+    None,
+    /// The lines RTS and CTS.
+    Hard,
+    /// The characters XON and XOFF.
+    Soft,
+}
+
+impl From<Flow> for port::Flow {
+    fn from(flow: Flow) -> Self {
+        match flow {
+            Flow::None => Self::None,
+            Flow::Hard => Self::Hard,
+            Flow::Soft => Self::Soft,
+        }
+    }
 }
 
 /// A length of time: seconds, or with a unit.

@@ -16,55 +16,55 @@ pub enum LabVerb {
         after_help = "Examples:\n  $ firstlight lab run experiments/smoke.toml --check-exact --out smoke\n  $ firstlight lab run experiments/u-boot.toml --dry-run --out u-boot"
     )]
     Run(LabRun),
-    /// Published boot-time results, run again here
+    /// Run published boot-time experiments again, and compare
     #[command(
         after_help = "Examples:\n  $ firstlight lab classics --list\n  $ firstlight lab classics quiet --out quiet"
     )]
     Classics(LabClassics),
-    /// Mount images in exact time, beside what `image info` says that it costs
+    /// Measure mounts in exact time, and compare them with the predictions of `image info`
     #[command(
         after_help = "Example:\n  $ firstlight lab mounts experiments/mount-cost/block.toml --out mounts"
     )]
     Mounts(LabMounts),
-    /// Plant causes, and compare what findings expect with what their treatments bring
+    /// Plant known causes, and compare expected with measured savings
     #[command(
         after_help = "Example:\n  $ firstlight lab findings experiments/findings --out proof --markdown"
     )]
     Findings(LabFindings),
-    /// What a run whose variants are alike says of false alarms, and of what is found
+    /// Estimate the false-alarm rate and the smallest detectable change from a run of identical variants
     #[command(
         after_help = "Example:\n  $ firstlight lab run experiments/resolution.toml --out resolution\n  $ firstlight lab resolution resolution --changed delay-0.05-percent,delay-0.2-percent,delay-1-percent"
     )]
     Resolution(LabResolution),
-    /// What this host can run, and what is missing
+    /// Check what this host can run, and list what is missing
     #[command(after_help = "Example:\n  $ firstlight lab doctor")]
     Doctor,
 }
 
 #[derive(Debug, Args)]
 pub struct LabRun {
-    /// The experiment
+    /// Experiment to run
     #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub experiment: PathBuf,
-    /// Where trials and results go; an interrupted run resumes there
+    /// Write trials and results to DIR; an interrupted run resumes there
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: PathBuf,
-    /// What the root appears to lie on, whatever the experiment says: a storage profile
+    /// Use this storage profile for the root instead of the experiment's
     #[arg(long, value_name = "PROFILE")]
     pub storage: Option<String>,
-    /// Boot each variant a second time and compare digests
+    /// Boot each variant twice and compare digests
     #[arg(long)]
     pub check_exact: bool,
-    /// Innocent perturbations per variant [default: as the experiment says]
+    /// Boots of each variant, each with its own neutral perturbation [default: the experiment's]
     #[arg(long, value_name = "K")]
     pub ensemble: Option<std::num::NonZeroU32>,
-    /// Boots at once [default: as many as there are cores]
+    /// Number of parallel boots [default: number of cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
-    /// Print what would be booted and how long it would take; boot nothing
+    /// Print the planned boots and their duration, but boot nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Do not boot each variant once more without what the experiment records
+    /// Skip the extra boot of each variant that measures the cost of recording
     #[arg(long)]
     pub no_recording_cost: bool,
     /// Print the table as CSV
@@ -77,10 +77,10 @@ pub struct LabRun {
 
 #[derive(Debug, Args)]
 pub struct LabMounts {
-    /// Which images, and how they are mounted
+    /// Images, and how they are mounted
     #[arg(required = true, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
-    /// Where the boots' consoles go, a folder for each file; an interrupted run resumes there
+    /// Write consoles to DIR, in one folder per file; an interrupted run resumes there
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: PathBuf,
     /// Print the tables as Markdown
@@ -90,13 +90,13 @@ pub struct LabMounts {
 
 #[derive(Debug, Args)]
 pub struct LabResolution {
-    /// The output folder of `lab run`
+    /// Output folder of `lab run`
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub run: PathBuf,
-    /// Variants that change something; all others are alike
+    /// Variants with a real change; all others are identical
     #[arg(long, value_name = "VARIANT", value_delimiter = ',')]
     pub changed: Vec<String>,
-    /// Delays, in percent of the boot, of which it is said how often they are found
+    /// Report how often delays of these sizes are found, in percent of the boot
     #[arg(
         long,
         value_name = "PERCENT",
@@ -119,13 +119,13 @@ fn percent(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, Args)]
 pub struct LabFindings {
-    /// Planted causes, or folders of them
+    /// Files of planted causes, or folders of them
     #[arg(required = true, value_name = "FILE.toml|DIR", value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
-    /// Where the boots go, a folder for each file; an interrupted run resumes there
+    /// Write boots to DIR, in one folder per file; an interrupted run resumes there
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: PathBuf,
-    /// Boots at once, where a cause is an experiment [default: one]
+    /// Number of parallel boots if a cause is an experiment [default: 1]
     #[arg(long, value_name = "N", default_value = "1", hide_default_value = true)]
     pub jobs: std::num::NonZeroUsize,
     /// Print the table as Markdown
@@ -135,19 +135,19 @@ pub struct LabFindings {
 
 #[derive(Debug, Args)]
 pub struct LabClassics {
-    /// Which to run, by name; or a file of your own, in the same form
+    /// Names of the experiments to run, or a file of your own in the same form
     #[arg(value_name = "ID|FILE.toml", required_unless_present_any = ["list", "all"])]
     pub ids: Vec<String>,
-    /// List them: what was published, and which run here
+    /// List them: published figures, and which run here
     #[arg(long, conflicts_with_all = ["all", "ids", "out"])]
     pub list: bool,
-    /// Run all that run here, which takes hours
+    /// Run all that this host can run; takes hours
     #[arg(long, conflicts_with = "ids")]
     pub all: bool,
-    /// Where results go; an interrupted run resumes there
+    /// Write results to DIR; an interrupted run resumes there
     #[arg(long, value_name = "DIR", required_unless_present = "list", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
-    /// Boots at once, where a result is an experiment [default: one]
+    /// Number of parallel boots if a result is an experiment [default: 1]
     #[arg(long, value_name = "N", default_value = "1", hide_default_value = true)]
     pub jobs: std::num::NonZeroUsize,
     /// Print the results as Markdown

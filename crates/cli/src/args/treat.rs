@@ -12,16 +12,16 @@ pub struct Treat {
 
 #[derive(Debug, Subcommand)]
 pub enum TreatVerb {
-    /// Every kind of treatment; with TARGET, what was applied to it
+    /// List every kind of treatment; with TARGET, those applied to it
     #[command(
         after_help = "Examples:\n  $ firstlight treat list\n  $ firstlight treat list rootfs/"
     )]
     List {
-        /// A root tree or a file that was treated
+        /// Root tree or file
         #[arg(value_name = "TARGET", value_hint = ValueHint::AnyPath)]
         target: Option<PathBuf>,
     },
-    /// Print exactly what a treatment would change, what it costs and how to undo it
+    /// Print the exact change of a treatment, its cost, and how to undo it
     #[command(
         after_help = "Examples:\n  $ firstlight treat plan cmdline+=quiet rootfs/\n  $ firstlight treat plan mask=e2scrub_reap.service rootfs/ --as diff\n  $ firstlight treat plan config=CONFIG_KERNEL_LZ4=y .config --as buildroot"
     )]
@@ -31,7 +31,7 @@ pub enum TreatVerb {
         after_help = "Example:\n  $ firstlight treat apply cmdline+=quiet rootfs/\n\nThe journal is in the folder TARGET.firstlight beside the target."
     )]
     Apply(TreatOn),
-    /// Take back the last treatment, or TREATMENT, to the byte
+    /// Undo the last treatment, or TREATMENT, to the byte
     #[command(
         after_help = "Examples:\n  $ firstlight treat undo cmdline+=quiet rootfs/\n  $ firstlight treat undo rootfs/\n  $ firstlight treat undo --all rootfs/"
     )]
@@ -40,13 +40,13 @@ pub enum TreatVerb {
 
 #[derive(Debug, Args)]
 pub struct TreatPlan {
-    /// The treatment's text, as `advise` and `treat list` print it
+    /// Treatment, as `advise` and `treat list` print it
     #[arg(value_name = "TREATMENT")]
     pub treatment: String,
-    /// The folder of a root, or a file
+    /// Folder of a root, or a file
     #[arg(value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub target: PathBuf,
-    /// Print the change alone, for another tool
+    /// Print only the change, in the form of another tool
     #[arg(long = "as", value_name = "FORM", conflicts_with = "json")]
     pub form: Option<TreatAs>,
 }
@@ -54,7 +54,7 @@ pub struct TreatPlan {
 /// A tool that takes a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TreatAs {
-    /// A plain diff, for patch and git apply
+    /// A plain diff, for `patch` and `git apply`
     Diff,
     /// Buildroot
     Buildroot,
@@ -62,19 +62,19 @@ pub enum TreatAs {
     Yocto,
     /// Debian
     Debian,
-    /// The prompt of U-Boot
+    /// U-Boot prompt
     Setenv,
 }
 
 #[derive(Debug, Args)]
 pub struct TreatOn {
-    /// The treatment's text, as `advise` and `treat list` print it
+    /// Treatment, as `advise` and `treat list` print it
     #[arg(value_name = "TREATMENT")]
     pub treatment: String,
-    /// The folder of a root, or a file
+    /// Folder of a root, or a file
     #[arg(value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub target: PathBuf,
-    /// Only if the target is still what this plan (`plan --json`) was made for
+    /// Apply only if the target still matches this plan (`plan --json`)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub planned: Option<PathBuf>,
 }
@@ -84,7 +84,7 @@ pub struct TreatUndo {
     /// TARGET, or TREATMENT and TARGET
     #[arg(value_name = "[TREATMENT] TARGET", required = true, num_args = 1..=2, value_hint = ValueHint::AnyPath)]
     pub what: Vec<OsString>,
-    /// Take back everything that was applied, the last first
+    /// Undo all treatments, the last one first
     #[arg(long)]
     pub all: bool,
 }

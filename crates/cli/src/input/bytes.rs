@@ -24,6 +24,10 @@ const BOUNDED_FROM_BYTES: u64 = 192 << 20;
 /// end.
 const RESIDENT_BYTES: u64 = 64 << 20;
 
+/// The largest raw file that is read, in bytes. Logs are far smaller; what is
+/// larger is not a log, or not of one boot.
+pub const MAX_RAW_BYTES: u64 = 1 << 30;
+
 /// How often that is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -55,7 +59,7 @@ impl Bytes {
         let mut bytes = head;
         let known = usize::try_from(length).unwrap_or(0);
         bytes.reserve_exact(known.saturating_sub(bytes.len()));
-        file.take(super::MAX_RAW_BYTES).read_to_end(&mut bytes)?;
+        file.take(MAX_RAW_BYTES).read_to_end(&mut bytes)?;
         Ok(Self::Read(bytes))
     }
 

@@ -1,8 +1,8 @@
 //! Folders that are no captures: their files, as if each had been named.
 
-use super::kernel_image::KERNEL_IMAGE;
 use agent::capture;
 use anyhow::{Context, Result, bail};
+use inspect::kernel_image::KERNEL_IMAGE;
 use sources::{SNIFF_BYTES, Sniff, Source};
 use std::fs::File;
 use std::io::Read;

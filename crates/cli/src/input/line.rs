@@ -1,6 +1,7 @@
 //! The line of a source that evidence stands in.
 
-use super::Input;
+use super::names;
+use super::types::Input;
 use analysis::Place;
 
 /// The longest line that is shown, in bytes.
@@ -9,8 +10,9 @@ const LONGEST_BYTES: usize = 400;
 /// The line that begins at `place`, if one of the inputs is the source, and is
 /// text there.
 pub fn line(inputs: &[Input], place: &Place) -> Option<String> {
-    let bytes = inputs.iter().find_map(|input| match input {
-        Input::Raw(raw) => (raw.name == place.source).then_some(&*raw.bytes),
+    let mut named = inputs.iter().zip(names::of_inputs(inputs));
+    let bytes = named.find_map(|(input, name)| match input {
+        Input::Raw(raw) => (name == place.source).then_some(&*raw.bytes),
         Input::Capture(capture) => {
             let mut members = capture.members.iter();
             let member = members.find(|(name, _)| *name == place.source)?;

@@ -1,9 +1,10 @@
 //! Logs that somebody packed, or that Windows wrote: what is in them.
 
-use super::{Bytes, MAX_RAW_BYTES, Raw, tar_magic};
+use super::bytes::{Bytes, MAX_RAW_BYTES};
+use super::types::Raw;
 use anyhow::{Result, bail};
-use image::boot::Part;
-use image::boot::compression::{Compression, Decoder, Failure};
+use rawimage::Part;
+use rawimage::compression::{Compression, Decoder, Failure};
 use sources::SNIFF_BYTES;
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -152,4 +153,10 @@ pub fn holds_capture(file: &mut File) -> Result<bool> {
     let whole = packed.take(SNIFF_BYTES as u64).read_to_end(&mut head);
     let early = whole.is_err() && head.len() < 512;
     Ok(early || tar_magic(&head) && !sources::is_archive_of_others(&head))
+}
+
+/// Whether these bytes begin a tar. POSIX ustar and GNU tar: the magic stands at byte 257
+/// of the first header.
+pub fn tar_magic(head: &[u8]) -> bool {
+    head.get(257..262) == Some(b"ustar")
 }

@@ -1,17 +1,36 @@
 //! `firstlight advise`: what to change, and what that would bring.
 
-use crate::args::Advise;
+use crate::args::Inputs;
 use crate::input;
 use crate::out::Out;
-use crate::system;
 use anyhow::Result;
+use clap::{Args, ValueHint};
+use record::{Record, Recorder};
 use std::mem::ManuallyDrop;
+use std::path::PathBuf;
+
+/// The arguments of `advise`.
+#[derive(Debug, Args)]
+pub struct Advise {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Also look into what boots: a kernel, initramfs, FIT, flash, disk or U-Boot image, or the folder
+    /// of a root; repeatable
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub image: Vec<PathBuf>,
+    /// Also read the kernel configuration: .config, /boot/config-*, config.gz, or a kernel with it
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// Also list findings that do not apply, with the reason
+    #[arg(long)]
+    pub all: bool,
+}
 
 pub fn run(args: &Advise, out: &mut Out) -> Result<()> {
-    let facts = system::facts(&args.image, args.config.as_deref())?;
+    let facts = inspect::system::facts(&args.image, args.config.as_deref())?;
     // As `show` does: the program ends after its answer.
-    let record = ManuallyDrop::new(input::boot(&args.inputs, &args.reading)?);
-    let phases = analysis::phases_with(&record, &args.reading.options());
+    let record = ManuallyDrop::new(boot(args)?);
+    let phases = analysis::phases_with(&record, &args.inputs.reading.options());
     let mut advice = analysis::advice(&record, &phases, &facts);
     if !args.all {
         advice.silent.clear();
@@ -22,4 +41,14 @@ pub fn run(args: &Advise, out: &mut Out) -> Result<()> {
         views::terminal::advise(&advice, &out.style)
     };
     out.text(&text)
+}
+
+/// The boot that is asked about. An image or a configuration alone has none.
+fn boot(args: &Advise) -> Result<Record> {
+    let Inputs { inputs, reading } = &args.inputs;
+    let has_facts = !args.image.is_empty() || args.config.is_some();
+    if inputs.is_empty() && has_facts {
+        return Ok(Recorder::new().finish());
+    }
+    input::boot(inputs, reading)
 }

@@ -1,12 +1,88 @@
 //! `firstlight blame`: what took longest.
 
-use crate::args::{Blame, By, FunctionColumn, Kind};
+use crate::args::Inputs;
 use crate::input;
 use crate::out::Out;
 use analysis::{BlameKind, FunctionOrder};
 use anyhow::Result;
+use clap::{Args, ValueEnum};
 use record::Record;
 use std::mem::ManuallyDrop;
+
+/// The arguments of `blame`.
+#[derive(Debug, Args)]
+pub struct Blame {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Show only this kind
+    #[arg(long)]
+    pub kind: Option<Kind>,
+    /// Number of rows; 0 for all [default: 20]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        hide_default_value = true
+    )]
+    pub top: usize,
+    /// Print CSV
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Show deferred probes, device by device
+    #[arg(long, conflicts_with_all = ["kind", "csv"])]
+    pub deferrals: bool,
+    /// Show the longest silences between two consecutive log lines
+    #[arg(long, conflicts_with_all = ["kind", "csv", "deferrals", "functions", "by"])]
+    pub gaps: bool,
+    /// Show the functions of a kernel function trace (function_graph, KFT, kd)
+    #[arg(long, conflicts_with_all = ["kind", "deferrals"])]
+    pub functions: bool,
+    /// Sum initcalls by part of the kernel
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["kind", "csv", "deferrals", "functions"])]
+    pub by: Option<By>,
+    /// Sort functions by this column [default: time]
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        requires = "functions",
+        conflicts_with = "tree"
+    )]
+    pub sort: Option<FunctionColumn>,
+    /// Show the call tree
+    #[arg(long, requires = "functions")]
+    pub tree: bool,
+}
+
+/// How calls are grouped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// Folder of the kernel source: drivers/usb, kernel/trace
+    Subsystem,
+}
+
+/// A column of the table of functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FunctionColumn {
+    Function,
+    Count,
+    Time,
+    Average,
+    Local,
+    MaxSub,
+    MsCount,
+}
+
+/// A kind of row.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Kind {
+    Initcall,
+    Probe,
+    Unit,
+    Process,
+    File,
+    Stage,
+    Phase,
+}
 
 pub fn run(args: &Blame, out: &mut Out) -> Result<()> {
     // The program ends after its answer; to free a large record first takes

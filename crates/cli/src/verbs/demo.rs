@@ -1,16 +1,18 @@
 //! `firstlight demo`: the whole loop on a real Debian.
 //!
-//! Boot it, explain it, take what the findings of that very boot recommend,
-//! boot that, and prove what it brought.
+//! Boot it, explain it, apply what the findings of that boot recommend, boot
+//! again, and measure the difference.
 
 use crate::args::{Demo, Images, Reading};
 use crate::beside;
 use crate::out::Out;
-use crate::verbs::tune::in_lab;
+use crate::progress;
 use crate::verbs::{lab as lab_verb, report, show};
 use analysis::{Finding, Options};
 use anyhow::{Context, Result, bail};
-use lab::Experiment;
+use lab::search::in_lab;
+use lab::{Event, Experiment};
+use record::Nanos;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -28,7 +30,7 @@ const DIGESTS: &str = "digests.txt";
 /// At most this many findings are tried, the largest expected saving first.
 const TRIED: usize = 3;
 
-/// Boots of each variant: one as it is, the others innocently perturbed.
+/// Boots of each variant: one as it is, the others with a neutral perturbation each.
 const ENSEMBLE: u32 = 3;
 
 pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
@@ -38,34 +40,38 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
 
     say(
         out,
-        "1. Boot a minimal Debian, as it is, twice: the second boot must be the same",
+        "1. Boot a minimal Debian twice: both boots must be identical",
     )?;
     let file = dir.join(EXPERIMENT);
     write(&file, BASE)?;
-    let twice = options(dir, 1, true);
-    let first = lab_verb::boot(&Experiment::read(&file)?, &twice, true)?;
+    let first = boot(&Experiment::read(&file)?, &options(dir, 1, true))?;
     let compared = lab_verb::compare(&first, dir)?;
     if let Some(difference) = compared.exact.iter().find_map(|p| p.difference.as_ref()) {
-        bail!("the second boot was not the same: {difference}");
+        bail!("the two boots differ: {difference}");
     }
     let baseline = lab_verb::record(&dir.join(&first.trials[0].capture))?;
 
-    say(out, "2. Explain it")?;
+    say(out, "2. Explain this boot")?;
     if !json {
         show::print(&baseline, &Options::default(), out)?;
     }
 
     let findings = analysis::findings(&baseline);
     let tried = tried(&findings);
-    say(out, "3. Change what the findings say, and prove it")?;
-    write(&file, &with_variants(&tried))?;
-    let experiment = Experiment::read(&file)?;
-    for variant in &experiment.variants {
-        for treatment in &variant.treatments {
-            say_line(out, &format!("{:<24} {treatment}", variant.name))?;
-        }
+    say(out, "3. Apply the largest findings, boot again and compare")?;
+    for (finding, treatment) in &tried {
+        let expected = finding.expected;
+        say_line(
+            out,
+            &format!(
+                "{:<24} expected saving {expected:>8}   {treatment}",
+                finding.id
+            ),
+        )?;
     }
-    let outcome = lab_verb::boot(&experiment, &options(dir, ENSEMBLE, false), true)?;
+    write(&file, &with_variants(&tried, args.each))?;
+    let experiment = Experiment::read(&file)?;
+    let outcome = boot(&experiment, &options(dir, ENSEMBLE, false))?;
     let mut result = lab_verb::compare(&outcome, dir)?;
     result.exact = compared.exact;
 
@@ -86,21 +92,67 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
         return out.text(&results);
     }
     out.text(&views::terminal::lab(&result, &out.style))?;
-    say(out, "4. Look at it")?;
+    say(out, "4. Open the results")?;
     say_line(out, &format!("page:      {}", page.display()))?;
     say_line(out, &format!("captures:  {}", dir.join("trials").display()))?;
     say_line(
         out,
-        &format!("again:     firstlight lab run {} --out DIR", file.display()),
+        &format!("repeat:    firstlight lab run {} --out DIR", file.display()),
     )?;
     match last {
-        Some(last) if last == digests => say_line(out, "The last demo here gave the same digests."),
+        Some(last) if last == digests => say_line(out, "The digests equal those of the last demo."),
         Some(_) => say_line(
             out,
-            "The last demo here gave other digests: something that goes in has changed.",
+            "The digests differ from those of the last demo because an input has changed.",
         ),
         None => Ok(()),
     }
+}
+
+/// Boots what is missing of `experiment`, and prints the first light of each boot as
+/// soon as it has ended.
+fn boot(experiment: &Experiment, options: &lab::Options) -> Result<lab::Outcome> {
+    let (mut planned, mut ended) = (0, 0);
+    let outcome = lab::run(experiment, options, &mut |event| match event {
+        Event::Planned {
+            trials,
+            reused,
+            jobs,
+        } => {
+            planned = trials - reused;
+            progress::done(&format!("  {planned} boots, {jobs} at a time"), true);
+        }
+        Event::Finished {
+            trial,
+            reused: false,
+        } => {
+            ended += 1;
+            let how = match first_light(&trial, &options.out) {
+                Some(at) => format!("first light at {at}"),
+                None => trial.failure.map_or_else(String::new, |f| f.detail),
+            };
+            let id = trial.id.to_string();
+            let took = format!("({:.0} s on this host)", trial.wall_s);
+            progress::done(
+                &format!("  [{ended}/{planned}] {id:<20} {how}  {took}"),
+                true,
+            );
+        }
+        Event::Console {
+            trial, last_line, ..
+        } => progress::say(format!("{trial}: {last_line}")),
+        Event::Note { text } => progress::done(&format!("  {text}"), true),
+        Event::PowerOn { .. } | Event::Finished { .. } => {}
+    });
+    progress::clear();
+    Ok(outcome?)
+}
+
+/// When a trial reached first light; `None` if it did not.
+fn first_light(trial: &lab::Trial, dir: &Path) -> Option<Nanos> {
+    let record = lab_verb::record(&dir.join(&trial.capture)).ok()?;
+    let phases = analysis::phases_with(&record, &Options::default());
+    phases.first_light.map(|f| f.at)
 }
 
 fn options(dir: &Path, ensemble: u32, check_exact: bool) -> lab::Options {
@@ -109,13 +161,13 @@ fn options(dir: &Path, ensemble: u32, check_exact: bool) -> lab::Options {
         jobs: None,
         ensemble,
         check_exact,
-        // Three minutes are for what the demonstration is about.
+        // The demonstration is about the boot, not about what recording costs.
         recording_cost: false,
     }
 }
 
-/// Makes the output folder, and takes away what an earlier demo left in it;
-/// gives the digests of that one. Anybody else's folder is left alone.
+/// Makes the output folder empty, and gives the digests of the demo that it held.
+/// A folder of anything else is left alone.
 fn make_room(dir: &Path) -> Result<Option<String>> {
     let shown = dir.display();
     let last = std::fs::read_to_string(dir.join(DIGESTS)).ok();
@@ -125,7 +177,7 @@ fn make_room(dir: &Path) -> Result<Option<String>> {
             .next()
             .is_none();
         if !empty && !dir.join(EXPERIMENT).is_file() {
-            bail!("{shown}: is there already and is not a demo's folder; name another with --out");
+            bail!("{shown}: already exists and is not a demo's folder; choose another with --out");
         }
         std::fs::remove_dir_all(dir).with_context(|| format!("{shown}: cannot be emptied"))?;
     }
@@ -147,8 +199,9 @@ fn tried(findings: &[Finding]) -> Vec<(&Finding, Treatment)> {
     tried
 }
 
-/// The experiment with a variant for each finding, and one for all together.
-fn with_variants(tried: &[(&Finding, Treatment)]) -> String {
+/// The experiment with one variant that applies all findings; with `each`, also a
+/// variant for every finding alone.
+fn with_variants(tried: &[(&Finding, Treatment)], each: bool) -> String {
     let mut text = BASE.to_owned();
     let mut variant = |name: &str, why: &str, treatments: &[&Treatment]| {
         let list: Vec<String> = treatments.iter().map(|t| format!("\"{t}\"")).collect();
@@ -159,8 +212,10 @@ fn with_variants(tried: &[(&Finding, Treatment)]) -> String {
         )
         .ok();
     };
-    for (finding, treatment) in tried {
-        variant(finding.id, &finding.title, &[treatment]);
+    if each || tried.len() == 1 {
+        for (finding, treatment) in tried {
+            variant(finding.id, &finding.title, &[treatment]);
+        }
     }
     if tried.len() > 1 {
         let all: Vec<&Treatment> = tried.iter().map(|(_, treatment)| treatment).collect();
@@ -244,12 +299,20 @@ mod tests {
         ];
         let wanted = wanted.map(|t| Treatment::parse(t).unwrap());
         assert!(tried.iter().map(|(_, t)| t).eq(&wanted));
-        let text = with_variants(&tried);
-        let experiment = Experiment::parse("experiment.toml", &text).unwrap();
-        // The baseline, each, and all.
-        let names = experiment.variants.iter().map(|v| v.name.as_str());
-        let all: Vec<&str> = names.collect();
-        assert_eq!(all, ["baseline", "unpack", "flush", "tests", "all"]);
+        let parsed = |each| {
+            let text = with_variants(&tried, each);
+            Experiment::parse("experiment.toml", &text).unwrap()
+        };
+        let names =
+            |e: &Experiment| -> Vec<String> { e.variants.iter().map(|v| v.name.clone()).collect() };
+        let experiment = parsed(false);
+        assert_eq!(names(&experiment), ["baseline", "all"]);
+        assert_eq!(experiment.variants[1].treatments, wanted);
+        let experiment = parsed(true);
+        assert_eq!(
+            names(&experiment),
+            ["baseline", "unpack", "flush", "tests", "all"]
+        );
         assert_eq!(experiment.variants[4].treatments, wanted);
     }
 }

@@ -4,8 +4,7 @@
 use crate::args::LabFindings;
 use crate::out::Out;
 use crate::progress;
-use crate::system;
-use crate::verbs::{lab as lab_verb, tune};
+use crate::verbs::lab as lab_verb;
 use analysis::{Finding, Options, advice, phases_with};
 use anyhow::{Context, Result, bail};
 use lab::classics::Method;
@@ -115,7 +114,7 @@ fn one(
     let beside = planted.beside(&folder.join("beside"), folder, say)?;
     let record = lab_verb::record(&booted.seen)?;
     let phases = phases_with(&record, &Options::default());
-    let facts = system::facts(&beside, None)?;
+    let facts = inspect::system::facts(&beside, None)?;
     let found = advice(&record, &phases, &facts).findings;
     proof.systems += 1;
     if planted.findings.is_empty() {
@@ -174,7 +173,7 @@ fn proven(
     let treatment = match (&wanted.by_hand, &finding.treatment) {
         (Some(by_hand), _) => by_hand.clone(),
         (None, Some(text)) => {
-            let in_lab = tune::in_lab(text).map_or_else(|| text.clone(), |t| t.to_string());
+            let in_lab = lab::search::in_lab(text).map_or_else(|| text.clone(), |t| t.to_string());
             if !planted.is_applied(&in_lab, &wanted.treated) {
                 return Err(format!(
                     "`{}` recommends `{text}`, and that is not what `{}` has more than `{}`",
@@ -227,7 +226,7 @@ fn boot(planted: &Planted, folder: &Path, jobs: std::num::NonZeroUsize) -> Resul
     for (name, experiment) in planted.experiments() {
         let options = lab::Options {
             jobs: Some(jobs),
-            ..tune::options(&folder.join(name), experiment.base.ensemble.get())
+            ..lab::Options::plain(&folder.join(name), experiment.base.ensemble.get())
         };
         let outcome = lab_verb::boot(experiment, &options, false)?;
         let mut all: BTreeMap<String, Vec<Nanos>> = BTreeMap::new();

@@ -7,6 +7,7 @@ use crate::out::Out;
 use crate::progress;
 use analysis::{ExactPair, Options, RecordingCost, TrialFailure};
 use anyhow::{Context, Result, bail};
+use capture::accesses::{RecordingError, sweep};
 use lab::{Event, ExactCheck, Experiment, Outcome, TrialId};
 use record::{ClockKind, Record};
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ const RESULTS: [&str; 3] = ["result.json", "result.md", "result.csv"];
 pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
     let mut experiment = Experiment::read(&args.experiment)?;
     if let Some(name) = &args.storage {
-        experiment.base.storage = lab::storage::named(name)?;
+        experiment.base.storage = lab::profiles::named(name)?;
     }
     let options = lab::Options {
         out: args.out.clone(),
@@ -113,10 +114,7 @@ fn plan(experiment: &Experiment, options: &lab::Options) -> views::LabPlan {
 /// Runs an experiment, showing how far it is: on a terminal, or, if `always`,
 /// with a line a trial on any other standard error too.
 pub fn boot(experiment: &Experiment, options: &lab::Options, always: bool) -> Result<Outcome> {
-    let mut shown = Shown {
-        always,
-        ..Shown::default()
-    };
+    let mut shown = Shown::new(always);
     let outcome = lab::run(experiment, options, &mut |event| shown.event(&event));
     progress::clear();
     Ok(outcome?)
@@ -124,7 +122,7 @@ pub fn boot(experiment: &Experiment, options: &lab::Options, always: bool) -> Re
 
 /// What is going on, in one line at the bottom and a line for each trial.
 #[derive(Default)]
-struct Shown {
+pub struct Shown {
     always: bool,
     trials: usize,
     ended: usize,
@@ -132,13 +130,23 @@ struct Shown {
 }
 
 impl Shown {
-    fn event(&mut self, event: &Event) {
+    /// With a line a trial on a standard error that is no terminal, if `always`.
+    pub fn new(always: bool) -> Self {
+        Self {
+            always,
+            ..Self::default()
+        }
+    }
+
+    /// Shows what happens.
+    pub fn event(&mut self, event: &Event) {
         match event {
             Event::Planned {
                 trials,
                 reused,
                 jobs,
             } => {
+                *self = Self::new(self.always);
                 self.trials = *trials;
                 let reused = match reused {
                     0 => String::new(),
@@ -250,19 +258,46 @@ fn pair(check: &ExactCheck) -> ExactPair {
 }
 
 pub fn doctor(out: &mut Out) -> Result<()> {
-    let checks: Vec<views::Check> = lab::doctor()
-        .into_iter()
-        .map(|c| views::Check {
-            name: c.what,
-            ok: c.ok,
-            found: Some(c.detail),
-            advice: (!c.how_to_get_it.is_empty()).then_some(c.how_to_get_it),
-        })
-        .collect();
+    let checks = lab::doctor().into_iter().map(|c| views::Check {
+        name: c.what,
+        ok: c.ok,
+        found: Some(c.detail),
+        advice: (!c.how_to_get_it.is_empty()).then_some(c.how_to_get_it),
+    });
+    let checks: Vec<views::Check> = checks.chain([killed_recordings()]).collect();
     let text = if out.json {
         views::json::text(&views::json::doctor(&checks))
     } else {
         views::terminal::doctor(&checks, &out.style)
     };
     out.text(&text)
+}
+
+/// What killed recordings of accesses left on this machine; it is cleaned up.
+fn killed_recordings() -> views::Check {
+    let (ok, found, advice) = match sweep() {
+        Ok(swept) if swept.failed.is_empty() => {
+            let nothing = "nothing left behind".to_owned();
+            (true, swept.sentence().unwrap_or(nothing), None)
+        }
+        Ok(swept) => {
+            let how = "end the program that reads from it, then run this again";
+            (false, swept.failed.join("; "), Some(how.to_owned()))
+        }
+        Err(RecordingError::Busy) => (true, "a recording is running".to_owned(), None),
+        Err(RecordingError::NotRoot) => {
+            let unknown = "not checked: only root can clean up".to_owned();
+            (true, unknown, None)
+        }
+        Err(e) => {
+            let how = "make /run writable for root, then run this again";
+            (false, e.to_string(), Some(how.to_owned()))
+        }
+    };
+    views::Check {
+        name: "killed recordings".to_owned(),
+        ok,
+        found: Some(found),
+        advice,
+    }
 }

@@ -1,14 +1,11 @@
 //! `firstlight man`: one page of all verbs, from the same definitions as the
 //! help.
 
-use crate::args::Cli;
 use crate::out::Out;
 use anyhow::Result;
-use clap::CommandFactory;
 
-pub fn run(out: &mut Out) -> Result<()> {
+pub fn run(mut command: clap::Command, out: &mut Out) -> Result<()> {
     let mut page = Vec::new();
-    let mut command = Cli::command();
     // Built whole, so that a verb knows the options that all verbs share.
     command.build();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;

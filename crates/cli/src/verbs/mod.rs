@@ -11,7 +11,7 @@ pub mod diff;
 pub mod export;
 pub mod findings;
 pub mod flash;
-pub mod here;
+pub mod help;
 pub mod image;
 pub mod io;
 pub mod lab;
@@ -21,6 +21,9 @@ pub mod path;
 pub mod prefetch;
 pub mod report;
 pub mod resolution;
+#[cfg(test)]
+mod schemas;
+#[cfg(feature = "serve")]
 pub mod serve;
 pub mod show;
 pub mod treat;

@@ -1,10 +1,24 @@
 //! `firstlight path`: what first light waited for.
 
-use crate::args::Path;
+use crate::args::Inputs;
 use crate::input;
 use crate::out::Out;
 use anyhow::Result;
+use clap::Args;
 use record::Nanos;
+
+/// The arguments of `path`.
+#[derive(Debug, Args)]
+pub struct Path {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Print short items one by one
+    #[arg(long)]
+    pub all: bool,
+    /// Show userspace by process instead of by unit, where tasks were traced
+    #[arg(long)]
+    pub processes: bool,
+}
 
 /// An item that is shorter than this share of the boot gets no line of its own.
 const SHORTEST: i64 = 500;

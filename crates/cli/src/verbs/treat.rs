@@ -5,87 +5,13 @@ mod target;
 use crate::args::{Treat, TreatAs, TreatOn, TreatPlan, TreatUndo, TreatVerb};
 use crate::out::Out;
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
 use target::Opened;
 use treat::FileTreatment;
 use treat::files::{Applied, Change, Form, Journal, KINDS, Kept, Plan, export};
+use views::json::{self, Document};
 use views::terminal::layout::{BOLD, DIM, GOOD, PLAIN, Screen, clean};
-
-/// A kind of treatment, in `--json`.
-#[derive(Serialize)]
-struct KindJson {
-    id: &'static str,
-    form: &'static str,
-    title: &'static str,
-    targets: &'static [&'static str],
-    risk: &'static str,
-    then: &'static str,
-    undo: bool,
-    in_lab: bool,
-    findings: Vec<&'static str>,
-}
-
-#[derive(Serialize)]
-struct ListJson {
-    schema: &'static str,
-    treatments: Vec<KindJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    applied: Option<Vec<KeptJson>>,
-}
-
-#[derive(Serialize)]
-struct KeptJson {
-    entry: u32,
-    treatment: String,
-    paths: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct ChangeJson {
-    path: String,
-    action: &'static str,
-    before: String,
-    after: String,
-    diff: String,
-}
-
-#[derive(Serialize)]
-struct PlanJson {
-    schema: &'static str,
-    treatment: String,
-    target: String,
-    target_kind: &'static str,
-    already: bool,
-    changes: Vec<ChangeJson>,
-    sentences: Vec<String>,
-    risk: &'static str,
-    then: String,
-    undo: String,
-    recovered: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct ApplyJson {
-    schema: &'static str,
-    treatment: String,
-    target: String,
-    changed: bool,
-    paths: Vec<String>,
-    journal: String,
-    entry: Option<u32>,
-    then: String,
-    recovered: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct UndoJson {
-    schema: &'static str,
-    target: String,
-    undone: Vec<KeptJson>,
-    recovered: Vec<String>,
-}
 
 pub fn run(args: &Treat, out: &mut Out) -> Result<()> {
     match &args.verb {
@@ -101,8 +27,8 @@ fn go_on(_: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-fn kept_json(kept: Kept) -> KeptJson {
-    KeptJson {
+fn kept_json(kept: Kept) -> json::TreatEntry {
+    json::TreatEntry {
         entry: kept.entry,
         treatment: kept.treatment,
         paths: kept.paths,
@@ -137,7 +63,7 @@ fn list(target: Option<&Path>, out: &mut Out) -> Result<()> {
         opened.close()?;
     }
     if out.json {
-        let treatments = KINDS.iter().map(|k| KindJson {
+        let treatments = KINDS.iter().map(|k| json::TreatKind {
             id: k.example,
             form: k.form,
             title: k.what,
@@ -148,8 +74,8 @@ fn list(target: Option<&Path>, out: &mut Out) -> Result<()> {
             in_lab: k.in_lab,
             findings: findings(k.form),
         });
-        return out.text(&views::json::text(&ListJson {
-            schema: "firstlight.treat.list/1",
+        return out.text(&json::text(&json::TreatList {
+            schema: json::TreatList::SCHEMA,
             treatments: treatments.collect(),
             applied: applied.map(|all| all.into_iter().map(kept_json).collect()),
         }));
@@ -222,21 +148,18 @@ fn plan(args: &TreatPlan, out: &mut Out) -> Result<()> {
     if args.form.is_some() {
         return out.text(&plan.diff());
     }
-    let undo = format!(
-        "firstlight treat undo '{treatment}' {}",
-        args.target.display()
-    );
+    let undo = treat::shell::undo_command(&treatment, &args.target);
     let kind = treatment.kind();
     if out.json {
-        let change = |c: &Change| ChangeJson {
+        let change = |c: &Change| json::TreatChange {
             path: c.path.clone(),
             action: c.action(),
             before: c.before.digest(),
             after: c.after.digest(),
             diff: c.diff(),
         };
-        return out.text(&views::json::text(&PlanJson {
-            schema: "firstlight.treat.plan/1",
+        return out.text(&json::text(&json::TreatPlan {
+            schema: json::TreatPlan::SCHEMA,
             treatment: treatment.to_string(),
             target: args.target.display().to_string(),
             target_kind,
@@ -268,7 +191,8 @@ fn plan(args: &TreatPlan, out: &mut Out) -> Result<()> {
     if !plan.then.is_empty() {
         screen.wrapped("  then:", 9, PLAIN, &plan.then);
     }
-    screen.wrapped("  undo:", 9, PLAIN, &undo);
+    // On one line, so that it can be copied.
+    screen.line(&format!("  undo:  {}", clean(&undo)));
     out.text(&screen.finish())
 }
 
@@ -280,7 +204,7 @@ fn basis(path: &Path, treatment: &FileTreatment) -> Result<Vec<treat::files::Bas
         format!("{shown}: is no plan; expected what `firstlight treat plan --json` prints")
     })?;
     let of = |key: &str| plan.get(key).and_then(serde_json::Value::as_str);
-    if of("schema") != Some("firstlight.treat.plan/1") {
+    if of("schema") != Some(json::TreatPlan::SCHEMA) {
         bail!("{shown}: is no plan; expected what `firstlight treat plan --json` prints");
     }
     if of("treatment") != Some(&treatment.to_string()) {
@@ -311,8 +235,8 @@ fn apply(args: &TreatOn, out: &mut Out) -> Result<()> {
     };
     let paths: Vec<String> = plan.changes.iter().map(|c| c.path.clone()).collect();
     if out.json {
-        return out.text(&views::json::text(&ApplyJson {
-            schema: "firstlight.treat.apply/1",
+        return out.text(&json::text(&json::TreatApply {
+            schema: json::TreatApply::SCHEMA,
             treatment: treatment.to_string(),
             target: args.target.display().to_string(),
             changed: entry.is_some(),
@@ -339,7 +263,6 @@ fn already(target: &Path, plan: &Plan, outcome: &str) -> String {
 }
 
 fn applied_text(treatment: &FileTreatment, args: &TreatOn, plan: &Plan, side: &Path) -> String {
-    let shown = args.target.display();
     if plan.is_empty() {
         return already(&args.target, plan, "nothing was changed") + "\n";
     }
@@ -353,7 +276,8 @@ fn applied_text(treatment: &FileTreatment, args: &TreatOn, plan: &Plan, side: &P
     }
     let _ = writeln!(
         text,
-        "undo: firstlight treat undo '{treatment}' {shown}   (the old bytes are in {})",
+        "undo: {}\nThe original bytes are in {}.",
+        clean(&treat::shell::undo_command(treatment, &args.target)),
         side.display()
     );
     text
@@ -381,8 +305,8 @@ fn undo(args: &TreatUndo, out: &mut Out) -> Result<()> {
     drop(journal);
     opened.close()?;
     if out.json {
-        return out.text(&views::json::text(&UndoJson {
-            schema: "firstlight.treat.undo/1",
+        return out.text(&json::text(&json::TreatUndo {
+            schema: json::TreatUndo::SCHEMA,
             target: Path::new(path).display().to_string(),
             undone: undone.into_iter().map(kept_json).collect(),
             recovered,

@@ -11,6 +11,7 @@
 
 mod program;
 
+use super::board::{BOOTCMD, PARTITIONS};
 use crate::arm_virt::{Kind, legacy_image};
 use crate::error::LabError;
 use crate::experiment::ArmArch;
@@ -38,15 +39,6 @@ const FLASH: u32 = 0x3400_0000;
 
 /// The data register of the board's first serial port, a PL011.
 pub const UART_DATA: u64 = 0x101f_1000;
-
-/// The partitions: name, first byte, length in bytes. What lies before them would be
-/// the loader and its environment.
-const PARTITIONS: [(&str, u32, u32); 2] =
-    [("kernel", 2 << 20, 6 << 20), ("ramdisk", 8 << 20, 8 << 20)];
-
-/// What the loader does if nobody says otherwise: each partition as a whole.
-const BOOTCMD: &str = "nand read ${kernel_addr} kernel; nand read ${ramdisk_addr} ramdisk; \
-                       bootm ${kernel_addr} ${ramdisk_addr}";
 
 /// The length of a legacy image's header, in bytes.
 pub const HEADER_BYTES: u32 = 64;
@@ -135,32 +127,6 @@ impl Image {
             tenths % 10,
         )
     }
-}
-
-/// `bootcmd` reads of each partition only as much as its image has.
-#[must_use]
-pub fn sized(bootcmd: Option<&str>) -> Option<String> {
-    let before = bootcmd.unwrap_or(BOOTCMD);
-    let sized = |command: &str| {
-        let words: Vec<&str> = command.split_whitespace().collect();
-        match words[..] {
-            ["nand", "read", _, name] if PARTITIONS.iter().any(|p| p.0 == name) => {
-                format!("{} ${{{name}_size}}", words.join(" "))
-            }
-            _ => words.join(" "),
-        }
-    };
-    let after: Vec<String> = before.split(';').map(sized).collect();
-    let after = after.join("; ");
-    (after != before).then_some(after)
-}
-
-/// `bootcmd` reads that and no more, and the kernel to where it need not be moved from.
-#[must_use]
-pub fn in_place(bootcmd: Option<&str>) -> Option<String> {
-    let before = sized(bootcmd).unwrap_or_else(|| bootcmd.unwrap_or(BOOTCMD).to_owned());
-    let after = before.replace("${kernel_addr}", "${kernel_in_place}");
-    (after != before).then_some(after)
 }
 
 impl Loading<'_> {

@@ -9,7 +9,7 @@
 use super::image::RAM;
 use crate::error::LabError;
 use crate::experiment::ArmArch;
-use image::boot::environment::{Change, Data};
+use bootimage::environment::{Change, Data};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -2,9 +2,9 @@
 
 use crate::error::LabError;
 use crate::experiment::ArmArch;
-use image::boot::Part;
-use image::boot::compression::{self, LIMIT};
-use image::boot::kernel::zimage;
+use bootimage::kernel::zimage;
+use rawimage::Part;
+use rawimage::compression::{self, LIMIT};
 use std::path::Path;
 
 /// Where the board's memory begins.

@@ -14,12 +14,14 @@ use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
 use crate::emulated::{self, Common, Hardware, OutFile};
 use crate::emulator::gdb::{AARCH64, ARM};
 use crate::emulator::stages::{KnownStages, Stages};
-use crate::emulator::{Clock, Pace, PowerOn, Program, Qemu, Words};
+use crate::emulator::{Clock, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Experiment, Kernel, Loader, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Archives, Tree};
 use crate::machine::{Boot, HostMark};
+use crate::pace::Pace;
+use crate::profiles::served_profile;
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
 pub use flash::{Kind, legacy_image};
@@ -170,7 +172,7 @@ impl ArmVirt {
         };
         let arch = *arch;
         let pace = Pace::of(&base, arch.model().host);
-        base.storage = base.storage.served(arch.agent(), pace);
+        base.storage = served_profile(base.storage, arch.agent(), pace);
         let qemu = Qemu::find(arch.qemu())?;
         let loader = match loader {
             Loader::None => None,

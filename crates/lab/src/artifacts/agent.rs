@@ -3,9 +3,9 @@
 //! A release has it beside `firstlight`, as `firstlight-agent-ARCH`. In a
 //! checkout it is built when it is wanted, so that it is never an old one.
 
+use crate::arch::Arch;
 use crate::error::LabError;
 use crate::tools::last_words;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,47 +19,7 @@ const VARIABLE: &str = "FIRSTLIGHT_AGENT";
 /// that it was built on.
 const PLAIN: &str = "firstlight-agent";
 
-/// A kind of processor that the agent is built for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Arch {
-    /// 64-bit PC processors.
-    X86_64,
-    /// 64-bit ARM.
-    Aarch64,
-    /// 32-bit ARM from ARMv7 on, with a floating-point unit.
-    Armv7,
-    /// 32-bit ARM from ARMv5TE on, without one.
-    Armv5,
-}
-
 impl Arch {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::X86_64, Self::Aarch64, Self::Armv7, Self::Armv5];
-
-    /// Its name: `x86_64`, `aarch64`, `armv7` or `armv5`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::X86_64 => "x86_64",
-            Self::Aarch64 => "aarch64",
-            Self::Armv7 => "armv7",
-            Self::Armv5 => "armv5",
-        }
-    }
-
-    /// The one whose kernel calls itself `machine`, as `uname -m` says it.
-    #[must_use]
-    pub fn of_machine(machine: &str) -> Option<Self> {
-        match machine {
-            "x86_64" => Some(Self::X86_64),
-            "aarch64" => Some(Self::Aarch64),
-            // 32-bit programs on a 64-bit kernel see it as armv8l.
-            "armv7l" | "armv8l" => Some(Self::Armv7),
-            "armv5tejl" | "armv5tel" | "armv6l" => Some(Self::Armv5),
-            _ => None,
-        }
-    }
-
     /// The targets of the compiler, the better one first: the other one's
     /// program is half as large again, and its linker is another package.
     const fn targets(self) -> [&'static str; 2] {
@@ -85,12 +45,6 @@ impl Arch {
             Self::Aarch64 => 183,
             Self::Armv7 | Self::Armv5 => 40,
         }
-    }
-}
-
-impl fmt::Display for Arch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -268,7 +222,13 @@ impl Checkout {
         }
         command
             .current_dir(&self.source)
-            .args(["build", "--quiet", "--locked", "--package", "agent"])
+            .args([
+                "build",
+                "--quiet",
+                "--locked",
+                "--package",
+                "firstlight-agent",
+            ])
             .args(["--bin", PLAIN, "--profile", "agent", "--target", target])
             .args(more_flags(target))
             .arg("--target-dir")

@@ -12,7 +12,9 @@ mod linux;
 mod root;
 mod tree;
 
-pub use agent::{Arch, agent_program, no_agent};
+pub use crate::arch::Arch;
+pub use crate::cache::{Cache, hash_bytes};
+pub use agent::{agent_program, no_agent};
 pub use filesystem::Form;
 pub use kernel::DebianKernel;
 pub use linux::{
@@ -21,71 +23,10 @@ pub use linux::{
 };
 pub use tree::Tree;
 
-use crate::capture::hex;
-use crate::error::{LabError, io_error};
-use sha2::{Digest, Sha256};
-use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-
-/// The folder in which artifacts are kept: `FIRSTLIGHT_CACHE`, else `firstlight`
-/// in `XDG_CACHE_HOME`, else in `~/.cache`.
-#[derive(Clone, Debug)]
-pub struct Cache {
-    folder: PathBuf,
-}
-
-/// The artifact in the making; others wait until this goes away.
-#[derive(Debug)]
-pub(crate) struct Making {
-    /// A new folder on the cache's file system, to be renamed when it is whole.
-    pub(crate) folder: tempfile::TempDir,
-    _lock: File,
-}
+use crate::error::LabError;
+use std::path::PathBuf;
 
 impl Cache {
-    /// Finds the folder, and makes it if need be.
-    ///
-    /// # Errors
-    /// If it cannot be made.
-    pub fn open() -> Result<Self, LabError> {
-        let folder = Self::place();
-        fs::create_dir_all(&folder).map_err(io_error(
-            &folder,
-            "cannot be made; FIRSTLIGHT_CACHE names another place",
-        ))?;
-        // Kernels and roots are named to other programs, wherever those run.
-        let folder = fs::canonicalize(&folder).unwrap_or(folder);
-        Ok(Self { folder })
-    }
-
-    /// The folder where it is or would be; it may not be there.
-    #[must_use]
-    pub(crate) fn in_place() -> Self {
-        Self {
-            folder: Self::place(),
-        }
-    }
-
-    /// Where the folder is or would be.
-    #[must_use]
-    pub fn place() -> PathBuf {
-        let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
-        if let Some(folder) = set("FIRSTLIGHT_CACHE") {
-            return folder.into();
-        }
-        let cache = set("XDG_CACHE_HOME").map(PathBuf::from);
-        let home = || PathBuf::from(set("HOME").unwrap_or_else(|| "/root".into())).join(".cache");
-        cache.unwrap_or_else(home).join("firstlight")
-    }
-
-    /// A file or folder in the cache.
-    #[must_use]
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
-    }
-
     /// Debian's own kernel package for `arch` as it is: unpacked from the cache,
     /// or fetched.
     ///
@@ -120,81 +61,6 @@ impl Cache {
         let kernel = self.debian_kernel(Arch::X86_64, say)?;
         root::get(self, &kernel, say)
     }
-
-    /// The SHA-256 of a file. It is remembered for as long as the file has the
-    /// same size, inode and time of change.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn hash_of(&self, path: &Path) -> Result<Vec<u8>, LabError> {
-        let failed = || io_error(path, "cannot be read");
-        let path = fs::canonicalize(path).map_err(failed())?;
-        let meta = fs::metadata(&path).map_err(failed())?;
-        let identity = format!(
-            "{}\n{} {} {} {}.{}",
-            path.display(),
-            meta.dev(),
-            meta.ino(),
-            meta.len(),
-            meta.mtime(),
-            meta.mtime_nsec()
-        );
-        let known = self.path(&format!("hashes/{}", hash_bytes(identity.as_bytes())));
-        if let Ok(hash) = fs::read(&known)
-            && hash.len() == 32
-        {
-            return Ok(hash);
-        }
-        let mut file = File::open(&path).map_err(failed())?;
-        let mut hash = Sha256::new();
-        let mut buffer = vec![0; 1 << 20];
-        loop {
-            match file.read(&mut buffer).map_err(failed())? {
-                0 => break,
-                n => hash.update(&buffer[..n]),
-            }
-        }
-        let hash = hash.finalize().to_vec();
-        self.write(&known, &hash)?;
-        Ok(hash)
-    }
-
-    /// Writes a file of the cache: whole or not at all.
-    ///
-    /// # Errors
-    /// If that cannot be done.
-    pub(crate) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), LabError> {
-        let folder = path.parent().unwrap_or(&self.folder);
-        let write = || {
-            fs::create_dir_all(folder)?;
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(bytes)?;
-            file.persist(path)?;
-            Ok(())
-        };
-        write().map_err(io_error(path, "cannot be written"))
-    }
-
-    /// Begins an artifact called `name`. Another run that makes the same one is
-    /// waited for: look again whether it is there.
-    pub(crate) fn make(&self, name: &str) -> Result<Making, LabError> {
-        let path = self.path(&format!("{name}.lock"));
-        let failed = || io_error(&path, "cannot be locked");
-        let lock = File::create(&path).map_err(failed())?;
-        lock.lock().map_err(failed())?;
-        let folder = tempfile::Builder::new()
-            .prefix(&format!("{name}.new-"))
-            .tempdir_in(&self.folder)
-            .map_err(io_error(&self.folder, "cannot hold a temporary folder"))?;
-        // Others may read what is in it, and mmdebstrap insists.
-        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(folder.path(), open)
-            .map_err(io_error(folder.path(), "cannot be opened for others"))?;
-        Ok(Making {
-            folder,
-            _lock: lock,
-        })
-    }
 }
 
 /// Debian's kernel for `arch`, if it is in the cache.
@@ -206,13 +72,6 @@ pub fn cached_kernel(arch: Arch) -> Option<DebianKernel> {
 /// The minimal Debian for the kernel in the cache, if it is there too.
 #[must_use]
 pub fn cached_root() -> Option<PathBuf> {
-    let folder = Cache::place();
-    let root = root::place(&Cache { folder }, &cached_kernel(Arch::X86_64)?);
+    let root = root::place(&Cache::in_place(), &cached_kernel(Arch::X86_64)?);
     root.is_file().then_some(root)
-}
-
-/// The SHA-256 of `bytes`, as hexadecimal digits.
-#[must_use]
-pub fn hash_bytes(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
 }

@@ -106,7 +106,7 @@ const FILES: &[(&str, &str)] = &[
     classic!("u-boot-bootdelay"),
     classic!("kernel-compression"),
     classic!("initramfs-in-kernel"),
-    classic!("optimise-for-size"),
+    classic!("optimize-for-size"),
     classic!("devtmpfs"),
     classic!("modules"),
     classic!("forks"),

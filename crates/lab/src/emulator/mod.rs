@@ -13,6 +13,7 @@ pub use words::Words;
 use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Mode};
 use crate::machine::{Boot, Evidence};
+use crate::pace::{Accelerator, Pace};
 use crate::tools::{Tool, find, last_words};
 use agent::payload::{PayloadError, read_payload};
 use std::fs::{self, File};
@@ -60,37 +61,6 @@ pub struct PowerOn {
     pub words: Words,
     /// How its time passes.
     pub pace: Pace,
-}
-
-/// How the time of a machine passes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
-    /// An instruction takes 2 to the power of this many nanoseconds.
-    Counted(u8),
-    /// As it does on the host.
-    Real(Accelerator),
-}
-
-/// What executes the instructions of a machine in real time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accelerator {
-    /// QEMU translates them.
-    Tcg,
-    /// The host's processor itself does.
-    Kvm,
-}
-
-impl Accelerator {
-    /// The fastest one that the host has for machines of the architecture `arch`,
-    /// as [`std::env::consts::ARCH`] names it.
-    #[must_use]
-    pub fn best(arch: &str) -> Self {
-        let usable = || File::options().read(true).write(true).open("/dev/kvm");
-        match arch == std::env::consts::ARCH && usable().is_ok() {
-            true => Self::Kvm,
-            false => Self::Tcg,
-        }
-    }
 }
 
 impl Pace {

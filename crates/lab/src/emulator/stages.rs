@@ -35,8 +35,8 @@ pub struct Route {
 }
 
 /// Why there are none in real time.
-pub const NOT_IN_REAL_TIME: &str = "in real time nobody counts instructions, so firmware and \
-    decompression are not told apart";
+pub const NOT_IN_REAL_TIME: &str = "real time does not count instructions, so firmware and \
+    decompression cannot be distinguished";
 
 /// Instants in nanoseconds of virtual time since reset.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,7 +119,7 @@ impl KnownStages {
                 self.cache.write(&file, &text)?;
                 Ok(stages)
             };
-            anew().map_err(|e| format!("what comes before the kernel is not told apart: {e}"))
+            anew().map_err(|e| format!("the phases before the kernel cannot be distinguished: {e}"))
         };
         once.get_or_init(measured).clone()
     }

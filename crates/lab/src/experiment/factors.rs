@@ -106,7 +106,7 @@ mod tests {
         assert!(names(&many).unwrap_err().contains("more than 256"));
         let said = names("[factor.x]\na = [\"no such thing\"]\n").unwrap_err();
         assert!(
-            said.starts_with("e.toml:10: ") && said.contains("no treatment"),
+            said.starts_with("e.toml:10: ") && said.contains("unknown treatment `no such thing`"),
             "{said}"
         );
     }

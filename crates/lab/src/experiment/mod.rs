@@ -4,22 +4,25 @@ mod factors;
 mod file;
 mod mode;
 mod possible;
+mod quick;
 mod reader;
 mod recording;
 
+pub use crate::arch::ArmArch;
 pub use mode::{Mode, Sampling};
+pub use quick::Quick;
 pub use recording::Recording;
 
-use crate::arm9::{in_place, sized};
+use crate::arm9::board::{in_place, sized};
 use crate::artifacts::Form;
 use crate::error::LabError;
-use crate::storage::Profile;
-use crate::workload::treat;
+use crate::treated::treat;
 use agent::config::FirstLight;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use storage::Profile;
 use treat::{BootSpec, CommandLine, FileTreatment, Treatment};
 
 /// The version of the format that this program reads.
@@ -112,26 +115,6 @@ impl fmt::Display for Platform {
                 write!(f, "arm-virt {}{with}", arch.as_str())
             }
             Self::Replay(folder) => write!(f, "replay of {}", folder.display()),
-        }
-    }
-}
-
-/// A kind of ARM processor, by Debian's name of the architecture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArmArch {
-    /// 32 bits: ARMv7 with a floating-point unit.
-    Armhf,
-    /// 64 bits.
-    Arm64,
-}
-
-impl ArmArch {
-    /// Debian's name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Armhf => "armhf",
-            Self::Arm64 => "arm64",
         }
     }
 }

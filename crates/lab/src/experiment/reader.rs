@@ -3,13 +3,14 @@
 use super::file::{BaseFile, RootFile, VariantFile};
 use super::possible::possible;
 use super::{ArmArch, BASELINE, Base, Kernel, Loader, Mode, Platform, Recording, Root, Variant};
-use crate::arm9;
+use crate::arm9::board;
 use crate::artifacts::Form;
 use crate::error::LabError;
-use crate::storage::{self, Profile};
+use crate::profiles;
 use agent::config::FirstLight;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use storage::Profile;
 use toml::Spanned;
 use treat::{BootSpec, CommandLine, FileTreatment, Treatment};
 
@@ -42,7 +43,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             return Err(at(&shift.span(), why));
         }
         let (usual_mb, usual_shift) = match platform {
-            Platform::Arm9 { .. } => (arm9::MEMORY_MB.1, arm9::CPU_SHIFT),
+            Platform::Arm9 { .. } => (board::MEMORY_MB.1, board::CPU_SHIFT),
             _ => (1536, 0),
         };
         if let Some(memory_mb) = &file.memory_mb {
@@ -259,7 +260,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         // The board maps memory from 1 GiB up; with 32-bit addresses, 3 GiB.
         let range = match platform {
             Platform::ArmVirt { .. } => 256..=3_072,
-            Platform::Arm9 { .. } => arm9::MEMORY_MB.0,
+            Platform::Arm9 { .. } => board::MEMORY_MB.0,
             _ => 256..=65_536,
         };
         if range.contains(memory_mb.get_ref()) {
@@ -271,15 +272,15 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
     }
 
     fn profile(&self, name: &Spanned<String>) -> Result<Profile, LabError> {
-        let found = match storage::of_file(name.get_ref()) {
-            None => storage::named(name.get_ref()),
+        let found = match profiles::of_file(name.get_ref()) {
+            None => profiles::named(name.get_ref()),
             // Its file is beside the experiment's.
             Some((file, own)) => {
                 let mut path = self.beside(file).to_string_lossy().into_owned();
                 if let Some(own) = own {
                     path = format!("{path}#{own}");
                 }
-                storage::named(&path)
+                profiles::named(&path)
             }
         };
         found.map_err(|e| (self.at)(&name.span(), e.to_string()))

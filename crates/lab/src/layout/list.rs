@@ -1,9 +1,9 @@
 //! The access list of an image that was laid out: its metadata lies elsewhere.
 
 use agent::access::{AccessList, Identity, Range, RangeKind};
-use image::blocks::Map;
-use image::blocks::ext::arrange::Arrangement;
-use image::blocks::ext::renumber::Tables;
+use disk::Map;
+use disk::ext::arrange::Arrangement;
+use disk::ext::renumber::Tables;
 use std::collections::{BTreeMap, HashMap};
 
 /// Pages of a device: when each was needed first, and how often.

@@ -7,9 +7,9 @@
 
 use super::order;
 use agent::access::{AccessList, Entry, Identity, Range, RangeKind};
-use image::blocks::ext;
-use image::blocks::ext::renumber::Tables;
-use image::boot::Part;
+use disk::ext;
+use disk::ext::renumber::Tables;
+use rawimage::Part;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,5 @@
 //! What mounting costs, measured: each image mounted in exact time, beside what
-//! the model of [`image::mount`] says of it.
+//! the model of [`disk::mount`] says of it.
 //!
 //! A file of `experiments/mount-cost/` names images and how they are mounted. The
 //! model's constants are fitted on those that `fit` names; the others check them.
@@ -8,16 +8,15 @@ mod run;
 
 pub use run::{Figures, Predicted, Report, Row, run};
 
-use agent::config::Storage;
-use agent::storage::{Device, Kind, Request};
-use image::mount::{Access, Cost, Plan, Processor};
+use disk::mount::{Access, Cost, Plan, Processor};
 use std::path::Path;
+use storage::{Device, Kind, Request, Storage};
 
 use crate::artifacts::Arch;
 use crate::classics::workload;
-use crate::emulator::Pace;
 use crate::error::LabError;
-use crate::storage::own::served;
+use crate::pace::Pace;
+use crate::profiles::served;
 use crate::workload::{TIMED, Workload};
 use serde::Deserialize;
 use toml::{Spanned, Table, Value};

@@ -6,10 +6,10 @@ use crate::capture;
 use crate::classics::run_case;
 use crate::error::{LabError, io_error};
 use crate::files::read;
-use crate::storage::named;
+use crate::profiles::named;
 use crate::workload::Image;
-use image::boot::Part;
-use image::mount::{self, LAB};
+use disk::mount::{self, LAB};
+use rawimage::Part;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
@@ -189,7 +189,8 @@ fn predict(
     let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
     if storage.is_empty() {
         let chip_bytes = case.chip_mib.map(|mib| mib << 20);
-        let found = mount::flash(&file, None, chip_bytes).map_err(wrong)?;
+        let found =
+            flash::mount::look(&file, None, chip_bytes, &mount::squashfs_reads).map_err(wrong)?;
         return Ok(found.map(|flash| {
             flash.chip.clone_into(storage);
             Predicted {

@@ -2,10 +2,10 @@
 //! the kernel proper. The reader is in `image`.
 
 use crate::error::LabError;
-use image::boot::Part;
-use image::boot::compression::{self, LIMIT};
-use image::boot::kernel::bzimage::{self, Stream};
-use image::boot::kernel::elf;
+use bootimage::kernel::bzimage::{self, Stream};
+use bootimage::kernel::elf;
+use rawimage::Part;
+use rawimage::compression::{self, LIMIT};
 use std::path::Path;
 
 /// What the lab needs to know of a bzImage.

@@ -8,14 +8,15 @@ use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
 use crate::emulated::{self, Common, Hardware, Kernels, OutFile};
 use crate::emulator::gdb::X86_64;
 use crate::emulator::stages::{KnownStages, Stages};
-use crate::emulator::{Clock, Pace, PowerOn, Program, Qemu, Words};
+use crate::emulator::{Clock, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Experiment, Mode, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Tree};
 use crate::layout;
 use crate::machine::{Boot, HostMark};
-use crate::storage::Profile;
+use crate::pace::Pace;
+use crate::profiles::served_profile;
 use crate::trial::Plan;
 use agent::access::encode;
 use agent::config::{AgentConfig, Board};
@@ -23,6 +24,7 @@ use kernels::WithModules;
 use record::{Phase, mark};
 use std::fs;
 use std::path::{Path, PathBuf};
+use storage::Profile;
 use treat::reading::Reading;
 use treat::{BootSpec, KernelForm};
 
@@ -100,7 +102,7 @@ impl Pc {
     ) -> Result<Self, LabError> {
         let mut base = experiment.base.clone();
         let pace = Pace::of(&base, "x86_64");
-        base.storage = base.storage.served(Arch::X86_64, pace);
+        base.storage = served_profile(base.storage, Arch::X86_64, pace);
         let qemu = Qemu::find(QEMU)?;
         let agent = agent_program(Arch::X86_64, say)?;
         let profile = base.storage.clone();
@@ -193,8 +195,8 @@ impl Pc {
         for cmdline in [&spec.cmdline, &measured.cmdline] {
             if !cmdline.contains("nokaslr") && spec.kernel == KernelForm::Image {
                 return Err(
-                    "without `nokaslr` on the command line the kernel's entry is not \
-                            known, so firmware and decompression are not told apart"
+                    "the kernel parameter `nokaslr` is missing, so the entry of the \
+                            kernel is unknown and firmware and decompression cannot be distinguished"
                         .into(),
                 );
             }

@@ -48,6 +48,18 @@ pub struct Options {
 }
 
 impl Options {
+    /// Trials into `out`, `ensemble` boots of each variant, with nothing besides.
+    #[must_use]
+    pub fn plain(out: &Path, ensemble: u32) -> Self {
+        Self {
+            out: out.to_owned(),
+            jobs: None,
+            ensemble,
+            check_exact: false,
+            recording_cost: false,
+        }
+    }
+
     /// How many machines run at once: in real time one, since two would disturb
     /// each other.
     fn jobs(&self, mode: Mode) -> usize {

@@ -20,14 +20,16 @@ use crate::artifacts::{
     Arch, BuiltKernel, Cache, Form, KernelConfig, Tree, agent_program, hash_bytes, linux_missing,
 };
 use crate::cpio::Archive;
-use crate::emulator::{Limits, Pace, PowerOn, Program, Qemu, Words};
+use crate::emulator::{Limits, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::ArmArch;
 use crate::files::{HashedFile, read};
 use crate::modules::Modules;
+use crate::pace::Pace;
 use crate::pc;
-use crate::storage::named;
+use crate::profiles::{named, served};
 use crate::tools::{Tool, find};
+use crate::treated::treat;
 use crate::trial::Failure;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,7 +120,7 @@ impl Board {
     const fn cpu_shift(self) -> u8 {
         match self {
             Self::Pc | Self::ArmVirt | Self::ArmVirt64 => 0,
-            Self::Arm9 => arm9::CPU_SHIFT,
+            Self::Arm9 => arm9::board::CPU_SHIFT,
         }
     }
 }
@@ -235,30 +237,6 @@ impl Image {
     }
 }
 
-/// Treats an image, as `firstlight treat apply` does.
-pub(crate) fn treat(
-    name: &str,
-    treatments: &[FileTreatment],
-    bytes: &mut Vec<u8>,
-) -> Result<(), LabError> {
-    for treatment in treatments {
-        let cannot = |why: &str| LabError::Image {
-            name: name.to_owned(),
-            treatment: treatment.to_string(),
-            why: why.to_owned(),
-        };
-        *bytes = match treatment.on_image(bytes) {
-            Some(Ok(new)) if new.description.is_empty() => {
-                return Err(cannot("it is treated so already"));
-            }
-            Some(Ok(new)) => new.bytes,
-            Some(Err(e)) => return Err(cannot(&e.to_string())),
-            None => return Err(cannot("it is no treatment of an image")),
-        };
-    }
-    Ok(())
-}
-
 /// What a workload left.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
@@ -318,7 +296,7 @@ impl Workload {
         };
         let agent = hash_bytes(&agent_program(arch, say)?);
         let profiles = self.storage.iter().map(|name| named(name));
-        let profiles = profiles.map(|p| p.map(|p| p.served(arch, self.pace()).storage));
+        let profiles = profiles.map(|p| p.map(|p| served(p.storage, arch, self.pace())));
         let profiles = profiles.collect::<Result<Vec<_>, _>>()?;
         Ok(format!("\n{agent}\n{profiles:?}"))
     }

@@ -5,9 +5,9 @@
 
 use crate::artifacts::{Arch, agent_program};
 use crate::cpio::Archive;
-use crate::emulator::Pace;
 use crate::error::LabError;
-use crate::storage::named;
+use crate::pace::Pace;
+use crate::profiles::{named, served_profile};
 use agent::config::{AgentConfig, Board, FirstLight, PATH, Place, Root, SECTOR_BYTES};
 
 /// The modules that serving takes, before all others.
@@ -82,8 +82,8 @@ pub fn add(
     archive.folder("storage");
     debug_assert!(PATH.starts_with("/firstlight/"));
     for name in profiles {
-        let profile = named(name)?.served(arch, pace);
-        if let Some(words) = profile.not_given_back() {
+        let profile = served_profile(named(name)?, arch, pace);
+        if let Some(words) = storage::not_given_back(&profile.name, &profile.storage) {
             say(words);
         }
         archive.folder(&format!("storage/{name}"));

@@ -7,8 +7,8 @@ mod line;
 
 use crate::balance::Balance;
 use crate::block::{Assembler, Event};
+use crate::source::{Input, Sniff, Source};
 use crate::text::{Line, lines, lossy};
-use crate::{Input, Sniff, Source};
 use hashbrown::HashMap;
 use line::{Details, EventLine, What, parse};
 use record::{ClockId, ClockKind, Device, NoteKind, Origin, Recorder, Severity, SourceId};
@@ -31,51 +31,55 @@ const MOST_MESSAGES: usize = 10_000;
 const LONGEST_MESSAGE: usize = 256;
 
 const BLANK_LINE: NoteKind =
-    NoteKind::new("blank_line", Severity::Info, "blank lines hold nothing");
+    NoteKind::new("blank_line", Severity::Info, "Blank lines were skipped.");
 
 const SUMMARY_LINE: NoteKind = NoteKind::new(
     "summary_line",
     Severity::Info,
-    "the summary of blkparse counts discards as writes and flushes as reads; it is not used, what \
-     it sums up was read",
+    "The blkparse summary was skipped because it counts discards as writes and flushes as reads. \
+     The events themselves were read.",
 );
 
 const TORN_LINE: NoteKind = NoteKind::new(
-    "line_not_understood",
+    "unrecognized_line",
     Severity::Doubt,
-    "these lines are none that blkparse prints in its default form, or they are torn; give its \
-     output as it is, without `-f` and `-F`",
+    "These lines are truncated or not in blkparse's default format. Run blkparse without `-f` and \
+     `-F`.",
 );
 
 const NUMBERS_MISSING: NoteKind = NoteKind::new(
     "event_numbers_missing",
     Severity::Doubt,
-    "the numbers of a processor's events have gaps: events were lost, or taken out of the text",
+    "The sequence numbers of a CPU's events have gaps. Events were lost or removed from the text.",
 );
 
 const SKIPPED: NoteKind = NoteKind::new(
     "events_missing",
     Severity::DataLoss,
-    "blkparse says that events were lost; trace with larger or more buffers (`blktrace -b KIB -n \
-     COUNT`), and write to another disk than the one that is traced",
+    "blkparse reports lost events. Use larger or more buffers (`blktrace -b KIB -n COUNT`), and \
+     write the trace to a disk that is not being traced.",
 );
 
 const CUT: NoteKind = NoteKind::new(
     "fewer_lines_than_events",
     Severity::DataLoss,
-    "blkparse says that it had more events than it has lines here: the text was cut, or it did not \
-     understand some events; give the files that blktrace wrote instead",
+    "blkparse reports more events than there are lines. The text was truncated, or blkparse did \
+     not support some events. Use the files that blktrace wrote.",
 );
 
 const MESSAGES_DROPPED: NoteKind = NoteKind::new(
     "trace_messages_dropped",
     Severity::Info,
-    "messages past the first 10,000 (mostly of I/O schedulers) were not kept",
+    "Only the first 10,000 messages (mostly from I/O schedulers) were kept.",
 );
 
 impl Source for Blkparse {
     fn name(&self) -> &'static str {
         "blkparse"
+    }
+
+    fn description(&self) -> &'static str {
+        "text of a block I/O trace: `blkparse -i NAME`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
@@ -217,7 +221,7 @@ impl Reader {
         if line.sequence > expected {
             let missing = line.sequence - expected;
             recorder.note_many(origin, &NUMBERS_MISSING, missing, || {
-                format!("{missing} after number {last} of processor {}", line.cpu)
+                format!("{missing} missing after number {last} of CPU {}", line.cpu)
             });
         }
         *last = line.sequence;

@@ -389,6 +389,11 @@ fn device(number: u32) -> Device {
     }
 }
 
+/// The kernel's nanoseconds have 63 bits.
+pub(super) fn nanoseconds(time: u64) -> i64 {
+    i64::try_from(time).unwrap_or(i64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Begins, Order, Version, begins};

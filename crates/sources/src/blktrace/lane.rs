@@ -279,7 +279,7 @@ impl Numbers {
         if next.time < last.time {
             balance.noted(offset, &STEPS_BACK, 1, || {
                 let cpu = header.cpu();
-                format!("processor {cpu}, from {} to {} ns", last.time, next.time)
+                format!("CPU {cpu}, from {} to {} ns", last.time, next.time)
             });
         }
     }
@@ -299,8 +299,8 @@ impl Numbers {
 fn gap(last: u32, missing: u32, offset: u64, balance: &mut Balance) {
     if missing < LARGEST_GAP {
         balance.noted(offset, &EVENTS_MISSING, missing.into(), || match last {
-            0 => format!("{missing} before the first"),
-            _ => format!("{missing} after number {last}"),
+            0 => format!("{missing} missing before the first"),
+            _ => format!("{missing} missing after number {last}"),
         });
     } else {
         balance.noted(offset, &NUMBERS_RESTART, 1, || {

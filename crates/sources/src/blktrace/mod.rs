@@ -16,7 +16,7 @@ mod order;
 
 use crate::balance::Balance;
 use crate::block::Assembler;
-use crate::{Input, Sniff, Source};
+use crate::source::{Input, Sniff, Source};
 use hashbrown::HashMap;
 use header::Begins;
 use lane::Lane;
@@ -47,6 +47,10 @@ const TRACE_START: &str = "block-trace-start";
 impl Source for Blktrace {
     fn name(&self) -> &'static str {
         "blktrace"
+    }
+
+    fn description(&self) -> &'static str {
+        "binary block I/O trace: `blktrace -d DEVICE`, all files `NAME.blktrace.*`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
@@ -153,14 +157,9 @@ fn mark_start(lanes: &[Lane<'_>], clock: ClockId, recorder: &mut Recorder) {
             source: lane.source,
             offset: event.offset,
         };
-        let at = nanoseconds(event.header.time());
+        let at = header::nanoseconds(event.header.time());
         recorder.mark(clock, TRACE_START, at, None, origin);
     }
-}
-
-/// The kernel's nanoseconds have 63 bits.
-fn nanoseconds(time: u64) -> i64 {
-    i64::try_from(time).unwrap_or(i64::MAX)
 }
 
 /// What trace, and what processor, a file is of by its name.
@@ -185,7 +184,7 @@ fn note_missing_files(inputs: &[Input<'_>], recorder: &mut Recorder) {
             let first = (0..highest).find(|p| !processors.contains(p)).unwrap_or(0);
             recorder.note_whole(
                 &FILES_MISSING,
-                format!("{missing} of {trace}{INFIX}*, the first is {first}"),
+                format!("{missing} missing from {trace}{INFIX}*, the first is {first}"),
             );
         }
     }

@@ -2,7 +2,7 @@
 //! messages.
 
 use super::file::Placed;
-use super::header::Notice;
+use super::header::{Notice, nanoseconds};
 use super::notes::{MESSAGES_DROPPED, TOO_MANY_NAMES, UNKNOWN_NOTICE};
 use crate::balance::Balance;
 use crate::text::lossy;
@@ -110,14 +110,14 @@ impl<'a> Notices<'a> {
     ) {
         for (origin, at, text) in self.messages {
             let clock = own_clock(origin.source).unwrap_or(clock);
-            let at = super::nanoseconds(at);
+            let at = nanoseconds(at);
             recorder.message(clock, Some(at), None, &text, origin);
         }
         for (origin, at, time_of_day) in self.times {
             // `blkparse -d` leaves the stamps of notices as they were.
             if own_clock(origin.source).is_none() {
                 let realtime = recorder.clock(REALTIME, ClockKind::Wall, 1);
-                let at = super::nanoseconds(at);
+                let at = nanoseconds(at);
                 let points = ((clock, at), (realtime, time_of_day));
                 recorder.relate(points.0, points.1, TIME_OF_DAY_ERROR_NS, Some(origin));
             }

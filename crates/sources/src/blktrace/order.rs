@@ -1,7 +1,7 @@
 //! The events of all files of a trace, in the order of their times.
 
+use super::header::nanoseconds;
 use super::lane::Lane;
-use super::nanoseconds;
 use super::notices::{Name, Notices};
 use crate::block::{Action, Event};
 use record::Origin;

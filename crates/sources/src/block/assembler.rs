@@ -1,11 +1,11 @@
 //! From events to requests.
 
+use super::event::{Action, Event};
 use super::notes::{
     COMPLETED_ONLY, FAILED, FLUSH_ENDED, ISSUED_AGAIN, NEVER_COMPLETED, OWN_DEVICE, REQUEUED,
     TIME_DISORDER, TOO_MANY_DEVICES, TOO_MANY_OPEN,
 };
 use super::open::{Open, OpenRequests, SECTOR_BYTES, Slot};
-use super::{Action, Event};
 use hashbrown::HashMap;
 use record::{ClockId, Device, Nanos, NoteKind, Operation, Recorder, Request, RequestEvents, When};
 
@@ -336,7 +336,7 @@ impl Assembler {
         open.reissued = Nanos(event.at).into();
         if !open.requeued {
             recorder.note(event.origin, &ISSUED_AGAIN, || {
-                format!("sector {} of {}", event.sector, event.device)
+                format!("sector {} on {}", event.sector, event.device)
             });
         }
         open.requeued = false;
@@ -373,7 +373,7 @@ impl Assembler {
         let Some(mut open) = slot.and_then(|s| self.open.remove(s)) else {
             let open = self.new_open(event, recorder);
             recorder.note(event.origin, &COMPLETED_ONLY, || {
-                format!("sector {} of {}", event.sector, event.device)
+                format!("sector {} on {}", event.sector, event.device)
             });
             self.record(&open, Some(event), recorder);
             return None;
@@ -395,7 +395,7 @@ impl Assembler {
     /// Records a request that was not seen to end.
     fn abandon(&self, open: &Open, kind: &NoteKind, recorder: &mut Recorder) {
         recorder.note(open.origin, kind, || {
-            format!("sector {} of {}", open.sector, open.device)
+            format!("sector {} on {}", open.sector, open.device)
         });
         self.record(open, None, recorder);
     }
@@ -404,7 +404,7 @@ impl Assembler {
         if let Some(failed) = completion.filter(|c| c.error != 0) {
             recorder.note(failed.origin, &FAILED, || {
                 format!(
-                    "first: sector {} of {}, error {}",
+                    "first: sector {} on {}, error {}",
                     open.sector, open.device, failed.error
                 )
             });

@@ -1,6 +1,7 @@
 //! Requests that are not done yet, found by where they begin and end.
 
-use super::{Asks, Event};
+use super::asks::Asks;
+use super::event::Event;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use record::{Device, NameId, Operation, Origin, When};
 use std::hash::BuildHasher;

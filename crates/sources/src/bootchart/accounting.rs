@@ -4,7 +4,7 @@
 use super::blocks::TICK_NS;
 use super::notes as note;
 use super::stat::BootTime;
-use crate::Sniff;
+use crate::source::Sniff;
 use record::{ClockId, Nanos, Origin, Process, Recorder, SourceId};
 use std::collections::BTreeMap;
 
@@ -256,7 +256,7 @@ fn between_samples(
 #[cfg(test)]
 mod tests {
     use super::{Exited, comp, sniff};
-    use crate::Sniff;
+    use crate::source::Sniff;
 
     /// A record as the kernel writes it.
     fn record(high_first: bool) -> Vec<u8> {

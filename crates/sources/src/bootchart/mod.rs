@@ -32,9 +32,9 @@ mod stat;
 mod taskstats;
 
 use crate::kernel_log::KernelLog;
+use crate::source::{Input, SNIFF_BYTES, Sniff, Source};
 use crate::text;
 use crate::unpack::{self, GZIP_MAGIC, MOST_UNPACKED, Problem};
-use crate::{Input, SNIFF_BYTES, Sniff, Source};
 use blocks::TICK_NS;
 use log::Log;
 use notes as note;
@@ -137,6 +137,10 @@ impl Kind {
 impl Source for Bootchart {
     fn name(&self) -> &'static str {
         "bootchart"
+    }
+
+    fn description(&self) -> &'static str {
+        "bootchart archive or one of its logs: `bootchart2`, `bootchartd`, or Android's bootchart"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

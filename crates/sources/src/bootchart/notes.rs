@@ -5,115 +5,116 @@ use record::{NoteKind, Severity};
 pub(super) const ARCHIVE_DAMAGED: NoteKind = NoteKind::new(
     "archive_damaged",
     Severity::DataLoss,
-    "the archive is cut or damaged, and what could be unpacked was read; copy it again",
+    "The archive is truncated or damaged. Only the part that could be unpacked was read. Copy it \
+     again.",
 );
 
 pub(super) const ARCHIVE_TOO_LARGE: NoteKind = NoteKind::new(
     "archive_too_large",
     Severity::DataLoss,
-    "the archive unpacks to more than a boot leaves, and was read up to 512 MiB",
+    "The archive is larger than any boot would leave. Only the first 512 MiB were read.",
 );
 
 pub(super) const MEMBER_NOT_READ: NoteKind = NoteKind::new(
     "member_not_read",
     Severity::Info,
-    "the archive holds files that no bootchart has, or empty ones",
+    "The archive contains empty files or files that do not belong to a bootchart. They were \
+     skipped.",
 );
 
 pub(super) const EMPTY_SAMPLE: NoteKind = NoteKind::new(
     "empty_sample",
     Severity::Info,
-    "these samples hold a time and nothing else: the file could not be read at that moment",
+    "These samples contain only a timestamp because the file could not be read at that moment.",
 );
 
 pub(super) const QUIET_SAMPLE: NoteKind = NoteKind::new(
     "quiet_sample",
     Severity::Info,
-    "between these samples and the ones before no process used anything",
+    "No process used any resources between these samples and the previous ones.",
 );
 
 pub(super) const SAMPLE_NOT_UNDERSTOOD: NoteKind = NoteKind::new(
-    "sample_not_understood",
+    "unrecognized_sample",
     Severity::DataLoss,
-    "nothing in these samples has the form of the kernel's file, so the log is damaged",
+    "These samples contain nothing in the format of the kernel's file, so the log is damaged.",
 );
 
 pub(super) const OUTSIDE_SAMPLES: NoteKind = NoteKind::new(
     "line_outside_samples",
     Severity::Doubt,
-    "these lines belong to no sample, so the log is damaged, or something else wrote into it",
+    "These lines do not belong to a sample. The log is damaged, or another program wrote to it.",
 );
 
 pub(super) const CUT_OFF: NoteKind = NoteKind::new(
-    "cut_off",
+    "truncated",
     Severity::DataLoss,
-    "the log ends within a line, and that line was left out; the collector was stopped before it \
-     had written all, or the file was cut",
+    "The log ends inside a line, which was skipped. The collector was stopped before it had \
+     written everything, or the file was truncated.",
 );
 
 pub(super) const UNREADABLE_LINE: NoteKind = NoteKind::new(
     "unreadable_line",
     Severity::DataLoss,
-    "these lines of a sample have another form than the kernel's; the collector's buffer may have \
-     run over",
+    "These lines of a sample are malformed. The collector's buffer may have overflowed.",
 );
 
 pub(super) const STAMP_NOT_LATER: NoteKind = NoteKind::new(
-    "stamp_not_later",
+    "timestamp_not_increasing",
     Severity::Doubt,
-    "these samples are not later than the one before, so no rate was computed from them",
+    "These samples are not later than the previous one, so no rates were computed from them.",
 );
 
 pub(super) const COUNTER_BACK: NoteKind = NoteKind::new(
     "counter_went_back",
     Severity::Info,
-    "counters of the kernel went backwards (idle and iowait do so now and then), and were taken as \
-     standing still",
+    "Kernel counters decreased and are treated as unchanged. The idle and iowait counters do so \
+     occasionally.",
 );
 
 pub(super) const RELATIVE_STAMPS: NoteKind = NoteKind::new(
     "relative_stamps",
     Severity::Doubt,
-    "the stamps do not count from the boot but from when the collector was started by hand, so \
-     they cannot be put beside other sources",
+    "Timestamps count from when the collector was started by hand, not from the start of the \
+     boot. This log cannot be aligned with other logs.",
 );
 
 pub(super) const BIRTHS_MOVED: NoteKind = NoteKind::new(
     "process_starts_moved",
     Severity::Doubt,
-    "the kernel counted the starts of processes from another zero than the samples' stamps; they \
-     were moved so that each process began before the first sample that has it",
+    "The kernel counts process start times from a different zero than the samples. Start times \
+     were shifted so that each process starts before its first sample.",
 );
 
 pub(super) const NO_PIDS: NoteKind = NoteKind::new(
     "accounting_without_pids",
     Severity::DataLoss,
-    "process accounting of this version does not say which process it was; it needs \
-     CONFIG_BSD_PROCESS_ACCT_V3",
+    "This version of process accounting does not record process IDs. Enable \
+     CONFIG_BSD_PROCESS_ACCT_V3.",
 );
 
 pub(super) const BAD_ACCOUNTING: NoteKind = NoteKind::new(
-    "accounting_not_understood",
+    "unrecognized_accounting",
     Severity::DataLoss,
-    "these records of the process accounting are of no version that is known, or are cut",
+    "These process accounting records are truncated or have an unsupported version.",
 );
 
 pub(super) const ACCOUNTING_NOT_PLACED: NoteKind = NoteKind::new(
     "accounting_not_placed",
     Severity::DataLoss,
-    "these processes lived between two samples, and the time of day was changed meanwhile, so it \
-     is not known when; they are counted only",
+    "These processes lived between two samples while the time of day was changed. Their times are \
+     unknown, so they are only counted.",
 );
 
 pub(super) const ONLY_ACCOUNTED: NoteKind = NoteKind::new(
-    "only_accounted",
+    "accounting_only",
     Severity::Info,
-    "these processes lived between two samples; process accounting knows them, and when they \
-     began to the second",
+    "These processes lived between two samples. Only process accounting saw them, so their start \
+     times are known to the second.",
 );
 
 pub(super) const BAD_PAIR: NoteKind = NoteKind::new(
-    "line_not_understood",
+    "unrecognized_line",
     Severity::Doubt,
-    "these lines have another form than the collector's",
+    "These lines are not in the collector's format.",
 );

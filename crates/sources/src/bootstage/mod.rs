@@ -20,9 +20,9 @@ pub(crate) use report::Reader;
 pub(crate) use table::{clock, ns, step};
 
 use crate::fdt;
+use crate::source::{Input, Sniff, Source};
 use crate::text;
 use crate::unpack;
-use crate::{Input, Sniff, Source};
 use notes as note;
 use record::{Origin, Recorder};
 use report::Outcome;
@@ -36,6 +36,10 @@ pub struct Bootstage;
 impl Source for Bootstage {
     fn name(&self) -> &'static str {
         "bootstage"
+    }
+
+    fn description(&self) -> &'static str {
+        "U-Boot boot stage times: `bootstage report`, or a device tree with a bootstage node"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

@@ -5,60 +5,63 @@ use record::{NoteKind, Severity};
 pub(crate) const COUNTER: NoteKind = NoteKind::new(
     "counter_from_reset",
     Severity::Info,
-    "the firmware's or loader's counter ran before its first mark, so its zero is taken as \
-     power-on, and it is taken as the counter that the kernel reads too; both hold for the ARM \
-     generic timer, the TSC and RISC-V's time, but a warm reset may not set it to zero",
+    "The firmware or loader counter was already running at its first mark. Its zero is assumed to \
+     be power-on, and the kernel is assumed to read the same counter. This holds for the ARM \
+     generic timer, the TSC and the RISC-V time counter, but a warm reset may not clear it.",
 );
 
 pub(super) const OTHER_REPORT: NoteKind = NoteKind::new(
     "report_of_another_boot",
     Severity::DataLoss,
-    "a later report lacks marks of the first one, so it is of another boot, and was not read; cut \
-     the log to the boot that you mean",
+    "A later report lacks marks of the first one, so it comes from another boot and was ignored. \
+     Trim the log to the boot you want.",
 );
 
 pub(super) const TABLE_FULL: NoteKind = NoteKind::new(
     "bootstage_records_lost",
     Severity::DataLoss,
-    "U-Boot had no room for these records; raise CONFIG_BOOTSTAGE_RECORD_COUNT (in SPL and TPL: \
-     CONFIG_SPL_BOOTSTAGE_RECORD_COUNT)",
+    "U-Boot had no room for these records. Raise CONFIG_BOOTSTAGE_RECORD_COUNT (in SPL and TPL: \
+     CONFIG_SPL_BOOTSTAGE_RECORD_COUNT).",
 );
 
 pub(super) const FEWER_ROWS: NoteKind = NoteKind::new(
     "bootstage_rows_missing",
     Severity::DataLoss,
-    "the report has fewer rows than its first line says: the log lost some, or U-Boot does not \
-     print them (records without an id)",
+    "The report has fewer rows than its first line announces. The log lost some, or U-Boot did \
+     not print them because they have no ID.",
 );
 
 pub(super) const ELAPSED_DIFFERS: NoteKind = NoteKind::new(
     "elapsed_differs",
     Severity::Doubt,
-    "the time since the row before differs from the difference of the two marks, so one of the \
-     numbers is damaged; the marks are what is shown",
+    "The elapsed time in a row differs from the difference of its two marks, so one of the \
+     numbers is damaged. The marks are shown.",
 );
 
 pub(super) const BLANK_LINE: NoteKind =
-    NoteKind::new("blank_line", Severity::Info, "blank lines hold nothing");
+    NoteKind::new("blank_line", Severity::Info, "Blank lines were skipped.");
 
 pub(super) const OTHER_LINE: NoteKind = NoteKind::new(
-    "not_of_the_report",
+    "outside_report",
     Severity::Info,
-    "these lines stand between or around the rows of the report and hold no times; if they are a \
-     console's log, give it with time stamps",
+    "These lines are not rows of the report and contain no times. If they are a console log, \
+     capture it with timestamps.",
 );
 
 pub(super) const NOT_WHOLE: NoteKind = NoteKind::new(
-    "bootstage_not_whole",
+    "bootstage_truncated",
     Severity::DataLoss,
-    "the data end early or are damaged, and what stands before that was read; read them out again",
+    "The data is truncated or damaged. Only the part before the damage was read. Export it again.",
 );
 
-pub(super) const EMPTY_RECORD: NoteKind =
-    NoteKind::new("empty_record", Severity::Info, "these records hold no time");
+pub(super) const EMPTY_RECORD: NoteKind = NoteKind::new(
+    "empty_record",
+    Severity::Info,
+    "These records contain no time.",
+);
 
 pub(super) const NO_VALUE: NoteKind = NoteKind::new(
-    "bootstage_node_not_understood",
+    "unrecognized_bootstage_node",
     Severity::DataLoss,
-    "these nodes lack a name, or a mark or accumulated time of 32 bits",
+    "These nodes lack a name, or lack a 32-bit mark or accumulated time.",
 );

@@ -1,6 +1,6 @@
 //! Functions and system calls: who called whom, and for how long.
 
-use super::interpret::Moment;
+use super::moment::Moment;
 use super::names::Names;
 use super::notes::{LOST_CALL_ENDS, LOST_CALL_STARTS, TOO_MANY_CALLS};
 use hashbrown::HashMap;

@@ -1,6 +1,6 @@
 //! Initcalls of the kernel and of modules.
 
-use super::interpret::Moment;
+use super::moment::Moment;
 use super::notes::{LOST_INITCALL_END, LOST_INITCALL_START, TOO_MANY_CALLS};
 use hashbrown::HashMap;
 use record::{ClockId, Doubt, NameId, Origin, Recorder, SpanKind};

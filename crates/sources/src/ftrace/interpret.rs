@@ -3,6 +3,7 @@
 use super::calls::Calls;
 use super::initcalls::{Function, Initcalls};
 use super::known::{BlockEvent, Key, Known, Values};
+use super::moment::Moment;
 use super::names::Names;
 use super::notes::TOO_MANY_MESSAGES;
 use super::symbols::Symbols;
@@ -22,21 +23,6 @@ const MOST_LEVELS: u32 = 100;
 /// Minor numbers take the lower 20 bits of the kernel's own device numbers
 /// (`include/linux/kdev_t.h`).
 const MINOR_BITS: u32 = 20;
-
-/// What every event says, besides its own fields.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Moment<'a> {
-    /// When, in nanoseconds on the trace's clock.
-    pub at: i64,
-    /// On which processor.
-    pub cpu: u32,
-    /// Which task ran.
-    pub pid: u32,
-    /// Its name, where the trace says it.
-    pub comm: Option<&'a [u8]>,
-    /// Where the event stands.
-    pub origin: Origin,
-}
 
 /// What became of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

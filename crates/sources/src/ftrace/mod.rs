@@ -31,6 +31,7 @@ mod dat;
 mod initcalls;
 mod interpret;
 mod known;
+mod moment;
 mod names;
 mod notes;
 mod symbols;

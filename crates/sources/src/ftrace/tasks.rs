@@ -1,7 +1,7 @@
 //! Tasks: their names, lives, states, and who wakes whom.
 
-use super::interpret::Moment;
 use super::known::{Key, Values};
+use super::moment::Moment;
 use super::names::Names;
 use super::notes::TOO_MANY_TASKS;
 use hashbrown::HashMap;

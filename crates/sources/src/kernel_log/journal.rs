@@ -1,6 +1,6 @@
 //! JSON: `journalctl -o json`, one object a line, and `dmesg --json`.
 
-use super::LONGEST_LINE;
+use super::notes::LONGEST_LINE;
 use super::shape::Stamp;
 use crate::text::number;
 use memchr::{memchr, memchr3, memmem};

@@ -297,8 +297,8 @@ fn is_generic(text: &[u8]) -> bool {
 mod tests {
     use super::super::KernelLog;
     use super::{is_generic, marking_stable, tick_ns};
+    use crate::source::{Input, Source};
     use crate::text::lines;
-    use crate::{Input, Source};
     use record::{ClockKind, Origin, Record, Recorder};
 
     /// A machine with ticks of 4 ms from 100 ms on, each of them twice up to

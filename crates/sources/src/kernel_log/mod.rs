@@ -54,15 +54,11 @@ pub(crate) use reader::{Outcome, Reader};
 
 use crate::blocks::in_order;
 use crate::journal_forms::{Form, pieces_of_a_form};
+use crate::source::{Input, Sniff, Source};
 use crate::text::{lines, without_controls};
-use crate::{Input, Sniff, Source};
 use call::Call;
 use record::{Origin, Recorder};
 use shape::Stamp;
-
-/// Longer lines are not read: the kernel's records end at 8 KiB, and the
-/// journal's JSON of one is some tens of KiB at most.
-const LONGEST_LINE: usize = 1 << 20;
 
 /// Stamps that step back by more are of another boot, not of another processor.
 const RESTART_NS: i64 = 1_000_000_000;
@@ -90,6 +86,10 @@ pub struct KernelLog;
 impl Source for KernelLog {
     fn name(&self) -> &'static str {
         "kernel-log"
+    }
+
+    fn description(&self) -> &'static str {
+        "kernel log: `dmesg`, `cat /dev/kmsg`, `journalctl -k -o short-monotonic` or a console log"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

@@ -2,149 +2,156 @@
 
 use record::{NoteKind, Origin, Recorder, Severity};
 
+/// Longer lines are not read: the kernel's records end at 8 KiB, and the
+/// journal's JSON of one is some tens of KiB at most.
+pub(super) const LONGEST_LINE: usize = 1 << 20;
+
 pub(super) const BLANK_LINE: NoteKind = NoteKind::new(
     "blank_line",
     Severity::Info,
-    "empty lines hold no evidence; nothing to do",
+    "Blank lines were skipped. No action needed.",
 );
 pub(super) const KMSG_PROPERTY: NoteKind = NoteKind::new(
     "kmsg_property",
     Severity::Info,
-    "the device properties under a /dev/kmsg record are not used; nothing to do",
+    "Device properties under /dev/kmsg records are not used. No action needed.",
 );
 pub(super) const UNSTAMPED_LINE: NoteKind = NoteKind::new(
     "unstamped_line",
     Severity::Info,
-    "lines without a time are kept where they stand: the rest of a message of several lines, or \
-     other programs on the same console",
+    "Lines without a timestamp keep their position in the log. They are continuation lines, or \
+     output of other programs on the same console.",
 );
 pub(super) const LINE_TOO_LONG: NoteKind = NoteKind::new(
     "line_too_long",
     Severity::DataLoss,
-    "a line of more than 1 MiB is no kernel line and was not read; check that the file is a log",
+    "A line longer than 1 MiB cannot be a kernel message and was skipped. Check that the file is \
+     a log.",
 );
 pub(super) const BAD_JSON: NoteKind = NoteKind::new(
     "bad_json",
     Severity::DataLoss,
-    "a record is not whole JSON and was not read; take the log again, or give the plain form",
+    "A JSON record is truncated or malformed and was skipped. Export the log again or use the \
+     text format.",
 );
 pub(super) const LATER_BOOT: NoteKind = NoteKind::new(
     "later_boot",
     Severity::DataLoss,
-    "the log goes on with another boot, which was not read; cut the log so that it begins with \
-     the boot you mean",
+    "The log contains a later boot, which was ignored. Trim the log to the boot you want.",
 );
 pub(super) const EARLIER_BOOT: NoteKind = NoteKind::new(
     "earlier_boot",
     Severity::Info,
-    "the log begins with the end of another boot, which was not read",
+    "The log starts with the end of an earlier boot, which was ignored.",
 );
 pub(super) const TORN_LINE: NoteKind = NoteKind::new(
     "torn_line",
     Severity::Doubt,
-    "an initcall or probe line is cut; what is left of it was used; take the log from the ring \
-     buffer (dmesg) instead of the console",
+    "An initcall or probe line is truncated. The remaining part was used. Read the log from the \
+     ring buffer (`dmesg`) instead of the console.",
 );
 pub(super) const GLUED_LINE: NoteKind = NoteKind::new(
     "glued_line",
     Severity::Info,
-    "kernel lines that begin in the middle of a line, after other output, were read as lines of \
-     their own",
+    "A kernel message starts in the middle of a line, after other output. It was read as a line \
+     of its own.",
 );
 pub(super) const LOG_START_LOST: NoteKind = NoteKind::new(
     "log_start_lost",
     Severity::DataLoss,
-    "the log does not hold the start of the boot: the ring buffer wrapped or the file was cut; \
-     boot with log_buf_len=16M",
+    "The start of the boot is missing because the ring buffer wrapped or the file was truncated. \
+     Boot with `log_buf_len=16M`.",
 );
 pub(super) const RECORDS_LOST: NoteKind = NoteKind::new(
     "records_lost",
     Severity::DataLoss,
-    "messages are missing: the log says that some were dropped, or numbers of /dev/kmsg records \
-     are left out; boot with log_buf_len=16M, and with less on the console",
+    "Messages are missing: the log reports dropped messages, or sequence numbers of /dev/kmsg \
+     records have gaps. Boot with `log_buf_len=16M` and print less to the console.",
 );
 pub(super) const LOST_INITCALL_START: NoteKind = NoteKind::new(
     "lost_initcall_start",
     Severity::DataLoss,
-    "initcalls whose start is not in the log: only the kernel's own number is known; boot with \
-     log_buf_len=16M",
+    "The log does not show when these initcalls started, so only the duration reported by the \
+     kernel is available. Boot with `log_buf_len=16M`.",
 );
 pub(super) const LOST_INITCALL_END: NoteKind = NoteKind::new(
     "lost_initcall_end",
     Severity::DataLoss,
-    "initcalls that never ended in the log: it ends too early, or the line was lost",
+    "The log does not show when these initcalls ended. The log stops too early, or the lines were \
+     lost.",
 );
 pub(super) const AMBIGUOUS_INITCALL: NoteKind = NoteKind::new(
     "ambiguous_initcall",
     Severity::Doubt,
-    "more than one open start fitted an end and the oldest was taken; a kernel with \
-     CONFIG_PRINTK_CALLER tells them apart",
+    "An initcall's end matched several open starts, and the oldest was used. CONFIG_PRINTK_CALLER \
+     removes the ambiguity.",
 );
 pub(super) const DISAGREEMENT: NoteKind = NoteKind::new(
     "initcall_times_disagree",
     Severity::Doubt,
-    "the kernel's own number differs from the stamps by more than 1 ms; each row says why, and \
-     the stamps are what is shown",
+    "The duration reported by the kernel differs from the timestamps by more than 1 ms. The \
+     timestamps are shown, and each row gives the reason.",
 );
 pub(super) const JIFFY_CLOCK: NoteKind = NoteKind::new(
     "jiffy_clock",
     Severity::Info,
-    "calls that ended before the clock source switch: the kernel's own numbers for them move in \
-     ticks of 1 to 10 ms, and probes have no other number",
+    "Before the clocksource switch the kernel measures in timer ticks (1 to 10 ms). The durations \
+     that it reports for these calls have this resolution, and probes have no other duration.",
 );
 pub(super) const PROBE_DEFERRED: NoteKind = NoteKind::new(
     "probe_deferred",
     Severity::Info,
-    "probes that returned 517 (EPROBE_DEFER, of either sign) and were tried again later",
+    "These probes returned EPROBE_DEFER (517) and were retried later.",
 );
 pub(super) const BACKWARD_STEP: NoteKind = NoteKind::new(
     "backward_step",
     Severity::Doubt,
-    "stamps that are older than the line before: two CPUs printed at once (microseconds), or the \
-     clock was set back (more)",
+    "These timestamps are older than the one on the previous line. If they differ by \
+     microseconds, two CPUs printed at once. If they differ by more, the clock was set back.",
 );
 pub(super) const ZERO_STAMP: NoteKind = NoteKind::new(
     "zero_stamp",
     Severity::Info,
-    "lines stamped 0: the clock did not run yet, and what they took is not known; a capture \
-     with a raw counter shows it",
+    "These lines have timestamp 0.000000 because the kernel clock was not running yet. Capture a \
+     raw hardware counter to time this stretch.",
 );
 pub(super) const COARSE_STAMPS: NoteKind = NoteKind::new(
     "coarse_stamps",
     Severity::Doubt,
-    "stamps of whole seconds are too coarse for a boot; give the log without dmesg -T, or \
-     journalctl -o short-monotonic",
+    "Timestamps in whole seconds are too coarse for a boot. Use `dmesg` without -T, or \
+     `journalctl -o short-monotonic`.",
 );
 pub(super) const MINUTE_STAMPS: NoteKind = NoteKind::new(
     "minute_stamps",
     Severity::Doubt,
-    "dmesg -H and -e print the first line of each minute without the time since the line \
-     before: up to a minute is lost there; give the log of plain dmesg",
+    "`dmesg -H` and `dmesg -e` omit the offset on the first line of each minute, so up to a \
+     minute can go missing. Use plain `dmesg`.",
 );
 pub(super) const NO_YEAR: NoteKind = NoteKind::new(
     "no_year",
     Severity::Info,
-    "stamps without a year: times within this log hold, but it cannot be laid beside logs that \
-     name the year; journalctl -o short-iso does",
+    "Timestamps have no year. Durations are correct, but this log cannot be aligned with dated \
+     logs. Use `journalctl -o short-iso`.",
 );
 pub(super) const KERNEL_CLOCK_UNEVEN: NoteKind = NoteKind::new(
     "kernel_clock_uneven",
     Severity::Doubt,
-    "the kernel's clock counted timer ticks up to its clock source switch, and there it gained or \
-     lost time against the processor's counter: what lasted in that stretch is shown too long or \
-     too short by it; a capture by the agent, which reads the counter, sets it right",
+    "The kernel clock counted timer ticks until its clocksource switch and drifted from the CPU's \
+     counter. Durations in this stretch are too long or too short by the amount shown. Capture \
+     the boot with the agent, which reads the counter and corrects this.",
 );
 pub(super) const KERNEL_CLOCK_CORRECTED: NoteKind = NoteKind::new(
     "kernel_clock_corrected",
     Severity::Info,
-    "the kernel's clock counted timer ticks up to its clock source switch, and there it gained or \
-     lost time against the processor's counter; its stamps were moved onto the counter, which \
-     leaves an error of up to a tick or two (of 1 to 10 ms) in that stretch",
+    "The kernel clock counted timer ticks until its clocksource switch and drifted from the CPU's \
+     counter. Its timestamps were corrected to match the counter. An error of one or two ticks (1 \
+     to 10 ms each) remains in this stretch.",
 );
 pub(super) const BAD_CLOCKS_LINE: NoteKind = NoteKind::new(
     "bad_clocks_line",
     Severity::Doubt,
-    "a line of clock readings is not whole, so the clocks stay unrelated; capture again",
+    "A line of clock readings is truncated or malformed, so the clocks cannot be aligned. Capture \
+     again.",
 );
 
 /// How often something was met, and where first.

@@ -1,8 +1,8 @@
 //! What a line says by itself, whatever the lines before it said. This part of
 //! the reading can be done on any thread, ahead of the rest.
 
-use super::LONGEST_LINE;
 use super::call::{Call, Function, call, whole_begin, whole_end};
+use super::notes::LONGEST_LINE;
 use super::pairs::Key;
 use super::shape::{self, Stamp};
 use crate::blocks::Block;

@@ -1,11 +1,10 @@
 //! The state between two lines of a kernel log.
 
-use super::LONGEST_LINE;
 use super::call::{Call, Returned, call};
 use super::journal;
 use super::local_clock::LocalClock;
 use super::milestone::{At, Milestones};
-use super::notes::{self, Tally};
+use super::notes::{self, LONGEST_LINE, Tally};
 use super::plain::{Kind, Parsed, Plain, Said, dropped};
 use super::relative::Relative;
 use super::shape::{self, Shaped, Stamp};
@@ -245,7 +244,7 @@ impl Reader {
                 self.tallies.glued.add(origin, String::new);
             }
             if let Some(lost) = dropped(shaped.text) {
-                let lost_here = || format!("first {lost} that the log says were dropped");
+                let lost_here = || format!("first: {lost} dropped, as reported by the log");
                 self.tallies.records_lost.add_many(origin, lost, lost_here);
             }
             let empty = rest.is_some() && shaped.stamp == Stamp::None && shaped.text.is_empty();
@@ -556,7 +555,7 @@ impl Reader {
             let back = ns.saturating_sub(time.ns);
             self.tallies
                 .backward
-                .add(origin, || format!("first by {} us", back / 1_000));
+                .add(origin, || format!("first: {} us", back / 1_000));
         }
         self.last = Some((time.clock, time.ns));
     }
@@ -587,7 +586,7 @@ impl Reader {
             let lost = sequence.saturating_sub(last).saturating_sub(1);
             if lost > 0 {
                 self.tallies.records_lost.add_many(origin, lost, || {
-                    format!("first between {last} and {sequence}")
+                    format!("first gap: between records {last} and {sequence}")
                 });
             }
         }
@@ -602,7 +601,7 @@ impl Reader {
             && (ns > 0 || !printk)
         {
             recorder.note(origin, &notes::LOG_START_LOST, || match printk {
-                true => format!("the first stamp is {} us", ns / 1_000),
+                true => format!("the first timestamp is {} us", ns / 1_000),
                 false => String::new(),
             });
         }

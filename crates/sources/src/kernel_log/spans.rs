@@ -4,7 +4,7 @@ use super::call::{Call, Function, Returned};
 use super::milestone::At;
 use super::notes::{self, Tally};
 use super::pairs::{End, Key, Open, Pairs};
-use crate::text::lossy;
+use crate::text::{counted, lossy};
 use hashbrown::HashTable;
 use record::{Doubt, NameId, Origin, Recorder, SpanKind};
 use std::collections::HashSet;
@@ -278,7 +278,7 @@ impl Spans {
         }
         let name = || {
             format!(
-                "first: {} us stamped, {} us said",
+                "first: {} us by timestamps, {} us reported",
                 wall / 1_000,
                 reported / 1_000
             )
@@ -361,8 +361,14 @@ impl Spans {
             self.lost_end(recorder, open);
         }
         let devices = self.deferred_devices.len();
-        self.deferred
-            .describe(|count| format!("{count} deferrals on {devices} devices"));
+        self.deferred.describe(|count| {
+            let devices = u64::try_from(devices).unwrap_or(u64::MAX);
+            format!(
+                "{} on {}",
+                counted(count, "deferral"),
+                counted(devices, "device")
+            )
+        });
         // Without the switch in the log, whole ticks may be chance.
         if !switched && !self.jiffy_doubt {
             self.jiffy = Tally::default();

@@ -1,8 +1,8 @@
 //! The reader as other sources use it, line by line.
 
 use super::{KernelLog, Outcome, Reader, boot_begins, notes};
+use crate::source::{Input, Sniff, Source};
 use crate::text::lines;
-use crate::{Input, Sniff, Source};
 use proptest::prelude::*;
 use record::{ClockKind, Origin, Record, Recorder, mark};
 

@@ -1,7 +1,7 @@
 //! The log of KFT: a header, and a row for each call in the order of entry.
 
 use super::notes::{BAD_ROW, FEWER_ROWS, FILTERED, LOG_FULL, OPEN_CALLS, ROWS_ELIDED};
-use super::{Micros, Row, signed, task_name};
+use super::row::{Micros, Row, signed, task_name};
 use crate::text::{lossy, number};
 use hashbrown::HashMap;
 use memchr::memmem;

@@ -6,12 +6,14 @@
 
 mod log;
 mod notes;
+mod row;
 mod table;
 mod tree;
 
-use crate::text::{Line, lines, number, seconds};
-use crate::{Input, Sniff, Source};
-use record::{Nanos, Origin, Recorder, SourceId};
+use crate::source::{Input, Sniff, Source};
+use crate::text::{Line, lines};
+use record::{Origin, Recorder, SourceId};
+use row::Row;
 use std::borrow::Cow;
 
 /// How many lines may stand before the head of a table: the log's header lists
@@ -48,6 +50,10 @@ impl Form {
 impl Source for Kft {
     fn name(&self) -> &'static str {
         "kft"
+    }
+
+    fn description(&self) -> &'static str {
+        "Kernel Function Trace log, table or call tree: `/proc/kft_data`, `kd`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
@@ -118,15 +124,6 @@ impl Reader {
     }
 }
 
-/// What became of a line in a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Row {
-    Taken,
-    /// It stands between rows, and says nothing by itself.
-    Mark,
-    Noted(&'static record::NoteKind),
-}
-
 /// `---- ----` between a head and its rows.
 fn is_rule(line: &[u8]) -> bool {
     line.starts_with(b"--") && line.iter().all(|b| matches!(b, b'-' | b' '))
@@ -147,58 +144,4 @@ fn plain(line: &[u8]) -> Cow<'_, [u8]> {
     }
     plain.extend_from_slice(rest);
     Cow::Owned(plain)
-}
-
-/// Microseconds, whole or with a fraction, as nanoseconds; `-1` where the log
-/// does not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Micros {
-    Known(Nanos),
-    Unknown,
-}
-
-impl Micros {
-    fn of(word: &[u8]) -> Option<Self> {
-        if let Some(digits) = word.strip_prefix(b"-") {
-            // -1: no exit was seen; -2: kept for the stack it stands on.
-            return matches!(number(digits)?, (1 | 2, b"")).then_some(Self::Unknown);
-        }
-        let ns = match seconds(word) {
-            // Read as seconds with nine digits: a million times too much.
-            Some((ns, _, b"")) => ns / 1_000_000,
-            Some(_) => return None,
-            None => match number(word)? {
-                (whole, b"") => i64::try_from(whole).ok()?.checked_mul(1_000)?,
-                _ => return None,
-            },
-        };
-        Some(Self::Known(Nanos(ns)))
-    }
-
-    fn known(self) -> Option<Nanos> {
-        match self {
-            Self::Known(ns) => Some(ns),
-            Self::Unknown => None,
-        }
-    }
-}
-
-/// What stands at the bottom of a task's stacks: `-1` is an interrupt.
-fn task_name(pid: i64) -> String {
-    match pid {
-        -1 => "interrupts".to_owned(),
-        pid => format!("task {pid}"),
-    }
-}
-
-/// A decimal number, perhaps negative.
-fn signed(word: &[u8]) -> Option<i64> {
-    let (sign, digits) = match word.strip_prefix(b"-") {
-        Some(digits) => (-1, digits),
-        None => (1, word),
-    };
-    match number(digits)? {
-        (value, b"") => i64::try_from(value).ok()?.checked_mul(sign),
-        _ => None,
-    }
 }

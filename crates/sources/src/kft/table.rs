@@ -1,7 +1,7 @@
 //! The table of `kd`: a row for each function with its sums.
 
 use super::notes::BAD_ROW;
-use super::{Micros, Row};
+use super::row::{Micros, Row};
 use crate::text::number;
 use record::{FunctionSum, Origin, Recorder};
 

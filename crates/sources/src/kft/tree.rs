@@ -1,7 +1,7 @@
 //! The tree of `kd -c`: a row for each call, one level deeper than its caller.
 
 use super::notes::{BAD_ROW, DEPTH, OPEN_CALLS};
-use super::{Micros, Row, signed, task_name};
+use super::row::{Micros, Row, signed, task_name};
 use crate::text::{number, without_indent};
 use memchr::memmem;
 use record::{CallId, Origin, Recorder};

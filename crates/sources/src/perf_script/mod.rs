@@ -13,8 +13,8 @@
 
 mod line;
 
+use crate::source::{Input, Sniff, Source};
 use crate::text;
-use crate::{Input, Sniff, Source};
 use line::{Frame, Header, Line, parse};
 use record::{NameId, NoteKind, Origin, Recorder, Severity, SourceId};
 use std::collections::BTreeMap;
@@ -26,27 +26,27 @@ pub struct PerfScript;
 const COMMENT: NoteKind = NoteKind::new(
     "comment",
     Severity::Info,
-    "perf says these of itself, or they are blank; they hold no samples",
+    "Blank lines and perf's own messages were skipped. They contain no samples.",
 );
 
 const NOT_READ: NoteKind = NoteKind::new(
     "line_not_of_perf",
     Severity::DataLoss,
-    "these lines are neither the head of a sample nor a part of its stack; print them again with \
-     `perf script --no-inline`, without fields of your own",
+    "These lines are neither the header of a sample nor part of its stack. Run `perf script \
+     --no-inline` without `-F`.",
 );
 
 const STACK_CUT: NoteKind = NoteKind::new(
     "stack_cut",
     Severity::Doubt,
-    "these stacks are deeper than what is kept, so their outermost functions are missing",
+    "These stacks are too deep, so their outermost functions are missing.",
 );
 
 const NO_STACKS: NoteKind = NoteKind::new(
     "samples_without_stacks",
     Severity::Info,
-    "these samples have one function or none, so who called it is not known; record with \
-     `perf record -g`",
+    "These samples have at most one function, so its callers are unknown. Record with `perf \
+     record -g`.",
 );
 
 /// The most functions of a stack; perf itself records 127 unless told otherwise.
@@ -64,6 +64,10 @@ const NO_TASK: &str = "all";
 impl Source for PerfScript {
     fn name(&self) -> &'static str {
         "perf-script"
+    }
+
+    fn description(&self) -> &'static str {
+        "profile samples as text: `perf record -g`, then `perf script --no-inline`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

@@ -29,8 +29,8 @@ pub use stages::{Stages, StagesError, stages_from_toml};
 
 use crate::bootstage::Reader as BootstageReader;
 use crate::kernel_log::{Outcome, Reader as KernelReader};
+use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
-use crate::{Input, Sniff, Source};
 use notes as note;
 use own::{Begin, Said};
 use record::{ClockId, ClockKind, Nanos, NoteKind, Origin, Phase, Recorder, SourceId, mark};
@@ -65,6 +65,10 @@ impl Source for Serial {
         "serial"
     }
 
+    fn description(&self) -> &'static str {
+        "timestamped serial log: `firstlight capture serial`, `grabserial -t`, `ts` or similar tools"
+    }
+
     fn sniff(&self, head: &[u8]) -> Sniff {
         sniff(head, Stages::builtin())
     }
@@ -77,6 +81,10 @@ impl Source for Serial {
 impl Source for SerialWithStages {
     fn name(&self) -> &'static str {
         Serial.name()
+    }
+
+    fn description(&self) -> &'static str {
+        Serial.description()
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
@@ -118,7 +126,12 @@ fn sniff(head: &[u8], stages: &Stages) -> Sniff {
 
 fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
     let source = recorder.source(input.name, Serial.name());
-    let form = Form::of(input.bytes.get(..crate::SNIFF_BYTES).unwrap_or(input.bytes));
+    let form = Form::of(
+        input
+            .bytes
+            .get(..crate::source::SNIFF_BYTES)
+            .unwrap_or(input.bytes),
+    );
     let begin = match form {
         Some(Form::Own) => Begin::of(input.bytes),
         _ => Begin::default(),
@@ -315,7 +328,7 @@ impl Reader<'_> {
                 } else {
                     &note::CHARACTERS_DAMAGED
                 };
-                recorder.note_many(origin, kind, count, || format!("first by {what}"));
+                recorder.note_many(origin, kind, count, || format!("first error: {what}"));
             }
             Said::Latency { ms } => {
                 recorder.note(origin, &note::ADAPTER_LATENCY, || format!("{ms} ms"));
@@ -341,7 +354,7 @@ impl Reader<'_> {
         // Lines stand behind what was said before they ended.
         if let Some((_, last)) = self.last.filter(|(_, at)| (began..ended).contains(at)) {
             recorder.note(origin, &note::OUTPUT_BEFORE_POWER, || {
-                format!("by up to {}", Nanos(ended.saturating_sub(last)))
+                format!("up to {} earlier", Nanos(ended.saturating_sub(last)))
             });
         }
     }

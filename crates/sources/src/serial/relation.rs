@@ -104,7 +104,7 @@ impl Relation {
         if let Some((_, kernel, origin)) = parted {
             recorder.note(origin, &CLOCKS_PART, || {
                 let since = Nanos(kernel.saturating_sub(from));
-                format!("by {} in {since} of the kernel's clock", Nanos(by))
+                format!("{} over {since} of kernel time", Nanos(by))
             });
         }
     }

@@ -18,21 +18,18 @@ pub struct Stages {
 pub enum StagesError {
     /// It is no TOML, or has a key or a phase that is not known.
     #[error(
-        "the table of stages cannot be read: {0}; expected [[stage]] with name, phase (firmware, \
-         loader, decompression or kernel), and starts_with or contains"
+        "the stage table is malformed: {0}; write [[stage]] with name, phase (firmware, loader, \
+         decompression or kernel) and starts_with or contains"
     )]
     Toml(String),
     /// A stage would never be found, or in every line.
-    #[error(
-        "the stage {name:?} needs at least one pattern of one or more characters in starts_with \
-         or contains"
-    )]
+    #[error("stage {name:?} has no pattern; add a non-empty starts_with or contains")]
     NoPattern {
         /// The stage's name.
         name: String,
     },
     /// A stage without a name.
-    #[error("stage {number} of the table has an empty name; give it the one to be shown")]
+    #[error("stage {number} has an empty name; set its name")]
     NoName {
         /// Its place in the table, from one.
         number: usize,

@@ -9,13 +9,15 @@
 //! Units of the ledger are lines.
 
 mod line;
+mod notes;
 mod reader;
 
+use crate::source::{Input, Sniff, Source};
 use crate::text;
-use crate::{Input, Sniff, Source};
 use line::{Event, is_frame, parse};
+use notes::{OTHER_LINE, REPORT, STACK_FRAME};
 use reader::Reader;
-use record::{NoteKind, Origin, Recorder, Severity};
+use record::{Origin, Recorder};
 
 /// strace's output.
 ///
@@ -26,68 +28,16 @@ use record::{NoteKind, Origin, Recorder, Severity};
 #[derive(Debug)]
 pub struct Strace;
 
-const REPORT: NoteKind = NoteKind::new(
-    "strace_report",
-    Severity::Info,
-    "strace says these of itself, or they are signals and blank lines; they hold no calls",
-);
-
-const OTHER_LINE: NoteKind = NoteKind::new(
-    "line_not_of_strace",
-    Severity::Info,
-    "these lines are none of strace's: programs wrote them between; use `-o FILE`",
-);
-
-const STACK_FRAME: NoteKind = NoteKind::new(
-    "stack_frame",
-    Severity::Info,
-    "from where programs made their calls (`strace -k`) is not read",
-);
-
-const NO_STAMPS: NoteKind = NoteKind::new(
-    "no_stamps",
-    Severity::DataLoss,
-    "the lines carry no times, so only the table of calls is shown; use `strace -f -ttt -T`",
-);
-
-const NO_DURATIONS: NoteKind = NoteKind::new(
-    "no_durations",
-    Severity::DataLoss,
-    "the lines do not say how long calls took, so the table has counts only; use `strace -T`",
-);
-
-const TIME_OF_DAY: NoteKind = NoteKind::new(
-    "time_of_day_only",
-    Severity::Info,
-    "the stamps have no date, so they cannot be put beside those of other sources; use \
-     `strace -ttt`",
-);
-
-const RELATIVE: NoteKind = NoteKind::new(
-    "relative_stamps",
-    Severity::Doubt,
-    "each stamp counts from the line before, so rounding adds up over the log; use `strace -ttt`",
-);
-
-const NOT_RESUMED: NoteKind = NoteKind::new(
-    "call_without_end",
-    Severity::Info,
-    "these calls did not return before the process or the log ended; they are counted without a \
-     time",
-);
-
-const RESUMED_ONLY: NoteKind = NoteKind::new(
-    "call_without_begin",
-    Severity::DataLoss,
-    "the begin of these calls is not in the log, so it is cut at its start, or lines are missing",
-);
-
 /// How many lines are looked at to know the format.
 const SNIFF_LINES: usize = 60;
 
 impl Source for Strace {
     fn name(&self) -> &'static str {
         "strace"
+    }
+
+    fn description(&self) -> &'static str {
+        "system calls of programs: `strace -f -ttt -T -o FILE COMMAND`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

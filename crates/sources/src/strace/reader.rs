@@ -1,7 +1,7 @@
 //! From strace's lines to processes, files and a table of calls.
 
 use super::line::{Call, Event, Parsed, Stamp, argument, rest_of, string, strings};
-use super::{NO_DURATIONS, NO_STAMPS, NOT_RESUMED, RELATIVE, RESUMED_ONLY, TIME_OF_DAY};
+use super::notes::{NO_DURATIONS, NO_STAMPS, NOT_RESUMED, RELATIVE, RESUMED_ONLY, TIME_OF_DAY};
 use record::{
     Access, AccessKind, ClockId, ClockKind, NameId, Nanos, Origin, Process, Recorder, SourceId,
 };

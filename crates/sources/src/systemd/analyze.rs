@@ -1,11 +1,13 @@
 //! The texts of `systemd-analyze time`, `blame` and `critical-chain`, alone or
 //! one after the other in one file. Units of the ledger are lines.
 
+use super::clocks::{MONOTONIC, USERSPACE_CLOCK};
+use super::notes::{BLANK_LINE, BOOT_NOT_FINISHED};
 use super::startup::{self, StartupTimes, parse_time_line};
+use super::timespan;
 use super::unit::is_name as is_unit;
-use super::{BLANK_LINE, BOOT_NOT_FINISHED, MONOTONIC, USERSPACE_CLOCK, timespan};
+use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
-use crate::{Input, Sniff, Source};
 use record::{ClockKind, DependencyKind, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind};
 use std::collections::BTreeMap;
 
@@ -20,34 +22,33 @@ pub struct Analyze;
 const CAPTION: NoteKind = NoteKind {
     name: "caption",
     severity: Severity::Info,
-    advice: "these lines explain the output to its reader and hold no times",
+    advice: "These lines explain the output and contain no times.",
 };
 
 const NOT_UNDERSTOOD: NoteKind = NoteKind {
-    name: "line_not_understood",
+    name: "unrecognized_line",
     severity: Severity::Doubt,
-    advice: "these lines are none that systemd-analyze prints, or they are torn; if they should \
-             be, give the tool's output as it is",
+    advice: "These lines are truncated or not systemd-analyze output. Use the unedited output.",
 };
 
 const SEVERAL_BOOTS: NoteKind = NoteKind {
     name: "several_boots",
     severity: Severity::Doubt,
-    advice: "the file sums up more than one boot, and only the first one is used; give one file \
-             for each boot",
+    advice: "The file covers more than one boot, and only the first was used. Pass one file for \
+        each boot.",
 };
 
 const TARGET_NOT_REACHED: NoteKind = NoteKind {
     name: "target_not_reached",
     severity: Severity::Doubt,
-    advice: "the default target was not reached when systemd was asked; `systemctl list-jobs` \
-             says what it waits for",
+    advice: "systemd had not reached the default target yet. Run `systemctl list-jobs` to see \
+        what it is waiting for.",
 };
 
 const UNIT_WITHOUT_TIME: NoteKind = NoteKind {
     name: "unit_without_time",
     severity: Severity::Info,
-    advice: "the critical chain names these units without a time: they never became active",
+    advice: "The critical chain lists these units without a time because they never became active.",
 };
 
 /// A line that systemd-analyze prints.
@@ -183,6 +184,10 @@ fn strip_any<'a>(text: &'a str, prefixes: &[&str]) -> Option<&'a str> {
 impl Source for Analyze {
     fn name(&self) -> &'static str {
         "systemd-analyze"
+    }
+
+    fn description(&self) -> &'static str {
+        "systemd summaries: `systemd-analyze time`, `blame` or `critical-chain`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

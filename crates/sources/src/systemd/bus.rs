@@ -18,10 +18,10 @@
 //!
 //! Units of the ledger are lines.
 
-use super::MONOTONIC;
+use super::clocks::MONOTONIC;
 use super::show::{Block, MICROSECOND_NS};
+use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
-use crate::{Input, Sniff, Source};
 use record::{ClockId, ClockKind, NoteKind, Origin, Recorder, Severity, SourceId};
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ const LONGEST_LINE: usize = 4 << 20;
 
 /// Answers of systemd on D-Bus.
 ///
-/// As [`super::Show`] reads the same properties: a unit's span is its start as
+/// As [`Show`](super::Show) reads the same properties: a unit's span is its start as
 /// `systemd-analyze blame` counts it, and the manager's times become marks.
 #[derive(Debug)]
 pub struct Bus;
@@ -42,25 +42,29 @@ pub struct Bus;
 const HEADER: NoteKind = NoteKind {
     name: "header",
     severity: Severity::Info,
-    advice: "the first line says the format and its version",
+    advice: "The first line names the format and its version.",
 };
 
 const NEWER: NoteKind = NoteKind {
     name: "newer_format",
     severity: Severity::Doubt,
-    advice: "the answers are kept in a later version of the format than this program knows, and \
-             were read as version 1; use a later version of this program",
+    advice: "The file has a newer format version than firstlight supports and was read as version \
+        1. Upgrade firstlight.",
 };
 
 const NO_ANSWER: NoteKind = NoteKind {
     name: "line_without_answer",
     severity: Severity::DataLoss,
-    advice: "these lines are torn, or hold no properties; take the capture again",
+    advice: "These lines are truncated or contain no properties. Capture again.",
 };
 
 impl Source for Bus {
     fn name(&self) -> &'static str {
         "systemd-dbus"
+    }
+
+    fn description(&self) -> &'static str {
+        "unit properties read over D-Bus, part of a firstlight capture"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

@@ -3,12 +3,13 @@
 //! Units of the ledger are blocks: a line that begins at the left edge, with
 //! the indented lines under it.
 
+use super::clocks::MONOTONIC;
+use super::notes::BLANK_LINE;
 use super::startup::LOADER_START;
 use super::unit::{self, NEVER_ACTIVE, Times};
-use super::{BLANK_LINE, MONOTONIC};
 use crate::calendar;
+use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
-use crate::{Input, Sniff, Source};
 use record::{
     ClockId, ClockKind, DependencyKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId, mark,
 };
@@ -24,28 +25,27 @@ pub struct Dump;
 const WHOLE_SECONDS: NoteKind = NoteKind {
     name: "times_in_whole_seconds",
     severity: Severity::Doubt,
-    advice: "`systemd-analyze dump` prints whole seconds of the time of day, so what is shorter is \
-             lost; `systemctl show` and `systemctl show --all '*'` give microseconds",
+    advice: "`systemd-analyze dump` prints whole seconds, so shorter durations are lost. Use \
+        `systemctl show` and `systemctl show --all '*'`, which print microseconds.",
 };
 
 const OTHER_ZONE: NoteKind = NoteKind {
     name: "time_zone_changed",
     severity: Severity::Doubt,
-    advice: "the times of one dump are in more than one time zone, and their differences are wrong \
-             by the difference of the zones",
+    advice: "The dump mixes time zones. Durations across them are wrong by the difference between \
+        the zones.",
 };
 
 const UNUSED: NoteKind = NoteKind {
     name: "unused_block",
     severity: Severity::Info,
-    advice: "these parts of the dump hold nothing about the boot's times",
+    advice: "These parts of the dump contain no boot times.",
 };
 
 const TORN: NoteKind = NoteKind {
-    name: "line_not_understood",
+    name: "unrecognized_line",
     severity: Severity::Doubt,
-    advice: "these lines are none that systemd-analyze prints, or they are torn; if they should \
-             be, give the tool's output as it is",
+    advice: "These lines are truncated or not systemd-analyze output. Use the unedited output.",
 };
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -54,6 +54,10 @@ const SECOND_NS_UNSIGNED: u64 = 1_000_000_000;
 impl Source for Dump {
     fn name(&self) -> &'static str {
         "systemd-dump"
+    }
+
+    fn description(&self) -> &'static str {
+        "systemd state with times in whole seconds: `systemd-analyze dump`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

@@ -5,11 +5,13 @@
 //! boots that are over (`journalctl -b -1 -o json`). Units of the ledger are
 //! lines; those that are no news of a unit are read as a kernel log is.
 
+use super::clocks::MONOTONIC;
+use super::notes::BLANK_LINE;
 use super::startup::Boundaries;
-use super::{MONOTONIC, unit};
+use super::unit;
 use crate::journal_forms::{Form, Piece, pieces};
 use crate::kernel_log::{Outcome, Reader as KernelReader};
-use crate::{Input, Sniff, Source};
+use crate::source::{Input, Sniff, Source};
 use memchr::memmem;
 use record::{ClockId, ClockKind, Doubt, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind};
 use serde::Deserialize;
@@ -47,23 +49,22 @@ pub struct Journal;
 const OTHER_BOOT: NoteKind = NoteKind {
     name: "other_boot",
     severity: Severity::DataLoss,
-    advice: "the journal holds records of other boots, and only the first boot in it was read; \
-             ask for one with `journalctl -b`",
+    advice: "The journal contains other boots. Only the first boot was read. Export one boot with \
+        `journalctl -b`.",
 };
 
 const NO_RECORD: NoteKind = NoteKind {
     name: "line_without_record",
     severity: Severity::DataLoss,
-    advice: "these lines are torn, or are no records of the journal; take it again with \
-             `journalctl -b -o json`",
+    advice: "These lines are truncated or not journal records. Export the journal again with \
+        `journalctl -b -o json`.",
 };
 
 const STARTED_ONLY: NoteKind = NoteKind {
     name: "unit_started_only",
     severity: Severity::Info,
-    advice: "the journal says of these units that they are started, and not when that began: \
-             targets, devices and the like, which start at once, or what came before the journal \
-             ran",
+    advice: "The journal records that these units started, but not when they began to start. \
+        Targets and devices start instantly. Other units began before the journal was running.",
 };
 
 /// The fields that matter here (systemd.journal-fields). Numbers are strings.
@@ -102,6 +103,10 @@ struct Fields {
 impl Source for Journal {
     fn name(&self) -> &'static str {
         "systemd-journal"
+    }
+
+    fn description(&self) -> &'static str {
+        "systemd journal of one boot: `journalctl -b -o json`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
@@ -175,11 +180,7 @@ impl Reader {
         }
         let Some(fields) = fields else {
             let blank = piece.bytes.trim_ascii().is_empty();
-            let kind = if blank {
-                &super::BLANK_LINE
-            } else {
-                &NO_RECORD
-            };
+            let kind = if blank { &BLANK_LINE } else { &NO_RECORD };
             recorder.skipped(origin, kind);
             return;
         };

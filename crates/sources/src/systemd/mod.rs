@@ -10,8 +10,10 @@
 
 mod analyze;
 mod bus;
+mod clocks;
 mod dump;
 mod journal;
+mod notes;
 mod plot;
 mod show;
 mod startup;
@@ -25,24 +27,3 @@ pub use journal::Journal;
 pub use plot::Plot;
 pub use show::Show;
 pub use startup::{StartupTimes, parse_time_line};
-
-use record::{NoteKind, Severity};
-
-/// The clock that systemd measures on.
-const MONOTONIC: &str = "monotonic";
-
-/// The clock of texts that count from the start of userspace.
-const USERSPACE_CLOCK: &str = "userspace";
-
-const BLANK_LINE: NoteKind = NoteKind {
-    name: "blank_line",
-    severity: Severity::Info,
-    advice: "blank lines hold nothing",
-};
-
-const BOOT_NOT_FINISHED: NoteKind = NoteKind {
-    name: "boot_not_finished",
-    severity: Severity::Doubt,
-    advice: "systemd had not finished starting when it was asked, so what came later is missing; \
-             ask again when `systemctl is-system-running --wait` returns",
-};

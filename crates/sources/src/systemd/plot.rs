@@ -3,9 +3,11 @@
 //! Units of the ledger are the `<rect>` and `<text>` elements. A drawing that
 //! is no well-formed XML, because it is cut, is one unit, and lost.
 
+use super::clocks::{MONOTONIC, USERSPACE_CLOCK};
 use super::startup::{self, Boundaries, parse_time_line};
-use super::{MONOTONIC, USERSPACE_CLOCK, timespan, unit};
-use crate::{Input, Sniff, Source, drawing, text};
+use super::{timespan, unit};
+use crate::source::{Input, Sniff, Source};
+use crate::{drawing, text};
 use record::{ClockId, ClockKind, Doubt, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind};
 use roxmltree::{Document, Node};
 
@@ -19,26 +21,26 @@ pub struct Plot;
 const NOT_WELL_FORMED: NoteKind = NoteKind {
     name: "not_well_formed",
     severity: Severity::DataLoss,
-    advice: "the drawing ends early or is damaged, so nothing of it could be read; make it again \
-             with `systemd-analyze plot`",
+    advice: "The SVG is truncated or damaged and could not be read. Run `systemd-analyze plot` \
+        again.",
 };
 
 const DECORATION: NoteKind = NoteKind {
     name: "decoration",
     severity: Severity::Info,
-    advice: "background, scale and legend hold no times",
+    advice: "The background, scale and legend contain no times.",
 };
 
 const ROW_NOT_UNDERSTOOD: NoteKind = NoteKind {
     name: "row_not_understood",
     severity: Severity::Doubt,
-    advice: "these bars or labels have another form than systemd's, so their units are missing",
+    advice: "These bars or labels are not in systemd's format, so their units are missing.",
 };
 
 const OTHER_TEXT: NoteKind = NoteKind {
     name: "text_not_understood",
     severity: Severity::Doubt,
-    advice: "the heading of the drawing has another form than systemd's",
+    advice: "The heading of the SVG is not in systemd's format.",
 };
 
 /// One pixel is 10 ms: `SCALE_X` in systemd's `analyze-plot.c`. The scale that
@@ -55,6 +57,10 @@ const LABEL_TOLERANCE_NS: i64 = 1_100_000;
 impl Source for Plot {
     fn name(&self) -> &'static str {
         "systemd-plot"
+    }
+
+    fn description(&self) -> &'static str {
+        "boot chart of units in SVG: `systemd-analyze plot`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

@@ -4,11 +4,12 @@
 //! Units of the ledger are blocks of `KEY=VALUE` lines. Blank lines stand
 //! between them.
 
+use super::clocks::{MONOTONIC, USERSPACE_CLOCK};
+use super::notes::BOOT_NOT_FINISHED;
 use super::startup::Boundaries;
 use super::unit::{self, NEVER_ACTIVE, Times};
-use super::{BOOT_NOT_FINISHED, MONOTONIC, USERSPACE_CLOCK};
+use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
-use crate::{Input, Sniff, Source};
 use record::{ClockId, ClockKind, DependencyKind, NoteKind, Origin, Recorder, Severity, SourceId};
 use std::borrow::Cow;
 
@@ -22,15 +23,15 @@ pub struct Show;
 const NO_UNIT: NoteKind = NoteKind {
     name: "block_without_unit",
     severity: Severity::DataLoss,
-    advice: "these properties do not say of which unit they are, or the block is torn; run \
-             `systemctl show --all '*'` without a list of properties, or with Id in it",
+    advice: "These properties do not name their unit, or the block is truncated. Run `systemctl \
+        show --all '*'` without `-p`, or include `Id`.",
 };
 
 const GLUED: NoteKind = NoteKind {
     name: "glued_blocks",
     severity: Severity::Doubt,
-    advice: "the properties of two units stand together without a blank line between, so a few \
-             of the first ones may be counted for the wrong unit",
+    advice: "The blank line between the properties of two units is missing. The first few \
+        properties may be attributed to the wrong unit.",
 };
 
 /// Nanoseconds in the microseconds that systemd counts.
@@ -73,6 +74,10 @@ const MANAGER_MARKS: [(&str, &str); 12] = [
 impl Source for Show {
     fn name(&self) -> &'static str {
         "systemd-show"
+    }
+
+    fn description(&self) -> &'static str {
+        "unit properties with times in microseconds: `systemctl show --all '*'`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

@@ -1,7 +1,7 @@
 //! The parts of a boot as systemd sums them up.
 
+use super::clocks::{MONOTONIC, USERSPACE_CLOCK};
 use super::timespan;
-use super::{MONOTONIC, USERSPACE_CLOCK};
 use record::{ClockKind, Nanos, NoteKind, Origin, Phase, Recorder, Severity, mark};
 
 /// How long each part of a boot took, as one `Startup finished` line says it.
@@ -95,15 +95,15 @@ pub fn parse_time_line(line: &str) -> Option<StartupTimes> {
 const PARTS_DO_NOT_ADD_UP: NoteKind = NoteKind {
     name: "startup_parts_do_not_add_up",
     severity: Severity::Doubt,
-    advice: "the parts of the boot that systemd printed differ from its own total by more than \
-             rounding, so one of the numbers is wrong; compare with the output of `systemctl show`",
+    advice: "The boot phases that systemd printed do not add up to its total, so one of the \
+        numbers is wrong. Compare with `systemctl show`.",
 };
 
 const USERSPACE_ONLY: NoteKind = NoteKind {
     name: "userspace_time_only",
     severity: Severity::Info,
-    advice: "only the time of userspace is given, as in a container or from a user's own manager, \
-             so times count from its start",
+    advice: "Only the userspace time is given, as in a container or a user manager. Times count \
+        from the start of userspace.",
 };
 
 /// When the parts of a boot began, in nanoseconds on the monotonic clock, or on
@@ -208,7 +208,7 @@ pub(super) fn doubts(times: &StartupTimes, origin: Origin, recorder: &mut Record
     if let Some(off) = times.contradiction() {
         recorder.note(origin, &PARTS_DO_NOT_ADD_UP, || {
             let (total, sum) = (times.total.unwrap_or_default(), times.sum());
-            format!("total {total}, sum of the parts {sum}, {off} apart")
+            format!("total {total}, sum of the phases {sum}, difference {off}")
         });
     }
     if times.kernel.is_none() {

@@ -7,7 +7,7 @@ use record::{
 pub(super) const NEVER_ACTIVE: NoteKind = NoteKind {
     name: "unit_never_active",
     severity: Severity::Info,
-    advice: "these units were loaded but never started, so they took no time",
+    advice: "These units were loaded but never started.",
 };
 
 /// What the names of units end with, `systemd.unit(5)`.

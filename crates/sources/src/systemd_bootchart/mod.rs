@@ -5,11 +5,14 @@
 //! that list a process or an initcall. A drawing that is no well-formed XML,
 //! because it is cut, is one unit, and lost.
 
+mod notes;
 mod reader;
 mod settings;
 
-use crate::{Input, Sniff, Source, drawing, text};
-use record::{NoteKind, Recorder, Severity};
+use crate::source::{Input, Sniff, Source};
+use crate::{drawing, text};
+use notes::NOT_WELL_FORMED;
+use record::Recorder;
 
 /// systemd-bootchart SVG.
 ///
@@ -17,48 +20,13 @@ use record::{NoteKind, Recorder, Severity};
 #[derive(Debug)]
 pub struct SystemdBootchart;
 
-const NOT_WELL_FORMED: NoteKind = NoteKind::new(
-    "not_well_formed",
-    Severity::DataLoss,
-    "the drawing ends early or is damaged, so nothing of it could be read; copy it again",
-);
-
-const DECORATION: NoteKind = NoteKind::new(
-    "decoration",
-    Severity::Info,
-    "frames, scales, lists of the busiest and the map of memory repeat what is drawn elsewhere, or \
-     hold no times",
-);
-
-const NOT_DRAWN: NoteKind = NoteKind::new(
-    "process_not_drawn",
-    Severity::Info,
-    "systemd-bootchart does not draw processes that used less than a millisecond of processor \
-     time; `Filter=no` in bootchart.conf keeps them",
-);
-
-const NOT_UNDERSTOOD: NoteKind = NoteKind::new(
-    "element_not_understood",
-    Severity::Doubt,
-    "these elements have another form than systemd-bootchart's, so what they show is missing",
-);
-
-const SAMPLES_DROPPED: NoteKind = NoteKind::new(
-    "samples_dropped",
-    Severity::DataLoss,
-    "the machine was too busy to take every sample in time; lower `Frequency=` in bootchart.conf",
-);
-
-const INITCALL_TIME: NoteKind = NoteKind::new(
-    "initcall_start_unknown",
-    Severity::Info,
-    "the drawing has the ends of initcalls and the kernel's own durations, which are wrong where \
-     calls overlap; give the kernel log too",
-);
-
 impl Source for SystemdBootchart {
     fn name(&self) -> &'static str {
         "systemd-bootchart"
+    }
+
+    fn description(&self) -> &'static str {
+        "boot chart of processes in SVG: `systemd-bootchart`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {

@@ -1,7 +1,7 @@
 //! From the elements of the drawing to events.
 
+use super::notes::{DECORATION, INITCALL_TIME, NOT_DRAWN, NOT_UNDERSTOOD, SAMPLES_DROPPED};
 use super::settings::{Settings, ns};
-use super::{DECORATION, INITCALL_TIME, NOT_DRAWN, NOT_UNDERSTOOD, SAMPLES_DROPPED};
 use record::{
     ClockId, ClockKind, Doubt, Nanos, Origin, Process, Recorder, Slice, SourceId, SpanKind,
     TaskState, Unit, mark,

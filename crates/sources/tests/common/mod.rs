@@ -11,9 +11,9 @@
 
 pub mod blktrace;
 
+use firstlight_sources::{Input, Source};
 use proptest::prelude::*;
 use record::{Record, Recorder};
-use sources::{Input, Source};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -104,7 +104,7 @@ pub fn check_corpus(folder: &str) {
     assert!(!inputs.is_empty(), "{} is empty", folder.display());
     for path in inputs {
         let bytes = std::fs::read(&path).unwrap();
-        let source = sources::sniff(&bytes)
+        let source = firstlight_sources::sniff(&bytes)
             .unwrap_or_else(|| panic!("{}: no source knows it", path.display()));
         let record = read(source, &bytes);
         assert_conserved(&record);

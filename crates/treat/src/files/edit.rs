@@ -1,13 +1,14 @@
 //! What a treatment makes of a target.
 
-use super::FileError;
+use super::content::Content;
+use super::error::FileError;
 use super::images::{ImageError, protected};
 use super::parse::FileTreatment;
-use super::plan::{Change, Content, Plan};
+use super::plan::{Change, Plan};
 use super::programs;
 use super::text::{self, Holder};
 use super::tree::{Found, Target};
-use crate::{TreatError, Treatment};
+use crate::treatment::{TreatError, Treatment};
 
 /// Files of a root tree that hold a kernel command line.
 const COMMAND_LINES: [&str; 6] = [
@@ -86,32 +87,32 @@ impl FileTreatment {
             Self::Boot(Treatment::Mask(unit)) => mask(unit, target)?,
             Self::Boot(Treatment::Kernel(_)) => {
                 return Err(target.wrong(
-                    "`kernel=` is a treatment of the lab only; for a board, build the kernel \
-                     with CONFIG_KERNEL_UNCOMPRESSED, or take its Image instead of its zImage",
+                    "`kernel=` works only in the lab; for a board, build the kernel with \
+                     CONFIG_KERNEL_UNCOMPRESSED or boot Image instead of zImage",
                 ));
             }
             Self::Boot(Treatment::Order(_)) => {
                 return Err(target.wrong(
-                    "`order=` is a treatment of the lab only; `firstlight image order --for ext4` \
-                     lays out an image",
+                    "`order=` works only in the lab; use `firstlight image order --for ext4` to \
+                     lay out an image",
                 ));
             }
             Self::Boot(Treatment::Build(_)) => {
                 return Err(target.wrong(
-                    "`build=` is a treatment of the lab only; `config=CONFIG_NAME=VALUE` changes a \
-                     kernel configuration, and the kernel is built with it",
+                    "`build=` works only in the lab; use `config=CONFIG_NAME=VALUE` to change a \
+                     kernel configuration, then rebuild the kernel",
                 ));
             }
             Self::Boot(Treatment::UnsignedModules) => {
                 return Err(target.wrong(
-                    "`modules=unsigned` is a treatment of the lab only; on Debian a hook of \
-                     initramfs-tools strips the modules",
+                    "`modules=unsigned` works only in the lab; on Debian, strip the modules in an \
+                     initramfs-tools hook",
                 ));
             }
             Self::Boot(Treatment::Prefetch(_)) => {
                 return Err(target.wrong(
-                    "`prefetch=` is a treatment of the lab only; `firstlight prefetch install` \
-                     puts a list into a system",
+                    "`prefetch=` works only in the lab; use `firstlight prefetch install` to \
+                     install an access list",
                 ));
             }
             Self::Config { name, value } => {
@@ -122,7 +123,7 @@ impl FileTreatment {
             Self::Fstab { folder, change } => settings(
                 target,
                 &["etc/fstab"],
-                &format!("a line of an fstab that mounts {folder}"),
+                &format!("an fstab line that mounts {folder}"),
                 |_, text| text::fstab(text, folder, change),
             )?,
             Self::JournalInMemory => {
@@ -132,17 +133,22 @@ impl FileTreatment {
             Self::MenuTimeout(seconds) => settings(
                 target,
                 &MENUS,
-                "a boot menu's settings with a timeout",
+                "a boot menu configuration with a timeout",
                 |name, text| text::menu_timeout(name, text, *seconds),
             )?,
             Self::InitramfsModules(kind) => settings(
                 target,
                 &[INITRAMFS],
-                "initramfs.conf with a MODULES= line",
+                "an initramfs.conf with a MODULES= line",
                 |_, text| text::setting(text, "MODULES", kind),
             )?,
             // Those of images are made above.
-            _ => return Err(target.wrong("takes no such treatment")),
+            _ => {
+                return Err(target.wrong(
+                    "this treatment cannot be applied to it; `firstlight \
+                treat list` shows the targets of each treatment",
+                ));
+            }
         };
         let changes: Vec<Change> = changes
             .into_iter()
@@ -151,9 +157,9 @@ impl FileTreatment {
         unprotected(target, &changes)?;
         let sentences = changes.iter().map(|c| match (&c.before, &c.after) {
             (Content::Absent, Content::Link(to)) => format!("{} becomes a link to {to}", c.path),
-            (Content::Absent, _) => format!("{} is made", c.path),
+            (Content::Absent, _) => format!("{} is created", c.path),
             (_, Content::Link(to)) => format!("{} is replaced by a link to {to}", c.path),
-            (_, Content::Absent) => format!("{} is taken away", c.path),
+            (_, Content::Absent) => format!("{} is removed", c.path),
             _ => format!("{} is changed", c.path),
         });
         Ok(Plan {
@@ -223,7 +229,7 @@ fn settings(
     match changes.is_empty() {
         false => Ok(changes),
         true => Err(target.wrong(format!(
-            "there is no {expected} in this tree (looked in {})",
+            "could not find {expected} in this tree (looked in {})",
             files.join(", ")
         ))),
     }
@@ -238,17 +244,17 @@ fn one_file(
     let new = text_of(&found).and_then(|t| change(&found.path, &t));
     match new {
         Some(new) => Ok(vec![changed(found, new.into_bytes())]),
-        None => Err(target.wrong(format!("is not {expected}"))),
+        None => Err(target.wrong(format!("not {expected}"))),
     }
 }
 
 /// The file that the user named.
 fn named(target: &Target, expected: &str) -> Result<Found, FileError> {
     let Some(name) = target.file() else {
-        return Err(target.wrong(format!("is a folder; expected the file of {expected}")));
+        return Err(target.wrong(format!("this is a folder; pass the file: {expected}")));
     };
     let found = target.read(name)?;
-    found.ok_or_else(|| target.wrong(format!("is not there; expected {expected}")))
+    found.ok_or_else(|| target.wrong(format!("no such file; pass {expected}")))
 }
 
 fn command_lines(treatment: &Treatment, target: &Target) -> Result<Vec<Change>, FileError> {
@@ -290,12 +296,12 @@ fn command_lines(treatment: &Treatment, target: &Target) -> Result<Vec<Change>, 
     if target.file().is_some() {
         signed_image(target)?;
         return Err(target.wrong(
-            "is no kernel command line; expected cmdline.txt, /etc/kernel/cmdline, \
-             /etc/default/grub, extlinux.conf or a boot entry",
+            "not a kernel command line; pass cmdline.txt, /etc/kernel/cmdline, /etc/default/grub, \
+             extlinux.conf or a boot entry",
         ));
     }
     Err(target.wrong(format!(
-        "there is no kernel command line in this tree (looked in {}, and for boot entries)",
+        "could not find a kernel command line in this tree (looked in {} and boot entries)",
         COMMAND_LINES.join(", ")
     )))
 }
@@ -325,8 +331,7 @@ fn conflicts(treatment: &Treatment, holder: Holder, text: &str) -> Result<(), Fi
         Some(other) => Err(FileError::Conflict {
             treatment: treatment.to_string(),
             other: format!(
-                "`{other}`, which is on the command line; take that away first \
-                 (`cmdline-={other}`)"
+                "`{other}` on the kernel command line; remove that first: `cmdline-={other}`"
             ),
         }),
         None => Ok(()),
@@ -335,13 +340,13 @@ fn conflicts(treatment: &Treatment, holder: Holder, text: &str) -> Result<(), Fi
 
 fn systemd(target: &Target) -> Result<(), FileError> {
     if target.file().is_some() {
-        return Err(target.wrong("is a file; expected the folder of a root with systemd"));
+        return Err(target.wrong("this is a file; pass the folder of a root tree with systemd"));
     }
     let there = UNITS.iter().any(|folder| target.has(folder));
     match there {
         true => Ok(()),
         false => Err(target.wrong(
-            "there is no systemd in this tree; expected usr/lib/systemd/system or \
+            "could not find systemd in this tree; pass a root tree with usr/lib/systemd/system or \
              etc/systemd/system",
         )),
     }
@@ -364,7 +369,7 @@ fn mask(unit: &str, target: &Target) -> Result<Vec<Change>, FileError> {
     let change = whole(target, &path, Content::Link("/dev/null".to_owned()))?;
     if !known && change.before == Content::Absent {
         return Err(target.wrong(format!(
-            "there is no unit {unit} in this tree (looked in {})",
+            "could not find the unit {unit} in this tree (looked in {})",
             UNITS.join(", ")
         )));
     }
@@ -379,7 +384,7 @@ fn whole_image(
 ) -> Result<(Change, Vec<String>), FileError> {
     let found = named(target, expected)?;
     let Content::File(bytes) = &found.content else {
-        return Err(target.wrong("is no file"));
+        return Err(target.wrong("not a regular file"));
     };
     let new = match treatment.on_image(bytes) {
         Some(Ok(new)) => new,
@@ -391,7 +396,12 @@ fn whole_image(
                 source,
             });
         }
-        None => return Err(target.wrong("takes no such treatment")),
+        None => {
+            return Err(target.wrong(
+                "this treatment cannot be applied to it; `firstlight \
+            treat list` shows the targets of each treatment",
+            ));
+        }
     };
     Ok((changed(found, new.bytes), new.description))
 }
@@ -434,7 +444,7 @@ fn unprotected(target: &Target, changes: &[Change]) -> Result<(), FileError> {
         });
         if let Some(word) = word {
             return Err(target.protected(format!(
-                "dm-verity protects this root (`{word}` in {file}), and {} is a part of it",
+                "dm-verity protects this root (`{word}` in {file}), which contains {}",
                 change.path
             )));
         }

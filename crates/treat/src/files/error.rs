@@ -1,7 +1,7 @@
 //! Why files cannot be treated.
 
 use super::images::ImageError;
-use crate::TreatError;
+use crate::treatment::TreatError;
 use std::io;
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub enum FileError {
     #[error(transparent)]
     Treatment(#[from] TreatError),
     /// A file treatment that makes no sense.
-    #[error("the treatment `{treatment}` cannot be used: {why}")]
+    #[error("invalid treatment `{treatment}`: {why}")]
     Form {
         /// The text.
         treatment: String,
@@ -29,7 +29,8 @@ pub enum FileError {
         why: String,
     },
     /// A change would break a chain of signatures or hashes.
-    #[error("{}: {why}, and a change would break that; nothing was changed", target.display())]
+    #[error("{}: {why}, and a change would break it; change and sign the original instead; \
+        nothing was changed", target.display())]
     Protected {
         /// What the user named.
         target: PathBuf,
@@ -38,8 +39,8 @@ pub enum FileError {
     },
     /// A link on the way leads out of the tree.
     #[error(
-        "{path}: a symbolic link on the way leads out of the tree {}, which is all that may be \
-         changed; nothing was changed", tree.display()
+        "{path}: a symbolic link in this path leads out of the tree {}; pass the file it points \
+         to as the target; nothing was changed", tree.display()
     )]
     Outside {
         /// The path in the tree.
@@ -49,8 +50,8 @@ pub enum FileError {
     },
     /// The file is there more than once.
     #[error(
-        "{path}: has {links} names, and writing it anew would part them; make it a file of its own \
-         first; nothing was changed"
+        "{path}: the file has {links} hard links, and replacing it would separate them; replace \
+         it with a copy first; nothing was changed"
     )]
     Linked {
         /// The path in the tree.
@@ -59,15 +60,18 @@ pub enum FileError {
         links: u64,
     },
     /// A file is not what it was when the change was planned.
-    #[error("{path}: was changed since the plan was made; plan again; nothing was changed")]
+    #[error(
+        "{path}: the file has changed since the plan was made; run `firstlight treat plan` \
+        again; nothing was changed"
+    )]
     ChangedSince {
         /// The path in the tree.
         path: String,
     },
     /// What is to be undone was changed again.
     #[error(
-        "{path}: was changed since `{treatment}` was applied; put it back by hand (the old bytes \
-         are in {}), or undo the later change first; nothing was changed", kept.display()
+        "{path}: the file has changed since `{treatment}` was applied; undo the later change \
+         first or restore the original from {}; nothing was changed", kept.display()
     )]
     ChangedAfter {
         /// The path in the tree.
@@ -79,8 +83,8 @@ pub enum FileError {
     },
     /// A later treatment changed the same file.
     #[error(
-        "`{treatment}` cannot be undone before `{later}`, which changed the same file later; undo \
-         that first; nothing was changed"
+        "`{treatment}` cannot be undone because `{later}` changed the same file later; undo \
+         `{later}` first; nothing was changed"
     )]
     Later {
         /// The treatment.
@@ -89,7 +93,8 @@ pub enum FileError {
         later: String,
     },
     /// Nothing of the kind was applied.
-    #[error("{}: {what} was not applied here, so there is nothing to undo", target.display())]
+    #[error("{}: {what} was not applied here; run `firstlight treat list` with this target to see \
+        what was", target.display())]
     NotApplied {
         /// What the user named.
         target: PathBuf,
@@ -97,7 +102,7 @@ pub enum FileError {
         what: String,
     },
     /// Two treatments contradict each other.
-    #[error("`{treatment}` contradicts {other}; nothing was changed")]
+    #[error("`{treatment}` conflicts with {other}; nothing was changed")]
     Conflict {
         /// The treatment.
         treatment: String,
@@ -105,13 +110,13 @@ pub enum FileError {
         other: String,
     },
     /// Somebody else works on the target.
-    #[error("{}: another treatment is at work; wait for it", side.display())]
+    #[error("{}: another `firstlight treat` is running; wait until it ends", side.display())]
     Busy {
         /// The side folder.
         side: PathBuf,
     },
     /// The journal is damaged.
-    #[error("{}: {why}; the old files are in that folder", entry.display())]
+    #[error("{}: {why}; restore the original files from this folder", entry.display())]
     Damaged {
         /// The entry of the journal.
         entry: PathBuf,
@@ -143,7 +148,7 @@ pub enum FileError {
 fn unchanged(before: bool) -> &'static str {
     match before {
         true => "; nothing was changed",
-        false => "; run the command again, which finishes or takes back what was begun",
+        false => "; run the command again to finish or roll back the change",
     }
 }
 

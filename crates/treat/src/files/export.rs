@@ -1,7 +1,8 @@
 //! A treatment in the form that a build system takes.
 
 use super::parse::{FileTreatment, FstabChange};
-use crate::Treatment;
+use crate::shell::{escaped, in_quotes, quoted};
+use crate::treatment::Treatment;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
@@ -80,16 +81,33 @@ fn config_line(name: &str, value: &str) -> String {
     }
 }
 
-fn fstab_sed(folder: &str, change: &FstabChange) -> Option<String> {
-    let place = folder.replace('/', "\\/");
+/// The script for sed, in quotes.
+fn fstab_sed(folder: &str, change: &FstabChange) -> String {
+    let place = sed_literal(folder, "\\/.*[]^$");
     let line = format!("/^[^#][^ \\t]*[ \\t]\\+{place}[ \\t]/");
-    Some(match change {
+    in_quotes(&match change {
         FstabChange::Add(o) => {
+            let o = sed_literal(o, "\\/&");
             format!("{line}s/^\\(\\([^ \\t]*[ \\t]\\+\\)\\{{3\\}}[^ \\t]*\\)/\\1,{o}/")
         }
-        FstabChange::Remove(o) => format!("{line}s/\\([ \\t,]\\){o}\\([ \\t,]\\)/\\1defaults\\2/"),
+        FstabChange::Remove(o) => {
+            let o = sed_literal(o, "\\/.*[]^$");
+            format!("{line}s/\\([ \\t,]\\){o}\\([ \\t,]\\)/\\1defaults\\2/")
+        }
         FstabChange::Pass(n) => format!("{line}s/[0-9][ \\t]*$/{n}/"),
     })
+}
+
+/// A text in a script for sed, with a backslash before each of `special`.
+fn sed_literal(text: &str, special: &str) -> String {
+    let mut literal = String::with_capacity(text.len());
+    for c in text.chars() {
+        if special.contains(c) {
+            literal.push('\\');
+        }
+        literal.push(c);
+    }
+    literal
 }
 
 const VOLATILE: &str = "[Journal]\nStorage=volatile\n";
@@ -99,16 +117,16 @@ fn buildroot(treatment: &FileTreatment) -> Option<String> {
     Some(match treatment {
         FileTreatment::Boot(Treatment::AddWord(word)) => format!(
             "# In the kernel's configuration fragment (BR2_LINUX_KERNEL_CONFIG_FRAGMENT_FILES):\n\
-             # the word is added to what the boot loader gives, on 32-bit ARM and RISC-V by\n\
-             # EXTEND, on x86 and MIPS by BOOL. A kernel for arm64 has neither: there the boot\n\
-             # loader has to give the word.\n\
+             # EXTEND (32-bit ARM, RISC-V) or BOOL (x86, MIPS) adds the parameter to those of\n\
+             # the boot loader. arm64 supports neither: set the parameter in the boot loader.\n\
              CONFIG_CMDLINE_BOOL=y\nCONFIG_CMDLINE_EXTEND=y\n\
              CONFIG_CMDLINE=\"{}\"\n",
-            word.replace('"', "\\\"")
+            word.replace('\\', "\\\\").replace('"', "\\\"")
         ),
         FileTreatment::Boot(Treatment::Mask(unit)) => format!(
             "# BR2_ROOTFS_OVERLAY=\"{overlay}\"\nmkdir -p {overlay}/etc/systemd/system\n\
-             ln -sf /dev/null {overlay}/etc/systemd/system/{unit}\n"
+             ln -sf /dev/null {}\n",
+            quoted(&format!("{overlay}/etc/systemd/system/{unit}"))
         ),
         FileTreatment::Boot(Treatment::SetVariable { name, value }) => {
             format!("# In BR2_PACKAGE_HOST_UBOOT_TOOLS_ENVIMAGE_SOURCE:\n{name}={value}\n")
@@ -122,8 +140,8 @@ fn buildroot(treatment: &FileTreatment) -> Option<String> {
             VOLATILE,
         ),
         FileTreatment::Fstab { folder, change } => format!(
-            "# In BR2_ROOTFS_POST_BUILD_SCRIPT:\nsed -i '{}' \"$TARGET_DIR/etc/fstab\"\n",
-            fstab_sed(folder, change)?
+            "# In BR2_ROOTFS_POST_BUILD_SCRIPT:\nsed -i {} \"$TARGET_DIR/etc/fstab\"\n",
+            fstab_sed(folder, change)
         ),
         FileTreatment::Initramfs(method) => format!(
             "# BR2_TARGET_ROOTFS_CPIO=y\nBR2_TARGET_ROOTFS_CPIO_{}=y\n",
@@ -148,7 +166,8 @@ fn yocto(treatment: &FileTreatment) -> Option<String> {
             format!(
                 "# In the image's bbappend:\nROOTFS_POSTPROCESS_COMMAND += \"{name}; \"\n\
                  {name}() {{\n    ln -sf /dev/null \
-                 ${{IMAGE_ROOTFS}}${{sysconfdir}}/systemd/system/{unit}\n}}\n"
+                 ${{IMAGE_ROOTFS}}${{sysconfdir}}/systemd/system/{}\n}}\n",
+                quoted(unit)
             )
         }
         FileTreatment::Config { name, value } => format!(
@@ -163,9 +182,9 @@ fn yocto(treatment: &FileTreatment) -> Option<String> {
             VOLATILE.replace('\n', "\\n")
         ),
         FileTreatment::Fstab { folder, change } => format!(
-            "# base-files_%.bbappend:\ndo_install:append() {{\n    sed -i '{}' \
+            "# base-files_%.bbappend:\ndo_install:append() {{\n    sed -i {} \
              ${{D}}${{sysconfdir}}/fstab\n}}\n",
-            fstab_sed(folder, change)?
+            fstab_sed(folder, change)
         ),
         FileTreatment::Initramfs(method) => {
             format!(
@@ -186,7 +205,7 @@ fn debian(treatment: &FileTreatment) -> Option<String> {
         FileTreatment::Boot(Treatment::AddWord(word)) => {
             let line = format!(
                 "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT {}\"\n",
-                word.replace('"', "\\\"")
+                escaped(word)
             );
             format!(
                 "{}update-grub\n",
@@ -196,11 +215,15 @@ fn debian(treatment: &FileTreatment) -> Option<String> {
                 )
             )
         }
-        FileTreatment::Boot(Treatment::Mask(unit)) => format!("systemctl mask {unit}\n"),
-        FileTreatment::Boot(Treatment::SetVariable { name, value }) => {
-            format!("fw_setenv {name} '{}'\n", value.replace('\'', "'\\''"))
+        FileTreatment::Boot(Treatment::Mask(unit)) => {
+            format!("systemctl mask {}\n", quoted(unit))
         }
-        FileTreatment::Boot(Treatment::RemoveVariable(name)) => format!("fw_setenv {name}\n"),
+        FileTreatment::Boot(Treatment::SetVariable { name, value }) => {
+            format!("fw_setenv {} {}\n", quoted(name), in_quotes(value))
+        }
+        FileTreatment::Boot(Treatment::RemoveVariable(name)) => {
+            format!("fw_setenv {}\n", quoted(name))
+        }
         FileTreatment::JournalInMemory => {
             file("/etc/systemd/journald.conf.d/50-firstlight.conf", VOLATILE)
         }
@@ -226,7 +249,7 @@ fn debian(treatment: &FileTreatment) -> Option<String> {
             )
         }
         FileTreatment::Fstab { folder, change } => {
-            format!("sed -i '{}' /etc/fstab\n", fstab_sed(folder, change)?)
+            format!("sed -i {} /etc/fstab\n", fstab_sed(folder, change))
         }
         _ => return None,
     })
@@ -235,16 +258,22 @@ fn debian(treatment: &FileTreatment) -> Option<String> {
 fn setenv(treatment: &FileTreatment) -> Option<String> {
     Some(match treatment {
         FileTreatment::Boot(Treatment::AddWord(word)) => {
-            format!("setenv bootargs \"${{bootargs}} {word}\"\nsaveenv\n")
+            format!(
+                "setenv bootargs \"${{bootargs}} {}\"\nsaveenv\n",
+                escaped(word)
+            )
         }
         FileTreatment::Boot(Treatment::Mask(unit)) => {
-            format!("setenv bootargs \"${{bootargs}} systemd.mask={unit}\"\nsaveenv\n")
+            format!(
+                "setenv bootargs \"${{bootargs}} systemd.mask={}\"\nsaveenv\n",
+                escaped(unit)
+            )
         }
         FileTreatment::Boot(Treatment::SetVariable { name, value }) => {
-            format!("setenv {name} '{value}'\nsaveenv\n")
+            format!("setenv {} {}\nsaveenv\n", quoted(name), in_quotes(value))
         }
         FileTreatment::Boot(Treatment::RemoveVariable(name)) => {
-            format!("setenv {name}\nsaveenv\n")
+            format!("setenv {}\nsaveenv\n", quoted(name))
         }
         _ => return None,
     })

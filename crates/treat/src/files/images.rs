@@ -1,13 +1,12 @@
 //! Treatments of one image: bytes to other bytes, looked at again before they
 //! are used, as their consumer would look at them.
 
-use super::parse::FileTreatment;
-use image::boot::environment::{self, Options};
-use image::boot::info::{Item, Kind, inspect};
-use image::boot::signature::{is_signed_program, is_verity};
-use image::boot::{Compression, Part, compression::LIMIT, fit, initramfs, treatment};
-use image::jffs2::{self, CheckOptions, Class, Cleanmarkers, Mode, detect};
-use image::ubi;
+use bootimage::environment::{self, Options};
+use bootimage::info::{Item, Kind, inspect};
+use bootimage::signature::{is_signed_program, is_verity};
+use bootimage::{Compression, Part, compression::LIMIT, fit, initramfs, treatment};
+use flash::jffs2::{self, CheckOptions, Class, Cleanmarkers, Mode, detect};
+use flash::ubi;
 
 /// Why an image cannot be changed so.
 #[derive(Debug, thiserror::Error)]
@@ -26,10 +25,10 @@ pub enum ImageError {
     #[error(transparent)]
     Ubi(#[from] ubi::Error),
     /// What came out was looked at, and its consumer would not take it.
-    #[error("the changed image would not be accepted: {0}")]
+    #[error("the changed image would be rejected: {0}; check the original image")]
     NotAccepted(String),
     /// A change would break a chain of signatures or hashes.
-    #[error("it {0}, and a change would break that")]
+    #[error("{0}, and a change would break it; change and sign the original instead")]
     Protected(&'static str),
 }
 
@@ -72,46 +71,14 @@ impl From<treatment::Treated> for NewImage {
     }
 }
 
-impl FileTreatment {
-    /// What its target is, if that is one image that is changed as a whole.
-    #[must_use]
-    pub const fn image_kind(&self) -> Option<&'static str> {
-        use crate::Treatment as Boot;
-        match self {
-            Self::Boot(Boot::SetVariable { .. } | Boot::RemoveVariable(_)) => {
-                Some("a U-Boot environment")
-            }
-            Self::Initramfs(_) => Some("an initramfs"),
-            Self::JffsSummaries => Some("a JFFS2 image"),
-            Self::UbiSkipCheck(_) => Some("a UBI image"),
-            Self::UimageLoad(_) => Some("a legacy U-Boot image"),
-            Self::TreeBootdelay(_) => Some("a device tree"),
-            _ => None,
-        }
-    }
+/// An environment in which the variable `name` has this value.
+pub(super) fn set_variable(bytes: &[u8], name: &str, value: &str) -> Result<NewImage, ImageError> {
+    variable(bytes, environment::Change::Set(name.into(), value.into()))
+}
 
-    /// Changes an image in memory; `None` if this is no treatment of an image.
-    ///
-    /// # Errors
-    /// It is an image of another kind, or cannot be changed so.
-    pub fn on_image(&self, bytes: &[u8]) -> Option<Result<NewImage, ImageError>> {
-        use crate::Treatment as Boot;
-        Some(match self {
-            Self::Boot(Boot::SetVariable { name, value }) => {
-                let set = environment::Change::Set(name.clone().into(), value.clone().into());
-                variable(bytes, set)
-            }
-            Self::Boot(Boot::RemoveVariable(name)) => {
-                variable(bytes, environment::Change::Unset(name.clone().into()))
-            }
-            Self::Initramfs(method) => repacked(bytes, *method),
-            Self::JffsSummaries => summaries(bytes),
-            Self::UbiSkipCheck(volume) => skip_check(bytes, volume),
-            Self::UimageLoad(address) => moved(bytes, *address),
-            Self::TreeBootdelay(delay) => tree_bootdelay(bytes, *delay),
-            _ => return None,
-        })
-    }
+/// An environment without the variable `name`.
+pub(super) fn remove_variable(bytes: &[u8], name: &str) -> Result<NewImage, ImageError> {
+    variable(bytes, environment::Change::Unset(name.into()))
 }
 
 fn variable(bytes: &[u8], change: environment::Change) -> Result<NewImage, ImageError> {
@@ -130,13 +97,16 @@ fn variable(bytes: &[u8], change: environment::Change) -> Result<NewImage, Image
     }
 }
 
-fn repacked(bytes: &[u8], method: Compression) -> Result<NewImage, ImageError> {
+/// An initramfs that is compressed by another method.
+pub(super) fn repacked(bytes: &[u8], method: Compression) -> Result<NewImage, ImageError> {
     if let Some(why) = protected(bytes) {
         return Err(ImageError::Protected(why));
     }
     let part = Part::whole(&bytes)?;
     if !is_initramfs(&part) {
-        return Err(ImageError::Other("is no initramfs"));
+        return Err(ImageError::Other(
+            "not an initramfs; pass an initramfs image",
+        ));
     }
     let archive = initramfs::read(&part, LIMIT).map_err(treatment::Error::from)?;
     let last = archive.segments.iter().rfind(|s| !s.is_only_early);
@@ -162,20 +132,23 @@ fn is_initramfs(part: &Part<'_>) -> bool {
 pub(super) fn protected(bytes: &[u8]) -> Option<&'static str> {
     let part = Part::whole(&bytes).ok()?;
     if is_signed_program(&part) {
-        return Some("is a signed EFI program (a kernel or a unified image)");
+        return Some("this is a signed EFI program (a kernel or a unified image)");
     }
     if is_verity(&part) {
-        return Some("is protected by dm-verity");
+        return Some("dm-verity protects this image");
     }
     let fits = fit::find(&part).unwrap_or_default();
     let signed = fits.iter().any(|(_, fit)| fit.is_signed());
-    signed.then_some("is a signed FIT image")
+    signed.then_some("this is a signed FIT image")
 }
 
 /// A JFFS2 image with a summary in each full block, packed by the safe rules.
-fn summaries(bytes: &[u8]) -> Result<NewImage, ImageError> {
+pub(super) fn summaries(bytes: &[u8]) -> Result<NewImage, ImageError> {
     let endian = detect::endian(&bytes)?;
-    let endian = endian.ok_or(ImageError::Other("holds no JFFS2 node"))?;
+    let endian = endian.ok_or(ImageError::Other(
+        "the image contains no JFFS2 node; pass a JFFS2 \
+        image",
+    ))?;
     let found = detect::erase_size(&bytes, endian)?;
     let erase_size = found.ok_or(jffs2::Error::UnknownEraseSize)?.bytes;
     let look = |bytes: &[u8]| {
@@ -189,8 +162,7 @@ fn summaries(bytes: &[u8]) -> Result<NewImage, ImageError> {
     let before = look(bytes)?;
     if before.oob.is_some() {
         return Err(ImageError::Other(
-            "is a dump with spare bytes, which sit between the data; dump it without them \
-             (nanddump --omitoob)",
+            "the dump contains spare (OOB) bytes; dump it without them (`nanddump --omitoob`)",
         ));
     }
     let options = jffs2::Options {
@@ -208,17 +180,17 @@ fn summaries(bytes: &[u8]) -> Result<NewImage, ImageError> {
     let after = look(&new)?;
     let broken = after.count(Class::BrokenSummary);
     if broken > 0 || after.count(Class::FullSummary) + after.count(Class::PartialSummary) == 0 {
-        let why = format!("{broken} of its summaries are broken, or it has none");
+        let why = format!("broken summaries: {broken}, or no summary at all");
         return Err(ImageError::NotAccepted(why));
     }
     let mut description = vec![format!(
-        "{} erase blocks of {erase_size} bytes get a summary: the mount reads them instead of all \
-         nodes ({} bytes become {})",
+        "{} erase blocks of {erase_size} bytes get a summary, so mounting no longer scans every \
+         node (image size: {} bytes before, {} after)",
         outcome.summaries, outcome.bytes_in, outcome.bytes_out
     )];
     for lost in outcome.lost {
         description.push(format!(
-            "{} times {:?} is not copied: {} bytes, the first at byte {}",
+            "not copied: {} x {:?}, {} bytes, the first at byte {}",
             lost.count, lost.why, lost.bytes, lost.first
         ));
     }
@@ -229,7 +201,7 @@ fn summaries(bytes: &[u8]) -> Result<NewImage, ImageError> {
 }
 
 /// A UBI image whose static volume is opened without being read first.
-fn skip_check(bytes: &[u8], volume: &str) -> Result<NewImage, ImageError> {
+pub(super) fn skip_check(bytes: &[u8], volume: &str) -> Result<NewImage, ImageError> {
     let options = ubi::Options::default();
     let mut new = Vec::with_capacity(bytes.len());
     let done = ubi::skip_check(&bytes, volume, true, &options, &mut new)?;
@@ -243,14 +215,14 @@ fn skip_check(bytes: &[u8], volume: &str) -> Result<NewImage, ImageError> {
     let id = done.id;
     let skips = after.volumes.iter().any(|v| v.id == id && v.open_ns == 0);
     if !skips {
-        let why = "the volume table does not read back with the flag";
+        let why = "the changed volume table lacks the flag";
         return Err(ImageError::NotAccepted(why.to_owned()));
     }
     Ok(NewImage {
         bytes: new,
         description: vec![format!(
-            "volume {id} ({}) is opened without reading its {} bytes first; damage to it is then \
-             found only by what reads it",
+            "the kernel opens volume {id} ({}) without reading its {} bytes first, so damage is \
+             found only when the data is read",
             String::from_utf8_lossy(&done.name).escape_debug(),
             done.bytes
         )],
@@ -258,7 +230,7 @@ fn skip_check(bytes: &[u8], volume: &str) -> Result<NewImage, ImageError> {
 }
 
 /// A legacy image that runs where the loader puts it.
-fn moved(bytes: &[u8], address: u32) -> Result<NewImage, ImageError> {
+pub(super) fn moved(bytes: &[u8], address: u32) -> Result<NewImage, ImageError> {
     let treated = treatment::load_uimage_at(bytes, address)?;
     match treated.bytes == bytes {
         true => Ok(NewImage::same(bytes)),
@@ -267,7 +239,7 @@ fn moved(bytes: &[u8], address: u32) -> Result<NewImage, ImageError> {
 }
 
 /// U-Boot's own device tree, with another delay.
-fn tree_bootdelay(bytes: &[u8], delay: i32) -> Result<NewImage, ImageError> {
+pub(super) fn tree_bootdelay(bytes: &[u8], delay: i32) -> Result<NewImage, ImageError> {
     if let Some(why) = protected(bytes) {
         return Err(ImageError::Protected(why));
     }

@@ -10,22 +10,19 @@
 //! with the marks `undo` and `undo-commit`.
 
 mod entry;
+mod fault;
 mod steps;
 
-use super::FileError;
-use super::error::io_error;
-use super::plan::{Basis, Content, Plan};
+use super::error::{FileError, io_error};
+use super::parse::FileTreatment;
+use super::plan::{Basis, Plan};
 use super::tree::Target;
-use crate::FileTreatment;
-use entry::{DONE, Entry, FORMAT};
+use entry::{DONE, Entry};
+pub use fault::Fault;
 use rustix::fs::FlockOperation;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
-
-/// Told before each step that changes something; an error stops there, as a
-/// crash would. For tests of what a crash leaves.
-pub type Fault<'f> = &'f mut dyn FnMut(&str) -> io::Result<()>;
+use std::path::PathBuf;
 
 /// What came of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,24 +177,28 @@ impl<'t> Journal<'t> {
                 steps::unstage(self.target, &entry, steps::Way::Forth, fault)?;
                 entry.remove(fault)?;
                 self.recovered.push(format!(
-                    "`{what}` was begun and not committed: it was taken back"
+                    "`{what}` was interrupted before its commit and was rolled back"
                 ));
             } else if !entry.has(DONE) {
                 steps::rename(self.target, &entry, steps::Way::Forth, fault)?;
                 entry.mark_done(self.target, fault)?;
-                self.recovered
-                    .push(format!("`{what}` was committed: it was finished"));
+                self.recovered.push(format!(
+                    "`{what}` was interrupted after its commit and is now finished"
+                ));
             } else if entry.has(entry::UNDO_COMMIT) {
                 steps::rename(self.target, &entry, steps::Way::Back, fault)?;
                 steps::restore_folders(self.target, &entry, fault)?;
                 entry.remove(fault)?;
-                self.recovered
-                    .push(format!("undoing `{what}` was begun: it was finished"));
+                self.recovered.push(format!(
+                    "the undo of `{what}` was interrupted after its commit and is \
+                        now finished"
+                ));
             } else if entry.has(entry::UNDO) {
                 steps::unstage(self.target, &entry, steps::Way::Back, fault)?;
                 entry.unmark(entry::UNDO, fault)?;
                 self.recovered.push(format!(
-                    "undoing `{what}` was begun and not committed: it stays applied"
+                    "the undo of `{what}` was interrupted before its commit, so `{what}` stays \
+                     applied"
                 ));
             }
         }
@@ -231,7 +232,7 @@ impl<'t> Journal<'t> {
             let made = fs::create_dir(&self.side);
             match made {
                 Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
-                    return Err(io_error(&self.side, "cannot be made")(e));
+                    return Err(io_error(&self.side, "cannot be created")(e));
                 }
                 _ => {}
             }
@@ -352,30 +353,3 @@ impl<'t> Journal<'t> {
         Ok(kept)
     }
 }
-
-/// What a stored content is: its bytes in a file of the entry, or said.
-fn stored(entry: &Path, folder: &str, at: usize, kind: &str) -> Result<Content, FileError> {
-    match kind {
-        "absent" => Ok(Content::Absent),
-        "file" => {
-            let path = entry.join(folder).join(at.to_string());
-            let bytes = fs::read(&path).map_err(io_error(&path, "cannot be read"))?;
-            Ok(Content::File(bytes))
-        }
-        link => Ok(Content::Link(
-            link.strip_prefix("link ").unwrap_or(link).to_owned(),
-        )),
-    }
-}
-
-/// How a content is written down.
-fn kind(content: &Content) -> String {
-    match content {
-        Content::Absent => "absent".to_owned(),
-        Content::File(_) => "file".to_owned(),
-        Content::Link(to) => format!("link {to}"),
-    }
-}
-
-/// The version of the journal's format.
-const VERSION: u32 = FORMAT;

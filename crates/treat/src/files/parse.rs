@@ -1,8 +1,8 @@
 //! Treatments of files, as text.
 
-use super::FileError;
-use crate::Treatment;
-use image::boot::Compression;
+use super::error::FileError;
+use crate::treatment::Treatment;
+use rawimage::Compression;
 use std::fmt;
 
 /// A treatment of files.
@@ -89,22 +89,23 @@ const CMDLINE: &[&str] = &[
 /// Every kind of treatment there is.
 pub const KINDS: &[TreatmentKind] = &[
     TreatmentKind {
-        form: "cmdline+=WORD",
+        form: "cmdline+=PARAMETER",
         example: "cmdline+=quiet",
-        what: "adds a word to the kernel command line",
+        what: "adds a kernel parameter to the kernel command line",
         targets: CMDLINE,
-        risk: "what the word does; see the finding that recommends it",
-        then: "update-grub, if the word went to /etc/default/grub; kernel-install, if to \
-               /etc/kernel/cmdline",
+        risk: "depends on the parameter; see the finding that recommends it",
+        then: "run `update-grub` if /etc/default/grub was changed; run `kernel-install` if \
+            /etc/kernel/cmdline was changed",
         in_lab: true,
     },
     TreatmentKind {
-        form: "cmdline-=WORD",
+        form: "cmdline-=PARAMETER",
         example: "cmdline-=initcall_debug",
-        what: "takes a word from the kernel command line",
+        what: "removes a kernel parameter from the kernel command line",
         targets: CMDLINE,
-        risk: "what the word did is no longer done",
-        then: "as for cmdline+=",
+        risk: "the effect of the parameter is lost",
+        then: "run `update-grub` if /etc/default/grub was changed; run `kernel-install` if \
+            /etc/kernel/cmdline was changed",
         in_lab: true,
     },
     TreatmentKind {
@@ -112,161 +113,165 @@ pub const KINDS: &[TreatmentKind] = &[
         example: "mask=e2scrub_reap.service",
         what: "keeps systemd from starting a unit",
         targets: &["root tree"],
-        risk: "what the unit does is no longer done, and units that require it fail",
+        risk: "the function of the unit is lost, and units that require it fail",
         then: "",
         in_lab: true,
     },
     TreatmentKind {
         form: "journald=volatile",
         example: "journald=volatile",
-        what: "keeps systemd's journal in memory, by a drop-in",
+        what: "keeps the systemd journal in memory with a drop-in",
         targets: &["root tree"],
-        risk: "messages are lost when power goes",
+        risk: "log messages are lost at power-off and reboot",
         then: "",
         in_lab: false,
     },
     TreatmentKind {
         form: "fstab=FOLDER:+OPTION | :-OPTION | :pass=N",
         example: "fstab=/:+noatime",
-        what: "changes how a file system is mounted",
+        what: "changes the mount options or fsck pass of a file system",
         targets: &["root tree", "/etc/fstab"],
-        risk: "what the option protected",
+        risk: "the protection that the option or check gave is lost",
         then: "",
         in_lab: false,
     },
     TreatmentKind {
         form: "menu-timeout=SECONDS",
         example: "menu-timeout=0",
-        what: "sets how long a boot menu waits",
+        what: "sets the timeout of a boot menu",
         targets: &[
             "root tree",
             "/etc/default/grub",
             "extlinux.conf",
             "loader.conf",
         ],
-        risk: "another entry can only be chosen with a key that is held down",
-        then: "update-grub, if /etc/default/grub was changed",
+        risk: "with a timeout of 0, other entries can be chosen only by holding a key down",
+        then: "run `update-grub` if /etc/default/grub was changed",
         in_lab: false,
     },
     TreatmentKind {
         form: "config=CONFIG_NAME=VALUE",
         example: "config=CONFIG_RAID6_PQ_BENCHMARK=n",
-        what: "sets an option of a kernel's configuration, or of a fragment of one",
+        what: "sets an option in a kernel configuration or in a configuration fragment",
         targets: &[".config", "*.cfg", "defconfig"],
-        risk: "what the option does; the kernel must be built anew",
-        then: "make olddefconfig, and build the kernel",
+        risk: "depends on the option; the kernel must be rebuilt",
+        then: "run `make olddefconfig` and rebuild the kernel",
         in_lab: false,
     },
     TreatmentKind {
         form: "env=NAME=VALUE",
         example: "env=bootdelay=0",
-        what: "sets a variable of a U-Boot environment, with its checksum",
+        what: "sets a variable in a U-Boot environment and updates the checksum",
         targets: &["U-Boot environment image"],
-        risk: "a wrong variable keeps the board from booting",
+        risk: "a wrong value can keep the board from booting",
         then: "write the image to the board",
         in_lab: true,
     },
     TreatmentKind {
         form: "env-=NAME",
         example: "env-=preboot",
-        what: "takes a variable out of a U-Boot environment",
+        what: "removes a variable from a U-Boot environment and updates the checksum",
         targets: &["U-Boot environment image"],
-        risk: "a missing variable keeps the board from booting",
+        risk: "a missing variable can keep the board from booting",
         then: "write the image to the board",
         in_lab: true,
     },
     TreatmentKind {
         form: "initramfs=METHOD",
         example: "initramfs=lz4",
-        what: "packs an initramfs anew: none, gzip, xz, lzma, bzip2, lzo, lz4 or zstd",
+        what: "recompresses an initramfs: none, gzip, xz, lzma, bzip2, lzo, lz4 or zstd",
         targets: &["initramfs image"],
-        risk: "the kernel must be able to unpack it (CONFIG_RD_LZ4, ...)",
+        risk: "the kernel must support the compression (`CONFIG_RD_LZ4=y` for lz4)",
         then: "",
         in_lab: true,
     },
     TreatmentKind {
         form: "initramfs-modules=most|dep|list",
         example: "initramfs-modules=dep",
-        what: "sets which modules Debian puts into an initramfs",
+        what: "sets which modules Debian includes in the initramfs",
         targets: &["root tree", "initramfs.conf"],
-        risk: "with `dep` the disk boots only on machines like this one",
-        then: "update-initramfs -u",
+        risk: "with `dep`, the disk boots only on machines with the same hardware",
+        then: "run `update-initramfs -u`",
         in_lab: false,
     },
     TreatmentKind {
         form: "jffs2=summaries",
         example: "jffs2=summaries",
-        what: "packs a JFFS2 image anew, with a summary in each full erase block",
+        what: "rewrites a JFFS2 image with a summary in each full erase block",
         targets: &["JFFS2 image"],
-        risk: "the image grows by a few per cent; the kernel needs CONFIG_JFFS2_SUMMARY to gain",
+        risk: "the image grows by a few percent; only kernels with CONFIG_JFFS2_SUMMARY use the \
+            summaries",
         then: "write the image to the board",
         in_lab: false,
     },
     TreatmentKind {
         form: "ubi-skip-check=VOLUME",
         example: "ubi-skip-check=rootfs",
-        what: "lets the kernel open a static UBI volume without reading all of it first",
+        what: "lets the kernel open a static UBI volume without checking its data first",
         targets: &["UBI image"],
-        risk: "a damaged or half-written volume is found only by what reads it",
+        risk: "a damaged or half-written volume is noticed only when its data is read",
         then: "write the image to the board",
         in_lab: false,
     },
     TreatmentKind {
         form: "uimage-load=ADDRESS",
         example: "uimage-load=0x80007fc0",
-        what: "makes a legacy image run where U-Boot loads the file to, so that nothing is moved",
+        what: "sets the load address of a legacy image (uImage) to where U-Boot loads the file, \
+            so that the kernel is not copied",
         targets: &["uImage"],
-        risk: "the kernel must be able to run there, which a zImage is in the first 128 MiB of memory",
-        then: "load the file to that address in U-Boot, and `bootm` it",
+        risk: "the kernel must be able to run at this address; a zImage can in the first 128 MiB \
+            of memory",
+        then: "in U-Boot, load the file to this address and start it with `bootm`",
         in_lab: false,
     },
     TreatmentKind {
         form: "dtb-bootdelay=SECONDS",
         example: "dtb-bootdelay=-2",
-        what: "sets /config/bootdelay of U-Boot's own device tree, which comes before the variable",
+        what: "sets /config/bootdelay in U-Boot's own device tree, which overrides the variable",
         targets: &["device tree with /config/bootdelay"],
-        risk: "with 0 the prompt is reached only by a key that is pressed already, with -2 not at all",
-        then: "write the device tree to where U-Boot has it",
+        risk: "with 0, only a key already pressed stops the boot; with -2, nothing does",
+        then: "write the device tree to where U-Boot loads it from",
         in_lab: false,
     },
     TreatmentKind {
         form: "strip=PATH",
         example: "strip=usr/bin",
-        what: "takes symbols and debugging data from a program, or from all in a folder",
+        what: "strips symbols and debug information from a program or from all programs in a \
+            folder",
         targets: &["root tree"],
-        risk: "debuggers, profilers and core dumps know no names of functions any more",
+        risk: "debuggers, profilers and core dumps no longer show function names",
         then: "",
         in_lab: false,
     },
     TreatmentKind {
         form: "library-=PATH",
         example: "library-=usr/lib/libm.so.6",
-        what: "takes a shared library and its links away, if no file of the tree names it",
+        what: "removes a shared library and its links if no file in the tree refers to it",
         targets: &["root tree"],
-        risk: "a program whose library's name is put together while it runs does not find it; \
-               a package manager misses the file",
-        then: "ldconfig, if the root has an ld.so.cache",
+        risk: "a program that builds the library's name at run time does not find it; the package \
+            manager reports the file as missing",
+        then: "run `ldconfig` if the root has an ld.so.cache",
         in_lab: false,
     },
     TreatmentKind {
         form: "kernel=uncompressed",
         example: "kernel=uncompressed",
-        what: "boots the kernel unpacked",
+        what: "boots an uncompressed kernel",
         targets: &["lab"],
-        risk: "an image three to five times as large, to be stored and loaded",
-        then: "on a board: build the kernel without compression",
+        risk: "the image is three to five times as large, which costs storage and load time",
+        then: "on a board, build the kernel without compression",
         in_lab: true,
     },
     TreatmentKind {
         form: "modules=unsigned",
         example: "modules=unsigned",
-        what: "boots with modules in the initramfs whose signatures were cut off",
+        what: "removes the signatures of the modules in the initramfs",
         targets: &["lab"],
-        risk: "a changed module is loaded all the same; where signatures are enforced (Secure \
-               Boot, module.sig_enforce) none of them is loaded, and the disk is not found; the \
-               kernel says that it is tainted",
-        then: "on Debian: a hook of initramfs-tools that calls `strip --strip-debug` for each \
-               module in $DESTDIR",
+        risk: "tampered modules are loaded too, and the kernel marks itself tainted; where \
+            signatures are enforced (Secure Boot, `module.sig_enforce`), no module is loaded and \
+            the root device is not found",
+        then: "on Debian, add an initramfs-tools hook that runs `strip --strip-debug` on each \
+            module in $DESTDIR",
         in_lab: true,
     },
 ];
@@ -293,11 +298,13 @@ impl FileTreatment {
         if let Some(rest) = text.strip_prefix("config=") {
             let (name, value) = rest
                 .split_once('=')
-                .ok_or_else(|| refuse("expected config=CONFIG_NAME=VALUE"))?;
+                .ok_or_else(|| refuse("write config=CONFIG_NAME=VALUE"))?;
             let name = name.strip_prefix("CONFIG_").unwrap_or(name);
             let legal = |c: char| c.is_ascii_alphanumeric() || c == '_';
             if name.is_empty() || !name.chars().all(legal) {
-                return Err(refuse("an option has a name of letters, digits and `_`"));
+                return Err(refuse(
+                    "the option name may contain only letters, digits and `_`",
+                ));
             }
             let quoted = value.len() >= 2 && value.starts_with('"') && value.ends_with('"');
             let number = value.strip_prefix("0x").unwrap_or(value);
@@ -305,7 +312,7 @@ impl FileTreatment {
             let plain = matches!(value, "y" | "m" | "n") || number || quoted;
             if !plain || value.chars().any(char::is_control) {
                 return Err(refuse(
-                    "a value is y, m, n, a number, or a text in double quotes",
+                    "the value must be y, m, n, a number or a string in double quotes",
                 ));
             }
             return Ok(Self::Config {
@@ -314,14 +321,19 @@ impl FileTreatment {
             });
         }
         if let Some(rest) = text.strip_prefix("fstab=") {
-            let (folder, change) = rest
-                .rsplit_once(':')
-                .ok_or_else(|| refuse("expected fstab=FOLDER:+OPTION, :-OPTION or :pass=N"))?;
+            let (folder, change) = rest.rsplit_once(':').ok_or_else(|| {
+                refuse(
+                    "write fstab=FOLDER:+OPTION, fstab=FOLDER:-OPTION or \
+                    fstab=FOLDER:pass=N",
+                )
+            })?;
             let option = |o: &str| {
                 let legal = |c: char| c.is_ascii_graphic() && c != ',' && c != '#';
                 match !o.is_empty() && o.chars().all(legal) {
                     true => Ok(o.to_owned()),
-                    false => Err(refuse("an option has no blanks, commas or `#`")),
+                    false => Err(refuse(
+                        "a mount option must not contain blanks, commas or `#`",
+                    )),
                 }
             };
             let change = if let Some(o) = change.strip_prefix('+') {
@@ -329,17 +341,15 @@ impl FileTreatment {
             } else if let Some(o) = change.strip_prefix('-') {
                 FstabChange::Remove(option(o)?)
             } else if let Some(n) = change.strip_prefix("pass=") {
-                let n = n.parse().map_err(|_| refuse("a pass is 0, 1 or 2"))?;
+                let n = n
+                    .parse()
+                    .map_err(|_| refuse("the pass must be a number from 0 to 255"))?;
                 FstabChange::Pass(n)
             } else {
-                return Err(refuse(
-                    "expected +OPTION, -OPTION or pass=N behind the colon",
-                ));
+                return Err(refuse("write +OPTION, -OPTION or pass=N after the colon"));
             };
             if folder.is_empty() || folder.contains(char::is_whitespace) {
-                return Err(refuse(
-                    "expected the folder that the file system is mounted on",
-                ));
+                return Err(refuse("write the mount point before the colon"));
             }
             return Ok(Self::Fstab {
                 folder: folder.to_owned(),
@@ -349,37 +359,37 @@ impl FileTreatment {
         if let Some(kind) = text.strip_prefix("journald=") {
             return match kind {
                 "volatile" => Ok(Self::JournalInMemory),
-                _ => Err(refuse("expected journald=volatile")),
+                _ => Err(refuse("write journald=volatile")),
             };
         }
         if let Some(seconds) = text.strip_prefix("menu-timeout=") {
             let seconds = seconds.parse().ok().filter(|s| *s <= 3_600);
             return seconds
                 .map(Self::MenuTimeout)
-                .ok_or_else(|| refuse("expected whole seconds"));
+                .ok_or_else(|| refuse("write whole seconds from 0 to 3600"));
         }
         if let Some(kind) = text.strip_prefix("initramfs-modules=") {
             return match kind {
                 "most" | "dep" | "list" => Ok(Self::InitramfsModules(kind.to_owned())),
-                _ => Err(refuse("expected most, dep or list")),
+                _ => Err(refuse("write most, dep or list")),
             };
         }
         if let Some(method) = text.strip_prefix("initramfs=") {
             return crate::initramfs::method(method)
                 .map(Self::Initramfs)
-                .ok_or_else(|| refuse("expected none, gzip, bzip2, lzma, xz, lzo, lz4 or zstd"));
+                .ok_or_else(|| refuse("write none, gzip, bzip2, lzma, xz, lzo, lz4 or zstd"));
         }
         if let Some(what) = text.strip_prefix("jffs2=") {
             return match what {
                 "summaries" => Ok(Self::JffsSummaries),
-                _ => Err(refuse("expected jffs2=summaries")),
+                _ => Err(refuse("write jffs2=summaries")),
             };
         }
         if let Some(volume) = text.strip_prefix("ubi-skip-check=") {
             // The kernel's limit of a volume's name.
             return match !volume.is_empty() && volume.len() <= 127 {
                 true => Ok(Self::UbiSkipCheck(volume.to_owned())),
-                false => Err(refuse("expected the name or the number of a volume")),
+                false => Err(refuse("write the name or ID of a volume")),
             };
         }
         if let Some(address) = text.strip_prefix("uimage-load=") {
@@ -388,7 +398,7 @@ impl FileTreatment {
             return address
                 .filter(|_| !digits.starts_with('+'))
                 .map(Self::UimageLoad)
-                .ok_or_else(|| refuse("expected an address of 32 bits, such as 0x80007fc0"));
+                .ok_or_else(|| refuse("write a 32-bit address, such as 0x80007fc0"));
         }
         let path = |path: &str| {
             let path = path.trim_matches('/');
@@ -397,7 +407,10 @@ impl FileTreatment {
             let legal = path.len() <= LONGEST_PATH && !path.chars().any(char::is_control);
             match plain && legal {
                 true => Ok(path.to_owned()),
-                false => Err(refuse("expected a plain path in the tree, such as usr/bin")),
+                false => Err(refuse(
+                    "write a path in the tree without `.` and `..`, such as \
+                    usr/bin",
+                )),
             }
         };
         if let Some(rest) = text.strip_prefix("strip=") {
@@ -410,13 +423,13 @@ impl FileTreatment {
             let seconds = seconds.parse().ok().filter(|s| (-2..=3_600).contains(s));
             return seconds
                 .map(Self::TreeBootdelay)
-                .ok_or_else(|| refuse("expected whole seconds, 0, -1 or -2"));
+                .ok_or_else(|| refuse("write -2, -1 or whole seconds from 0 to 3600"));
         }
         match Treatment::parse(text) {
             Ok(treatment) => Ok(Self::Boot(treatment)),
-            Err(crate::TreatError::Unknown { .. }) => {
-                Err(refuse("it is not one that `firstlight treat list` shows"))
-            }
+            Err(crate::treatment::TreatError::Unknown { .. }) => Err(refuse(
+                "no such treatment; `firstlight treat list` shows all",
+            )),
             Err(e) => Err(e.into()),
         }
     }

@@ -1,41 +1,8 @@
 //! What a treatment would change, before it does.
 
-use super::tree::Metadata;
+use super::content::{Content, Metadata};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::fmt::Write;
-
-/// What a path holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// Nothing.
-    Absent,
-    /// A file of these bytes.
-    File(Vec<u8>),
-    /// A symbolic link that leads there.
-    Link(String),
-}
-
-impl Content {
-    /// A sum that tells contents apart.
-    #[must_use]
-    pub fn digest(&self) -> String {
-        let mut hash = Sha256::new();
-        match self {
-            Self::Absent => return "absent".to_owned(),
-            Self::File(bytes) => hash.update(bytes),
-            Self::Link(to) => {
-                hash.update(b"link ");
-                hash.update(to);
-            }
-        }
-        hash.finalize().iter().fold(String::new(), |mut text, b| {
-            // Writing to a string does not fail.
-            let _ = write!(text, "{b:02x}");
-            text
-        })
-    }
-}
 
 /// A path that changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +64,7 @@ impl Change {
                 _ => 0,
             };
             let (before, after) = (size(&self.before), size(&self.after));
-            return format!("{head}Binary file: {before} bytes become {after}\n");
+            return format!("{head}Binary file: {before} bytes before, {after} after\n");
         };
         let diff = similar::TextDiff::from_lines(&before, &after);
         let body = diff

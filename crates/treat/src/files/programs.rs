@@ -1,19 +1,13 @@
 //! Programs and shared libraries of a root tree: stripped, or taken away if nothing
 //! needs them.
 
-use super::FileError;
-use super::plan::{Change, Content};
+use super::content::Content;
+use super::error::FileError;
+use super::library::{LIBRARY_FOLDERS, is_in_library_folder};
+use super::plan::Change;
 use super::strip::{Kept, strip};
 use super::tree::{Found, Target, What, join, split};
-use memchr::memmem;
 use std::collections::BTreeSet;
-
-/// Folders in which the dynamic linker looks, and in their folders that are named for a
-/// machine (`x86_64-linux-gnu`): `ld.so(8)`.
-pub const LIBRARY_FOLDERS: [&str; 5] = ["lib", "lib64", "usr/lib", "usr/lib64", "usr/local/lib"];
-
-/// No library has a longer name.
-const LONGEST: usize = 255;
 
 /// So deep in a tree nothing is looked for.
 const DEEPEST: usize = 32;
@@ -55,43 +49,6 @@ const NOT_PROGRAMS: [&str; 5] = [
 /// So many bytes of programs are planned for at once, before and after.
 const MOST_PLANNED: u64 = 1 << 30;
 
-/// Whether the dynamic linker finds what is at `path` of a root by its name.
-#[must_use]
-pub fn is_in_library_folder(path: &str) -> bool {
-    let Some((folder, _)) = path.rsplit_once('/') else {
-        return false;
-    };
-    let of_machine = |part: &str| part.contains("-linux-") && !part.contains('/');
-    LIBRARY_FOLDERS.iter().any(|known| {
-        let rest = folder.strip_prefix(known);
-        rest.is_some_and(|r| r.is_empty() || r.strip_prefix('/').is_some_and(of_machine))
-    })
-}
-
-/// Every word in `bytes` that is named as a shared library is.
-#[must_use]
-pub fn library_names(bytes: &[u8]) -> BTreeSet<String> {
-    let part = |b: &u8| b.is_ascii_alphanumeric() || b"._+-".contains(b);
-    let mut names = BTreeSet::new();
-    for at in memmem::find_iter(bytes, b".so") {
-        let before = bytes.get(..at).unwrap_or_default();
-        let after = bytes.get(at..).unwrap_or_default();
-        let from = at
-            - before
-                .iter()
-                .rev()
-                .take(LONGEST)
-                .take_while(|b| part(b))
-                .count();
-        let to = at + after.iter().take(LONGEST).take_while(|b| part(b)).count();
-        let word = bytes
-            .get(from..to)
-            .and_then(|w| std::str::from_utf8(w).ok());
-        names.extend(word.map(|w| w.trim_end_matches('.').to_owned()));
-    }
-    names
-}
-
 /// What stripping a file, or all programs in a folder, changes; and a sentence on what
 /// was left as it is.
 pub(super) fn stripped(
@@ -103,7 +60,7 @@ pub(super) fn stripped(
         return all_stripped(target, path);
     }
     let Some(found) = target.read(path)? else {
-        return Err(target.wrong(format!("{path} is not there, or no file")));
+        return Err(target.wrong(format!("{path} does not exist or is not a regular file")));
     };
     if let Some(why) = signed(&found) {
         return Err(target.protected(why));
@@ -112,11 +69,11 @@ pub(super) fn stripped(
         Ok(change) => Ok((vec![change], None)),
         Err(Kept::Stripped) => Ok((Vec::new(), None)),
         Err(Kept::Other) => Err(target.wrong(format!(
-            "{path} is no program and no shared library; expected an ELF file of either kind"
+            "{path} is not a program or shared library; pass an ELF file"
         ))),
         Err(Kept::Odd) => Err(target.wrong(format!(
-            "{path} holds more than its sections and segments say, or they do not fit it; it \
-             stays as it is"
+            "{path} contains data outside its sections and segments, or they do not fit the file, \
+             so it cannot be stripped safely"
         ))),
     }
 }
@@ -159,19 +116,19 @@ fn all_stripped(target: &Target, folder: &str) -> Result<(Vec<Change>, Option<St
         }
         match planned > MOST_PLANNED {
             true => Err(target.wrong(format!(
-                "the programs in {folder} have more than {MOST_PLANNED} bytes; name one of the \
-                 folders in it after another"
+                "the programs in {folder} have more than {MOST_PLANNED} bytes in total; strip its \
+                 subfolders one at a time"
             ))),
             false => Ok(()),
         }
     })?;
     if programs == 0 {
-        return Err(target.wrong(format!("there is no program in {folder}")));
+        return Err(target.wrong(format!("found no program in {folder}")));
     }
     let left = (left > 0).then(|| {
         format!(
-            "{left} stay as they are: with several names, signed, too long, or holding more than \
-             their sections say"
+            "programs left unchanged because they are hard-linked, signed, too large or contain \
+             data outside their sections: {left}"
         )
     });
     Ok((changes, left))
@@ -197,12 +154,15 @@ const SUMS: [&str; 2] = ["security.ima", "security.evm"];
 fn signed(found: &Found) -> Option<String> {
     let mut names = found.metadata.attributes.iter().map(|(name, _)| name);
     let sum = names.find(|name| SUMS.contains(&name.as_str()))?;
-    Some(format!("{} has a sum or a signature in {sum}", found.path))
+    Some(format!(
+        "{} has a checksum or signature in {sum}",
+        found.path
+    ))
 }
 
 fn is_tree(target: &Target) -> Result<(), FileError> {
     match target.file() {
-        Some(_) => Err(target.wrong("is a file; expected the folder of a root tree")),
+        Some(_) => Err(target.wrong("this is a file; pass the folder of a root tree")),
         None => Ok(()),
     }
 }
@@ -219,13 +179,13 @@ pub(super) fn without_library(
         // It was taken away, and its links with it.
         let gone = is_in_library_folder(&real) && is_library_name(split(&real).1);
         return match gone {
-            true => Ok((Vec::new(), Some(format!("{path} is not there")))),
-            false => Err(target.wrong(format!("{path} is not there"))),
+            true => Ok((Vec::new(), Some(format!("{path} does not exist")))),
+            false => Err(target.wrong(format!("{path} does not exist"))),
         };
     };
     if let Content::Link(to) = &found.content {
         return Err(target.wrong(format!(
-            "{path} is a link to {to}; name the library itself, its links go with it"
+            "{path} is a link to {to}; name the library itself, and its links are removed with it"
         )));
     }
     let is_library = matches!(&found.content, Content::File(b) if b.starts_with(b"\x7fELF"))
@@ -233,7 +193,7 @@ pub(super) fn without_library(
         && is_library_name(split(&real).1);
     if !is_library {
         return Err(target.wrong(format!(
-            "{path} is no shared library in a folder of the linker's ({})",
+            "{path} is not a shared library in one of the linker's folders ({})",
             LIBRARY_FOLDERS.join(", ")
         )));
     }
@@ -242,7 +202,7 @@ pub(super) fn without_library(
         .any(|p| split(&real).1.starts_with(p))
     {
         return Err(target.wrong(format!(
-            "{path} is found by a name that no file holds; it is not known whether it is needed"
+            "programs load {path} by a name that they build at run time, so it may be needed"
         )));
     }
     // Undoing could not give it its other names again.
@@ -254,7 +214,8 @@ pub(super) fn without_library(
     walk(target, "", &NOT_USERS, &mut |path, what| {
         let Some(path) = path else {
             return Err(target.wrong(format!(
-                "there are names that are no text, so it is not known what names {real}"
+                "the tree contains file names that are not valid UTF-8, so whether {real} is \
+                 needed is unknown"
             )));
         };
         if own.contains(path) {
@@ -269,8 +230,8 @@ pub(super) fn without_library(
         };
         match needed {
             Some(name) => Err(target.wrong(format!(
-                "{path} names {name}, so {real} may be needed; nothing is taken away that any \
-                 file of the tree names"
+                "{path} refers to {name}, so {real} may be needed; only libraries that no file \
+                 refers to can be removed"
             ))),
             None => Ok(()),
         }
@@ -370,42 +331,10 @@ fn below(
         match target.what(&path)? {
             What::Folder if depth > 0 => below(target, &path, (without, depth - 1), each)?,
             What::Folder => {
-                return Err(target.wrong(format!("{path} lies too deep to be looked through")));
+                return Err(target.wrong(format!("{path} is nested too deeply to be searched")));
             }
             what => each(Some(&path), what)?,
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{is_in_library_folder, library_names};
-
-    #[test]
-    fn words_that_are_named_as_libraries() {
-        let bytes = b"\0libm.so.6\0/opt/x/libfoo-2.so \xff.so\xffpam_unix.so\tnone.s\0";
-        let names: Vec<String> = library_names(bytes).into_iter().collect();
-        assert_eq!(names, [".so", "libfoo-2.so", "libm.so.6", "pam_unix.so"]);
-        assert!(library_names(b"").is_empty());
-    }
-
-    #[test]
-    fn where_the_linker_looks() {
-        for path in [
-            "usr/lib/libz.so.1",
-            "lib/x86_64-linux-gnu/libz.so",
-            "lib64/ld.so",
-        ] {
-            assert!(is_in_library_folder(path), "{path}");
-        }
-        for path in [
-            "usr/lib/x86_64-linux-gnu/gconv/EUC.so",
-            "opt/libz.so",
-            "libz.so",
-            "usr/lib/app/a.so",
-        ] {
-            assert!(!is_in_library_folder(path), "{path}");
-        }
-    }
 }

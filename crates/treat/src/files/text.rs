@@ -2,7 +2,8 @@
 //! the text after; `None` if the text has no place for the change.
 
 use super::parse::FstabChange;
-use crate::{CommandLine, Treatment, WordError};
+use crate::cmdline::{CommandLine, WordError};
+use crate::treatment::Treatment;
 
 /// A change of words on a command line.
 pub(super) fn words(treatment: &Treatment, line: &str) -> Result<String, WordError> {

@@ -4,16 +4,13 @@
 //! (`openat2`, `RESOLVE_BENEATH`), so no link, however it changes meanwhile,
 //! leads out of the tree.
 
-use super::FileError;
-use super::error::io_error;
-use super::plan::Content;
-use super::programs::library_names;
+use super::content::{Content, Metadata, field};
+use super::error::{FileError, io_error};
+use super::library::library_names;
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps, fstat, openat, openat2,
-    readlinkat, statat,
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, readlinkat, statat,
 };
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,49 +19,6 @@ use std::path::{Path, PathBuf};
 
 /// No file that a treatment changes as a whole is larger, in bytes: 1 GiB.
 const MOST: u64 = 1 << 30;
-
-/// What a file is beside its bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Metadata {
-    /// Its rights, of a symbolic link too.
-    pub mode: u32,
-    /// Its owner.
-    pub uid: u32,
-    /// Its group.
-    pub gid: u32,
-    /// When it was read last: seconds and nanoseconds.
-    pub read: (i64, i64),
-    /// When it was written last: seconds and nanoseconds.
-    pub written: (i64, i64),
-    /// Its extended attributes, by name.
-    pub attributes: Vec<(String, Vec<u8>)>,
-}
-
-impl Metadata {
-    pub(super) fn of(stat: &Stat) -> Self {
-        Self {
-            mode: stat.st_mode & 0o7777,
-            uid: stat.st_uid,
-            gid: stat.st_gid,
-            read: (field(stat.st_atime), field(stat.st_atime_nsec)),
-            written: (field(stat.st_mtime), field(stat.st_mtime_nsec)),
-            attributes: Vec::new(),
-        }
-    }
-
-    pub(super) fn times(&self) -> Timestamps {
-        let of = |(tv_sec, tv_nsec): (i64, i64)| Timespec { tv_sec, tv_nsec };
-        Timestamps {
-            last_access: of(self.read),
-            last_modification: of(self.written),
-        }
-    }
-}
-
-/// A field of `struct stat`, whose types differ between processors.
-fn field(n: impl TryInto<i64>) -> i64 {
-    n.try_into().unwrap_or(0)
-}
 
 /// What is at a path of a tree.
 #[derive(Clone, Debug)]
@@ -116,11 +70,13 @@ impl Target {
             (real, None)
         } else if about.is_file() {
             let name = real.file_name().and_then(|n| n.to_str());
-            let name = name.ok_or_else(|| wrong("its name is no text"))?.to_owned();
+            let name = name
+                .ok_or_else(|| wrong("the file name is not valid UTF-8; rename the file"))?
+                .to_owned();
             let parent = real.parent().unwrap_or(Path::new("/")).to_owned();
             (parent, Some(name))
         } else {
-            return Err(wrong("is a device or a pipe; expected a folder or a file"));
+            return Err(wrong("this is a device or a pipe; pass a folder or a file"));
         };
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, &folder, flags, Mode::empty())
@@ -260,7 +216,8 @@ impl Target {
     fn real(&self, fd: &OwnedFd, path: &str) -> Result<String, FileError> {
         use std::os::fd::AsRawFd;
         let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
-        let real = std::fs::read_link(&link).map_err(io_error(self.outer(path), "is not found"))?;
+        let real =
+            std::fs::read_link(&link).map_err(io_error(self.outer(path), "cannot be found"))?;
         let inside = real.strip_prefix(&self.folder).ok();
         let inside = inside.and_then(|p| p.to_str()).map(str::to_owned);
         inside.ok_or_else(|| FileError::Outside {
@@ -329,7 +286,7 @@ impl Target {
                     metadata,
                 }
             }
-            _ => return Err(self.wrong(format!("{real} is neither a file nor a link"))),
+            _ => return Err(self.wrong(format!("{real} is neither a file nor a symbolic link"))),
         };
         Ok((real, Some(found)))
     }
@@ -342,14 +299,14 @@ impl Target {
     ) -> Result<(Content, Metadata), FileError> {
         let mut metadata = Metadata::of(stat);
         metadata.attributes = attributes(&fd)
-            .map_err(|e| io_error(self.outer(path), "its attributes cannot be read")(e))?;
+            .map_err(|e| io_error(self.outer(path), "the extended attributes cannot be read")(e))?;
         let mut bytes = Vec::new();
         File::from(fd)
             .take(MOST + 1)
             .read_to_end(&mut bytes)
             .map_err(io_error(self.outer(path), "cannot be read"))?;
         if bytes.len() as u64 > MOST {
-            return Err(self.wrong(format!("{path} has more than {MOST} bytes")));
+            return Err(self.wrong(format!("{path} is larger than the limit of {MOST} bytes")));
         }
         Ok((Content::File(bytes), metadata))
     }
@@ -434,7 +391,7 @@ impl Target {
         let mut bytes = Vec::new();
         let read = file.take(MOST + 1).read_to_end(&mut bytes);
         if read.map_err(cannot)? as u64 > MOST {
-            return Err(self.wrong(format!("{path} is too long to be looked through")));
+            return Err(self.wrong(format!("{path} is too large to be searched")));
         }
         let mut named = library_names(&bytes).into_iter();
         Ok(named.find(|name| libraries.contains(name.as_str())))

@@ -1,8 +1,9 @@
 //! Processor and disks over time, and below them the tree of processes with what each
 //! did, as one picture: what bootchart is for.
 
-use super::drawing::{Anchor, Colour, Shape, TEXT, Weight};
-use super::sheet::{BAR, CHART, GROUND, LEFT, ROW, Sheet, Span, shortened};
+use super::drawing::{Anchor, Color, Shape, TEXT, Weight};
+use super::label::shortened;
+use super::sheet::{BAR, CHART, GROUND, LEFT, ROW, Sheet, Span};
 use crate::words::{bytes, thousands};
 use analysis::{About, Counter, Phases, Slice, Track, TrackKind, Tracks};
 use record::{Nanos, Record, TaskState};
@@ -14,23 +15,19 @@ const HIGH: u32 = 80;
 /// How many processes are drawn: those that did most, and whom they come from.
 const MOST_PROCESSES: usize = 120;
 
-const USER: Colour = [0x00, 0x72, 0xb2];
-const SYSTEM: Colour = [0x56, 0xb4, 0xe9];
-const WAITING: Colour = [0xe6, 0x9f, 0x00];
-const READ: Colour = [0x00, 0x9e, 0x73];
-const WRITE: Colour = [0xd5, 0x5e, 0x00];
-const ALIVE: Colour = [0xdf; 3];
-const JOIN: Colour = [0xb8; 3];
+const USER: Color = [0x00, 0x72, 0xb2];
+const SYSTEM: Color = [0x56, 0xb4, 0xe9];
+const WAITING: Color = [0xe6, 0x9f, 0x00];
+const READ: Color = [0x00, 0x9e, 0x73];
+const WRITE: Color = [0xd5, 0x5e, 0x00];
+const ALIVE: Color = [0xdf; 3];
+const JOIN: Color = [0xb8; 3];
 
 /// What a process did, as it is drawn; sleeping is its ground.
-const DID: [(TaskState, Colour, &str); 4] = [
+const DID: [(TaskState, Color, &str); 4] = [
     (TaskState::Running, USER, "running"),
-    (
-        TaskState::Runnable,
-        [0xf0, 0xe4, 0x42],
-        "waits for a processor",
-    ),
-    (TaskState::Blocked, WRITE, "blocked: mostly on storage"),
+    (TaskState::Runnable, [0xf0, 0xe4, 0x42], "waiting for a CPU"),
+    (TaskState::Blocked, WRITE, "blocked, mostly on storage"),
     (TaskState::Zombie, [0x55; 3], "zombie"),
 ];
 
@@ -45,8 +42,8 @@ pub fn bootchart(record: &Record, tracks: &Tracks<'_>, phases: &Phases, title: &
     let ends = lives.clone().map(|s| s.end).chain(samples.clone());
     let (Some(from), Some(to)) = (lives.map(|s| s.start).chain(samples).min(), ends.max()) else {
         sheet.remark(
-            "No processes and no readings of processors or disks are in these sources: take them \
-             with bootchart, or with the sampler of `firstlight capture`.",
+            "No processes and no CPU or disk readings were found in the input. Record them with \
+             bootchart, or with the sampler of `firstlight capture`.",
         );
         return sheet.svg();
     };
@@ -63,10 +60,10 @@ pub fn bootchart(record: &Record, tracks: &Tracks<'_>, phases: &Phases, title: &
     let first_light = phases.first_light.as_ref().map(|f| f.at);
     sheet.remark(&match first_light {
         Some(at) => format!(
-            "first light at {at}; what is drawn goes from {} to {to}",
+            "First light at {at}. The picture covers {} to {to}.",
             span.from
         ),
-        None => format!("what is drawn goes from {} to {to}", span.from),
+        None => format!("The picture covers {} to {to}.", span.from),
     });
     sheet.svg()
 }
@@ -90,11 +87,11 @@ fn columns(counter: &Counter<'_>, span: Span) -> Vec<i64> {
 
 /// Readings, each standing on the ones before, and the most that stands anywhere.
 fn stacked(
-    counters: &[(Option<&Counter<'_>>, Colour, &'static str)],
+    counters: &[(Option<&Counter<'_>>, Color, &'static str)],
     span: Span,
 ) -> (Vec<Area>, i64) {
     let mut areas: Vec<Area> = Vec::new();
-    for &(counter, colour, says) in counters {
+    for &(counter, color, says) in counters {
         let Some(counter) = counter else { continue };
         let mut values = columns(counter, span);
         if let Some(below) = areas.last() {
@@ -104,7 +101,7 @@ fn stacked(
         }
         areas.push(Area {
             values,
-            colour,
+            color,
             says,
         });
     }
@@ -113,10 +110,10 @@ fn stacked(
     (areas, most)
 }
 
-/// What one colour of a chart reaches up to, column by column.
+/// What one color of a chart reaches up to, column by column.
 struct Area {
     values: Vec<i64>,
-    colour: Colour,
+    color: Color,
     says: &'static str,
 }
 
@@ -131,13 +128,13 @@ fn charts(sheet: &mut Sheet, counters: &[Counter<'_>], span: Span) {
             (
                 of("cpu.wait").or_else(|| of("cpu.iowait")),
                 WAITING,
-                "idle, and waiting for storage",
+                "idle, waiting for storage",
             ),
         ],
         span,
     );
     if !areas.is_empty() {
-        sheet.heading("Processors", "");
+        sheet.heading("CPU", "");
         chart(sheet, areas, span, (1_000, "100 %"));
     }
     let disks = [
@@ -154,7 +151,7 @@ fn charts(sheet: &mut Sheet, counters: &[Counter<'_>], span: Span) {
 
 /// Areas on one ground, the last one behind; `scale` is what its top stands for.
 fn chart(sheet: &mut Sheet, areas: Vec<Area>, span: Span, scale: (i64, &str)) {
-    let legend: Vec<(Colour, &str)> = areas.iter().map(|a| (a.colour, a.says)).collect();
+    let legend: Vec<(Color, &str)> = areas.iter().map(|a| (a.color, a.says)).collect();
     sheet.legend(&legend);
     sheet.rectangle((LEFT, sheet.y + 20), (CHART, HIGH), GROUND);
     let top = sheet.begin();
@@ -170,7 +167,7 @@ fn chart(sheet: &mut Sheet, areas: Vec<Area>, span: Span, scale: (i64, &str)) {
         sheet.shapes.push(Shape::Columns {
             at: (LEFT, sheet.y + HIGH),
             heights: area.values.iter().map(height).collect(),
-            colour: area.colour,
+            color: area.color,
             says: area.says,
         });
     }
@@ -215,14 +212,14 @@ fn tree(sheet: &mut Sheet, tracks: &[Track<'_>], span: Span) {
     let chosen = chosen(&all);
     let about = match chosen.len() < all.len() {
         true => format!(
-            "{} of {}: those that did most, and whom they come from",
+            "{} of {}: the busiest, and their ancestors",
             chosen.len(),
             thousands(all.len() as u64)
         ),
         false => thousands(all.len() as u64),
     };
     sheet.heading("Processes", &about);
-    let mut legend: Vec<(Colour, &str)> = vec![(ALIVE, "sleeping")];
+    let mut legend: Vec<(Color, &str)> = vec![(ALIVE, "sleeping")];
     let occurs = |state: TaskState| {
         all.iter()
             .any(|p| p.did.iter().any(|s| s.name == state.as_str()))
@@ -257,7 +254,7 @@ fn join(sheet: &mut Sheet, order: &[&Process<'_>], span: Span) {
                 sheet.shapes.push(Shape::Line {
                     from,
                     to,
-                    colour: JOIN,
+                    color: JOIN,
                 });
             }
         }
@@ -331,9 +328,9 @@ fn life(sheet: &mut Sheet, process: &Process<'_>, span: Span) {
     let (x, width) = span.columns(process.life.start, process.life.end);
     let name = format!("{} ({})", process.life.name, process.pid);
     let lived = process.life.end - process.life.start;
-    let says = format!("{name}: {lived}, from {}", process.life.start);
+    let says = format!("{name}: {lived}, starts at {}", process.life.start);
     sheet.bar((x, sheet.y), (width, BAR), ALIVE, says);
-    for (state, colour, says) in DID {
+    for (state, color, says) in DID {
         let mut runs: Vec<(u32, u32, u32)> = Vec::new();
         let y = sheet.y + BAR / 2;
         for slice in process.did.iter().filter(|s| s.name == state.as_str()) {
@@ -349,7 +346,7 @@ fn life(sheet: &mut Sheet, process: &Process<'_>, span: Span) {
             sheet.shapes.push(Shape::Runs {
                 runs,
                 thick: BAR - 2,
-                colour,
+                color,
                 says,
             });
         }
@@ -364,7 +361,7 @@ fn life(sheet: &mut Sheet, process: &Process<'_>, span: Span) {
         at: (x, sheet.y + BAR - 2),
         anchor,
         weight: Weight::Plain,
-        colour: TEXT,
+        color: TEXT,
         text,
     });
     sheet.y += ROW;

@@ -1,16 +1,16 @@
 //! Initcalls and probes over the kernel's time, as one picture: what `bootgraph.pl` of
 //! the kernel's sources is for, with calls that overlap side by side.
 
-use super::drawing::{Anchor, Colour, Shape, Weight};
+use super::drawing::{Anchor, Color, Shape, Weight};
 use super::sheet::{BAR, CHART, LEFT, ROW, Sheet, Span};
-use crate::words::{plural, thousands};
+use crate::words::{counted, thousands};
 use analysis::{Phases, Slice, TrackGroup, TrackKind, Tracks};
 use record::{Nanos, Phase, Record};
 
-/// Initcalls in two tints, so that neighbours are told apart, and probes.
-const INITCALL: [Colour; 2] = [[0xe6, 0x9f, 0x00], [0xf3, 0xc4, 0x5c]];
-const PROBE: [Colour; 2] = [[0x00, 0x72, 0xb2], [0x6c, 0xb2, 0xdd]];
-const MARK: Colour = [0x00, 0x9e, 0x73];
+/// Initcalls in two tints, so that neighbors differ, and probes.
+const INITCALL: [Color; 2] = [[0xe6, 0x9f, 0x00], [0xf3, 0xc4, 0x5c]];
+const PROBE: [Color; 2] = [[0x00, 0x72, 0xb2], [0x6c, 0xb2, 0xdd]];
+const MARK: Color = [0x00, 0x9e, 0x73];
 
 /// How many lanes of calls at a time are drawn, and how high each is.
 const MOST_LANES: usize = 24;
@@ -32,7 +32,7 @@ pub fn bootgraph(record: &Record, tracks: &Tracks<'_>, phases: &Phases, title: &
         slices().map(|s| s.end).max(),
     ) else {
         sheet.remark(
-            "No initcalls and no probes with times are in these sources: boot with initcall_debug.",
+            "No initcalls or probes with times were found in the input. Boot with initcall_debug.",
         );
         return sheet.svg();
     };
@@ -61,7 +61,7 @@ pub fn bootgraph(record: &Record, tracks: &Tracks<'_>, phases: &Phases, title: &
         let span = Span { from, to: last };
         panel(
             &mut sheet,
-            "Modules, later",
+            "Modules, after the kernel phase",
             phases,
             [initcalls, probes],
             span,
@@ -81,7 +81,7 @@ fn panel(
 ) {
     let within =
         |s: &&Slice<'_>| s.start >= span.from && s.start < span.to.max(span.from + Nanos(1));
-    let mut rows: Vec<(&Slice<'_>, Colour)> = Vec::new();
+    let mut rows: Vec<(&Slice<'_>, Color)> = Vec::new();
     let mut count = [0_usize; 2];
     for ((group, tint), count) in groups.iter().zip([INITCALL, PROBE]).zip(&mut count) {
         let lanes = group.iter().flat_map(|g| &g.tracks);
@@ -91,13 +91,11 @@ fn panel(
         }
     }
     let about = format!(
-        "{} to {}: {} {}, {} {}",
+        "{} to {}: {}, {}",
         span.from,
         span.to,
-        thousands(count[0] as u64),
-        plural(count[0], "initcall"),
-        thousands(count[1] as u64),
-        plural(count[1], "probe"),
+        counted(count[0], "initcall"),
+        counted(count[1], "probe"),
     );
     sheet.heading(name, &about);
     let top = sheet.begin();
@@ -114,8 +112,8 @@ fn panel(
     let shown = rows.len();
     rows.sort_by_key(|(s, _)| (s.start, std::cmp::Reverse(s.end)));
     sheet.y += 6;
-    for (slice, colour) in rows {
-        row(sheet, slice, span, colour);
+    for (slice, color) in rows {
+        row(sheet, slice, span, color);
     }
     marks(sheet, phases, span, top);
     sheet.axis(top, span);
@@ -132,7 +130,7 @@ fn lanes(
     sheet: &mut Sheet,
     group: Option<&TrackGroup<'_>>,
     span: Span,
-    tint: [Colour; 2],
+    tint: [Color; 2],
     name: &str,
 ) {
     let lanes = group.map_or(&[][..], |g| &g.tracks);
@@ -149,7 +147,7 @@ fn lanes(
     }
     sheet.name(&match used.len().saturating_sub(MOST_LANES) {
         0 => format!("all {name}"),
-        more => format!("all {name} ({more} lanes not drawn)"),
+        more => format!("all {name} ({more} more lanes)"),
     });
     for (lane, track) in used.into_iter().take(MOST_LANES) {
         let mut free = 0;
@@ -163,13 +161,13 @@ fn lanes(
             let from = x.max(free);
             free = x + width;
             let says = format!(
-                "{}: {}, from {}",
+                "{}: {}, starts at {}",
                 slice.name,
                 slice.end - slice.start,
                 slice.start
             );
-            let colour = if n % 2 == 0 { tint[0] } else { tint[1] };
-            sheet.bar((from, sheet.y), (free - from, LANE), colour, says);
+            let color = if n % 2 == 0 { tint[0] } else { tint[1] };
+            sheet.bar((from, sheet.y), (free - from, LANE), color, says);
         }
         sheet.y += LANE + 1;
     }
@@ -177,12 +175,12 @@ fn lanes(
 }
 
 /// One call by name, and how long it took.
-fn row(sheet: &mut Sheet, slice: &Slice<'_>, span: Span, colour: Colour) {
+fn row(sheet: &mut Sheet, slice: &Slice<'_>, span: Span, color: Color) {
     let (x, width) = span.columns(slice.start, slice.end);
     let took = slice.end - slice.start;
-    let says = format!("{}: {took}, from {}", slice.name, slice.start);
+    let says = format!("{}: {took}, starts at {}", slice.name, slice.start);
     sheet.name(&slice.name);
-    sheet.bar((x, sheet.y), (width, BAR), colour, says);
+    sheet.bar((x, sheet.y), (width, BAR), color, says);
     let at = (x + width + 5, sheet.y + BAR - 2);
     sheet.text(at, Anchor::Start, Weight::Plain, took.to_string());
     sheet.y += ROW;
@@ -218,7 +216,7 @@ fn marks(sheet: &mut Sheet, phases: &Phases, span: Span, (first, top): (usize, u
         sheet.shapes.push(Shape::Line {
             from: (x, top),
             to: (x, bottom + line * 13 + 12),
-            colour: MARK,
+            color: MARK,
         });
         let (at, anchor) = match before {
             true => (x.saturating_sub(4), Anchor::End),

@@ -1,6 +1,6 @@
 //! A picture as shapes: SVG and PNG are made of the same ones.
 
-use super::overview::escaped;
+use super::label::escaped;
 use embedded_graphics::geometry::{OriginDimensions, Point, Size};
 use embedded_graphics::mono_font::iso_8859_1::{FONT_6X13, FONT_6X13_BOLD, FONT_9X15_BOLD};
 use embedded_graphics::mono_font::{MonoFont, MonoTextStyle};
@@ -12,11 +12,11 @@ use std::convert::Infallible;
 use std::fmt::Write;
 
 /// Red, green and blue.
-pub(super) type Colour = [u8; 3];
+pub(super) type Color = [u8; 3];
 
-pub(super) const WHITE: Colour = [0xff; 3];
-pub(super) const TEXT: Colour = [0x22; 3];
-pub(super) const QUIET: Colour = [0x55; 3];
+pub(super) const WHITE: Color = [0xff; 3];
+pub(super) const TEXT: Color = [0x22; 3];
+pub(super) const QUIET: Color = [0x55; 3];
 
 /// On which side of its place a text stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,43 +39,59 @@ pub(super) enum Shape {
     Rectangle {
         at: (u32, u32),
         size: (u32, u32),
-        fill: Colour,
+        fill: Color,
     },
     /// A line one pixel wide, across or down.
     Line {
         from: (u32, u32),
         to: (u32, u32),
-        colour: Colour,
+        color: Color,
     },
     /// A line of text; `at` is on its baseline.
     Text {
         at: (u32, u32),
         anchor: Anchor,
         weight: Weight,
-        colour: Colour,
+        color: Color,
         text: String,
     },
     /// A rectangle that says what it is.
     Bar {
         at: (u32, u32),
         size: (u32, u32),
-        fill: Colour,
+        fill: Color,
         says: String,
     },
     /// Columns one pixel wide, side by side, that stand on a line; `at` is its left end.
     Columns {
         at: (u32, u32),
         heights: Vec<u32>,
-        colour: Colour,
+        color: Color,
         says: &'static str,
     },
     /// Many lines across: from where, how far down their middle is, how long.
     Runs {
         runs: Vec<(u32, u32, u32)>,
         thick: u32,
-        colour: Colour,
+        color: Color,
         says: &'static str,
     },
+}
+
+/// A line of text, as several pictures write it: quiet but where it is `loud`.
+pub(super) fn text(
+    at: (u32, u32),
+    (anchor, weight): (Anchor, Weight),
+    loud: bool,
+    text: String,
+) -> Shape {
+    Shape::Text {
+        at,
+        anchor,
+        weight,
+        color: if loud { TEXT } else { QUIET },
+        text,
+    }
 }
 
 /// Shapes on a white ground, later ones over earlier ones.
@@ -86,7 +102,7 @@ pub(super) struct Drawing {
     pub(super) shapes: Vec<Shape>,
 }
 
-fn hex([r, g, b]: Colour) -> String {
+fn hex([r, g, b]: Color) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
@@ -159,7 +175,7 @@ impl Shape {
             Self::Columns {
                 at,
                 heights,
-                colour,
+                color,
                 says,
             } => {
                 write!(out, "<path d=\"M{} {}", at.0, at.1)?;
@@ -171,24 +187,24 @@ impl Shape {
                     out,
                     "V{}z\" style=\"fill:{}\"><title>{}</title></path>",
                     at.1,
-                    hex(*colour),
+                    hex(*color),
                     escaped(says)
                 )
             }
-            Self::Line { from, to, colour } => writeln!(
+            Self::Line { from, to, color } => writeln!(
                 out,
                 "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\"/>",
                 from.0,
                 from.1,
                 to.0,
                 to.1,
-                hex(*colour)
+                hex(*color)
             ),
             Self::Text {
                 at,
                 anchor,
                 weight,
-                colour,
+                color,
                 text,
             } => {
                 let anchor = match anchor {
@@ -206,12 +222,12 @@ impl Shape {
                 if !class.trim().is_empty() {
                     write!(out, " class=\"{}\"", class.trim())?;
                 }
-                writeln!(out, " fill=\"{}\">{}</text>", hex(*colour), escaped(text))
+                writeln!(out, " fill=\"{}\">{}</text>", hex(*color), escaped(text))
             }
             Self::Runs {
                 runs,
                 thick,
-                colour,
+                color,
                 says,
             } => {
                 write!(out, "<path d=\"")?;
@@ -221,7 +237,7 @@ impl Shape {
                 writeln!(
                     out,
                     "\" stroke=\"{}\" stroke-width=\"{thick}\"><title>{}</title></path>",
-                    hex(*colour),
+                    hex(*color),
                     escaped(says)
                 )
             }
@@ -234,27 +250,24 @@ impl Shape {
                 pixels.fill(*at, *size, *fill)
             }
             Self::Columns {
-                at,
-                heights,
-                colour,
-                ..
+                at, heights, color, ..
             } => {
                 for (x, height) in (at.0..).zip(heights) {
                     let top = at.1.saturating_sub(*height);
-                    pixels.fill((x, top), (1, *height), *colour)?;
+                    pixels.fill((x, top), (1, *height), *color)?;
                 }
                 Ok(())
             }
-            Self::Line { from, to, colour } => {
+            Self::Line { from, to, color } => {
                 let size = (to.0.abs_diff(from.0).max(1), to.1.abs_diff(from.1).max(1));
                 let at = (from.0.min(to.0), from.1.min(to.1));
-                pixels.fill(at, size, *colour)
+                pixels.fill(at, size, *color)
             }
             Self::Text {
                 at,
                 anchor,
                 weight,
-                colour,
+                color,
                 text,
             } => {
                 let font: &MonoFont<'_> = match weight {
@@ -271,19 +284,16 @@ impl Shape {
                     .alignment(alignment)
                     .baseline(Baseline::Alphabetic)
                     .build();
-                let look = MonoTextStyle::new(font, rgb(*colour));
+                let look = MonoTextStyle::new(font, rgb(*color));
                 Text::with_text_style(&latin(text), point(*at), look, place).draw(pixels)?;
                 Ok(())
             }
             Self::Runs {
-                runs,
-                thick,
-                colour,
-                ..
+                runs, thick, color, ..
             } => {
                 for &(x, y, length) in runs {
                     let at = (x, y.saturating_sub(thick / 2));
-                    pixels.fill(at, (length, *thick), *colour)?;
+                    pixels.fill(at, (length, *thick), *color)?;
                 }
                 Ok(())
             }
@@ -301,7 +311,7 @@ fn latin(text: &str) -> String {
     text.chars().map(known).collect()
 }
 
-fn rgb([r, g, b]: Colour) -> Rgb888 {
+fn rgb([r, g, b]: Color) -> Rgb888 {
     Rgb888::new(r, g, b)
 }
 
@@ -327,9 +337,9 @@ impl Pixels {
         }
     }
 
-    fn fill(&mut self, at: (u32, u32), size: (u32, u32), colour: Colour) -> Result<(), Infallible> {
+    fn fill(&mut self, at: (u32, u32), size: (u32, u32), color: Color) -> Result<(), Infallible> {
         Rectangle::new(point(at), Size::new(size.0, size.1))
-            .into_styled(PrimitiveStyle::with_fill(rgb(colour)))
+            .into_styled(PrimitiveStyle::with_fill(rgb(color)))
             .draw(self)
     }
 }
@@ -348,7 +358,7 @@ impl DrawTarget for Pixels {
         &mut self,
         pixels: I,
     ) -> Result<(), Infallible> {
-        for Pixel(at, colour) in pixels {
+        for Pixel(at, color) in pixels {
             let (Ok(x), Ok(y)) = (u32::try_from(at.x), u32::try_from(at.y)) else {
                 continue;
             };
@@ -361,7 +371,7 @@ impl DrawTarget for Pixels {
                 .checked_add(3)
                 .and_then(|end| self.rgb.get_mut(byte..end));
             if let Some(pixel) = pixel {
-                pixel.copy_from_slice(&[colour.r(), colour.g(), colour.b()]);
+                pixel.copy_from_slice(&[color.r(), color.g(), color.b()]);
             }
         }
         Ok(())

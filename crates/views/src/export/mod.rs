@@ -9,7 +9,9 @@ mod bootgraph;
 mod chrome;
 mod drawing;
 mod folded;
+mod label;
 mod overview;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod perfetto;
 mod proto;
@@ -22,6 +24,7 @@ pub use bootgraph::bootgraph;
 pub use chrome::chrome;
 pub use folded::folded;
 pub use overview::svg;
+#[cfg(feature = "parquet")]
 pub use parquet::{ParquetError, parquet};
 pub use perfetto::perfetto;
 pub use rows::csv;

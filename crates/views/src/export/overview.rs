@@ -1,8 +1,8 @@
 //! One picture of a boot as SVG: load on top as a bootchart has it, and below
 //! it bars as a bootgraph has them.
 
+use super::label::{escaped, shortened, step};
 use super::rows::{first_time, last_time};
-use super::sheet::shortened;
 use analysis::{Counter, Slice, TrackGroup, TrackKind, Tracks};
 use record::{Nanos, Unit};
 use std::fmt::Write;
@@ -22,8 +22,8 @@ const MOST_BARS: usize = 60;
 /// A bar is shown from this share of the whole on.
 const SHORTEST: i64 = 1_000;
 
-/// The colours of Okabe and Ito, which the colour-blind tell apart.
-const fn colour(kind: TrackKind) -> &'static str {
+/// The colors of Okabe and Ito, which are distinct with every common color vision.
+const fn color(kind: TrackKind) -> &'static str {
     match kind {
         TrackKind::Phase => "#999999",
         TrackKind::Initcall => "#e69f00",
@@ -118,7 +118,7 @@ impl Picture {
             let name = escaped(&bar.name);
             let text_y = y + 11.0;
             self.put(format_args!(
-                "<g><title>{name}: {duration}, from {}</title>\
+                "<g><title>{name}: {duration}, starts at {}</title>\
                  <text x=\"{:.0}\" y=\"{text_y:.1}\" class=\"n\">{}</text>\
                  <rect x=\"{x0:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.0}\" fill=\"{}\"/>",
                 bar.start,
@@ -126,7 +126,7 @@ impl Picture {
                 escaped(&shortened(&bar.name, 34)),
                 y + 1.5,
                 ROW - 3.0,
-                colour(group.kind),
+                color(group.kind),
             ));
             // The duration stands behind the bar, or before it at the edge.
             let (x, anchor) = match x1 < WIDTH - RIGHT - 70.0 {
@@ -143,7 +143,7 @@ impl Picture {
     /// A chart for each unit of the whole machine's counters.
     fn charts(&mut self, counters: &[Counter<'_>]) {
         for (unit, heading) in [
-            (Unit::Permille, "load (top: all busy)"),
+            (Unit::Permille, "load (top: 100 %)"),
             (Unit::BytesPerSecond, "throughput"),
             (Unit::Bytes, "bytes"),
         ] {
@@ -179,7 +179,7 @@ impl Picture {
         clippy::cast_precision_loss,
         reason = "a picture has a few thousand pixels"
     )]
-    fn line(&mut self, counter: &Counter<'_>, top: i64, colour: &str, dash: &str) {
+    fn line(&mut self, counter: &Counter<'_>, top: i64, color: &str, dash: &str) {
         let bottom = self.y + CHART;
         let mut points = String::new();
         for sample in counter.samples {
@@ -189,7 +189,7 @@ impl Picture {
         }
         let name = escaped(&counter.name);
         self.put(format_args!(
-            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.3\" \
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"1.3\" \
              stroke-dasharray=\"{dash}\"><title>{name}</title></polyline>\n"
         ));
     }
@@ -218,7 +218,7 @@ impl Picture {
              .t{{text-anchor:middle}}.g{{stroke:#ddd}}.c{{fill:#f4f4f4}}</style>\n\
              <title>{0}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
              <text x=\"12\" y=\"20\" style=\"font-size:15px;font-weight:bold\">{0}</text>\n\
-             <text x=\"{1:.0}\" y=\"20\" text-anchor=\"end\" class=\"d\">zero: {2}</text>\n{axis}{3}</svg>\n",
+             <text x=\"{1:.0}\" y=\"20\" text-anchor=\"end\" class=\"d\">time 0: {2}</text>\n{axis}{3}</svg>\n",
             escaped(title),
             WIDTH - RIGHT,
             escaped(zero),
@@ -227,7 +227,7 @@ impl Picture {
     }
 }
 
-/// The lines of a chart: colour, and dashes for those who see none.
+/// The lines of a chart: color, and dashes for those who see no color.
 const LINES: [(&str, &str); 5] = [
     ("#0072b2", ""),
     ("#d55e00", "5 2"),
@@ -235,35 +235,3 @@ const LINES: [(&str, &str); 5] = [
     ("#cc79a7", "7 2 2 2"),
     ("#777777", "1 3"),
 ];
-
-/// A round step that gives about ten marks on the axis, in nanoseconds.
-pub(super) fn step(whole: Nanos) -> i64 {
-    let least = (whole.get() / 12).max(1);
-    let mut step = 1_i64;
-    loop {
-        for factor in [1, 2, 5] {
-            let candidate = step.saturating_mul(factor);
-            if candidate >= least {
-                return candidate;
-            }
-        }
-        step = step.saturating_mul(10);
-    }
-}
-
-/// Text that is safe in XML: characters that XML forbids become U+FFFD.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => out.push(' '),
-            c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
-}

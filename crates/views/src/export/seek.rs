@@ -4,9 +4,9 @@
 //! However many requests there are, the picture stays small: each is drawn on
 //! a grid of pixels, and a pixel is drawn once.
 
-use super::drawing::{Anchor, Colour, Drawing, QUIET, Shape, TEXT, Weight};
-use super::overview::step;
-use crate::words::{bytes, thousands};
+use super::drawing::{self, Anchor, Color, Drawing, Shape, Weight};
+use super::label::step;
+use crate::words::{bytes, counted, thousands};
 use analysis::{Seek, SeekDevice};
 use record::{Nanos, Operation};
 
@@ -26,18 +26,18 @@ const CELL: u32 = 2;
 /// How many devices are drawn: those that moved most.
 const MOST_DEVICES: usize = 4;
 
-/// The operations that are drawn, in colours of Okabe and Ito, which the
-/// colour-blind tell apart.
-const DRAWN: [(Operation, Colour); 3] = [
+/// The operations that are drawn, in colors of Okabe and Ito, which the
+/// color-blind tell apart.
+const DRAWN: [(Operation, Color); 3] = [
     (Operation::Read, [0x00, 0x72, 0xb2]),
     (Operation::Write, [0xd5, 0x5e, 0x00]),
     (Operation::Discard, [0x00, 0x9e, 0x73]),
 ];
 
 /// The ground of a chart, lines in it, and lines at its edge.
-const GROUND: Colour = [0xf6; 3];
-const FAINT: Colour = [0xdd; 3];
-const EDGE: Colour = [0x88; 3];
+const GROUND: Color = [0xf6; 3];
+const FAINT: Color = [0xdd; 3];
+const EDGE: Color = [0x88; 3];
 
 /// The picture; of no requests, one that says so.
 pub struct SeekPicture(Drawing);
@@ -150,37 +150,29 @@ impl Picture {
     }
 
     fn text(&mut self, at: (u32, u32), anchor: Anchor, weight: Weight, text: String) {
-        let colour = match (anchor, weight) {
-            (Anchor::Start, _) => TEXT,
-            _ => QUIET,
-        };
-        self.shapes.push(Shape::Text {
-            at,
-            anchor,
-            weight,
-            colour,
-            text,
-        });
+        let loud = anchor == Anchor::Start;
+        let text = drawing::text(at, (anchor, weight), loud, text);
+        self.shapes.push(text);
     }
 
-    fn rectangle(&mut self, at: (u32, u32), size: (u32, u32), fill: Colour) {
+    fn rectangle(&mut self, at: (u32, u32), size: (u32, u32), fill: Color) {
         self.shapes.push(Shape::Rectangle { at, size, fill });
     }
 
     /// A line across the chart.
-    fn across(&mut self, y: u32, colour: Colour) {
+    fn across(&mut self, y: u32, color: Color) {
         let (from, to) = ((LEFT, y), (WIDTH - RIGHT, y));
-        self.shapes.push(Shape::Line { from, to, colour });
+        self.shapes.push(Shape::Line { from, to, color });
     }
 
     /// The title, the legend, and what time zero is.
     fn head(&mut self, title: &str, zero: &str) {
         self.text((12, 22), Anchor::Start, Weight::Title, title.to_owned());
-        let zero = format!("zero: {zero}");
+        let zero = format!("time 0: {zero}");
         self.text((WIDTH - RIGHT, 46), Anchor::End, Weight::Plain, zero);
-        for (i, (operation, colour)) in (0..).zip(DRAWN) {
+        for (i, (operation, color)) in (0..).zip(DRAWN) {
             let x = LEFT + i * 90;
-            self.rectangle((x, 36), (12, 12), colour);
+            self.rectangle((x, 36), (12, 12), color);
             let name = operation.as_str().to_owned();
             self.text((x + 17, 46), Anchor::Start, Weight::Plain, name);
         }
@@ -201,12 +193,13 @@ impl Picture {
         let others = seek.devices.len().saturating_sub(MOST_DEVICES);
         if others > 0 {
             self.heading(&format!(
-                "{others} more devices, which moved less, are not drawn"
+                "not drawn: {} that moved less data",
+                counted(others, "device")
             ));
         }
         if seek.kept < seek.requests {
             self.heading(&format!(
-                "the first {} of {} requests are drawn",
+                "only the first {} of {} requests are drawn",
                 thousands(seek.kept),
                 thousands(seek.requests)
             ));
@@ -224,13 +217,13 @@ impl Picture {
     }
 
     fn draw(&mut self, grids: &[Grid]) {
-        for (grid, (operation, colour)) in grids.iter().zip(DRAWN) {
+        for (grid, (operation, color)) in grids.iter().zip(DRAWN) {
             let runs = grid.runs(self.y);
             if !runs.is_empty() {
                 self.shapes.push(Shape::Runs {
                     runs,
                     thick: CELL,
-                    colour,
+                    color,
                     says: operation.as_str(),
                 });
             }
@@ -242,9 +235,9 @@ impl Picture {
     fn places(&mut self, device: &SeekDevice) {
         let range = device.end.saturating_sub(device.first).max(1);
         self.heading(&format!(
-            "{}: place on the device, {} requests over {}",
+            "{}: position on the device, {} over {}",
             device.device,
-            thousands(device.points.len() as u64),
+            counted(device.points.len(), "request"),
             bytes(range)
         ));
         let rows = PLACES / CELL;
@@ -285,7 +278,7 @@ impl Picture {
         else {
             return;
         };
-        self.heading("time on the device (each line is ten times the one below)");
+        self.heading("latency on the device (logarithmic)");
         let (first, last) = (least.ilog10(), most.ilog10() + 1);
         let decades = last - first;
         let rows = LATENCY / CELL;
@@ -340,7 +333,7 @@ impl Picture {
         }
         let per_second = u128::from(most) * 1_000_000_000 / u128::from(length.unsigned_abs());
         let rate = format!("{}/s", bytes(u64::try_from(per_second).unwrap_or(u64::MAX)));
-        self.heading("throughput: read above the line, written below");
+        self.heading("throughput: reads above the line, writes below");
         let half = THROUGHPUT / 2;
         let values = [
             (THROUGHPUT, rate.clone()),
@@ -380,7 +373,7 @@ impl Picture {
                 self.shapes.push(Shape::Line {
                     from: (x, bottom),
                     to: (x, bottom + 4),
-                    colour: EDGE,
+                    color: EDGE,
                 });
                 // The last one may stand at the edge.
                 let at = (x.min(WIDTH - RIGHT - 14), bottom + 18);

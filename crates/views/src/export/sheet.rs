@@ -1,8 +1,8 @@
 //! What pictures with a name at the left of each row have in common: the head, headings,
 //! and axes of time.
 
-use super::drawing::{Anchor, Colour, Drawing, QUIET, Shape, TEXT, Weight};
-use super::overview::step;
+use super::drawing::{self, Anchor, Color, Drawing, Shape, TEXT, Weight};
+use super::label::{shortened, step};
 use record::{Nanos, Record};
 
 /// The width of a picture, and of the names at its left and the lengths at its right.
@@ -18,8 +18,8 @@ pub(super) const ROW: u32 = 16;
 pub(super) const BAR: u32 = 12;
 
 /// The ground of a chart, lines in it, and lines that join things.
-pub(super) const GROUND: Colour = [0xf6; 3];
-const FAINT: Colour = [0xe2; 3];
+pub(super) const GROUND: Color = [0xf6; 3];
+const FAINT: Color = [0xe2; 3];
 
 /// How many letters a name at the left has.
 const NAME: usize = 38;
@@ -64,7 +64,7 @@ impl Sheet {
             title: title.to_owned(),
         };
         sheet.text((12, 22), Anchor::Start, Weight::Title, title.to_owned());
-        let zero = format!("zero: {}", record.zero());
+        let zero = format!("time 0: {}", record.zero());
         sheet.text((WIDTH - 12, 22), Anchor::End, Weight::Plain, zero);
         for (key, word) in [
             ("machine", "machine"),
@@ -82,17 +82,9 @@ impl Sheet {
 
     /// A line of text; quiet but at the left.
     pub(super) fn text(&mut self, at: (u32, u32), anchor: Anchor, weight: Weight, text: String) {
-        let colour = match (anchor, weight) {
-            (Anchor::Start, Weight::Bold | Weight::Title) => TEXT,
-            _ => QUIET,
-        };
-        self.shapes.push(Shape::Text {
-            at,
-            anchor,
-            weight,
-            colour,
-            text,
-        });
+        let loud = anchor == Anchor::Start && weight != Weight::Plain;
+        let text = drawing::text(at, (anchor, weight), loud, text);
+        self.shapes.push(text);
     }
 
     /// The name of the row that comes next.
@@ -101,7 +93,7 @@ impl Sheet {
             at: (LEFT - 8, self.y + BAR - 2),
             anchor: Anchor::End,
             weight: Weight::Plain,
-            colour: TEXT,
+            color: TEXT,
             text: shortened(name, NAME),
         });
     }
@@ -128,12 +120,12 @@ impl Sheet {
         );
     }
 
-    pub(super) fn rectangle(&mut self, at: (u32, u32), size: (u32, u32), fill: Colour) {
+    pub(super) fn rectangle(&mut self, at: (u32, u32), size: (u32, u32), fill: Color) {
         self.shapes.push(Shape::Rectangle { at, size, fill });
     }
 
     /// A bar that says what it is when it is pointed at.
-    pub(super) fn bar(&mut self, at: (u32, u32), size: (u32, u32), fill: Colour, says: String) {
+    pub(super) fn bar(&mut self, at: (u32, u32), size: (u32, u32), fill: Color, says: String) {
         self.shapes.push(Shape::Bar {
             at,
             size,
@@ -142,12 +134,12 @@ impl Sheet {
         });
     }
 
-    /// Colours and their meaning, in one row.
-    pub(super) fn legend(&mut self, entries: &[(Colour, &str)]) {
+    /// Colors and their meaning, in one row.
+    pub(super) fn legend(&mut self, entries: &[(Color, &str)]) {
         let mut x = LEFT;
         self.y += 4;
-        for (colour, text) in entries {
-            self.rectangle((x, self.y), (10, 10), *colour);
+        for (color, text) in entries {
+            self.rectangle((x, self.y), (10, 10), *color);
             let at = (x + 15, self.y + 9);
             self.text(at, Anchor::Start, Weight::Plain, (*text).to_owned());
             x += 40 + 6 * u32::try_from(text.chars().count()).unwrap_or(0);
@@ -176,7 +168,7 @@ impl Sheet {
                 self.shapes.push(Shape::Line {
                     from: (x, top - 3),
                     to: (x, self.y),
-                    colour: FAINT,
+                    color: FAINT,
                 });
                 self.text((x, top - 6), Anchor::Middle, Weight::Plain, t.to_string());
             }
@@ -195,13 +187,4 @@ impl Sheet {
         };
         drawing.svg()
     }
-}
-
-/// At most so many letters of a text.
-pub(super) fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let start: String = text.chars().take(most.saturating_sub(1)).collect();
-    format!("{start}\u{2026}")
 }

@@ -1,5 +1,6 @@
 //! Columns of whole numbers, small as text.
 
+use schemars::JsonSchema;
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 
 /// No value.
@@ -9,14 +10,20 @@ const NONE: i64 = i64::MIN;
 /// as it is.
 const WHOLE: i64 = 1 << 53;
 
-/// A column: each value is `unit` times what is written; with `delta`, what is
-/// written is the difference to the value before. A column of one value that
-/// holds throughout is written once, with `repeat`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A column of whole numbers.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 pub(super) struct Column {
+    /// Every value is multiplied by this; missing for 1.
+    #[schemars(range(min = 1), skip_serializing_if = "skipped")]
     unit: i64,
+    /// Each value is the difference from the one before; missing if not.
+    #[schemars(extend("const" = true), skip_serializing_if = "skipped")]
     delta: bool,
+    /// The column has its one value this many times; missing if it has several.
+    #[schemars(range(min = 2), skip_serializing_if = "skipped")]
     repeat: Option<usize>,
+    /// Values; null where there is none.
+    #[schemars(with = "Vec<Option<i64>>")]
     values: Vec<i64>,
 }
 

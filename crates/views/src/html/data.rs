@@ -1,62 +1,85 @@
 //! What the page's script gets to draw.
 
 use super::lanes::Lanes;
-use super::{Page, Side};
+use super::side::{Page, Side};
+use crate::json::Document;
 use crate::json::{self, Calls, Deferrals, Diff, Functions, Io, Lab, Path, Show};
 use crate::words;
 use analysis::{Blame, BlameKind, BlameRow};
 use record::{Doubt, Nanos};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Everything on the page.
-#[derive(Serialize)]
+/// Data of a page with one or two boots.
+#[derive(JsonSchema, Serialize)]
 pub(super) struct Data<'p> {
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     schema: &'static str,
-    /// Which program made it.
+    /// Program that wrote the page, with its version.
+    #[schemars(length(min = 1))]
     made_by: &'static str,
+    /// Title of the page.
     title: &'p str,
+    /// The boot, or the baseline of an experiment.
     baseline: Boot<'p>,
+    /// Best variant of an experiment; null without an experiment.
     best: Option<Boot<'p>>,
+    /// Comparison of the two boots; null for one boot.
     comparison: Option<Diff>,
+    /// Experiment; null without one.
     lab: Option<Lab>,
-    /// What each doubt means.
+    /// Meaning of each doubt that occurs.
     doubts: BTreeMap<&'static str, &'static str>,
 }
 
-/// One boot.
-#[derive(Serialize)]
+impl Document for Data<'_> {
+    const SCHEMA: &'static str = "firstlight.page/2";
+    const TITLE: &'static str =
+        "Element `#data` of a page of `firstlight report` or `firstlight serve`";
+}
+
+/// A boot on the page.
+#[derive(JsonSchema, Serialize)]
 struct Boot<'p> {
+    /// Title of the boot.
     title: &'p str,
-    /// Wherever a number names a source, it is of `show.sources`.
+    /// Overview. All numbers of inputs on the page count in `show.sources`.
     show: Show,
-    /// What the reader must know of the clock.
+    /// What the reader needs to know about the clock.
     clock_says: Option<&'static str>,
-    /// Of very many items the longest.
+    /// Critical path, shortened to its longest items.
     path: Path,
-    /// How many items it has in all.
+    /// Number of items on the whole critical path.
     path_items: usize,
+    /// Timeline.
     lanes: Lanes<'p>,
-    /// What took longest, by kind.
+    /// Items that took longest, by kind.
     blame: Vec<Kind>,
+    /// Deferred probes.
     deferrals: Deferrals,
+    /// Block I/O; null if the input shows none.
     io: Option<Io>,
-    /// How many files there are in all: those of `io` are the first.
+    /// Number of files in all. `io` has the first of them.
     files: usize,
+    /// Functions of a function trace; null without one.
     functions: Option<Functions>,
+    /// Call tree of a function trace; null without one.
     calls: Option<Calls>,
-    /// Lines of the sources: `[source, offset, line]`.
+    /// Lines of the inputs: number of the input, byte offset, text.
     lines: Vec<(usize, u64, &'p str)>,
 }
 
-/// What took longest, of one kind.
-#[derive(Serialize)]
+/// Items of one kind that took longest.
+#[derive(JsonSchema, Serialize)]
 struct Kind {
+    /// Kind of item.
     kind: &'static str,
-    /// How many rows there are in all.
+    /// Number of items in all.
     total: usize,
-    /// `[name, start, end, wall, reported, doubt, outcome, pid, cpu, source,
-    /// offset]`.
+    /// Name, start, end, wall time, reported time, doubt, outcome, process ID, CPU time, number
+    /// of the input, byte offset. Times are nanoseconds.
     rows: Vec<Row>,
 }
 
@@ -81,7 +104,7 @@ impl<'p> Data<'p> {
         let rows = rows.flat_map(|s| s.picture.boot.longest.iter().flat_map(|(_, b)| &b.rows));
         let doubts = rows.filter_map(|r| r.doubt);
         Self {
-            schema: "firstlight.page/2",
+            schema: Self::SCHEMA,
             made_by: concat!("firstlight ", env!("CARGO_PKG_VERSION")),
             title: &page.title,
             doubts: doubts.map(|d| (d.as_str(), d.explain())).collect(),

@@ -3,6 +3,7 @@
 use super::column::Column;
 use analysis::{About, Chart, Counter, Slice, TrackGroup};
 use record::{Doubt, Nanos, Origin};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,50 +24,57 @@ impl<'r> Texts<'r> {
     }
 }
 
-/// What is drawn of a boot.
-#[derive(Serialize)]
+/// Timeline of a boot, in columns.
+#[derive(JsonSchema, Serialize)]
 pub(super) struct Lanes<'r> {
-    /// What numbers of names stand for.
+    /// Texts. Columns of texts hold indexes of this array.
     texts: Vec<&'r str>,
     /// Intervals.
     groups: Vec<Group>,
     /// Marks: names, times, evidence.
     marks: Columns,
-    /// Readings.
+    /// Periodic readings.
     counters: Vec<Readings<'r>>,
     /// Log lines: times, levels, texts, evidence.
     messages: Columns,
-    /// Which unit depends on which.
+    /// Dependencies between units.
     dependencies: Columns,
-    /// How many intervals are not here: the shortest.
+    /// Number of intervals left out: the shortest ones.
     slices_left_out: usize,
-    /// How many log lines are not here: the last.
+    /// Number of log lines left out: the last ones.
     messages_left_out: usize,
 }
 
 type Columns = BTreeMap<&'static str, Column>;
 
-/// Tracks about one thing. The intervals of the first track come first.
-#[derive(Serialize)]
+/// Tracks of one group. Intervals of the first track come first.
+#[derive(JsonSchema, Serialize)]
 struct Group {
+    /// Kind of group.
     kind: &'static str,
+    /// Name of the group.
     name: String,
-    /// How many intervals each track has.
+    /// Number of intervals of each track.
     sizes: Column,
-    /// The name of each track; not there if none has one.
+    /// Name of each track. Missing if no track has a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     tracks: Option<Column>,
-    /// How many intervals there are.
+    /// Number of intervals.
     count: usize,
+    /// Columns with one value for each interval.
     columns: Columns,
 }
 
-/// Readings of one thing.
-#[derive(Serialize)]
+/// A series of periodic readings.
+#[derive(JsonSchema, Serialize)]
 struct Readings<'r> {
+    /// Quantity.
     name: &'r str,
+    /// Unit of the values.
     unit: &'static str,
+    /// Times.
     at: Column,
+    /// Values.
     values: Column,
 }
 

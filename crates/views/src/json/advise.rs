@@ -1,69 +1,89 @@
 //! `firstlight.advise/1`.
 
+use super::document::Document;
 use record::Nanos;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What to change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Treatments that would make the boot shorter, ranked by saving.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Advise {
-    /// `firstlight.advise/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// The largest expected saving on the critical path first.
+    /// Findings, the largest expected saving on the critical path first.
     pub findings: Vec<AdviseFinding>,
-    /// The findings that do not apply, if they were asked for.
+    /// Findings that do not apply. Present only with `--all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent: Option<Vec<AdviseSilent>>,
 }
 
+impl Document for Advise {
+    const SCHEMA: &'static str = "firstlight.advise/1";
+    const TITLE: &'static str = "Output of `firstlight advise --json`";
+}
+
 /// A piece of advice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct AdviseFinding {
-    /// Which advice.
+    /// Identifier of the finding.
+    #[schemars(regex(pattern = "^[a-z0-9-]+$"))]
     pub id: &'static str,
-    /// Where in the work it belongs: `application`, `userspace`, `storage`,
-    /// `command-line`, `kernel` or `loader`.
+    /// Part of the boot that the change is made in.
+    #[schemars(extend("enum" = ["application", "userspace", "storage", "command-line", "kernel", "loader"]))]
     pub group: &'static str,
-    /// What it is, in a few words.
+    /// What is slow, in a few words.
+    #[schemars(length(min = 1))]
     pub title: String,
     /// Why it takes time.
+    #[schemars(length(min = 1))]
     pub why: String,
-    /// What says so.
+    /// Lines of the input that show it.
     pub evidence: Vec<AdviseEvidence>,
-    /// What following it is expected to save; 0 if nothing says it.
+    /// Expected saving; 0 if the input does not show it.
+    #[schemars(range(min = 0))]
     pub saving_ns: i64,
-    /// From the least to the most; both 0 if nothing says it.
+    /// Least and greatest saving; both 0 if the input does not show them.
+    #[schemars(inner(range(min = 0)))]
     pub saving_range_ns: [i64; 2],
-    /// How that is estimated.
+    /// How the saving is estimated.
+    #[schemars(length(min = 1))]
     pub model: &'static str,
-    /// `low`, `medium` or `high`.
+    /// Confidence in the finding.
+    #[schemars(extend("enum" = ["low", "medium", "high"]))]
     pub confidence: &'static str,
-    /// Whether first light waits for it, as far as these sources say.
+    /// Whether first light waits for it, as far as the input shows.
     pub on_critical_path: bool,
-    /// What following it costs.
+    /// Cost of the change: what you lose or risk.
+    #[schemars(length(min = 1))]
     pub risk: String,
-    /// The treatment that follows it; null if no program can.
+    /// Treatment that makes the change; null if the change cannot be automated.
     pub treatment: Option<String>,
 }
 
-/// A piece of evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A line of the input that supports a finding.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct AdviseEvidence {
-    /// The source's name.
+    /// Name of the input.
+    #[schemars(length(min = 1))]
     pub source: String,
-    /// The byte in the source's file.
+    /// Byte offset in the input's file.
     pub offset: u64,
-    /// What it says.
+    /// Text of the line.
     pub text: String,
 }
 
 /// A finding that does not apply.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct AdviseSilent {
-    /// Which one.
+    /// Identifier of the finding.
+    #[schemars(length(min = 1))]
     pub id: &'static str,
-    /// What it is about.
+    /// What the finding is about.
+    #[schemars(length(min = 1))]
     pub title: &'static str,
-    /// Why it is silent.
+    /// Why it does not apply.
+    #[schemars(length(min = 1))]
     pub why: String,
 }
 
@@ -99,7 +119,7 @@ pub fn advise(advice: &analysis::Advice, all: bool) -> Advise {
         why: s.why.clone(),
     };
     Advise {
-        schema: "firstlight.advise/1",
+        schema: Advise::SCHEMA,
         findings: advice.findings.iter().map(finding).collect(),
         silent: all.then(|| advice.silent.iter().map(silent).collect()),
     }

@@ -1,44 +1,54 @@
 //! `firstlight.blame/1`.
 
-use super::Place;
+use super::document::Document;
+use super::place::Place;
+use super::values::DOUBTS;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What took longest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Items that took time, the longest first.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Blame {
-    /// `firstlight.blame/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// Longest first.
+    /// Items, the longest first.
     pub rows: Vec<BlameRow>,
-    /// How many rows there are without `--top`.
+    /// Number of rows without `--top`.
     pub total_rows: usize,
 }
 
-/// Something that took time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+impl Document for Blame {
+    const SCHEMA: &'static str = "firstlight.blame/1";
+    const TITLE: &'static str = "Output of `firstlight blame --json`";
+}
+
+/// An item that took time.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct BlameRow {
-    /// `initcall`, `probe`, `unit`, `process`, `file` or `phase`.
+    /// Kind of item.
+    #[schemars(extend("enum" = ["initcall", "probe", "unit", "process", "file", "stage", "phase"]))]
     pub kind: &'static str,
-    /// Which one.
+    /// Name of the item.
     pub name: String,
-    /// When it began; null if that was never seen.
+    /// Start time; null if the input does not show it.
     pub start_ns: Option<i64>,
-    /// When it ended; null if that was never seen.
+    /// End time; null if the input does not show it.
     pub end_ns: Option<i64>,
-    /// End minus start.
+    /// End time minus start time.
     pub wall_ns: Option<i64>,
-    /// The duration that the source states.
+    /// Duration that the input itself reports.
     pub reported_ns: Option<i64>,
-    /// Why the numbers should not be taken at face value; null if they can be.
+    /// Why the duration is uncertain; null if it is not.
+    #[schemars(extend("enum" = DOUBTS))]
     pub doubt: Option<&'static str>,
-    /// What it returned.
+    /// Return value.
     pub outcome: Option<i32>,
-    /// The id of a process, or of the task that ran an initcall or a probe; null if no
-    /// source says it.
+    /// Process ID, or the ID of the task that ran an initcall or probe; null if unknown.
     pub pid: Option<u32>,
-    /// Processor time that a process used; null if no source says it.
+    /// CPU time of a process; null if unknown.
     pub cpu_ns: Option<i64>,
-    /// The evidence.
+    /// Evidence.
     pub origin: Place,
 }
 
@@ -46,7 +56,7 @@ pub struct BlameRow {
 #[must_use]
 pub fn blame(blame: &analysis::Blame) -> Blame {
     Blame {
-        schema: "firstlight.blame/1",
+        schema: Blame::SCHEMA,
         rows: blame.rows.iter().map(row).collect(),
         total_rows: blame.total_rows,
     }

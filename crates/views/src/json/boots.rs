@@ -1,88 +1,122 @@
 //! `firstlight.boots/1`.
 
+use super::document::Document;
+use super::values::{CLOCKS, VERDICTS};
 use analysis::{BootsChange, BootsTime, Distribution, Judged};
 use record::{ClockKind, Nanos};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Several boots, and several others.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Kinds of times that boots are compared by.
+const KINDS: [&str; 11] = [
+    "first_light",
+    "total",
+    "phase",
+    "column",
+    "milestone",
+    "initcall",
+    "probe",
+    "unit",
+    "process",
+    "file",
+    "stage",
+];
+
+/// Times of several boots, and of the boots that they are compared with.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Boots {
-    /// `firstlight.boots/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// What the clocks count; null for tables, which do not say.
+    /// Kind of clock; null for tables, which do not say.
+    #[schemars(extend("enum" = CLOCKS))]
     pub clock: Option<&'static str>,
-    /// The marks at time zero of the boots.
+    /// Names of the marks at time zero.
+    #[schemars(inner(length(min = 1)))]
     pub zeros: Vec<String>,
-    /// How many boots there are.
+    /// Number of base boots.
+    #[schemars(range(min = 1))]
     pub boots: usize,
-    /// How many others; null if they are compared with none.
+    /// Number of new boots; null without a comparison.
+    #[schemars(range(min = 1))]
     pub against: Option<usize>,
-    /// First light, phases, columns of tables, milestones.
+    /// First light, phases, table columns and milestones.
     pub times: Vec<BootsRow>,
-    /// Items that took time; with others to compare, those that moved first.
+    /// Items that took time. In a comparison, items that changed come first.
     pub items: Vec<BootsRow>,
 }
 
-/// A time that several boots have.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+impl Document for Boots {
+    const SCHEMA: &'static str = "firstlight.boots/1";
+    const TITLE: &'static str = "Output of `firstlight boots --json`";
+}
+
+/// One time, as it occurs in several boots.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BootsRow {
-    /// `first_light`, `total`, `phase`, `column`, `milestone`, or the kind of an item.
+    /// Kind of time.
+    #[schemars(extend("enum" = KINDS))]
     pub kind: &'static str,
-    /// Of what.
+    /// Name of the time.
     pub name: String,
-    /// Over the boots; null if none has it.
+    /// Distribution over the base boots; null if no base boot has this time.
     pub base: Option<BootsDistribution>,
-    /// Over the others; null if none has it, or there are none.
+    /// Distribution over the new boots; null if no new boot has this time.
     pub against: Option<BootsDistribution>,
-    /// Whether the ranges of the two sides are apart, or one has it not at all; null
-    /// without others.
+    /// Whether the ranges of the two sides do not overlap, or one side lacks this time; null
+    /// without a comparison.
     pub ranges_apart: Option<bool>,
-    /// What became of it; null without others, and for items whose ranges overlap.
+    /// Change; null without a comparison, and for items whose ranges overlap.
     pub change: Option<BootsRowChange>,
 }
 
-/// A time over several boots.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Distribution of a time over several boots.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct BootsDistribution {
-    /// In how many boots it occurs.
+    /// Number of boots that have this time.
+    #[schemars(range(min = 1))]
     pub boots: usize,
-    /// The mean.
+    /// Mean.
     pub mean_ns: i64,
-    /// The standard deviation of a sample; null of one boot.
+    /// Standard deviation of the sample; null for one boot.
     pub sd_ns: Option<i64>,
-    /// The median.
+    /// Median.
     pub median_ns: i64,
-    /// The median distance from the median.
+    /// Median absolute deviation from the median.
     pub mad_ns: i64,
-    /// The least.
+    /// Minimum.
     pub min_ns: i64,
-    /// The most.
+    /// Maximum.
     pub max_ns: i64,
-    /// Tukey's hinges.
+    /// Lower and upper quartile (Tukey's hinges).
     pub quartiles_ns: [i64; 2],
-    /// Far from the median by the modified z-score.
+    /// Outliers by the modified z-score.
     pub outliers_ns: Vec<i64>,
-    /// Beyond Tukey's fences.
+    /// Values beyond Tukey's fences.
     pub beyond_fences_ns: Vec<i64>,
 }
 
-/// What became of a time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Change of a time: new boots minus base boots.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BootsRowChange {
-    /// The difference of the medians.
+    /// Difference of the medians.
     pub median_delta_ns: i64,
-    /// The difference of the means.
+    /// Difference of the means.
     pub mean_delta_ns: i64,
-    /// `faster`, `slower` or `no_difference`.
+    /// Verdict of the comparison.
+    #[schemars(extend("enum" = VERDICTS))]
     pub verdict: &'static str,
-    /// The least difference that counts, in virtual time; else null.
+    /// Smallest difference that counts; null in real time.
     pub least_ns: Option<i64>,
-    /// The 95 % interval of the difference of the medians, in real time; else null.
+    /// 95 % confidence interval of the difference of the medians; null in virtual time.
     pub interval_ns: Option<[i64; 2]>,
-    /// In how many pairs of a boot of each side the first took longer (Mann and
-    /// Whitney's U), in real time; else null.
+    /// Mann-Whitney U: number of pairs in which the base boot took longer; null in virtual
+    /// time.
+    #[schemars(range(min = 0))]
     pub u: Option<f64>,
-    /// How probable so uneven ranks are by chance, in real time; else null.
+    /// Probability of so large a difference arising by chance (rank test); null in virtual
+    /// time.
+    #[schemars(range(min = 0, max = 1))]
     pub p_value: Option<f64>,
 }
 
@@ -91,7 +125,7 @@ pub struct BootsRowChange {
 pub fn boots(b: &analysis::Boots) -> Boots {
     let rows = |rows: &[BootsTime]| rows.iter().map(|r| row(r, b.against.is_some())).collect();
     Boots {
-        schema: "firstlight.boots/1",
+        schema: Boots::SCHEMA,
         clock: b.clock.map(ClockKind::as_str),
         zeros: b.zeros.iter().cloned().collect(),
         boots: b.boots,
@@ -101,34 +135,44 @@ pub fn boots(b: &analysis::Boots) -> Boots {
     }
 }
 
-/// Whether a time got slower.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Verdict on whether boots became slower.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Gate {
-    /// `firstlight.gate/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// Whether it is not slower, or not by more than is allowed.
+    /// Whether the time is not slower, or slower by no more than allowed.
     pub passed: bool,
-    /// What the clocks count; null for tables, which do not say.
+    /// Kind of clock; null for tables, which do not say.
+    #[schemars(extend("enum" = CLOCKS))]
     pub clock: Option<&'static str>,
-    /// How many boots there are before.
+    /// Number of base boots.
+    #[schemars(range(min = 1))]
     pub boots: usize,
-    /// How many after.
+    /// Number of new boots.
+    #[schemars(range(min = 1))]
     pub against: usize,
-    /// The time that was judged.
+    /// Time that the gate judges.
     pub time: BootsRow,
-    /// How much slower is still fine.
+    /// Slowdown that is still accepted.
+    #[schemars(range(min = 0))]
     pub allowed_ns: i64,
-    /// Why it did not pass, if not for its length.
+    /// Reason why the gate failed other than a slowdown; null if there is none.
     pub missing: Option<String>,
-    /// Items that take longer, and new ones.
+    /// Items that are slower or new.
     pub slower: Vec<BootsRow>,
+}
+
+impl Document for Gate {
+    const SCHEMA: &'static str = "firstlight.gate/1";
+    const TITLE: &'static str = "Output of `firstlight gate --json`";
 }
 
 /// Whether a time got slower, in the shape of `schemas/gate.json`.
 #[must_use]
 pub fn gate(g: &analysis::Gate) -> Gate {
     Gate {
-        schema: "firstlight.gate/1",
+        schema: Gate::SCHEMA,
         passed: g.passed,
         clock: g.clock.map(ClockKind::as_str),
         boots: g.boots.0,

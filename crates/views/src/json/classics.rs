@@ -1,81 +1,108 @@
 //! `firstlight.classics/1` and `firstlight.classics.result/1`.
 
+use super::document::Document;
 use crate::{Classic, ClassicResult};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The published results that there are.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Published boot-time results that can be reproduced here.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Classics {
-    /// `firstlight.classics/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// One a result.
+    /// Published results.
     pub rows: Vec<ClassicsRow>,
 }
 
+impl Document for Classics {
+    const SCHEMA: &'static str = "firstlight.classics/1";
+    const TITLE: &'static str = "Output of `firstlight lab classics --list --json`";
+}
+
 /// A published result.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ClassicsRow {
-    /// Its name.
+    /// Name of the result.
+    #[schemars(length(min = 1))]
     pub id: String,
     /// What was measured.
+    #[schemars(length(min = 1))]
     pub title: String,
-    /// Who published it, where and when.
+    /// Publication: who, where and when.
+    #[schemars(length(min = 1))]
     pub source: String,
-    /// The published table.
+    /// Published table.
     pub published: Published,
-    /// How it is measured here.
+    /// How the measurement is reproduced here.
+    #[schemars(length(min = 1))]
     pub here: String,
-    /// Whether this host has all that it needs.
+    /// Whether this host has everything that the measurement needs.
     pub runs: bool,
-    /// What it lacks, if not.
+    /// Missing requirements.
+    #[schemars(inner(length(min = 1)))]
     pub missing: Vec<String>,
 }
 
 /// A published table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Published {
-    /// `ms`.
+    /// Unit of the values.
+    #[schemars(extend("const" = "ms"))]
     pub unit: &'static str,
-    /// Each figure by its name.
+    /// Values by name.
     pub values: BTreeMap<String, f64>,
 }
 
-/// A result that was run here.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A published result, and its reproduction.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ClassicsResult {
-    /// `firstlight.classics.result/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// Its name.
+    /// Name of the result.
+    #[schemars(length(min = 1))]
     pub id: String,
     /// What was measured.
+    #[schemars(length(min = 1))]
     pub title: String,
-    /// Who published it, where and when.
+    /// Publication: who, where and when.
+    #[schemars(length(min = 1))]
     pub source: String,
-    /// What it was run on.
+    /// Machine of the reproduction.
     pub machine: String,
-    /// How it was measured here.
+    /// How the measurement was reproduced.
+    #[schemars(length(min = 1))]
     pub here: String,
-    /// Why the figures differ where they do.
+    /// Reason for the differences.
+    #[schemars(length(min = 1))]
     pub why: String,
-    /// Each published figure with the one here, in the published order.
+    /// Published and reproduced values, in the published order.
     pub values: Vec<ClassicsValue>,
-    /// Cases that came to no end.
+    /// Cases that failed.
+    #[schemars(inner(length(min = 1)))]
     pub failures: Vec<String>,
 }
 
-/// A published figure, and the one here.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+impl Document for ClassicsResult {
+    const SCHEMA: &'static str = "firstlight.classics.result/1";
+    const TITLE: &'static str = "File `result.json` of `firstlight lab classics ID`";
+}
+
+/// A published value, and its reproduction.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct ClassicsValue {
-    /// What it is of.
+    /// Name of the value.
+    #[schemars(length(min = 1))]
     pub name: String,
-    /// As published; `null`: nobody did.
+    /// Published value; null if this case was not published.
     pub published_ns: Option<i64>,
-    /// Here, in virtual time; `null`: not measured here.
+    /// Reproduced value, in virtual time; null if it was not measured.
     pub measured_ns: Option<i64>,
-    /// The published figure to the first of its group.
+    /// Published value divided by the first of its group.
     pub published_ratio: Option<f64>,
-    /// The figure here to the first of its group.
+    /// Reproduced value divided by the first of its group.
     pub measured_ratio: Option<f64>,
 }
 
@@ -95,7 +122,7 @@ pub fn classics(all: &[Classic]) -> Classics {
         missing: c.missing.clone(),
     });
     Classics {
-        schema: "firstlight.classics/1",
+        schema: Classics::SCHEMA,
         rows: rows.collect(),
     }
 }
@@ -111,7 +138,7 @@ pub fn classics_result(result: &ClassicResult) -> ClassicsResult {
         measured_ratio: v.measured_ratio,
     });
     ClassicsResult {
-        schema: "firstlight.classics.result/1",
+        schema: ClassicsResult::SCHEMA,
         id: result.classic.id.clone(),
         title: result.classic.title.clone(),
         source: result.classic.source.clone(),

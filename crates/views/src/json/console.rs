@@ -1,95 +1,102 @@
 //! The console's part of `firstlight.show/1`.
 
-use super::Place;
+use super::place::Place;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What the console cost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Cost of the console.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowConsole {
-    /// Its device; null if no source names it.
+    /// Device of the console; null if unknown.
     pub name: Option<String>,
-    /// The rate of its line; null if it is not known.
+    /// Line rate; null if unknown.
     pub rate: Option<ShowRate>,
-    /// What the kernel wrote until first light.
+    /// Output of the kernel up to first light.
     pub kernel: ShowWritten,
-    /// What others wrote until then; null if no host listened.
+    /// Output of other programs up to first light; null if no host captured the console.
     pub others: Option<ShowWritten>,
-    /// The flush when it was enabled; null if there was none.
+    /// Output of earlier messages when the console was enabled; null if there was none.
     pub flush: Option<ShowFlush>,
-    /// How late lines came; null if no host listened.
+    /// Delay of console lines: arrival of the first character after the kernel's time stamp.
+    /// Null if no host captured the console.
     pub delay: Option<ShowDelay>,
 }
 
-/// The rate of a line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Rate of a serial line.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowRate {
-    /// Bits in a second.
+    /// Bits per second.
+    #[schemars(range(min = 1))]
     pub baud: i64,
-    /// Bits that a byte takes.
+    /// Bits per byte on the line, including start and stop bits.
+    #[schemars(range(min = 1))]
     pub bits_per_byte: i64,
-    /// `capture`, `command_line` or `arrivals`.
+    /// Where the rate comes from.
+    #[schemars(extend("enum" = ["capture", "command_line", "arrivals"]))]
     pub from: &'static str,
-    /// Whether bytes came no faster.
+    /// Whether bytes arrived no faster than this rate. If false, the line belongs to an
+    /// emulator and takes no time.
     pub kept: bool,
 }
 
-/// Lines on a console.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Amount of output on the console.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowWritten {
-    /// How many lines.
+    /// Number of lines.
     pub lines: u64,
-    /// How many bytes.
+    /// Number of bytes.
+    #[schemars(range(min = 0))]
     pub bytes: i64,
-    /// How long the line needs for them; null if its rate is not known.
+    /// Time that the line needs to transmit them; null if its rate is unknown.
     pub line_time_ns: Option<i64>,
 }
 
-/// The flush when the console was enabled.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Output of earlier messages when the console was enabled.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowFlush {
-    /// The last stamp before it.
+    /// Last time stamp before the output.
     pub start_ns: i64,
-    /// The stamp of the line that says so.
+    /// Time stamp of the line that reports the new console.
     pub end_ns: i64,
-    /// Whether the kernel's clock ran at the start.
+    /// Whether the kernel's clock was running at the start.
     pub measured: bool,
-    /// What was written.
+    /// Amount of output.
     pub written: ShowWritten,
-    /// The evidence.
+    /// Evidence.
     pub origin: Place,
 }
 
-/// How late lines came.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Delay of console lines.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowDelay {
-    /// How many have both times.
+    /// Number of lines with both times.
     pub lines: usize,
-    /// How many of the kernel log's never came; null without one.
+    /// Number of kernel log lines that never reached the console; null without a kernel log.
     pub not_on_console: Option<usize>,
-    /// The bound of the error; null if nothing relates the clocks.
+    /// All delays may be longer by up to this; null if the two clocks cannot be aligned.
     pub error_ns: Option<i64>,
-    /// The one in the middle.
+    /// Median delay.
     pub median_ns: i64,
-    /// 95 of 100 are no longer.
+    /// 95th percentile of the delay.
     pub p95_ns: i64,
-    /// The longest.
+    /// Longest delay.
     pub max_ns: i64,
-    /// The latest lines.
+    /// Lines with the longest delays.
     pub latest: Vec<ShowLateLine>,
 }
 
-/// A line that came late.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A console line that arrived late.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowLateLine {
-    /// What it says.
+    /// Text of the line.
     pub text: String,
-    /// When the kernel stamped it.
+    /// Time stamp of the kernel.
     pub stamped_ns: i64,
-    /// When its first character arrived.
+    /// Arrival of the first character.
     pub arrived_ns: i64,
-    /// The difference.
+    /// Arrival minus time stamp.
     pub delay_ns: i64,
-    /// The evidence.
+    /// Evidence.
     pub origin: Place,
 }
 

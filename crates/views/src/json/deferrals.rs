@@ -1,36 +1,46 @@
 //! `firstlight.blame.deferrals/1`.
 
-use super::Place;
+use super::document::Document;
+use super::place::Place;
 use record::Nanos;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Probes that were put off, device by device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Devices whose probe was deferred, the most wasted time first.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Deferrals {
-    /// `firstlight.blame.deferrals/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// The most time wasted first.
+    /// Devices, the most wasted time first.
     pub devices: Vec<DeferredDevice>,
-    /// How many devices there are without `--top`.
+    /// Number of devices without `--top`.
     pub total_devices: usize,
 }
 
-/// A device whose probe was put off.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+impl Document for Deferrals {
+    const SCHEMA: &'static str = "firstlight.blame.deferrals/1";
+    const TITLE: &'static str = "Output of `firstlight blame --deferrals --json`";
+}
+
+/// A device whose probe was deferred.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DeferredDevice {
-    /// The device.
+    /// Name of the device.
     pub device: String,
-    /// How often it was tried in vain.
+    /// Number of failed probe attempts.
+    #[schemars(range(min = 1))]
     pub tries: usize,
-    /// How long the vain tries took.
+    /// Total time of the failed attempts.
+    #[schemars(range(min = 0))]
     pub wasted_ns: i64,
-    /// The first vain try.
+    /// Time of the first failed attempt.
     pub first_ns: Option<i64>,
-    /// When it was probed at last; null if that was not seen.
+    /// Time of the successful probe; null if the input does not show it.
     pub settled_ns: Option<i64>,
-    /// What it waited for, where the kernel says so.
+    /// What the device waited for; null if the kernel does not say.
     pub waited_for: Option<String>,
-    /// The evidence.
+    /// Evidence.
     pub origin: Place,
 }
 
@@ -49,7 +59,7 @@ pub fn deferrals(all: &[analysis::Deferral], top: usize) -> Deferrals {
     };
     let shown = if top == 0 { all.len() } else { top };
     Deferrals {
-        schema: "firstlight.blame.deferrals/1",
+        schema: Deferrals::SCHEMA,
         devices: all.iter().take(shown).map(device).collect(),
         total_devices: all.len(),
     }

@@ -1,88 +1,106 @@
 //! `firstlight.diff/1`.
 
+use super::document::Document;
 use super::show::ShowFirstLight;
+use super::values::{CLOCKS, ITEMS, PHASES};
 use analysis::Comparison;
 use record::Nanos;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Two boots side by side: `a` and `b`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Two boots side by side. A delta is boot `b` minus boot `a`.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Diff {
-    /// `firstlight.diff/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// What the clocks count; null if nothing carries a time.
+    /// Kind of clock; null if no event has a time.
+    #[schemars(extend("enum" = CLOCKS))]
     pub clock: Option<&'static str>,
-    /// The mark at time zero of the first boot.
+    /// Mark at time zero of boot `a`.
+    #[schemars(length(min = 1))]
     pub zero_a: String,
-    /// The mark at time zero of the second boot.
+    /// Mark at time zero of boot `b`.
+    #[schemars(length(min = 1))]
     pub zero_b: String,
-    /// First light in both.
+    /// First light of both boots.
     pub first_light: DiffFirstLight,
-    /// Every phase that occurs in either.
+    /// Phases that occur in either boot.
     pub phases: Vec<DiffPhase>,
-    /// Everything that took time in either, the largest change first.
+    /// Items that took time in either boot, the largest change first.
     pub items: Vec<DiffItem>,
 }
 
-/// First light in both boots.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+impl Document for Diff {
+    const SCHEMA: &'static str = "firstlight.diff/1";
+    const TITLE: &'static str = "Output of `firstlight diff --json`";
+}
+
+/// First light of both boots.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DiffFirstLight {
-    /// In the first boot; null if nothing ends it.
+    /// First light of boot `a`; null if unknown.
     pub a: Option<ShowFirstLight>,
-    /// In the second boot; null if nothing ends it.
+    /// First light of boot `b`; null if unknown.
     pub b: Option<ShowFirstLight>,
-    /// The second minus the first.
+    /// Difference; null if either is unknown.
     pub delta_ns: Option<i64>,
-    /// Whether both boots begin and end at the same marks.
+    /// Whether both boots start and end at the same marks.
     pub same_marks: bool,
 }
 
 /// A phase in both boots.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DiffPhase {
-    /// The phase.
+    /// Name of the phase.
+    #[schemars(extend("enum" = PHASES))]
     pub name: String,
-    /// Its length in the first boot.
+    /// Duration in boot `a`; null if it does not occur there.
     pub a_ns: Option<i64>,
-    /// Its length in the second boot.
+    /// Duration in boot `b`; null if it does not occur there.
     pub b_ns: Option<i64>,
-    /// The second minus the first.
+    /// Difference.
     pub delta_ns: i64,
-    /// Whether the same marks begin and end it.
+    /// Whether the phase starts and ends at the same marks in both boots.
     pub same_marks: bool,
 }
 
-/// A thing that took time, in both boots.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// An item that took time, in both boots.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DiffItem {
-    /// `initcall`, `probe`, `unit`, `process` or `file`.
+    /// Kind of item.
+    #[schemars(extend("enum" = ITEMS))]
     pub kind: &'static str,
-    /// Which one.
+    /// Name of the item.
     pub name: String,
-    /// Which occurrence of the name, from 1.
+    /// Which occurrence of the name this is, counted from 1.
+    #[schemars(range(min = 1))]
     pub nth: usize,
-    /// How long it took in the first boot.
+    /// Duration in boot `a`; null if it does not occur there.
     pub a_ns: Option<i64>,
-    /// How long it took in the second boot.
+    /// Duration in boot `b`; null if it does not occur there.
     pub b_ns: Option<i64>,
-    /// The second minus the first, with nothing counted as zero.
+    /// Difference; a missing duration counts as zero.
     pub delta_ns: i64,
-    /// `both`, `only_a` or `only_b`.
+    /// Boots that have the item.
+    #[schemars(extend("enum" = ["both", "only_a", "only_b"]))]
     pub presence: &'static str,
-    /// `new`, `gone`, `slower`, `faster` or `same`.
+    /// Kind of change.
+    #[schemars(extend("enum" = ["new", "gone", "slower", "faster", "same"]))]
     pub change: &'static str,
-    /// How long it takes as a rule; null if no older boots are known.
+    /// Usual duration; null without earlier boots.
     pub usual: Option<DiffUsual>,
 }
 
-/// How long an item took in the first boot and in those before it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Range of an item's duration in boot `a` and the boots before it.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DiffUsual {
-    /// In how many boots it occurs.
+    /// Number of boots that have the item.
+    #[schemars(range(min = 1))]
     pub boots: usize,
-    /// The least that it took.
+    /// Shortest duration.
     pub least_ns: i64,
-    /// The most.
+    /// Longest duration.
     pub most_ns: i64,
 }
 
@@ -112,7 +130,7 @@ pub fn diff(c: &Comparison) -> Diff {
         }),
     };
     Diff {
-        schema: "firstlight.diff/1",
+        schema: Diff::SCHEMA,
         clock: c.clock.map(record::ClockKind::as_str),
         zero_a: c.zero_a.clone(),
         zero_b: c.zero_b.clone(),

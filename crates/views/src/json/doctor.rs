@@ -1,29 +1,38 @@
 //! `firstlight.doctor/1`.
 
+use super::document::Document;
 use crate::Check;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What the lab needs on this machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Programs and files that the lab needs on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Doctor {
-    /// `firstlight.doctor/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// Whether everything is there.
+    /// Whether all requirements are met.
     pub ok: bool,
-    /// One for each thing.
+    /// Requirements.
     pub checks: Vec<DoctorCheck>,
 }
 
-/// Something that the lab needs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+impl Document for Doctor {
+    const SCHEMA: &'static str = "firstlight.doctor/1";
+    const TITLE: &'static str = "Output of `firstlight lab doctor --json`";
+}
+
+/// A requirement of the lab.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct DoctorCheck {
-    /// What was looked for.
+    /// Name of the requirement.
+    #[schemars(length(min = 1))]
     pub name: String,
-    /// Whether it is there and will do.
+    /// Whether it is met.
     pub ok: bool,
-    /// What was found.
+    /// What is installed; null if nothing was found.
     pub found: Option<String>,
-    /// How to get it.
+    /// How to install it; null if there is nothing to do.
     pub advice: Option<String>,
 }
 
@@ -37,7 +46,7 @@ pub fn doctor(checks: &[Check]) -> Doctor {
         advice: c.advice.clone(),
     };
     Doctor {
-        schema: "firstlight.doctor/1",
+        schema: Doctor::SCHEMA,
         ok: checks.iter().all(|c| c.ok),
         checks: checks.iter().map(check).collect(),
     }

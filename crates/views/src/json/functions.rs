@@ -1,36 +1,45 @@
 //! `firstlight.blame.functions/1` and `firstlight.blame.calls/1`.
 
+use super::document::Document;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Functions and their sums.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Functions of a kernel function trace.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Functions {
-    /// `firstlight.blame.functions/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// The rows asked for, in the order asked for.
+    /// Functions, in the requested order.
     pub rows: Vec<FunctionRow>,
-    /// How many there are in all.
+    /// Number of rows without `--top`.
     pub total_rows: usize,
 }
 
+impl Document for Functions {
+    const SCHEMA: &'static str = "firstlight.blame.functions/1";
+    const TITLE: &'static str = "Output of `firstlight blame --functions --json`";
+}
+
 /// All calls of one function.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct FunctionRow {
-    /// The function.
+    /// Name of the function.
+    #[schemars(length(min = 1))]
     pub name: String,
-    /// How often it was called.
+    /// Number of calls.
     pub count: u64,
-    /// How long its calls ran, those they called included.
+    /// Total time of the calls, including the functions that they called.
     pub time_ns: i64,
-    /// How long one call ran, on average.
+    /// Average time of a call.
     pub average_ns: i64,
-    /// How long its calls ran in the function itself.
+    /// Total time in the function itself.
     pub local_ns: i64,
-    /// The function that took longest of those it called; null if it called none.
+    /// Called function that took longest; null if it called none.
     pub max_sub: Option<String>,
-    /// How often it called that one.
+    /// Number of calls of that function.
     pub max_sub_count: u64,
-    /// How many of its calls were not seen to return: their time is missing.
+    /// Number of calls whose return was not traced. Their time is missing.
     pub open: u64,
 }
 
@@ -48,37 +57,43 @@ pub fn functions(functions: &analysis::Functions) -> Functions {
         open: r.open,
     };
     Functions {
-        schema: "firstlight.blame.functions/1",
+        schema: Functions::SCHEMA,
         rows: functions.rows.iter().map(row).collect(),
         total_rows: functions.total_rows,
     }
 }
 
-/// The tree of calls.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Call tree of a kernel function trace. Each row stands below its caller.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Calls {
-    /// `firstlight.blame.calls/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// The rows asked for: each stands below the one that called it.
+    /// Rows of the tree, each below its caller.
     pub rows: Vec<CallRow>,
-    /// How many there are in all.
+    /// Number of rows without `--top`.
     pub total_rows: usize,
 }
 
+impl Document for Calls {
+    const SCHEMA: &'static str = "firstlight.blame.calls/1";
+    const TITLE: &'static str = "Output of `firstlight blame --functions --tree --json`";
+}
+
 /// All calls of one function on one stack.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct CallRow {
-    /// How deep it stands: 0 is a task, 1 a function that nothing called.
+    /// Depth in the tree: 0 is a task, 1 a function without a traced caller.
     pub depth: usize,
-    /// The function; at depth 0 the task.
+    /// Name of the function; at depth 0, of the task.
     pub name: String,
-    /// How often it was called on this stack.
+    /// Number of calls on this stack.
     pub count: u64,
-    /// How long, those it called included; of a task the sum of its calls.
+    /// Total time, including called functions. For a task, the sum of its calls.
     pub time_ns: i64,
-    /// How long in the function itself.
+    /// Total time in the function itself.
     pub local_ns: i64,
-    /// How many of the calls were not seen to return.
+    /// Number of calls whose return was not traced.
     pub open: u64,
 }
 
@@ -94,7 +109,7 @@ pub fn calls(calls: &analysis::Calls) -> Calls {
         open: r.open,
     };
     Calls {
-        schema: "firstlight.blame.calls/1",
+        schema: Calls::SCHEMA,
         rows: calls.rows.iter().map(row).collect(),
         total_rows: calls.total_rows,
     }

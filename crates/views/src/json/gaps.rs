@@ -1,33 +1,42 @@
 //! `firstlight.blame.gaps/1`.
 
-use super::Place;
+use super::document::Document;
+use super::place::Place;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The longest times between one line of the logs and the next.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Longest intervals between two lines of the logs, the longest first.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Gaps {
-    /// `firstlight.blame.gaps/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// The longest first.
+    /// Intervals, the longest first.
     pub gaps: Vec<Gap>,
 }
 
-/// A time in which no log had a line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+impl Document for Gaps {
+    const SCHEMA: &'static str = "firstlight.blame.gaps/1";
+    const TITLE: &'static str = "Output of `firstlight blame --gaps --json`";
+}
+
+/// An interval without a log line.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Gap {
-    /// When the line before it came.
+    /// Time of the line before the interval.
     pub start_ns: i64,
-    /// When the line behind it came.
+    /// Time of the line after the interval.
     pub end_ns: i64,
-    /// How long it was.
+    /// Duration.
+    #[schemars(range(min = 1))]
     pub gap_ns: i64,
-    /// The line before it, in words.
+    /// Description of the line before the interval.
     pub before: String,
-    /// The line behind it, in words.
+    /// Description of the line after the interval.
     pub after: String,
-    /// The log whose lines may have been lost in it; `None` if it is sure to be a silence.
+    /// Log that lost lines, some of them possibly in this interval; null if no lines were lost.
     pub may_be_loss_of: Option<String>,
-    /// The evidence: the line behind it, or of a call that returned, its first one.
+    /// Evidence: the line after the interval. For a call that returned, its first line.
     pub origin: Place,
 }
 
@@ -44,7 +53,7 @@ pub fn gaps(all: &[analysis::Gap]) -> Gaps {
         origin: Place::from(&g.origin),
     };
     Gaps {
-        schema: "firstlight.blame.gaps/1",
+        schema: Gaps::SCHEMA,
         gaps: all.iter().map(gap).collect(),
     }
 }

@@ -1,299 +1,315 @@
 //! `firstlight.io/1`.
 
-use super::{ShowNote, ShowSource};
+use super::document::Document;
+use super::show::{ShowNote, ShowSource};
+use super::values::{CLOCKS, DEVICE, OPERATIONS};
 use analysis::Latency;
 use record::{Nanos, Operation, RequestEvents, Tally};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was asked of block devices.
-///
-/// A request counts once, however often the device got it; `dispatched` counts
-/// how often the device got one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Block I/O of a boot. A request counts once, even if it was dispatched several times.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Io {
-    /// `firstlight.io/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// The kind of clock that times are on; null if nothing carries a time.
+    /// Kind of clock; null if no event has a time.
+    #[schemars(extend("enum" = CLOCKS))]
     pub clock: Option<&'static str>,
-    /// The name of the mark at time zero.
+    /// Name of the mark at time zero.
     pub zero: String,
-    /// How many requests there were, of every operation.
+    /// Number of requests of all operations.
     pub requests: u64,
-    /// How many of them were reads.
+    /// Number of reads.
     pub reads: u64,
-    /// How many of them were writes: without discards and flushes.
+    /// Number of writes, without discards and flushes.
     pub writes: u64,
-    /// How many of them were discards.
+    /// Number of discards.
     pub discards: u64,
-    /// How many of them were flushes.
+    /// Number of flushes.
     pub flushes: u64,
-    /// How many of them were something else.
+    /// Number of other requests.
     pub others: u64,
-    /// How many of all ended with an error.
+    /// Number of failed requests.
     pub failed: u64,
-    /// What reads moved.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// What writes moved.
+    /// Bytes written.
     pub write_bytes: u64,
-    /// What discards named.
+    /// Bytes discarded.
     pub discard_bytes: u64,
-    /// The mean time from the first dispatch to completion, of reads, writes
-    /// and discards; null if none was seen both dispatched and completed.
+    /// Mean time from first dispatch to completion of reads, writes and discards; null if the
+    /// input shows no such time.
     pub dispatch_to_complete_mean_ns: Option<i64>,
-    /// The same from the last dispatch, where a request was dispatched again.
+    /// The same mean from the last dispatch, for requests that were dispatched again.
     pub dispatch_to_complete_mean_from_last_ns: Option<i64>,
-    /// How many requests were kept, the first: what follows is of these.
+    /// Number of requests kept in memory, from the first on. All following values are of these
+    /// requests.
     pub requests_kept: u64,
-    /// Times from the first dispatch to completion.
+    /// Times from first dispatch to completion.
     pub dispatch_to_complete: IoLatency,
-    /// Times from being queued to the first dispatch.
+    /// Times from queuing to first dispatch.
     pub queue_to_dispatch: IoLatency,
-    /// Times from being queued to completion.
+    /// Times from queuing to completion.
     pub queue_to_complete: IoLatency,
-    /// How many requests devices had at a time.
+    /// Queue depth of the devices.
     pub depth: IoDepth,
-    /// Whether requests followed each other on the device.
+    /// How sequential the requests were.
     pub sequence: IoSequence,
-    /// By operation; those that occur.
+    /// Totals by operation.
     pub operations: Vec<IoOperation>,
-    /// By device.
+    /// Totals by device.
     pub devices: Vec<IoDevice>,
-    /// What ended with an error, by device, operation and error.
+    /// Failed requests, by device, operation and error.
     pub failures: Vec<IoFailure>,
-    /// Who asked, most bytes first.
+    /// Totals by process, the most bytes first.
     pub processes: Vec<IoProcess>,
-    /// `queue` if processes are who asked, `issue` if they are who gave the
-    /// request to the device, `both` if some are.
+    /// Whether a process queued a request, issued it to the device, or both occur.
+    #[schemars(extend("enum" = ["queue", "issue", "both"]))]
     pub processes_from: &'static str,
-    /// What files were needed, in the order of their first need.
+    /// Files that were needed, in order of first need.
     pub files: Vec<IoFile>,
-    /// Whose what was asked of devices is.
+    /// Files and file system structures that requests belong to.
     pub owners: IoOwners,
-    /// Stretches of equal length.
+    /// Intervals of equal length.
     pub timeline: Vec<IoStretch>,
-    /// The balance of every source.
+    /// Accounting of every input.
     pub sources: Vec<ShowSource>,
-    /// What was lost, doubtful or ignored.
+    /// Data that was lost, is uncertain or was ignored.
     pub notes: Vec<ShowNote>,
 }
 
-/// Facts on lengths of time; null where there are none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+impl Document for Io {
+    const SCHEMA: &'static str = "firstlight.io/1";
+    const TITLE: &'static str = "Output of `firstlight io --json`";
+}
+
+/// Distribution of a latency; null where there is no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct IoLatency {
-    /// How many there are.
+    /// Number of values.
     pub count: u64,
-    /// Their mean.
+    /// Mean.
     pub mean_ns: Option<i64>,
-    /// The shortest.
+    /// Minimum.
     pub min_ns: Option<i64>,
-    /// The one in the middle, or the mean of the two that are.
+    /// Median.
     pub median_ns: Option<i64>,
-    /// 90 of 100 are at most this long.
+    /// 90th percentile.
     pub p90_ns: Option<i64>,
-    /// 99 of 100 are at most this long.
+    /// 99th percentile.
     pub p99_ns: Option<i64>,
-    /// 999 of 1,000 are at most this long.
+    /// 99.9th percentile.
     pub p999_ns: Option<i64>,
-    /// The longest.
+    /// Maximum.
     pub max_ns: Option<i64>,
 }
 
-/// How many requests devices had at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// Queue depth of the devices.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct IoDepth {
-    /// The most.
+    /// Greatest queue depth.
     pub max: u64,
-    /// The mean while there was one.
+    /// Mean queue depth while there was at least one request.
+    #[schemars(range(min = 0))]
     pub mean: f64,
-    /// How long there was one.
+    /// Time with at least one request.
+    #[schemars(range(min = 0))]
     pub busy_ns: i64,
 }
 
-/// Whether requests followed each other on the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// How sequential the requests of a device were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct IoSequence {
-    /// How many came after another one on the same device.
+    /// Number of requests that came after another one on the same device.
     pub followed: u64,
-    /// How many of them began where that one ended.
+    /// Number of them that started where the previous request ended.
     pub sequential: u64,
-    /// How many of them began before that.
+    /// Number of them that started before the end of the previous request.
     pub backward: u64,
-    /// How far the others began from there: half of them at most so far.
+    /// Median distance of the non-sequential requests from the end of the previous one.
     pub median_distance_bytes: u64,
-    /// The mean of it.
+    /// Mean of that distance.
     pub mean_distance_bytes: u64,
 }
 
-/// What was asked in one operation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Totals of one operation.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct IoOperation {
-    /// `read`, `write`, `discard`, `flush` or `other`.
+    /// Operation.
+    #[schemars(extend("enum" = OPERATIONS))]
     pub operation: &'static str,
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
-    /// How much they were about.
+    /// Bytes requested.
     pub bytes: u64,
-    /// How many ended with an error.
+    /// Number of failed requests.
     pub failed: u64,
     /// What the trace says was done, event by event.
     #[serde(flatten)]
     pub events: IoEvents,
-    /// Times from the first dispatch to completion.
+    /// Times from first dispatch to completion.
     pub dispatch_to_complete: IoLatency,
 }
 
-/// What the trace says was done, event by event: a request that is dispatched
-/// twice counts twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Events in the trace. A request that is dispatched twice counts twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct IoEvents {
-    /// Pieces that were asked for.
+    /// Number of queued requests.
     pub queued: u64,
-    /// How much that was.
+    /// Bytes of queued requests.
     pub queued_bytes: u64,
-    /// Pieces that became a part of a request that was there.
+    /// Number of requests merged into existing ones.
     pub merged: u64,
-    /// How much that was.
+    /// Bytes of merged requests.
     pub merged_bytes: u64,
-    /// How often the device got a request.
+    /// Number of dispatches to the device.
     pub dispatched: u64,
-    /// How much that was.
+    /// Bytes of these dispatches.
     pub dispatched_bytes: u64,
-    /// How often a request was taken back.
+    /// Number of times a request was requeued.
     pub requeued: u64,
-    /// How much that was.
+    /// Bytes of requeued requests.
     pub requeued_bytes: u64,
-    /// How often the device was done, with all of a request or a part.
+    /// Number of completions, of whole requests or of parts.
     pub completed: u64,
-    /// How much that was.
+    /// Bytes of these completions.
     pub completed_bytes: u64,
 }
 
-/// Requests that ended with the same error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Requests that failed with the same error.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct IoFailure {
-    /// `8:52`.
+    /// Device number: `8:52`.
+    #[schemars(regex(pattern = DEVICE))]
     pub device: String,
-    /// `read`, `write`, `discard`, `flush` or `other`.
+    /// Operation.
+    #[schemars(extend("enum" = OPERATIONS))]
     pub operation: &'static str,
-    /// The error as the trace has it, as a rule a negative error number.
+    /// Error in the trace, normally a negative error number.
     pub error: i32,
-    /// What that error means; null if the block layer has none of this number.
+    /// Meaning of the error; null if the block layer does not define this number.
     pub meaning: Option<&'static str>,
-    /// How many requests.
+    /// Number of requests.
+    #[schemars(range(min = 1))]
     pub requests: u64,
-    /// How much they were about.
+    /// Bytes requested.
     pub bytes: u64,
-    /// When the first of them ended.
+    /// End of the first failed request.
     pub first_ns: Option<i64>,
 }
 
-/// What was asked of one device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Totals of one device.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct IoDevice {
-    /// `8:52`.
+    /// Device number: `8:52`.
+    #[schemars(regex(pattern = DEVICE))]
     pub device: String,
-    /// How many requests were kept.
+    /// Number of requests kept in memory.
     pub requests: u64,
-    /// What reads moved.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// What writes moved.
+    /// Bytes written.
     pub write_bytes: u64,
     /// What the trace says was done, event by event, operations together.
     #[serde(flatten)]
     pub events: IoEvents,
-    /// Times from the first dispatch to completion.
+    /// Times from first dispatch to completion.
     pub dispatch_to_complete: IoLatency,
 }
 
-/// What one process asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Totals of one process.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct IoProcess {
-    /// Its name; null if that was never said.
+    /// Name of the process; null if unknown.
     pub name: Option<String>,
-    /// Its id; null if that was never said.
+    /// Process ID; null if unknown.
     pub pid: Option<u32>,
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
-    /// How many reads.
+    /// Number of reads.
     pub reads: u64,
-    /// How many writes.
+    /// Number of writes.
     pub writes: u64,
-    /// What reads moved.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// What writes moved.
+    /// Bytes written.
     pub write_bytes: u64,
-    /// The mean time from the first dispatch to completion.
+    /// Mean time from first dispatch to completion.
     pub dispatch_to_complete_mean_ns: Option<i64>,
-    /// The sum of these times.
+    /// Sum of the times from first dispatch to completion.
     pub dispatch_to_complete_sum_ns: i64,
-    /// When it asked first.
+    /// Time of the first request.
     pub first_ns: Option<i64>,
 }
 
 /// A file that was needed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct IoFile {
-    /// Its path, or its inode where no source says the path.
+    /// Path of the file, or its inode if the path is unknown.
     pub path: String,
-    /// How many pieces of it were needed.
+    /// Number of requests.
     pub requests: u64,
-    /// How much of it was needed.
+    /// Bytes needed.
     pub bytes: u64,
-    /// How much of what came into memory was read or mapped, each byte counted
-    /// once; null unless both were traced.
+    /// Bytes read or mapped by programs, each counted once; null unless both were traced.
     pub used_bytes: Option<u64>,
-    /// How much of it was written.
+    /// Bytes written.
     pub write_bytes: u64,
-    /// How often it was opened.
+    /// Number of times the file was opened.
     pub opens: u64,
-    /// When it was needed first.
+    /// Time of first need.
     pub first_ns: i64,
 }
 
-/// Whose what was asked of devices is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Files and file system structures that requests belong to.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct IoOwners {
-    /// How that is known: `image`, `page_cache` or `nothing`.
+    /// Evidence for the owners.
+    #[schemars(extend("enum" = ["image", "page_cache", "nothing"]))]
     pub from: &'static str,
-    /// In the order in which they were asked for first.
+    /// Owners, in order of their first request.
     pub rows: Vec<IoOwner>,
 }
 
-/// What one file, or part of a filesystem, was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Requests of one file or file system structure.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct IoOwner {
-    /// The file's path, or in words what else it is.
+    /// Path of the file, or a description of the structure.
     pub path: String,
-    /// How many requests: each is counted for who owns most of it.
+    /// Number of requests. A request counts for the owner of most of its bytes.
     pub requests: u64,
-    /// What reads moved.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// What writes moved.
+    /// Bytes written.
     pub write_bytes: u64,
-    /// When it was asked for first.
+    /// Time of the first request.
     pub first_ns: Option<i64>,
 }
 
-/// A stretch of time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// An interval of the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct IoStretch {
-    /// When it begins.
+    /// Start of the interval.
     pub start_ns: i64,
-    /// When it ends.
+    /// End of the interval.
     pub end_ns: i64,
-    /// How many requests ended in it.
+    /// Number of requests that completed in the interval.
     pub requests: u64,
-    /// What reads moved.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// What writes moved.
+    /// Bytes written.
     pub write_bytes: u64,
-    /// The mean time from the first dispatch to completion.
+    /// Mean time from first dispatch to completion.
     pub dispatch_to_complete_mean_ns: Option<i64>,
-    /// The longest.
+    /// Longest time from first dispatch to completion.
     pub dispatch_to_complete_max_ns: Option<i64>,
-    /// How many requests devices had, on average.
+    /// Mean queue depth.
+    #[schemars(range(min = 0))]
     pub depth: f64,
-    /// How long they had at least one.
+    /// Time with at least one request.
+    #[schemars(range(min = 0))]
     pub busy_ns: i64,
 }
 
@@ -302,7 +318,7 @@ pub struct IoStretch {
 pub fn io(io: &analysis::Io) -> Io {
     let of = |operation| io.total(operation);
     Io {
-        schema: "firstlight.io/1",
+        schema: Io::SCHEMA,
         clock: io.clock.as_ref().map(|c| c.kind.as_str()),
         zero: io.zero.clone(),
         requests: io.requests,

@@ -1,130 +1,156 @@
 //! `firstlight.lab/1`.
 
+use super::document::Document;
+use super::values::VERDICTS;
 use analysis::Experiment;
 use record::{ClockKind, Nanos};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// An experiment: trials, and what they say.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Trials of an experiment and their comparison. A delta is the variant's median minus the
+/// baseline's.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Lab {
-    /// `firstlight.lab/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// `virtual` (exact, instructions at a stated rate) or `wall`.
+    /// Kind of clock: `virtual` (exact; instructions at a stated rate) or `wall`.
+    #[schemars(extend("enum" = ["virtual", "wall"]))]
     pub clock: &'static str,
-    /// The variant that the others are compared with.
+    /// Variant that the others are compared with.
+    #[schemars(length(min = 1))]
     pub baseline: String,
-    /// Every boot.
+    /// All boots.
     pub trials: Vec<LabTrial>,
-    /// Every variant, the baseline first.
+    /// All variants, the baseline first.
+    #[schemars(length(min = 1))]
     pub variants: Vec<LabVariant>,
-    /// Every variant but the baseline, unless a trial of either never came to
-    /// first light.
+    /// Variants compared with the baseline. A variant is missing if all its boots or all boots
+    /// of the baseline failed.
     pub comparison: Vec<LabComparison>,
-    /// Boots that were done a second time.
+    /// Pairs of boots that prove exactness.
     pub exact: Vec<LabExact>,
-    /// What recording costs, where that was measured.
+    /// Cost of recording, where it was measured.
     pub recording: Vec<LabRecording>,
 }
 
-/// What recording costs a variant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+impl Document for Lab {
+    const SCHEMA: &'static str = "firstlight.lab/1";
+    const TITLE: &'static str = "Output of `firstlight lab run --json`";
+}
+
+/// Cost of recording a variant.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct LabRecording {
-    /// The variant.
+    /// Name of the variant.
+    #[schemars(length(min = 1))]
     pub variant: String,
     /// What is recorded.
+    #[schemars(length(min = 1))]
     pub asked: Vec<String>,
-    /// How much later first light comes with it; null if one of the two boots
-    /// never came to it.
+    /// Delay of first light by recording; null if one of the two boots did not reach first
+    /// light.
     pub cost_ns: Option<i64>,
 }
 
-/// Why a boot never came to first light.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Reason why a boot did not reach first light.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct LabFailure {
     /// One sentence.
+    #[schemars(length(min = 1))]
     pub detail: String,
-    /// The end of its console.
+    /// Last lines of the console.
     pub last_lines: Vec<String>,
 }
 
-/// The same boot twice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// The same boot, run twice.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct LabExact {
-    /// The variant.
+    /// Name of the variant.
+    #[schemars(length(min = 1))]
     pub variant: String,
-    /// Whether the two are the same to the byte.
+    /// Whether the two boots are identical to the byte.
     pub same: bool,
-    /// The digests of the two.
+    /// Digests of the two boots.
     pub digests: [String; 2],
-    /// Where they first differ.
+    /// First difference; null if there is none.
     pub difference: Option<String>,
 }
 
 /// One boot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct LabTrial {
-    /// Which set of treatments.
+    /// Name of the variant.
+    #[schemars(length(min = 1))]
     pub variant: String,
-    /// Which innocent perturbation; 0 is none.
+    /// Number of the neutral perturbation; 0 is none.
     pub perturbation: u32,
-    /// The digest of what it gave out; empty if the trial is not exact.
+    /// Digest of the boot's output; empty if the trial is not exact.
     pub digest: String,
-    /// When first light came; null if it never did.
+    /// First light; null if the boot did not reach it.
     pub first_light_ns: Option<i64>,
-    /// Where its capture is.
+    /// Path of the capture.
     pub capture: String,
-    /// Why first light never came; null if it did.
+    /// Reason why the boot did not reach first light; null if it did.
     pub failure: Option<LabFailure>,
 }
 
-/// A variant's boots together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// All boots of a variant.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct LabVariant {
-    /// Its name.
+    /// Name of the variant.
+    #[schemars(length(min = 1))]
     pub variant: String,
-    /// How many boots.
+    /// Number of boots.
+    #[schemars(range(min = 1))]
     pub boots: usize,
-    /// How many never came to first light.
+    /// Number of boots that did not reach first light.
     pub failed: usize,
-    /// The median of first light.
+    /// Median of first light.
     pub median_ns: Option<i64>,
-    /// The earliest first light.
+    /// Earliest first light.
     pub min_ns: Option<i64>,
-    /// The latest first light.
+    /// Latest first light.
     pub max_ns: Option<i64>,
-    /// The 95 % interval of the median; null in virtual time.
+    /// 95 % confidence interval of the median; null in virtual time.
     pub median_interval_ns: Option<[i64; 2]>,
-    /// The boots far from the others, in real time; they count like all others.
+    /// Outliers, in real time. They count like all other boots.
     pub outliers: Vec<LabOutlier>,
 }
 
 /// A boot far from the others of its variant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct LabOutlier {
-    /// Which boot: its perturbation.
+    /// Number of the neutral perturbation.
     pub perturbation: u32,
-    /// When first light came.
+    /// First light.
     pub first_light_ns: i64,
 }
 
-/// A variant against the baseline.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A variant compared with the baseline.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct LabComparison {
-    /// The variant.
+    /// Name of the variant.
+    #[schemars(length(min = 1))]
     pub variant: String,
-    /// The difference of the medians; negative is faster.
+    /// Difference of the medians; negative is faster.
     pub delta_ns: i64,
-    /// How far innocent perturbations alone move first light.
+    /// Spread: how much first light moves under neutral perturbations.
+    #[schemars(range(min = 0))]
     pub spread_ns: i64,
-    /// The least difference that counts in virtual time, of so many boots.
+    /// Smallest difference that counts in virtual time, for this number of boots.
+    #[schemars(range(min = 0))]
     pub least_ns: i64,
-    /// `faster`, `slower` or `no_difference`.
+    /// Verdict of the comparison.
+    #[schemars(extend("enum" = VERDICTS))]
     pub verdict: &'static str,
-    /// One boot only: the spread is not known, the verdict is the bare sign.
+    /// Whether there is only one boot. The spread is then unknown and the verdict is the sign
+    /// of the difference.
     pub unperturbed: bool,
-    /// The 95 % interval of the difference; null in virtual time.
+    /// 95 % confidence interval of the difference; null in virtual time.
     pub interval_ns: Option<[i64; 2]>,
-    /// How probable such a difference is by chance; null in virtual time.
+    /// Probability of so large a difference arising by chance; null in virtual time.
+    #[schemars(range(min = 0, max = 1))]
     pub p_value: Option<f64>,
 }
 
@@ -190,7 +216,7 @@ pub fn lab(e: &Experiment) -> Lab {
         cost_ns: r.cost.map(Nanos::get),
     };
     Lab {
-        schema: "firstlight.lab/1",
+        schema: Lab::SCHEMA,
         clock: match e.clock {
             ClockKind::Virtual => "virtual",
             _ => "wall",

@@ -1,52 +1,70 @@
 //! `firstlight.lab.plan/1`.
 
+use super::document::Document;
 use crate::LabPlan;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a run would do.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// Boots that a run would do, and how long they would take on this host.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Plan {
-    /// `firstlight.lab.plan/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// The experiment's name.
+    /// Name of the experiment.
     pub experiment: String,
-    /// The machine, in words.
+    /// Description of the machine.
+    #[schemars(length(min = 1))]
     pub machine: String,
-    /// How many machines run at once.
+    /// Number of machines that run at once.
+    #[schemars(range(min = 1))]
     pub jobs: usize,
-    /// How long it would take on this host, in seconds.
+    /// Expected duration on this host, in seconds.
+    #[schemars(range(min = 0))]
     pub wall_s: f64,
-    /// Every variant, the baseline first.
+    /// All variants, the baseline first.
+    #[schemars(length(min = 1))]
     pub variants: Vec<PlanVariant>,
-    /// Every boot, in the order of running.
+    /// All boots, in the order in which they would run.
+    #[schemars(length(min = 1))]
     pub boots: Vec<PlanBoot>,
-    /// What would be fetched or made first, or is missing.
+    /// Files that would be fetched or built first, or are missing.
     pub before: Vec<String>,
 }
 
-/// A variant, and what it changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+impl Document for Plan {
+    const SCHEMA: &'static str = "firstlight.lab.plan/1";
+    const TITLE: &'static str = "Output of `firstlight lab run --dry-run --json`";
+}
+
+/// A variant and its changes.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct PlanVariant {
-    /// Its name.
+    /// Name of the variant.
+    #[schemars(length(min = 1))]
     pub variant: String,
-    /// A sentence for each treatment.
+    /// One sentence for each treatment.
     pub changes: Vec<String>,
-    /// The kernel command line.
+    /// Kernel command line.
     pub cmdline: String,
 }
 
-/// A boot.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A boot that the run would do.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct PlanBoot {
-    /// Of which variant.
+    /// Name of the variant.
+    #[schemars(length(min = 1))]
     pub variant: String,
-    /// Which innocent perturbation; 0 is none.
+    /// Number of the neutral perturbation; 0 is none.
     pub perturbation: u32,
-    /// `boot`, `again` or `unrecorded`.
+    /// `boot`, `again` (the second of two equal boots) or `unrecorded`.
+    #[schemars(extend("enum" = ["boot", "again", "unrecorded"]))]
     pub kind: &'static str,
-    /// How long it would take, in seconds.
+    /// Expected duration, in seconds.
+    #[schemars(range(min = 0))]
     pub wall_s: f64,
-    /// `there`, `variant`, `machine` or `guess`.
+    /// Basis of the expected duration. `there`: the result already exists.
+    #[schemars(extend("enum" = ["there", "variant", "machine", "guess"]))]
     pub basis: &'static str,
 }
 
@@ -66,7 +84,7 @@ pub fn lab_plan(plan: &LabPlan) -> Plan {
         basis: b.basis,
     });
     Plan {
-        schema: "firstlight.lab.plan/1",
+        schema: Plan::SCHEMA,
         experiment: plan.experiment.clone(),
         machine: plan.machine.clone(),
         jobs: plan.jobs,

@@ -5,30 +5,48 @@
 mod advise;
 mod blame;
 mod boots;
+mod capture;
 mod classics;
+mod cold;
 mod console;
 mod deferrals;
 mod diff;
 mod doctor;
+mod document;
+mod done;
+mod formats;
 mod functions;
 mod gaps;
 mod io;
 mod lab;
 mod lab_plan;
 mod path;
+mod place;
+mod prefetch;
+mod schema;
 mod show;
 mod subsystems;
+mod treat;
+mod tune;
+pub(crate) mod values;
 
 pub use advise::{Advise, AdviseEvidence, AdviseFinding, AdviseSilent, advise};
 pub use blame::{Blame, BlameRow, blame};
 pub use boots::{Boots, BootsDistribution, BootsRow, BootsRowChange, Gate, boots, gate};
+pub use capture::{Capture, CaptureMark, CaptureSerial, CaptureSsh};
 pub use classics::{
     Classics, ClassicsResult, ClassicsRow, ClassicsValue, Published, classics, classics_result,
+};
+pub use cold::{
+    Cold, ColdBounds, ColdCase, ColdFile, ColdFilesystem, ColdMoved, ColdReads, ColdSkipped,
 };
 pub use console::{ShowConsole, ShowDelay, ShowFlush, ShowLateLine, ShowRate, ShowWritten};
 pub use deferrals::{Deferrals, DeferredDevice, deferrals};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
+pub use document::{Document, text};
+pub use done::{Export, Report, Serve};
+pub use formats::{Format, Formats, formats};
 pub use functions::{CallRow, Calls, FunctionRow, Functions, calls, functions};
 pub use gaps::{Gap, Gaps, gaps};
 pub use io::{
@@ -38,37 +56,17 @@ pub use io::{
 pub use lab::{Lab, LabComparison, LabFailure, LabRecording, LabTrial, LabVariant, lab};
 pub use lab_plan::{Plan, PlanBoot, PlanVariant, lab_plan};
 pub use path::{Path, PathItem, path};
+pub use place::Place;
+pub use prefetch::{
+    PrefetchAround, PrefetchCase, PrefetchFile, PrefetchImport, PrefetchInfill, PrefetchInstall,
+    PrefetchMerge, PrefetchMetadata, PrefetchPlan, PrefetchProfile, PrefetchRange, PrefetchRecord,
+    PrefetchReplay, PrefetchSimulation,
+};
+pub use schema::{SchemaFile, schema_file};
 pub use show::{
     Show, ShowEvidence, ShowFact, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote,
     ShowPhase, ShowReadings, ShowSaving, ShowSource, ShowStage, ShowSummary, show,
 };
 pub use subsystems::{SubsystemRow, Subsystems, subsystems};
-
-use serde::Serialize;
-
-/// A byte in a source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
-    /// The source's name.
-    pub source: String,
-    /// The byte in the source's file.
-    pub offset: u64,
-}
-
-impl From<&analysis::Place> for Place {
-    fn from(p: &analysis::Place) -> Self {
-        Self {
-            source: p.source.clone(),
-            offset: p.offset,
-        }
-    }
-}
-
-/// One of this module's structs as text, indented, with a line feed at the end.
-#[must_use]
-pub fn text<T: Serialize>(value: &T) -> String {
-    // Structs of strings and numbers cannot fail to become JSON.
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
-}
+pub use treat::{TreatApply, TreatChange, TreatEntry, TreatKind, TreatList, TreatPlan, TreatUndo};
+pub use tune::{Tune, TuneDropped, TuneHealth, TuneKept, TuneLimit, TunePlan, tune, tune_plan};

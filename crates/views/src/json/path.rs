@@ -1,59 +1,71 @@
 //! `firstlight.path/1`.
 
-use super::Place;
+use super::document::Document;
+use super::place::Place;
 use record::Nanos;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What first light waited for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Critical path: what first light waited for, in order.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Path {
-    /// `firstlight.path/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// The name of the mark at time zero.
+    /// Name of the mark at time zero.
     pub zero: String,
-    /// What ended the boot.
+    /// Mark that ends the boot.
     pub mark: String,
-    /// When that was.
+    /// End of the boot.
     pub end_ns: i64,
-    /// Whether units and their order are known.
+    /// Whether the input shows units and their order.
     pub knows_units: bool,
-    /// Whether the userspace is told process by process.
+    /// Whether the path shows userspace process by process.
     pub knows_processes: bool,
-    /// In order; each begins where the one before it ended.
+    /// Items of the path, in order. Each starts where the previous one ends.
     pub items: Vec<PathItem>,
-    /// What programs save, on the path or beside it: the most first.
+    /// Programs on or off the path, the largest saving first.
     pub programs: Vec<PathProgram>,
 }
 
-/// A program that takes half its time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+impl Document for Path {
+    const SCHEMA: &'static str = "firstlight.path/1";
+    const TITLE: &'static str = "Output of `firstlight path --json`";
+}
+
+/// A program, and the effect of halving its time.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct PathProgram {
-    /// Its name.
+    /// Name of the program.
     pub name: String,
-    /// How many processes of that name there were.
+    /// Number of its processes.
+    #[schemars(range(min = 1))]
     pub processes: usize,
-    /// What they worked, and waited for nobody who is known.
+    /// Time in which its processes ran, or waited for no known other process.
     pub time_ns: i64,
-    /// How much earlier first light would come if that were half.
+    /// How much earlier first light would come if the program took half this time.
+    #[schemars(range(min = 0))]
     pub saving_if_halved_ns: i64,
 }
 
-/// Something that first light waited for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// An item of the critical path.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct PathItem {
-    /// `phase`, `initcall`, `kernel`, `unit`, `process`, `io` or `wait`.
+    /// Kind of item.
+    #[schemars(extend("enum" = ["phase", "initcall", "probe", "deferral", "kernel", "unit", "process", "io", "wait"]))]
     pub kind: &'static str,
-    /// Which one.
+    /// Name of the item.
     pub name: String,
-    /// When it began.
+    /// Start time.
     pub start_ns: i64,
-    /// When it ended.
+    /// End time.
     pub end_ns: i64,
-    /// How much longer it could take without delaying first light.
+    /// How much longer the item could take without delaying first light.
     pub slack_ns: i64,
-    /// How much earlier first light would come if it took half its time.
+    /// How much earlier first light would come if this item took half as long and nothing else
+    /// changed.
     pub saving_if_halved_ns: i64,
-    /// The evidence; null if it has no place of its own.
+    /// Evidence; null if the item has none of its own.
     pub origin: Option<Place>,
 }
 
@@ -76,7 +88,7 @@ pub fn path(path: &analysis::CriticalPath) -> Path {
         saving_if_halved_ns: p.saving_if_halved.get(),
     };
     Path {
-        schema: "firstlight.path/1",
+        schema: Path::SCHEMA,
         zero: path.zero.clone(),
         mark: path.mark.clone(),
         end_ns: Nanos::get(path.end),

@@ -1,85 +1,101 @@
 //! `firstlight.show/1`.
 
-use super::Place;
 use super::console::ShowConsole;
+use super::document::Document;
+use super::place::Place;
+use super::values::{CLOCKS, ITEMS, PHASES, UNITS};
 use analysis::Boot;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A boot, explained.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// One boot, explained. Times are nanoseconds after the zero mark.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Show {
-    /// `firstlight.show/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// The name of the mark at time zero.
+    /// Name of the mark at time zero.
+    #[schemars(length(min = 1))]
     pub zero: String,
-    /// What the clock counts; null if nothing carries a time.
+    /// Kind of clock; null if no event has a time.
+    #[schemars(extend("enum" = CLOCKS))]
     pub clock: Option<&'static str>,
-    /// The kernel's version, if a source holds it.
+    /// Kernel version; null if unknown.
     pub kernel: Option<String>,
-    /// The machine, if a source holds it.
+    /// Machine; null if unknown.
     pub machine: Option<String>,
-    /// The kernel command line, if a source holds it.
+    /// Kernel command line; null if unknown.
     pub cmdline: Option<String>,
-    /// The parts of the boot, in order.
+    /// Phases of the boot, in order.
     pub phases: Vec<ShowPhase>,
-    /// The end of the boot; null if nothing ends it.
+    /// End of the boot; null if unknown.
     pub first_light: Option<ShowFirstLight>,
-    /// The time of the last event.
+    /// Time of the last event.
     pub last_ns: i64,
-    /// Every mark, by time.
+    /// All marks, by time.
     pub milestones: Vec<ShowMilestone>,
     /// Counts and sums.
     pub summary: ShowSummary,
-    /// What the console cost; null if there was none, as far as is known.
+    /// Cost of the console; null if the input shows no console.
     pub console: Option<ShowConsole>,
     /// Periodic readings.
     pub readings: Vec<ShowReadings>,
-    /// What holds for the whole boot.
+    /// Facts about the whole boot.
     pub facts: Vec<ShowFact>,
-    /// What could be better, the largest saving first.
+    /// Findings, the largest saving first.
     pub findings: Vec<ShowFinding>,
-    /// The clocks that the sources read, the boot's own first.
+    /// Clocks of the inputs, the boot's own clock first.
     pub clocks: Vec<ShowClock>,
-    /// The balance of every source.
+    /// Accounting of every input.
     pub sources: Vec<ShowSource>,
-    /// The ledger, data loss first.
+    /// Data quality: what was lost, is uncertain or was ignored. Data loss comes first.
     pub notes: Vec<ShowNote>,
 }
 
-/// A part of the boot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+impl Document for Show {
+    const SCHEMA: &'static str = "firstlight.show/1";
+    const TITLE: &'static str = "Output of `firstlight show --json`";
+}
+
+/// A phase of the boot.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowPhase {
-    /// `firmware`, `loader`, `decompression`, `kernel`, `initrd`, `userspace` or `app`.
+    /// Name of the phase.
+    #[schemars(extend("enum" = PHASES))]
     pub name: &'static str,
-    /// When it began.
+    /// Start time.
     pub start_ns: i64,
-    /// When it ended.
+    /// End time.
     pub end_ns: i64,
-    /// The mark that begins it.
+    /// Mark that starts the phase.
+    #[schemars(length(min = 1))]
     pub start_mark: String,
-    /// The mark that ends it, or `last-event`.
+    /// Mark that ends the phase, or `last-event`.
+    #[schemars(length(min = 1))]
     pub end_mark: String,
-    /// Its parts, if it has any.
+    /// Stages of the phase.
     pub stages: Vec<ShowStage>,
 }
 
-/// A part of a phase.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A stage of a phase.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowStage {
-    /// The mark that begins it.
+    /// Mark that starts the stage.
+    #[schemars(length(min = 1))]
     pub name: String,
-    /// When it began.
+    /// Start time.
     pub start_ns: i64,
-    /// When it ended.
+    /// End time.
     pub end_ns: i64,
 }
 
-/// The end of the boot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// End of the boot.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowFirstLight {
-    /// The mark, or the text that was looked for.
+    /// Name of the mark, or the text that ends the boot.
+    #[schemars(length(min = 1))]
     pub mark: String,
-    /// When.
+    /// Time.
     pub at_ns: i64,
 }
 
@@ -93,162 +109,182 @@ impl From<&analysis::FirstLight> for ShowFirstLight {
 }
 
 /// A named instant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowMilestone {
-    /// The mark.
+    /// Name of the mark.
     pub name: String,
-    /// When.
+    /// Time.
     pub at_ns: i64,
-    /// The evidence.
+    /// Evidence.
     pub origin: Place,
 }
 
 /// Counts and sums.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowSummary {
-    /// One for each kind that occurs.
+    /// Totals for each kind of item that occurs.
     pub kinds: Vec<ShowKind>,
-    /// Probes that were put off.
+    /// Number of deferred probes.
     pub deferrals: usize,
-    /// On how many devices.
+    /// Number of devices with deferred probes.
     pub deferred_devices: usize,
-    /// How long those attempts took together.
+    /// Total time of the deferred probes.
+    #[schemars(range(min = 0))]
     pub deferral_ns: i64,
 }
 
-/// Counts and sums of a kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Totals of one kind of item.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowKind {
-    /// `initcall`, `probe`, `unit`, `process` or `file`.
+    /// Kind of item.
+    #[schemars(extend("enum" = ITEMS))]
     pub kind: &'static str,
-    /// How many.
+    /// Number of items.
     pub count: usize,
-    /// The sum of their durations.
+    /// Sum of their durations.
     pub sum_ns: i64,
-    /// How long at least one of them ran.
+    /// Time in which at least one of them ran.
+    #[schemars(range(min = 0))]
     pub busy_ns: i64,
 }
 
-/// A series of readings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A series of periodic readings.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowReadings {
-    /// What was read: `cpu.user`.
+    /// Quantity: `cpu.user`.
+    #[schemars(length(min = 1))]
     pub name: String,
-    /// Of which one; null for the whole machine.
+    /// Which CPU, disk or process it is of; null for the whole machine.
     pub of: Option<String>,
-    /// `permille`, `bytes`, `bytes_per_second` or `count`.
+    /// Unit of the values.
+    #[schemars(extend("enum" = UNITS))]
     pub unit: &'static str,
-    /// How many readings there are.
+    /// Number of readings.
+    #[schemars(range(min = 1))]
     pub samples: usize,
-    /// When the first one was taken.
+    /// Time of the first reading.
     pub first_ns: i64,
-    /// When the last one was taken.
+    /// Time of the last reading.
     pub last_ns: i64,
-    /// The least value.
+    /// Minimum.
     pub min: i64,
-    /// The greatest value.
+    /// Maximum.
     pub max: i64,
-    /// The mean over the time.
+    /// Mean over time.
     pub mean: i64,
-    /// The evidence.
+    /// Evidence.
     pub origin: Place,
 }
 
-/// Something that holds for the whole boot.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A fact about the whole boot.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowFact {
-    /// What.
+    /// Name of the fact.
+    #[schemars(length(min = 1))]
     pub key: String,
-    /// Its value.
+    /// Value.
     pub value: String,
-    /// The evidence.
+    /// Evidence.
     pub origin: Place,
 }
 
 /// A piece of advice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowFinding {
-    /// Which advice.
+    /// Identifier of the finding.
+    #[schemars(length(min = 1))]
     pub id: &'static str,
-    /// What it is.
+    /// What is slow, in a few words.
+    #[schemars(length(min = 1))]
     pub title: String,
     /// Why it takes time.
+    #[schemars(length(min = 1))]
     pub why: String,
-    /// What says so.
+    /// Lines of the input that show it.
     pub evidence: Vec<ShowEvidence>,
-    /// What it may save; null if nothing says how much.
+    /// Possible saving; null if the input does not show how much.
     pub saving: Option<ShowSaving>,
-    /// What following it costs.
+    /// Cost of the change: what you lose or risk.
+    #[schemars(length(min = 1))]
     pub cost: String,
-    /// The treatment that does it, if the lab has one.
+    /// Treatment that makes the change; null if the change cannot be automated.
     pub treatment: Option<String>,
 }
 
-/// A piece of evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A line of the input that supports a finding.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowEvidence {
-    /// What it says.
+    /// Text of the line.
+    #[schemars(length(min = 1))]
     pub text: String,
-    /// The source.
+    /// Name of the input.
+    #[schemars(length(min = 1))]
     pub source: String,
-    /// The byte in the source.
+    /// Byte offset in the input's file.
     pub offset: u64,
 }
 
-/// What a finding may save.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Range of a possible saving.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowSaving {
-    /// At least.
+    /// Least saving.
+    #[schemars(range(min = 0))]
     pub low_ns: i64,
-    /// At most.
+    /// Greatest saving.
+    #[schemars(range(min = 0))]
     pub high_ns: i64,
 }
 
-/// A clock that a source read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A clock of an input.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowClock {
-    /// Its name.
+    /// Name of the clock.
     pub name: String,
-    /// What it counts.
+    /// Kind of clock.
+    #[schemars(extend("enum" = CLOCKS))]
     pub kind: &'static str,
-    /// The smallest step of its stamps; null if unknown.
+    /// Resolution of its time stamps; null if unknown.
     pub step_ns: Option<i64>,
-    /// By how much its times may be off on the boot's clock; null if nothing
-    /// relates the two.
+    /// Greatest error of its times on the boot's clock; null if the two cannot be aligned.
     pub error_ns: Option<i64>,
-    /// Whether it is the boot's own.
+    /// Whether this is the boot's own clock.
     pub is_boots: bool,
 }
 
-/// The balance of a source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Accounting of an input: `units` is `events` plus `noted`.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowSource {
-    /// The file's name.
+    /// Name of the file.
     pub name: String,
-    /// The format that read it.
+    /// Format that the file was read as.
+    #[schemars(length(min = 1))]
     pub format: String,
-    /// Lines or packets read: `events` plus `noted`.
+    /// Number of lines or packets read.
     pub units: u64,
-    /// Those that became events.
+    /// Number of them that became events.
     pub events: u64,
-    /// Those that are counted in notes.
+    /// Number of them that are counted in notes.
     pub noted: u64,
 }
 
-/// A kind of note as it occurred in one source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A kind of problem, as it occurred in one input.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ShowNote {
-    /// `info`, `doubt` or `data_loss`.
+    /// Severity.
+    #[schemars(extend("enum" = ["info", "doubt", "data_loss"]))]
     pub severity: &'static str,
-    /// The kind's name.
+    /// Kind of problem.
+    #[schemars(regex(pattern = "^[a-z0-9_]+$"))]
     pub kind: String,
-    /// How often.
+    /// Number of occurrences.
+    #[schemars(range(min = 1))]
     pub count: u64,
     /// What to do.
+    #[schemars(length(min = 1))]
     pub advice: String,
-    /// What is particular to the first one; may be empty.
+    /// Detail of the first occurrence; may be empty.
     pub detail: String,
-    /// The first place; null if there is none.
+    /// Place of the first occurrence; null if it has none.
     pub first: Option<Place>,
 }
 
@@ -257,7 +293,7 @@ pub struct ShowNote {
 pub fn show(boot: &Boot) -> Show {
     let phases = &boot.phases;
     Show {
-        schema: "firstlight.show/1",
+        schema: Show::SCHEMA,
         zero: phases.zero.clone(),
         clock: phases.clock.map(record::ClockKind::as_str),
         kernel: boot.kernel.clone(),

@@ -1,34 +1,44 @@
 //! `firstlight.blame.subsystems/1`.
 
+use super::document::Document;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Time by part of the kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// Initcall time by kernel subsystem, the longest first.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Subsystems {
-    /// `firstlight.blame.subsystems/1`.
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// Longest first.
+    /// Subsystems, the longest first.
     pub rows: Vec<SubsystemRow>,
-    /// How many rows there are without `--top`.
+    /// Number of rows without `--top`.
     pub total_rows: usize,
-    /// The time of all calls.
+    /// Total time of all initcalls.
     pub time_ns: i64,
 }
 
-/// A part of the kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+impl Document for Subsystems {
+    const SCHEMA: &'static str = "firstlight.blame.subsystems/1";
+    const TITLE: &'static str = "Output of `firstlight blame --by subsystem --json`";
+}
+
+/// A kernel subsystem.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct SubsystemRow {
-    /// Its folder in the kernel's source.
+    /// Directory in the kernel source.
+    #[schemars(length(min = 1))]
     pub subsystem: String,
-    /// How many initcalls of it were timed.
+    /// Number of timed initcalls.
+    #[schemars(range(min = 1))]
     pub calls: u64,
-    /// The sum of their times.
+    /// Sum of their durations.
     pub time_ns: i64,
-    /// The time in which at least one of them ran.
+    /// Time in which at least one of them ran.
     pub busy_ns: i64,
-    /// The call that took longest.
+    /// Longest initcall.
     pub longest: String,
-    /// How long that took.
+    /// Duration of the longest initcall.
     pub longest_ns: i64,
 }
 
@@ -44,7 +54,7 @@ pub fn subsystems(all: &analysis::Subsystems) -> Subsystems {
         longest_ns: r.longest.1.get(),
     };
     Subsystems {
-        schema: "firstlight.blame.subsystems/1",
+        schema: Subsystems::SCHEMA,
         rows: all.rows.iter().map(row).collect(),
         total_rows: all.total_rows,
         time_ns: all.time.get(),

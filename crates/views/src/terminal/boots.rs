@@ -1,31 +1,30 @@
 //! Several boots, and what a change made of them.
 
-use super::Style;
 use super::lab::chance;
-use super::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, delta, left, right, time};
-use crate::words::{self, plural};
+use super::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, delta};
+use super::style::Style;
+use super::table::{Cell, Column, Table, cell};
+use crate::words::{self, counted};
 use analysis::{Boots, BootsChange, BootsTime, Distribution, Gate, Judged, TimeKind, Verdict};
 use record::{ClockKind, Nanos};
 
-/// How wide an interval is: two durations and a word.
-const INTERVAL: usize = 2 * TIME + 4;
+/// From these widths on, a table has room for an interval and for its chance.
+const WITH_INTERVAL: usize = 96;
+const WITH_CHANCE: usize = 110;
 
-const VERDICT: usize = 13;
+/// Where the lines below a verdict begin.
+const INDENT: usize = 8;
 
-/// `p < 0.001`.
-const CHANCE: usize = 9;
-
-/// How many odd boots are named in a row.
-const ODD: usize = 2;
+/// How many outliers are named in a row.
+const OUTLIERS: usize = 2;
 
 /// How much each time varies from boot to boot, and what moved; `top` limits the items.
 #[must_use]
 pub fn boots(b: &Boots, top: usize, style: &Style) -> String {
     let mut screen = Screen::new(style);
-    let count = |n: usize| format!("{n} {}", plural(n, "boot"));
     let headline = match b.against {
-        None => count(b.boots),
-        Some(others) => format!("{} against {others}", count(b.boots)),
+        None => counted(b.boots, "boot"),
+        Some(others) => format!("{} against {others}", counted(b.boots, "boot")),
     };
     let headline = screen.paint(BOLD, &headline);
     screen.line(&headline);
@@ -35,20 +34,21 @@ pub fn boots(b: &Boots, top: usize, style: &Style) -> String {
     if b.zeros.len() > 1 {
         let zeros: Vec<&str> = b.zeros.iter().map(String::as_str).collect();
         let text = format!(
-            "first light is told from different zeros: {}",
+            "First light is measured from different starting points: {}.",
             zeros.join(", ")
         );
         screen.wrapped("", 2, WARN, &text);
     }
+    let times = b.times.iter();
     match b.against {
         None => {
-            heading(&mut screen, "Times", "");
-            b.times.iter().for_each(|t| alone(&mut screen, t));
+            screen.heading("Times", "");
+            alone(&mut screen, times);
             items_alone(&mut screen, &b.items, top);
         }
         Some(_) => {
-            compared_heading(&mut screen, "Times", "", b.clock);
-            b.times.iter().for_each(|t| compared(&mut screen, t));
+            screen.heading("Times", "");
+            compared(&mut screen, times, b.clock);
             items_compared(&mut screen, b, top);
         }
     }
@@ -87,47 +87,51 @@ pub fn gate(g: &Gate, top: usize, style: &Style) -> String {
     let line = format!(
         "{}  {}  {moved}",
         screen.paint(ansi, word),
-        screen.paint(BOLD, &label(&g.time)),
+        screen.paint(BOLD, g.time.label()),
     );
     screen.line(&line);
     let (before, after) = g.boots;
-    let count = plural(before, "boot");
     let text = format!(
-        "{before} {count} against {after}; up to {} slower is fine",
+        "{} against {after}, medians; allowed increase: {}",
+        counted(before, "boot"),
         g.allowed
     );
-    screen.wrapped("", 8, DIM, &text);
+    screen.wrapped("", INDENT, DIM, &text);
     let have = g.time.base.as_ref().map_or(0, |d| d.boots);
     if have < before {
-        let text = format!("{} of the {before} boots before have it not", before - have);
-        screen.wrapped("", 8, WARN, &text);
+        let text = format!(
+            "{} of {} without this metric",
+            before - have,
+            counted(before, "base boot")
+        );
+        screen.wrapped("", INDENT, WARN, &text);
     }
     if let Some(Judged::Sample(s)) = g.time.change.map(|c| c.judged) {
         let (low, high) = (delta(s.interval.0), delta(s.interval.1));
         let text = format!(
-            "the difference is {} to {} in 19 of 20 cases, {}",
+            "95 % confidence interval {} to {}, {}",
             low.trim(),
             high.trim(),
             chance(s.p_value)
         );
-        screen.wrapped("", 8, DIM, &text);
+        screen.wrapped("", INDENT, DIM, &text);
         if g.passed && s.interval.1 > g.allowed {
-            let text = "more than is allowed would not be seen for sure: more boots tell";
-            screen.wrapped("", 8, WARN, text);
+            let text = "warning: with this few boots a regression larger than --allow could go \
+                        unnoticed; run more boots";
+            screen.wrapped("", INDENT, WARN, text);
         }
     }
     if let Some(clock) = g.clock {
-        screen.wrapped("", 8, DIM, words::clock(clock));
+        screen.wrapped("", INDENT, DIM, words::clock(clock));
     }
     let total = g.slower.len();
     if total > 0 {
         let about = match total > top {
-            true => format!("the {top} that grew most of {total}"),
+            true => format!("the {top} largest increases of {total}"),
             false => String::new(),
         };
-        compared_heading(&mut screen, "What takes longer", &about, g.clock);
-        let shown = g.slower.iter().take(top);
-        shown.for_each(|i| compared(&mut screen, i));
+        screen.heading("Slower items", &about);
+        compared(&mut screen, g.slower.iter().take(top), g.clock);
     }
     screen.finish()
 }
@@ -135,85 +139,59 @@ pub fn gate(g: &Gate, top: usize, style: &Style) -> String {
 fn explained(b: &Boots) -> &'static str {
     match (b.against, b.clock) {
         (None, _) => {
-            "Typically: half of the boots lie within this distance of the median. Odd boots lie \
-             further from it than three and a half times what the middle half suggests; they \
-             count like all others. A milestone is told from the start of its phase."
+            "MAD is the median absolute deviation: half of the boots are within this distance of \
+             the median. An outlier has a modified z-score above 3.5; it counts like all other \
+             boots. Milestones are measured from the start of their phase."
         }
         (Some(_), Some(ClockKind::Virtual)) => {
-            "A difference counts if the ranges do not overlap and the medians are further apart \
-             than innocent changes move such boots."
+            "A difference is significant if the ranges do not overlap and the medians differ by \
+             more than neutral perturbations move such boots (column \"needed\")."
         }
         (Some(_), _) => {
-            "The interval holds the true difference of the medians in 19 of 20 cases; p is how \
-             probable so uneven ranks are by chance. A difference counts if p is at most 0.01, \
-             the interval does not hold zero, and it is half a percent at least. Four boots \
-             against four cannot reach that."
+            "The interval is the 95 % confidence interval of the difference of the medians. p is \
+             the probability of so large a difference arising by chance (rank test). A \
+             difference is significant if p is at most 0.01, the interval excludes zero and the \
+             difference is at least 0.5 %. Four boots against four cannot reach that."
         }
     }
-}
-
-/// What a screen's width has room for beside the names.
-struct Columns {
-    name: usize,
-    interval: bool,
-    chance: bool,
-}
-
-impl Columns {
-    fn of(screen: &Screen) -> Self {
-        let (interval, chance) = (screen.width() >= 96, screen.width() >= 110);
-        let column = |shown: bool, width: usize| if shown { 2 + width } else { 0 };
-        let beside = 2 + 3 * (2 + TIME) + column(true, VERDICT);
-        let beside = beside + column(interval, INTERVAL) + column(chance, CHANCE);
-        Self {
-            name: screen.width().saturating_sub(beside).clamp(16, 40),
-            interval,
-            chance,
-        }
-    }
-}
-
-/// The width of a name beside four times and an odd one.
-fn name_alone(screen: &Screen) -> usize {
-    let beside = 2 + 4 * (2 + TIME) + 2 + TIME + 5;
-    screen.width().saturating_sub(beside).clamp(16, 32)
-}
-
-fn heading(screen: &mut Screen, title: &str, about: &str) {
-    screen.heading(title, about);
-    let columns = ["median", "typically", "least", "most"].map(|c| right(c, TIME));
-    let name = left("", name_alone(screen));
-    screen.columns(&format!("  {name}  {}", columns.join("  ")));
 }
 
 fn label(t: &BootsTime) -> String {
     match t.kind {
-        TimeKind::Milestone => format!("... {}", t.label()),
+        TimeKind::Milestone => format!("  {}", t.label()),
         _ => t.label().to_owned(),
     }
 }
 
-fn alone(screen: &mut Screen, t: &BootsTime) {
-    let Some(d) = &t.base else { return };
-    let line = format!(
-        "  {}  {}  {}  {}  {}  {}",
-        left(&label(t), name_alone(screen)),
-        time(Some(d.median)),
-        screen.paint(DIM, &right(&format!("\u{b1} {}", d.median_deviation), TIME)),
-        time(Some(d.least)),
-        time(Some(d.most)),
-        screen.paint(WARN, &odd(d))
-    );
-    screen.line(&line);
+fn alone<'t>(screen: &mut Screen, times: impl Iterator<Item = &'t BootsTime>) {
+    let mut table = Table::new([
+        Column::name("").at_least(16),
+        Column::time("median"),
+        Column::time("MAD"),
+        Column::time("min"),
+        Column::time("max"),
+        Column::text("outliers"),
+    ]);
+    for t in times {
+        let Some(d) = &t.base else { continue };
+        table.row([
+            cell(label(t)),
+            cell(d.median),
+            cell(format!("\u{b1} {}", d.median_deviation)).dim(),
+            cell(d.least),
+            cell(d.most),
+            cell(outliers(d)).ansi(WARN),
+        ]);
+    }
+    table.print(screen);
 }
 
-fn odd(d: &Distribution) -> String {
-    let named = d.outliers.iter().take(ODD).map(Nanos::to_string);
+fn outliers(d: &Distribution) -> String {
+    let named = d.outliers.iter().take(OUTLIERS).map(Nanos::to_string);
     let named: Vec<String> = named.collect();
-    match d.outliers.len() {
-        0 => String::new(),
-        n if n > ODD => format!("odd: {} and {} more", named.join(", "), n - ODD),
-        _ => format!("odd: {}", named.join(", ")),
+    match d.outliers.len().checked_sub(OUTLIERS) {
+        None | Some(0) => named.join(", "),
+        Some(more) => format!("{} and {more} more", named.join(", ")),
     }
 }
 
@@ -224,54 +202,65 @@ fn items_alone(screen: &mut Screen, items: &[BootsTime], top: usize) {
     if total == 0 {
         return;
     }
-    let about = format!("the {} that vary most of {total}", total.min(top));
-    heading(screen, "Items", &about);
-    varying.take(top).for_each(|i| alone(screen, i));
+    let about = format!("{} of {total}, the most variable first", total.min(top));
+    screen.heading("Items", &about);
+    alone(screen, varying.take(top));
 }
 
-fn compared_heading(screen: &mut Screen, title: &str, about: &str, clock: Option<ClockKind>) {
-    screen.heading(title, about);
-    let columns = Columns::of(screen);
-    let name = left("", columns.name);
-    let mut line = format!("  {name}");
-    for column in ["first", "second", "change"] {
-        line += &format!("  {}", right(column, TIME));
-    }
-    if columns.interval {
-        let beside = match clock {
-            Some(ClockKind::Virtual) => "counts from",
-            _ => "95 % interval",
-        };
-        line += &format!("  {}", right(beside, INTERVAL));
-    }
-    screen.columns(&format!("{line}  verdict"));
-}
-
-fn compared(screen: &mut Screen, t: &BootsTime) {
-    let columns = Columns::of(screen);
-    let median = |side: &Option<Distribution>| time(side.as_ref().map(|d| d.median));
-    let mut line = format!(
-        "  {}  {}  {}",
-        left(&label(t), columns.name),
-        median(&t.base),
-        median(&t.against)
-    );
-    line += &match &t.change {
-        None if t.base.is_none() => format!("  {}", screen.paint(BAD, &right("new", TIME))),
-        None if t.against.is_none() => format!("  {}", screen.paint(GOOD, &right("gone", TIME))),
-        None => String::new(),
-        Some(c) => change(screen, c, &columns),
+fn compared<'t>(
+    screen: &mut Screen,
+    times: impl Iterator<Item = &'t BootsTime>,
+    clock: Option<ClockKind>,
+) {
+    let beside = match clock {
+        Some(ClockKind::Virtual) => "needed",
+        _ => "95 % interval",
     };
-    screen.line(&line);
+    let mut table = Table::new([
+        Column::name("").at_least(16),
+        Column::time("base"),
+        Column::time("new"),
+        Column::time("change"),
+        Column::number(beside).from_width(WITH_INTERVAL),
+        Column::text("verdict"),
+        Column::text("").from_width(WITH_CHANCE),
+    ]);
+    for t in times {
+        let median = |side: &Option<Distribution>| cell(side.as_ref().map(|d| d.median));
+        let [delta, interval, verdict, p] = match &t.change {
+            Some(c) => change(c),
+            None => {
+                let only = if t.base.is_none() {
+                    cell("new").ansi(BAD)
+                } else if t.against.is_none() {
+                    cell("gone").ansi(GOOD)
+                } else {
+                    Cell::default()
+                };
+                [only, Cell::default(), Cell::default(), Cell::default()]
+            }
+        };
+        table.row([
+            cell(label(t)),
+            median(&t.base),
+            median(&t.against),
+            delta,
+            interval,
+            verdict,
+            p,
+        ]);
+    }
+    table.print(screen);
 }
 
-fn change(screen: &Screen, c: &BootsChange, columns: &Columns) -> String {
+/// The change, what it is judged by, the verdict, and its chance.
+fn change(c: &BootsChange) -> [Cell; 4] {
     let unperturbed = matches!(&c.judged, Judged::Exact(e) if e.unperturbed);
     let (ansi, verdict) = match c.verdict {
         _ if unperturbed => (DIM, "one boot"),
         Verdict::Faster => (GOOD, "faster"),
         Verdict::Slower => (BAD, "slower"),
-        Verdict::NoDifference => (PLAIN, "no difference"),
+        Verdict::NoDifference => (PLAIN, "not significant"),
     };
     let (beside, p) = match &c.judged {
         Judged::Exact(_) if unperturbed => ("unknown".to_owned(), String::new()),
@@ -284,15 +273,12 @@ fn change(screen: &Screen, c: &BootsChange, columns: &Columns) -> String {
             )
         }
     };
-    let mut line = format!("  {}", screen.paint(ansi, &delta(c.delta)));
-    if columns.interval {
-        line += &format!("  {}", screen.paint(DIM, &right(&beside, INTERVAL)));
-    }
-    line += &format!("  {}", screen.paint(ansi, &left(verdict, VERDICT)));
-    if columns.chance {
-        line += &format!("  {}", screen.paint(DIM, &p));
-    }
-    line
+    [
+        cell(delta(c.delta).trim()).ansi(ansi),
+        cell(beside).dim(),
+        cell(verdict).ansi(ansi),
+        cell(p).dim(),
+    ]
 }
 
 fn items_compared(screen: &mut Screen, b: &Boots, top: usize) {
@@ -302,9 +288,9 @@ fn items_compared(screen: &mut Screen, b: &Boots, top: usize) {
         return;
     }
     let about = match total > top {
-        true => format!("the {top} that moved most of {total} whose ranges are apart"),
-        false => format!("{total} whose ranges are apart"),
+        true => format!("the {top} largest changes of {total} whose ranges do not overlap"),
+        false => format!("{total} whose ranges do not overlap"),
     };
-    compared_heading(screen, "Items", &about, b.clock);
-    moved.take(top).for_each(|i| compared(screen, i));
+    screen.heading("Items", &about);
+    compared(screen, moved.take(top), b.clock);
 }

@@ -1,21 +1,21 @@
 //! Published results, and what they are here.
 
-use super::Style;
-use super::layout::{BAD, PLAIN, Screen, WARN, clean, left, right};
-use crate::{Classic, ClassicResult};
+use super::layout::{BAD, PLAIN, Screen, WARN, clean, left};
+use super::style::Style;
+use super::table::{Column, Table, cell};
+use crate::classic::{Classic, ClassicResult};
 
-/// The columns of a time and of a ratio.
-const TIME: usize = 12;
-const RATIO: usize = 8;
+/// The width of the labels beside a result.
+const LABEL: usize = 14;
 
-/// Which results there are, and which of them run here.
+/// Which results there are, and which of them can run here.
 #[must_use]
 pub fn classics(all: &[Classic], style: &Style) -> String {
     let mut screen = Screen::new(style);
     let runs = all.iter().filter(|c| c.missing.is_empty()).count();
     screen.heading(
         "Published results",
-        &format!("{runs} of {} run here", all.len()),
+        &format!("{runs} of {} can run on this host", all.len()),
     );
     let name = all.iter().map(|c| c.id.len()).max().unwrap_or(0);
     for c in all {
@@ -33,36 +33,31 @@ pub fn classics(all: &[Classic], style: &Style) -> String {
 pub fn classics_result(result: &ClassicResult, style: &Style) -> String {
     let mut screen = Screen::new(style);
     screen.heading(&clean(&result.classic.title), "");
-    screen.wrapped("  published  ", 13, PLAIN, &result.classic.source);
-    screen.wrapped("  here       ", 13, PLAIN, &result.classic.here);
-    screen.line("");
-    let longest = result.values.iter().map(|v| v.name.chars().count()).max();
-    let room = screen.width().saturating_sub(2 * TIME + 2 * RATIO + 10);
-    let name = longest.unwrap_or(0).clamp(12, room.max(12));
-    let head = format!(
-        "  {}  {}  {}  {}  {}",
-        left("", name),
-        right("published", TIME),
-        right("ratio", RATIO),
-        right("here", TIME),
-        right("ratio", RATIO)
-    );
-    screen.columns(&head);
+    screen.wrapped("  published", LABEL, PLAIN, &result.classic.source);
+    screen.wrapped("  measured", LABEL, PLAIN, &result.classic.here);
+    screen.blank();
+    let mut table = Table::new([
+        Column::name(""),
+        Column::number("published"),
+        Column::number("ratio"),
+        Column::number("measured"),
+        Column::number("ratio"),
+    ]);
     for v in &result.values {
         let [published, of_first, here, ratio] = v.cells();
-        screen.line(&format!(
-            "  {}  {}  {}  {}  {}",
-            left(&clean(&v.name), name),
-            right(&published, TIME),
-            right(&of_first, RATIO),
-            right(&here, TIME),
-            right(&ratio, RATIO)
-        ));
+        table.row([
+            cell(&v.name),
+            cell(published),
+            cell(of_first),
+            cell(here),
+            cell(ratio),
+        ]);
     }
-    screen.line("");
+    table.print(&mut screen);
+    screen.blank();
     for failure in &result.failures {
-        screen.wrapped("  failed     ", 13, BAD, failure);
+        screen.wrapped("  failed", LABEL, BAD, failure);
     }
-    screen.wrapped("  why        ", 13, PLAIN, &result.classic.why);
+    screen.wrapped("  difference", LABEL, PLAIN, &result.classic.why);
     screen.finish()
 }

@@ -1,7 +1,8 @@
 //! What the console cost, as a part of a boot's screen.
 
 use super::layout::{DIM, PLAIN, Screen, fit, left, time};
-use crate::words::thousands;
+use super::place::place;
+use crate::words::{counted, thousands};
 use analysis::{Boot, Console, Delay, Flush, RateSource, Written};
 use record::{ClockKind, Nanos};
 
@@ -32,74 +33,74 @@ pub(super) fn section(screen: &mut Screen, boot: &Boot) {
 }
 
 fn about(console: &Console) -> String {
-    let name = console.name.as_deref().unwrap_or("a serial line");
+    let name = console.name.as_deref().unwrap_or("serial line");
     match console.rate {
         Some(rate) => {
             let from = match rate.from {
-                RateSource::Capture => "as the port was set that listened",
-                RateSource::CommandLine => "by the command line",
-                RateSource::Arrivals => "by how fast bytes came",
+                RateSource::Capture => "as set on the capturing port",
+                RateSource::CommandLine => "from the kernel command line",
+                RateSource::Arrivals => "estimated from the arrival of bytes",
             };
             let faster = if rate.kept {
                 ""
             } else {
-                ", but bytes came faster: an emulator's line"
+                "; bytes arrived faster, so this is an emulated UART"
             };
             let baud = thousands(rate.baud.unsigned_abs());
-            format!("{name}, {baud} baud {from}{faster}")
+            format!("{name}, {baud} baud ({from}){faster}")
         }
-        None => format!("{name}, rate unknown"),
+        None => format!("{name}, baud rate unknown"),
     }
 }
 
+/// `30 lines (1,234 bytes)`.
+fn amount(w: &Written) -> String {
+    let lines = counted(usize::try_from(w.lines).unwrap_or(usize::MAX), "line");
+    format!("{lines} ({} bytes)", thousands(w.bytes.unsigned_abs()))
+}
+
 fn written(w: &Written) -> String {
-    let bytes = thousands(w.bytes.unsigned_abs());
-    let amount = format!("{} lines, {bytes} bytes", thousands(w.lines));
     match w.time {
-        Some(time) => format!("{amount}: {time} of the line's time until first light"),
-        None => format!("{amount} until first light"),
+        Some(time) => format!("{} before first light: {time} to send", amount(w)),
+        None => format!("{} before first light", amount(w)),
     }
 }
 
 fn flush_text(flush: &Flush) -> String {
     let w = &flush.written;
-    let amount = format!(
-        "{} lines, {} bytes when it was enabled",
-        thousands(w.lines),
-        thousands(w.bytes.unsigned_abs())
-    );
-    let by_rate = w
+    let rate = w
         .time
-        .map_or_else(String::new, |t| format!(", {t} by the rate"));
+        .map_or_else(String::new, |t| format!("; {t} at this baud rate"));
+    let text = format!("{} buffered before the console was enabled", amount(w));
     if flush.measured {
-        format!("{} for {amount}{by_rate}", flush.end - flush.start)
+        format!("{} for {text}{rate}", flush.end - flush.start)
     } else {
-        format!("{amount}{by_rate}; the kernel's clock did not run yet")
+        format!("{text}{rate}; not measured, as the kernel clock was not running yet")
     }
 }
 
 fn delays(screen: &mut Screen, delay: &Delay) {
     let error = delay
         .error
-        .map_or_else(String::new, |e| format!(", up to {e} more"));
+        .map_or_else(String::new, |e| format!(" (up to {e} more)"));
     let mut text = format!(
-        "{} in the middle of {} lines, 95 % within {}, the latest {}{error}",
+        "median {} of {}, 95 % within {}, maximum {}{error}",
         delay.median,
-        thousands(delay.lines as u64),
+        counted(delay.lines, "line"),
         delay.most,
         delay.longest
     );
     if let Some(missing) = delay.not_on_console.filter(|m| *m > 0) {
         text += &format!(
-            "; {} lines of the log never came",
-            thousands(missing as u64)
+            "; {} never reached the console",
+            counted(missing, "log line")
         );
     }
     row(screen, "delay", &text);
     for line in delay.latest.iter().filter(|l| l.delay >= LATE) {
         let room = screen.width().saturating_sub(2 + LABEL + 2 + 9 + 2);
         let text = if line.text.is_empty() {
-            super::show::place(&line.place)
+            place(&line.place)
         } else {
             line.text.clone()
         };

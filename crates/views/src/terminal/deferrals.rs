@@ -1,8 +1,9 @@
-//! The ledger of probes that were put off.
+//! Probes that were deferred and retried.
 
-use super::Style;
-use super::layout::{BOLD, Screen, TIME, WARN, fit, right, time};
-use crate::words::{plural, thousands};
+use super::layout::{Screen, WARN};
+use super::style::Style;
+use super::table::{Cell, Column, Table, cell};
+use crate::words::counted;
 use analysis::Deferral;
 use record::Nanos;
 
@@ -11,47 +12,55 @@ use record::Nanos;
 pub fn deferrals(all: &[Deferral], top: usize, style: &Style) -> String {
     let mut screen = Screen::new(style);
     if all.is_empty() {
-        screen.line("No probe was put off in these sources.");
-        screen.line("Probes are in a log that was taken with `initcall_debug ignore_loglevel`.");
+        screen.line("No probe was deferred in the input.");
+        screen.line("To log probes, boot with `initcall_debug ignore_loglevel`.");
         return screen.finish();
     }
     let tries: usize = all.iter().map(|d| d.tries).sum();
     let wasted = all.iter().fold(Nanos::ZERO, |sum, d| sum + d.wasted);
-    let about = format!(
-        "{} vain {} on {} {}, {wasted} in them",
-        thousands(tries as u64),
-        if tries == 1 { "try" } else { "tries" },
-        thousands(all.len() as u64),
-        plural(all.len(), "device"),
-    );
-    screen.heading("Probes put off", &about);
-    let head = format!(
-        "  {}  {}  {}  {}  device",
-        right("tries", 6),
-        right("wasted", TIME),
-        right("first", TIME),
-        right("settled", TIME)
-    );
-    screen.columns(&head);
-    let shown = if top == 0 { all.len() } else { top };
+    let shown = if top == 0 {
+        all.len()
+    } else {
+        top.min(all.len())
+    };
+    let about = match shown < all.len() {
+        true => format!("{shown} of {}", counted(all.len(), "device")),
+        false => counted(all.len(), "device"),
+    };
+    screen.heading("Deferred probes", &about);
+    let mut table = Table::new([
+        Column::number("tries"),
+        Column::time("wasted"),
+        Column::time("first try"),
+        Column::time("probed"),
+        Column::name("device"),
+        Column::name("waited for"),
+    ]);
     for d in all.iter().take(shown) {
-        let settled = match d.settled {
-            Some(at) => time(Some(at)),
-            None => screen.paint(WARN, &right("never", TIME)),
-        };
-        let mut name = d.device.clone();
-        if let Some(supplier) = &d.waited_for {
-            name += &format!(", waited for {supplier}");
-        }
-        let room = screen.width().saturating_sub(2 + 6 + 3 * (TIME + 2) + 2);
-        let line = format!(
-            "  {}  {}  {}  {settled}  {}",
-            right(&thousands(d.tries as u64), 6),
-            screen.paint(BOLD, &time(Some(d.wasted))),
-            time(d.first),
-            fit(&name, room.max(16))
-        );
-        screen.line(&line);
+        table.row([
+            cell(d.tries),
+            cell(d.wasted).bold(),
+            cell(d.first),
+            match d.settled {
+                Some(at) => cell(at),
+                None => cell("never").ansi(WARN),
+            },
+            cell(&d.device),
+            cell(d.waited_for.as_deref().unwrap_or_default()),
+        ]);
     }
+    let label = match shown < all.len() {
+        true => "total of all devices",
+        false => "total",
+    };
+    table.total([
+        cell(tries),
+        cell(wasted),
+        Cell::default(),
+        Cell::default(),
+        cell(label),
+        Cell::default(),
+    ]);
+    table.print(&mut screen);
     screen.finish()
 }

@@ -1,16 +1,15 @@
 //! Two boots side by side.
 
-use super::Style;
 use super::bar::share;
-use super::layout::{
-    BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, delta, fit, left, right, time,
-};
+use super::layout::{Ansi, BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, delta};
+use super::style::Style;
+use super::table::{Column, Table, cell};
 use crate::words;
 use analysis::{Change, Comparison, Presence};
-use anstyle::Style as Ansi;
 use record::Nanos;
 
-const NAME: usize = 14;
+/// Where the lines below the headline begin.
+const INDENT: usize = 13;
 
 fn of_delta(d: Nanos) -> Ansi {
     match d.get() {
@@ -40,27 +39,25 @@ fn first_light(screen: &mut Screen, c: &Comparison) {
             a.at,
             b.at
         ),
-        (Some(a), None, _) => format!(
-            "First light  {} -> never: nothing ends the second boot",
-            a.at
-        ),
-        (None, Some(b), _) => format!(
-            "First light  never -> {}: nothing ends the first boot",
-            b.at
-        ),
-        _ => "First light  nothing ends either boot".to_owned(),
+        (Some(a), None, _) => format!("First light  {} -> unknown in the second boot", a.at),
+        (None, Some(b), _) => format!("First light  unknown in the first boot -> {}", b.at),
+        _ => "First light  unknown in both boots".to_owned(),
     };
     let headline = screen.paint(BOLD, &headline);
     screen.line(&headline);
+    if f.a.is_none() || f.b.is_none() {
+        let text = "Pass --first-light TEXT (such as `login:`) to say what ends a boot.";
+        screen.wrapped("", INDENT, PLAIN, text);
+    }
     if let Some(clock) = c.clock {
-        screen.wrapped("", 13, DIM, words::clock(clock));
+        screen.wrapped("", INDENT, DIM, words::clock(clock));
     }
     if let (Some(a), Some(b), false) = (&f.a, &f.b, f.same_marks) {
         let text = format!(
-            "not the same stretch: the first is from {} to {}, the second from {} to {}",
+            "Not comparable: the first boot is measured from {} to {}, the second from {} to {}.",
             c.zero_a, a.mark, c.zero_b, b.mark
         );
-        screen.wrapped("", 13, WARN, &text);
+        screen.wrapped("", INDENT, WARN, &text);
     }
     let known = c
         .items
@@ -68,14 +65,17 @@ fn first_light(screen: &mut Screen, c: &Comparison) {
         .filter_map(|i| i.usual)
         .map(|u| u.boots)
         .max();
-    let note = match known {
-        Some(boots) => &*format!(
-            "items that took as long in one of {boots} boots before are left out; only a lab \
-             ensemble says whether the whole is really different"
-        ),
-        None => "one boot on each side: only a lab ensemble says whether a difference is real",
-    };
-    screen.wrapped("", 13, DIM, note);
+    let usual = known.map_or_else(String::new, |boots| {
+        format!(
+            "Items that took as long in one of {} are omitted. ",
+            words::counted(boots, "earlier boot")
+        )
+    });
+    let note = format!(
+        "{usual}With one boot on each side, a difference may be noise: compare several boots with \
+         `firstlight boots` or in the lab."
+    );
+    screen.wrapped("", INDENT, DIM, &note);
 }
 
 fn phases(screen: &mut Screen, c: &Comparison) {
@@ -83,34 +83,28 @@ fn phases(screen: &mut Screen, c: &Comparison) {
         return;
     }
     screen.heading("Phases", "");
-    head(screen, "phase", NAME);
+    let mut table = Table::new([
+        Column::text("phase").at_least(14),
+        Column::time("first"),
+        Column::time("second"),
+        Column::time("change"),
+        Column::text(""),
+    ]);
     for p in &c.phases {
         let note = if p.same_marks || p.a.is_none() || p.b.is_none() {
             ""
         } else {
-            "other marks"
+            "different marks"
         };
-        let line = format!(
-            "  {}  {}  {}  {}  {}",
-            left(&p.name, NAME),
-            time(p.a),
-            time(p.b),
-            screen.paint(of_delta(p.delta), &delta(p.delta)),
-            screen.paint(WARN, note)
-        );
-        screen.line(&line);
+        table.row([
+            cell(&p.name),
+            cell(p.a),
+            cell(p.b),
+            cell(delta(p.delta).trim()).ansi(of_delta(p.delta)),
+            cell(note).ansi(WARN),
+        ]);
     }
-}
-
-fn head(screen: &mut Screen, name: &str, width: usize) {
-    let line = format!(
-        "  {}  {}  {}  {}",
-        left(name, width),
-        right("first", TIME),
-        right("second", TIME),
-        right("change", TIME)
-    );
-    screen.columns(&line);
+    table.print(screen);
 }
 
 fn items(screen: &mut Screen, c: &Comparison, top: usize) {
@@ -120,26 +114,24 @@ fn items(screen: &mut Screen, c: &Comparison, top: usize) {
         return;
     }
     let limit = if top == 0 { total } else { top };
+    let changes = words::counted(total, "change");
     let about = if limit < total {
-        format!("the largest {limit} of {total} changes")
+        format!("the largest {limit} of {changes}")
     } else {
-        format!("{total} {}", words::plural(total, "change"))
+        changes
     };
     screen.heading("Items", &about);
     let bar = screen.bar_width();
-    let name_width = screen
-        .width()
-        .saturating_sub(2 + 3 * (TIME + 2) + bar + 2 + 10);
     let most = changed.clone().map(|i| i.delta.abs()).max();
-    let line = format!(
-        "  {}  {}  {}  {}  {}  name",
-        right("change", TIME),
-        left("", bar),
-        right("first", TIME),
-        right("second", TIME),
-        left("kind", 8)
-    );
-    screen.columns(&line);
+    let most = most.unwrap_or_default();
+    let mut table = Table::new([
+        Column::time("change"),
+        Column::text(""),
+        Column::time("first"),
+        Column::time("second"),
+        Column::text("kind").at_least(8),
+        Column::name("name"),
+    ]);
     for i in changed.take(limit) {
         let mut name = i.name.clone();
         if i.nth > 1 {
@@ -150,20 +142,14 @@ fn items(screen: &mut Screen, c: &Comparison, top: usize) {
             Presence::OnlyA => (GOOD, " gone"),
             Presence::OnlyB => (BAD, " new"),
         };
-        let room = name_width.saturating_sub(gone.len());
-        let line = format!(
-            "  {}  {}  {}  {}  {}  {}{}",
-            screen.paint(of_delta(i.delta), &delta(i.delta)),
-            screen.paint(
-                of_delta(i.delta),
-                &share(i.delta.abs(), most.unwrap_or_default(), bar)
-            ),
-            time(i.a),
-            time(i.b),
-            left(i.kind.as_str(), 8),
-            fit(&name, room.max(12)),
-            screen.paint(ansi, gone)
-        );
-        screen.line(&line);
+        table.row([
+            cell(delta(i.delta).trim()).ansi(of_delta(i.delta)),
+            cell(share(i.delta.abs(), most, bar)).ansi(of_delta(i.delta)),
+            cell(i.a),
+            cell(i.b),
+            cell(i.kind.as_str()),
+            cell(name).remark(gone, ansi),
+        ]);
     }
+    table.print(screen);
 }

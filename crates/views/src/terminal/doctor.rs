@@ -1,10 +1,11 @@
 //! What the lab needs on this machine.
 
-use super::Style;
 use super::layout::{BAD, BOLD, DIM, GOOD, Screen, clean, left};
-use crate::Check;
+use super::style::Style;
+use crate::plan::Check;
+use crate::words::counted;
 
-/// One line for each thing, and how to get what is missing.
+/// One line for each requirement, and how to get what is missing.
 #[must_use]
 pub fn doctor(checks: &[Check], style: &Style) -> String {
     let mut screen = Screen::new(style);
@@ -30,9 +31,9 @@ pub fn doctor(checks: &[Check], style: &Style) -> String {
     let missing = checks.iter().filter(|c| !c.ok).count();
     screen.blank();
     let verdict = match missing {
-        0 => "Everything that the lab needs is here.".to_owned(),
-        1 => "One thing is missing.".to_owned(),
-        n => format!("{n} things are missing."),
+        0 => "The lab has everything it needs.".to_owned(),
+        1 => "1 requirement is missing.".to_owned(),
+        n => format!("{} are missing.", counted(n, "requirement")),
     };
     screen.line(&verdict);
     screen.finish()

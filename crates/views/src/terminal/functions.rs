@@ -1,36 +1,32 @@
 //! The table of functions, and the tree of calls.
 
-use super::Style;
-use super::layout::{BOLD, DIM, PLAIN, Screen, TIME, WARN, fit, left, right, time};
-use crate::words::{plural, thousands};
-use analysis::{CallRow, Calls, FunctionRow, Functions};
+use super::layout::{DIM, PLAIN, Screen, WARN};
+use super::style::Style;
+use super::table::{Cell, Column, Table, cell};
+use crate::words::{counted, thousands};
+use analysis::{CallRow, Calls, Functions};
 
-/// How wide a count is.
-const COUNT: usize = 9;
+/// From this width on, there is room for the function that took most of another.
+const WITH_SUB: usize = 96;
 
-/// The least room for a function's name.
-const NAME: usize = 16;
+/// The deepest indentation of a call, in columns: deep stacks keep their end in sight.
+const DEEPEST: usize = 40;
 
 fn nothing(screen: &mut Screen) {
-    screen.line("No functions are in these sources.");
+    screen.line("No function trace was found in the input.");
     screen.wrapped(
         "",
         0,
         PLAIN,
-        "Give a trace of the tracer function_graph (trace.dat, or the text of `trace`), a KFT log, \
-         or the table of `kd`.",
+        "Supply a trace of the function_graph tracer (trace.dat, or the text of `trace`), a KFT \
+         log, or the table of `kd`.",
     );
 }
 
 fn about(shown: usize, total: usize, what: &str) -> String {
-    let all = plural(total, what);
     match shown < total {
-        true => format!(
-            "{} of {} {all}",
-            thousands(shown as u64),
-            thousands(total as u64)
-        ),
-        false => format!("{} {all}", thousands(total as u64)),
+        true => format!("{} of {}", thousands(shown as u64), counted(total, what)),
+        false => counted(total, what),
     }
 }
 
@@ -42,88 +38,48 @@ pub fn functions(functions: &Functions, style: &Style) -> String {
         nothing(&mut screen);
         return screen.finish();
     }
-    let shown = functions.rows.len();
-    let head = about(shown, functions.total_rows, "function");
+    let head = about(functions.rows.len(), functions.total_rows, "function");
     screen.heading("Functions", &head);
-    let longest = |names: &mut dyn Iterator<Item = &String>| {
-        let widths = names.map(|name| name.chars().count());
-        widths.max().unwrap_or(0).max(8)
-    };
-    let subs = || functions.rows.iter().filter_map(|r| r.max_sub.as_ref());
-    let (name, sub) = (
-        longest(&mut functions.rows.iter().map(|r| &r.name)),
-        longest(&mut subs()),
-    );
-    // Time, average, local, a count or two; names get what is left.
-    let numbers = 2 + 2 + COUNT + 3 * (2 + TIME);
-    let room = screen.width().saturating_sub(numbers);
-    let with_sub = subs().next().is_some() && room > 2 * NAME + COUNT + 4;
-    let (name, sub) = match with_sub {
-        true => share(name, sub, room - COUNT - 4),
-        false => (name.min(room), 0),
-    };
-    let mut line = format!(
-        "  {}  {}  {}  {}  {}",
-        left("function", name),
-        right("count", COUNT),
-        right("time", TIME),
-        right("average", TIME),
-        right("local", TIME),
-    );
-    if with_sub {
-        line += &format!("  {}  {}", left("max-sub", sub), right("ms count", COUNT));
-    }
-    screen.columns(&line);
+    let mut table = Table::new([
+        Column::name("function"),
+        Column::number("count").at_least(9),
+        Column::time("time"),
+        Column::time("average"),
+        Column::time("local"),
+        Column::name("max-sub").from_width(WITH_SUB),
+        Column::number("ms count").from_width(WITH_SUB),
+    ]);
     for row in &functions.rows {
-        let line = function_line(&screen, row, name, sub);
-        screen.line(&line);
+        // Calls without an end have no time, so the count says how many there are.
+        let returned = row.count.saturating_sub(row.open);
+        let count = match row.open {
+            0 => thousands(row.count),
+            open => format!("{}+{open}", thousands(returned)),
+        };
+        let [sub, sub_count] = match &row.max_sub {
+            Some(sub) => [cell(sub), cell(row.max_sub_count)],
+            None => [Cell::default(), Cell::default()],
+        };
+        table.row([
+            cell(&row.name).bold(),
+            cell(count),
+            cell(row.time),
+            cell(row.average),
+            cell(row.local),
+            sub,
+            sub_count,
+        ]);
     }
+    table.print(&mut screen);
     if functions.rows.iter().any(|r| r.open > 0) {
         screen.wrapped(
             "",
             2,
             DIM,
-            "+N: so many calls were not seen to return; they count, but their time is missing",
+            "+N: calls without a return in the trace. They are counted, but their time is unknown.",
         );
     }
     screen.finish()
-}
-
-/// Two widths that fit into `room`, as much of what is wanted as can be.
-fn share(a: usize, b: usize, room: usize) -> (usize, usize) {
-    let half = room / 2;
-    match (a <= half, b <= half) {
-        (true, _) => (a, b.min(room - a)),
-        (_, true) => (a.min(room - b), b),
-        _ => (half, half),
-    }
-}
-
-fn function_line(screen: &Screen, row: &FunctionRow, name: usize, sub: usize) -> String {
-    // Calls without an end have no time, so the count says how many there are.
-    let returned = row.count.saturating_sub(row.open);
-    let count = match row.open {
-        0 => thousands(row.count),
-        open => format!("{}+{open}", thousands(returned)),
-    };
-    let mut line = format!(
-        "  {}  {}  {}  {}  {}",
-        screen.paint(BOLD, &left(&row.name, name)),
-        right(&count, COUNT),
-        time(Some(row.time)),
-        time(Some(row.average)),
-        time(Some(row.local)),
-    );
-    if sub > 0
-        && let Some(max_sub) = &row.max_sub
-    {
-        line += &format!(
-            "  {}  {}",
-            left(max_sub, sub),
-            right(&thousands(row.max_sub_count), COUNT)
-        );
-    }
-    line
 }
 
 /// The tree of calls: each row below the one that called it.
@@ -136,44 +92,29 @@ pub fn calls(calls: &Calls, style: &Style) -> String {
     }
     let head = about(calls.rows.len(), calls.total_rows, "row");
     screen.heading("Calls", &head);
-    let line = format!(
-        "  {}  {}  {}  function",
-        right("time", TIME),
-        right("local", TIME),
-        right("count", COUNT),
-    );
-    screen.columns(&line);
+    let mut table = Table::new([
+        Column::time("time"),
+        Column::time("local"),
+        Column::number("count").at_least(9),
+        Column::name("function"),
+    ]);
     for row in &calls.rows {
-        let line = call_line(&screen, row);
-        screen.line(&line);
+        table.row(call(row));
     }
+    table.print(&mut screen);
     screen.finish()
 }
 
-fn call_line(screen: &Screen, row: &CallRow) -> String {
-    let numbers = 2 + TIME + 2 + TIME + 2 + COUNT + 2;
-    let room = screen.width().saturating_sub(numbers).max(16);
-    // Deep stacks keep their end in sight.
-    let indent = (2 * row.depth.saturating_sub(1)).min(room / 2);
+fn call(row: &CallRow) -> [Cell; 4] {
+    let indent = (2 * row.depth.saturating_sub(1)).min(DEEPEST);
     let open = match row.open {
         0 => String::new(),
-        open => format!(" ({open} not seen to return)"),
+        open => format!(" ({open} without a return)"),
     };
-    let name = fit(&row.name, room.saturating_sub(indent + open.len()).max(12));
-    let (local, count) = match row.depth {
-        0 => (String::new(), String::new()),
-        _ => (time(Some(row.local)), thousands(row.count)),
+    let name = cell(format!("{}{}", " ".repeat(indent), row.name)).remark(&open, WARN);
+    let (local, count, name) = match row.depth {
+        0 => (Cell::default(), Cell::default(), name.dim()),
+        _ => (cell(row.local), cell(row.count), name),
     };
-    let name = match row.depth {
-        0 => screen.paint(DIM, &name),
-        _ => name,
-    };
-    format!(
-        "  {}  {}  {}  {}{name}{}",
-        screen.paint(BOLD, &time(Some(row.time))),
-        right(&local, TIME),
-        right(&count, COUNT),
-        " ".repeat(indent),
-        screen.paint(WARN, &open),
-    )
+    [cell(row.time).bold(), local, count, name]
 }

@@ -1,53 +1,49 @@
-//! The longest silences of the logs.
+//! The longest gaps between log lines.
 
-use super::Style;
 use super::bar::share;
-use super::layout::{BOLD, DIM, Screen, TIME, WARN, fit, left, right, time};
+use super::layout::{DIM, Screen, TIME, WARN};
+use super::style::Style;
+use super::table::{Cell, Column, Table, cell};
 use analysis::Gap;
 use record::Nanos;
 
-/// Each with the line before it and the one behind it.
+/// Each with the line before it and the one after it.
 #[must_use]
 pub fn gaps(all: &[Gap], style: &Style) -> String {
     let mut screen = Screen::new(style);
     let Some(longest) = all.first().map(|g| g.end - g.start) else {
-        screen.line("No two lines of these sources have times that differ.");
+        screen.line("No two log lines in the input have different timestamps.");
         return screen.finish();
     };
-    screen.heading(
-        "Longest silences",
-        "between a line of the logs and the next",
-    );
+    screen.heading("Longest gaps", "between one log line and the next");
     let bar = screen.bar_width();
-    let head = format!(
-        "  {}  {}  {}  {}",
-        right("silent", TIME),
-        left("", bar),
-        right("from", TIME),
-        "behind, and before"
-    );
-    screen.columns(&head);
-    let used = 2 + TIME + 2 + bar + 2 + TIME + 2;
-    let room = screen.width().saturating_sub(used).max(16);
+    let mut table = Table::new([
+        Column::time("gap"),
+        Column::text(""),
+        Column::time("start"),
+        Column::name("line before, line after"),
+    ]);
     for gap in all {
-        let silent: Nanos = gap.end - gap.start;
-        let line = format!(
-            "  {}  {}  {}  {}",
-            screen.paint(BOLD, &time(Some(silent))),
-            screen.paint(DIM, &share(silent, longest, bar)),
-            time(Some(gap.start)),
-            fit(&gap.before, room)
-        );
-        screen.line(&line);
+        let length: Nanos = gap.end - gap.start;
+        table.row([
+            cell(length).bold(),
+            cell(share(length, longest, bar)).dim(),
+            cell(gap.start),
+            cell(&gap.before),
+        ]);
         let doubt = if gap.may_be_loss_of.is_some() {
             "or loss"
         } else {
             ""
         };
-        let doubt = screen.paint(WARN, &right(doubt, TIME));
-        let rest = " ".repeat(used - 2 - TIME);
-        screen.line(&format!("  {doubt}{rest}{}", fit(&gap.after, room)));
+        table.row([
+            cell(doubt).ansi(WARN),
+            Cell::default(),
+            Cell::default(),
+            cell(&gap.after),
+        ]);
     }
+    table.print(&mut screen);
     let mut logs: Vec<&str> = all
         .iter()
         .filter_map(|g| g.may_be_loss_of.as_deref())
@@ -56,10 +52,10 @@ pub fn gaps(all: &[Gap], style: &Style) -> String {
     logs.dedup();
     for log in logs {
         let words = format!(
-            "{log} lost more than one line, and only the place of the first is known: others may \
-             have been lost in these times."
+            "{log} lost more than one line, and only the position of the first is known. Lines may \
+             be missing from these gaps."
         );
-        screen.wrapped("  or loss:", 11, DIM, &words);
+        screen.wrapped("  or loss:", 2 + TIME, DIM, &words);
     }
     screen.finish()
 }

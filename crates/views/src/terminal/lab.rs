@@ -1,30 +1,24 @@
 //! The comparison of an experiment.
 
-use super::Style;
 use super::bar::share;
-use super::layout::{
-    BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, clean, delta, fit, left, right, time,
-};
-use crate::words;
-use analysis::{Experiment, Verdict};
+use super::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, clean, delta, fit, left};
+use super::style::Style;
+use super::table::{Cell, Column, Table, cell};
+use crate::words::{self, counted};
+use analysis::{Effect, Experiment, VariantResult, Verdict};
 use record::{ClockKind, Nanos};
 
+/// The widest bar, and what stands beside it and the name.
 const BAR: usize = 12;
-
-/// The columns beside the name and the bar, with the gaps between them.
-const NUMBERS: usize = 2 + 3 * (2 + TIME) + 2 + VERDICT + 2;
-const VERDICT: usize = 13;
-
-/// How wide an interval is: two durations and a word.
-const INTERVAL: usize = 2 * TIME + 4;
+const BESIDE: usize = 58;
 
 /// How many of the last lines of a failed boot are shown; its capture has all.
 const LAST_LINES: usize = 8;
 
-/// How much of a digest is enough to tell two apart at a glance.
+/// How much of a digest is enough to distinguish two at a glance.
 const DIGEST: usize = 16;
 
-/// Every variant against the baseline, with what innocent changes alone do.
+/// Every variant against the baseline, and how much neutral perturbations move it.
 #[must_use]
 pub fn lab(e: &Experiment, style: &Style) -> String {
     let mut screen = Screen::new(style);
@@ -34,132 +28,154 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
     };
     screen.heading(&format!("First light of each variant, in {clock}"), "");
     let longest = e.variants.iter().map(|v| v.variant.chars().count()).max();
-    let name = longest
-        .unwrap_or(0)
-        .clamp(8, screen.width().saturating_sub(60).max(12));
+    let name = longest.unwrap_or(0).max(8);
+    variants(&mut screen, e, name);
+    screen.blank();
+    screen.wrapped("", 2, DIM, &format!("Clock: {}.", words::clock(e.clock)));
+    let explained = explained(e);
+    if !explained.is_empty() {
+        screen.wrapped("", 2, DIM, &explained);
+    }
+    outliers(&mut screen, e);
+    recording(&mut screen, e);
+    failures(&mut screen, e);
+    exact(&mut screen, e, name);
+    screen.finish()
+}
+
+fn is_sampled(e: &Experiment) -> bool {
+    e.variants.iter().any(|v| v.sample.is_some())
+}
+
+/// The table of variants, the baseline first.
+fn variants(screen: &mut Screen, e: &Experiment, name: usize) {
     // In real time, an interval takes the place of the spread and of the bar.
-    let sampled = e.variants.iter().any(|v| v.sample.is_some());
-    let (beside, doubt) = match sampled {
-        true => ("95 % interval", INTERVAL),
-        false => ("spread", TIME),
+    let beside = match is_sampled(e) {
+        true => "95 % interval",
+        false => "spread",
     };
-    let bar = screen.width().saturating_sub(NUMBERS + name).min(BAR);
-    let head = format!(
-        "  {}  {}  {}  {}  {}",
-        left("variant", name),
-        right("median", TIME),
-        right("change", TIME),
-        right(beside, doubt),
-        "verdict"
-    );
-    screen.columns(&head);
-    let most = e
-        .variants
-        .iter()
-        .filter_map(|v| v.effect)
-        .map(|e| e.delta.abs())
-        .max();
-    let mut any_unperturbed = false;
+    let mut table = Table::new([
+        Column::name("variant").at_least(8),
+        Column::time("median"),
+        Column::time("change"),
+        Column::number(beside),
+        Column::text("verdict"),
+        Column::text(""),
+    ]);
+    let bar = screen.width().saturating_sub(BESIDE + name).min(BAR);
+    let changes = e.variants.iter().filter_map(|v| v.effect);
+    let most = changes.map(|e| e.delta.abs()).max().unwrap_or_default();
     for v in &e.variants {
         // With failed boots, the median of the others would look like a result.
-        let mut line = format!(
-            "  {}  {}",
-            left(&v.variant, name),
-            time(v.median.filter(|_| v.failed == 0))
-        );
-        if let Some(effect) = v.effect {
-            any_unperturbed |= effect.unperturbed;
-            let difference = v.sample.as_ref().and_then(|s| s.difference);
-            let spread = if let Some(d) = difference {
-                let (low, high) = d.interval;
-                right(&format!("{} to {}", delta(low), delta(high)), doubt)
-            } else if effect.unperturbed && effect.spread == Nanos::ZERO {
-                right("unknown", TIME)
-            } else {
-                time(Some(effect.spread))
-            };
-            let (ansi, verdict) = match effect.verdict {
-                Verdict::Faster => (GOOD, "faster"),
-                Verdict::Slower => (BAD, "slower"),
-                Verdict::NoDifference => (PLAIN, "no difference"),
-            };
-            line += &format!(
-                "  {}  {}  {}  {}",
-                screen.paint(ansi, &delta(effect.delta)),
-                screen.paint(DIM, &spread),
-                screen.paint(ansi, &left(verdict, VERDICT)),
-                match difference {
-                    Some(d) => screen.paint(DIM, &chance(d.p_value)),
-                    None => screen.paint(
-                        ansi,
-                        &share(effect.delta.abs(), most.unwrap_or_default(), bar)
-                    ),
-                }
-            );
-        } else if v.failed > 0 {
-            let text = format!(
-                "{} of {} boots never came to first light",
-                v.failed, v.boots
-            );
-            line += &format!("  {}", screen.paint(BAD, &text));
-        } else if v.variant == e.baseline {
-            let spread = v.range.map(|(min, max)| max - min).filter(|_| v.boots > 1);
-            let spread = match &v.sample {
-                Some(s) => format!("{} to {}", s.first_light.low, s.first_light.high),
-                None => time(spread),
-            };
-            let spread = screen.paint(DIM, &right(&spread, doubt));
-            line += &format!(
-                "  {}  {spread}  {}",
-                right("", TIME),
-                screen.paint(BOLD, "baseline")
-            );
-        } else {
-            line += &format!(
-                "  {}",
-                screen.paint(WARN, "the baseline did not come to first light")
-            );
-        }
-        screen.line(&line);
+        let median = cell(v.median.filter(|_| v.failed == 0));
+        let [change, doubt, verdict, beside] = match v.effect {
+            Some(effect) => judged(v, effect, most, bar),
+            None if v.failed > 0 => said(BAD, &never(v)),
+            None if v.variant == e.baseline => baseline(v),
+            None => said(WARN, "the baseline never reached first light"),
+        };
+        table.row([cell(&v.variant), median, change, doubt, verdict, beside]);
     }
-    screen.blank();
-    screen.wrapped("", 2, DIM, &format!("Times are {}.", words::clock(e.clock)));
-    let spread = words::spread(e);
-    let text = if sampled {
-        "The interval holds the true difference (of the baseline: the true median) in 19 of 20 \
-         cases; p is how probable such a difference is by chance. A variant is faster or slower \
-         if p is at most 0.01, the interval does not hold zero, and the difference is half a \
-         percent at least."
-    } else if any_unperturbed {
-        "One boot of a variant: how far an innocent change would move it is not known, and the \
-         verdict is the bare sign. More boots (`--ensemble 5`) give the spread."
-    } else {
-        spread.as_deref().unwrap_or_default()
+    table.print(screen);
+}
+
+/// `1 of 3 boots never reached first light`.
+fn never(v: &VariantResult) -> String {
+    let boots = counted(v.boots, "boot");
+    format!("{} of {boots} never reached first light", v.failed)
+}
+
+fn said(ansi: super::layout::Ansi, text: &str) -> [Cell; 4] {
+    let none = Cell::default;
+    [cell(text).ansi(ansi).to_the_end(), none(), none(), none()]
+}
+
+fn baseline(v: &VariantResult) -> [Cell; 4] {
+    let spread = v.range.map(|(min, max)| max - min).filter(|_| v.boots > 1);
+    let spread = match &v.sample {
+        Some(s) => cell(format!("{} to {}", s.first_light.low, s.first_light.high)),
+        None => cell(spread),
     };
-    if !text.is_empty() {
-        screen.wrapped("", 2, DIM, text);
+    [
+        Cell::default(),
+        spread.dim(),
+        cell("baseline").ansi(BOLD),
+        Cell::default(),
+    ]
+}
+
+/// The change, how sure it is, the verdict, and its chance or its size.
+fn judged(v: &VariantResult, effect: Effect, most: Nanos, bar: usize) -> [Cell; 4] {
+    let difference = v.sample.as_ref().and_then(|s| s.difference);
+    let doubt = if let Some(d) = difference {
+        let (low, high) = d.interval;
+        cell(format!("{} to {}", delta(low).trim(), delta(high).trim()))
+    } else if effect.unperturbed && effect.spread == Nanos::ZERO {
+        cell("unknown")
+    } else {
+        cell(effect.spread)
+    };
+    let (ansi, verdict) = match effect.verdict {
+        Verdict::Faster => (GOOD, "faster"),
+        Verdict::Slower => (BAD, "slower"),
+        Verdict::NoDifference => (PLAIN, "not significant"),
+    };
+    let beside = match difference {
+        Some(d) => cell(chance(d.p_value)).dim(),
+        None => cell(share(effect.delta.abs(), most, bar)).ansi(ansi),
+    };
+    [
+        cell(delta(effect.delta).trim()).ansi(ansi),
+        doubt.dim(),
+        cell(verdict).ansi(ansi),
+        beside,
+    ]
+}
+
+/// How a verdict comes about.
+fn explained(e: &Experiment) -> String {
+    let one_boot = |v: &VariantResult| v.effect.is_some_and(|e| e.unperturbed);
+    if is_sampled(e) {
+        "The interval is the 95 % confidence interval of the change (for the baseline: of its \
+         median). p is the probability of so large a change arising by chance. We call a variant \
+         faster or slower if p is at most 0.01, the interval excludes zero and the change is at \
+         least 0.5 %."
+            .to_owned()
+    } else if e.variants.iter().any(one_boot) {
+        "With one boot of a variant, the spread under neutral perturbations is unknown and the \
+         verdict is only the sign of the change. Run more boots (`--ensemble 5`) to measure the \
+         spread."
+            .to_owned()
+    } else {
+        words::spread(e).unwrap_or_default()
     }
-    outliers(&mut screen, e, name);
-    if !e.recording.is_empty() {
-        let asked = e.recording.first().map(|r| r.asked.join(", "));
-        screen.heading("What recording costs", &asked.unwrap_or_default());
-    }
+}
+
+fn recording(screen: &mut Screen, e: &Experiment) {
+    let Some(first) = e.recording.first() else {
+        return;
+    };
+    screen.heading("Recording overhead", &first.asked.join(", "));
+    let mut table = Table::new([Column::name("").at_least(8), Column::time("")]);
     for r in &e.recording {
         let cost = match r.cost {
-            Some(cost) => delta(cost),
-            None => right("unknown", TIME),
+            Some(cost) => cell(delta(cost).trim()),
+            None => cell("unknown"),
         };
-        let line = format!("  {}  {cost}", left(&r.variant, name));
-        screen.line(&line);
+        table.row([cell(&r.variant), cost]);
     }
-    let failed = || {
-        let trials = e.trials.iter();
-        trials.filter_map(|t| Some((t, t.failure.as_ref()?)))
-    };
-    if failed().next().is_some() {
-        screen.heading("Never came to first light", "");
-    }
-    for (trial, failure) in failed() {
+    table.print(screen);
+}
+
+fn failures(screen: &mut Screen, e: &Experiment) {
+    let failed = e
+        .trials
+        .iter()
+        .filter_map(|t| Some((t, t.failure.as_ref()?)));
+    for (i, (trial, failure)) in failed.enumerate() {
+        if i == 0 {
+            screen.heading("Never reached first light", "");
+        }
         let label = format!("  {}/{}  ", trial.variant, trial.perturbation);
         screen.wrapped(&label, 4, BAD, &failure.detail);
         let skipped = failure.last_lines.len().saturating_sub(LAST_LINES);
@@ -169,22 +185,24 @@ pub fn lab(e: &Experiment, style: &Style) -> String {
             screen.line(&format!("      {line}"));
         }
     }
+}
+
+fn exact(screen: &mut Screen, e: &Experiment, name: usize) {
     if !e.exact.is_empty() {
-        screen.heading("Booted a second time", "");
+        screen.heading("Booted twice", "");
     }
     for pair in &e.exact {
         let digest: String = pair.digests[0].chars().take(DIGEST).collect();
         let (ansi, text) = match &pair.difference {
-            None => (GOOD, format!("the same to the byte, digest {digest}...")),
-            Some(difference) => (BAD, format!("NOT the same: {difference}")),
+            None => (GOOD, format!("identical to the byte, digest {digest}...")),
+            Some(difference) => (BAD, format!("NOT identical: {difference}")),
         };
         let label = format!("  {}  ", left(&pair.variant, name));
         screen.wrapped(&label, name + 4, ansi, &text);
     }
-    screen.finish()
 }
 
-/// `p 0.008`, or less than what could be told.
+/// `p = 0.008`, or the least that is printed.
 pub(super) fn chance(p: f64) -> String {
     match p < 0.001 {
         true => "p < 0.001".to_owned(),
@@ -193,24 +211,27 @@ pub(super) fn chance(p: f64) -> String {
 }
 
 /// Boots in real time that lie far from the others of their variant.
-fn outliers(screen: &mut Screen, e: &Experiment, name: usize) {
-    let far = |v: &analysis::VariantResult| v.sample.iter().any(|s| !s.outliers.is_empty());
-    if !e.variants.iter().any(far) {
-        return;
-    }
-    screen.heading(
-        "Far from the others of their variant",
-        "they count like all others",
-    );
+fn outliers(screen: &mut Screen, e: &Experiment) {
+    let mut table = Table::new([
+        Column::name("variant").at_least(8),
+        Column::time("first light"),
+        Column::time("from median"),
+        Column::text("boot"),
+    ]);
+    let mut any = false;
     for v in &e.variants {
         for (boot, first_light) in v.sample.iter().flat_map(|s| &s.outliers) {
-            let beyond = delta(*first_light - v.median.unwrap_or_default());
-            let line = format!(
-                "  {}  {}  {beyond}  boot {boot}",
-                left(&v.variant, name),
-                time(Some(*first_light)),
-            );
-            screen.line(&line);
+            any = true;
+            table.row([
+                cell(&v.variant),
+                cell(*first_light),
+                cell(delta(*first_light - v.median.unwrap_or_default()).trim()),
+                cell(boot.to_string()),
+            ]);
         }
     }
+    if any {
+        screen.heading("Outliers", "they count like all other boots");
+    }
+    table.print(screen);
 }

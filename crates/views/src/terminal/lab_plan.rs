@@ -1,16 +1,12 @@
 //! What `lab run` would do.
 
-use super::Style;
-use super::layout::{BOLD, DIM, PLAIN, Screen, WARN, clean, left, right};
-use crate::LabPlan;
-use crate::words::plural;
+use super::layout::{BOLD, DIM, PLAIN, Screen, WARN, clean, left};
+use super::style::Style;
+use super::table::{Cell, Column, Table, cell};
+use crate::plan::LabPlan;
+use crate::words::counted;
 
-/// The columns of a boot's kind, of a number of boots, and of a length.
-const KIND: usize = 10;
-const COUNT: usize = 5;
-const LENGTH: usize = 8;
-
-/// The variants with their changes, the boots with their lengths, and the whole.
+/// The variants with their changes, the boots with their durations, and the total.
 #[must_use]
 pub fn lab_plan(plan: &LabPlan, style: &Style) -> String {
     let mut screen = Screen::new(style);
@@ -20,17 +16,17 @@ pub fn lab_plan(plan: &LabPlan, style: &Style) -> String {
         n => format!("{n} at once"),
     };
     let about = match open {
-        0 => "nothing to boot: all is there".to_owned(),
+        0 => "nothing to boot: every result already exists".to_owned(),
         _ => format!(
-            "{open} {}, {at_once}: {} on this host",
-            plural(open, "boot"),
-            about(plan.wall_s)
+            "{}, {at_once}: {} on this host",
+            counted(open, "boot"),
+            roughly(plan.wall_s)
         ),
     };
     screen.heading(&format!("Plan of {}", clean(&plan.experiment)), &about);
     screen.line(&format!("  machine  {}", clean(&plan.machine)));
     for text in &plan.before {
-        screen.wrapped("  first    ", 11, WARN, text);
+        screen.wrapped("  before   ", 11, WARN, text);
     }
     screen.heading("Variants", "");
     let longest = plan
@@ -41,7 +37,7 @@ pub fn lab_plan(plan: &LabPlan, style: &Style) -> String {
     let name = longest.unwrap_or(0).clamp(8, 24);
     for v in &plan.variants {
         let label = format!("  {}  ", left(&v.variant, name));
-        let none = ["as it is".to_owned()];
+        let none = ["no change".to_owned()];
         let changes = match v.changes.is_empty() {
             true => &none[..],
             false => &v.changes,
@@ -55,40 +51,47 @@ pub fn lab_plan(plan: &LabPlan, style: &Style) -> String {
         }
     }
     screen.heading("Boots", "");
-    let head = format!(
-        "  {}  {}  {}  {}  {}",
-        left("variant", name),
-        left("kind", KIND),
-        right("boots", COUNT),
-        right("each", LENGTH),
-        "known from"
-    );
-    screen.columns(&head);
+    let mut table = Table::new([
+        Column::name("variant").at_least(8),
+        Column::text("kind"),
+        Column::number("boots"),
+        Column::number("each"),
+        Column::text("estimated from"),
+    ]);
+    let mut whole = (0, 0.0);
     for row in rows(plan) {
         let known = match row.basis {
-            "there" => "done already, if nothing changed",
+            "there" => "already done, if nothing changed",
             "variant" => "this variant in this folder",
-            "machine" => "such boots on this host",
-            _ => "nothing: a guess",
+            "machine" => "similar boots on this host",
+            _ => "a guess",
         };
         let (length, ansi) = match row.basis {
-            "there" => ("0 s".to_owned(), DIM),
-            _ => (seconds(row.wall_s), BOLD),
+            "there" => (0.0, DIM),
+            _ => (row.wall_s, BOLD),
         };
-        let line = format!(
-            "  {}  {}  {}  {}  {}",
-            left(row.variant, name),
-            left(row.kind, KIND),
-            right(&row.boots.to_string(), COUNT),
-            screen.paint(ansi, &right(&length, LENGTH)),
-            screen.paint(DIM, known)
-        );
-        screen.line(&line);
+        whole.0 += row.boots;
+        whole.1 += length * row.boots as f64;
+        table.row([
+            cell(row.variant),
+            cell(row.kind),
+            cell(row.boots),
+            cell(seconds(length)).ansi(ansi),
+            cell(known).dim(),
+        ]);
     }
+    table.total([
+        cell("total"),
+        Cell::default(),
+        cell(whole.0),
+        Cell::default(),
+        cell(format!("{} of machine time", roughly(whole.1))),
+    ]);
+    table.print(&mut screen);
     screen.finish()
 }
 
-/// Boots of one variant that take equally long.
+/// Boots of one variant that take the same time.
 struct Row<'a> {
     variant: &'a str,
     kind: &'static str,
@@ -118,15 +121,16 @@ fn rows(plan: &LabPlan) -> Vec<Row<'_>> {
 
 fn seconds(s: f64) -> String {
     match s {
+        s if s <= 0.0 => "0 s".to_owned(),
         s if s < 9.95 => format!("{s:.1} s"),
         s => format!("{s:.0} s"),
     }
 }
 
-/// A length that is not known to the second.
-fn about(s: f64) -> String {
+/// A duration that is an estimate.
+fn roughly(s: f64) -> String {
     match s {
-        s if s < 1.0 => "no time".to_owned(),
+        s if s < 1.0 => "under 1 s".to_owned(),
         s if s < 90.0 => format!("about {s:.0} s"),
         s if s < 5400.0 => format!("about {:.0} min", s / 60.0),
         s => format!("about {:.1} h", s / 3600.0),

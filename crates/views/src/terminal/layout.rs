@@ -1,7 +1,7 @@
-//! Columns, wrapping and colour: what every screen is made of, those of the
+//! Columns, wrapping and color: what every screen is made of, those of the
 //! command's own verbs too.
 
-use super::{MIN_WIDTH, Style};
+use super::style::{MIN_WIDTH, Style};
 use anstyle::AnsiColor;
 pub use anstyle::Style as Ansi;
 use record::{Nanos, Phase, Severity};
@@ -10,7 +10,7 @@ use record::{Nanos, Phase, Severity};
 pub const BOLD: Ansi = Ansi::new().bold();
 /// What is beside the point.
 pub const DIM: Ansi = Ansi::new().dimmed();
-/// Neither bold nor coloured.
+/// Neither bold nor colored.
 pub const PLAIN: Ansi = Ansi::new();
 /// As it should be.
 pub const GOOD: Ansi = AnsiColor::Green.on_default().bold();
@@ -80,7 +80,7 @@ impl Screen {
         if self.is_roomy() { 12 } else { 6 }
     }
 
-    /// `text` in this style, if there is colour.
+    /// `text` in this style, if there is color.
     #[must_use]
     pub fn paint(&self, ansi: Ansi, text: &str) -> String {
         if self.style.color && !text.trim().is_empty() && ansi != PLAIN {

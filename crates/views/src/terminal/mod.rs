@@ -1,6 +1,6 @@
 //! Text for a terminal, or for a pipe.
 //!
-//! Each screen is a function of reports and a [`Style`]. With colour off the
+//! Each screen is a function of reports and a [`Style`]. With color off the
 //! same text comes without escape sequences. Names from logs are shown with
 //! their control characters replaced, so that a log cannot move the cursor.
 
@@ -13,6 +13,8 @@ mod console;
 mod deferrals;
 mod diff;
 mod doctor;
+mod finding;
+mod formats;
 mod functions;
 mod gaps;
 mod io;
@@ -20,10 +22,14 @@ mod lab;
 mod lab_plan;
 pub mod layout;
 mod path;
+mod place;
 mod readings;
 mod serial;
 mod show;
+pub(crate) mod style;
 mod subsystems;
+pub mod table;
+mod tune;
 
 pub use advise::advise;
 pub use blame::blame;
@@ -32,6 +38,7 @@ pub use classics::{classics, classics_result};
 pub use deferrals::deferrals;
 pub use diff::diff;
 pub use doctor::doctor;
+pub use formats::formats;
 pub use functions::{calls, functions};
 pub use gaps::gaps;
 pub use io::io;
@@ -40,26 +47,6 @@ pub use lab_plan::lab_plan;
 pub use path::path;
 pub use serial::serial_line;
 pub use show::show;
+pub use style::Style;
 pub use subsystems::subsystems;
-
-/// The narrowest screen that is laid out; a narrower terminal wraps lines.
-const MIN_WIDTH: usize = 60;
-
-/// How text is laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// Whether escape sequences for colour are used; never into a pipe.
-    pub color: bool,
-    /// How many columns there are.
-    pub width: usize,
-}
-
-impl Default for Style {
-    /// Without colour, 80 columns: what a pipe gets.
-    fn default() -> Self {
-        Self {
-            color: false,
-            width: 80,
-        }
-    }
-}
+pub use tune::{tune, tune_plan};

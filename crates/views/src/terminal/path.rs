@@ -1,34 +1,32 @@
 //! The critical path, item by item.
 
-use super::Style;
 use super::bar::share;
-use super::layout::{BOLD, DIM, GOOD, Screen, TIME, fit, left, right, time};
-use crate::words::plural;
+use super::layout::{DIM, GOOD, Screen};
+use super::style::Style;
+use super::table::{Cell, Column, Table, cell};
+use crate::words::counted;
 use analysis::{CriticalPath, PathItem, PathProgram};
 use record::Nanos;
-
-const KIND: usize = 8;
 
 /// What first light waited for. Items shorter than `shortest` are added up.
 #[must_use]
 pub fn path(path: &CriticalPath, shortest: Nanos, style: &Style) -> String {
     let mut screen = Screen::new(style);
     if path.items.is_empty() {
-        screen.line("Nothing in these sources says what first light waited for.");
+        screen.line("The input does not show what first light waited for.");
         return screen.finish();
     }
-    let about = format!("{} after {}, at {}", path.end, path.zero, path.mark);
-    screen.heading("What first light waited for", &about);
+    let about = format!("{} after {}, ends at {}", path.end, path.zero, path.mark);
+    screen.heading("Critical path to first light", &about);
     let bar = screen.bar_width();
-    let head = format!(
-        "  {}  {}  {}  {}  {}  what",
-        right("from", TIME),
-        right("length", TIME),
-        left("", bar),
-        right("half saves", TIME + 1),
-        left("kind", KIND),
-    );
-    screen.columns(&head);
+    let mut table = Table::new([
+        Column::time("start"),
+        Column::time("duration"),
+        Column::text(""),
+        Column::time("if halved"),
+        Column::text("kind"),
+        Column::name("item"),
+    ]);
     let most = path.items.iter().map(length).max().unwrap_or_default();
     let mut short: Vec<&PathItem> = Vec::new();
     for item in &path.items {
@@ -36,34 +34,34 @@ pub fn path(path: &CriticalPath, shortest: Nanos, style: &Style) -> String {
             short.push(item);
             continue;
         }
-        shorter(&mut screen, &mut short, bar);
-        let room = screen
-            .width()
-            .saturating_sub(2 + 3 * TIME + bar + KIND + 11);
-        let line = format!(
-            "  {}  {}  {}  {}  {}  {}",
-            screen.paint(DIM, &time(Some(item.start))),
-            screen.paint(BOLD, &time(Some(length(item)))),
-            screen.paint(DIM, &left(&share(length(item), most, bar), bar)),
-            screen.paint(GOOD, &right(&item.saving_if_halved.to_string(), TIME + 1)),
-            screen.paint(DIM, &left(item.kind.as_str(), KIND)),
-            fit(&item.name, room.max(16)),
-        );
-        screen.line(&line);
+        shorter(&mut table, &mut short);
+        table.row([
+            cell(item.start).dim(),
+            cell(length(item)).bold(),
+            cell(share(length(item), most, bar)).dim(),
+            cell(item.saving_if_halved).ansi(GOOD),
+            cell(item.kind.as_str()).dim(),
+            cell(&item.name),
+        ]);
     }
-    shorter(&mut screen, &mut short, bar);
-    let note = match path.knows_units || path.knows_processes {
-        true => {
-            "half saves: how much earlier first light comes if the item takes half its time and \
-                 all else stays as it was."
-        }
-        false => {
-            "half saves: how much earlier first light comes if the item takes half its time. \
-                  Neither units with their order nor a trace of tasks are known here, so the \
-                  userspace is one item."
-        }
-    };
-    screen.wrapped("", 2, DIM, note);
+    shorter(&mut table, &mut short);
+    table.total([
+        Cell::default(),
+        cell(sum(&path.items)),
+        Cell::default(),
+        Cell::default(),
+        Cell::default(),
+        cell("total"),
+    ]);
+    table.print(&mut screen);
+    let mut note = "If halved: how much earlier first light would come if this item took half as \
+                    long and nothing else changed."
+        .to_owned();
+    if !path.knows_units && !path.knows_processes {
+        note += " The input has neither the order of units nor a trace of tasks, so userspace is \
+                 one item.";
+    }
+    screen.wrapped("", 2, DIM, &note);
     programs(&mut screen, &path.programs, shortest);
     screen.finish()
 }
@@ -71,7 +69,7 @@ pub fn path(path: &CriticalPath, shortest: Nanos, style: &Style) -> String {
 /// How many programs are shown.
 const PROGRAMS: usize = 8;
 
-/// What programs save that are quicker, on the path or beside it.
+/// What faster programs would save, on the path or beside it.
 fn programs(screen: &mut Screen, all: &[PathProgram], shortest: Nanos) {
     let worth = all
         .iter()
@@ -80,49 +78,44 @@ fn programs(screen: &mut Screen, all: &[PathProgram], shortest: Nanos) {
     if worth.is_empty() {
         return;
     }
-    let about = "all of a name together; with what they take from others on the processor";
-    screen.heading("Programs at half their time", about);
-    let head = format!(
-        "  {}  {}  {}  name",
-        right("time", TIME),
-        right("half saves", TIME + 1),
-        right("processes", TIME),
-    );
-    screen.columns(&head);
+    let about = "all processes of a name together, with the CPU time they take from others";
+    screen.heading("Programs", about);
+    let mut table = Table::new([
+        Column::time("time"),
+        Column::time("if halved"),
+        Column::number("processes"),
+        Column::name("program"),
+    ]);
     for program in worth {
-        let line = format!(
-            "  {}  {}  {}  {}",
-            screen.paint(BOLD, &time(Some(program.time))),
-            screen.paint(
-                GOOD,
-                &right(&program.saving_if_halved.to_string(), TIME + 1)
-            ),
-            right(&program.processes.to_string(), TIME),
-            program.name,
-        );
-        screen.line(&line);
+        table.row([
+            cell(program.time).bold(),
+            cell(program.saving_if_halved).ansi(GOOD),
+            cell(program.processes),
+            cell(&program.name),
+        ]);
     }
+    table.print(screen);
 }
 
 fn length(item: &PathItem) -> Nanos {
     item.end - item.start
 }
 
+fn sum<'a>(items: impl IntoIterator<Item = &'a PathItem>) -> Nanos {
+    let lengths = items.into_iter().map(length);
+    lengths.fold(Nanos::ZERO, |sum, length| sum + length)
+}
+
 /// A line for those that are too short for one each.
-fn shorter(screen: &mut Screen, short: &mut Vec<&PathItem>, bar: usize) {
+fn shorter(table: &mut Table<6>, short: &mut Vec<&PathItem>) {
     let Some(first) = short.first() else { return };
-    let sum = short.iter().fold(Nanos::ZERO, |sum, i| sum + length(i));
-    let text = format!(
-        "  {}  {}  {}  {}  {}  {} shorter {}",
-        time(Some(first.start)),
-        time(Some(sum)),
-        left("", bar),
-        right("", TIME + 1),
-        left("", KIND),
-        short.len(),
-        plural(short.len(), "item"),
-    );
-    let line = screen.paint(DIM, &text);
-    screen.line(&line);
+    table.row([
+        cell(first.start).dim(),
+        cell(sum(short.iter().copied())).dim(),
+        Cell::default(),
+        Cell::default(),
+        Cell::default(),
+        cell(counted(short.len(), "shorter item")).dim(),
+    ]);
     short.clear();
 }

@@ -1,6 +1,7 @@
-//! Series of readings: what was read, how it went, its mean and its peak.
+//! Series of readings: their course, mean and peak.
 
-use super::layout::{Screen, fit_end, left, right};
+use super::layout::Screen;
+use super::table::{Column, Table, cell};
 use analysis::Readings;
 use record::Unit;
 
@@ -13,9 +14,8 @@ const HEIGHTS: [char; 9] = [
 /// How many series fit the screen of a boot that has very many.
 const ROWS: usize = 16;
 
-const NAME: usize = 24;
-
-const VALUE: usize = 10;
+/// The columns beside the curves.
+const BESIDE: usize = 2 + 24 + 2 + 2 + 10 + 2 + 10;
 
 /// A line for each series.
 pub(super) fn readings(screen: &mut Screen, all: &[Readings]) {
@@ -30,33 +30,28 @@ pub(super) fn readings(screen: &mut Screen, all: &[Readings]) {
         (shown, 0) => format!("{shown} of {total} series"),
         (shown, still) => format!("{shown} of {total} series; {still} stayed at zero"),
     };
-    screen.heading("Readings", &about);
-    let width = screen
-        .width()
-        .saturating_sub(2 + NAME + 2 + 2 + VALUE + 2 + VALUE);
+    screen.heading("Resource use", &about);
+    let width = screen.width().saturating_sub(BESIDE);
     let width = width.min(all.iter().map(|r| r.peaks.len()).max().unwrap_or(0));
-    let head = format!(
-        "  {}  {}  {}  {}",
-        left("of", NAME),
-        left("peaks over time", width),
-        right("mean", VALUE),
-        right("peak", VALUE)
-    );
-    screen.columns(&head);
+    let mut table = Table::new([
+        Column::path("series"),
+        Column::text("peaks over time").at_least(width),
+        Column::number("mean"),
+        Column::number("peak"),
+    ]);
     for r in moved.into_iter().take(ROWS) {
         let name = match &r.of {
             Some(of) => format!("{} {of}", r.name),
             None => r.name.clone(),
         };
-        let line = format!(
-            "  {}  {}  {}  {}",
-            left(&fit_end(&name, NAME), NAME),
-            left(&curve(r, width), width),
-            right(&value(r.mean, r.unit), VALUE),
-            right(&value(r.max, r.unit), VALUE)
-        );
-        screen.line(&line);
+        table.row([
+            cell(name),
+            cell(curve(r, width)),
+            cell(value(r.mean, r.unit)),
+            cell(value(r.max, r.unit)),
+        ]);
     }
+    table.print(screen);
 }
 
 /// Peaks as heights, in `width` columns.

@@ -1,7 +1,7 @@
 //! Lines of a console as they come in.
 
-use super::Style;
 use super::layout::{DIM, clean, fit};
+use super::style::Style;
 use record::Nanos;
 
 /// A line of a console, behind the stamps `[first delta last]`, in seconds:

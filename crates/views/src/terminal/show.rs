@@ -2,15 +2,16 @@
 
 use super::bar::Scale;
 use super::console;
+use super::finding::finding;
 use super::layout::{
-    BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, clean, fit, fit_end, left, of_phase,
-    of_severity, right, time,
+    BAD, BOLD, DIM, GOOD, PLAIN, Screen, TIME, WARN, clean, fit, left, of_phase, of_severity, right,
 };
-use super::{Style, blame, readings};
+use super::place::place;
+use super::style::Style;
+use super::table::{Cell, Column, Table, cell};
+use super::{blame, readings};
 use crate::words::{self, plural, thousands};
-use analysis::{
-    BlameKind, Boot, ClockRow, Finding, Ledger, LedgerNote, Phases, Place, SourceBalance,
-};
+use analysis::{BlameKind, Boot, ClockRow, Finding, Ledger, LedgerNote, Phases};
 use record::{ClockKind, Nanos, Severity};
 
 const NAME: usize = 15;
@@ -19,7 +20,7 @@ const NAME: usize = 15;
 const MILESTONES: usize = 24;
 
 /// A boot: what was lost, first light, phases, milestones, what took longest,
-/// what could be better, the ledger.
+/// findings, the quality of the data.
 #[must_use]
 pub fn show(boot: &Boot, style: &Style) -> String {
     let mut screen = Screen::new(style);
@@ -31,9 +32,9 @@ pub fn show(boot: &Boot, style: &Style) -> String {
     console::section(&mut screen, boot);
     readings::readings(&mut screen, &boot.readings);
     findings(&mut screen, &boot.findings);
-    ledger(&mut screen, &boot.ledger);
+    quality(&mut screen, &boot.ledger);
     clocks(&mut screen, &boot.clocks);
-    sources(&mut screen, &boot.ledger);
+    inputs(&mut screen, &boot.ledger);
     screen.finish()
 }
 
@@ -47,8 +48,10 @@ pub(super) fn data_loss(screen: &mut Screen, ledger: &Ledger) {
     if lost.is_empty() {
         return;
     }
-    let title = screen.paint(BAD, "Evidence is missing");
-    screen.line(&format!("{title}  the numbers below are what is left"));
+    let title = screen.paint(BAD, "Incomplete input");
+    screen.line(&format!(
+        "{title}  the numbers below cover only what remains"
+    ));
     for n in lost {
         note(screen, n);
     }
@@ -63,18 +66,18 @@ fn headline(screen: &mut Screen, boot: &Boot) {
             let title = screen.paint(BOLD, "First light");
             let line = format!("{title}  {time} after {}", clean(&phases.zero));
             screen.line(&line);
-            screen.wrapped("", 13, DIM, &format!("at {}", f.mark));
+            screen.wrapped("", 13, DIM, &format!("mark: {}", f.mark));
         }
         None => {
             let title = screen.paint(BOLD, "First light");
-            let line = format!(
-                "{title}  {}",
-                screen.paint(WARN, "nothing in the sources ends the boot")
-            );
+            let line = format!("{title}  {}", screen.paint(WARN, "unknown"));
             screen.line(&line);
+            let text = "No input says when the boot ended. Pass --first-light TEXT (such as \
+                        `login:`) to say what ends it.";
+            screen.wrapped("", 13, PLAIN, text);
             let text = match phases.clock {
-                Some(_) => format!("the last event is {} after {}", phases.last, phases.zero),
-                None => "nothing in the sources carries a time".to_owned(),
+                Some(_) => format!("last event: {} after {}", phases.last, phases.zero),
+                None => "no input has timestamps".to_owned(),
             };
             screen.wrapped("", 13, DIM, &text);
         }
@@ -107,7 +110,7 @@ fn phases(screen: &mut Screen, phases: &Phases) {
     screen.heading("Phases", "");
     let marks = phases.phases.iter().map(|p| p.start_mark.chars().count());
     let marks = marks
-        .chain([last.end_mark.chars().count()])
+        .chain([last.end_mark.chars().count() + 3])
         .max()
         .unwrap_or(0);
     let marks = marks.min(screen.width() / 4);
@@ -118,44 +121,39 @@ fn phases(screen: &mut Screen, phases: &Phases) {
             .width()
             .saturating_sub(2 + NAME + 2 + TIME + 2 + TIME + 2 + 2 + marks),
     };
-    let head = format!(
-        "  {}  {}  {}  {}  mark",
-        left("phase", NAME),
-        right("from", TIME),
-        right("length", TIME),
-        " ".repeat(scale.width)
-    );
-    screen.columns(&head);
+    let mut table = Table::new([
+        Column::text("phase").at_least(NAME),
+        Column::time("start"),
+        Column::time("duration"),
+        Column::text(""),
+        Column::name("starts at"),
+    ]);
     for p in &phases.phases {
-        let line = format!(
-            "  {}  {}  {}  {}  {}",
-            screen.paint(BOLD, &left(p.name.as_str(), NAME)),
-            time(Some(p.start)),
-            screen.paint(BOLD, &time(Some(p.end - p.start))),
-            screen.paint(of_phase(p.name), &scale.bar(p.start, p.end)),
-            screen.paint(DIM, &fit(&p.start_mark, marks))
-        );
-        screen.line(&line);
+        table.row([
+            cell(p.name.as_str()).bold(),
+            cell(p.start),
+            cell(p.end - p.start).bold(),
+            cell(scale.bar(p.start, p.end)).ansi(of_phase(p.name)),
+            cell(fit(&p.start_mark, marks)).dim(),
+        ]);
         for s in &p.stages {
-            let line = format!(
-                "    {}  {}  {}  {}",
-                left(&s.name, NAME - 2),
-                time(Some(s.start)),
-                time(Some(s.end - s.start)),
-                screen.paint(DIM, &scale.bar(s.start, s.end))
-            );
-            screen.line(&line);
+            table.row([
+                cell(format!("  {}", fit(&s.name, NAME - 2))),
+                cell(s.start),
+                cell(s.end - s.start),
+                cell(scale.bar(s.start, s.end)).dim(),
+                Cell::default(),
+            ]);
         }
     }
-    let line = format!(
-        "  {}  {}  {}  {}  {}",
-        left("", NAME),
-        time(Some(last.end)),
-        right("", TIME),
-        " ".repeat(scale.width),
-        screen.paint(DIM, &fit(&last.end_mark, marks))
-    );
-    screen.line(&line);
+    table.row([
+        cell("total").bold(),
+        Cell::default(),
+        cell(last.end - first.start).bold(),
+        Cell::default(),
+        cell(fit(&format!("to {}", last.end_mark), marks)).dim(),
+    ]);
+    table.print(screen);
 }
 
 fn milestones(screen: &mut Screen, phases: &Phases) {
@@ -171,14 +169,11 @@ fn milestones(screen: &mut Screen, phases: &Phases) {
         String::new()
     };
     screen.heading("Milestones", &about);
+    let mut table = Table::new([Column::time(""), Column::name("")]);
     for m in others().take(MILESTONES) {
-        let line = format!(
-            "  {}  {}",
-            time(Some(m.at)),
-            fit(&m.name, screen.width() - 14)
-        );
-        screen.line(&line);
+        table.row([cell(m.at), cell(&m.name)]);
     }
+    table.print(screen);
 }
 
 fn longest(screen: &mut Screen, boot: &Boot) {
@@ -188,9 +183,9 @@ fn longest(screen: &mut Screen, boot: &Boot) {
         };
         let mut about = format!("{} in all", thousands(k.count as u64));
         if *kind == BlameKind::Process && k.sum > Nanos::ZERO {
-            about += &format!("; together on a processor for {}", k.sum);
+            about += &format!(", {} of CPU time", k.sum);
         } else if k.busy > Nanos::ZERO {
-            about += &format!("; at least one ran for {}", k.busy);
+            about += &format!("; {} with overlaps counted once", k.busy);
         }
         let title = match kind {
             BlameKind::Process => "Busiest processes".to_owned(),
@@ -210,35 +205,14 @@ fn findings(screen: &mut Screen, findings: &[Finding]) {
     if findings.is_empty() {
         return;
     }
-    screen.heading("What could be better", "");
+    let total = findings.len();
+    let about = match total > FINDINGS {
+        true => format!("{FINDINGS} of {total}; `firstlight advise` lists all"),
+        false => String::new(),
+    };
+    screen.heading("What to change", &about);
     for (i, f) in findings.iter().take(FINDINGS).enumerate() {
-        let saving = saving(f);
-        let first = format!("  {}. ", i + 1);
-        let room = screen
-            .width()
-            .saturating_sub(first.len() + saving.chars().count() + 2);
-        let title = left(&f.title, room);
-        let line = format!(
-            "{first}{}  {}",
-            screen.paint(BOLD, &title),
-            screen.paint(GOOD, &saving)
-        );
-        screen.line(&line);
-        screen.wrapped("", 5, PLAIN, &f.why);
-        for e in &f.evidence {
-            let text = format!("{} ({})", e.text, place(&e.place));
-            screen.wrapped("     seen:", 11, DIM, &text);
-        }
-        screen.wrapped("     cost:", 11, DIM, &f.cost);
-        if let Some(treatment) = &f.treatment {
-            let line = format!("     try:  {}", screen.paint(GOOD, &clean(treatment)));
-            screen.line(&line);
-        }
-    }
-    if let Some(more) = findings.len().checked_sub(FINDINGS).filter(|n| *n > 0) {
-        let text = format!("  and {more} more: `firstlight advise`");
-        let line = screen.paint(DIM, &text);
-        screen.line(&line);
+        finding(screen, i + 1, f, &saving(f), None);
     }
 }
 
@@ -252,19 +226,14 @@ fn saving(f: &Finding) -> String {
     }
 }
 
-pub(super) fn place(p: &Place) -> String {
-    // The end of a long path tells more than its beginning.
-    format!("{} at byte {}", fit_end(&p.source, 40), p.offset)
-}
-
-/// What is doubtful or was passed over.
-pub(super) fn ledger(screen: &mut Screen, ledger: &Ledger) {
+/// What is uncertain or was skipped.
+pub(super) fn quality(screen: &mut Screen, ledger: &Ledger) {
     let notes = ledger.notes.iter();
     let rest: Vec<&LedgerNote> = notes.filter(|n| n.severity != Severity::DataLoss).collect();
     if rest.is_empty() {
         return;
     }
-    screen.heading("Ledger", "what is doubtful, and what was passed over");
+    screen.heading("Data quality", "what is uncertain and what was skipped");
     for n in rest {
         note(screen, n);
     }
@@ -272,31 +241,28 @@ pub(super) fn ledger(screen: &mut Screen, ledger: &Ledger) {
 
 fn note(screen: &mut Screen, n: &LedgerNote) {
     let severity = match n.severity {
-        Severity::DataLoss => "lost",
-        Severity::Doubt => "doubt",
+        Severity::DataLoss => "loss",
+        Severity::Doubt => "warning",
         Severity::Info => "info",
     };
-    let first = n.first.as_ref().map_or_else(String::new, place);
     let kind = n.kind.replace('_', " ");
-    let room = screen.width().saturating_sub(2 + 5 + 2 + 8 + 2);
-    let about = if n.count > 1 && !first.is_empty() {
-        format!("{kind}, first in {first}")
-    } else if first.is_empty() {
-        kind
-    } else {
-        format!("{kind}, in {first}")
+    let room = screen.width().saturating_sub(2 + 7 + 2 + 8 + 2);
+    let about = match &n.first {
+        Some(first) if n.count > 1 => format!("{kind} (first: {})", place(first)),
+        Some(first) => format!("{kind} ({})", place(first)),
+        None => kind,
     };
     let line = format!(
         "  {}  {}  {}",
-        screen.paint(of_severity(n.severity), &left(severity, 5)),
+        screen.paint(of_severity(n.severity), &left(severity, 7)),
         right(&thousands(n.count), 8),
         fit(&about, room)
     );
     screen.line(&line);
     if !n.detail.is_empty() {
-        screen.wrapped("", 19, PLAIN, &n.detail);
+        screen.wrapped("", 21, PLAIN, &n.detail);
     }
-    screen.wrapped("", 19, DIM, &n.advice);
+    screen.wrapped("", 21, DIM, &n.advice);
 }
 
 /// The clocks, if times had to be moved from one to another.
@@ -307,51 +273,54 @@ fn clocks(screen: &mut Screen, clocks: &[ClockRow]) {
     if clocks.len() < 2 {
         return;
     }
-    let about = format!("all times are on {}", clean(&own.name));
+    let about = format!("all times are on the clock {}", clean(&own.name));
     screen.heading("Clocks", &about);
-    let width = clocks.iter().map(|c| c.name.chars().count()).max();
-    let width = width.unwrap_or(0).min(24);
+    let mut table = Table::new([
+        Column::path("clock"),
+        Column::text("kind"),
+        Column::text("alignment"),
+    ]);
     for clock in clocks {
         let says = match clock.error {
-            _ if clock.is_boots => "the boot's own".to_owned(),
-            Some(Nanos::ZERO) => "the same".to_owned(),
+            _ if clock.is_boots => "reference".to_owned(),
+            Some(Nanos::ZERO) => "exact".to_owned(),
             Some(error) => format!("within {error}"),
-            None => "not related: its times may be anywhere".to_owned(),
+            None => "not aligned: its offset is unknown".to_owned(),
         };
-        let line = format!(
-            "  {}  {}  {says}",
-            left(&fit_end(&clean(&clock.name), width), width),
-            left(clock.kind.as_str(), 9)
-        );
-        let line = fit(&line, screen.width());
-        screen.line(&line);
+        table.row([cell(&clock.name), cell(clock.kind.as_str()), cell(says)]);
     }
+    table.print(screen);
 }
 
-/// The balance of every source.
-pub(super) fn sources(screen: &mut Screen, ledger: &Ledger) {
+/// The balance of every input.
+pub(super) fn inputs(screen: &mut Screen, ledger: &Ledger) {
     let sources = &ledger.sources;
     if sources.is_empty() {
         return;
     }
-    screen.heading("Sources", "every line is an event, or is counted above");
-    let widest = |of: fn(&SourceBalance) -> &str| {
-        let widths = sources.iter().map(|s| of(s).chars().count());
-        widths.max().unwrap_or(0)
-    };
-    let format = widest(|s| &s.format).clamp(6, 18);
-    let name = widest(|s| &s.name).min(screen.width().saturating_sub(2 + 2 + format + 2 + 34));
+    screen.heading(
+        "Inputs",
+        "every line was either parsed or is accounted for above",
+    );
+    let mut table = Table::new([
+        Column::path("input"),
+        Column::text("format"),
+        Column::number("read"),
+        Column::number("events"),
+        Column::number("noted"),
+    ]);
     for s in sources {
-        let line = format!(
-            "  {}  {}  {} {}: {} events, {} noted",
-            left(&fit_end(&s.name, name), name),
-            left(&s.format, format),
-            right(&thousands(s.units), 7),
-            words::units(&s.format),
-            thousands(s.events),
-            thousands(s.noted)
-        );
-        let line = fit(&line, screen.width());
-        screen.line(&line);
+        table.row([
+            cell(&s.name),
+            cell(&s.format),
+            cell(format!(
+                "{} {}",
+                thousands(s.units),
+                words::units(&s.format)
+            )),
+            cell(s.events),
+            cell(s.noted),
+        ]);
     }
+    table.print(screen);
 }

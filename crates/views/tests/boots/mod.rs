@@ -8,11 +8,11 @@ mod common;
 use analysis::{
     Boot, ChartLimits, Comparison, Experiment, Options, RecordingCost, Trial, TrialFailure,
 };
+use firstlight_views::{
+    Check, Classic, ClassicResult, ClassicValue, LabPlan, LabPlanBoot, LabPlanVariant, html,
+};
 use record::{
     ClockKind, FunctionSum, Nanos, Origin, Process, Record, Recorder, Slice, TaskState, Unit,
-};
-use views::{
-    Check, Classic, ClassicResult, ClassicValue, LabPlan, LabPlanBoot, LabPlanVariant, html,
 };
 
 pub const BASE: &str = include_str!("base.record");

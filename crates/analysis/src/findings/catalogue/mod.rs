@@ -7,8 +7,8 @@ mod loader;
 mod storage;
 mod userspace;
 
-use super::Rule;
 use super::found::Found;
+use super::rule::Rule;
 use std::sync::LazyLock;
 
 /// For rules that find one thing at most.

@@ -1,6 +1,6 @@
 //! The arguments of `boots` and `gate`.
 
-use crate::args::Reading;
+use crate::args::{Compared, Reading};
 use clap::{Args, ValueHint};
 use record::Nanos;
 use std::path::PathBuf;
@@ -8,12 +8,13 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct Boots {
     /// Boots of one system: a capture or a raw file each, a folder of captures, or a table
-    #[arg(required = true, value_name = "BOOT", value_hint = ValueHint::AnyPath)]
-    pub boots: Vec<PathBuf>,
-    /// Boots after a change, to compare them with
-    #[arg(long, value_name = "BOOT", num_args = 1.., value_hint = ValueHint::AnyPath)]
+    /// [default: this machine's last boot]
+    #[arg(value_name = "BASE", value_hint = ValueHint::AnyPath)]
+    pub base: Vec<PathBuf>,
+    /// Compare with boots after a change
+    #[arg(long, value_name = "NEW", num_args = 1.., value_hint = ValueHint::AnyPath)]
     pub against: Vec<PathBuf>,
-    /// How many items; 0 for all [default: 10]
+    /// Number of items; 0 for all [default: 10]
     #[arg(
         long,
         value_name = "N",
@@ -27,26 +28,20 @@ pub struct Boots {
 
 #[derive(Debug, Args)]
 pub struct Gate {
-    /// The boots to compare with: a capture, a folder of captures, or a table
-    #[arg(value_name = "BASE", value_hint = ValueHint::AnyPath)]
-    pub base: PathBuf,
-    /// The boots to judge
-    #[arg(value_name = "NEW", value_hint = ValueHint::AnyPath)]
-    pub new: PathBuf,
-    /// How much slower is still fine: a part of the base's median, or a time
+    #[command(flatten)]
+    pub compared: Compared,
+    /// Allow this slowdown: a percentage of the base median, or a time
     #[arg(long, value_name = "PERCENT|TIME", default_value = "0.5%", value_parser = allowance)]
     pub allow: Allowance,
-    /// The time to judge by, as `boots` names it: a phase, a milestone, an item, a column
+    /// Judge another time than first light: a phase, milestone, item or column, as `boots` names it
     #[arg(long, value_name = "NAME")]
     pub of: Option<String>,
-    #[command(flatten)]
-    pub reading: Reading,
 }
 
-/// How much slower is still fine.
+/// The slowdown that is still fine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Allowance {
-    /// Hundredths of the base's median.
+    /// Percent of the base median.
     Percent(f64),
     /// A time.
     Time(Nanos),
@@ -63,7 +58,8 @@ impl Allowance {
 }
 
 fn allowance(text: &str) -> Result<Allowance, String> {
-    let wrong = || format!("expected a part such as 1% or a time such as 50ms, found `{text}`");
+    let wrong =
+        || format!("expected a percentage such as 1% or a time such as 50ms, found `{text}`");
     if let Some(number) = text.strip_suffix('%') {
         let percent: f64 = number.trim().parse().map_err(|_| wrong())?;
         let fits = (0.0..=1000.0).contains(&percent);

@@ -9,7 +9,7 @@ use anyhow::Result;
 use args::Boots;
 
 pub fn run(args: &Boots, out: &mut Out) -> Result<()> {
-    let base = set::of(&args.boots, &args.reading)?;
+    let base = set::of(&args.base, &args.reading)?;
     let against = match args.against.is_empty() {
         true => None,
         false => Some(set::of(&args.against, &args.reading)?),

@@ -17,8 +17,12 @@ const TRIAL: &str = "trial.json";
 /// The most captures that are taken of a folder.
 const MOST: usize = 10_000;
 
-/// The boots of all `paths`.
+/// The boots of all `paths`; without any, this machine's last one.
 pub fn of(paths: &[PathBuf], reading: &Reading) -> Result<Vec<BootTimes>> {
+    if paths.is_empty() {
+        let record = input::boot(paths, reading)?;
+        return Ok(vec![BootTimes::of(&record, &reading.options())]);
+    }
     let mut all = Vec::new();
     for path in paths {
         all.extend(of_path(path, reading)?);

@@ -1,5 +1,17 @@
-//! `firstlight capture`: from where else than this machine.
+//! `firstlight capture`: taking evidence.
 
-pub mod keep;
+pub mod here;
 pub mod serial;
 pub mod ssh;
+
+use crate::args::{Capture, CaptureFrom};
+use crate::out::Out;
+use anyhow::Result;
+
+pub fn run(args: &Capture, out: &mut Out) -> Result<()> {
+    match &args.from {
+        CaptureFrom::Here { out: path } => here::capture(path, out),
+        CaptureFrom::Serial(a) => serial::run(a, out),
+        CaptureFrom::Ssh(a) => ssh::run(a, out),
+    }
+}

@@ -1,17 +1,18 @@
 //! `firstlight capture ssh`: another machine's boot.
 
-use super::keep;
 use crate::args::CaptureSsh;
 use crate::out::Out;
-use crate::ssh::host::Host;
-use crate::ssh::plan::{self, Facts, Plan, Wish};
-use crate::ssh::session::{self, Session};
 use crate::{interrupt, progress};
-use agent::capture::{self, Limits, Manifest, Member, write_tar};
+use agent::capture::{Limits, Manifest, Member, manifest, read_tar, write_tar};
 use anyhow::{Context, Result, bail};
+use capture::keep;
+use capture::ssh::host::Host;
+use capture::ssh::plan::{self, Facts, Plan, Wish};
+use capture::ssh::session::{self, Session};
 use lab::artifacts::{Arch, agent_program};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use views::json::{self, Document};
 
 pub fn run(args: &CaptureSsh, out: &mut Out) -> Result<()> {
     if !args.clean && !args.dry_run {
@@ -57,7 +58,7 @@ pub fn run(args: &CaptureSsh, out: &mut Out) -> Result<()> {
     let taken = taken?;
     let (manifest, members) =
         read(&taken).with_context(|| format!("what {} sent is no capture", args.host))?;
-    keep::pack(&args.out, |to| Ok(write_tar(to, &members)?))?;
+    keep::pack(&args.out, |to| write_tar(to, &members))?;
     print(args, &facts, &plan, &manifest, out)?;
     if left.is_some() {
         bail!(
@@ -89,9 +90,8 @@ fn agent(args: &CaptureSsh, facts: &Facts) -> Result<Vec<u8>> {
 
 /// What the agent sent: checked, before it is kept.
 fn read(tar: &[u8]) -> Result<(Manifest, Vec<Member>)> {
-    let members = capture::read_tar(tar, Limits::default())?;
-    let manifest = capture::manifest(&members)?;
-    Ok((manifest, members))
+    let members = read_tar(tar, Limits::default())?;
+    Ok((manifest(&members)?, members))
 }
 
 fn clean(args: &CaptureSsh, host: &mut Host, facts: &Facts, out: &mut Out) -> Result<()> {
@@ -135,8 +135,8 @@ fn print_plan(
     out: &mut Out,
 ) -> Result<()> {
     if out.json {
-        let json = json(args, facts, plan, None);
-        return out.text(&views::json::text(&json));
+        let document = document(args, facts, plan, None);
+        return out.text(&json::text(&document));
     }
     out.text(&plan_text(args, facts, plan, agent))
 }
@@ -149,8 +149,8 @@ fn print(
     out: &mut Out,
 ) -> Result<()> {
     if out.json {
-        let json = json(args, facts, plan, Some(manifest));
-        return out.text(&views::json::text(&json));
+        let document = document(args, facts, plan, Some(manifest));
+        return out.text(&json::text(&document));
     }
     out.flush()?;
     for note in &manifest.notes {
@@ -160,26 +160,26 @@ fn print(
     out.text(&format!("{}: {files} files\n", args.out.display()))
 }
 
-fn json(
+fn document(
     args: &CaptureSsh,
     facts: &Facts,
     plan: &Plan,
     manifest: Option<&Manifest>,
-) -> serde_json::Value {
+) -> json::Capture {
     let files = manifest.iter().flat_map(|m| &m.sources).map(|s| &s.file);
     let notes = manifest.iter().flat_map(|m| &m.notes).map(|n| &n.text);
-    let steps = plan.steps.iter().map(ToString::to_string);
-    serde_json::json!({
-        "schema": "firstlight.capture/1",
-        "capture": args.out,
-        "files": files.collect::<Vec<_>>(),
-        "missing": notes.collect::<Vec<_>>(),
-        "ssh": {
-            "host": args.host,
-            "machine": facts.machine,
-            "plan": steps.collect::<Vec<_>>(),
-            "remarks": plan.remarks,
-            "done": manifest.is_some(),
-        },
-    })
+    json::Capture {
+        capture: args.out.display().to_string(),
+        files: files.cloned().collect(),
+        missing: notes.cloned().collect(),
+        schema: json::Capture::SCHEMA,
+        serial: None,
+        ssh: Some(json::CaptureSsh {
+            done: manifest.is_some(),
+            host: args.host.clone(),
+            machine: facts.machine.clone(),
+            plan: plan.steps.iter().map(ToString::to_string).collect(),
+            remarks: plan.remarks.clone(),
+        }),
+    }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct Cold {
-    /// How many times each case is run [default: 10]
+    /// Number of runs of each case [default: 10]
     #[arg(
         long,
         value_name = "N",
@@ -15,29 +15,29 @@ pub struct Cold {
         hide_default_value = true
     )]
     pub runs: NonZeroU32,
-    /// A third case: cold, and what the program needs is read ahead while it starts
+    /// Add a case: cold, with prefetch while the program starts
     #[arg(long)]
     pub prefetch: bool,
-    /// Another case: cold, and the files that it needs lie one behind the other in the
-    /// order of need. They are moved on their ext4 for as long as that is measured, and
-    /// then put back where they lay
+    /// Add a case: cold, with the program's files contiguous on their ext4, in the order
+    /// of need. The files are moved for the measurement and then restored to their
+    /// original places
     #[arg(long)]
     pub order: bool,
-    /// Move only what lies below this folder
+    /// Move only files below this folder
     #[arg(long, value_name = "FOLDER", requires = "order", value_hint = ValueHint::DirPath)]
     pub below: Option<PathBuf>,
-    /// The access list for that [default: one that is recorded now]
+    /// Access list to use [default: record one now]
     #[arg(long, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub list: Option<PathBuf>,
-    /// Evict only the files that the program has open or mapped, and drop no caches:
-    /// what a user who is not root gets
+    /// Evict only the files that the program opens or maps, instead of dropping all
+    /// caches; the default without root
     #[arg(long, conflicts_with_all = ["prefetch", "order"])]
     pub evict: bool,
-    /// Measure on this host, which is reached by ssh: this program is copied there, and
-    /// removed afterwards
+    /// Measure on this host over ssh: copies this program there and removes it
+    /// afterwards
     #[arg(long, value_name = "HOST")]
     pub on: Option<String>,
-    /// The `ssh` program and its options, for the shell
+    /// ssh command with its options, for the shell
     #[arg(
         long,
         value_name = "CMD",
@@ -46,13 +46,13 @@ pub struct Cold {
         requires = "on"
     )]
     pub ssh: String,
-    /// The program to copy, for a host of another kind: firstlight built for that
+    /// Copy this build of firstlight, for a host with another architecture
     #[arg(long, value_name = "FILE", requires = "on", value_hint = ValueHint::FilePath)]
     pub program: Option<PathBuf>,
-    /// Go on when the program fails
+    /// Continue when the program fails
     #[arg(long)]
     pub ignore_failure: bool,
-    /// The program and its arguments
+    /// Program and its arguments
     #[arg(last = true, required = true, value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }

@@ -1,16 +1,16 @@
 //! Starts on another machine: this program goes there by ssh, measures, and is removed.
 
-use super::Report;
 use super::args::Cold;
-use crate::ssh::host::Host;
-use crate::ssh::plan::{Facts, Root};
-use crate::ssh::session;
 use crate::{interrupt, progress};
 use anyhow::{Context, Result, bail};
+use capture::ssh::host::Host;
+use capture::ssh::plan::{Facts, Root};
+use capture::ssh::session;
 use std::fs;
+use views::json;
 
 /// Measures on a host.
-pub fn measured(args: &Cold, name: &str) -> Result<Report> {
+pub fn measured(args: &Cold, name: &str) -> Result<json::Cold> {
     let words = words(args)?;
     let mut host = Host::new(name, &args.ssh, interrupt::told()?)?;
     progress::say(format!("asking {name}"));
@@ -49,7 +49,7 @@ pub fn measured(args: &Cold, name: &str) -> Result<Report> {
             Err(e) => Err(e.context(left)),
         };
     }
-    let mut report: Report = serde_json::from_slice(&told?)
+    let mut report: json::Cold = serde_json::from_slice(&told?)
         .with_context(|| format!("what firstlight said on {name} cannot be understood"))?;
     report.host = Some(name.to_owned());
     Ok(report)
@@ -97,8 +97,8 @@ fn program(args: &Cold, facts: &Facts, name: &str) -> Result<Vec<u8>> {
             std::env::current_exe().context("where this program lies is not known")?
         }
         None => bail!(
-            "{name}: its processor ({}) is of another kind; name a firstlight that was built for it \
-             by --program",
+            "{name}: its architecture ({}) differs from this machine's; name a firstlight built for it with \
+             --program",
             facts.machine
         ),
     };

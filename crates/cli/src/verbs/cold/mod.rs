@@ -2,102 +2,27 @@
 //! another order on disk bring.
 
 pub mod args;
-mod evict;
 mod host;
 mod order;
-mod run;
 mod screen;
 
 use crate::out::Out;
-use crate::prefetch::recording::{Options, record};
 use crate::{interrupt, progress};
 use agent::access::{AccessList, RangeKind};
 use agent::prefetch::Settings;
 use analysis::{Interval, interval};
 use anyhow::{Context, Result, bail};
 use args::Cold;
-use evict::{Eviction, files_of};
-use order::Moved;
+use capture::accesses::recording::{Options, record};
+use capture::accesses::sweep;
+use capture::cold::evict::{Eviction, files_of};
+use capture::cold::start::{Case, Measured, once};
 use record::Nanos;
-use run::{Case, Measured, once};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The `--json`: `schemas/cold.json`.
-#[derive(Deserialize, Serialize)]
-struct Report {
-    schema: String,
-    /// The host that this was measured on, if it is not this one.
-    host: Option<String>,
-    command: Vec<String>,
-    runs: u32,
-    eviction: String,
-    cases: Vec<CaseReport>,
-    /// Cold minus warm, run by run.
-    cold_costs: Bounds,
-    /// Cold minus read ahead, run by run.
-    prefetch_saves: Option<Bounds>,
-    /// Cold minus in order, run by run.
-    order_saves: Option<Bounds>,
-    /// Cold minus in order and read ahead, run by run.
-    order_prefetch_saves: Option<Bounds>,
-    /// What was moved for that.
-    moved: Vec<Moved>,
-    reads: Option<Reads>,
-    notes: Vec<String>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct CaseReport {
-    case: String,
-    times_ns: Vec<i64>,
-    #[serde(flatten)]
-    bounds: Bounds,
-    processor_ns: i64,
-    read_bytes: i64,
-    major_faults: i64,
-    /// How long some task of the machine waited for storage.
-    storage_wait_ns: Option<i64>,
-}
-
-/// A median and its 95 % interval.
-#[derive(Clone, Copy, Deserialize, Serialize)]
-struct Bounds {
-    median_ns: i64,
-    low_ns: i64,
-    high_ns: i64,
-}
-
-/// What the program reads, as it was recorded.
-#[derive(Deserialize, Serialize)]
-struct Reads {
-    files: u64,
-    bytes: u64,
-    pieces: u64,
-    metadata_bytes: u64,
-    directories: u64,
-    filesystems: Vec<Filesystem>,
-    largest: Vec<Largest>,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Filesystem {
-    place: String,
-    kind: String,
-    device: String,
-    files: u64,
-    bytes: u64,
-}
-
-#[derive(Deserialize, Serialize)]
-struct Largest {
-    path: String,
-    bytes: u64,
-    pieces: u64,
-}
+use views::json::{self, Document};
 
 /// Measures.
 pub fn run(args: &Cold, out: &mut Out) -> Result<()> {
@@ -106,12 +31,12 @@ pub fn run(args: &Cold, out: &mut Out) -> Result<()> {
         None => measured(args)?,
     };
     match out.json {
-        true => out.text(&views::json::text(&report)),
+        true => out.text(&json::text(&report)),
         false => out.text(&screen::screen(&report, out.style.width)),
     }
 }
 
-fn measured(args: &Cold) -> Result<Report> {
+fn measured(args: &Cold) -> Result<json::Cold> {
     let Some((program, arguments)) = args.command.split_first() else {
         bail!("there is no program to run; name it behind `--`");
     };
@@ -130,7 +55,13 @@ fn measured(args: &Cold) -> Result<Report> {
         .iter()
         .map(|w| w.to_string_lossy().into_owned())
         .collect();
-    let mut notes = Vec::new();
+    // A trace that goes on for ever would be a part of what is measured. Only root can
+    // end it, and not while another recording runs.
+    let mut notes: Vec<String> = sweep()
+        .ok()
+        .and_then(|s| s.sentence())
+        .into_iter()
+        .collect();
     let root = rustix::process::geteuid().is_root() && !args.evict;
     let what = match (args.prefetch, args.order) {
         (_, true) => "--order moves files",
@@ -191,7 +122,7 @@ fn measured(args: &Cold) -> Result<Report> {
             let done = starts.rounds(&ordered, args.runs.get(), &mut notes);
             moved = order::undo(lies, &mut notes)?;
             done.with_context(|| match moved.iter().all(|m| m.is_back) {
-                true => "all files lie where they lay before".to_owned(),
+                true => "all files are in their original places".to_owned(),
                 false => notes.join("; "),
             })?;
             starts.rounds(&cases, args.runs.get() - half, &mut notes)?;
@@ -279,22 +210,22 @@ fn recorded(
         keep_cache: false,
         limit: None,
     };
-    match record(command, title, &options) {
+    match record(command, title, &options, &*interrupt::told()?) {
         Ok(recorded) => {
             notes.extend(recorded.notes);
             Ok(Some(recorded.list))
         }
-        Err(e) if args.prefetch || args.order => Err(e),
+        Err(e) if args.prefetch || args.order => Err(e.into()),
         Err(e) => {
-            notes.push(format!("what it reads could not be recorded: {e:#}"));
+            notes.push(format!("what it reads could not be recorded: {e}"));
             Ok(None)
         }
     }
 }
 
-fn bounds(values: &[Nanos]) -> Option<Bounds> {
+fn bounds(values: &[Nanos]) -> Option<json::ColdBounds> {
     let Interval { median, low, high } = interval(values)?;
-    Some(Bounds {
+    Some(json::ColdBounds {
         median_ns: median.0,
         low_ns: low.0,
         high_ns: high.0,
@@ -313,14 +244,14 @@ fn report(
     command: Vec<String>,
     (eviction, list): (&Eviction, Option<&AccessList>),
     measured: &BTreeMap<Case, Vec<Measured>>,
-    (moved, notes): (Vec<Moved>, Vec<String>),
-) -> Result<Report> {
+    (moved, notes): (Vec<json::ColdMoved>, Vec<String>),
+) -> Result<json::Cold> {
     let nothing = "there is nothing to compare";
     let mut cases = Vec::new();
     for (case, runs) in measured {
         let times: Vec<Nanos> = runs.iter().map(|r| r.time).collect();
         let waits: Option<Vec<u64>> = runs.iter().map(|r| r.storage_wait_ns).collect();
-        cases.push(CaseReport {
+        cases.push(json::ColdCase {
             case: case.as_str().to_owned(),
             times_ns: times.iter().map(|t| t.0).collect(),
             bounds: bounds(&times).context(nothing)?,
@@ -330,13 +261,13 @@ fn report(
             storage_wait_ns: waits.map(|w| middle(w.into_iter())),
         });
     }
-    let minus = |a: Case, b: Case| -> Option<Bounds> {
+    let minus = |a: Case, b: Case| -> Option<json::ColdBounds> {
         let (a, b) = (measured.get(&a)?, measured.get(&b)?);
         let pairs = a.iter().zip(b).map(|(a, b)| Nanos(a.time.0 - b.time.0));
         bounds(&pairs.collect::<Vec<_>>())
     };
-    Ok(Report {
-        schema: "firstlight.cold/1".to_owned(),
+    Ok(json::Cold {
+        schema: json::Cold::SCHEMA.to_owned(),
         host: None,
         command,
         runs: args.runs.get(),
@@ -353,9 +284,9 @@ fn report(
 }
 
 /// A list in figures.
-fn reads(list: &AccessList) -> Reads {
-    let mounts = crate::prefetch::mounts::mounts().unwrap_or_default();
-    let mut reads = Reads {
+fn reads(list: &AccessList) -> json::ColdReads {
+    let mounts = capture::accesses::mounts::mounts().unwrap_or_default();
+    let mut reads = json::ColdReads {
         files: 0,
         bytes: 0,
         pieces: 0,
@@ -388,7 +319,7 @@ fn reads(list: &AccessList) -> Reads {
                 known.files += 1;
                 known.bytes += bytes;
             }
-            None => reads.filesystems.push(Filesystem {
+            None => reads.filesystems.push(json::ColdFilesystem {
                 place,
                 kind: mount.map(|m| m.kind.clone()).unwrap_or_default(),
                 device: mount.map(|m| m.source.clone()).unwrap_or_default(),
@@ -396,7 +327,7 @@ fn reads(list: &AccessList) -> Reads {
                 bytes,
             }),
         }
-        reads.largest.push(Largest {
+        reads.largest.push(json::ColdFile {
             path,
             bytes,
             pieces: pieces.len() as u64,

@@ -1,35 +1,14 @@
 //! A program's files one behind the other, and back.
 
-use crate::prefetch::mounts::{Mount, mounts};
 use crate::progress;
 use crate::verbs::image::relocate::ForNow;
 use agent::access::AccessList;
 use anyhow::{Context, Result, bail};
-use serde::{Deserialize, Serialize};
+use capture::accesses::mounts::{Mount, mounts};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-
-/// What was moved on one filesystem.
-#[derive(Deserialize, Serialize)]
-pub struct Moved {
-    pub place: String,
-    pub files: u64,
-    pub bytes: u64,
-    /// How often what is needed next did not follow what was needed last.
-    pub discontinuities_before: u64,
-    pub discontinuities: u64,
-    pub skipped: Vec<Skipped>,
-    /// Whether all lies where it lay before.
-    pub is_back: bool,
-}
-
-/// A file that stayed where it was.
-#[derive(Deserialize, Serialize)]
-pub struct Skipped {
-    pub path: String,
-    pub reason: String,
-}
+use views::json::{ColdMoved, ColdSkipped};
 
 /// Moves what a list names, or what of it lies below a folder, on each ext4 that has some
 /// of it; says first what it does.
@@ -91,17 +70,17 @@ pub fn apply(list: &AccessList, below: Option<&Path>) -> Result<Vec<(PathBuf, Fo
 }
 
 /// Puts all back.
-pub fn undo(lies: Vec<(PathBuf, ForNow)>, notes: &mut Vec<String>) -> Result<Vec<Moved>> {
+pub fn undo(lies: Vec<(PathBuf, ForNow)>, notes: &mut Vec<String>) -> Result<Vec<ColdMoved>> {
     let mut all = Vec::new();
     // The last first: one filesystem may be mounted at two places.
     for (place, mut lies) in lies.into_iter().rev() {
         progress::say("putting the files back");
         let skipped = std::mem::take(&mut lies.skipped);
-        let skipped = skipped.into_iter().map(|s| Skipped {
+        let skipped = skipped.into_iter().map(|s| ColdSkipped {
             path: String::from_utf8_lossy(&s.path).into_owned(),
             reason: s.reason,
         });
-        let mut moved = Moved {
+        let mut moved = ColdMoved {
             place: place.display().to_string(),
             files: lies.files(),
             bytes: lies.bytes(),
@@ -114,8 +93,8 @@ pub fn undo(lies: Vec<(PathBuf, ForNow)>, notes: &mut Vec<String>) -> Result<Vec
         moved.is_back = stay.is_empty();
         if let Some(first) = stay.first() {
             notes.push(format!(
-                "{}: {} of its files do not lie where they lay before; the first is {} ({}); \
-                 their content is what it should be",
+                "{}: {} of its files are not in their original places, the first is {} ({}); \
+                 their content is intact",
                 moved.place,
                 stay.len(),
                 String::from_utf8_lossy(&first.path),

@@ -1,10 +1,10 @@
 //! The screen of `firstlight cold`.
 
-use super::{Bounds, Report};
 use crate::size::show as size;
+use views::json::{Cold, ColdBounds};
 
 /// The report for a reader, at most `width` columns where paths allow it.
-pub fn screen(report: &Report, width: usize) -> String {
+pub fn screen(report: &Cold, width: usize) -> String {
     let mut text = format!("{}\n", report.command.join(" "));
     if let Some(host) = &report.host {
         text += &format!("on {host}\n");
@@ -113,7 +113,7 @@ pub fn screen(report: &Report, width: usize) -> String {
 }
 
 /// What a remedy brings.
-fn saved(what: &str, saves: &Bounds, costs: &Bounds) -> String {
+fn saved(what: &str, saves: &ColdBounds, costs: &ColdBounds) -> String {
     match (saves.low_ns > 0, saves.high_ns < 0) {
         (true, _) => format!(
             "{what} saves {} ({}), {:.0} % of that.\n",
@@ -133,7 +133,7 @@ fn saved(what: &str, saves: &Bounds, costs: &Bounds) -> String {
     }
 }
 
-fn range(bounds: &Bounds) -> String {
+fn range(bounds: &ColdBounds) -> String {
     format!("{} to {}", time(bounds.low_ns), time(bounds.high_ns))
 }
 

@@ -1,11 +1,13 @@
 //! What `firstlight flash` takes.
 
-use crate::size;
+use crate::{progress, size};
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand, ValueHint};
-use image::jffs2::mount::{PROFILES, Profile};
-use image::jffs2::{Endian, Oob, Spare};
-use image::ubi::cost;
-use std::path::PathBuf;
+use flash::jffs2::mount::{PROFILES, Profile};
+use flash::jffs2::{Endian, Oob, Spare};
+use flash::ubi::cost;
+use inspect::open::{self, Filesystem};
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct Flash {
@@ -15,49 +17,60 @@ pub struct Flash {
 
 #[derive(Debug, Subcommand)]
 pub enum FlashVerb {
-    /// What is in each erase block, what is wrong, and how long a mount takes
+    /// Check each erase block, and estimate the mount time
     #[command(after_help = "Example:\n  $ firstlight flash check rootfs.jffs2")]
     Check(Check),
-    /// Write a JFFS2 image anew, with a summary in each erase block
+    /// Rewrite a JFFS2 image with a summary in each erase block
     #[command(
         after_help = "Example:\n  $ firstlight flash summarize rootfs.jffs2 -o rootfs.sum.jffs2 \
                       --erase-size 128KiB --no-cleanmarkers --pad"
     )]
     Summarize(Summarize),
-    /// The files in an image of JFFS2 or UBIFS, as the kernel would see them
+    /// List the files of a JFFS2 or UBIFS image as the kernel would see them
     #[command(after_help = "Example:\n  $ firstlight flash list rootfs.jffs2 etc")]
     List(List),
     /// Copy the files of an image into a new folder
     #[command(after_help = "Example:\n  $ firstlight flash extract rootfs.jffs2 -o rootfs")]
     Extract(Extract),
-    /// Read every file of an image, and all checksums
+    /// Read every file of an image and verify all checksums
     #[command(after_help = "Example:\n  $ firstlight flash verify rootfs.jffs2\n\n\
                       Exit codes: 0 all is well, 1 something is wrong, 2 could not do it.")]
     Verify(Verify),
-    /// What the kernel would do with a UBI image, and what attaching it costs
+    /// Show how the kernel would attach a UBI image, and how long that takes
     #[command(
         after_help = "Examples:\n  $ firstlight flash ubi rootfs.ubi --min-io 2048 --subpage 512\n  \
                       $ firstlight flash ubi rootfs.ubi --skip-check rootfs -o fast.ubi"
     )]
     Ubi(Ubi),
-    /// The environment of U-Boot: read, compare, change
+    /// Read, compare or change a U-Boot environment
     #[command(after_help = "Example:\n  $ firstlight flash env flash.bin\n  \
                       $ firstlight flash env flash.bin --set bootdelay=0 -o faster.bin\n\n\
                       Without -o, changes are shown and not made.")]
     Env(Box<Env>),
 }
 
-/// What is known about a JFFS2 image; what is not given is found.
+/// Layout of a JFFS2 image; missing values are detected.
 #[derive(Clone, Debug, Args)]
 pub struct Layout {
-    /// Size of an erase block: 128KiB, 0x20000 or 131072 [default: found]
+    /// Erase block size: 128KiB, 0x20000 or 131072 [default: detected]
     #[arg(short, long, value_name = "SIZE", value_parser = size::erase_size)]
     pub erase_size: Option<u32>,
     #[command(flatten)]
     pub order: Order,
-    /// A dump with spare bytes (OOB): PAGE+SPARE, such as 2048+64, or none [default: found]
+    /// Spare bytes (OOB) in the dump: PAGE+SPARE, such as 2048+64, or none [default: detected]
     #[arg(long, value_name = "PAGE+SPARE", value_parser = oob)]
     pub oob: Option<Spare>,
+}
+
+impl Layout {
+    /// The same, for the room that reads images.
+    pub fn known(&self) -> inspect::open::Layout {
+        inspect::open::Layout {
+            erase_size: self.erase_size,
+            endian: self.order.endian(),
+            spare: self.oob,
+        }
+    }
 }
 
 /// Which filesystem of an image.
@@ -65,18 +78,33 @@ pub struct Layout {
 pub struct Inside {
     #[command(flatten)]
     pub layout: Layout,
-    /// The UBI volume that the files are in, by name or number [default: the one that holds UBIFS]
+    /// UBI volume with the files, by name or number [default: the one with UBIFS]
     #[arg(long, value_name = "VOLUME")]
     pub volume: Option<String>,
+}
+
+impl Inside {
+    /// Opens the filesystem in `path` and lets `with` look at it.
+    pub fn filesystem<T>(
+        &self,
+        path: &Path,
+        with: impl FnOnce(Filesystem<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let (layout, tell) = (self.layout.known(), progress::reading(path));
+        let seen = open::filesystem(path, &layout, self.volume.as_deref(), &tell, with)?;
+        let seen = seen.with_context(|| path.display().to_string());
+        progress::clear();
+        seen
+    }
 }
 
 /// The byte order.
 #[derive(Clone, Debug, Args)]
 pub struct Order {
-    /// The image is big-endian [default: found]
+    /// Read the image as big-endian [default: detected]
     #[arg(short, long, conflicts_with = "little_endian")]
     pub big_endian: bool,
-    /// The image is little-endian [default: found]
+    /// Read the image as little-endian [default: detected]
     #[arg(short, long)]
     pub little_endian: bool,
 }
@@ -134,37 +162,37 @@ fn small_size(text: &str) -> Result<u32, String> {
 
 #[derive(Debug, Args)]
 pub struct Check {
-    /// A JFFS2 image, a dump of a chip, or an MTD device
+    /// JFFS2 image, chip dump, or MTD device
     #[arg(value_name = "IMAGE|/dev/mtdN", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
     #[command(flatten)]
     pub layout: Layout,
-    /// The chip to estimate the mount time for: nandsim-128m or nor-s29gl [default: as the image looks]
+    /// Chip profile for the mount time: nandsim-128m or nor-s29gl [default: by the image]
     #[arg(long, value_name = "PROFILE", value_parser = profile)]
     pub storage: Option<Profile>,
-    /// Size of the chip, if it is larger than the image; the rest is taken as erased
+    /// Chip size if larger than the image; the rest counts as erased
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub chip_size: Option<u64>,
 }
 
 #[derive(Debug, Args)]
 pub struct Summarize {
-    /// The JFFS2 image; it may be the same file as the output
+    /// JFFS2 image; may be the same file as the output
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
-    /// The image to write
+    /// Image to write
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
-    /// Size of an erase block: 128KiB, 0x20000 or 131072 [default: found; with --compat 64KiB]
+    /// Erase block size: 128KiB, 0x20000 or 131072 [default: detected; with --compat 64KiB]
     #[arg(short, long, value_name = "SIZE", value_parser = size::erase_size)]
     pub erase_size: Option<u32>,
-    /// No clean markers in the data, as on NAND
+    /// Write no clean markers into the data, as on NAND
     #[arg(short, long)]
     pub no_cleanmarkers: bool,
-    /// Size of the clean markers, in bytes [default: as the image has them]
+    /// Size of the clean markers, in bytes [default: as in the image]
     #[arg(short, long, value_name = "BYTES", value_parser = size::parse, conflicts_with = "no_cleanmarkers")]
     pub cleanmarker: Option<u64>,
-    /// Fill the last erase block with 0xff
+    /// Pad the last erase block with 0xff
     #[arg(short, long)]
     pub pad: bool,
     #[command(flatten)]
@@ -176,13 +204,13 @@ pub struct Summarize {
 
 #[derive(Debug, Args)]
 pub struct List {
-    /// An image of JFFS2, UBI or UBIFS, or a dump of a chip
+    /// JFFS2, UBI or UBIFS image, or chip dump
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
-    /// Only this file, or what is below this folder
+    /// Only this file, or the files below this folder
     #[arg(value_name = "PATH")]
     pub path: Option<PathBuf>,
-    /// Also the nodes of each file, in the order in which the kernel replays them
+    /// Also list the nodes of each file, in the order in which the kernel replays them
     #[arg(long)]
     pub nodes: bool,
     #[command(flatten)]
@@ -191,13 +219,13 @@ pub struct List {
 
 #[derive(Debug, Args)]
 pub struct Extract {
-    /// An image of JFFS2, UBI or UBIFS, or a dump of a chip
+    /// JFFS2, UBI or UBIFS image, or chip dump
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
-    /// The folder to make; an empty one may be there
+    /// Folder to create; it may exist if it is empty
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: PathBuf,
-    /// Give files the owners and the set-user-id bits that they have in the image; needs root
+    /// Restore owners and set-user-id bits; needs root
     #[arg(long)]
     pub owners: bool,
     #[command(flatten)]
@@ -206,7 +234,7 @@ pub struct Extract {
 
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// An image of JFFS2, UBI or UBIFS, or a dump of a chip
+    /// JFFS2, UBI or UBIFS image, or chip dump
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
     #[command(flatten)]
@@ -215,15 +243,15 @@ pub struct Verify {
 
 #[derive(Debug, Args)]
 pub struct Ubi {
-    /// A UBI image, a dump of a chip, or an MTD device
+    /// UBI image, chip dump, or MTD device
     #[arg(value_name = "IMAGE|/dev/mtdN", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
     #[command(flatten)]
     pub chip: Chip,
-    /// Do not read and check the data of static volumes
+    /// Skip the data checksums of static volumes
     #[arg(long)]
     pub headers_only: bool,
-    /// Let the kernel open this static volume without checking it first (name or number)
+    /// Let the kernel open this static volume without a check (name or number)
     #[arg(
         long,
         value_name = "VOLUME",
@@ -237,7 +265,7 @@ pub struct Ubi {
     /// Copy the bytes of this volume
     #[arg(long, value_name = "VOLUME", requires = "out", conflicts_with_all = ["check", "skip_check"])]
     pub copy: Option<String>,
-    /// The file to write, with --skip-check, --check or --copy
+    /// File to write, with --skip-check, --check or --copy
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }
@@ -245,62 +273,62 @@ pub struct Ubi {
 /// The chip that a UBI image is for.
 #[derive(Debug, Args)]
 pub struct Chip {
-    /// Size of an erase block: 128KiB, 0x20000 or 131072 [default: found]
+    /// Erase block size: 128KiB, 0x20000 or 131072 [default: detected]
     #[arg(short, long, value_name = "SIZE", value_parser = size::erase_size)]
     pub erase_size: Option<u32>,
-    /// A dump with spare bytes (OOB): PAGE+SPARE, such as 2048+64, or none [default: found]
+    /// Spare bytes (OOB) in the dump: PAGE+SPARE, such as 2048+64, or none [default: detected]
     #[arg(long, value_name = "PAGE+SPARE", value_parser = oob)]
     pub oob: Option<Spare>,
-    /// Where the UBI partition begins in the image [default: 0]
+    /// Offset of the UBI partition in the image [default: 0]
     #[arg(long, value_name = "BYTES", value_parser = size::parse)]
     pub offset: Option<u64>,
-    /// The chip's smallest write: 2048 on NAND with such pages, 1 on NOR
+    /// Minimum write size of the chip: 2048 on NAND with such pages, 1 on NOR
     #[arg(short, long, value_name = "BYTES", value_parser = small_size)]
     pub min_io: Option<u32>,
-    /// The chip's smallest write of a header [default: as --min-io]
+    /// Minimum write size of a header [default: as --min-io]
     #[arg(short, long, value_name = "BYTES", value_parser = small_size, requires = "min_io")]
     pub subpage: Option<u32>,
-    /// Where the kernel is told to look for VID headers [default: the first subpage behind 64 bytes]
+    /// Offset of VID headers as given to the kernel [default: the first subpage after 64 bytes]
     #[arg(short = 'O', long, value_name = "BYTES", value_parser = small_size, requires = "min_io")]
     pub vid_offset: Option<u32>,
-    /// Size of the partition, if it is larger than the image; the rest is taken as erased
+    /// Partition size if larger than the image; the rest counts as erased
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub chip_size: Option<u64>,
-    /// The chip to estimate times for: nandsim-128m or nor-s29gl [default: as the image looks]
+    /// Chip profile for estimated times: nandsim-128m or nor-s29gl [default: by the image]
     #[arg(long, value_name = "PROFILE", value_parser = attach_profile)]
     pub storage: Option<cost::Profile>,
 }
 
 #[derive(Debug, Args)]
 pub struct Env {
-    /// An environment, or an image of a chip or a disk that holds one
+    /// Environment, or image of a chip or disk that contains one
     #[arg(value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
-    /// Give a variable a value; may be given again
+    /// Set a variable; repeatable
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
-    /// Take a variable away; may be given again
+    /// Remove a variable; repeatable
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub unset: Vec<String>,
-    /// The image to write, with the changes; it may be the one that is read
+    /// Image to write with the changes; may be the input
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
     /// Compare with the environment in this image
     #[arg(long, value_name = "IMAGE", value_hint = ValueHint::FilePath, conflicts_with_all = ["set", "unset", "out"])]
     pub diff: Option<PathBuf>,
-    /// Where the environment begins [default: found]
+    /// Offset of the environment [default: detected]
     #[arg(long, value_name = "BYTES", value_parser = size::parse)]
     pub offset: Option<u64>,
-    /// Its size with its checksum, CONFIG_ENV_SIZE [default: found]
+    /// Size of the environment with its checksum, CONFIG_ENV_SIZE [default: detected]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub size: Option<u64>,
-    /// Where its second copy begins, whatever is there now [default: found]
+    /// Offset of the second copy, whatever is there now [default: detected]
     #[arg(long, value_name = "BYTES", value_parser = size::parse)]
     pub redundant: Option<u64>,
-    /// How two copies say which is active [default: as their flags look]
+    /// How two copies mark the active one [default: by their flags]
     #[arg(long, value_name = "HOW")]
     pub flags: Option<Flags>,
-    /// The FIT image that is booted, if it is not in IMAGE: its signatures forbid verify=no
+    /// FIT image that boots, if it is not in IMAGE; its signatures forbid verify=no
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub fit: Option<PathBuf>,
 }

@@ -1,13 +1,13 @@
 //! `firstlight flash check`: a picture of an image, block by block.
 
 use super::args::Check;
-use super::open::{self, Mtd};
 use super::problems::{self, Told};
 use crate::out::Out;
 use crate::{progress, size};
 use anyhow::{Context, Result};
-use image::jffs2::detect::{EraseSize, Evidence};
-use image::jffs2::{CheckOptions, Class, Oob, Report, What, check};
+use flash::jffs2::detect::{EraseSize, Evidence};
+use flash::jffs2::{CheckOptions, Class, Oob, Report, What, check};
+use inspect::open::{self, Mtd};
 use record::Nanos;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub fn run(args: &Check, out: &mut Out) -> Result<()> {
     let shown = args.image.display().to_string();
     let file = open::image(&args.image)?;
     let mtd = Mtd::of(&args.image, &file)?;
-    let layout = args.layout.options(mtd.as_ref());
+    let layout = args.layout.known().options(mtd.as_ref());
     let mut options = CheckOptions {
         erase_size: layout.erase_size,
         endian: layout.endian,
@@ -35,7 +35,8 @@ pub fn run(args: &Check, out: &mut Out) -> Result<()> {
         device_blocks: None,
         profile: args.storage,
     };
-    let watched = open::Watched::new(&file, &args.image);
+    let tell = progress::reading(&args.image);
+    let watched = open::Watched::new(&file, &tell);
     let mut report = check(&watched, &options).with_context(|| shown.clone())?;
     if let Some(chip) = args.chip_size {
         // How many blocks that is, is known only now, unless it was given.
@@ -51,68 +52,133 @@ pub fn run(args: &Check, out: &mut Out) -> Result<()> {
     out.text(&text)
 }
 
-/// `firstlight.flash.check/1`.
-#[derive(Serialize)]
-struct Json<'a> {
+/// Erase blocks of a JFFS2 image, its problems, and its mount time. Sizes are in bytes.
+#[derive(schemars::JsonSchema, Serialize)]
+pub struct Json<'a> {
+    /// Name and version of this format.
+    #[schemars(extend("const" = <Self as views::json::Document>::SCHEMA))]
     schema: &'static str,
+    /// Path of the image.
+    #[schemars(length(min = 1))]
     image: &'a str,
+    /// Erase block size.
     erase_size: u32,
+    /// Evidence for the erase block size; null if it was given.
     erase_size_found: Option<JsonFound>,
+    /// Byte order; null if unknown.
+    #[schemars(extend("enum" = ["little", "big"]))]
     endian: Option<String>,
+    /// Spare area of each page; null if the image has none.
     oob: Option<JsonOob>,
+    /// Number of erase blocks.
     blocks: u64,
+    /// One character for each erase block.
+    #[schemars(regex(pattern = "^[B.=sS-]*$"))]
     map: &'a str,
+    /// Number of erase blocks in each class.
+    #[schemars(extend("propertyNames" = {"enum": ["bad", "erased", "erased_cleanmarker", "partial", "partial_summary", "full", "full_summary", "broken_summary", "foreign"]}, "minProperties" = 9))]
     classes: BTreeMap<&'static str, u64>,
+    /// Bytes by content.
     bytes: JsonBytes,
+    /// Share of obsolete bytes, per mille.
+    #[schemars(range(max = 1000))]
     obsolete_per_mille: u64,
+    /// Problems.
     problems: Vec<JsonProblem>,
+    /// Estimated mount time.
     mount_estimate_ns: JsonMount,
+    /// Estimated mount time of the image as it is.
     mount_now_ns: u64,
+    /// Flash chip of the estimates.
     storage: JsonStorage,
 }
 
-#[derive(Serialize)]
+impl views::json::Document for Json<'_> {
+    const SCHEMA: &'static str = "firstlight.flash.check/1";
+    const TITLE: &'static str = "Output of `firstlight flash check --json`";
+}
+
+/// Evidence for the erase block size.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Found")]
 struct JsonFound {
+    /// Erase block size.
     bytes: u32,
+    /// Structures that show it.
+    #[schemars(extend("enum" = ["summaries", "cleanmarkers", "boundaries"]))]
     evidence: &'static str,
+    /// Number of these structures.
     count: u64,
 }
 
-#[derive(Serialize)]
+/// Spare area of a page.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Oob")]
 struct JsonOob {
+    /// Page size.
     page: u32,
+    /// Size of the spare area.
     spare: u32,
 }
 
-#[derive(Serialize)]
+/// Bytes by content.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Bytes")]
 struct JsonBytes {
+    /// Bytes of valid nodes.
     nodes: u64,
+    /// Bytes of obsolete nodes.
     obsolete: u64,
+    /// Bytes of damaged nodes.
     damaged: u64,
+    /// Bytes between nodes that are not part of any node.
     garbage: u64,
+    /// Bytes of summaries.
     summaries: u64,
+    /// Bytes of other formats.
     foreign: u64,
 }
 
-#[derive(Serialize)]
+/// A problem of the image.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Problem")]
 struct JsonProblem {
+    /// Erase block; null if it concerns several blocks.
     block: Option<u64>,
+    /// Number of erase blocks.
     blocks: u64,
+    /// Kind of problem.
+    #[schemars(length(min = 1))]
     kind: &'static str,
+    /// Description.
+    #[schemars(length(min = 1))]
     what: String,
+    /// What to do.
+    #[schemars(length(min = 1))]
     advice: &'static str,
 }
 
-#[derive(Serialize)]
+/// Estimated mount time, in nanoseconds.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Mount")]
 struct JsonMount {
+    /// With a full scan.
     scan: u64,
+    /// With summaries in all erase blocks.
     summary: u64,
 }
 
-#[derive(Serialize)]
+/// Flash chip of the estimates.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Storage")]
 struct JsonStorage {
+    /// Name.
+    #[schemars(length(min = 1))]
     name: &'static str,
+    /// Error of the estimates, in percent.
     error_percent: u32,
+    /// Source of the figures.
+    #[schemars(length(min = 1))]
     source: &'static str,
 }
 
@@ -132,7 +198,7 @@ impl<'a> Json<'a> {
         };
         let bytes = report.bytes;
         Self {
-            schema: "firstlight.flash.check/1",
+            schema: <Json<'_> as views::json::Document>::SCHEMA,
             image,
             erase_size: report.erase_size,
             erase_size_found: report.erase_size_found.map(found),

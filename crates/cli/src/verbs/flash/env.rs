@@ -4,15 +4,15 @@ mod json;
 mod screen;
 
 use super::args::{Env, Flags};
-use super::open;
 use crate::beside;
 use crate::out::Out;
 use anyhow::{Context, Result, bail};
-use image::boot::environment::{
+use bootimage::environment::{
     self, Change, Difference, Environment, Found, Options, Proposals, Scheme, refuse_unsafe,
 };
-use image::boot::fit::{self, Fit};
-use image::boot::{Part, Patch, barebox};
+use bootimage::fit::{self, Fit};
+use bootimage::{Part, Patch, barebox};
+use inspect::open;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -247,4 +247,11 @@ fn look(image: String, part: &Part<'_>, found: Found, fits: &[(String, Fit)]) ->
         found,
         proposals,
     })
+}
+
+/// The schemas of what is printed here.
+#[cfg(test)]
+pub fn schema_files() -> Vec<views::json::SchemaFile> {
+    use views::json::schema_file;
+    vec![schema_file::<json::Json<'_>>()]
 }

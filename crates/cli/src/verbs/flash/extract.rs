@@ -1,13 +1,13 @@
 //! `firstlight flash extract`: files out of an image.
 
 use super::args::Extract;
-use super::open::Filesystem;
 use super::{lost, text};
 use crate::out::Out;
 use crate::size;
 use anyhow::{Context, Result, bail};
-use image::files::{Extracted, Folder, NotExtracted, Why, extract};
-use image::jffs2::Lost;
+use flash::files::{Extracted, Folder, NotExtracted, Why, extract};
+use flash::jffs2::Lost;
+use inspect::open::Filesystem;
 use serde::Serialize;
 use std::io;
 use views::terminal::Style;
@@ -91,26 +91,52 @@ fn words(not: &NotExtracted) -> (&'static str, String) {
     }
 }
 
-/// `firstlight.flash.extract/1`.
-#[derive(Serialize)]
-struct Json {
+/// Files that were extracted from an image.
+#[derive(schemars::JsonSchema, Serialize)]
+pub struct Json {
+    /// Name and version of this format.
+    #[schemars(extend("const" = <Self as views::json::Document>::SCHEMA))]
     schema: &'static str,
+    /// Path of the image.
+    #[schemars(length(min = 1))]
     image: String,
+    /// Folder with the files.
+    #[schemars(length(min = 1))]
     out: String,
+    /// Number of directories.
     directories: u64,
+    /// Number of files.
     files: u64,
+    /// Number of symbolic links.
     symlinks: u64,
+    /// Number of hard links.
     hard_links: u64,
+    /// Number of devices, FIFOs and sockets.
     specials: u64,
+    /// Bytes of file content.
     bytes: u64,
+    /// Data of the image that was left out or not read.
     lost: Vec<lost::Json>,
+    /// Files that differ from the image.
     not_as_they_were: Vec<JsonNot>,
 }
 
-#[derive(Serialize)]
+impl views::json::Document for Json {
+    const SCHEMA: &'static str = "firstlight.flash.extract/1";
+    const TITLE: &'static str = "Output of `firstlight flash extract --json`";
+}
+
+/// A file that differs from the image.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Not")]
 struct JsonNot {
+    /// Path of the file.
     path: String,
+    /// Kind of difference.
+    #[schemars(extend("enum" = ["name", "data", "gap", "damaged", "not_made", "metadata", "other"]))]
     kind: &'static str,
+    /// Description.
+    #[schemars(length(min = 1))]
     what: String,
 }
 
@@ -125,7 +151,7 @@ impl Json {
             }
         });
         Self {
-            schema: "firstlight.flash.extract/1",
+            schema: <Json as views::json::Document>::SCHEMA,
             image: args.image.display().to_string(),
             out: args.out.display().to_string(),
             directories: done.directories,

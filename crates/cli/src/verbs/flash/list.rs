@@ -1,13 +1,13 @@
 //! `firstlight flash list`: the files that the kernel would see.
 
 use super::args::List;
-use super::open::Filesystem;
 use super::{text, utc};
 use crate::out::Out;
 use crate::size;
 use anyhow::{Result, bail};
-use image::files::{Entry, FileType, Files, Visit};
-use image::jffs2::{self, Write, decompress};
+use flash::files::{Entry, FileType, Files, Visit};
+use flash::jffs2::{self, Write, decompress};
+use inspect::open::Filesystem;
 use serde::Serialize;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub fn run(args: &List, out: &mut Out) -> Result<()> {
     })?;
     let text = if out.json {
         views::json::text(&Json {
-            schema: "firstlight.flash.list/1",
+            schema: <Json as views::json::Document>::SCHEMA,
             image: args.image.display().to_string(),
             filesystem,
             files: rows.files,
@@ -39,56 +39,98 @@ pub fn run(args: &List, out: &mut Out) -> Result<()> {
     out.text(&text)
 }
 
-/// `firstlight.flash.list/1`.
-#[derive(Serialize)]
-struct Json {
+/// Files of an image.
+#[derive(schemars::JsonSchema, Serialize)]
+pub struct Json {
+    /// Name and version of this format.
+    #[schemars(extend("const" = <Self as views::json::Document>::SCHEMA))]
     schema: &'static str,
+    /// Path of the image.
+    #[schemars(length(min = 1))]
     image: String,
+    /// File system.
+    #[schemars(extend("enum" = ["jffs2", "ubifs"]))]
     filesystem: &'static str,
+    /// Files.
     files: Vec<Row>,
+    /// Names that cannot be resolved.
     faults: Vec<Fault>,
 }
 
-/// One file.
-#[derive(Serialize)]
+impl views::json::Document for Json {
+    const SCHEMA: &'static str = "firstlight.flash.list/1";
+    const TITLE: &'static str = "Output of `firstlight flash list --json`";
+}
+
+/// A file of an image.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Row {
+    /// Path of the file.
+    #[schemars(length(min = 1))]
     path: String,
+    /// Path as hexadecimal digits. Present only if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = "^([0-9a-f]{2})+$"))]
     path_hex: Option<String>,
+    /// Type of file.
     #[serde(rename = "type")]
+    #[schemars(extend("enum" = ["directory", "file", "symlink", "block_device", "character_device", "fifo", "socket", "unknown"]))]
     kind: &'static str,
+    /// File mode bits.
     mode: u32,
+    /// User ID.
     uid: u32,
+    /// Group ID.
     gid: u32,
+    /// Size in bytes.
     size: u64,
+    /// Time of the last change, in seconds since 1970.
     mtime: i64,
+    /// Inode number.
     ino: u32,
+    /// Number of hard links.
     links: u32,
+    /// Target of a symbolic link.
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<String>,
+    /// Major and minor number of a device.
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<[u32; 2]>,
+    /// Extended attributes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     xattrs: Vec<Attribute>,
+    /// Nodes of the file. Present only with `--nodes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<Vec<Node>>,
 }
 
-#[derive(Serialize)]
+/// An extended attribute.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Attribute {
+    /// Name.
+    #[schemars(length(min = 1))]
     name: String,
+    /// Length of the value in bytes.
     length: usize,
 }
 
-/// One node of a file.
-#[derive(Serialize)]
+/// A JFFS2 data node.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Node {
+    /// Version number of the node.
     version: u32,
+    /// Byte offset in the image.
     place: u64,
+    /// Byte offset in the file.
     offset: u32,
+    /// Length of the data.
     length: u32,
+    /// Length as stored.
     stored: u32,
+    /// Compression.
+    #[schemars(length(min = 1))]
     compression: &'static str,
+    /// Size of the file after this node.
     file_size: u32,
 }
 
@@ -106,10 +148,13 @@ impl From<&Write> for Node {
     }
 }
 
-/// A name that leads nowhere good.
-#[derive(Serialize)]
+/// A name that cannot be resolved.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Fault {
+    /// Path.
     path: String,
+    /// Description.
+    #[schemars(length(min = 1))]
     what: String,
 }
 

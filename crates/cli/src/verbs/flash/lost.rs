@@ -1,17 +1,23 @@
 //! Parts of an image that are not used: in JSON, and on the screen.
 
 use crate::size;
-use image::jffs2::{Loss, Lost};
+use flash::jffs2::{Loss, Lost};
 use serde::Serialize;
 use views::terminal::layout::{BAD, DIM, Screen, right};
 use views::thousands;
 
-/// How often something was lost, in `--json`.
-#[derive(Serialize)]
+/// Data of an image that was left out or not read, by reason.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Lost")]
 pub struct Json {
+    /// Reason.
+    #[schemars(extend("enum" = ["garbage", "header_crc", "cut_off", "length", "node_crc", "data_crc", "obsolete", "unknown"]))]
     why: &'static str,
+    /// Number of places.
     count: u64,
+    /// Number of bytes.
     bytes: u64,
+    /// Byte offset of the first place.
     first: u64,
 }
 

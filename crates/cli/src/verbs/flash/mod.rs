@@ -6,7 +6,6 @@ mod env;
 mod extract;
 mod list;
 mod lost;
-pub mod open;
 mod problems;
 mod summarize;
 mod ubi;
@@ -47,6 +46,22 @@ pub fn text(bytes: &[u8]) -> (String, Option<String>) {
             (String::from_utf8_lossy(bytes).into_owned(), Some(hex))
         }
     }
+}
+
+/// The schemas of what is printed here.
+#[cfg(test)]
+pub fn schema_files() -> Vec<views::json::SchemaFile> {
+    use views::json::schema_file;
+    let mut files = vec![
+        schema_file::<check::Json<'_>>(),
+        schema_file::<extract::Json>(),
+        schema_file::<list::Json>(),
+        schema_file::<summarize::Json>(),
+        schema_file::<verify::Json>(),
+    ];
+    files.extend(env::schema_files());
+    files.extend(ubi::schema_files());
+    files
 }
 
 #[cfg(test)]

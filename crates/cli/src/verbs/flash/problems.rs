@@ -1,6 +1,6 @@
 //! What is wrong with an image, on the screen.
 
-use image::problem::Problem;
+use flash::problem::Problem;
 use views::terminal::layout::{Ansi, PLAIN, Screen};
 
 /// How many problems the screen holds; JSON has them all.

@@ -1,13 +1,14 @@
 //! `firstlight flash summarize`: what `sumtool` of mtd-utils does.
 
 use super::args::Summarize;
-use super::{lost, open};
+use super::lost;
 use crate::out::Out;
 use crate::{beside, direct, progress, size};
 use anyhow::{Context, Result};
-use image::jffs2::{
+use flash::jffs2::{
     Cleanmarkers, Endian, Error, Mode, Oob, Options, Outcome, detect, refuse_foreign, summarize,
 };
+use inspect::open;
 use serde::Serialize;
 use std::fs::File;
 use views::terminal::Style;
@@ -21,7 +22,8 @@ pub fn run(args: &Summarize, out: &mut Out) -> Result<()> {
     let shown = args.image.display().to_string();
     let input = open::image(&args.image)?;
     let options = options(args, &input).with_context(|| shown.clone())?;
-    let watched = open::Watched::new(&input, &args.image);
+    let tell = progress::reading(&args.image);
+    let watched = open::Watched::new(&input, &tell);
     let outcome = beside::write(&args.out, |file| {
         direct::write(file, &args.out, |output| {
             summarize(&watched, output, &options).map_err(|e| name(e, args, &shown))
@@ -87,27 +89,48 @@ fn name(error: Error, args: &Summarize, input: &str) -> anyhow::Error {
     anyhow::Error::new(error).context(file)
 }
 
-/// `firstlight.flash.summarize/1`.
-#[derive(Serialize)]
-struct Json {
+/// A JFFS2 image to which summaries were added. Sizes are in bytes.
+#[derive(schemars::JsonSchema, Serialize)]
+pub struct Json {
+    /// Name and version of this format.
+    #[schemars(extend("const" = <Self as views::json::Document>::SCHEMA))]
     schema: &'static str,
+    /// Path of the old image.
+    #[schemars(length(min = 1))]
     image: String,
+    /// Path of the new image.
+    #[schemars(length(min = 1))]
     out: String,
+    /// Erase block size.
     erase_size: u32,
+    /// Byte order.
+    #[schemars(extend("enum" = ["little", "big"]))]
     endian: String,
+    /// Whether the image is laid out as by sumtool.
     compat: bool,
+    /// Size of the old image.
     bytes_in: u64,
+    /// Size of the new image.
     bytes_out: u64,
+    /// Number of nodes.
     nodes: u64,
+    /// Number of summaries.
     summaries: u64,
+    /// Number of obsolete nodes that become valid again.
     resurrected: u64,
+    /// Data of the image that was left out or not read.
     lost: Vec<lost::Json>,
+}
+
+impl views::json::Document for Json {
+    const SCHEMA: &'static str = "firstlight.flash.summarize/1";
+    const TITLE: &'static str = "Output of `firstlight flash summarize --json`";
 }
 
 impl Json {
     fn of(args: &Summarize, options: &Options, outcome: &Outcome) -> Self {
         Self {
-            schema: "firstlight.flash.summarize/1",
+            schema: <Json as views::json::Document>::SCHEMA,
             image: args.image.display().to_string(),
             out: args.out.display().to_string(),
             erase_size: options.erase_size,

@@ -1,14 +1,14 @@
 //! `firstlight flash verify`: every file and every checksum.
 
 use super::args::Verify;
-use super::open::Filesystem;
 use super::{lost, text};
 use crate::out::Out;
 use crate::size;
 use anyhow::Result;
-use image::files::Findings;
-use image::jffs2::{self, Compressed, Endian, Lost, decompress};
-use image::ubifs;
+use flash::files::Findings;
+use flash::jffs2::{self, Compressed, Endian, Lost, decompress};
+use flash::ubifs;
+use inspect::open::Filesystem;
 use serde::Serialize;
 use views::terminal::Style;
 use views::terminal::layout::{BAD, DIM, GOOD, Screen, WARN, left, right};
@@ -97,58 +97,104 @@ pub fn run(args: &Verify, out: &mut Out) -> Result<()> {
     out.text(&text)
 }
 
-/// `firstlight.flash.verify/1`.
-#[derive(Serialize)]
-struct Json {
+/// Result of reading all of an image. Sizes are in bytes.
+#[derive(schemars::JsonSchema, Serialize)]
+pub struct Json {
+    /// Name and version of this format.
+    #[schemars(extend("const" = <Self as views::json::Document>::SCHEMA))]
     schema: &'static str,
+    /// Path of the image.
+    #[schemars(length(min = 1))]
     image: String,
+    /// File system.
+    #[schemars(extend("enum" = ["jffs2", "ubifs"]))]
     filesystem: &'static str,
+    /// Whether the image is good.
     ok: bool,
+    /// Byte order.
+    #[schemars(extend("enum" = ["little", "big"]))]
     endian: String,
+    /// Erase block size.
     erase_size: u32,
+    /// Number of inodes.
     inodes: u64,
+    /// Number of directory entries.
     names: u64,
+    /// Bytes of file content.
     bytes: u64,
+    /// Data nodes by compression.
     compressed: Vec<JsonCompressed>,
+    /// Data of the image that was left out or not read.
     lost: Vec<lost::Json>,
+    /// First node of an unknown type; null if there is none.
     unknown_node: Option<JsonUnknown>,
+    /// Damaged places of UBIFS.
     damage: Vec<JsonDamage>,
+    /// Files with problems.
     findings: Vec<JsonFinding>,
+    /// Number of further problems that are not listed.
     more: u64,
 }
 
-#[derive(Serialize)]
+impl views::json::Document for Json {
+    const SCHEMA: &'static str = "firstlight.flash.verify/1";
+    const TITLE: &'static str = "Output of `firstlight flash verify --json`";
+}
+
+/// Data nodes with one compression.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Compressed")]
 struct JsonCompressed {
+    /// Compression.
+    #[schemars(length(min = 1))]
     compression: &'static str,
+    /// Number of the compression in the format.
     number: u8,
+    /// Number of nodes.
     nodes: u64,
+    /// Bytes as stored.
     stored: u64,
+    /// Bytes after decompression.
     length: u64,
 }
 
-#[derive(Serialize)]
+/// A node of an unknown type.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Unknown")]
 struct JsonUnknown {
+    /// Byte offset in the image.
     offset: u64,
+    /// Type of the node.
     kind: u16,
 }
 
-#[derive(Serialize)]
+/// A damaged place of UBIFS.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Damage")]
 struct JsonDamage {
+    /// Logical erase block.
     leb: u32,
+    /// Byte offset in the logical erase block.
     offset: u32,
 }
 
-#[derive(Serialize)]
+/// A file with a problem.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Finding")]
 struct JsonFinding {
+    /// Inode number.
     ino: u32,
+    /// Path of the file; null if unknown.
     path: Option<String>,
+    /// Description.
+    #[schemars(length(min = 1))]
     what: String,
 }
 
 impl Json {
     fn of(result: &Verified) -> Self {
         Self {
-            schema: "firstlight.flash.verify/1",
+            schema: <Json as views::json::Document>::SCHEMA,
             image: result.image.clone(),
             filesystem: result.filesystem,
             ok: result.is_good(),

@@ -3,7 +3,7 @@
 use super::mount;
 use super::requests::Unit;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use image::boot::Compression;
+use rawimage::Compression;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -14,14 +14,14 @@ pub struct Image {
 
 #[derive(Debug, Subcommand)]
 pub enum ImageVerb {
-    /// What a kernel, an initramfs, a filesystem or a container of them is, and holds
+    /// Show what a kernel, initramfs, filesystem or container image contains
     #[command(
         after_help = "Example:\n  $ firstlight image info /boot/vmlinuz /boot/initrd.img\n  \
                       $ firstlight image info root.img --storage sd-card\n\n\
                       A stream that unpacks to more than 1 GiB is refused."
     )]
     Info(Info),
-    /// Who owns what was read: block requests to files, and files to blocks
+    /// Map block requests to files, and files to blocks
     #[command(
         after_help = "Example:\n  $ firstlight image map root.img --requests requests.txt\n  \
                       $ firstlight image map disk.img --requests sda.blktrace.0 --requests sda.blktrace.1\n\n\
@@ -32,13 +32,13 @@ pub enum ImageVerb {
                       ext4, xfs and f2fs do, vfat and btrfs do not."
     )]
     Map(Map),
-    /// How well an image suits the order in which files are read
+    /// Score how well the layout of an image suits an order of reading
     #[command(
         after_help = "Example:\n  $ firstlight image score root.img --files order.txt\n\n\
                       The list has one path in a line, in the order of access. Each file is read whole, once."
     )]
     Score(Score),
-    /// Put files one behind the other on a mounted ext4, in the order in which they are read
+    /// Move files of a mounted ext4 into the order in which they are read
     #[command(
         after_help = "Example:\n  $ firstlight image relocate / --files order.txt\n  \
                       $ firstlight image relocate / --files order.txt --apply\n\n\
@@ -46,7 +46,7 @@ pub enum ImageVerb {
                       the folder on. A file that is running, immutable or not there is left where it is."
     )]
     Relocate(Relocate),
-    /// An order of access in the form that an image builder takes
+    /// Convert an access order for an image builder
     #[command(
         after_help = "Example:\n  $ firstlight image order order.txt --for mksquashfs -o sort.txt\n  \
                       $ mksquashfs root root.squashfs -sort sort.txt\n\n  \
@@ -72,10 +72,10 @@ pub struct Info {
     /// Kernels (uImage, FIT, zImage, bzImage, arm64, RISC-V, EFI zboot, ELF), initramfs, device trees, flash images
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
-    /// List the entries of archives too
+    /// Also list the entries of archives
     #[arg(long, conflicts_with = "config")]
     pub entries: bool,
-    /// What filesystems appear to lie on when they are mounted: a storage profile of the lab or of a file (FILE.toml#NAME), or a flash chip [default: emmc, and the chip that fits]
+    /// Storage for mount times: a profile of the lab or of a file (FILE.toml#NAME), or a flash chip [default: emmc, and a fitting chip]
     #[arg(long, value_name = "PROFILE", value_parser = mount::Storage::parse)]
     pub storage: Option<mount::Storage>,
     /// Print the kernel's built-in configuration (CONFIG_IKCONFIG), and nothing else
@@ -85,19 +85,19 @@ pub struct Info {
 
 #[derive(Debug, Args)]
 pub struct Map {
-    /// An image of a filesystem or of a disk, a device, or a folder where a filesystem is mounted
+    /// Filesystem or disk image, device, or mounted folder
     #[arg(value_name = "IMAGE", value_hint = ValueHint::AnyPath)]
     pub image: PathBuf,
-    /// What was read: a list, or a trace; may be repeated for the files of one trace
+    /// Requests to map: a list, or a trace; repeatable for the files of one trace
     #[arg(long, value_name = "FILE", required_unless_present = "files", value_hint = ValueHint::FilePath)]
     pub requests: Vec<PathBuf>,
-    /// Where these files lie, instead: one path in a line
+    /// Show where these files are instead: one path per line
     #[arg(long, value_name = "LIST", conflicts_with_all = ["requests", "device"], value_hint = ValueHint::FilePath)]
     pub files: Option<PathBuf>,
-    /// What a list counts in: sectors, bytes, or a size such as 4K [default: sectors]
+    /// Unit of a list: sectors, bytes, or a size such as 4K [default: sectors]
     #[arg(long, value_name = "UNIT", value_parser = Unit::parse)]
     pub unit: Option<Unit>,
-    /// Where the image begins on the device that was traced, in the unit
+    /// Start of the image on the traced device, in that unit [default: 0]
     #[arg(
         long,
         value_name = "START",
@@ -106,16 +106,16 @@ pub struct Map {
         conflicts_with = "files"
     )]
     pub base: u64,
-    /// Take this partition of the image for the whole of it
+    /// Use only this partition of the image
     #[arg(long, value_name = "N")]
     pub partition: Option<u32>,
     /// Only this device of a trace, as in 8:0
     #[arg(long, value_name = "MAJOR:MINOR")]
     pub device: Option<String>,
-    /// One line for each file instead of each piece
+    /// Print one line per file instead of one per piece
     #[arg(long, conflicts_with = "json")]
     pub by_file: bool,
-    /// How many lines of --by-file; 0 for all [default: 20]
+    /// Number of lines of --by-file; 0 for all [default: 20]
     #[arg(
         long,
         value_name = "N",
@@ -128,51 +128,51 @@ pub struct Map {
 
 #[derive(Debug, Args)]
 pub struct Score {
-    /// An image of a filesystem or of a disk, a device, or a folder where a filesystem is mounted
+    /// Filesystem or disk image, device, or mounted folder
     #[arg(value_name = "IMAGE", value_hint = ValueHint::AnyPath)]
     pub image: PathBuf,
-    /// The files in the order in which they are read: one path in a line
+    /// Files in the order in which they are read: one path per line
     #[arg(long, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub files: PathBuf,
-    /// Take this partition of the image for the whole of it
+    /// Use only this partition of the image
     #[arg(long, value_name = "N")]
     pub partition: Option<u32>,
 }
 
 #[derive(Debug, Args)]
 pub struct Relocate {
-    /// A folder of a mounted ext4; paths in the list are below it
+    /// Folder on a mounted ext4; paths in the list are below it
     #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub root: PathBuf,
-    /// The files in the order in which they are read: one path in a line
+    /// Files in the order in which they are read: one path per line
     #[arg(long, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub files: PathBuf,
-    /// Do it
+    /// Move the files; without it, only print the plan
     #[arg(long)]
     pub apply: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Order {
-    /// The files in the order in which they are read: one path in a line; for ext4 an access list too
+    /// Files in the order in which they are read: one path per line; for ext4 also an access list
     #[arg(value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub list: PathBuf,
-    /// Which builder
+    /// Image builder
     #[arg(long = "for", value_name = "BUILDER")]
     pub builder: Builder,
-    /// The folder that the image is made of; what is not in it is left out
+    /// Folder that the image is built from; files outside it are skipped
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub root: Option<PathBuf>,
-    /// Names of archives end with NUL instead of a line break
+    /// Separate archive names by NUL instead of a line break
     #[arg(short = '0', long)]
     pub null: bool,
-    /// The ext4 image to lay out anew; it is not changed
+    /// ext4 image to rearrange; it is not changed
     #[arg(long, value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: Option<PathBuf>,
-    /// For an access list: write it as it holds for the new image
+    /// Write the access list for the new image to LIST
     #[arg(long, value_name = "LIST", requires = "image", value_hint = ValueHint::FilePath)]
     pub new_list: Option<PathBuf>,
-    /// The list or the image to write, instead of standard output
+    /// List or image to write [default: standard output]
     #[arg(short, long, value_name = "OUT", required_if_eq("json", "true"), value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
 }
@@ -186,12 +186,12 @@ pub enum Builder {
     Tar,
     /// Names for `cpio -o`
     Cpio,
-    /// A new image, laid out in that order
+    /// A new image with that layout
     Ext4,
 }
 
 impl Builder {
-    /// The word on the command line.
+    /// The builder as the command line names it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Mksquashfs => "mksquashfs",
@@ -204,13 +204,13 @@ impl Builder {
 
 #[derive(Debug, Args)]
 pub struct Repack {
-    /// The initramfs; it may be the same file as the output
+    /// Initramfs; may be the same file as the output
     #[arg(value_name = "INITRD", value_hint = ValueHint::FilePath)]
     pub image: PathBuf,
-    /// How to pack it: none, gzip, bzip2, lzma, xz, lzo, lz4 or zstd
+    /// Compression: none, gzip, bzip2, lzma, xz, lzo, lz4 or zstd
     #[arg(short, long, value_name = "NAME", value_parser = compression)]
     pub compression: Compression,
-    /// The initramfs to write
+    /// Initramfs to write
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
 }

@@ -2,7 +2,7 @@
 //! is read.
 
 use super::args::Order as Args;
-use super::score::paths;
+use super::list::paths;
 use crate::beside;
 use crate::out::Out;
 use crate::size::show as size;

@@ -1,29 +1,16 @@
 //! `firstlight image info`: what an image is.
 
 use super::args::Info;
+use super::file::File;
 use super::mount::{Mounts, Storage};
 use super::{json, screen};
 use crate::out::Out;
-use crate::verbs::flash::open;
 use anyhow::{Context, Result, bail};
-use image::boot::compression::LIMIT;
-use image::boot::cpio::Entry;
-use image::boot::info::{Item, Kind, inspect};
-use image::boot::kernel::{Content, Payload};
-use image::boot::{Part, initramfs};
+use bootimage::{Part, info, initramfs};
+use inspect::open;
+use inspect::whole::{Item, Kind, inspect};
+use rawimage::compression::LIMIT;
 use std::path::Path;
-
-/// One file, and what it is.
-pub struct File {
-    pub name: String,
-    pub bytes: u64,
-    pub items: Vec<Item>,
-    /// The entries of archives, with the number of their segment, if they are
-    /// wanted.
-    pub entries: Option<Vec<(usize, Entry)>>,
-    /// What mounting costs.
-    pub mounts: Mounts,
-}
 
 pub fn run(args: &Info, out: &mut Out) -> Result<()> {
     if args.config {
@@ -65,7 +52,7 @@ fn file(
     let mut listed = entries.then(Vec::new);
     if let Some(listed) = &mut listed {
         for item in all(&items) {
-            if let Kind::Initramfs(_) = item.kind {
+            if let Kind::Boot(info::Kind::Initramfs(_)) = item.kind {
                 let part = part.part(item.offset, item.size);
                 initramfs::read_with(&part, LIMIT, &mut |segment, entry| {
                     listed.push((segment, entry.clone()));
@@ -93,31 +80,12 @@ fn all(items: &[Item]) -> Vec<&Item> {
     flat
 }
 
-/// The packed kernel of an item.
-pub fn payload(kind: &Kind) -> Option<&Payload> {
-    match kind {
-        Kind::ZImage(z) => z.payload.as_ref(),
-        Kind::BzImage(_, payload) => payload.as_ref(),
-        Kind::Zboot(z) => z.payload.as_ref(),
-        Kind::Packed(payload) => Some(payload),
-        _ => None,
-    }
-}
-
-/// What is known of the kernel that an item is, or holds.
-pub fn content(kind: &Kind) -> Option<&Content> {
-    match kind {
-        Kind::Flat(_, content) | Kind::Elf(_, content) => Some(content),
-        kind => payload(kind).map(|p| &p.content),
-    }
-}
-
 /// The kernel's configuration, as `scripts/extract-ikconfig` prints it.
 fn config(args: &Info, out: &mut Out) -> Result<()> {
     for path in &args.files {
         inspected(path, |name, _, items| {
             let items = all(&items);
-            let mut contents = items.iter().filter_map(|i| content(&i.kind));
+            let mut contents = items.iter().filter_map(|i| i.kind.boot()?.content());
             match contents.find_map(|c| c.config.as_deref()) {
                 Some(config) => out.bytes(config),
                 None => bail!(

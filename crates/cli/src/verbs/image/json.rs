@@ -1,14 +1,15 @@
 //! `firstlight.image.info/1`.
 
-use super::info::{File, content, payload};
+use super::file::File;
 use super::mount::{Mount, Mounts};
 use crate::verbs::flash::text as utf8;
-use image::boot::environment::Environment;
-use image::boot::fit::{Configuration, Fit, Image, Signature, instructions_per_byte};
-use image::boot::info::{Item, Kind};
-use image::boot::initramfs::{Initramfs, Segment};
-use image::boot::kernel::{Content, Inner, Payload};
-use image::boot::uimage::{Uimage, Xip};
+use bootimage::environment::Environment;
+use bootimage::fit::{Configuration, Fit, Image, Signature, instructions_per_byte};
+use bootimage::info::Kind;
+use bootimage::initramfs::{Initramfs, Segment};
+use bootimage::kernel::{Content, Inner, Payload};
+use bootimage::uimage::{Uimage, Xip};
+use inspect::whole::{self, Item};
 use serde_json::{Value, json};
 
 pub fn text(files: &[File]) -> String {
@@ -26,7 +27,7 @@ fn file(file: &File) -> Value {
     value
 }
 
-fn entry(segment: usize, e: &image::boot::cpio::Entry) -> Value {
+fn entry(segment: usize, e: &bootimage::cpio::Entry) -> Value {
     let (name, hex) = utf8(&e.name);
     json!({
         "segment": segment, "name": name, "name_hex": hex, "mode": e.mode, "uid": e.uid,
@@ -51,7 +52,23 @@ fn item(item: &Item, mounts: &Mounts) -> Value {
     })
 }
 
-fn details(kind: &Kind) -> Value {
+fn details(kind: &whole::Kind) -> Value {
+    match kind {
+        whole::Kind::Boot(kind) => boot(kind),
+        whole::Kind::Jffs2 { endian, erase_size } => json!({
+            "endian": endian.to_string(), "erase_size": erase_size,
+        }),
+        whole::Kind::Filesystem(f) => filesystem(f),
+        whole::Kind::Disk(table, partitions) => json!({
+            "table": table.name(),
+            "partitions": partitions.iter().map(|p| json!({
+                "number": p.number, "start": p.start, "size": p.len, "type": p.kind, "name": p.name,
+            })).collect::<Vec<_>>(),
+        }),
+    }
+}
+
+fn boot(kind: &Kind) -> Value {
     match kind {
         Kind::Uimage(u) => uimage(u),
         Kind::Fit(f) => fit(f),
@@ -119,22 +136,12 @@ fn details(kind: &Kind) -> Value {
             "use_built_in": b.use_built_in,
             "files": b.files.iter().map(|(n, s)| json!({ "name": n, "size": s })).collect::<Vec<_>>(),
         }),
-        Kind::Jffs2 { endian, erase_size } => json!({
-            "endian": endian.to_string(), "erase_size": erase_size,
-        }),
-        Kind::Filesystem(f) => filesystem(f),
-        Kind::Disk(table, partitions) => json!({
-            "table": table.name(),
-            "partitions": partitions.iter().map(|p| json!({
-                "number": p.number, "start": p.start, "size": p.len, "type": p.kind, "name": p.name,
-            })).collect::<Vec<_>>(),
-        }),
         Kind::Foreign(f) => json!({ "name": f.name() }),
         _ => Value::Null,
     }
 }
 
-fn filesystem(f: &image::blocks::Facts) -> Value {
+fn filesystem(f: &disk::Facts) -> Value {
     json!({
         "filesystem": f.filesystem,
         "bytes": f.bytes,
@@ -166,7 +173,7 @@ pub fn protocol(version: u16) -> String {
 }
 
 fn packed(kind: &Kind) -> Value {
-    payload(kind).map_or(Value::Null, packed_value)
+    kind.payload().map_or(Value::Null, packed_value)
 }
 
 fn packed_value(p: &Payload) -> Value {
@@ -316,5 +323,5 @@ fn environment(e: &Environment) -> Value {
 
 /// Whether an item says what kernel it is.
 pub fn banner(kind: &Kind) -> Option<&str> {
-    content(kind)?.banner.as_deref()
+    kind.content()?.banner.as_deref()
 }

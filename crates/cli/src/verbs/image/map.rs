@@ -1,14 +1,13 @@
 //! `firstlight image map`: who owns what was read.
 
 use super::args::Map as Args;
+use super::list::paths;
 use super::requests::{self, Options, Request, Requests, Unit};
-use super::score::paths;
-use crate::disk;
 use crate::out::Out;
 use crate::verbs::flash::text;
 use crate::{progress, size};
 use anyhow::{Context, Result, bail};
-use image::blocks::{Disk, Extent, Kind, Piece};
+use disk::{Disk, Extent, Kind, Piece};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -58,7 +57,9 @@ struct Row<'d> {
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     let shown = args.image.display().to_string();
-    let disk = disk::map(&args.image, args.partition)?;
+    progress::mapping(&args.image);
+    let disk = inspect::disk::map(&args.image, args.partition)?;
+    progress::clear();
     let wanted = if args.requests.is_empty() {
         None
     } else {

@@ -2,8 +2,10 @@
 
 pub mod args;
 mod arrange;
+mod file;
 pub mod info;
 mod json;
+mod list;
 mod map;
 pub mod mount;
 mod order;
@@ -26,4 +28,11 @@ pub fn run(args: &Image, out: &mut Out) -> Result<()> {
         ImageVerb::Score(a) => score::run(a, out),
         ImageVerb::Repack(a) => repack::run(a, out),
     }
+}
+
+/// The schemas of what is printed here.
+#[cfg(test)]
+pub fn schema_files() -> Vec<views::json::SchemaFile> {
+    use views::json::schema_file;
+    vec![schema_file::<repack::Json<'_>>()]
 }

@@ -1,15 +1,17 @@
 //! What mounting the filesystems of an image costs.
 
-use image::boot::Part;
-use image::boot::info::{Item, Kind};
-use image::foreign::Foreign;
-use image::jffs2::mount::PROFILES;
-use image::mount::{self, LAB, State, error_percent};
+use bootimage::info;
+use disk::mount::{self, LAB, State, error_percent};
+use flash::jffs2::mount::PROFILES;
+use inspect::whole::{Item, Kind};
 use lab::LabError;
-use lab::storage::{self, Profile};
+use lab::profiles::{named, of_file};
+use rawimage::Part;
+use rawimage::foreign::Foreign;
 use record::Nanos;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use storage::{Profile, ProfileError};
 
 /// The profile of a block device, if none is named.
 const DEFAULT: &str = "emmc";
@@ -29,9 +31,9 @@ impl Storage {
         if let Some(chip) = PROFILES.iter().find(|p| p.name == name) {
             return Ok(Self::Chip(chip.name));
         }
-        match storage::named(name) {
+        match named(name) {
             Ok(profile) => Ok(Self::Block(Box::new(profile))),
-            Err(e @ LabError::NoProfile { .. }) if storage::of_file(name).is_none() => {
+            Err(e @ LabError::Profile(ProfileError::Unknown { .. })) if of_file(name).is_none() => {
                 let chips: Vec<_> = PROFILES.iter().map(|p| p.name).collect();
                 Err(format!("{e}, and of chips {}", chips.join(", ")))
             }
@@ -87,7 +89,7 @@ fn of(image: &Part<'_>, item: &Item, on: Option<&Storage>) -> Option<Result<Moun
     let part = image.part(item.offset, item.size);
     let is_named = on.is_some();
     match &item.kind {
-        Kind::Jffs2 { .. } | Kind::Foreign(Foreign::Ubi) => {
+        Kind::Jffs2 { .. } | Kind::Boot(info::Kind::Foreign(Foreign::Ubi)) => {
             let chip = match on {
                 Some(Storage::Block(profile)) => {
                     let name = &profile.name;
@@ -98,7 +100,8 @@ fn of(image: &Part<'_>, item: &Item, on: Option<&Storage>) -> Option<Result<Moun
                 Some(Storage::Chip(name)) => Some(*name),
                 None => None,
             };
-            let flash = mount::flash(&part, chip, None).transpose()?;
+            let flash =
+                flash::mount::look(&part, chip, None, &mount::squashfs_reads).transpose()?;
             Some(flash.map(|flash| Mount {
                 filesystem: flash.filesystem,
                 state: flash.state,
@@ -115,7 +118,7 @@ fn of(image: &Part<'_>, item: &Item, on: Option<&Storage>) -> Option<Result<Moun
                 source: flash.source,
             }))
         }
-        Kind::Filesystem(_) | Kind::Foreign(_) => {
+        Kind::Filesystem(_) | Kind::Boot(info::Kind::Foreign(_)) => {
             let plan = mount::look(&part).map_err(|e| format!("not estimated: {e}"));
             let plan = match plan.transpose()? {
                 Ok(plan) => plan,
@@ -129,7 +132,7 @@ fn of(image: &Part<'_>, item: &Item, on: Option<&Storage>) -> Option<Result<Moun
                     )));
                 }
                 Some(Storage::Block(profile)) => (**profile).clone(),
-                None => match storage::named(DEFAULT) {
+                None => match named(DEFAULT) {
                     Ok(profile) => profile,
                     Err(e) => return Some(Err(e.to_string())),
                 },

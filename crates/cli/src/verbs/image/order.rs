@@ -2,7 +2,7 @@
 //! builder takes.
 
 use super::args::{Builder, Order as Args};
-use super::score::paths;
+use super::list::paths;
 use crate::beside;
 use crate::out::Out;
 use anyhow::{Result, bail};

@@ -2,12 +2,12 @@
 
 use super::args::Repack;
 use crate::out::Out;
-use crate::verbs::flash::open;
 use crate::{beside, progress, size};
 use anyhow::{Context, Result, bail};
-use image::boot::compression::LIMIT;
-use image::boot::initramfs::{self, Repacked, Segment};
-use image::boot::{Compression, Part};
+use bootimage::initramfs::{self, Repacked, Segment};
+use bootimage::{Compression, Part};
+use inspect::open;
+use rawimage::compression::LIMIT;
 use serde::Serialize;
 use std::io::{BufWriter, Write};
 use views::terminal::Style;
@@ -47,26 +47,54 @@ pub fn run(args: &Repack, out: &mut Out) -> Result<()> {
     out.text(&text)
 }
 
-#[derive(Serialize)]
-struct Json<'a> {
+/// An image whose initramfs was recompressed. Sizes are in bytes.
+#[derive(schemars::JsonSchema, Serialize)]
+pub struct Json<'a> {
+    /// Name and version of this format.
+    #[schemars(extend("const" = <Self as views::json::Document>::SCHEMA))]
     schema: &'static str,
+    /// Path of the old image.
+    #[schemars(length(min = 1))]
     image: &'a str,
+    /// Path of the new image.
+    #[schemars(length(min = 1))]
     out: &'a str,
+    /// New compression.
+    #[schemars(extend("enum" = ["none", "gzip", "bzip2", "lzma", "xz", "lzo", "lz4", "lz4-frame", "zstd"]))]
     compression: &'static str,
+    /// Size of the old image.
     bytes_before: u64,
+    /// Size of the new image.
     bytes_after: u64,
+    /// Number of files.
     entries: u64,
+    /// Number of segments copied unchanged.
     kept_segments: usize,
+    /// Segments of the old image.
     segments_before: Vec<JsonSegment>,
+    /// Segments of the new image.
     segments_after: Vec<JsonSegment>,
 }
 
-#[derive(Serialize)]
+impl views::json::Document for Json<'_> {
+    const SCHEMA: &'static str = "firstlight.image.repack/1";
+    const TITLE: &'static str = "Output of `firstlight image repack --json`";
+}
+
+/// A segment of an initramfs.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Segment")]
 struct JsonSegment {
+    /// Byte offset in the image.
     offset: u64,
+    /// Compressed size.
     size: u64,
+    /// Compression.
+    #[schemars(extend("enum" = ["none", "gzip", "bzip2", "lzma", "xz", "lzo", "lz4", "lz4-frame", "zstd"]))]
     compression: &'static str,
+    /// Uncompressed size.
     unpacked: u64,
+    /// Number of files.
     entries: u64,
 }
 
@@ -79,7 +107,7 @@ fn json(args: &Repack, done: &Repacked, after: &[Segment]) -> String {
         entries: s.count(),
     };
     views::json::text(&Json {
-        schema: "firstlight.image.repack/1",
+        schema: <Json<'_> as views::json::Document>::SCHEMA,
         image: &args.image.to_string_lossy(),
         out: &args.out.to_string_lossy(),
         compression: args.compression.name(),

@@ -1,30 +1,17 @@
 //! `firstlight image score`: how well an image suits an order of access.
 
 use super::args::Score as Args;
+use super::list::paths;
 use super::map::notes;
 use crate::out::Out;
-use crate::{disk, size};
-use anyhow::{Context, Result, bail};
-use image::blocks::{Score, score};
-use std::path::Path;
+use crate::{progress, size};
+use anyhow::{Result, bail};
+use disk::{Score, score};
 use views::terminal::layout::{PLAIN, Screen, WARN, clean, left, right};
 use views::thousands;
 
 /// So many missing files are named on the screen.
 const ROWS: usize = 5;
-
-/// The paths in a list: one in a line; `#` begins a comment.
-pub fn paths(list: &Path) -> Result<Vec<Vec<u8>>> {
-    let shown = list.display();
-    let text = std::fs::read(list).with_context(|| format!("{shown}: cannot be read"))?;
-    if text.contains(&0) {
-        bail!("{shown}: holds NUL bytes; expected one path in a line");
-    }
-    let lines = text.split(|b| *b == b'\n');
-    let lines = lines.map(|l| l.strip_suffix(b"\r").unwrap_or(l));
-    let paths = lines.filter(|l| !l.is_empty() && !l.starts_with(b"#"));
-    Ok(paths.map(<[u8]>::to_vec).collect())
-}
 
 pub fn run(args: &Args, out: &mut Out) -> Result<()> {
     let shown = args.image.display().to_string();
@@ -35,7 +22,9 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
             args.files.display()
         );
     }
-    let disk = disk::map(&args.image, args.partition)?;
+    progress::mapping(&args.image);
+    let disk = inspect::disk::map(&args.image, args.partition)?;
+    progress::clear();
     let result = score(&disk, &list);
     let notes = notes(&disk);
     if result.files == 0 {
@@ -83,7 +72,7 @@ fn screen(image: &str, s: &Score, notes: &[String], out: &Out) -> String {
         (
             s.discontinuities,
             "discontinuities",
-            "what is needed next does not follow what was read last",
+            "the next piece does not follow the previous one",
         ),
         (
             s.requests,

@@ -1,17 +1,18 @@
 //! The screen of `firstlight image info`.
 
-use super::info::{File, content, payload};
+use super::file::File;
 use super::json::{banner, protocol};
 use super::mount::Mounts;
 use crate::size;
 use crate::verbs::flash::utc;
-use image::boot::cpio::Entry;
-use image::boot::fit::{Check, Fit};
-use image::boot::info::{Item, Kind};
-use image::boot::initramfs::Initramfs;
-use image::boot::kernel::{Inner, Payload};
-use image::boot::uimage::Uimage;
-use image::foreign::Foreign;
+use bootimage::cpio::Entry;
+use bootimage::fit::{Check, Fit};
+use bootimage::info::Kind;
+use bootimage::initramfs::Initramfs;
+use bootimage::kernel::{Inner, Payload};
+use bootimage::uimage::Uimage;
+use inspect::whole::{self, Item};
+use rawimage::foreign::Foreign;
 use views::terminal::Style;
 use views::terminal::layout::{self, BAD, DIM, GOOD, PLAIN, Screen, WARN, clean, left, right};
 use views::thousands;
@@ -41,7 +42,15 @@ pub fn files(files: &[File], style: &Style) -> String {
 }
 
 /// What it is, in words.
-fn title(kind: &Kind) -> String {
+fn title(kind: &whole::Kind) -> String {
+    let kind = match kind {
+        whole::Kind::Jffs2 { endian, .. } => return format!("JFFS2 filesystem, {endian}-endian"),
+        whole::Kind::Filesystem(f) => return format!("{} filesystem", f.filesystem),
+        whole::Kind::Disk(table, _) => {
+            return format!("disk with a partition table ({})", table.name());
+        }
+        whole::Kind::Boot(kind) => kind,
+    };
     match kind {
         Kind::Uimage(_) => "legacy U-Boot image".into(),
         Kind::Fit(f) if f.is_signed() => "FIT image, signed".into(),
@@ -58,9 +67,6 @@ fn title(kind: &Kind) -> String {
         Kind::Packed(p) => format!("{} data", p.compression),
         Kind::Environment(_) => "U-Boot environment".into(),
         Kind::Barebox(_) => "Barebox environment".into(),
-        Kind::Jffs2 { endian, .. } => format!("JFFS2 filesystem, {endian}-endian"),
-        Kind::Filesystem(f) => format!("{} filesystem", f.filesystem),
-        Kind::Disk(table, _) => format!("disk with a partition table ({})", table.name()),
         Kind::Foreign(f) => f.name().into(),
         _ => "something else".into(),
     }
@@ -115,8 +121,9 @@ fn item(screen: &mut Screen, item: &Item, depth: usize, titled: bool, mounts: &M
         Some(Err(why)) => rows.row("mount", why),
         None => {}
     }
-    rows.some("kernel", banner(&item.kind).map(clean));
-    let config = content(&item.kind).and_then(|c| c.config.as_ref());
+    rows.some("kernel", item.kind.boot().and_then(banner).map(clean));
+    let config = item.kind.boot().and_then(Kind::content);
+    let config = config.and_then(|c| c.config.as_ref());
     if let Some(config) = config {
         let lines = config.split(|b| *b == b'\n').count().saturating_sub(1);
         let text = format!(
@@ -154,7 +161,33 @@ fn bytes(n: u64) -> String {
     format!("{} bytes ({})", thousands(n), size::show(n))
 }
 
-fn details(rows: &mut Rows<'_>, kind: &Kind) {
+fn details(rows: &mut Rows<'_>, kind: &whole::Kind) {
+    match kind {
+        whole::Kind::Boot(kind) => boot(rows, kind),
+        whole::Kind::Jffs2 { erase_size, .. } => {
+            rows.some("erase size", erase_size.map(|n| size::show(n.into())));
+            rows.row("more", "`firstlight flash check` looks at each block");
+        }
+        whole::Kind::Filesystem(f) => filesystem(rows, f),
+        whole::Kind::Disk(_, partitions) => {
+            for p in partitions {
+                let name = match p.name.as_str() {
+                    "" => String::new(),
+                    name => format!(", {}", clean(name)),
+                };
+                let place = format!(
+                    "{} at byte {}, type {}{name}",
+                    size::show(p.len),
+                    p.start,
+                    p.kind
+                );
+                rows.row(&format!("partition {}", p.number), &place);
+            }
+        }
+    }
+}
+
+fn boot(rows: &mut Rows<'_>, kind: &Kind) {
     match kind {
         Kind::Uimage(u) => uimage(rows, u),
         Kind::Fit(f) => fit(rows, f),
@@ -231,7 +264,7 @@ fn details(rows: &mut Rows<'_>, kind: &Kind) {
             );
         }
         Kind::Initramfs(i) => initramfs(rows, i),
-        Kind::Packed(_) => packed(rows, payload(kind)),
+        Kind::Packed(_) => packed(rows, kind.payload()),
         Kind::Environment(e) => {
             let count = e.data().map_or(0, |d| d.variables().len());
             rows.some("size", e.active().map(|c| bytes(c.size)));
@@ -246,26 +279,6 @@ fn details(rows: &mut Rows<'_>, kind: &Kind) {
                 rows.row("file", &clean(&format!("{name}, {length} bytes")));
             }
         }
-        Kind::Jffs2 { erase_size, .. } => {
-            rows.some("erase size", erase_size.map(|n| size::show(n.into())));
-            rows.row("more", "`firstlight flash check` looks at each block");
-        }
-        Kind::Filesystem(f) => filesystem(rows, f),
-        Kind::Disk(_, partitions) => {
-            for p in partitions {
-                let name = match p.name.as_str() {
-                    "" => String::new(),
-                    name => format!(", {}", clean(name)),
-                };
-                let place = format!(
-                    "{} at byte {}, type {}{name}",
-                    size::show(p.len),
-                    p.start,
-                    p.kind
-                );
-                rows.row(&format!("partition {}", p.number), &place);
-            }
-        }
         Kind::Foreign(Foreign::Ubi) => {
             rows.row("more", "`firstlight flash ubi` looks at its volumes");
         }
@@ -273,7 +286,7 @@ fn details(rows: &mut Rows<'_>, kind: &Kind) {
     }
 }
 
-fn filesystem(rows: &mut Rows<'_>, f: &image::blocks::Facts) {
+fn filesystem(rows: &mut Rows<'_>, f: &disk::Facts) {
     let free = f
         .free_blocks
         .map_or_else(String::new, |n| format!(", {} free", thousands(n)));

@@ -13,75 +13,75 @@ pub struct Prefetch {
 
 #[derive(Debug, Subcommand)]
 pub enum PrefetchVerb {
-    /// Run a program and record what it and its children read, to the page
+    /// Record the pages that a program and its children read
     #[command(
         after_help = "Example:\n  $ sudo firstlight prefetch record -o editor.list -- editor --version\n\n\
         While it runs, the whole machine reads without read-ahead; before, its caches are dropped.\n\
         All settings come back when it ends, however it ends."
     )]
     Record(Record),
-    /// The list of a boot that was captured with the events filemap:*
+    /// Make an access list from a capture with filemap:* events
     #[command(
         after_help = "Example:\n  $ firstlight prefetch import boot.tar --root /mnt/image -o boot.list"
     )]
     Import(Import),
-    /// What a list would read, and in how many requests
+    /// Show what a list would read, and in how many requests
     #[command(after_help = "Example:\n  $ firstlight prefetch plan editor.list")]
     Plan(Plan),
-    /// One list of several recordings, with how often each range was needed
+    /// Merge recordings into one list, with how often each range was needed
     #[command(
         after_help = "Example:\n  $ firstlight prefetch merge -o boot.list monday.list tuesday.list"
     )]
     Merge(Merge),
-    /// Read ahead now what a list names
+    /// Read a list into the page cache now
     #[command(after_help = "Example:\n  $ firstlight prefetch replay editor.list")]
     Replay(Replay),
-    /// What a list's owner would wait for a device, with and without reading ahead
+    /// Simulate the I/O waits of a boot with and without prefetch
     #[command(
         after_help = "Example:\n  $ firstlight prefetch simulate editor.list --storage sd-card"
     )]
     Simulate(Simulate),
-    /// Put the prefetcher and a list into a root filesystem: it runs at each boot
+    /// Install the prefetcher and a list into a root filesystem
     #[command(
         after_help = "Example:\n  $ sudo firstlight prefetch install /mnt/image --list boot.list --dry-run"
     )]
     Install(Install),
-    /// Take it out again: the root is as it was
+    /// Uninstall the prefetcher and restore the root
     #[command(after_help = "Example:\n  $ sudo firstlight prefetch uninstall /mnt/image")]
     Uninstall(Uninstall),
     /// Restores settings when a recording is killed
     #[command(hide = true)]
     Guard {
-        /// What was changed
+        /// Settings to restore
         file: PathBuf,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct Record {
-    /// The list to write
+    /// List to write
     #[arg(short, long, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
-    /// Do not drop caches first: pages that are in memory hide touches
+    /// Keep the page cache; accesses to cached pages then stay unseen
     #[arg(long)]
     pub keep_cache: bool,
-    /// Record for TIME at most, and leave the program running: 30, 500ms, 2min
+    /// Record for at most TIME and leave the program running: 30, 500ms, 2min
     #[arg(long = "for", value_name = "TIME", value_parser = crate::args::duration)]
     pub limit: Option<Duration>,
-    /// The program and its arguments
+    /// Program and its arguments
     #[arg(last = true, required = true, value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
 pub struct Plan {
-    /// The list
+    /// List
     #[arg(value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub list: PathBuf,
-    /// Where the files are: the folder that is `/` for the list
+    /// Folder that is `/` for the list
     #[arg(long, value_name = "DIR", default_value = "/", value_hint = ValueHint::DirPath)]
     pub root: PathBuf,
-    /// Only ranges that this part of the recordings needed, 0 to 1
+    /// Use only ranges that this share of the recordings needed, 0 to 1
     #[arg(
         long,
         value_name = "PART",
@@ -89,7 +89,7 @@ pub struct Plan {
         hide_default_value = true
     )]
     pub stable: f64,
-    /// How many files the screen shows; 0 for all [default: 20]
+    /// Number of files on the screen; 0 for all [default: 20]
     #[arg(
         long,
         value_name = "N",
@@ -101,62 +101,62 @@ pub struct Plan {
 
 #[derive(Debug, Args)]
 pub struct Merge {
-    /// The list to write
+    /// List to write
     #[arg(short, long, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
-    /// The recordings, the oldest first
+    /// Recordings, the oldest first
     #[arg(required = true, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub lists: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct Replay {
-    /// The list
+    /// List
     #[arg(value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub list: PathBuf,
-    /// Where the files are: the folder that is `/` for the list
+    /// Folder that is `/` for the list
     #[arg(long, value_name = "DIR", default_value = "/", value_hint = ValueHint::DirPath)]
     pub root: PathBuf,
-    /// Read in the order of need, not as things lie on the device
+    /// Read in the order of need instead of device order
     #[arg(long)]
     pub need_order: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Import {
-    /// A capture, or a kernel trace
+    /// Capture or kernel trace
     #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     pub inputs: Vec<PathBuf>,
-    /// Where the files of the captured system are: `/`, or its mounted image
+    /// Root of the captured system's files: `/`, or its mounted image
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub root: PathBuf,
-    /// The list to write
+    /// List to write
     #[arg(short, long, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
-    /// The captured machine, as its `uname -m` says it
+    /// Architecture of the captured machine (`uname -m`)
     #[arg(long, value_name = "NAME", default_value = std::env::consts::ARCH)]
     pub machine: String,
-    /// The length of its pages, in bytes
+    /// Page size of the captured machine, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 4096)]
     pub page: u32,
 }
 
 #[derive(Debug, Args)]
 pub struct Simulate {
-    /// The list: recorded where storage cost no time, its times are those of the work
+    /// List; record it on storage without latency, so that its times contain only work
     #[arg(value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub list: PathBuf,
-    /// A storage profile of the lab; may be repeated [default: all]
+    /// Storage profile of the lab; repeatable [default: all]
     #[arg(long, value_name = "PROFILE")]
     pub storage: Vec<String>,
-    /// Where the files are, and lie as they will
+    /// Folder with the files, laid out as they will be
     #[arg(long, value_name = "DIR", default_value = "/", value_hint = ValueHint::DirPath)]
     pub root: PathBuf,
-    /// An ext4 image that has the files, in place of a folder: then the inode tables are
-    /// known, and how it would be laid out
+    /// ext4 image with the files instead of a folder; its inode tables and a new layout
+    /// are then simulated, too
     #[arg(long, value_name = "IMAGE", conflicts_with = "root", value_hint = ValueHint::FilePath)]
     pub image: Option<PathBuf>,
-    /// Add the processor time that reading takes in the lab, at 1 GIPS
+    /// Add the CPU time of reading in the lab, at 1 GIPS
     #[arg(long)]
     pub in_lab: bool,
 }
@@ -168,32 +168,32 @@ pub enum Init {
     Systemd,
     /// A script in /etc/init.d, for BusyBox and its like
     Busybox,
-    /// The initramfs that Debian's initramfs-tools make
+    /// An initramfs of Debian's initramfs-tools
     Initramfs,
 }
 
 #[derive(Debug, Args)]
 pub struct Install {
-    /// The root filesystem
+    /// Root filesystem
     #[arg(value_name = "ROOT", value_hint = ValueHint::DirPath)]
     pub root: PathBuf,
-    /// The list; it can be put into /usr/lib/firstlight/boot.list later, too
+    /// List; can also be copied to /usr/lib/firstlight/boot.list later
     #[arg(long, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub list: Option<PathBuf>,
-    /// What starts it [default: what the root has]
+    /// What starts the prefetcher [default: what the root has]
     #[arg(long)]
     pub init: Option<Init>,
-    /// Only say what would be done
+    /// Print the plan, but change nothing
     #[arg(long)]
     pub dry_run: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Uninstall {
-    /// The root filesystem
+    /// Root filesystem
     #[arg(value_name = "ROOT", value_hint = ValueHint::DirPath)]
     pub root: PathBuf,
-    /// Only say what would be done
+    /// Print the plan, but change nothing
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -5,12 +5,12 @@ use crate::args::Reading;
 use crate::beside;
 use crate::input;
 use crate::out::Out;
-use crate::prefetch::event::{Event, Kind};
-use crate::prefetch::names::identity_of;
-use crate::prefetch::touched::{Pages, Touched};
 use crate::size::show as size;
 use agent::access::{AccessList, Entry, Identity, RangeKind, encode};
 use anyhow::{Context, Result, bail};
+use capture::accesses::event::{Event, Kind};
+use capture::accesses::names::identity_of;
+use capture::accesses::touched::{Pages, Touched};
 use record::{Access, AccessKind, Record};
 use std::collections::HashMap;
 use std::fs;
@@ -18,6 +18,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use views::json::{self, Document};
 
 /// The kernel's number of a device: minor numbers take 20 bits.
 const MINOR_BITS: u32 = 20;
@@ -201,11 +202,11 @@ fn push(list: &mut AccessList, path: Vec<u8>, identity: Identity, pages: &Pages,
 
 /// The filesystem at `root`, as the prefetcher will know it again.
 fn filesystem(root: &Path) -> Option<Identity> {
-    let mounts = crate::prefetch::mounts::mounts().ok()?;
+    let mounts = capture::accesses::mounts::mounts().ok()?;
     let device = fs::metadata(root).ok()?.dev();
     let device = (rustix::fs::major(device), rustix::fs::minor(device));
     let mount = mounts.iter().find(|m| m.device == device)?;
-    crate::prefetch::recording::filesystem(mount)
+    capture::accesses::recording::filesystem(mount)
 }
 
 fn print(args: &Import, imported: &Imported, out: &mut Out) -> Result<()> {
@@ -223,12 +224,16 @@ fn print(args: &Import, imported: &Imported, out: &mut Out) -> Result<()> {
         false => "fill",
     };
     if out.json {
-        let done = serde_json::json!({
-            "schema": "firstlight.prefetch.import/1", "list": args.out, "files": files,
-            "bytes": sum(false), "metadata_bytes": sum(true), "nameless": nameless,
-            "known_by": exact,
-        });
-        return out.text(&views::json::text(&done));
+        let done = json::PrefetchImport {
+            bytes: sum(false),
+            files,
+            known_by: exact,
+            list: args.out.display().to_string(),
+            metadata_bytes: sum(true),
+            nameless,
+            schema: json::PrefetchImport::SCHEMA,
+        };
+        return out.text(&json::text(&done));
     }
     if !touches {
         anstream::eprintln!(

@@ -15,6 +15,7 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use views::json::{self, Document};
 
 /// Where the prefetcher and its list go, below the root.
 const FOLDER: &str = "usr/lib/firstlight";
@@ -115,7 +116,7 @@ pub fn install(args: &Install, out: &mut Out) -> Result<()> {
         let path = root.join(made.path());
         if fs::symlink_metadata(&path).is_ok() {
             bail!(
-                "{}: is there already, and not ours; move it away",
+                "{}: a file that firstlight did not write already exists; move it away",
                 path.display()
             );
         }
@@ -382,13 +383,22 @@ fn crc(bytes: &[u8]) -> u32 {
     agent::access::checksum(bytes)
 }
 
-fn print(out: &mut Out, verb: &str, planned: bool, root: &Path, lines: &[String]) -> Result<()> {
+fn print(
+    out: &mut Out,
+    verb: &'static str,
+    planned: bool,
+    root: &Path,
+    lines: &[String],
+) -> Result<()> {
     if out.json {
-        let done = serde_json::json!({
-            "schema": "firstlight.prefetch.install/1", "action": verb, "root": root,
-            "done": !planned, "changes": lines,
-        });
-        return out.text(&views::json::text(&done));
+        let done = json::PrefetchInstall {
+            action: verb,
+            changes: lines.to_vec(),
+            done: !planned,
+            root: root.display().to_string(),
+            schema: json::PrefetchInstall::SCHEMA,
+        };
+        return out.text(&json::text(&done));
     }
     let heading = match planned {
         true => "would be done",

@@ -6,6 +6,7 @@ use crate::out::Out;
 use agent::access::{encode, merge};
 use anyhow::{Context, Result, bail};
 use std::io::Write;
+use views::json::{self, Document};
 
 /// Merges.
 pub fn run(args: &Merge, out: &mut Out) -> Result<()> {
@@ -40,11 +41,15 @@ pub fn run(args: &Merge, out: &mut Out) -> Result<()> {
     let always = ranges().filter(|r| r.seen == merged.recordings).count();
     let (files, all) = (merged.entries.len(), ranges().count());
     if out.json {
-        let done = serde_json::json!({
-            "schema": "firstlight.prefetch.merge/1", "list": args.out,
-            "recordings": merged.recordings, "files": files, "ranges": all, "always": always,
-        });
-        return out.text(&views::json::text(&done));
+        let done = json::PrefetchMerge {
+            always,
+            files,
+            list: args.out.display().to_string(),
+            ranges: all,
+            recordings: merged.recordings,
+            schema: json::PrefetchMerge::SCHEMA,
+        };
+        return out.text(&json::text(&done));
     }
     out.text(&format!(
         "{}: {} recordings, {files} files, {all} ranges, {always} of them in every recording\n",

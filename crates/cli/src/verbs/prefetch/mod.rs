@@ -28,7 +28,7 @@ pub fn run(args: &Prefetch, out: &mut Out) -> Result<()> {
         PrefetchVerb::Simulate(a) => simulate::run(a, out),
         PrefetchVerb::Install(a) => install::install(a, out),
         PrefetchVerb::Uninstall(a) => install::uninstall(a, out),
-        PrefetchVerb::Guard { file } => crate::prefetch::settings::guard(file),
+        PrefetchVerb::Guard { file } => Ok(capture::accesses::guard(file)?),
     }
 }
 

@@ -6,63 +6,10 @@ use crate::size::show as size;
 use agent::access::{AccessList, Entry, RangeKind};
 use agent::prefetch::{INFILL_BYTES, State, infilled, state_of};
 use anyhow::{Result, bail};
-use serde::Serialize;
-
-/// The `--json` of a plan: `schemas/prefetch.plan.json`.
-#[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    list: String,
-    title: String,
-    machine: String,
-    recordings: u32,
-    files: Vec<File>,
-    bytes: u64,
-    requests: u64,
-    infill: Infill,
-    around: Vec<Around>,
-    metadata: Vec<Metadata>,
-    directories: u64,
-}
-
-#[derive(Serialize)]
-struct File {
-    path: String,
-    ranges: Vec<Piece>,
-    first_need_ns: u64,
-    program: String,
-    /// In what part of the recordings its bytes were needed.
-    stability: f64,
-    state: &'static str,
-}
-
-/// Pages that were mapped around touched ones, since they were in memory.
-#[derive(Serialize)]
-struct Around {
-    path: String,
-    ranges: Vec<Piece>,
-}
-
-#[derive(Serialize)]
-struct Piece {
-    offset: u64,
-    len: u64,
-}
-
-/// What is read besides, to read with fewer requests.
-#[derive(Serialize)]
-struct Infill {
-    gap_bytes: u64,
-    bytes: u64,
-    requests: u64,
-}
-
-#[derive(Serialize)]
-struct Metadata {
-    filesystem: String,
-    ranges: Vec<Piece>,
-    state: &'static str,
-}
+use views::json::{
+    self, Document, PrefetchAround, PrefetchFile, PrefetchInfill, PrefetchMetadata, PrefetchPlan,
+    PrefetchRange,
+};
 
 /// Prints the plan.
 pub fn run(args: &Plan, out: &mut Out) -> Result<()> {
@@ -77,14 +24,16 @@ pub fn run(args: &Plan, out: &mut Out) -> Result<()> {
     list.entries.retain(|e| !e.ranges.is_empty());
     let report = report(args, &list);
     match out.json {
-        true => out.text(&views::json::text(&report)),
+        true => out.text(&json::text(&report)),
         false => out.text(&screen(&report, args.top)),
     }
 }
 
-fn pieces(entry: &Entry, kind: RangeKind, page_bytes: u32) -> Vec<Piece> {
+fn pieces(entry: &Entry, kind: RangeKind, page_bytes: u32) -> Vec<PrefetchRange> {
     let pieces = entry.pieces(kind, page_bytes).into_iter();
-    pieces.map(|(offset, len)| Piece { offset, len }).collect()
+    pieces
+        .map(|(offset, len)| PrefetchRange { offset, len })
+        .collect()
 }
 
 fn word(state: State) -> &'static str {
@@ -96,7 +45,7 @@ fn word(state: State) -> &'static str {
     }
 }
 
-fn report(args: &Plan, list: &AccessList) -> Report {
+fn report(args: &Plan, list: &AccessList) -> PrefetchPlan {
     let (mut bytes, mut requests) = (0, 0);
     let (mut infill_bytes, mut infill_requests) = (0, 0);
     let mut files = Vec::new();
@@ -108,7 +57,7 @@ fn report(args: &Plan, list: &AccessList) -> Report {
         let ranges = pieces(entry, RangeKind::Touched, list.page_bytes);
         let state = word(state_of(&args.root, entry));
         if entry.is_device() {
-            metadata.push(Metadata {
+            metadata.push(PrefetchMetadata {
                 filesystem: path,
                 ranges,
                 state,
@@ -118,7 +67,7 @@ fn report(args: &Plan, list: &AccessList) -> Report {
         let near = pieces(entry, RangeKind::Around, list.page_bytes);
         if !near.is_empty() {
             let (path, ranges) = (path.clone(), near);
-            around.push(Around { path, ranges });
+            around.push(PrefetchAround { path, ranges });
         }
         if ranges.is_empty() {
             continue;
@@ -136,7 +85,7 @@ fn report(args: &Plan, list: &AccessList) -> Report {
             (seen + r.pages * u64::from(r.seen), all + r.pages)
         });
         let program = list.programs.get(entry.program as usize);
-        files.push(File {
+        files.push(PrefetchFile {
             path,
             ranges,
             first_need_ns: entry.first_us().saturating_mul(1000),
@@ -145,8 +94,8 @@ fn report(args: &Plan, list: &AccessList) -> Report {
             state,
         });
     }
-    Report {
-        schema: "firstlight.prefetch.plan/1",
+    PrefetchPlan {
+        schema: PrefetchPlan::SCHEMA,
         list: args.list.display().to_string(),
         title: list.title.clone(),
         machine: list.machine.clone(),
@@ -154,7 +103,7 @@ fn report(args: &Plan, list: &AccessList) -> Report {
         files,
         bytes,
         requests,
-        infill: Infill {
+        infill: PrefetchInfill {
             gap_bytes: INFILL_BYTES,
             bytes: infill_bytes.saturating_sub(bytes),
             requests: infill_requests,
@@ -165,7 +114,7 @@ fn report(args: &Plan, list: &AccessList) -> Report {
     }
 }
 
-fn screen(report: &Report, top: usize) -> String {
+fn screen(report: &PrefetchPlan, top: usize) -> String {
     let mut text = format!(
         "{}: {} ({} {})\n\n",
         report.list,

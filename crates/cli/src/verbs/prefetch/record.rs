@@ -3,13 +3,14 @@
 use super::args::Record;
 use crate::beside;
 use crate::out::Out;
-use crate::prefetch::recording::{Options, Recorded, record};
 use crate::size::show as size;
 use agent::access::{AccessList, RangeKind, encode};
 use anyhow::{Context, Result, bail};
+use capture::accesses::recording::{Options, Recorded, record};
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
+use views::json::{self, Document};
 
 /// Records.
 pub fn run(args: &Record, out: &mut Out) -> Result<()> {
@@ -28,7 +29,12 @@ pub fn run(args: &Record, out: &mut Out) -> Result<()> {
         keep_cache: args.keep_cache,
         limit: args.limit,
     };
-    let recorded = record(command, &words.join(" "), &options)?;
+    let recorded = record(
+        command,
+        &words.join(" "),
+        &options,
+        &*crate::interrupt::told()?,
+    )?;
     let bytes = encode(&recorded.list);
     beside::write(&args.out, |to| {
         to.write_all(&bytes).context("the list cannot be written")
@@ -58,13 +64,20 @@ fn print(args: &Record, recorded: &Recorded, list_bytes: usize, out: &mut Out) -
     let code = recorded.status.map(|s| s.code());
     if out.json {
         let elapsed = u64::try_from(recorded.elapsed.as_nanos()).unwrap_or(u64::MAX);
-        let done = serde_json::json!({
-            "schema": "firstlight.prefetch.record/1", "list": args.out, "list_bytes": list_bytes,
-            "files": files, "bytes": touched, "around_bytes": around,
-            "metadata_bytes": metadata, "directories": list.directories,
-            "elapsed_ns": elapsed, "exit_code": code.flatten(), "notes": recorded.notes,
-        });
-        return out.text(&views::json::text(&done));
+        let done = json::PrefetchRecord {
+            around_bytes: around,
+            bytes: touched,
+            directories: list.directories,
+            elapsed_ns: elapsed,
+            exit_code: code.flatten(),
+            files,
+            list: args.out.display().to_string(),
+            list_bytes,
+            metadata_bytes: metadata,
+            notes: recorded.notes.clone(),
+            schema: json::PrefetchRecord::SCHEMA,
+        };
+        return out.text(&json::text(&done));
     }
     for note in &recorded.notes {
         anstream::eprintln!("firstlight: {note}");

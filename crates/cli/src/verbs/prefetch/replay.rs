@@ -5,6 +5,7 @@ use crate::out::Out;
 use crate::size::show as size;
 use agent::prefetch::{Order, Settings, play};
 use anyhow::{Context, Result};
+use views::json::{self, Document};
 
 /// Replays.
 pub fn run(args: &Replay, out: &mut Out) -> Result<()> {
@@ -21,13 +22,20 @@ pub fn run(args: &Replay, out: &mut Out) -> Result<()> {
     let played = play(&list, &settings).context("the list cannot be played")?;
     let elapsed = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     if out.json {
-        let done = serde_json::json!({
-            "schema": "firstlight.prefetch.replay/1", "list": args.list, "files": played.files,
-            "stale": played.stale, "bytes": played.bytes, "metadata_bytes": played.metadata_bytes,
-            "resident_bytes": played.resident_bytes, "reads": played.reads,
-            "io_uring": played.ring, "stopped": played.stopped, "elapsed_ns": elapsed,
-        });
-        return out.text(&views::json::text(&done));
+        let done = json::PrefetchReplay {
+            bytes: played.bytes,
+            elapsed_ns: elapsed,
+            files: played.files,
+            io_uring: played.ring,
+            list: args.list.display().to_string(),
+            metadata_bytes: played.metadata_bytes,
+            reads: played.reads,
+            resident_bytes: played.resident_bytes,
+            schema: json::PrefetchReplay::SCHEMA,
+            stale: played.stale,
+            stopped: played.stopped,
+        };
+        return out.text(&json::text(&done));
     }
     if let Some(why) = &played.stopped {
         anstream::eprintln!("firstlight: {why}");

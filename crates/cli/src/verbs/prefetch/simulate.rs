@@ -2,42 +2,13 @@
 
 use super::args::Simulate;
 use crate::out::Out;
-use agent::config::Model;
 use agent::prefetch::{DISK_INFILL_BYTES, INFILL_BYTES, WINDOW_US};
 use anyhow::{Result, bail};
-use lab::storage::reads::Reads;
-use lab::storage::simulate::{Costs, Way, simulate};
-use lab::storage::{Profile, named, profiles};
-use serde::Serialize;
-
-/// The `--json`: `schemas/prefetch.simulate.json`.
-#[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    list: String,
-    work_ns: u64,
-    bytes: u64,
-    missing_files: u64,
-    profiles: Vec<Row>,
-}
-
-#[derive(Serialize)]
-struct Row {
-    storage: String,
-    demand: Case,
-    prefetch: Case,
-    /// Read ahead, and everything lies in the order of need.
-    ordered: Case,
-    /// No way can be faster: the work, or all bytes and one command.
-    limit_ns: u64,
-}
-
-#[derive(Serialize)]
-struct Case {
-    total_ns: u64,
-    stall_ns: u64,
-    requests: u64,
-}
+use lab::profiles::named;
+use lab::reads::Reads;
+use storage::profiles::profiles;
+use storage::{Costs, Model, Profile, Way, simulate};
+use views::json::{self, Document, PrefetchCase, PrefetchProfile, PrefetchSimulation};
 
 /// Simulates.
 pub fn run(args: &Simulate, out: &mut Out) -> Result<()> {
@@ -69,8 +40,8 @@ pub fn run(args: &Simulate, out: &mut Out) -> Result<()> {
         true => Costs::LAB,
         false => Costs::default(),
     };
-    let report = Report {
-        schema: "firstlight.prefetch.simulate/1",
+    let report = PrefetchSimulation {
+        schema: PrefetchSimulation::SCHEMA,
         list: args.list.display().to_string(),
         work_ns: reads.work_ns(),
         bytes: reads.bytes(),
@@ -81,12 +52,12 @@ pub fn run(args: &Simulate, out: &mut Out) -> Result<()> {
             .collect(),
     };
     match out.json {
-        true => out.text(&views::json::text(&report)),
+        true => out.text(&json::text(&report)),
         false => out.text(&screen(&report)),
     }
 }
 
-fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> Row {
+fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> PrefetchProfile {
     let storage = &profile.storage;
     let costs = match storage.model {
         // Nothing serves it.
@@ -102,7 +73,7 @@ fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> Row {
             costs,
             way,
         );
-        Case {
+        PrefetchCase {
             total_ns: done.total_ns,
             stall_ns: done.stall_ns,
             requests: done.requests,
@@ -125,7 +96,7 @@ fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> Row {
             .unwrap_or(u64::MAX)
             .saturating_add(storage.command_ns),
     };
-    Row {
+    PrefetchProfile {
         storage: profile.name.clone(),
         demand: case(reads, Way::Demand),
         prefetch: case(reads, ahead),
@@ -134,7 +105,7 @@ fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> Row {
     }
 }
 
-fn screen(report: &Report) -> String {
+fn screen(report: &PrefetchSimulation) -> String {
     let ms = |ns: u64| format!("{:.1}", ns as f64 / 1e6);
     let mut text = format!(
         "{}: {} ms of work, {} to read; times in ms until the last need is met\n\n",

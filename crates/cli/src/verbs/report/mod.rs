@@ -3,74 +3,75 @@
 pub mod experiment;
 pub mod published;
 
-use crate::args::{Images, Inputs, Reading, Report};
-use crate::beside;
-use crate::input::{self, Input};
+use crate::args::{Images, Inputs, Reading};
+use crate::input::{self, Input, names};
 use crate::out::Out;
-use crate::owners;
+use crate::{beside, progress};
 use analysis::{ChartLimits, Experiment, Options, Owners, Picture, Place};
 use anyhow::{Context, Result, bail};
+use clap::{Args, ValueHint};
 use record::Record;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use views::html::{Line, Page, Side};
+use views::json::{self, Document};
+
+/// The arguments of `report`.
+#[derive(Debug, Args)]
+pub struct Report {
+    #[command(flatten)]
+    pub inputs: Inputs,
+    /// Compare with a second boot: a capture, or its raw files
+    #[arg(long, value_name = "NEW", num_args = 1.., value_hint = ValueHint::AnyPath)]
+    pub against: Vec<PathBuf>,
+    #[command(flatten)]
+    pub images: Images,
+    /// Page to write
+    #[arg(short, long, value_name = "FILE", default_value = "boot.html", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+}
 
 /// How many rows of each table show the line that is their evidence.
 const LINES_OF_EACH: usize = 2_000;
 
 pub fn run(args: &Report, out: &mut Out) -> Result<()> {
     let Inputs { inputs, reading } = &args.inputs;
-    let page = of_paths(inputs, &args.beside, reading, &args.images)?;
+    let page = of_paths(inputs, &args.against, reading, &args.images)?;
     beside::write(&args.out, |f| Ok(f.write_all(page.as_bytes())?))?;
     if out.json {
-        let done = serde_json::json!({"schema": "firstlight.report/1", "page": args.out});
-        return out.text(&views::json::text(&done));
+        let done = json::Report {
+            page: args.out.display().to_string(),
+            schema: json::Report::SCHEMA,
+        };
+        return out.text(&json::text(&done));
     }
     out.text(&format!("{}\n", args.out.display()))
 }
 
-/// The page of a boot, of two captures, of an experiment's folder, or of
-/// published results.
+/// The page of a boot, of two boots, of an experiment's folder, or of published
+/// results.
 pub fn of_paths(
     paths: &[PathBuf],
-    beside: &[PathBuf],
+    against: &[PathBuf],
     reading: &Reading,
     images: &Images,
 ) -> Result<String> {
-    if let ([dir], []) = (paths, beside) {
+    if let ([dir], []) = (paths, against) {
         if let Some(results) = published::read(dir)? {
-            let title = dir.display().to_string();
+            let title = names::one(dir);
             return Ok(views::html::published(&title, &results));
         }
         if experiment::is_experiment(dir) {
             return of_experiment(dir, reading, images);
         }
     }
-    let read = |paths: &[PathBuf]| {
-        paths
-            .iter()
-            .map(|p| input::read(p))
-            .collect::<Result<Vec<_>>>()
-    };
-    let (inputs, beside_inputs) = (read(paths)?, read(beside)?);
-    let captures = inputs
-        .iter()
-        .filter(|i| matches!(i, Input::Capture(_)))
-        .count();
-    let first = if beside.is_empty() {
-        paths
-    } else {
-        paths.get(..1).unwrap_or_default()
-    };
-    let mut titles = first.iter().chain(beside).map(|p| p.display().to_string());
-    // Raw files are one boot together; each capture is a boot by itself.
-    let boots: Vec<Vec<Input>> = match (captures, inputs.len()) {
-        _ if !beside.is_empty() => vec![inputs, beside_inputs],
-        (2, 2) => inputs.into_iter().map(|i| vec![i]).collect(),
-        (0 | 1, _) => vec![inputs],
-        _ => bail!("{captures} captures; a page shows one boot, or compares two captures"),
-    };
+    // Files and captures of one side are one boot together.
+    let mut sides = vec![paths];
+    sides.extend((!against.is_empty()).then_some(against));
+    let mut titles = names::of_boots(&sides).into_iter();
+    let boots = sides.iter().map(|paths| input::of_one_boot(paths));
+    let boots = boots.collect::<Result<Vec<_>>>()?;
     let records = boots.iter().map(|b| input::record_from(b, reading));
     let records = records.collect::<Result<Vec<_>>>()?;
     let mut shown = records.iter().zip(&boots).map(|(record, inputs)| Shown {
@@ -144,7 +145,13 @@ fn page_with(
     options: &Options,
     images: &Images,
 ) -> Result<String> {
-    let (of_a, of_b) = owners::of_boots(a.record, b.map(|b| b.record), images)?;
+    let (of_a, of_b) = inspect::owners::of_boots(
+        a.record,
+        b.map(|b| b.record),
+        images.chosen(),
+        &progress::mapping,
+    )?;
+    progress::clear();
     let comparison = match b {
         Some(b) => {
             let compared = analysis::compare_with(a.record, b.record, options);

@@ -39,6 +39,7 @@ struct Value {
 }
 
 /// Whether a folder holds one published result.
+#[cfg(feature = "serve")]
 pub fn is_result(dir: &Path) -> bool {
     text(dir).is_ok_and(|text| text.is_some_and(|text| is_one(&text)))
 }

@@ -3,8 +3,8 @@
 
 use crate::mounted::{Mounted, loop_device};
 use anyhow::{Result, bail};
-use image::blocks::{State, facts};
-use image::boot::Part;
+use disk::{State, facts};
+use rawimage::Part;
 use std::fs::File;
 use std::path::Path;
 use treat::FileTreatment;

@@ -1,7 +1,8 @@
 //! The loader: what it does by its variables, and that it is what its source says.
 
+use super::super::board;
 use super::program::{PROGRAM, crc_table};
-use super::{AT, Loading, Step, sized};
+use super::{AT, Loading, Step};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -51,11 +52,11 @@ fn it_waits_reads_whole_partitions_and_sums_up() {
     assert_eq!(sums(&plain), 2);
     assert_eq!(sums(&steps(&[("verify", "no")])), 0);
     assert_eq!(waits(&steps(&[("bootdelay", "0")])), 0);
-    let sized = sized(None).unwrap();
-    assert_eq!(pages(&steps(&[("bootcmd", &sized)])), [3, 2]);
-    assert_eq!(super::sized(Some(&sized)), None);
-    let in_place = super::in_place(None).unwrap();
-    assert_eq!(super::in_place(Some(&in_place)), None);
+    let all = board::sized(None).unwrap();
+    assert_eq!(pages(&steps(&[("bootcmd", &all)])), [3, 2]);
+    assert_eq!(board::sized(Some(&all)), None);
+    let in_place = board::in_place(None).unwrap();
+    assert_eq!(board::in_place(Some(&in_place)), None);
     assert_eq!(pages(&steps(&[("bootcmd", &in_place)])), [3, 2]);
     let moved = |s: &Step| matches!(s, Step::Copy { to: 0x1_0000, .. });
     assert!(plain.iter().any(moved));

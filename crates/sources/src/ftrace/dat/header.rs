@@ -56,8 +56,8 @@ impl Start {
     /// Reads the first bytes of a file.
     pub(super) fn of(file: &[u8]) -> Result<Self, Damage> {
         let mut cursor = Cursor::new(file, 0, Order::Little);
-        cursor.expect(MAGIC, "the magic of a trace.dat")?;
-        let here = cursor.damage("version 6 or 7 of trace.dat");
+        cursor.expect(MAGIC, "the trace.dat magic")?;
+        let here = cursor.damage("trace.dat version 6 or 7");
         let version = match cursor.text(here.expected)? {
             b"6" => 6,
             b"7" => 7,
@@ -71,17 +71,17 @@ impl Start {
         };
         cursor.set_order(order);
         // The size of a "long" of programs; the kernel's is in the page header.
-        cursor.u8("the size of a long")?;
-        let here = cursor.damage("the size of a page");
+        cursor.u8("the size of `long`")?;
+        let here = cursor.damage("the page size");
         let page_bytes = cursor.u32(here.expected)?;
         if !PAGE_BYTES.contains(&page_bytes) {
             return Err(here);
         }
         let (mut compression, mut next) = (Compression::None, cursor.place());
         if version == 7 {
-            compression = Compression::named(cursor.text("the name of a compression")?);
-            cursor.text("the version of a compression")?;
-            next = cursor.u64("where the options are")?;
+            compression = Compression::named(cursor.text("the name of the compression")?);
+            cursor.text("the version of the compression")?;
+            next = cursor.u64("the offset of the options")?;
         }
         Ok(Self {
             version,
@@ -237,12 +237,12 @@ impl<'a> Header<'a> {
         self.page_header(&mut cursor)?;
         self.ftrace_formats(&mut cursor)?;
         self.event_formats(&mut cursor)?;
-        let length = cursor.u32("the size of the kernel's symbols")?;
-        self.symbols = cursor.take(length.into(), "the kernel's symbols")?;
+        let length = cursor.u32("the size of the kernel symbols")?;
+        self.symbols = cursor.take(length.into(), "the kernel symbols")?;
         let length = cursor.u32("the size of the printk formats")?;
         cursor.take(length.into(), "the printk formats")?;
         self.process_names(&mut cursor)?;
-        let cpus = cursor.u32("the number of processors")?;
+        let cpus = cursor.u32("the number of CPUs")?;
         let cpus = self.options_6(&mut cursor, file, cpus, start)?;
         let main = Buffer {
             name: String::new(),
@@ -252,8 +252,8 @@ impl<'a> Header<'a> {
         self.buffers.insert(0, main);
         // Older files say the clock behind the table of processors.
         if self.clock.as_deref() == Some(b"") {
-            let length = cursor.u64("the size of the clock's name")?;
-            self.set_clock(cursor.take(length, "the clock's name")?);
+            let length = cursor.u64("the size of the clock name")?;
+            self.set_clock(cursor.take(length, "the clock name")?);
         }
         Ok(())
     }
@@ -270,7 +270,7 @@ impl<'a> Header<'a> {
         if !cursor.rest().starts_with(b"options") {
             return Ok(cpus);
         }
-        let expected = "an option of a trace.dat";
+        let expected = "a trace.dat option";
         cursor.take(10, expected)?;
         let mut instances = Vec::new();
         loop {
@@ -290,7 +290,7 @@ impl<'a> Header<'a> {
         for (place, data) in instances {
             let here = Damage {
                 at: place,
-                expected: "where an instance's buffer is",
+                expected: "the offset of an instance's buffer",
             };
             let at = start.order.u64(data, 0).ok_or(here)?;
             let mut cursor =
@@ -322,8 +322,8 @@ impl<'a> Header<'a> {
         read(&sections.events, &mut |h, mut c| h.event_formats(&mut c));
         read(&sections.names, &mut |h, mut c| h.process_names(&mut c));
         read(&sections.symbols, &mut |h, mut c| {
-            let length = c.u32("the size of the kernel's symbols")?;
-            h.symbols = c.take(length.into(), "the kernel's symbols")?;
+            let length = c.u32("the size of the kernel symbols")?;
+            h.symbols = c.take(length.into(), "the kernel symbols")?;
             Ok(())
         });
         for entry in &sections.entries {
@@ -369,7 +369,7 @@ impl<'a> Header<'a> {
     fn page_header(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Damage> {
         cursor.expect(b"header_page\0", "header_page")?;
         let length = cursor.u64("the size of header_page")?;
-        let here = cursor.damage("the layout of a ring buffer's page");
+        let here = cursor.damage("the layout of a ring buffer page");
         let text = cursor.take(length, here.expected)?;
         cursor.expect(b"header_event\0", "header_event")?;
         let length = cursor.u64("the size of header_event")?;
@@ -400,8 +400,8 @@ impl<'a> Header<'a> {
         cursor: &mut Cursor<'a>,
     ) -> Result<(), Damage> {
         for _ in 0..count {
-            let length = cursor.u64("the size of a format")?;
-            let here = cursor.damage("the format of an event");
+            let length = cursor.u64("the size of an event format")?;
+            let here = cursor.damage("an event format");
             let text = cursor.take(length, here.expected)?;
             match Format::of(text) {
                 Some(format) => self.formats.push((system, format)),
@@ -412,8 +412,8 @@ impl<'a> Header<'a> {
     }
 
     fn process_names(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Damage> {
-        let length = cursor.u64("the size of the processes' names")?;
-        self.names = cursor.take(length, "the processes' names")?;
+        let length = cursor.u64("the size of the process names")?;
+        self.names = cursor.take(length, "the process names")?;
         Ok(())
     }
 }
@@ -431,7 +431,7 @@ fn buffer_6(cursor: &mut Cursor<'_>, cpus: u32, start: Start) -> Result<Content,
     if !kind.starts_with(b"flyrecord") {
         return Err(here);
     }
-    let here = cursor.damage("a possible number of processors");
+    let here = cursor.damage("a plausible number of CPUs");
     if cpus > MOST_CPUS {
         return Err(here);
     }
@@ -439,8 +439,8 @@ fn buffer_6(cursor: &mut Cursor<'_>, cpus: u32, start: Start) -> Result<Content,
     for cpu in 0..cpus {
         streams.push(CpuData {
             cpu,
-            offset: cursor.u64("where a processor's events are")?,
-            length: cursor.u64("how long a processor's events are")?,
+            offset: cursor.u64("the offset of a CPU's events")?,
+            length: cursor.u64("the size of a CPU's events")?,
         });
     }
     Ok(Content::Pages {
@@ -453,7 +453,7 @@ fn buffer_6(cursor: &mut Cursor<'_>, cpus: u32, start: Start) -> Result<Content,
 /// The buffer that an option of version 7 describes.
 fn buffer_7(file: &[u8], entry: &Entry<'_>, order: Order) -> Result<Buffer, Damage> {
     let mut cursor = Cursor::inside(&entry.data, entry.place, true, order);
-    let expected = "the description of a buffer";
+    let expected = "a buffer description";
     let offset = cursor.u64(expected)?;
     let name = string(cursor.text(expected)?);
     let clock = cursor.text(expected)?.to_vec();
@@ -464,12 +464,12 @@ fn buffer_7(file: &[u8], entry: &Entry<'_>, order: Order) -> Result<Buffer, Dama
             packed,
         }
     } else {
-        let here = cursor.damage("the size of a buffer's page");
+        let here = cursor.damage("the page size of a buffer");
         let page_bytes = cursor.u32(here.expected)?;
         if !PAGE_BYTES.contains(&page_bytes) {
             return Err(here);
         }
-        let here = cursor.damage("a possible number of processors");
+        let here = cursor.damage("a plausible number of CPUs");
         let cpus = cursor.u32(here.expected)?;
         if cpus > MOST_CPUS {
             return Err(here);

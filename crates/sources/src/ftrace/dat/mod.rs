@@ -10,11 +10,12 @@ mod section;
 mod stream;
 
 use super::clocks::{self, Scale, TraceClock};
-use super::interpret::{Interpreter, Moment, Outcome};
+use super::interpret::{Interpreter, Outcome};
+use super::moment::Moment;
 use super::notes;
 use super::symbols::Symbols;
+use crate::source::{Input, Sniff, Source};
 use crate::text::{lines, lossy, number};
-use crate::{Input, Sniff, Source};
 use header::{Buffer, Content, Header, MAGIC, Sections, Start};
 use packet::Events;
 use record::{ClockKind, Origin, Recorder, SourceId};
@@ -31,6 +32,10 @@ pub struct TraceDat;
 impl Source for TraceDat {
     fn name(&self) -> &'static str {
         "trace.dat"
+    }
+
+    fn description(&self) -> &'static str {
+        "binary ftrace recording, version 6 or 7: `trace-cmd record`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
@@ -311,7 +316,7 @@ impl<'a> Reader<'a> {
         if lost > by_pages {
             let more = lost - by_pages;
             recorder.note_many(self.origin(0), &notes::EVENTS_LOST, more, || {
-                format!("{lost} by the kernel's statistics")
+                format!("{lost} according to the kernel's statistics")
             });
         }
     }

@@ -52,7 +52,7 @@ pub(super) fn head(
     id: u16,
     order: Order,
 ) -> Result<(bool, Cursor<'_>), Damage> {
-    let expected = "a section of a trace.dat of version 7";
+    let expected = "a section of trace.dat version 7";
     let outside = Damage { at, expected };
     let start = usize::try_from(at).map_err(|_| outside)?;
     let mut cursor = Cursor::new(file, start, order);
@@ -85,7 +85,7 @@ pub(super) fn section<'a>(
             packed,
         });
     }
-    let expected = "a compressed section of a trace.dat";
+    let expected = "a compressed section";
     let length = cursor.u32(expected)?;
     let unpacked = u64::from(cursor.u32(expected)?);
     let content = cursor.take(length.into(), expected)?;
@@ -102,7 +102,7 @@ pub(super) fn section<'a>(
         .unpack(compression, content, length, &mut bytes)
         .ok_or(Damage {
             at: place,
-            expected: "data in the compression that the file's header names",
+            expected: "data compressed as the file header says",
         })?;
     Ok(Section {
         bytes: Cow::Owned(bytes),
@@ -142,7 +142,7 @@ pub(super) fn options<'a>(
             // Lists are written one after the other.
             Ok(next) if next == 0 || next > at => at = next,
             Ok(_) => {
-                let expected = "a list of options behind this one";
+                let expected = "a further list of options";
                 return (entries, Some(Damage { at, expected }));
             }
             Err(damage) => return (entries, Some(damage)),
@@ -156,7 +156,7 @@ fn list_of<'a>(
     mut cursor: Cursor<'a>,
     take: &mut impl FnMut(u16, &'a [u8], u64),
 ) -> Result<u64, Damage> {
-    let expected = "an option of a trace.dat";
+    let expected = "a trace.dat option";
     for _ in 0..MOST_OPTIONS {
         let id = cursor.u16(expected)?;
         let length = cursor.u32(expected)?;

@@ -6,13 +6,14 @@ mod line;
 mod print;
 
 use super::clocks::{self, TraceClock};
-use super::interpret::{Interpreter, Moment, Outcome};
+use super::interpret::{Interpreter, Outcome};
 use super::known::Known;
+use super::moment::Moment;
 use super::notes;
 use super::symbols::Symbols;
 use super::unused;
+use crate::source::{Input, Sniff, Source};
 use crate::text::{Line, lines, lossy, number, without_controls, without_indent};
-use crate::{Input, Sniff, Source};
 use graph::Graph;
 use hashbrown::HashMap;
 use line::Stamp;
@@ -44,6 +45,10 @@ pub struct Ftrace;
 impl Source for Ftrace {
     fn name(&self) -> &'static str {
         "ftrace"
+    }
+
+    fn description(&self) -> &'static str {
+        "ftrace text: `cat /sys/kernel/tracing/trace`, `trace_pipe`, or `trace-cmd report`"
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
@@ -221,7 +226,7 @@ impl<'a> Reader<'a> {
         {
             let lost = written - kept;
             recorder.note_many(origin, &notes::EVENTS_LOST, lost, || {
-                format!("{kept} of {written} were still in the buffer")
+                format!("{kept} of {written} events were still in the buffer")
             });
         }
     }

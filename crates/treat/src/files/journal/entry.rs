@@ -1,10 +1,10 @@
 //! An entry of the journal on the disk.
 
-use super::super::FileError;
-use super::super::error::io_error;
-use super::super::plan::{Content, Plan};
-use super::super::tree::{Metadata, Target, split};
-use super::{Fault, kind, stored};
+use super::super::content::{Content, Metadata};
+use super::super::error::{FileError, io_error};
+use super::super::plan::Plan;
+use super::super::tree::{Target, split};
+use super::fault::Fault;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -96,12 +96,11 @@ impl Entry {
             why,
         };
         let format: Format = serde_json::from_slice(&bytes)
-            .map_err(|e| damaged(format!("its entry.json is no entry of a journal ({e})")))?;
-        if format.firstlight_treatment != super::VERSION {
+            .map_err(|e| damaged(format!("entry.json is not a valid journal entry ({e})")))?;
+        if format.firstlight_treatment != FORMAT {
             return Err(damaged(format!(
-                "its entry is of version {}, and this program reads version {}",
-                format.firstlight_treatment,
-                super::VERSION
+                "entry.json has version {}, but this program supports version {}",
+                format.firstlight_treatment, FORMAT
             )));
         }
         Ok(Self {
@@ -281,5 +280,29 @@ impl Entry {
             .and_then(|()| fault("delete-entry"))
             .and_then(|()| fs::remove_dir_all(&gone))
             .map_err(io_error(&self.folder, "cannot be removed"))
+    }
+}
+
+/// What a stored content is: its bytes in a file of the entry, or said.
+fn stored(entry: &Path, folder: &str, at: usize, kind: &str) -> Result<Content, FileError> {
+    match kind {
+        "absent" => Ok(Content::Absent),
+        "file" => {
+            let path = entry.join(folder).join(at.to_string());
+            let bytes = fs::read(&path).map_err(io_error(&path, "cannot be read"))?;
+            Ok(Content::File(bytes))
+        }
+        link => Ok(Content::Link(
+            link.strip_prefix("link ").unwrap_or(link).to_owned(),
+        )),
+    }
+}
+
+/// How a content is written down.
+fn kind(content: &Content) -> String {
+    match content {
+        Content::Absent => "absent".to_owned(),
+        Content::File(_) => "file".to_owned(),
+        Content::Link(to) => format!("link {to}"),
     }
 }

@@ -1,11 +1,10 @@
 //! The steps on the target itself: stage, rename, take back.
 
-use super::super::FileError;
-use super::super::error::io_error;
-use super::super::plan::Content;
-use super::super::tree::{Metadata, Target, join, split};
-use super::Fault;
+use super::super::content::{Content, Metadata};
+use super::super::error::{FileError, io_error};
+use super::super::tree::{Target, join, split};
 use super::entry::{Entry, Step};
+use super::fault::Fault;
 use rustix::fs::{
     AtFlags, Gid, Mode, OFlags, RawMode, Timestamps, Uid, XattrFlags, fchmod, fchown, fsetxattr,
     futimens, mkdirat, openat, renameat, statat, symlinkat, unlinkat, utimensat,
@@ -52,7 +51,7 @@ fn folder_of(target: &Target, path: &str) -> Result<OwnedFd, FileError> {
     let parent = split(path).0;
     let found = target.folder(parent)?;
     let gone = io::Error::from(io::ErrorKind::NotFound);
-    found.ok_or_else(|| io_error(target.outer(parent), "is gone")(gone))
+    found.ok_or_else(|| io_error(target.outer(parent), "does not exist anymore")(gone))
 }
 
 /// Writes every new file beside the one that it will replace.
@@ -72,7 +71,7 @@ pub(super) fn stage(
             });
             match made {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-                made => made.map_err(failed(target, folder, "cannot be made", true))?,
+                made => made.map_err(failed(target, folder, "cannot be created", true))?,
             }
         }
     }
@@ -84,7 +83,12 @@ pub(super) fn stage(
         }
         let folder = folder_of(target, &step.path)?;
         let done = fault("stage").and_then(|()| place(&folder, &name, &content, step, way));
-        done.map_err(failed(target, &step.path, "cannot be written beside", true))?;
+        done.map_err(failed(
+            target,
+            &step.path,
+            "the temporary file next to it cannot be written",
+            true,
+        ))?;
     }
     Ok(())
 }
@@ -317,6 +321,11 @@ fn set_times(
     match set {
         // Somebody else's folder: its time is no reason to stop.
         Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Ok(()),
-        set => set.map_err(failed(target, folder, "its time cannot be set", false)),
+        set => set.map_err(failed(
+            target,
+            folder,
+            "the modification time cannot be set",
+            false,
+        )),
     }
 }

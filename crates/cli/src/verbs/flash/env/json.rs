@@ -2,91 +2,177 @@
 
 use super::{Changed, Look};
 use crate::verbs::flash::text as utf8;
-use image::boot::environment::{Change, Copy, Difference, Environment, Proposals};
+use bootimage::environment::{Change, Copy, Difference, Environment, Proposals};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-#[derive(Serialize)]
-struct Json<'a> {
+/// U-Boot and barebox environments of an image, and their changes. Sizes are in bytes.
+#[derive(schemars::JsonSchema, Serialize)]
+pub struct Json<'a> {
+    /// Name and version of this format.
+    #[schemars(extend("const" = <Self as views::json::Document>::SCHEMA))]
     schema: &'static str,
+    /// Path of the image.
+    #[schemars(length(min = 1))]
     image: &'a str,
+    /// Size of the image.
     bytes: u64,
+    /// U-Boot environments.
     environments: Vec<JsonEnvironment>,
+    /// barebox environments.
     barebox: Vec<JsonBarebox>,
+    /// Byte offset where the search stopped early; null if it searched the whole image.
     search_ended_at: Option<u64>,
+    /// Differences between two environments; null without `--diff`.
     differences: Option<Vec<JsonDifference>>,
+    /// Change; null without `--set` and `--unset`.
     change: Option<JsonChange<'a>>,
 }
 
-#[derive(Serialize)]
+impl views::json::Document for Json<'_> {
+    const SCHEMA: &'static str = "firstlight.flash.env/1";
+    const TITLE: &'static str = "Output of `firstlight flash env --json`";
+}
+
+/// A U-Boot environment.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Environment")]
 struct JsonEnvironment {
+    /// Byte offset in the image.
     offset: u64,
+    /// Size of one copy.
     size: u64,
+    /// Byte order; null if unknown.
+    #[schemars(extend("enum" = ["little", "big"]))]
     endian: Option<String>,
+    /// Whether the environment has two copies.
     redundant: bool,
+    /// Meaning of the flags byte of a redundant environment; null if there is none.
+    #[schemars(extend("enum" = ["boolean", "serial"]))]
     flags: Option<&'static str>,
+    /// Whether that meaning is uncertain.
     flags_are_a_guess: bool,
+    /// Copies of the environment.
     copies: Vec<JsonCopy>,
+    /// Bytes used.
     used: usize,
+    /// Bytes available.
     room: usize,
+    /// Values by name.
+    #[schemars(extend("additionalProperties" = {"type": "string", "minLength": 1}))]
     variables: BTreeMap<String, String>,
+    /// Values that are not UTF-8, as hexadecimal digits. Missing if there are none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend(
+        "additionalProperties" = {"type": "string", "pattern": "^([0-9a-f]{2})+$"}
+    ))]
     variables_hex: BTreeMap<String, String>,
+    /// Proposed changes that make the boot faster.
     proposals: Vec<JsonProposal>,
+    /// Notes.
+    #[schemars(inner(length(min = 1)))]
     notes: Vec<String>,
 }
 
-#[derive(Serialize)]
+/// A copy of an environment.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Copy")]
 struct JsonCopy {
+    /// Byte offset in the image.
     offset: u64,
+    /// Size.
     size: u64,
+    /// Stored CRC-32 checksum.
+    #[schemars(regex(pattern = "^[0-9a-f]{8}$"))]
     crc32: String,
+    /// Whether the checksum matches.
     valid: bool,
+    /// Flags byte; null if the environment is not redundant.
     flags: Option<u8>,
+    /// Whether U-Boot uses this copy.
     active: bool,
 }
 
-#[derive(Serialize)]
+/// A proposed change.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Proposal")]
 struct JsonProposal {
+    /// Name of the variable.
+    #[schemars(length(min = 1))]
     name: String,
+    /// New value; null to remove the variable.
+    #[schemars(length(min = 1))]
     value: Option<String>,
+    /// Why the change makes the boot faster.
+    #[schemars(length(min = 1))]
     why: String,
+    /// Cost of the change: what you lose or risk.
+    #[schemars(length(min = 1))]
     cost: String,
+    /// Expected saving; null if unknown.
     saves_ns: Option<u64>,
 }
 
-#[derive(Serialize)]
+/// A barebox environment.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Barebox")]
 struct JsonBarebox {
+    /// Byte offset in the image.
     offset: u64,
+    /// Size.
     size: u64,
+    /// Whether the checksum matches.
     valid: bool,
+    /// Whether barebox uses its built-in environment instead.
     use_built_in: bool,
+    /// Files of the environment.
     files: Vec<JsonFile>,
 }
 
-#[derive(Serialize)]
+/// A file of a barebox environment.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "File")]
 struct JsonFile {
+    /// Name.
     name: String,
+    /// Size.
     size: u64,
 }
 
-#[derive(Serialize)]
+/// A variable that differs.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Difference")]
 struct JsonDifference {
+    /// Name of the variable.
+    #[schemars(length(min = 1))]
     name: String,
+    /// Old value; null if the variable is new.
     before: Option<String>,
+    /// New value; null if the variable is removed.
     after: Option<String>,
 }
 
-#[derive(Serialize)]
+/// A change of an environment.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Change")]
 struct JsonChange<'a> {
+    /// Path of the new image; null if nothing was written.
+    #[schemars(length(min = 1))]
     out: Option<&'a str>,
+    /// Description, in sentences.
+    #[schemars(inner(length(min = 1)))]
     description: &'a [String],
+    /// Changed parts of the image.
     edits: Vec<JsonEdit>,
 }
 
-#[derive(Serialize)]
+/// A changed part of the image.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Edit")]
 struct JsonEdit {
+    /// Byte offset.
     offset: u64,
+    /// Number of bytes.
     bytes: usize,
 }
 
@@ -94,7 +180,7 @@ pub fn text(look: &Look, changed: Option<&Changed>, differences: Option<&[Differ
     let environments = look.found.environments.iter().zip(&look.proposals);
     let lossy = |b: &Vec<u8>| String::from_utf8_lossy(b).into_owned();
     views::json::text(&Json {
-        schema: "firstlight.flash.env/1",
+        schema: <Json<'_> as views::json::Document>::SCHEMA,
         image: &look.image,
         bytes: look.bytes,
         environments: environments.map(|(e, p)| environment(e, p)).collect(),
@@ -181,7 +267,7 @@ fn copy(copy: &Copy, active: bool) -> JsonCopy {
     }
 }
 
-fn barebox(found: &image::boot::barebox::Barebox) -> JsonBarebox {
+fn barebox(found: &bootimage::barebox::Barebox) -> JsonBarebox {
     let file = |(name, size): &(String, u64)| JsonFile {
         name: name.clone(),
         size: *size,

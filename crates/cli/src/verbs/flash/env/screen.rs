@@ -2,7 +2,7 @@
 
 use super::{Changed, Look};
 use crate::size;
-use image::boot::environment::{Change, Difference, Environment, Proposal, Proposals};
+use bootimage::environment::{Change, Difference, Environment, Proposal, Proposals};
 use record::Nanos;
 use views::terminal::Style;
 use views::terminal::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, clean, left, right};

@@ -3,8 +3,8 @@
 use crate::out::Out;
 use crate::{beside, size};
 use anyhow::{Context, Result};
-use image::ReadAt;
-use image::ubi::Image;
+use flash::ubi::Image;
+use rawimage::ReadAt;
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
@@ -13,15 +13,30 @@ use views::terminal::layout::{PLAIN, Screen};
 /// How much is copied at a time.
 const PIECE: usize = 1 << 20;
 
-/// `firstlight.flash.copy/1`.
-#[derive(Serialize)]
-struct Json<'a> {
+/// A UBI volume that was copied to a file.
+#[derive(schemars::JsonSchema, Serialize)]
+pub struct Json<'a> {
+    /// Name and version of this format.
+    #[schemars(extend("const" = <Self as views::json::Document>::SCHEMA))]
     schema: &'static str,
+    /// Path of the image.
+    #[schemars(length(min = 1))]
     image: &'a str,
+    /// Path of the file.
+    #[schemars(length(min = 1))]
     out: String,
+    /// Number of the volume.
     volume: u32,
+    /// Name of the volume.
+    #[schemars(length(min = 1))]
     name: String,
+    /// Size in bytes.
     bytes: u64,
+}
+
+impl views::json::Document for Json<'_> {
+    const SCHEMA: &'static str = "firstlight.flash.copy/1";
+    const TITLE: &'static str = "Output of `firstlight flash ubi --copy --json`";
 }
 
 /// Copies all of a volume. Blocks that are not there are 0xff.
@@ -45,7 +60,7 @@ pub fn run(shown: &str, image: &Image, volume: &str, to: &Path, out: &mut Out) -
         Ok(())
     })?;
     let done = Json {
-        schema: "firstlight.flash.copy/1",
+        schema: <Json<'_> as views::json::Document>::SCHEMA,
         image: shown,
         out: to.display().to_string(),
         volume: id,

@@ -2,156 +2,289 @@
 
 use super::super::text;
 use super::{Seen, ubifs};
-use image::ubi::fastmap::Rule;
-use image::ubi::{EraseCounters, VolumeReport};
+use flash::ubi::fastmap::Rule;
+use flash::ubi::{EraseCounters, VolumeReport};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-#[derive(Serialize)]
+/// A UBI image, as the kernel would attach it. Sizes are in bytes.
+#[derive(schemars::JsonSchema, Serialize)]
 pub struct Json<'a> {
+    /// Name and version of this format.
+    #[schemars(extend("const" = <Self as views::json::Document>::SCHEMA))]
     schema: &'static str,
+    /// Path of the image.
+    #[schemars(length(min = 1))]
     image: &'a str,
+    /// Whether the kernel attaches it.
     attaches: bool,
+    /// Why the kernel refuses to attach it; null if it does not.
+    #[schemars(length(min = 1))]
     refusal: Option<String>,
+    /// Erase block size.
     erase_size: u32,
+    /// Offset of the volume identifier header.
     vid_offset: u32,
+    /// Offset of the data.
     data_offset: u32,
+    /// Size of a logical erase block.
     leb_size: u32,
+    /// Spare area of each page; null if the image has none.
     oob: Option<Oob>,
+    /// Number of erase blocks in the image.
     blocks: u64,
+    /// Number of erase blocks of the chip.
     chip_blocks: u64,
+    /// One character for each erase block.
+    #[schemars(regex(pattern = "^[B.x!~LF?0-9a-w+-]*$"))]
     map: &'a str,
+    /// Number of erase blocks in each state.
+    #[schemars(extend("propertyNames" = {"enum": ["bad", "empty", "free", "volume", "layout", "fastmap", "old", "erase", "corrupted", "foreign"]}, "minProperties" = 10))]
     states: BTreeMap<&'static str, u64>,
+    /// Image sequence number; null if unknown.
     image_sequence: Option<u32>,
+    /// Highest sequence number.
     last_sequence: u64,
+    /// Erase counters.
     erase_counters: Erases,
+    /// State of the two copies of the volume table.
+    #[schemars(inner(regex(pattern = "^(good|missing|broken|impossible)$")))]
     tables: [&'static str; 2],
+    /// Volumes.
     volumes: Vec<Volume>,
+    /// Flash device that the image is checked against; null if none was given.
     device: Option<Device>,
+    /// Devices whose geometry the image fits.
     fits: Vec<Fits>,
+    /// Fastmap.
     fastmap: Fastmap,
+    /// Estimated attach time.
     attach_estimate_ns: Attach,
+    /// Flash chip of the estimates.
     storage: Storage,
+    /// Problems.
     problems: Vec<Problem>,
 }
 
-#[derive(Serialize)]
+impl views::json::Document for Json<'_> {
+    const SCHEMA: &'static str = "firstlight.flash.ubi/1";
+    const TITLE: &'static str = "Output of `firstlight flash ubi --json`";
+}
+
+/// Spare area of a page.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Oob {
+    /// Page size.
     page: u32,
+    /// Size of the spare area.
     spare: u32,
 }
 
-#[derive(Serialize)]
+/// Erase counters.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Erases {
+    /// Number of erase blocks with a known counter.
     known: u64,
+    /// Minimum.
     min: u32,
+    /// Mean.
     mean: u32,
+    /// Maximum.
     max: u32,
+    /// Histogram.
+    #[schemars(length(equal = 6))]
     histogram: Vec<Bucket>,
 }
 
-#[derive(Serialize)]
+/// A bucket of the histogram.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Bucket {
+    /// Lowest counter.
     from: u32,
+    /// Highest counter; null for the last bucket.
     to: Option<u32>,
+    /// Number of erase blocks.
     blocks: u64,
 }
 
-#[derive(Serialize)]
+/// A UBI volume.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Volume {
+    /// Number.
     id: u32,
+    /// Name.
+    #[schemars(length(min = 1))]
     name: String,
+    /// Name as hexadecimal digits. Present only if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = "^([0-9a-f]{2})+$"))]
     name_hex: Option<String>,
+    /// Type of volume.
     #[serde(rename = "type")]
+    #[schemars(extend("enum" = ["dynamic", "static", "unknown"]))]
     kind: String,
+    /// Reserved logical erase blocks.
     reserved: u32,
+    /// Mapped logical erase blocks.
     mapped: u64,
+    /// Size of a logical erase block of the volume.
     leb_size: u32,
+    /// Alignment.
     alignment: u32,
+    /// Size of the volume.
     bytes: u64,
+    /// Whether the volume grows at the first attach.
     autoresize: bool,
+    /// Whether the kernel skips the checksum of a static volume.
     skip_check: bool,
+    /// Whether an update was interrupted.
     updating: bool,
+    /// Format of the content; null if unknown.
+    #[schemars(length(min = 1))]
     content: Option<&'static str>,
+    /// Checksum test of a static volume; null for others.
     check: Option<Check>,
+    /// Estimated time to open the volume.
     open_ns: u64,
+    /// UBIFS in the volume; null if there is none.
     ubifs: Option<ubifs::Json>,
+    /// Why UBIFS in the volume could not be read. Present only if that failed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
     ubifs_error: Option<String>,
 }
 
-#[derive(Serialize)]
+/// Checksum test of a static volume.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Check {
+    /// Whether the volume is good.
     ok: bool,
+    /// Number of bytes tested.
     bytes: u64,
+    /// Number of missing logical erase blocks.
     missing: u32,
+    /// Logical erase blocks with a wrong checksum.
     wrong: Vec<u32>,
 }
 
-#[derive(Serialize)]
+/// A flash device that the image is checked against.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Device {
+    /// Minimum I/O unit.
     min_io: u32,
+    /// Subpage size.
     subpage: u32,
+    /// Offset of the volume identifier header.
     vid_offset: u32,
+    /// Offset of the data.
     data_offset: u32,
+    /// Whether the kernel attaches the image read-only.
     read_only: bool,
+    /// Why the image does not fit the device; null if it does.
     misfit: Option<Misfit>,
 }
 
-#[derive(Serialize)]
+/// Why an image does not fit a device.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Misfit {
+    /// Kind of mismatch.
+    #[schemars(extend("enum" = ["erase_size", "vid_offset", "data_offset", "length"]))]
     kind: &'static str,
+    /// Description.
+    #[schemars(length(min = 1))]
     what: String,
+    /// What to do.
+    #[schemars(length(min = 1))]
     advice: String,
 }
 
-#[derive(Serialize)]
+/// Geometry of a device that the image fits.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Fits {
+    /// Minimum I/O unit.
     min_io: u32,
+    /// Subpage size.
     subpage: u32,
 }
 
-#[derive(Serialize)]
+/// Fastmap of a UBI image.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Fastmap {
+    /// Whether there is a fastmap.
     present: bool,
+    /// Whether the kernel uses it.
     valid: bool,
+    /// Erase block of the anchor; null if there is none.
     anchor: Option<u32>,
+    /// Erase blocks of the fastmap.
     blocks: Vec<u32>,
+    /// Size.
     size: u64,
+    /// First rule that is broken; null if none is.
+    #[schemars(extend("enum" = ["large_enough", "headers_good", "anchor", "superblock", "size", "blocks", "checksum", "structure", "tables", "pools", "count"]))]
     broken: Option<&'static str>,
+    /// Description of the broken rule; null if none is.
+    #[schemars(length(min = 1))]
     why: Option<String>,
+    /// Rules that a valid fastmap satisfies.
+    #[schemars(length(equal = 11))]
     rules: Vec<RuleState>,
+    /// Number of erase blocks on which the fastmap and a scan disagree.
     disagrees: u64,
 }
 
-#[derive(Serialize)]
+/// A rule that a valid fastmap satisfies.
+#[derive(schemars::JsonSchema, Serialize)]
 struct RuleState {
+    /// Name of the rule.
+    #[schemars(extend("enum" = ["large_enough", "headers_good", "anchor", "superblock", "size", "blocks", "checksum", "structure", "tables", "pools", "count"]))]
     rule: &'static str,
+    /// Result.
+    #[schemars(extend("enum" = ["holds", "broken", "not_reached"]))]
     state: &'static str,
 }
 
-#[derive(Serialize)]
+/// Estimated attach time, in nanoseconds.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Attach {
+    /// With a full scan.
     scan: u64,
+    /// With a fastmap; null if the image cannot have one.
     fastmap: Option<u64>,
+    /// For the image as it is.
     now: u64,
 }
 
-#[derive(Serialize)]
+/// Flash chip of the estimates.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Storage {
+    /// Name.
+    #[schemars(length(min = 1))]
     name: &'static str,
+    /// Error of the estimates, in percent.
     error_percent: u32,
+    /// Source of the figures.
+    #[schemars(length(min = 1))]
     source: &'static str,
 }
 
-#[derive(Serialize)]
+/// A problem of the image.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Problem {
+    /// Erase block; null if it concerns several blocks.
     block: Option<u64>,
+    /// Number of erase blocks.
     blocks: u64,
+    /// Kind of problem.
+    #[schemars(length(min = 1))]
     kind: &'static str,
+    /// Whether the kernel refuses the image because of it.
     refuses: bool,
+    /// Description.
+    #[schemars(length(min = 1))]
     what: String,
+    /// What to do.
+    #[schemars(length(min = 1))]
     advice: &'static str,
 }
 
@@ -165,9 +298,9 @@ impl<'a> Json<'a> {
             page: oob.page,
             spare: oob.spare,
         });
-        let fits = image::ubi::Device::fitting((layout.vid_offset, layout.data_offset));
+        let fits = flash::ubi::Device::fitting((layout.vid_offset, layout.data_offset));
         Self {
-            schema: "firstlight.flash.ubi/1",
+            schema: <Json<'_> as views::json::Document>::SCHEMA,
             image: &seen.image,
             attaches: refusal.is_none(),
             refusal,
@@ -236,7 +369,7 @@ impl Erases {
 
 impl Volume {
     fn of(volume: &VolumeReport, seen: &Seen) -> Self {
-        use image::ubi::table::{AUTORESIZE, SKIP_CHECK};
+        use flash::ubi::table::{AUTORESIZE, SKIP_CHECK};
         let record = &volume.record;
         let (name, name_hex) = text(record.name());
         Self {
@@ -254,7 +387,7 @@ impl Volume {
             autoresize: record.flags & AUTORESIZE != 0,
             skip_check: record.flags & SKIP_CHECK != 0,
             updating: record.updating == 1,
-            content: volume.content.map(image::foreign::Foreign::word),
+            content: volume.content.map(rawimage::foreign::Foreign::word),
             check: volume.check.as_ref().map(|c| Check {
                 ok: c.missing == 0 && c.wrong.is_empty(),
                 bytes: c.bytes,
@@ -274,7 +407,7 @@ impl Volume {
     }
 }
 
-fn device_of(device: &image::ubi::Device, seen: &Seen) -> Device {
+fn device_of(device: &flash::ubi::Device, seen: &Seen) -> Device {
     let (vid_offset, data_offset) = device.offsets();
     Device {
         min_io: device.min_io,

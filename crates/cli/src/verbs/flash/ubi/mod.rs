@@ -7,16 +7,17 @@ mod skip_check;
 mod ubifs;
 
 use super::args::{Chip, Ubi};
-use super::open::{self, Mtd};
 use crate::out::Out;
+use crate::progress;
 use anyhow::{Context, Result, bail};
-use image::ReadAt;
-use image::foreign::Foreign;
-use image::jffs2::Spare;
-use image::read::From;
-use image::ubi::cost::NANDSIM;
-use image::ubi::{Device, Image, Layout, Options, Report, report};
-use image::ubifs::Home;
+use flash::jffs2::Spare;
+use flash::ubi::cost::NANDSIM;
+use flash::ubi::{Device, Image, Layout, Options, Report, report};
+use flash::ubifs::Home;
+use inspect::open::{self, Mtd};
+use rawimage::ReadAt;
+use rawimage::foreign::Foreign;
+use rawimage::read::From;
 use std::collections::BTreeMap;
 
 pub fn run(args: &Ubi, out: &mut Out) -> Result<()> {
@@ -34,7 +35,8 @@ pub fn run(args: &Ubi, out: &mut Out) -> Result<()> {
     let mut options = args.chip.options(mtd.as_ref());
     options.check_static = !args.headers_only;
     let start = args.chip.offset.unwrap_or(0);
-    let watched = open::Watched::new(&file, &args.image);
+    let tell = progress::reading(&args.image);
+    let watched = open::Watched::new(&file, &tell);
     let part = From {
         image: &watched,
         start,
@@ -83,7 +85,7 @@ pub struct Seen {
     pub device: Option<Device>,
     pub report: Report,
     /// By number of the volume; or why it cannot be looked at.
-    pub ubifs: BTreeMap<u32, Result<image::ubifs::Report, String>>,
+    pub ubifs: BTreeMap<u32, Result<flash::ubifs::Report, String>>,
 }
 
 /// Looks at the volumes that hold UBIFS.
@@ -91,7 +93,7 @@ fn inspect(
     opened: &Image,
     report: &Report,
     device: Option<Device>,
-) -> BTreeMap<u32, Result<image::ubifs::Report, String>> {
+) -> BTreeMap<u32, Result<flash::ubifs::Report, String>> {
     let profile = &report.attach.profile;
     let with_ubifs = report
         .volumes
@@ -106,7 +108,7 @@ fn inspect(
                 lebs: (!volume.is_autoresize()).then_some(seen.record.reserved),
                 min_io: device.map(|d| d.min_io),
             };
-            let found = image::ubifs::inspect(&volume, Some(home), profile);
+            let found = flash::ubifs::inspect(&volume, Some(home), profile);
             (seen.id, found.map_err(|e| e.to_string()))
         })
         .collect()
@@ -146,4 +148,16 @@ impl Chip {
             check_static: true,
         }
     }
+}
+
+/// The schemas of what is printed here.
+#[cfg(test)]
+pub fn schema_files() -> Vec<views::json::SchemaFile> {
+    use views::json::schema_file;
+    vec![
+        schema_file::<copy::Json<'_>>(),
+        schema_file::<json::Json<'_>>(),
+        schema_file::<skip_check::Json>(),
+        schema_file::<ubifs::Bare<'_>>(),
+    ]
 }

@@ -4,10 +4,10 @@ use super::super::problems::{self, Told};
 use super::super::text;
 use super::{Seen, ubifs};
 use crate::size;
-use image::foreign::Foreign;
-use image::ubi::fastmap::Rule;
-use image::ubi::table::{AUTORESIZE, SKIP_CHECK};
-use image::ubi::{Device, Report, VolumeReport, What};
+use flash::ubi::fastmap::Rule;
+use flash::ubi::table::{AUTORESIZE, SKIP_CHECK};
+use flash::ubi::{Device, Report, VolumeReport, What};
+use rawimage::foreign::Foreign;
 use record::Nanos;
 use views::terminal::Style;
 use views::terminal::layout::{

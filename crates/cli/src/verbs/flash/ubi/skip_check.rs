@@ -1,12 +1,13 @@
 //! `firstlight flash ubi --skip-check`: a static volume that is not checked when
 //! it is opened.
 
-use super::super::{open, text};
+use super::super::text;
 use super::Ubi;
 use crate::out::Out;
 use crate::{beside, size};
 use anyhow::{Context, Result, bail};
-use image::ubi::{Error, Skipped, skip_check};
+use flash::ubi::{Error, Skipped, skip_check};
+use inspect::open;
 use record::Nanos;
 use serde::Serialize;
 use std::io::{BufWriter, Write};
@@ -24,7 +25,7 @@ pub fn run(args: &Ubi, volume: &str, skip: bool, out: &mut Out) -> Result<()> {
     let file = open::image(&args.image)?;
     let mtd = open::Mtd::of(&args.image, &file)?;
     let options = args.chip.options(mtd.as_ref());
-    let profile = options.profile.unwrap_or(image::ubi::cost::NANDSIM);
+    let profile = options.profile.unwrap_or(flash::ubi::cost::NANDSIM);
     let skipped = beside::write(to, |new| {
         let mut output = BufWriter::with_capacity(1 << 20, new);
         let done = skip_check(&file, volume, skip, &options, &mut output);
@@ -40,7 +41,7 @@ pub fn run(args: &Ubi, volume: &str, skip: bool, out: &mut Out) -> Result<()> {
             .with_context(|| format!("{}: cannot be written", to.display()))?;
         Ok(done)
     })?;
-    let mut reads = image::ubi::cost::Reads::default();
+    let mut reads = flash::ubi::cost::Reads::default();
     reads.read(skipped.bytes);
     let result = Outcome {
         image: shown,
@@ -69,26 +70,45 @@ struct Outcome {
     skipped: Skipped,
 }
 
-/// `firstlight.flash.skip-check/1`.
-#[derive(Serialize)]
-struct Json {
+/// Change of the skip-check flag of a static UBI volume.
+#[derive(schemars::JsonSchema, Serialize)]
+pub struct Json {
+    /// Name and version of this format.
+    #[schemars(extend("const" = <Self as views::json::Document>::SCHEMA))]
     schema: &'static str,
+    /// Path of the image.
+    #[schemars(length(min = 1))]
     image: String,
+    /// Path of the new image.
+    #[schemars(length(min = 1))]
     out: String,
+    /// Number of the volume.
     volume: u32,
+    /// Name of the volume.
+    #[schemars(length(min = 1))]
     name: String,
+    /// New value of the flag.
     skip_check: bool,
+    /// Whether the flag already had this value.
     was_so: bool,
+    /// Byte offsets of the changes.
     places: Vec<u64>,
+    /// Size of the volume in bytes.
     bytes: u64,
+    /// Time that the checksum takes when the volume is opened.
     open_ns: u64,
+}
+
+impl views::json::Document for Json {
+    const SCHEMA: &'static str = "firstlight.flash.skip-check/1";
+    const TITLE: &'static str = "Output of `firstlight flash ubi --skip-check --json`";
 }
 
 impl Json {
     fn of(result: &Outcome) -> Self {
         let skipped = &result.skipped;
         Self {
-            schema: "firstlight.flash.skip-check/1",
+            schema: <Json as views::json::Document>::SCHEMA,
             image: result.image.clone(),
             out: result.out.clone(),
             volume: skipped.id,

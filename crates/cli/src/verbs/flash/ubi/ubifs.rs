@@ -3,10 +3,10 @@
 use crate::out::Out;
 use crate::size;
 use anyhow::{Context, Result};
-use image::ReadAt;
-use image::ubi::cost::Profile;
-use image::ubifs::superblock::flag;
-use image::ubifs::{Report, compression, inspect, master};
+use flash::ubi::cost::Profile;
+use flash::ubifs::superblock::flag;
+use flash::ubifs::{Report, compression, inspect, master};
+use rawimage::ReadAt;
 use record::Nanos;
 use serde::Serialize;
 use std::fs::File;
@@ -18,7 +18,7 @@ pub fn run(image: &str, file: &File, profile: &Profile, out: &mut Out) -> Result
     let report = inspect(file, None, profile).with_context(|| image.to_owned())?;
     let text = if out.json {
         views::json::text(&Bare {
-            schema: "firstlight.flash.ubifs/1",
+            schema: <Bare<'_> as views::json::Document>::SCHEMA,
             image,
             ubifs: Json::of(&report),
         })
@@ -32,66 +32,128 @@ pub fn run(image: &str, file: &File, profile: &Profile, out: &mut Out) -> Result
     out.text(&text)
 }
 
-#[derive(Serialize)]
-struct Bare<'a> {
+/// UBIFS image without UBI. Sizes are in bytes.
+#[derive(schemars::JsonSchema, Serialize)]
+pub struct Bare<'a> {
+    /// Name and version of this format.
+    #[schemars(extend("const" = <Self as views::json::Document>::SCHEMA))]
     schema: &'static str,
+    /// Path of the image.
+    #[schemars(length(min = 1))]
     image: &'a str,
+    /// The file system.
     ubifs: Json,
 }
 
-/// UBIFS in `--json`.
-#[derive(Serialize)]
+impl views::json::Document for Bare<'_> {
+    const SCHEMA: &'static str = "firstlight.flash.ubifs/1";
+    const TITLE: &'static str = "Output of `firstlight flash ubi --json` for UBIFS without UBI";
+}
+
+/// A UBIFS file system.
+#[derive(schemars::JsonSchema, Serialize)]
+#[schemars(rename = "Ubifs")]
 pub struct Json {
+    /// Whether the kernel mounts it.
     mounts: bool,
+    /// Why the kernel refuses to mount it; null if it does not.
+    #[schemars(length(min = 1))]
     refusal: Option<String>,
+    /// Whether a mount performs recovery.
     needs_recovery: bool,
+    /// Whether a mount replays the journal.
     needs_replay: bool,
+    /// Whether a mount fixes up free space.
     needs_fixup: bool,
+    /// Superblock.
     superblock: Superblock,
+    /// Master node.
     master: Master,
+    /// Journal.
     journal: Journal,
+    /// Bytes that a mount reads.
     mount_read_bytes: u64,
+    /// Estimated mount time.
     mount_ns: u64,
+    /// Number of logical erase blocks that the free-space fixup rewrites.
     fixed_lebs: u32,
 }
 
-#[derive(Serialize)]
+/// UBIFS superblock.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Superblock {
+    /// Format version.
     version: u32,
+    /// Minimum I/O unit.
     min_io: u32,
+    /// Size of a logical erase block.
     leb_size: u32,
+    /// Number of logical erase blocks.
     leb_count: u32,
+    /// Maximum number of logical erase blocks.
     most_lebs: u32,
+    /// Logical erase blocks of the log.
     log_lebs: u32,
+    /// Logical erase blocks of the LEB properties tree.
     lpt_lebs: u32,
+    /// Logical erase blocks of the orphan area.
     orphan_lebs: u32,
+    /// Logical erase blocks of the main area.
     main_lebs: u32,
+    /// Maximum size of the journal.
     most_journal_bytes: u64,
+    /// Fanout of the index tree.
     fanout: u32,
+    /// Default compression.
+    #[schemars(extend("enum" = ["none", "lzo", "zlib", "zstd", "unknown"]))]
     compression: &'static str,
+    /// UUID.
+    #[schemars(regex(pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"))]
     uuid: String,
+    /// Flags.
+    #[schemars(inner(regex(
+        pattern = "^(big_lpt|space_fixup|double_hash|encryption|authentication)$"
+    )))]
     flags: Vec<&'static str>,
 }
 
-#[derive(Serialize)]
+/// UBIFS master node. Values are null if it is lost.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Master {
+    /// State of the node.
+    #[schemars(extend("enum" = ["good", "recovered", "lost"]))]
     state: &'static str,
+    /// Logical erase block that it was read from.
     from_leb: Option<u32>,
+    /// Whether the file system was not unmounted cleanly.
     dirty: Option<bool>,
+    /// Commit number.
     commit: Option<u64>,
+    /// Highest inode number.
     highest_inode: Option<u64>,
+    /// Size of the index.
     index_bytes: Option<u64>,
+    /// Free bytes.
     free_bytes: Option<u64>,
+    /// Dirty bytes.
     dirty_bytes: Option<u64>,
+    /// Used bytes.
     used_bytes: Option<u64>,
 }
 
-#[derive(Serialize)]
+/// UBIFS journal.
+#[derive(schemars::JsonSchema, Serialize)]
 struct Journal {
+    /// Logical erase blocks of the log in use.
     log_lebs: u32,
+    /// Number of journal erase blocks.
     buds: usize,
+    /// Number of nodes to replay.
     nodes: u64,
+    /// Bytes to replay.
     bytes: u64,
+    /// Why the journal cannot be replayed; null if it can.
+    #[schemars(length(min = 1))]
     broken: Option<String>,
 }
 

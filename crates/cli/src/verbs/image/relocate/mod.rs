@@ -6,7 +6,7 @@ mod for_now;
 mod mover;
 
 use super::args::Relocate as Args;
-use super::score::paths;
+use super::list::paths;
 use crate::out::Out;
 use crate::{progress, size};
 use anyhow::{Context, Result, bail};

@@ -1,0 +1,73 @@
+//! The words of `findings::console`.
+
+use std::fmt::Display;
+
+pub(in crate::findings) const ASSUMED: &str =
+    ", assumed because the command line does not give a rate";
+
+pub(in crate::findings) fn first_line(lines: impl Display, text: impl Display) -> String {
+    format!("the first of {lines} lines: {text}")
+}
+
+pub(in crate::findings) fn emulated_why(
+    lines: impl Display,
+    bytes: impl Display,
+    baud: impl Display,
+    time: impl Display,
+) -> String {
+    format!(
+        "The kernel printed {lines} lines ({bytes} bytes) on a serial console. They arrived \
+         faster than {baud} baud allows, so this is an emulated UART. On a board the bytes \
+         alone take {time}."
+    )
+}
+
+pub(in crate::findings) fn virtual_why(
+    lines: impl Display,
+    bytes: impl Display,
+    baud: impl Display,
+    time: impl Display,
+) -> String {
+    format!(
+        "The kernel printed {lines} lines ({bytes} bytes) on a serial console and waited for \
+         each byte. Virtual time counts only the instructions, not the line rate of the UART. \
+         On a board at {baud} baud the bytes alone take {time}."
+    )
+}
+
+pub(in crate::findings) fn messages_why(
+    lines: impl Display,
+    bytes: impl Display,
+    time: impl Display,
+    baud: impl Display,
+    assumed: impl Display,
+) -> String {
+    format!(
+        "The kernel printed {lines} lines ({bytes} bytes) on a serial console and waited for \
+         each byte: {time} at {baud} baud{assumed}."
+    )
+}
+
+pub(in crate::findings) fn initcalls_virtual_why(
+    lines: impl Display,
+    bytes: impl Display,
+    calls: impl Display,
+) -> String {
+    format!(
+        "`initcall_debug` sent {lines} lines ({bytes} bytes) on {calls} initcalls to the \
+         console. Virtual time counts only the instructions, not the line rate of the UART."
+    )
+}
+
+pub(in crate::findings) fn initcalls_why(
+    lines: impl Display,
+    bytes: impl Display,
+    calls: impl Display,
+    time: impl Display,
+    baud: impl Display,
+) -> String {
+    format!(
+        "`initcall_debug` sent {lines} lines ({bytes} bytes) on {calls} initcalls to the \
+         console: {time} at {baud} baud. A production boot without it is faster."
+    )
+}

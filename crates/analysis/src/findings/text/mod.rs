@@ -1,0 +1,30 @@
+//! The words of findings that carry figures or names; what never changes is in the catalog.
+
+pub(super) mod application;
+pub(super) mod cmdline;
+pub(super) mod coldplug;
+pub(super) mod config;
+pub(super) mod console;
+pub(super) mod filesystems;
+pub(super) mod found;
+pub(super) mod hardware;
+pub(super) mod images;
+pub(super) mod in_place;
+pub(super) mod initramfs;
+pub(super) mod kernel;
+pub(super) mod libraries;
+pub(super) mod loader;
+pub(super) mod modules;
+pub(super) mod order;
+pub(super) mod pictures;
+pub(super) mod probes;
+pub(super) mod processes;
+pub(super) mod relocations;
+pub(super) mod requests;
+pub(super) mod root;
+pub(super) mod scripts;
+pub(super) mod silent;
+pub(super) mod startup;
+pub(super) mod storage;
+pub(super) mod units;
+pub(super) mod view;

@@ -1,0 +1,98 @@
+//! The words of `findings::units`.
+
+use std::fmt::Display;
+
+pub(in crate::findings) const WAITED: &str = "First light waits for it.";
+
+pub(in crate::findings) const UNKNOWN: &str =
+    "The input does not show whether first light waited for it.";
+
+pub(in crate::findings) const NOT_WAITED: &str =
+    "It is not on the critical path, but it competed for CPU and disk with what is.";
+
+pub(in crate::findings) const FIRST_LIGHT: &str = "first light";
+
+pub(in crate::findings) const LAST_UNIT: &str = "the last unit";
+
+pub(in crate::findings) const SHARED: &str =
+    " The work that udev does meanwhile on the only CPU remains.";
+
+pub(in crate::findings) fn took_from(
+    name: impl Display,
+    time: impl Display,
+    from: impl Display,
+    to: impl Display,
+) -> String {
+    format!("{name} took {time}, from {from} to {to}")
+}
+
+pub(in crate::findings) fn took(name: impl Display, time: impl Display) -> String {
+    format!("{name} took {time}")
+}
+
+pub(in crate::findings) fn longest(unit: impl Display, who: impl Display) -> String {
+    format!("{unit} delays {who}")
+}
+
+pub(in crate::findings) fn longest_why(units: impl Display, more: impl Display) -> String {
+    format!("It delays the boot more than any other unit on the critical chain: {units}{more}.")
+}
+
+pub(in crate::findings) fn spare(name: impl Display, time: impl Display) -> String {
+    format!("{name} runs during boot for {time}")
+}
+
+pub(in crate::findings) fn spare_why(waited: impl Display) -> String {
+    format!("The boot works without it: mask it, or run it later. {waited}")
+}
+
+pub(in crate::findings) fn waits(
+    name: impl Display,
+    time: impl Display,
+    what: impl Display,
+) -> String {
+    format!("{name} waits {time} for {what}")
+}
+
+pub(in crate::findings) fn waits_why(waited: impl Display, beside: impl Display) -> String {
+    format!("It only waits, and delays every unit ordered after it. {waited}{beside}")
+}
+
+pub(in crate::findings) fn rebuild(name: impl Display, what: impl Display) -> String {
+    format!("{name} rebuilds {what} at boot")
+}
+
+pub(in crate::findings) fn rebuild_why(waited: impl Display) -> String {
+    format!("Generate it when the image is built instead. {waited}")
+}
+
+pub(in crate::findings) fn optional(name: impl Display, time: impl Display) -> String {
+    format!("{name} starts before first light and takes {time}")
+}
+
+pub(in crate::findings) fn optional_why(waited: impl Display) -> String {
+    format!("Many products can start it later, or do without it. {waited}")
+}
+
+pub(in crate::findings) fn journal_why(waited: impl Display) -> String {
+    format!(
+        "It copies the messages logged so far to /var/log/journal and scans large archived \
+         journal files. {waited}"
+    )
+}
+
+pub(in crate::findings) fn generators_ran(begin: impl Display, end: impl Display) -> String {
+    format!("generators from {begin} to {end}")
+}
+
+pub(in crate::findings) fn generators(time: impl Display) -> String {
+    format!("Unit generators take {time}")
+}
+
+pub(in crate::findings) fn missing_device(unit: impl Display) -> String {
+    format!("systemd waits for a device that never appears: {unit}")
+}
+
+pub(in crate::findings) fn journal(name: impl Display, time: impl Display) -> String {
+    format!("{name} takes {time} to write the journal to disk")
+}

@@ -1,0 +1,11 @@
+//! The words of `findings::view`.
+
+use std::fmt::Display;
+
+pub(in crate::findings) fn cmdline(text: impl Display) -> String {
+    format!("command line: {text}")
+}
+
+pub(in crate::findings) fn took(name: impl Display, time: impl Display) -> String {
+    format!("{name} took {time}")
+}

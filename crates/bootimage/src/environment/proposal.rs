@@ -1,0 +1,316 @@
+//! What to change in an environment so that a boot is faster.
+
+use super::data::{Change, Data};
+use super::script::{Reached, expanded, flattened, reached};
+use crate::kernel::zimage;
+use crate::{fdt, fit, uimage};
+use rawimage::bytes::Part;
+use std::io;
+
+/// A change that is proposed. None is made by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// The change.
+    pub change: Change,
+    /// What it brings, one sentence.
+    pub why: String,
+    /// What it costs, or when it is wrong, one sentence.
+    pub cost: String,
+    /// The time that it saves, nanoseconds, where the environment shows it.
+    pub saves_ns: Option<u64>,
+}
+
+/// What is proposed, and what else is worth a look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proposals {
+    /// Changes, the surest first.
+    pub proposals: Vec<Proposal>,
+    /// What was seen and is not changed by a variable, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// U-Boot's own delay where none is set: `CONFIG_BOOTDELAY` is 2 by default.
+const DEFAULT_DELAY: u64 = 2;
+/// The block size of the commands for disks, bytes.
+const DISK_BLOCK: u64 = 512;
+/// NAND flash is read in pages; no usual page is larger.
+const PAGE: u64 = 4096;
+
+/// Looks for what could be faster. `image` is where the environment was found,
+/// if what it loads may be in there too; `signed` says whether a FIT image with
+/// signatures is booted, `None` if no FIT image is known.
+///
+/// # Errors
+/// What reading says.
+pub fn proposals(
+    data: &Data,
+    image: Option<&Part<'_>>,
+    signed: Option<bool>,
+) -> io::Result<Proposals> {
+    let mut found = Proposals::default();
+    delay(data, &mut found);
+    silent(data, &mut found);
+    verify(data, signed, &mut found);
+    targets(data, &mut found);
+    script(data, &mut found);
+    let statements = reached(data, "bootcmd");
+    for statement in &statements {
+        waits(statement, &mut found);
+        if let Some(image) = image {
+            exact_size(data, statement, image, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+fn set(name: &str, value: &str) -> Change {
+    Change::Set(name.into(), value.into())
+}
+
+fn delay(data: &Data, found: &mut Proposals) {
+    let text = data.text("bootdelay");
+    let seconds = match &text {
+        Some(text) => text.trim().parse::<i64>().ok(),
+        None => i64::try_from(DEFAULT_DELAY).ok(),
+    };
+    let notes = &mut found.notes;
+    match seconds {
+        Some(n @ 1..) => {
+            let unset = text.is_none();
+            let why = match unset {
+                true => format!(
+                    "bootdelay is not set: U-Boot waits as long as it was built for, {n} s by \
+                     default"
+                ),
+                false => format!("U-Boot waits {n} s for a key at every boot"),
+            };
+            found.proposals.push(Proposal {
+                change: set("bootdelay", "0"),
+                why,
+                cost: "the prompt is reached only by a key that is pressed already; -2 does not \
+                       even look for one"
+                    .to_owned(),
+                saves_ns: (!unset).then(|| n.unsigned_abs().saturating_mul(1_000_000_000)),
+            });
+        }
+        Some(-1) => notes.push("bootdelay is -1: U-Boot stops at its prompt".to_owned()),
+        Some(_) => {}
+        None => notes.push(format!(
+            "bootdelay is `{}`, which is no number",
+            text.unwrap_or_default()
+        )),
+    }
+    if data.get(b"bootcmd").is_none() {
+        notes.push("bootcmd is not set: the one that U-Boot was built with is run".to_owned());
+    }
+}
+
+fn silent(data: &Data, found: &mut Proposals) {
+    if data.get(b"silent").is_some() {
+        return;
+    }
+    let rate = data
+        .text("baudrate")
+        .and_then(|b| b.trim().parse::<u64>().ok());
+    let rate = rate.filter(|r| *r > 0);
+    found.proposals.push(Proposal {
+        change: set("silent", "1"),
+        why: match rate {
+            Some(rate) => format!(
+                "U-Boot's lines go out at {rate} baud, {} us a character",
+                10_000_000 / rate
+            ),
+            None => "U-Boot waits for every character that it prints".to_owned(),
+        },
+        cost: "nothing is seen of U-Boot; it must be built with CONFIG_SILENT_CONSOLE".to_owned(),
+        saves_ns: None,
+    });
+}
+
+/// Whether U-Boot would check what it boots: `env_get_yesno`.
+#[must_use]
+pub fn verifies(value: Option<&[u8]>) -> bool {
+    value.is_none_or(|v| matches!(v.first(), Some(b'1' | b'y' | b'Y' | b't' | b'T')))
+}
+
+fn verify(data: &Data, signed: Option<bool>, found: &mut Proposals) {
+    let now = verifies(data.get(b"verify").as_deref());
+    match (now, signed) {
+        (true, Some(true)) => {}
+        (true, signed) => found.proposals.push(Proposal {
+            change: set("verify", "no"),
+            why: "U-Boot does not compute the checksums of what it boots: 4 to 109 instructions \
+                  for each byte"
+                .to_owned(),
+            cost: match signed {
+                Some(_) => "a damaged image is started".to_owned(),
+                None => "a damaged image is started; never with a signed FIT image, whose \
+                         signatures would not be checked either (name it with --fit)"
+                    .to_owned(),
+            },
+            saves_ns: None,
+        }),
+        (false, Some(true)) => found.notes.push(
+            "verify is off, and a FIT image with signatures is booted: they are not checked; \
+             unset verify"
+                .to_owned(),
+        ),
+        (false, _) => {}
+    }
+}
+
+/// The standard scripts of distributions try one place after another.
+fn targets(data: &Data, found: &mut Proposals) {
+    let Some(targets) = data.text("boot_targets") else {
+        return;
+    };
+    let mut names = targets.split_whitespace();
+    let (Some(first), Some(_)) = (names.next(), names.next()) else {
+        return;
+    };
+    found.proposals.push(Proposal {
+        change: set("boot_targets", first),
+        why: format!("U-Boot tries `{}` one after another", targets.trim()),
+        cost: format!("nothing else than {first} is booted; name the one that is used"),
+        saves_ns: None,
+    });
+}
+
+fn script(data: &Data, found: &mut Proposals) {
+    let Some((flat, runs)) = flattened(data, "bootcmd") else {
+        return;
+    };
+    found.proposals.push(Proposal {
+        change: set("bootcmd", &flat),
+        why: match runs {
+            1 => "bootcmd runs another script: the same commands in one".to_owned(),
+            n => format!("bootcmd runs {n} other scripts: the same commands in one"),
+        },
+        cost: "the scripts no longer change what is booted".to_owned(),
+        saves_ns: None,
+    });
+}
+
+/// Commands that wait, or that bring up what a boot may not need.
+fn waits(reached: &Reached, found: &mut Proposals) {
+    let words = reached.statement.words();
+    let mut words = words.iter().map(String::as_str);
+    let first = words.find(|w| !matches!(*w, "then" | "do" | "else" | "if" | "elif"));
+    let text = &reached.statement.text;
+    let variable = &reached.variable;
+    let says = |what: &str| format!("{variable} holds `{text}`: {what}");
+    let note = match (first, words.next()) {
+        (Some("sleep"), Some(n)) => says(&format!("U-Boot waits {n} s")),
+        (Some("usb"), Some("start" | "reset")) => {
+            says("finding USB devices takes seconds; leave it out if nothing is booted from there")
+        }
+        (Some("dhcp" | "bootp" | "pxe" | "tftpboot" | "tftp" | "nfs"), _) => {
+            says("bringing up the network takes seconds; leave it out if nothing comes from there")
+        }
+        (
+            Some("scsi" | "sata" | "ide" | "nvme" | "pci"),
+            Some("scan" | "init" | "reset" | "enum"),
+        ) => says("finding devices takes time; leave it out if nothing is booted from there"),
+        _ => return,
+    };
+    if !found.notes.contains(&note) {
+        found.notes.push(note);
+    }
+}
+
+/// How a command reads from flash: the words of place and length, and the bytes
+/// that one of each stands for.
+fn load(words: &[String]) -> Option<(&str, &str, u64)> {
+    let word = |i: usize| words.get(i).map(String::as_str);
+    let command = word(0)?.trim_end_matches(".jffs2");
+    let what = word(1)?;
+    let what = what.split('.').next().unwrap_or(what);
+    match (command, what) {
+        ("nand" | "sf" | "onenand", "read") => Some((word(3)?, word(4)?, 1)),
+        ("mmc" | "usb" | "scsi" | "ide" | "nvme" | "virtio", "read") => {
+            Some((word(3)?, word(4)?, DISK_BLOCK))
+        }
+        _ => None,
+    }
+}
+
+/// U-Boot reads numbers as hexadecimal.
+fn number(text: &str) -> Option<u64> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    u64::from_str_radix(digits, 16).ok()
+}
+
+fn exact_size(
+    data: &Data,
+    reached: &Reached,
+    image: &Part<'_>,
+    found: &mut Proposals,
+) -> io::Result<()> {
+    let words = reached.statement.words();
+    let Some((place, length, unit)) = load(&words) else {
+        return Ok(());
+    };
+    let (place, _) = expanded(data, place);
+    let (stated, variable) = expanded(data, length);
+    let (Some(place), Some(count)) = (number(&place), number(&stated)) else {
+        return Ok(());
+    };
+    let (Some(offset), Some(read)) = (place.checked_mul(unit), count.checked_mul(unit)) else {
+        return Ok(());
+    };
+    let Some(needed) = image_size(&image.from(offset))? else {
+        return Ok(());
+    };
+    let text = &reached.statement.text;
+    if needed > read {
+        found.notes.push(format!(
+            "`{text}` reads {read} bytes, and the image there has {needed}"
+        ));
+        return Ok(());
+    }
+    let step = if unit == 1 && words.first().is_some_and(|w| w != "sf") {
+        PAGE
+    } else {
+        unit
+    };
+    let exact = needed.next_multiple_of(step);
+    if exact >= read {
+        return Ok(());
+    }
+    let new = format!("{:#x}", exact / unit);
+    let change = match variable {
+        Some(variable) => set(&variable, &new),
+        None => {
+            // In its own script, where it stands but once.
+            let script = data.text(&reached.variable).unwrap_or_default();
+            let changed = text.replace(length, &new);
+            if script.matches(text.as_str()).count() != 1 || text.matches(length).count() != 1 {
+                return Ok(());
+            }
+            set(&reached.variable, &script.replace(text, &changed))
+        }
+    };
+    found.proposals.push(Proposal {
+        change,
+        why: format!("`{text}` reads {read} bytes, and the image there has {needed}"),
+        cost: "a larger image needs it changed again".to_owned(),
+        saves_ns: None,
+    });
+    Ok(())
+}
+
+/// The length of the image that `part` begins with, if its header says it.
+fn image_size(part: &Part<'_>) -> io::Result<Option<u64>> {
+    let head = part.read(0, 64)?;
+    if head.starts_with(&uimage::MAGIC) {
+        let image = uimage::read(part)?.filter(|i| i.header_is_right);
+        return Ok(image.map(|i| uimage::HEADER + u64::from(i.size)));
+    }
+    if head.starts_with(&fdt::MAGIC) {
+        let Ok(tree) = fdt::Fdt::read(part) else {
+            return Ok(None);
+        };
+        return Ok(Some(fit::from_tree(part, &tree, false)?.end));
+    }
+    Ok(zimage::stated_size(&head))
+}

@@ -1,0 +1,339 @@
+//! The scripts in variables, as U-Boot's shell splits them.
+//!
+//! Source: U-Boot's `common/cli_hush.c` and `doc/usage/cmdline.rst`.
+
+use super::data::Data;
+
+/// How a statement follows the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Join {
+    /// In any case: it is the first, or follows `;` or a line's end.
+    Then,
+    /// If the one before worked.
+    And,
+    /// If the one before did not work.
+    Or,
+}
+
+impl Join {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Then => "; ",
+            Self::And => " && ",
+            Self::Or => " || ",
+        }
+    }
+}
+
+/// One command of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Statement {
+    pub(super) join: Join,
+    pub(super) text: String,
+}
+
+impl Statement {
+    /// Its words, without quotes. What stands for a variable stays.
+    pub(super) fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut word = String::new();
+        let mut quote = None;
+        let mut some = false;
+        let mut chars = self.text.chars();
+        while let Some(c) = chars.next() {
+            match (c, quote) {
+                ('\\', None | Some('"')) => word.extend(chars.next()),
+                ('\'' | '"', None) => (quote, some) = (Some(c), true),
+                (c, Some(q)) if c == q => quote = None,
+                (' ' | '\t', None) => {
+                    if some || !word.is_empty() {
+                        words.push(std::mem::take(&mut word));
+                    }
+                    some = false;
+                }
+                (c, _) => word.push(c),
+            }
+        }
+        if some || !word.is_empty() {
+            words.push(word);
+        }
+        words
+    }
+
+    /// Whether it begins a condition or a loop, or belongs to one.
+    fn is_control(&self) -> bool {
+        const WORDS: [&str; 13] = [
+            "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "while", "until",
+            "case", "esac",
+        ];
+        self.words()
+            .first()
+            .is_some_and(|w| WORDS.contains(&w.as_str()))
+    }
+}
+
+/// Splits a script; `None` if a quote does not end.
+pub(super) fn split(script: &str) -> Option<Vec<Statement>> {
+    let mut statements = Vec::new();
+    let mut text = String::new();
+    let mut join = Join::Then;
+    let mut quote = None;
+    let mut chars = script.chars().peekable();
+    let mut end = |text: &mut String, join: &mut Join, next: Join| {
+        let trimmed = text.trim();
+        if !trimmed.is_empty() {
+            statements.push(Statement {
+                join: *join,
+                text: trimmed.to_owned(),
+            });
+        }
+        text.clear();
+        *join = next;
+    };
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            ('\\', None | Some('"')) => {
+                text.push(c);
+                text.extend(chars.next());
+            }
+            ('\'' | '"', None) => {
+                quote = Some(c);
+                text.push(c);
+            }
+            (c, Some(q)) if c == q => {
+                quote = None;
+                text.push(c);
+            }
+            (';' | '\n', None) => end(&mut text, &mut join, Join::Then),
+            ('&', None) if chars.peek() == Some(&'&') => {
+                chars.next();
+                end(&mut text, &mut join, Join::And);
+            }
+            ('|', None) if chars.peek() == Some(&'|') => {
+                chars.next();
+                end(&mut text, &mut join, Join::Or);
+            }
+            (c, _) => text.push(c),
+        }
+    }
+    end(&mut text, &mut join, Join::Then);
+    quote.is_none().then_some(statements)
+}
+
+/// What a script sets a variable to, if it does.
+pub(super) fn sets(script: &[u8], variable: &str) -> Option<Vec<u8>> {
+    let text = String::from_utf8_lossy(script);
+    let statements = split(&text).unwrap_or_default();
+    statements.iter().rev().find_map(|statement| {
+        let words = statement.words();
+        let at = words.iter().position(|w| w == variable)?;
+        let command = words.get(..at)?.last()?;
+        let sets = matches!(command.as_str(), "setenv" | "set" | "-f");
+        let value = words.get(at + 1)?;
+        sets.then(|| value.clone().into_bytes())
+    })
+}
+
+/// Scripts that run scripts: no deeper.
+const DEEPEST: usize = 16;
+/// And no more statements in all.
+const MOST: usize = 512;
+
+/// A statement that is reached, and the variable that it stands in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reached {
+    pub(super) variable: String,
+    pub(super) statement: Statement,
+}
+
+/// All statements that a variable's script can come to, in order.
+pub(super) fn reached(data: &Data, variable: &str) -> Vec<Reached> {
+    let mut all = Vec::new();
+    walk(data, variable, &mut Vec::new(), &mut all);
+    all
+}
+
+fn walk(data: &Data, variable: &str, above: &mut Vec<String>, all: &mut Vec<Reached>) {
+    let known = above.iter().any(|a| a == variable);
+    let Some(script) = data.text(variable) else {
+        return;
+    };
+    if known || above.len() >= DEEPEST {
+        return;
+    }
+    above.push(variable.to_owned());
+    for statement in split(&script).unwrap_or_default() {
+        if all.len() >= MOST {
+            break;
+        }
+        let words = statement.words();
+        all.push(Reached {
+            variable: variable.to_owned(),
+            statement,
+        });
+        // `if run x; then` and `else run y` run scripts too.
+        let runs = words.iter().position(|w| w == "run");
+        for name in words
+            .iter()
+            .skip(runs.map_or(usize::MAX, |at| at.saturating_add(1)))
+        {
+            walk(data, name, above, all);
+        }
+    }
+    above.pop();
+}
+
+/// The script of a variable with the scripts that it runs in their place, if
+/// that means the same; and how many `run`s it saves. `None` if nothing can be
+/// put in place of anything.
+pub(super) fn flattened(data: &Data, variable: &str) -> Option<(String, usize)> {
+    let all = reached(data, variable);
+    // A script that is changed on the way is another one when it runs.
+    let changes = all.iter().any(|r| {
+        let words = r.statement.words();
+        let first = words.first().map(String::as_str);
+        matches!(
+            first,
+            Some("setenv" | "editenv" | "askenv" | "env" | "source")
+        )
+    });
+    if changes || all.len() >= MOST || all.iter().any(|r| r.statement.is_control()) {
+        return None;
+    }
+    let mut saved = 0;
+    let statements = flatten(data, variable, 0, &mut saved)?;
+    let mut text = String::new();
+    for statement in statements {
+        if !text.is_empty() {
+            text.push_str(statement.join.text());
+        }
+        text.push_str(&statement.text);
+    }
+    (saved > 0).then_some((text, saved))
+}
+
+fn flatten(data: &Data, variable: &str, depth: usize, saved: &mut usize) -> Option<Vec<Statement>> {
+    if depth > DEEPEST {
+        return None;
+    }
+    let mut flat = Vec::new();
+    for statement in split(&data.text(variable)?)? {
+        let words = statement.words();
+        let (Some("run"), [_, name]) = (words.first().map(String::as_str), &words[..]) else {
+            // `run a b` stops where `a` fails: it is left as it is.
+            flat.push(statement);
+            continue;
+        };
+        let mut inner = match data.text(name) {
+            Some(_) => flatten(data, name, depth + 1, saved)?,
+            None => Vec::new(),
+        };
+        // Behind `&&` and `||` only one command can take its place.
+        let fits = statement.join == Join::Then || inner.len() == 1;
+        match inner.first_mut().filter(|_| fits) {
+            Some(first) => {
+                first.join = statement.join;
+                *saved += 1;
+                flat.append(&mut inner);
+            }
+            None => flat.push(statement),
+        }
+    }
+    (flat.len() < MOST).then_some(flat)
+}
+
+/// A word with the variables in it put in, one level deep, and the name of the
+/// variable if the word is nothing but one.
+pub(super) fn expanded(data: &Data, word: &str) -> (String, Option<String>) {
+    let whole = word
+        .strip_prefix("${")
+        .and_then(|w| w.strip_suffix('}'))
+        .or_else(|| word.strip_prefix('$'));
+    let is_name = |n: &&str| n.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if let Some(name) = whole.filter(is_name) {
+        let value = data.text(name).unwrap_or_default();
+        return (value, Some(name.to_owned()));
+    }
+    (word.to_owned(), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(text: &str) -> Data {
+        let mut bytes = text.replace('|', "\0").replace('/', "||").into_bytes();
+        bytes.extend([0, 0]);
+        Data::new(bytes).unwrap()
+    }
+
+    #[test]
+    fn scripts_are_split_as_the_shell_does() {
+        let script = "echo 'a;b' \"c && d\"; x\\;y && z||w\n if test $a; then run b; fi";
+        let texts: Vec<_> = split(script).unwrap().into_iter().map(|s| s.text).collect();
+        assert_eq!(
+            texts,
+            [
+                "echo 'a;b' \"c && d\"",
+                "x\\;y",
+                "z",
+                "w",
+                "if test $a",
+                "then run b",
+                "fi"
+            ]
+        );
+        let words = split(script).unwrap()[0].words();
+        assert_eq!(words, ["echo", "a;b", "c && d"]);
+        assert_eq!(split("echo 'a"), None);
+    }
+
+    #[test]
+    fn what_a_script_sets_is_seen() {
+        for (script, value) in [
+            ("setenv verify no; bootm", Some("no")),
+            ("x && env set verify 'n o'", Some("n o")),
+            ("if a; then setenv -f verify 0; fi", Some("0")),
+            ("echo verify no", None),
+            ("setenv verify", None),
+            ("setenv verified no", None),
+        ] {
+            let found = sets(script.as_bytes(), "verify");
+            assert_eq!(found.as_deref(), value.map(str::as_bytes), "{script}");
+        }
+    }
+
+    #[test]
+    fn scripts_in_scripts_are_put_in_place_where_that_means_the_same() {
+        let flat = |text: &str| flattened(&data(text), "bootcmd").map(|f| f.0);
+        assert_eq!(
+            flat("bootcmd=run load; bootm 1|load=run a; b && c|a=echo 1; echo 2"),
+            Some("echo 1; echo 2; b && c; bootm 1".into())
+        );
+        assert_eq!(flat("bootcmd=x && run one|one=y"), Some("x && y".into()));
+        for same in [
+            "bootcmd=x && run two|two=y; z",
+            "bootcmd=run a b|a=1|b=2",
+            "bootcmd=bootm 1",
+            "bootcmd=if a; then run b; fi|b=1",
+            "bootcmd=setenv a x; run a|a=y",
+            "bootcmd=run gone",
+            "bootcmd=run bootcmd",
+        ] {
+            assert_eq!(flat(same), None, "{same}");
+        }
+    }
+
+    #[test]
+    fn what_is_reached_is_listed_once_around() {
+        let d = data("bootcmd=run a; b|a=if run c; then d; fi|c=run bootcmd; e");
+        let all: Vec<_> = reached(&d, "bootcmd")
+            .into_iter()
+            .map(|r| r.statement.text)
+            .collect();
+        assert_eq!(
+            all,
+            ["run a", "if run c", "run bootcmd", "e", "then d", "fi", "b"]
+        );
+    }
+}

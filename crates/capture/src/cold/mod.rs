@@ -1,0 +1,4 @@
+//! Cold and warm starts of a program.
+
+pub mod evict;
+pub mod start;

@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+
+pub mod accesses;
+pub mod beside;
+pub mod cold;
+pub mod error;
+pub mod here;
+pub mod keep;
+pub mod serial;
+pub mod ssh;
+#[cfg(feature = "systemd-bus")]
+mod systemd_bus;

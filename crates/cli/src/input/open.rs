@@ -1,0 +1,182 @@
+//! From a path to what it turns out to be.
+
+use super::bytes::{Bytes, MAX_RAW_BYTES};
+use super::packed::{self, tar_magic};
+use super::types::{Capture, Input, Raw, STDIN};
+use agent::capture::{self, Limits};
+use anyhow::{Context, Result, bail};
+use inspect::kernel_image;
+use sources::{SNIFF_BYTES, Sniff, Source};
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::{Component, Path};
+
+/// Reads a path: a capture in a tar (plain or zstd) or a directory, or a raw
+/// file in a format that is recognised by its first bytes.
+pub fn read(path: &Path) -> Result<Input> {
+    if path == Path::new(STDIN) {
+        return read_file(spooled()?, Path::new("standard input"));
+    }
+    if path.is_dir() {
+        return read_directory(path);
+    }
+    let shown = path.display();
+    let file = File::open(path).with_context(|| format!("{shown}: cannot be opened"))?;
+    read_file(file, path)
+}
+
+/// Standard input as a file, which can be read twice.
+fn spooled() -> Result<File> {
+    let mut file = tempfile::tempfile().context("no temporary file for standard input")?;
+    let mut stdin = std::io::stdin().lock().take(MAX_RAW_BYTES + 1);
+    let length = std::io::copy(&mut stdin, &mut file).context("standard input")?;
+    if length > MAX_RAW_BYTES {
+        bail!("standard input: more than {MAX_RAW_BYTES} bytes; write them to a file and name it");
+    }
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Reads an open file that the user calls `path`.
+fn read_file(mut file: File, path: &Path) -> Result<Input> {
+    let shown = path.display();
+    let length = file.metadata().map(|m| m.len()).unwrap_or(0);
+    let mut head = Vec::new();
+    let mut start = Read::by_ref(&mut file).take(SNIFF_BYTES as u64);
+    start
+        .read_to_end(&mut head)
+        .with_context(|| format!("{shown}: cannot be read"))?;
+    if head.is_empty() {
+        let name = shown.to_string();
+        if let Some(source) = sources::SOURCES.iter().find(|s| s.may_be_empty(&name)) {
+            let (source, bytes) = (*source, Bytes::Read(head));
+            return Ok(Input::Raw(Raw {
+                name,
+                source,
+                bytes,
+            }));
+        }
+        bail!("{shown}: the file is empty; expected a capture or a log of one boot");
+    }
+    if !sources::is_archive_of_others(&head)
+        && let Some(stream) = tar_stream(&head, &mut file)?
+    {
+        let members = capture::read_tar(stream, Limits::default())
+            .with_context(|| format!("{shown}: not a capture that can be read"))?;
+        return whole_capture(path, members);
+    }
+    let image: &'static dyn Source = &kernel_image::KERNEL_IMAGE;
+    let image = Some(image).filter(|i| i.sniff(&head) == Sniff::Yes);
+    let utf16 = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]);
+    let Some(source) = sources::sniff(&head).or(image).filter(|_| !utf16) else {
+        let name = shown.to_string();
+        if let Some(log) = packed::log(&name, &head, file)? {
+            return Ok(Input::Raw(log));
+        }
+        bail!("{shown}: {}", unknown_format(&head));
+    };
+    if length > MAX_RAW_BYTES && !source.is_bounded() {
+        bail!(
+            "{shown}: {length} bytes are more than a log of one boot has; expected at most \
+             {MAX_RAW_BYTES}; cut it to the boot that you want to see"
+        );
+    }
+    let bytes =
+        Bytes::of(file, head, length, path).with_context(|| format!("{shown}: cannot be read"))?;
+    Ok(Input::Raw(Raw {
+        name: shown.to_string(),
+        source,
+        bytes,
+    }))
+}
+
+/// Everything in `file` from its start, decompressed, if it is the tar of a capture.
+fn tar_stream<'a>(head: &[u8], file: &'a mut File) -> Result<Option<Box<dyn Read + 'a>>> {
+    let is_tar = tar_magic(head);
+    let is_packed = packed::is_zstd(head) && packed::holds_capture(file)?;
+    if !is_tar && !is_packed {
+        return Ok(None);
+    }
+    file.rewind()?;
+    Ok(Some(if is_tar {
+        Box::new(file)
+    } else {
+        Box::new(zstd::Decoder::new(file)?)
+    }))
+}
+
+/// A capture in a directory: only the files that its manifest names are read,
+/// and only such as lie inside it.
+fn read_directory(path: &Path) -> Result<Input> {
+    let shown = path.display();
+    if !path.join(capture::MANIFEST).is_file() {
+        bail!(
+            "{shown}: a directory without {}; expected a capture, or name the files in it",
+            capture::MANIFEST
+        );
+    }
+    let limits = Limits::default();
+    let read = |name: &str| -> Result<(String, Vec<u8>)> {
+        let file = path.join(name);
+        let shown = file.display();
+        let inside = Path::new(name)
+            .components()
+            .all(|c| matches!(c, Component::Normal(_)));
+        if !inside || !std::fs::symlink_metadata(&file).is_ok_and(|m| m.is_file()) {
+            bail!("{shown}: not a regular file inside the capture; expected one");
+        }
+        let mut bytes = Vec::new();
+        let opened = File::open(&file).with_context(|| format!("{shown}: cannot be opened"))?;
+        opened
+            .take(limits.member_bytes + 1)
+            .read_to_end(&mut bytes)
+            .with_context(|| format!("{shown}: cannot be read"))?;
+        if bytes.len() as u64 > limits.member_bytes {
+            bail!(
+                "{shown}: larger than a capture's file may be ({} bytes)",
+                limits.member_bytes
+            );
+        }
+        Ok((name.to_owned(), bytes))
+    };
+    let mut members = vec![read(capture::MANIFEST)?];
+    let manifest = sources::capture::manifest(&members[0].1)
+        .with_context(|| format!("{shown}: its {}", capture::MANIFEST))?;
+    for file in &manifest.sources {
+        members.push(read(&file.file)?);
+    }
+    whole_capture(path, members)
+}
+
+fn whole_capture(path: &Path, mut members: Vec<(String, Vec<u8>)>) -> Result<Input> {
+    let shown = path.display();
+    let at = members
+        .iter()
+        .position(|(name, _)| name == capture::MANIFEST);
+    let Some(at) = at else {
+        bail!(
+            "{shown}: an archive without {}; expected a capture",
+            capture::MANIFEST
+        );
+    };
+    let (_, manifest_bytes) = members.remove(at);
+    let manifest = sources::capture::manifest(&manifest_bytes)
+        .with_context(|| format!("{shown}: its {}", capture::MANIFEST))?;
+    Ok(Input::Capture(Box::new(Capture {
+        path: path.to_owned(),
+        manifest,
+        members,
+    })))
+}
+
+/// Why a file of unknown format is refused.
+fn unknown_format(head: &[u8]) -> String {
+    let looks = match head
+        .iter()
+        .position(|b| !matches!(b, b'\t' | b'\n' | b'\r' | 0x1b | 0x20..))
+    {
+        Some(at) => format!("byte {at} is 0x{:02x}, so it is no log", head[at]),
+        None => "looks like unrelated text".to_owned(),
+    };
+    format!("unknown format ({looks}); `firstlight help formats` lists what can be read")
+}

@@ -1,4 +1,0 @@
-//! Pages over HTTP, read-only.
-
-pub mod folder;
-pub mod http;

@@ -1,0 +1,63 @@
+//! `firstlight serve`: the pages of a folder of captures and experiments.
+
+mod folder;
+
+use crate::args::{Images, Reading, Serve};
+use crate::out::Out;
+use crate::verbs::report;
+use anyhow::{Context, Result, bail};
+use folder::Folder;
+use serve::{Answer, Request, Server};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use views::json::{self, Document};
+
+pub fn run(args: &Serve, out: &mut Out) -> Result<()> {
+    let shown = args.dir.display().to_string();
+    if !args.dir.is_dir() {
+        bail!("{shown}: not a folder; expected one that holds captures or experiments");
+    }
+    let address = args.bind;
+    let server = Server::bind(address)
+        .with_context(|| format!("{address}: cannot listen here; choose another --bind"))?;
+    let url = server.url();
+    if out.json {
+        let serving = json::Serve {
+            dir: shown.clone(),
+            schema: json::Serve::SCHEMA,
+            url: url.clone(),
+        };
+        out.text(&json::text(&serving))?;
+    } else {
+        out.text(&format!("{url}\n"))?;
+    }
+    out.flush()?;
+    let folder = Mutex::new(Folder::new(&args.dir));
+    Ok(server.run(move |request| answer(request, &folder, &shown))?)
+}
+
+fn answer(request: &Request, folder: &Mutex<Folder>, title: &str) -> Answer {
+    let folder = || folder.lock().unwrap_or_else(PoisonError::into_inner);
+    match request.path.as_str() {
+        "/" => Answer::page(views::html::list(title, &folder().list())),
+        "/page" => {
+            let names = request.query.iter().filter(|(name, _)| name == "path");
+            let paths: Option<Vec<PathBuf>> = {
+                let folder = folder();
+                names.map(|(_, value)| folder.path(value)).collect()
+            };
+            match paths {
+                Some(paths) if !paths.is_empty() => {
+                    // Two are compared.
+                    let (base, against) = paths.split_at(1);
+                    match report::of_paths(base, against, &Reading::default(), &Images::default()) {
+                        Ok(page) => Answer::page(page),
+                        Err(e) => Answer::unreadable(&crate::sentence(&e)),
+                    }
+                }
+                _ => Answer::nothing(),
+            }
+        }
+        _ => Answer::nothing(),
+    }
+}

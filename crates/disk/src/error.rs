@@ -1,0 +1,56 @@
+//! Why a map cannot be made.
+
+use rawimage::Foreign;
+use std::io;
+
+/// Why nothing can be said about who owns which block.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Reading failed.
+    #[error("reading failed: {0}")]
+    Read(#[from] io::Error),
+    /// It is no filesystem that is known here.
+    #[error(
+        "no filesystem that can be mapped: at byte {at} is {found}; ext2, ext3, ext4, squashfs and \
+         erofs can be mapped, on their own or in the partitions of a disk"
+    )]
+    Unknown {
+        /// Where it was looked for.
+        at: u64,
+        /// What is there.
+        found: Foreign,
+    },
+    /// It is known, and cannot be mapped yet.
+    #[error("{what} cannot be mapped yet")]
+    NotYet {
+        /// The filesystem or its feature.
+        what: String,
+    },
+    /// A field has a value that it cannot have.
+    #[error("byte {at}: {what}; the filesystem is damaged or cut short")]
+    Corrupt {
+        /// The byte from the start of the filesystem.
+        at: u64,
+        /// What was expected there, and what was found.
+        what: String,
+    },
+    /// There is no partition of that number.
+    #[error("there is no partition {number}; the disk has {there}")]
+    NoPartition {
+        /// The number that was asked for.
+        number: u32,
+        /// What there is.
+        there: String,
+    },
+}
+
+impl Error {
+    /// A wrong value.
+    pub(crate) fn corrupt(at: u64, what: impl Into<String>) -> Self {
+        Self::Corrupt {
+            at,
+            what: what.into(),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Why an image cannot be laid out.
+
+use crate::Error;
+use std::io;
+
+/// Why an image cannot be laid out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArrangeError {
+    /// It cannot be read, or is no ext2, ext3 or ext4.
+    #[error(transparent)]
+    Image(#[from] Error),
+    /// Its journal has to be replayed first.
+    #[error(
+        "the filesystem was not unmounted cleanly ({state}): what lies in its journal would be \
+         lost; run `e2fsck -p` on it first"
+    )]
+    NotClean {
+        /// How it was left.
+        state: &'static str,
+    },
+    /// A feature that is not known here.
+    #[error("an ext4 with the feature `{feature}` cannot be laid out yet")]
+    Feature {
+        /// Its name.
+        feature: &'static str,
+    },
+    /// The image ends too early.
+    #[error("the image ends before group {group} does; it is cut short or damaged")]
+    Cut {
+        /// The group.
+        group: u64,
+    },
+    /// A block is used and counts as free.
+    #[error(
+        "block {block} is in use, and the bitmap of group {group} says that it is free; run \
+         `e2fsck -f` on the image first"
+    )]
+    Bitmap {
+        /// The group.
+        group: u64,
+        /// The block.
+        block: u64,
+    },
+    /// The superblock contradicts itself.
+    #[error(
+        "the superblock names {inodes} inodes, and {groups} groups have {each} each; run \
+         `e2fsck -f` on the image first"
+    )]
+    Inodes {
+        /// How many the superblock names.
+        inodes: u32,
+        /// How many groups there are.
+        groups: u64,
+        /// Inodes of a group.
+        each: u32,
+    },
+    /// An inode is used and counts as free.
+    #[error(
+        "inode {inode} is in use, and the bitmap of its group says that it is free; run \
+         `e2fsck -f` on the image first"
+    )]
+    InodeBitmap {
+        /// Its number.
+        inode: u32,
+    },
+    /// An inode, or what says where its content lies, is not as its sum says.
+    #[error("inode {inode} is damaged; run `e2fsck -f` on the image first")]
+    Inode {
+        /// Its number.
+        inode: u32,
+    },
+    /// A block of a directory cannot be read, or is not as its sum says.
+    #[error("the directory of inode {inode} is damaged; run `e2fsck -f` on the image first")]
+    Directory {
+        /// Its number.
+        inode: u32,
+    },
+    /// There is not enough free space.
+    #[error(
+        "{blocks} free blocks are needed for what is read, and the filesystem does not have them; \
+         make it larger"
+    )]
+    Full {
+        /// How many.
+        blocks: u64,
+    },
+}
+
+impl From<io::Error> for ArrangeError {
+    fn from(error: io::Error) -> Self {
+        Self::Image(Error::Read(error))
+    }
+}

@@ -1,0 +1,117 @@
+//! What the tests of all filesystems here need: a tree of ugly files, and the
+//! tools of others that make images of it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
+
+use crate::map::{Extent, Map};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Bytes that look random, and are the same each time.
+pub(super) fn noise(seed: u64, len: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut byte = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..len).map(|_| byte()).collect()
+}
+
+/// Files of all sizes, packable and not, equal ones, holes, links, deep and
+/// full directories.
+pub(super) fn tree(root: &Path) {
+    let sizes = [
+        0, 1, 10, 500, 4095, 4096, 4097, 9000, 131_072, 131_073, 400_000,
+    ];
+    for d in 0..6 {
+        let dir = root.join(format!("d{d}/deep/er"));
+        fs::create_dir_all(&dir).unwrap();
+        for (i, size) in sizes.into_iter().enumerate() {
+            let seed = d * 100 + i as u64;
+            let mut bytes = noise(seed, size);
+            if d % 3 == 1 {
+                // Packs well.
+                bytes.iter_mut().for_each(|b| *b &= 3);
+            } else if d % 3 == 2 {
+                // Packs in parts.
+                bytes.chunks_mut(5000).step_by(2).for_each(|c| c.fill(b'x'));
+            }
+            fs::write(dir.join(format!("f{i}")), bytes).unwrap();
+        }
+        std::os::unix::fs::symlink("f3", dir.join("link")).unwrap();
+        std::os::unix::fs::symlink("../../../d0/deep", dir.join("up")).unwrap();
+    }
+    fs::create_dir(root.join("many")).unwrap();
+    for i in 0..700 {
+        fs::write(
+            root.join(format!("many/a-name-of-some-length-{i}")),
+            noise(i, i as usize % 90),
+        )
+        .unwrap();
+    }
+    fs::hard_link(root.join("d0/deep/er/f3"), root.join("hard")).unwrap();
+    fs::copy(root.join("d0/deep/er/f10"), root.join("equal")).unwrap();
+    let holes = fs::File::create(root.join("holes")).unwrap();
+    holes.set_len(3 << 20).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&holes, &noise(9, 9000), 1 << 20).unwrap();
+}
+
+/// Runs a tool; `false` with a visible line where it is not there.
+pub(super) fn tool(name: &str, args: &[&str]) -> bool {
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let run = Command::new(name).args(args).env("PATH", path).output();
+    match run {
+        Ok(out) if out.status.success() => true,
+        Ok(out) => {
+            let said = String::from_utf8_lossy(&out.stderr).into_owned();
+            eprintln!("skipped: {name} {args:?} says {said}");
+            false
+        }
+        Err(e) => {
+            eprintln!("skipped: {name} is not there: {e}");
+            false
+        }
+    }
+}
+
+/// Calls `each` with the path and the pieces of every regular file below
+/// `root`, as the map has them.
+pub(super) fn each_file(
+    root: &Path,
+    map: &Map,
+    each: &mut dyn FnMut(&Path, u32, Vec<Extent>),
+) -> u64 {
+    let mut count = 0;
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let entry = entry.unwrap();
+            let kind = entry.file_type().unwrap();
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                let path = entry.path();
+                let inside = path.strip_prefix(root).unwrap();
+                let bytes = inside.as_os_str().as_encoded_bytes();
+                let inode = map.find(bytes);
+                let inode = inode.unwrap_or_else(|| panic!("{} is not found", inside.display()));
+                // One of its names leads back.
+                let back = map.path(inode).unwrap();
+                let back = root.join(String::from_utf8(back).unwrap().trim_start_matches('/'));
+                assert_eq!(fs::read(&back).unwrap(), fs::read(&path).unwrap());
+                let pieces = map.extents_of(&[inode]).remove(0);
+                each(&path, inode, pieces);
+                count += 1;
+            }
+        }
+    }
+    count
+}

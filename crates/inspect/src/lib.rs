@@ -1,0 +1,25 @@
+//! What a Linux system boots from: images, root trees and kernel configurations. Which
+//! file a block belongs to, and facts that findings use.
+//!
+//! Nothing here prints or writes. Long work reports its progress through a callback.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use rawimage::{Part, compression::LIMIT};
+//!
+//! let image: &[u8] = &[0; 4096];
+//! let items = firstlight_inspect::whole::inspect(&Part::whole(&image)?, LIMIT)?;
+//! assert_eq!(items.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod disk;
+mod error;
+pub mod kernel_image;
+pub mod open;
+pub mod owners;
+pub mod system;
+pub mod whole;
+
+pub use error::{Content, Error};

@@ -1,0 +1,221 @@
+//! The search: which sets are booted, and what is kept.
+
+use super::alone::one_by_one;
+use super::bench::{Bench, Settings, of_capture};
+use super::judge::{Judge, Verdict};
+use super::outcome::{Dropped, Found, Kept};
+use super::reading;
+use super::sets::{candidates, in_lab, name, set};
+use super::smallest::{is_enough, smallest};
+use super::trials::Trials;
+use crate::error::LabError;
+use crate::experiment::{BASELINE, Experiment};
+use record::Nanos;
+use std::path::Path;
+use treat::Treatment;
+
+/// Adds what the findings of a boot recommend and the lab can do; which of it
+/// promises most.
+fn recommended(
+    bench: &mut Bench<'_>,
+    capture: &Path,
+    all: &mut Vec<Treatment>,
+    dropped: &mut Vec<Dropped>,
+) -> Result<Option<Treatment>, LabError> {
+    let findings = bench.judge.recommended(capture);
+    let cmdline = bench.recorded.base.recording.words.join(" ");
+    let mut most = None;
+    for finding in findings.map_err(of_capture(capture))? {
+        let own = bench.recorded.loader_treatment(&finding.finding);
+        let Some(text) = own.map(|t| t.to_string()).or(finding.treatment) else {
+            continue;
+        };
+        match in_lab(&text) {
+            // What the lab records by is no cause of the boot's.
+            Some(Treatment::RemoveWord(word)) if cmdline.contains(&word) => {}
+            Some(treatment) => {
+                if !finding.is_vague && !all.contains(&treatment) {
+                    all.push(treatment.clone());
+                }
+                most.get_or_insert(treatment);
+            }
+            None => dropped.push(Dropped {
+                treatment: text,
+                why: "the lab cannot apply it; `firstlight treat` can".to_owned(),
+            }),
+        }
+    }
+    Ok(most)
+}
+
+/// Tries treatments together and alone, and keeps the smallest set that saves enough. `with`
+/// are treatments to be tried besides those of the experiment and of its findings; `say`
+/// receives what goes on, a sentence each.
+///
+/// # Errors
+/// The baseline does not reach first light, there is nothing to try, or boots cannot be run or
+/// judged.
+pub fn search(
+    experiment: &Experiment,
+    with: &[String],
+    settings: &Settings,
+    (trials, judge): (&mut dyn Trials, &mut dyn Judge),
+    say: &mut dyn FnMut(String),
+) -> Result<Found, LabError> {
+    let mut bench = Bench::new(experiment, settings, trials, judge);
+    let enough = i64::from(settings.enough);
+    let tries = settings.tries.max(1);
+    let mut all = candidates(&bench.experiment, with)?;
+    let mut dropped = Vec::new();
+    bench.boot(&[(BASELINE.to_owned(), Vec::new())])?;
+    let baseline = bench.measured(BASELINE)?.clone();
+    if baseline.times.is_empty() {
+        return Err(LabError::Search(format!(
+            "the baseline did not reach first light, so there is nothing to compare with: {}",
+            baseline.trouble()
+        )));
+    }
+    let seen = bench.look(BASELINE, &[])?;
+    let named = all.len();
+    let most = recommended(&mut bench, &seen, &mut all, &mut dropped)?;
+    let tried = all.get(..tries).unwrap_or(&all);
+    match reading::treatments(&mut bench, tried, &mut dropped, say) {
+        // They promise more than most findings.
+        Ok(found) => {
+            all.splice(named..named, found);
+        }
+        Err(why) => dropped.push(Dropped {
+            treatment: "order=LIST, prefetch=LIST".to_owned(),
+            why: format!("not tried: {}", why.with_causes()),
+        }),
+    }
+    for surplus in all.split_off(all.len().min(tries)) {
+        dropped.push(Dropped {
+            treatment: surplus.to_string(),
+            why: format!("not tried: {tries} others promise more (--tries)"),
+        });
+    }
+    if all.is_empty() {
+        return Err(LabError::Search(
+            "no finding of this boot has a treatment that the lab can apply; name one with --with"
+                .to_owned(),
+        ));
+    }
+    let set = |numbers: &[usize]| set(&all, numbers);
+
+    // All together first: if that boot is sound, each is left out of it in turn. These
+    // boots are half as many as with each alone besides, and short ones.
+    let everything: Vec<usize> = (0..all.len()).collect();
+    bench.boot(&[set(&everything)])?;
+    let together = bench.measured(&name(&everything))?;
+    let sooner = bench.judge.effect(&baseline.times, &together.times);
+    let sooner = sooner.is_some_and(|e| e.verdict == Verdict::Faster);
+    let best = match together.is_healthy() && sooner {
+        true => everything,
+        false => one_by_one(&mut bench, &all, &baseline, most.as_ref(), &mut dropped)?,
+    };
+    if best.is_empty() {
+        return Ok(Found {
+            whole: baseline.median,
+            best: baseline.clone(),
+            limits: limits(&mut bench, &seen)?,
+            baseline,
+            kept: Vec::new(),
+            dropped,
+            boots: bench.boots,
+        });
+    }
+
+    // Each left out of the best set: its share is what is missing then. Those that
+    // promise least first, if not all are.
+    let whole = bench.measured(&name(&best))?.clone();
+    let without = |i: usize| -> Vec<usize> { best.iter().copied().filter(|b| *b != i).collect() };
+    let (unmeasured, asked) =
+        best.split_at(best.len() - best.len().min(settings.leave_out.unwrap_or(usize::MAX)));
+    if best.len() > 1 {
+        let sets: Vec<_> = asked.iter().map(|i| set(&without(*i))).collect();
+        bench.boot(&sets)?;
+    }
+    let mut shares = Vec::new();
+    for i in asked {
+        let rest = without(*i);
+        let missing = match rest.is_empty() {
+            true => &baseline,
+            false => bench.measured(&name(&rest))?,
+        };
+        shares.push(match bench.judge.effect(&missing.times, &whole.times) {
+            // Without it the boot breaks: it cannot be left out.
+            None => (baseline.median - whole.median, whole.spread),
+            Some(e) if e.verdict == Verdict::Faster => (Nanos::ZERO - e.delta, e.spread),
+            Some(e) => (Nanos::ZERO, e.spread),
+        });
+    }
+    let saving = baseline.median - whole.median;
+    let only: Vec<Nanos> = shares.iter().map(|s| s.0).collect();
+    let (order, mut count) = smallest(&only, saving, enough);
+    let chosen = loop {
+        count = count.clamp(usize::from(unmeasured.is_empty()), asked.len());
+        let largest = order.iter().take(count).filter_map(|o| asked.get(*o));
+        let mut chosen: Vec<usize> = unmeasured.iter().chain(largest).copied().collect();
+        chosen.sort_unstable();
+        if count == asked.len() {
+            break chosen;
+        }
+        bench.boot(&[set(&chosen)])?;
+        let measured = bench.measured(&name(&chosen))?;
+        let enough = measured.is_healthy()
+            && is_enough(baseline.median, whole.median, measured.median, enough);
+        if enough {
+            break chosen;
+        }
+        count += 1;
+    };
+    let mut kept: Vec<Kept> = Vec::new();
+    for i in unmeasured {
+        kept.extend(all.get(*i).cloned().map(|treatment| Kept {
+            treatment,
+            share: None,
+        }));
+    }
+    for o in order {
+        let (Some(i), Some((share, spread))) = (asked.get(o), shares.get(o)) else {
+            continue;
+        };
+        let Some(treatment) = all.get(*i).cloned() else {
+            continue;
+        };
+        match chosen.contains(i) {
+            true => kept.push(Kept {
+                treatment,
+                share: Some((*share, *spread)),
+            }),
+            false => dropped.push(Dropped {
+                treatment: treatment.to_string(),
+                why: match *share {
+                    Nanos::ZERO => "no effect: first light comes no later without it".to_owned(),
+                    share => format!(
+                        "it saves {share}: the set without it has at least {enough} % of the saving"
+                    ),
+                },
+            }),
+        }
+    }
+    let best = bench.measured(&name(&chosen))?.clone();
+    let (of_best, treatments) = set(&chosen);
+    let seen = bench.look(&of_best, &treatments)?;
+    Ok(Found {
+        limits: limits(&mut bench, &seen)?,
+        whole: whole.median,
+        baseline,
+        best,
+        kept,
+        dropped,
+        boots: bench.boots,
+    })
+}
+
+/// What first light waits for in a boot, the longest first.
+fn limits(bench: &mut Bench<'_>, capture: &Path) -> Result<Vec<(String, Nanos)>, LabError> {
+    let limits = bench.judge.limits(capture);
+    limits.map_err(of_capture(capture))
+}

@@ -1,0 +1,62 @@
+//! What a format is to its readers.
+
+use record::Recorder;
+
+/// How sure a source is that some bytes are its format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sniff {
+    /// They are not.
+    No,
+    /// They could be; another source may know better.
+    Maybe,
+    /// They are.
+    Yes,
+}
+
+/// How many bytes from the start of an input [`Source::sniff`] is shown.
+pub const SNIFF_BYTES: usize = 64 * 1024;
+
+/// One raw input.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The file's name as the user gave it, or the capture member's.
+    pub name: &'a str,
+    /// All of it.
+    pub bytes: &'a [u8],
+}
+
+/// A format that can be read.
+pub trait Source: Sync {
+    /// The format's name, as captures and `--json` say it: `kernel-log`.
+    fn name(&self) -> &'static str;
+
+    /// One line: what the format is, and the command or file that it comes from.
+    fn description(&self) -> &'static str;
+
+    /// Whether the first bytes (at most [`SNIFF_BYTES`]) look like this format.
+    fn sniff(&self, head: &[u8]) -> Sniff;
+
+    /// Whether an empty file of this name is a part of this format: of
+    /// parts, some may hold nothing.
+    fn may_be_empty(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// Reads all of `input`. Afterwards every line or packet of it was either
+    /// [taken](Recorder::took) or [skipped](Recorder::skipped).
+    fn read(&self, input: Input<'_>, recorder: &mut Recorder);
+
+    /// Reads all inputs of this format that one boot left. A format whose files
+    /// are parts of one stream, such as one file a processor, joins them here.
+    fn read_all(&self, inputs: &[Input<'_>], recorder: &mut Recorder) {
+        for &input in inputs {
+            self.read(input, recorder);
+        }
+    }
+
+    /// Whether memory stays bounded however large an input is. Logs are kept
+    /// as evidence, whole; traces are not.
+    fn is_bounded(&self) -> bool {
+        false
+    }
+}

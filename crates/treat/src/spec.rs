@@ -1,0 +1,63 @@
+//! What is booted, as plain values.
+
+use crate::cmdline::CommandLine;
+use ::rawimage::Compression;
+use std::collections::BTreeMap;
+
+/// In which form the kernel is handed to the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KernelForm {
+    /// The image as it was built: it unpacks itself.
+    #[default]
+    Image,
+    /// The kernel proper, unpacked beforehand.
+    Uncompressed,
+}
+
+impl KernelForm {
+    /// The word used in treatments and in every output.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Uncompressed => "uncompressed",
+        }
+    }
+}
+
+/// What is booted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BootSpec {
+    /// The form of the kernel.
+    pub kernel: KernelForm,
+    /// The kernel command line.
+    pub cmdline: CommandLine,
+    /// What the boot loader's environment holds beyond, or instead of, what the
+    /// machine puts there; `None`: the variable is taken away.
+    pub environment: BTreeMap<String, Option<String>>,
+    /// What is done about reading.
+    pub reading: Reading,
+    /// What is done about the initramfs.
+    pub initramfs: Initramfs,
+    /// The configuration that the kernel is built with, in place of one that was
+    /// built before: fragments, each laid over those before it.
+    pub build: Vec<String>,
+}
+
+/// What is done about reading.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The access list that a prefetcher in the initramfs reads ahead.
+    pub prefetch: Option<String>,
+    /// The access list in whose order the root is laid out.
+    pub order: Option<String>,
+}
+
+/// What is done about the initramfs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Initramfs {
+    /// How it is packed; `None`: as it was.
+    pub packing: Option<Compression>,
+    /// Whether its modules lose their signatures.
+    pub unsigned: bool,
+}
