@@ -29,6 +29,7 @@ fn seeds(target: &str) -> Option<&'static str> {
         "bootstage" => Some("corpus/bootstage"),
         "cbmem" => Some("corpus/cbmem"),
         "loader_console" => Some("corpus/loader-console"),
+        "redact" => Some("corpus/kernel-log"),
         "strace" => Some("corpus/strace"),
         "perf_script" => Some("corpus/perf-script"),
         "kernel_config" => Some("corpus/kernel-config"),

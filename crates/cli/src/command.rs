@@ -15,6 +15,7 @@ use crate::verbs::image::args::Image;
 use crate::verbs::io::Io;
 use crate::verbs::path::Path;
 use crate::verbs::prefetch::args::Prefetch;
+use crate::verbs::redact::Redact;
 use crate::verbs::report::Report;
 use crate::verbs::show::Show;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -69,6 +70,14 @@ pub enum Verb {
             in DuckDB or pandas, and folded in flame graph tools."
     )]
     Export(Export),
+    /// Take addresses, names, identifiers and secrets out of a capture, log or page
+    #[command(
+        after_help = "Examples:\n  $ firstlight redact boot.tar.zst -o sent.tar.zst\n  \
+            $ dmesg | firstlight redact - -o dmesg.txt\n\n\
+            Times are unchanged, and equal values get equal replacements. Read the file before you\n\
+            send it."
+    )]
+    Redact(Redact),
     /// Compare two boots item by item
     #[command(after_help = "Example:\n  $ firstlight diff before.tar.zst --against after.tar.zst")]
     Diff(Diff),
@@ -141,7 +150,9 @@ pub enum Verb {
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Look at a boot",
-        &["show", "blame", "path", "io", "report", "serve", "export"],
+        &[
+            "show", "blame", "path", "io", "report", "serve", "export", "redact",
+        ],
     ),
     ("Compare boots", &["diff", "boots", "gate"]),
     ("Take evidence", &["capture", "cold"]),

@@ -6,6 +6,7 @@ mod line;
 pub mod names;
 mod open;
 mod packed;
+pub mod redacted;
 pub mod table;
 mod types;
 

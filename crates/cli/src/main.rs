@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Some(Verb::Gate(a)) => verbs::boots::gate::run(a, &mut out),
         Some(Verb::Diff(a)) => verbs::diff::run(a, &mut out),
         Some(Verb::Path(a)) => verbs::path::run(a, &mut out),
+        Some(Verb::Redact(a)) => verbs::redact::run(a, &mut out),
         Some(Verb::Export(a)) => verbs::export::run(a, &mut out),
         Some(Verb::Report(a)) => verbs::report::run(a, &mut out),
         #[cfg(feature = "serve")]

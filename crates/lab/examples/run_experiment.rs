@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         ensemble: 1,
         check_exact: false,
         recording_cost: false,
+        shared: None,
     };
     for word in words {
         match word.split_once('=') {

@@ -85,7 +85,7 @@ impl Arm9 {
         say: &mut dyn FnMut(String),
     ) -> Result<Self, LabError> {
         let base = experiment.base.clone();
-        let qemu = Qemu::find(QEMU)?;
+        let qemu = Qemu::find(QEMU, cache)?;
         let agent = agent_program(Arch::Armv5, say)?;
         let (path, modules, device_tree) = match &base.kernel {
             Kernel::Built { lines } => {

@@ -148,7 +148,7 @@ fn machine(name: &str, qemu: Program, files: &[(&str, &str)], what: &str) -> Che
 }
 
 fn qemu(program: Program) -> Check {
-    let Program { name, package } = program;
+    let Program { name, package, .. } = program;
     let said = Tool::new(name, package, "boots run in it")
         .args(["--version"])
         .run();

@@ -136,7 +136,7 @@ impl Common {
     ) -> String {
         let form = spec.kernel;
         let kernel = self.kernels.of(spec).map_or("", |k| &k.file.sha256);
-        let mut text = String::new();
+        let mut text = self.qemu.identity().to_owned();
         for (key, value) in [
             ("qemu", Some(self.qemu.version().to_owned())),
             ("machine", Some(machine.to_owned())),

@@ -1,8 +1,28 @@
 //! What can go wrong in the lab.
 
 use crate::arch::Arch;
+use crate::trial::TrialId;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// A shared result, and another one of the same trial.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{trial}: the shared result of {made_by} has the digest {shared}, and the same trial booted \
+     here has {here}; remove {} and find out which host is not exact", path.display()
+)]
+pub struct Disagreement {
+    /// Which trial.
+    pub trial: TrialId,
+    /// Who booted the shared one.
+    pub made_by: String,
+    /// Its digest.
+    pub shared: String,
+    /// The digest of the boot here.
+    pub here: String,
+    /// The file of the shared one.
+    pub path: PathBuf,
+}
 
 /// Why the lab could not do it. A trial that does not boot is no error: it is a
 /// result.
@@ -124,6 +144,9 @@ pub enum LabError {
         /// The tree.
         tree: PathBuf,
     },
+    /// A shared result was booted again here, and came out otherwise.
+    #[error(transparent)]
+    Audit(#[from] Box<Disagreement>),
     /// A file in the output folder is of another kind.
     #[error("{}: {why}", path.display())]
     Output {

@@ -32,6 +32,7 @@ mod pace;
 mod pc;
 mod replay;
 mod run;
+mod shared;
 mod store;
 mod tools;
 mod treated;
@@ -46,7 +47,7 @@ pub mod reads;
 pub mod search;
 
 pub use doctor::{Check, doctor};
-pub use error::LabError;
+pub use error::{Disagreement, LabError};
 pub use event::Event;
 pub use experiment::{
     ArmArch, BASELINE, Base, Experiment, Kernel, Loader, Platform, Quick, Recording, Root, Variant,
@@ -56,4 +57,5 @@ pub use run::{
     Basis, Difference, ExactCheck, Forecast, ForecastBoot, Options, Outcome, RecordingCost,
     forecast, run, run_on,
 };
+pub use shared::{AUDIT_EVERY, Shared};
 pub use trial::{Failure, Plan, Purpose, Reason, Trial, TrialId};

@@ -111,6 +111,9 @@ pub struct Trial {
     pub virtual_end_ns: Option<u64>,
     /// How long it took on the host, in seconds.
     pub wall_s: f64,
+    /// Who booted it, if it was taken from shared results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_by: Option<String>,
     /// Why it did not reach first light, if it did not.
     pub failure: Option<Failure>,
     /// The form of the kernel.

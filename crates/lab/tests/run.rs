@@ -3,12 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use firstlight_lab::{
-    Boot, Event, Experiment, Failure, LabError, Machine, Options, Outcome, Plan, Reason, run_on,
+    Boot, Event, Experiment, Failure, LabError, Machine, Options, Outcome, Plan, Reason, Shared,
+    Trial, run_on,
 };
 use std::collections::BTreeMap;
 use std::fs;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 const EXPERIMENT: &str = r#"
@@ -103,6 +104,7 @@ fn options(out: &Path) -> Options {
         ensemble: 1,
         check_exact: false,
         recording_cost: false,
+        shared: None,
     }
 }
 
@@ -380,4 +382,118 @@ fn a_journal_of_another_version_is_left_alone() {
     let said = run(&Replay::default(), &options(out.path())).0.unwrap_err();
     assert!(said.to_string().contains("version 2"), "{said}");
     assert_eq!(fs::read_to_string(&path).unwrap(), newer);
+}
+
+/// The shared folder `folder`, where one result in `audit_every` is checked.
+fn sharing(options: &Options, folder: &Path, audit_every: u32) -> Options {
+    Options {
+        shared: Some(Shared {
+            folder: folder.to_owned(),
+            audit_every,
+        }),
+        ..options.clone()
+    }
+}
+
+/// The files of the shared folder.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let groups = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+    let files = groups.flat_map(|g| fs::read_dir(g).unwrap());
+    let mut files: Vec<_> = files.map(|e| e.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_shared_result_is_not_booted_again_and_says_who_booted_it() {
+    let (one, two, shared) = (folder(), folder(), folder());
+    let machine = Replay::default();
+    let (first, _) = run(&machine, &sharing(&options(one.path()), shared.path(), 0));
+    assert_eq!(machine.boots().len(), 3);
+    assert_eq!(entries(shared.path()).len(), 3);
+    let other = Replay::default();
+    let (second, events) = run(&other, &sharing(&options(two.path()), shared.path(), 0));
+    assert_eq!(other.boots(), Vec::<String>::new());
+    assert!(
+        events
+            .iter()
+            .any(|e| matches!(e, Event::Planned { reused: 3, .. }))
+    );
+    let (first, second) = (first.unwrap(), second.unwrap());
+    for (a, b) in first.trials.iter().zip(&second.trials) {
+        assert_eq!(a.shared_by, None);
+        assert!(b.shared_by.as_ref().unwrap().contains("firstlight"));
+        let same = Trial {
+            shared_by: None,
+            ..b.clone()
+        };
+        assert_eq!(*a, same);
+        let console = |out: &Path, t: &Trial| fs::read(out.join(&t.capture).join("console.log"));
+        assert_eq!(
+            console(one.path(), a).unwrap(),
+            console(two.path(), b).unwrap()
+        );
+    }
+}
+
+#[test]
+fn a_damaged_foreign_or_cut_entry_is_refused_and_booted() {
+    let (one, shared) = (folder(), folder());
+    let machine = Replay::default();
+    run(&machine, &sharing(&options(one.path()), shared.path(), 0))
+        .0
+        .unwrap();
+    let files = entries(shared.path());
+    let whole = fs::read(&files[0]).unwrap();
+    fs::write(&files[0], &whole[..whole.len() / 2]).unwrap();
+    // The right form, of another trial.
+    fs::copy(&files[2], &files[1]).unwrap();
+    fs::write(&files[2], b"not a result\n").unwrap();
+    let (two, again) = (folder(), Replay::default());
+    let (outcome, events) = run(&again, &sharing(&options(two.path()), shared.path(), 0));
+    outcome.unwrap();
+    assert_eq!(again.boots().len(), 3);
+    let notes = events.iter().filter(|e| match e {
+        Event::Note { text } => text.ends_with("; the trial is booted"),
+        _ => false,
+    });
+    assert_eq!(notes.count(), 3);
+}
+
+#[test]
+fn an_audit_that_differs_ends_the_run_with_both_digests() {
+    let (one, two, shared) = (folder(), folder(), folder());
+    let machine = Replay::default();
+    run(&machine, &sharing(&options(one.path()), shared.path(), 0))
+        .0
+        .unwrap();
+    // All are checked, and all are the same.
+    let honest = Replay::default();
+    run(&honest, &sharing(&options(two.path()), shared.path(), 1))
+        .0
+        .unwrap();
+    assert_eq!(honest.boots().len(), 3);
+    // Another host, on which the boot is another.
+    let three = folder();
+    let mut other = Replay::default();
+    other.consoles.insert("quiet/0", vec!["something else\n"]);
+    let (outcome, _) = run(&other, &sharing(&options(three.path()), shared.path(), 1));
+    let said = outcome.unwrap_err().to_string();
+    assert!(said.starts_with("quiet/0: the shared result of "), "{said}");
+    assert!(said.contains("has the digest "), "{said}");
+}
+
+#[test]
+fn a_second_boot_for_comparison_is_never_shared() {
+    let (one, shared) = (folder(), folder());
+    let mut asked = sharing(&options(one.path()), shared.path(), 0);
+    asked.check_exact = true;
+    run(&Replay::default(), &asked).0.unwrap();
+    let two = folder();
+    asked.out = two.path().to_owned();
+    let machine = Replay::default();
+    run(&machine, &asked).0.unwrap();
+    let again = machine.boots();
+    assert_eq!(again.len(), 3, "{again:?}");
+    assert!(again.iter().all(|b| b.ends_with(" again")), "{again:?}");
 }

@@ -34,6 +34,7 @@ pub fn schema_files() -> Vec<SchemaFile> {
         schema_file::<json::PrefetchRecord>(),
         schema_file::<json::PrefetchReplay>(),
         schema_file::<json::PrefetchSimulation>(),
+        schema_file::<json::Redact>(),
         schema_file::<json::Report>(),
         schema_file::<json::Serve>(),
         schema_file::<json::Show>(),

@@ -1,6 +1,7 @@
 //! What a console can be listened to on.
 
 use super::port::{Port, Settings};
+use super::rfc2217::Telnet;
 use rustix::fs::inotify;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -11,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a host may take to answer.
@@ -28,12 +30,14 @@ pub enum Place {
     Unix(PathBuf),
     /// A host and a port.
     Tcp(String),
+    /// A host and a port that speak RFC 2217: a serial port over the network.
+    Rfc2217(String),
     /// A serial port, a named pipe, a socket, or a file that grows.
     Path(PathBuf),
 }
 
 impl Place {
-    /// `-`, `unix:PATH`, `tcp:HOST:PORT`, or a path.
+    /// `-`, `unix:PATH`, `tcp:HOST:PORT`, `rfc2217://HOST:PORT`, or a path.
     pub fn parse(text: &OsStr) -> Self {
         let bytes = text.as_bytes();
         if bytes == b"-" {
@@ -42,6 +46,9 @@ impl Place {
             Self::Unix(PathBuf::from(OsStr::from_bytes(path)))
         } else if let Some(address) = bytes.strip_prefix(b"tcp:") {
             Self::Tcp(String::from_utf8_lossy(address).into_owned())
+        } else if let Some(address) = bytes.strip_prefix(b"rfc2217:") {
+            let address = address.strip_prefix(b"//").unwrap_or(address);
+            Self::Rfc2217(String::from_utf8_lossy(address).into_owned())
         } else {
             Self::Path(PathBuf::from(text))
         }
@@ -62,6 +69,7 @@ impl std::fmt::Display for Place {
             Self::Stdin => f.write_str("standard input"),
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Tcp(address) => write!(f, "tcp:{address}"),
+            Self::Rfc2217(address) => write!(f, "rfc2217://{address}"),
             Self::Path(path) => write!(f, "{}", path.display()),
         }
     }
@@ -120,6 +128,8 @@ enum Source {
     Port(Port),
     /// A pipe or a socket: it ends when the other side closes it.
     Stream(OwnedFd),
+    /// A connection that carries more than the console's bytes.
+    Telnet(OwnedFd, Mutex<Telnet>),
     /// A file, and what tells that it has grown.
     File(File, OwnedFd),
 }
@@ -153,6 +163,12 @@ impl Input {
             }
             Place::Unix(path) => Source::Stream(UnixStream::connect(path).map_err(failed)?.into()),
             Place::Tcp(address) => Source::Stream(connect(address).map_err(failed)?.into()),
+            Place::Rfc2217(address) => {
+                let stream: OwnedFd = connect(address).map_err(failed)?.into();
+                let telnet = Telnet::new(*settings);
+                rustix::io::write(&stream, &telnet.hello()).map_err(|e| failed(e.into()))?;
+                Source::Telnet(stream, Mutex::new(telnet))
+            }
             Place::Path(path) => {
                 let kind = fs::metadata(path).map_err(failed)?.file_type();
                 if kind.is_dir() {
@@ -205,7 +221,7 @@ impl Input {
     pub(super) fn ready(&self) -> BorrowedFd<'_> {
         match &self.source {
             Source::Port(port) => port.as_fd(),
-            Source::Stream(stream) => stream.as_fd(),
+            Source::Stream(stream) | Source::Telnet(stream, _) => stream.as_fd(),
             Source::File(_, grows) => grows.as_fd(),
         }
     }
@@ -218,6 +234,10 @@ impl Input {
         let read = match &self.source {
             Source::Port(port) => rustix::io::read(port, buffer),
             Source::Stream(stream) => rustix::io::read(stream, buffer),
+            Source::Telnet(stream, telnet) => match rustix::io::read(stream, &mut *buffer) {
+                Ok(n) if n > 0 => return heard(stream, telnet, buffer, n),
+                read => read,
+            },
             Source::File(file, _) => match rustix::io::read(file, &mut *buffer) {
                 Ok(0) => return Ok(None),
                 read => read,
@@ -253,8 +273,32 @@ impl Input {
 
     /// Whether it is a serial port, so that the rate of the line is known.
     pub fn is_port(&self) -> bool {
-        matches!(self.source, Source::Port(_))
+        matches!(self.source, Source::Port(_) | Source::Telnet(..))
     }
+}
+
+/// Leaves in `buffer`, of which `n` bytes were received, what the port sent, and
+/// answers the rest; `None` if it sent nothing.
+fn heard(
+    stream: &OwnedFd,
+    telnet: &Mutex<Telnet>,
+    buffer: &mut [u8],
+    n: usize,
+) -> io::Result<Option<usize>> {
+    let mut data = Vec::with_capacity(n);
+    let mut telnet = telnet.lock().unwrap_or_else(PoisonError::into_inner);
+    let back = telnet.take(buffer.get(..n).unwrap_or_default(), &mut data);
+    if !back.is_empty() {
+        rustix::io::write(stream, &back)?;
+    }
+    if let Some(baud) = telnet.other_baud() {
+        let why = format!("the server drives the port at {baud} baud; pass `--baud {baud}`");
+        return Err(io::Error::other(why));
+    }
+    if let Some(start) = buffer.get_mut(..data.len()) {
+        start.copy_from_slice(&data);
+    }
+    Ok((!data.is_empty()).then_some(data.len()))
 }
 
 /// Whether what failed so may work later.
@@ -268,7 +312,7 @@ fn may_come(why: &io::Error) -> bool {
 fn connect(address: &str) -> io::Result<TcpStream> {
     let mut why = io::Error::new(
         io::ErrorKind::InvalidInput,
-        "expected tcp:HOST:PORT, such as tcp:localhost:4000",
+        "expected HOST:PORT, such as localhost:4000",
     );
     if !address.contains(':') {
         return Err(why);

@@ -13,6 +13,7 @@ pub mod log;
 pub mod port;
 pub mod program;
 pub mod reader;
+pub mod rfc2217;
 pub mod take;
 
 #[cfg(test)]

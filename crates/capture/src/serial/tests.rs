@@ -314,6 +314,22 @@ fn pipes_sockets_and_files_are_listened_to() {
     let (outcome, memory) = listening.join().unwrap();
     whole(outcome, memory);
 
+    // A server of serial ports says more than the console does.
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = Place::parse(format!("rfc2217://{}", server.local_addr().unwrap()).as_ref());
+    let (_wish, listening) = start(options(Console::At(place, Settings::default())));
+    let mut client = server.accept().unwrap().0;
+    // It wants the option for ports, and doubles 255.
+    client.write_all(&[255, 253, 44]).unwrap();
+    let doubled: Vec<u8> = sent
+        .iter()
+        .flat_map(|b| std::iter::repeat_n(*b, 1 + usize::from(*b == 255)))
+        .collect();
+    client.write_all(&doubled).unwrap();
+    drop(client);
+    let (outcome, memory) = listening.join().unwrap();
+    whole(outcome, memory);
+
     // A file that has something already, and grows.
     let file = folder.path().join("file");
     let (first, second) = sent.split_at(100_000);

@@ -64,7 +64,8 @@ pub struct CaptureSsh {
 
 #[derive(Debug, Args)]
 pub struct CaptureSerial {
-    /// Serial port, unix:PATH, tcp:HOST:PORT, named pipe, - (standard input), or a growing file
+    /// Serial port, unix:PATH, tcp:HOST:PORT, rfc2217://HOST:PORT, named pipe, - (standard input),
+    /// or a growing file
     #[arg(value_name = "INPUT", required_unless_present = "exec", value_hint = ValueHint::AnyPath)]
     pub input: Option<OsString>,
     /// Start CMD and listen to its output, such as QEMU's `-serial stdio`

@@ -67,6 +67,12 @@ pub struct LabRun {
     /// Skip the extra boot of each variant that measures the cost of recording
     #[arg(long)]
     pub no_recording_cost: bool,
+    /// Take results of exact trials from DIR and keep new ones there, for other runs and hosts
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub shared: Option<PathBuf>,
+    /// Boot one in N shared results again and compare digests (0: never)
+    #[arg(long, value_name = "N", default_value_t = lab::AUDIT_EVERY)]
+    pub audit: u32,
     /// Print the table as CSV
     #[arg(long, conflicts_with_all = ["json", "dry_run"])]
     pub csv: bool,

@@ -163,6 +163,7 @@ fn options(dir: &Path, ensemble: u32, check_exact: bool) -> lab::Options {
         check_exact,
         // The demonstration is about the boot, not about what recording costs.
         recording_cost: false,
+        shared: None,
     }
 }
 

@@ -28,6 +28,10 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
         ensemble: args.ensemble.unwrap_or(experiment.base.ensemble).get(),
         check_exact: args.check_exact,
         recording_cost: !args.no_recording_cost,
+        shared: args.shared.clone().map(|folder| lab::Shared {
+            folder,
+            audit_every: args.audit,
+        }),
     };
     if args.dry_run {
         let plan = plan(&experiment, &options);

@@ -19,6 +19,7 @@ pub mod man;
 pub mod mounts;
 pub mod path;
 pub mod prefetch;
+pub mod redact;
 pub mod report;
 pub mod resolution;
 #[cfg(test)]

@@ -117,10 +117,12 @@ impl ArmArch {
 const QEMU_32: Program = Program {
     name: "qemu-system-arm",
     package: "qemu-system-arm",
+    roms: &[],
 };
 const QEMU_64: Program = Program {
     name: "qemu-system-aarch64",
     package: "qemu-system-arm",
+    roms: &[],
 };
 
 /// A machine with all its files, ready to boot any variant of an experiment.
@@ -173,7 +175,7 @@ impl ArmVirt {
         let arch = *arch;
         let pace = Pace::of(&base, arch.model().host);
         base.storage = served_profile(base.storage, arch.agent(), pace);
-        let qemu = Qemu::find(arch.qemu())?;
+        let qemu = Qemu::find(arch.qemu(), cache)?;
         let loader = match loader {
             Loader::None => None,
             Loader::UBoot {

@@ -3,6 +3,7 @@
 use super::{Classic, Method, Value};
 use crate::artifacts::{Cache, hash_bytes};
 use crate::capture;
+use crate::emulator::Qemu;
 use crate::error::{LabError, io_error};
 use crate::event::Event;
 use crate::experiment::Experiment;
@@ -226,7 +227,8 @@ pub(crate) fn run_case(
     folder: &Path,
     say: &mut dyn FnMut(String),
 ) -> Result<Case, LabError> {
-    let inputs = workload.inputs() + &workload.serving(say)?;
+    let emulator = Qemu::find(workload.board.qemu(), cache)?;
+    let inputs = workload.inputs() + &workload.serving(say)? + emulator.identity();
     let fingerprint = hash_bytes(inputs.as_bytes());
     let (file, console) = (folder.join("case.json"), folder.join(capture::CONSOLE));
     let stored = fs::read(&file).ok();
@@ -292,6 +294,7 @@ fn run_variants(
         ensemble: experiment.base.ensemble.get(),
         check_exact: false,
         recording_cost: false,
+        shared: None,
     };
     let outcome = run_experiment(experiment, &options, &mut |event| match event {
         Event::Note { text } => say(text),

@@ -2,14 +2,17 @@
 
 mod clock;
 pub mod gdb;
+mod identity;
 pub mod stages;
 mod watch;
 mod words;
 
 pub use clock::Clock;
+pub use identity::PC_ROMS;
 pub use watch::Limits;
 pub use words::Words;
 
+use crate::cache::Cache;
 use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Mode};
 use crate::machine::{Boot, Evidence};
@@ -32,6 +35,8 @@ pub struct Program {
     pub name: &'static str,
     /// The Debian package that has it.
     pub package: &'static str,
+    /// The files of its own that a guest runs.
+    pub roms: &'static [&'static str],
 }
 
 /// A QEMU that is installed.
@@ -40,6 +45,7 @@ pub struct Qemu {
     program: Program,
     file: PathBuf,
     version: String,
+    identity: String,
 }
 
 /// A machine that ran.
@@ -103,11 +109,12 @@ impl Pace {
 }
 
 impl Qemu {
-    /// Finds the program and asks for its version.
+    /// Finds the program, asks for its version and hashes it. `cache` remembers the
+    /// hashes.
     ///
     /// # Errors
-    /// If it is not installed, or does not answer.
-    pub fn find(program: Program) -> Result<Self, LabError> {
+    /// If it is not installed, does not answer, or cannot be read.
+    pub fn find(program: Program, cache: &Cache) -> Result<Self, LabError> {
         let said = Tool::new(program.name, program.package, "boots run in it")
             .args(["--version"])
             .run()?;
@@ -121,6 +128,7 @@ impl Qemu {
         match (version, find(program.name)) {
             (Some(version), Some(file)) => Ok(Self {
                 program,
+                identity: identity::identity(program, &file, cache)?,
                 file,
                 version: version.to_owned(),
             }),
@@ -135,6 +143,13 @@ impl Qemu {
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// The hashes of its program and parts, as `key = value` lines: a part of every
+    /// fingerprint.
+    #[must_use]
+    pub fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// Boots to the end, or to a limit. The payload is looked for in the file

@@ -8,7 +8,7 @@ use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
 use crate::emulated::{self, Common, Hardware, Kernels, OutFile};
 use crate::emulator::gdb::X86_64;
 use crate::emulator::stages::{KnownStages, Stages};
-use crate::emulator::{Clock, PowerOn, Program, Qemu, Words};
+use crate::emulator::{Clock, PC_ROMS, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Experiment, Mode, Root};
 use crate::files::{HashedFile, read};
@@ -32,6 +32,7 @@ use treat::{BootSpec, KernelForm};
 pub const QEMU: Program = Program {
     name: "qemu-system-x86_64",
     package: "qemu-system-x86",
+    roms: PC_ROMS,
 };
 
 /// What every boot has in common. A part of every fingerprint: who changes it
@@ -103,7 +104,7 @@ impl Pc {
         let mut base = experiment.base.clone();
         let pace = Pace::of(&base, "x86_64");
         base.storage = served_profile(base.storage, Arch::X86_64, pace);
-        let qemu = Qemu::find(QEMU)?;
+        let qemu = Qemu::find(QEMU, cache)?;
         let agent = agent_program(Arch::X86_64, say)?;
         let profile = base.storage.clone();
         let mut all = kernels::all(experiment, cache, say)?;

@@ -136,6 +136,7 @@ fn boot_one(
         capture: plan.id.folder().join("capture"),
         virtual_end_ns,
         wall_s,
+        shared_by: None,
         failure: boot.failure,
         kernel: plan.spec.kernel.as_str().to_owned(),
         cmdline: plan.spec.cmdline.to_string(),

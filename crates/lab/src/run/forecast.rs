@@ -217,7 +217,7 @@ fn before(experiment: &Experiment, cache: &Cache) -> Vec<String> {
         Platform::Replay(_) => return Vec::new(),
     };
     let mut said = Vec::new();
-    let emulator::Program { name, package } = program;
+    let emulator::Program { name, package, .. } = program;
     if tools::find(name).is_none() {
         said.push(format!(
             "{name} is missing; `apt-get install {package}` brings it"
@@ -325,6 +325,7 @@ mod tests {
             ensemble: 3,
             check_exact: false,
             recording_cost: true,
+            shared: None,
         };
         let forecast = forecast(&experiment, &options);
         assert_eq!(forecast.boots.len(), 3);

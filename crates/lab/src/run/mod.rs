@@ -20,6 +20,7 @@ use crate::experiment::{Experiment, Mode, Platform};
 use crate::machine::Machine;
 use crate::pc::Pc;
 use crate::replay::Replay;
+use crate::shared::{self, Shared};
 use crate::store::Store;
 use crate::trial::{Plan, Purpose, Trial};
 use sha2::{Digest, Sha256};
@@ -45,6 +46,8 @@ pub struct Options {
     /// it records anything that a boot could notice, so that every capture can say
     /// what that costs.
     pub recording_cost: bool,
+    /// Where results of exact trials are shared with other runs, if anywhere.
+    pub shared: Option<Shared>,
 }
 
 impl Options {
@@ -57,6 +60,7 @@ impl Options {
             ensemble,
             check_exact: false,
             recording_cost: false,
+            shared: None,
         }
     }
 
@@ -162,11 +166,21 @@ fn run_in(
         let are_there = words.filter(|w| plan.spec.cmdline.contains(w));
         plan.recording = are_there.cloned().collect();
     }
+    let shared = options.shared.as_ref().filter(|_| mode.is_exact());
     let mut results: Vec<Option<Trial>> = Vec::new();
     let mut open = VecDeque::new();
+    let mut audits = Vec::new();
     for (i, plan) in plans.iter().enumerate() {
-        let found = store.finished(&plan.id, &fingerprint(machine, plan));
-        if found.is_none() {
+        let fingerprint = fingerprint(machine, plan);
+        let mut found = store.finished(&plan.id, &fingerprint);
+        let shared = shared.filter(|_| found.is_none() && shared::may_share(plan));
+        match shared.map(|s| (s, s.get(&fingerprint))) {
+            Some((s, Ok(Some(hit)))) if s.audits() => audits.push((i, hit)),
+            Some((_, Ok(Some(hit)))) => found = Some(shared::adopt(hit, plan, store.folder())?),
+            Some((_, Err(text))) => on(Event::Note { text }),
+            Some((_, Ok(None))) | None => {}
+        }
+        if found.is_none() && audits.last().is_none_or(|(last, _)| *last != i) {
             open.push_back(i);
         }
         results.push(found);
@@ -184,7 +198,31 @@ fn run_in(
             reused: true,
         });
     }
-    boot::boot_all(machine, &plans, open, jobs, store, &mut results, on)?;
+    let out = store.folder().to_owned();
+    let mut on = |event: Event| {
+        let said = match &event {
+            Event::Finished {
+                trial,
+                reused: false,
+            } => shared.and_then(|s| s.put(trial, &out).err()),
+            _ => None,
+        };
+        on(event);
+        if let Some(why) = said {
+            let text = format!("this result is not shared: {why}");
+            on(Event::Note { text });
+        }
+    };
+    // First those that check what others booted: a difference ends the run.
+    let first = audits.iter().map(|(i, _)| *i).collect();
+    boot::boot_all(machine, &plans, first, jobs, store, &mut results, &mut on)?;
+    if let Some(shared) = shared {
+        for (i, hit) in audits {
+            let here = results.get(i).and_then(Option::as_ref);
+            shared.audited(hit, here)?;
+        }
+    }
+    boot::boot_all(machine, &plans, open, jobs, store, &mut results, &mut on)?;
     let mut all: Vec<Trial> = results.into_iter().flatten().collect();
     all.sort_by_key(|t| {
         let variants = experiment.variants.iter();

@@ -105,6 +105,7 @@ mod tests {
             ensemble: 6,
             check_exact: false,
             recording_cost: true,
+            shared: None,
         };
         let plans = plan(&experiment, &options);
         let rounds: Vec<Vec<String>> = plans
@@ -141,6 +142,7 @@ mod tests {
             ensemble: 2,
             check_exact: true,
             recording_cost,
+            shared: None,
         };
         let lines: Vec<_> = plan(&experiment, &options(true))
             .into_iter()

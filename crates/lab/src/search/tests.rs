@@ -71,6 +71,7 @@ impl Trials for Made {
                     capture: PathBuf::from(format!("set:{name}")),
                     virtual_end_ns: None,
                     wall_s: 0.0,
+                    shared_by: None,
                     failure,
                     kernel: "image".to_owned(),
                     cmdline: String::new(),

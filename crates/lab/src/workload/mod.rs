@@ -79,7 +79,7 @@ impl Board {
         }
     }
 
-    fn qemu(self) -> Program {
+    pub(crate) fn qemu(self) -> Program {
         match self {
             Self::Pc => pc::QEMU,
             Self::ArmVirt => ArmArch::Armhf.qemu(),
@@ -259,7 +259,7 @@ pub fn missing<'a>(
     board: Board,
     images: impl IntoIterator<Item = &'a Form>,
 ) -> Vec<(&'static str, &'static str)> {
-    let Program { name, package } = board.qemu();
+    let Program { name, package, .. } = board.qemu();
     let mut all = Vec::new();
     if find(name).is_none() {
         all.push((name, package));
@@ -312,7 +312,7 @@ impl Workload {
         work: &Path,
         say: &mut dyn FnMut(String),
     ) -> Result<Seen, LabError> {
-        let qemu = Qemu::find(self.board.qemu())?;
+        let qemu = Qemu::find(self.board.qemu(), cache)?;
         let pace = self.pace();
         let mut kernel = self.kernel(cache, None, say)?;
         let archive = match self.root {

@@ -372,10 +372,25 @@ impl Reader {
     /// A call made another process or thread.
     fn fork(&mut self, begin: Begin, child: u32, name: NameId, recorder: &mut Recorder) {
         let start = begin.at.map(Nanos);
+        let parent = Some(begin.pid).filter(|&p| p != NAMELESS);
         let command = self.tasks.get(&begin.pid).and_then(|t| t.process.command);
+        // On a busy machine a child may end before its parent's call returns.
+        let ended = self.done.iter_mut().rev().find(|p| {
+            p.pid == child && p.start.is_none() && start.is_none_or(|at| at <= p.first_seen)
+        });
+        if let Some(ended) = ended {
+            ended.parent = parent;
+            ended.start = start;
+            ended.first_seen = ended.first_seen.min(start.unwrap_or(ended.first_seen));
+            if ended.command.is_none() {
+                ended.name = name;
+                ended.command = command;
+            }
+            return;
+        }
         let known = self.tasks.contains_key(&child);
         let task = self.task(child, begin.origin, recorder);
-        task.process.parent = Some(begin.pid).filter(|&p| p != NAMELESS);
+        task.process.parent = parent;
         task.process.start = start;
         task.process.first_seen = task.process.first_seen.min(start.unwrap_or_default());
         // A child that ran before the call returned may have a program already.

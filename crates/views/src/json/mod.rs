@@ -23,6 +23,7 @@ mod lab_plan;
 mod path;
 mod place;
 mod prefetch;
+mod redact;
 mod schema;
 mod show;
 mod subsystems;
@@ -62,6 +63,7 @@ pub use prefetch::{
     PrefetchMerge, PrefetchMetadata, PrefetchPlan, PrefetchProfile, PrefetchRange, PrefetchRecord,
     PrefetchReplay, PrefetchSimulation,
 };
+pub use redact::{Redact, RedactKind, redact};
 pub use schema::{SchemaFile, schema_file};
 pub use show::{
     Show, ShowEvidence, ShowFact, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote,

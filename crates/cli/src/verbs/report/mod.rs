@@ -4,9 +4,11 @@ pub mod experiment;
 pub mod published;
 
 use crate::args::{Images, Inputs, Reading};
-use crate::input::{self, Input, names};
+use crate::input::{self, Input, names, redacted};
 use crate::out::Out;
+use crate::verbs::redact;
 use crate::{beside, progress};
+use ::redact::Redactor;
 use analysis::{ChartLimits, Experiment, Options, Owners, Picture, Place};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
@@ -30,6 +32,9 @@ pub struct Report {
     /// Page to write
     #[arg(short, long, value_name = "FILE", default_value = "boot.html", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
+    /// Replace addresses, names, identifiers and secrets on the page, so that it can be sent
+    #[arg(long)]
+    pub redact: bool,
 }
 
 /// How many rows of each table show the line that is their evidence.
@@ -37,8 +42,17 @@ const LINES_OF_EACH: usize = 2_000;
 
 pub fn run(args: &Report, out: &mut Out) -> Result<()> {
     let Inputs { inputs, reading } = &args.inputs;
-    let page = of_paths(inputs, &args.against, reading, &args.images)?;
+    let (page, redactor) = match args.redact {
+        true => redacted_page(args)?,
+        false => (
+            of_paths(inputs, &args.against, reading, &args.images)?,
+            None,
+        ),
+    };
     beside::write(&args.out, |f| Ok(f.write_all(page.as_bytes())?))?;
+    if let Some(redactor) = redactor {
+        return redact::show(&redactor, &args.out, out);
+    }
     if out.json {
         let done = json::Report {
             page: args.out.display().to_string(),
@@ -72,9 +86,36 @@ pub fn of_paths(
     let mut titles = names::of_boots(&sides).into_iter();
     let boots = sides.iter().map(|paths| input::of_one_boot(paths));
     let boots = boots.collect::<Result<Vec<_>>>()?;
+    page_of(&boots, &mut titles, reading, images)
+}
+
+/// The page of a boot or of two without what identifies, and what was replaced.
+fn redacted_page(args: &Report) -> Result<(String, Option<Redactor>)> {
+    let Inputs { inputs, reading } = &args.inputs;
+    let mut sides = vec![&inputs[..]];
+    sides.extend((!args.against.is_empty()).then_some(&args.against[..]));
+    let boots = sides.iter().map(|paths| input::of_one_boot(paths));
+    let boots = boots.collect::<Result<Vec<_>>>()?;
+    let (boots, mut redactor) = redacted::all(boots)?;
+    let titles = names::of_boots(&sides);
+    let titles: Vec<String> = titles
+        .iter()
+        .map(|t| redacted::text(&mut redactor, t))
+        .collect();
+    let page = page_of(&boots, &mut titles.into_iter(), reading, &args.images)?;
+    Ok((page, Some(redactor)))
+}
+
+/// The page of a boot, or of two, whose titles come in the same order.
+fn page_of(
+    boots: &[Vec<Input>],
+    titles: &mut dyn Iterator<Item = String>,
+    reading: &Reading,
+    images: &Images,
+) -> Result<String> {
     let records = boots.iter().map(|b| input::record_from(b, reading));
     let records = records.collect::<Result<Vec<_>>>()?;
-    let mut shown = records.iter().zip(&boots).map(|(record, inputs)| Shown {
+    let mut shown = records.iter().zip(boots).map(|(record, inputs)| Shown {
         title: titles.next().unwrap_or_default(),
         record,
         inputs,

@@ -1,0 +1,248 @@
+//! What is redacted can be sent, and still says the same about the boot.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn firstlight(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
+    command.args(arguments).output().unwrap()
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let output = firstlight(arguments);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus")
+}
+
+/// All inputs of the corpus: one of each source and more.
+fn inputs(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    entries.sort();
+    for path in entries {
+        match path.is_dir() {
+            true => inputs(&path, found),
+            false => found.push(path),
+        }
+    }
+    found.retain(|p| p.extension().is_none_or(|e| e != "expected" && e != "json"));
+}
+
+/// Secret `n`, and a piece of it that must be gone.
+fn secret(n: usize) -> (String, String) {
+    let (high, low) = (n / 200 + 16, n % 200 + 16);
+    let hex = format!("{:06x}", 0x00ab_cde0 + n * 7919);
+    match n % 8 {
+        0 => {
+            let pairs = format!("{}:{}:{}", &hex[..2], &hex[2..4], &hex[4..]);
+            (format!("8c:16:45:{pairs}"), pairs)
+        }
+        1 => (format!("10.{high}.{low}.77"), format!("10.{high}.{low}")),
+        2 => (
+            format!("UUID=0a1b2c3d-1111-2222-3333-444455{hex}"),
+            format!("444455{hex}"),
+        ),
+        3 => (format!("SerialNumber: 4C53{hex}222"), format!("4C53{hex}")),
+        4 => (
+            format!("fe80::8e16:45ff:fe{}:{}", &hex[..2], &hex[2..]),
+            hex[2..].to_owned(),
+        ),
+        5 => (format!("wifi.password=hunter{hex}"), format!("hunter{hex}")),
+        6 => (
+            format!("/home/jdoe{hex}/osprey{hex}/run"),
+            format!("osprey{hex}"),
+        ),
+        _ => (
+            format!("ssid=\"Kingfisher {hex}\""),
+            format!("Kingfisher {hex}"),
+        ),
+    }
+}
+
+#[test]
+fn of_200_secrets_planted_in_each_input_of_the_corpus_none_is_left() {
+    let mut files = Vec::new();
+    inputs(&corpus(), &mut files);
+    assert!(files.len() > 60, "{}", files.len());
+    let secrets: Vec<_> = (0..200).map(secret).collect();
+    for file in files {
+        let bytes = std::fs::read(&file).unwrap();
+        // In text behind lines, in binary input anywhere.
+        let binary = bytes.contains(&0);
+        let ends: Vec<usize> = match binary {
+            true => (0..bytes.len()).step_by(bytes.len() / 200 + 1).collect(),
+            false => (0..bytes.len()).filter(|at| bytes[*at] == b'\n').collect(),
+        };
+        let mut planted = Vec::new();
+        let mut done = 0;
+        for (n, (text, _)) in secrets.iter().enumerate() {
+            let at = ends
+                .get(n * ends.len() / 200)
+                .copied()
+                .unwrap_or(bytes.len());
+            planted.extend_from_slice(&bytes[done..at.max(done)]);
+            planted.extend_from_slice(format!(" {text} ").as_bytes());
+            done = at.max(done);
+        }
+        planted.extend_from_slice(&bytes[done..]);
+        let mut redactor = redact::Redactor::default();
+        redactor.learn(&planted);
+        let sent = redactor.redact(&planted);
+        if binary && !bytes.starts_with(&[0xff, 0xfe]) && !bytes.starts_with(&[0xfe, 0xff]) {
+            assert_eq!(sent.len(), planted.len(), "{}", file.display());
+        }
+        for (text, piece) in &secrets {
+            let left = memchr::memmem::find(&sent, piece.as_bytes());
+            // The corpus itself may hold a piece of few digits.
+            let own = memchr::memmem::find(&bytes, piece.as_bytes());
+            assert!(
+                left.is_none() || own.is_some(),
+                "{}: {text}",
+                file.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_redacted_log_has_the_same_times() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [
+        "kernel-log/journal-short/input",
+        "kernel-log/journal-json/input",
+        "kernel-log/agent/input",
+        "kernel-log/overlap-and-namesakes/input",
+    ] {
+        let input = corpus().join(name);
+        let sent = folder.path().join("input");
+        let (input, sent) = (input.to_str().unwrap(), sent.to_str().unwrap());
+        json(&["redact", input, "-o", sent, "--json"]);
+        for verb in ["show", "blame"] {
+            let times = |document: &Value| {
+                let mut all = Vec::new();
+                collect(document, &mut all);
+                all
+            };
+            let (before, after) = (
+                json(&[verb, "--json", input]),
+                json(&[verb, "--json", sent]),
+            );
+            assert_eq!(times(&before), times(&after), "{name}: {verb}");
+        }
+    }
+}
+
+/// All numbers whose keys end in `_ns`.
+fn collect(value: &Value, all: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                if key.ends_with("_ns") {
+                    all.push((key.clone(), value.clone()));
+                }
+                collect(value, all);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|v| collect(v, all)),
+        _ => {}
+    }
+}
+
+const LOG: &str = "Nov 24 10:00:00 merlin kernel: [    0.000000] Linux version 6.1.0 (jdoe@forge) #1\n\
+    Nov 24 10:00:00 merlin kernel: [    0.500000] eth0: 8c:16:45:aa:bb:cc up\n\
+    Nov 24 10:00:01 merlin kernel: [    0.900000] Run /sbin/init as init process\n";
+
+#[test]
+fn a_redacted_page_has_no_name_of_the_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("merlin.log");
+    std::fs::write(&log, LOG).unwrap();
+    let page = folder.path().join("boot.html");
+    let output = firstlight(&[
+        "report",
+        "--redact",
+        log.to_str().unwrap(),
+        "-o",
+        page.to_str().unwrap(),
+    ]);
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("MAC address"), "{said}");
+    let html = std::fs::read_to_string(&page).unwrap();
+    for secret in ["merlin", "jdoe", "forge", "8c:16:45:aa:bb:cc"] {
+        assert!(!html.contains(secret), "{secret}");
+    }
+    // A page that was made before can be redacted too.
+    firstlight(&[
+        "report",
+        log.to_str().unwrap(),
+        "-o",
+        page.to_str().unwrap(),
+    ]);
+    assert!(
+        std::fs::read_to_string(&page)
+            .unwrap()
+            .contains("8c:16:45:aa:bb:cc")
+    );
+    let sent = folder.path().join("sent.html");
+    let output = firstlight(&[
+        "redact",
+        page.to_str().unwrap(),
+        "-o",
+        sent.to_str().unwrap(),
+    ]);
+    assert!(output.status.success());
+    assert!(
+        !std::fs::read_to_string(&sent)
+            .unwrap()
+            .contains("8c:16:45:aa:bb:cc")
+    );
+}
+
+#[test]
+fn a_redacted_capture_says_what_was_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = folder.path().join("capture");
+    std::fs::create_dir(&capture).unwrap();
+    std::fs::write(capture.join("dmesg.txt"), LOG).unwrap();
+    let manifest = r#"{"firstlight_capture":1,"taken_by":"a test","machine":"merlin's board",
+        "kernel":"6.1.0","cmdline":"root=UUID=0a1b2c3d-1111-2222-3333-444455556666","clocks":[],
+        "sources":[{"name":"kernel log","format":"kernel-log","file":"dmesg.txt","clock":""}]}"#;
+    std::fs::write(capture.join("manifest.json"), manifest).unwrap();
+    let sent = folder.path().join("sent.tar.zst");
+    let (capture, sent) = (capture.to_str().unwrap(), sent.to_str().unwrap());
+    let done = json(&["redact", capture, "-o", sent, "--json"]);
+    assert_eq!(done["schema"], "firstlight.redact/1");
+    let shown = json(&["show", "--json", sent]);
+    let notes = shown["notes"].as_array().unwrap().iter();
+    let note = notes
+        .map(ToString::to_string)
+        .find(|n| n.contains("UUID in 1 place"));
+    assert!(note.is_some(), "{shown}");
+    let text = shown.to_string();
+    for secret in ["merlin", "jdoe", "forge", "0a1b2c3d"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+}
+
+#[test]
+fn the_input_is_never_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("boot.log");
+    std::fs::write(&log, LOG).unwrap();
+    let log_name = log.to_str().unwrap();
+    let output = firstlight(&["redact", log_name, "-o", log_name]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("are the same file"), "{said}");
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), LOG);
+}
