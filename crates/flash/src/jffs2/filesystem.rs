@@ -332,7 +332,7 @@ impl<'a> Filesystem<'a> {
     /// # Errors
     /// It is not a symbolic link, it is damaged, or the image cannot be read.
     pub fn link_target(&self, ino: u32) -> Result<Vec<u8>, Error> {
-        let wanted = "a symbolic link that can be read";
+        let wanted = "a readable symbolic link";
         let is_link = |stat: &Stat| stat.file_type == FileType::Symlink;
         self.stat(ino)?
             .filter(is_link)
@@ -350,7 +350,7 @@ impl<'a> Filesystem<'a> {
     /// # Errors
     /// It is not a device, it is damaged, or the image cannot be read.
     pub fn device(&self, ino: u32) -> Result<Device, Error> {
-        let wanted = "a device that can be read";
+        let wanted = "a readable device node";
         let stat = self.stat(ino)?.filter(|s| s.file_type.is_device());
         stat.ok_or(Error::NotThat { ino, wanted })?;
         let data = self.small(ino, wanted)?;

@@ -33,7 +33,7 @@ pub const NANDSIM: Profile = Profile {
     page: 2048,
     page_ns: 327_000,
     error_percent: 15,
-    source: "fitted to two attaches and one check under QEMU, Linux 6.1",
+    source: "fitted to two attaches and one check under QEMU (Linux 6.1)",
 };
 
 /// A parallel NOR chip read in pages of 16 bytes, 16 bits wide.

@@ -295,7 +295,7 @@ impl Vid {
             return Some("negative number");
         }
         if self.volume >= MOST_VOLUMES && !internal {
-            return Some("impossible volume number");
+            return Some("impossible volume ID");
         }
         let possible = match self.compatibility {
             0 => !internal,
@@ -312,15 +312,15 @@ impl Vid {
             return Some("impossible data pad");
         }
         if self.data_size > leb_size {
-            return Some("more data than a block holds");
+            return Some("more data than an LEB can contain");
         }
         match volume_type {
             VolumeType::Static => self.static_fault(leb_size),
             VolumeType::Dynamic => match (self.copy, self.data_size, self.data_crc) {
-                (0, _, 1..) => Some("checksum of data in a dynamic volume"),
+                (0, _, 1..) => Some("data checksum in a dynamic volume"),
                 (0, 1.., _) => Some("data size in a dynamic volume"),
                 (1, 0, _) => Some("copy without a data size"),
-                _ if self.used_blocks != 0 => Some("used blocks in a dynamic volume"),
+                _ if self.used_blocks != 0 => Some("used LEB count in a dynamic volume"),
                 _ => None,
             },
         }
@@ -328,16 +328,16 @@ impl Vid {
 
     fn static_fault(&self, leb_size: u32) -> Option<&'static str> {
         if self.used_blocks == 0 {
-            return Some("no used blocks in a static volume");
+            return Some("no used LEBs in a static volume");
         }
         if self.data_size == 0 {
             return Some("no data in a static volume");
         }
         let last = self.used_blocks - 1;
         if self.leb < last && self.data_size != leb_size - self.data_pad {
-            return Some("block of a static volume that is not full and not the last");
+            return Some("LEB of a static volume that is neither full nor the last");
         }
-        (self.leb > last).then_some("logical block past the end of a static volume")
+        (self.leb > last).then_some("LEB past the end of a static volume")
     }
 }
 

@@ -161,9 +161,9 @@ impl<'a> Image<'a> {
         let records = &self.records;
         if records.is_empty() {
             let why = match &self.copies {
-                [Copy::Good(_), _] | [_, Copy::Good(_)] => "there are no volumes in it".to_owned(),
+                [Copy::Good(_), _] | [_, Copy::Good(_)] => "it contains no volumes".to_owned(),
                 copies => format!(
-                    "its copies are {} and {}",
+                    "the first copy is {} and the second is {}",
                     copies[0].state(),
                     copies[1].state()
                 ),

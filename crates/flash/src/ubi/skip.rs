@@ -80,7 +80,7 @@ fn places(attached: &Image, id: u32) -> Result<Vec<u64>, Error> {
     if let [Copy::Good(first), Copy::Good(second)] = &attached.copies
         && first != second
     {
-        let why = "its two copies differ; attach the image once, so that the kernel repairs them";
+        let why = "its two copies differ; attach the image once to let the kernel repair them";
         return Err(Error::NoTable(why.to_owned()));
     }
     let layout = &attached.blocks.layout;

@@ -98,7 +98,7 @@ impl Decompressor {
                 length.is_ok_and(|length| length == wanted)
             }
             other => {
-                let name = (other == kind::LZMA).then_some("lzma, OpenWrt only");
+                let name = (other == kind::LZMA).then_some("LZMA (OpenWrt only)");
                 return Err(Failure::Unsupported(other.into(), name));
             }
         };
