@@ -130,7 +130,7 @@ fn a_small_chip_has_none() {
 fn a_damaged_header_among_the_first_forbids_it() {
     let (mut chip, _) = chip();
     chip.block(12)[512 + 20] ^= 1;
-    broken(&chip, Rule::HeadersGood, "that of block 12 is");
+    broken(&chip, Rule::HeadersGood, "the one of block 12 is");
     let (mut chip, _) = self::chip();
     chip.put(70, &vid(0, 11, 900), b"");
     chip.block(70)[512 + 20] ^= 1;
@@ -226,7 +226,7 @@ fn its_blocks_must_be_what_they_say() {
         (Rule::Pools, "bad PEB in fastmap pool!")
     );
     let far = with_bytes(|b| b[16..20].copy_from_slice(&4000_u32.to_be_bytes()));
-    broken(&far, Rule::Blocks, "block 4000 is not in the image");
+    broken(&far, Rule::Blocks, "block 4000 is outside the image");
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn the_pools_are_looked_at() {
     chip.block(37).fill(0xff);
     broken(&chip, Rule::Pools, "unable to read EC header! PEB:37");
     let chip = with_map(|m| m.pool[2] = 5000);
-    broken(&chip, Rule::Pools, "block 5000 is not on the chip");
+    broken(&chip, Rule::Pools, "block 5000 is outside the chip");
 }
 
 #[test]

@@ -185,13 +185,13 @@ fn impossible_options_are_refused() {
     };
     assert_eq!(
         with(&|o| o.erase_size = 4096),
-        "an erase size of 4096 bytes is not possible: expected a multiple of 4 from 8 KiB to 8 MiB"
+        "impossible erase block size of 4096 bytes; pass a multiple of 4 from 8 KiB to 8 MiB"
     );
     assert!(with(&|o| o.erase_size = 16_385).contains("16385"));
     assert!(with(&|o| o.erase_size = u32::MAX).contains("4294967295"));
     assert_eq!(
         with(&|o| o.cleanmarkers = Cleanmarkers::Sized(11)),
-        "a clean marker of 11 bytes is not possible: expected 12 bytes to half a block"
+        "impossible clean marker of 11 bytes; pass 12 bytes to half an erase block"
     );
     let long = inode(2, &[5; SIZE as usize - 100]);
     let error = run(&long, &options(Mode::Safe)).unwrap_err();

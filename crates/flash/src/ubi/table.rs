@@ -285,23 +285,20 @@ mod tests {
         };
         type Change<'a> = &'a dyn Fn(&mut Record);
         let faults: [(Change, &str); 11] = [
-            (&|r| r.reserved = 0, "no blocks, but other fields"),
+            (&|r| r.reserved = 0, "no LEBs, but other fields"),
             (&|r| r.reserved = 1 << 31, "negative number"),
             (&|r| r.alignment = 0, "impossible alignment"),
             (
                 &|r| r.alignment = 1000,
-                "alignment that is no multiple of the smallest write",
+                "alignment is not a multiple of the minimum I/O unit",
             ),
-            (
-                &|r| r.data_pad = 8,
-                "data pad that does not follow from the alignment",
-            ),
+            (&|r| r.data_pad = 8, "data pad does not match the alignment"),
             (&|r| r.volume_type = 3, "unknown volume type"),
             (&|r| r.updating = 2, "update marker is neither 0 nor 1"),
-            (&|r| r.reserved = 101, "more blocks than the chip has"),
+            (&|r| r.reserved = 101, "more LEBs than the chip has"),
             (&|r| r.name_length = 128, "name too long"),
             (&|r| r.name[0] = 0, "no name"),
-            (&|r| r.name_length = 2, "wrong length of the name"),
+            (&|r| r.name_length = 2, "wrong name length"),
         ];
         for (how, expected) in faults {
             let fault = expected;
