@@ -100,7 +100,7 @@ fn a_wrong_word_is_named() {
         ),
         (
             &["collect"],
-            "`collect` needs a place for the capture: -o OUT",
+            "the destination of the capture is missing; write `firstlight-agent collect -o OUT`",
         ),
         (
             &["collect", "-o", "port:ttyS0"],

@@ -94,7 +94,7 @@ pub fn set_environment(
 /// the same packer with other settings made the old ones.
 ///
 /// # Errors
-/// It is damaged, or Linux cannot decompress that.; choose another compression
+/// It is damaged, or Linux cannot decompress the data.
 pub fn repack_initramfs(image: &[u8], compression: Compression) -> Result<Treated, Error> {
     let part = Part::whole(&image)?;
     let mut bytes = Vec::new();

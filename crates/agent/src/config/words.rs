@@ -12,23 +12,35 @@ const PREFIX: &str = "firstlight.";
 /// The keys, what they take, and what they are for. `perturb` is the lab's: it
 /// makes a command line differ, and says nothing.
 pub const KEYS: &[(&str, &str, &str)] = &[
-    ("first_light", FirstLight::EXPECTED, "what ends the boot"),
-    ("out", Out::EXPECTED, "where the capture goes"),
+    (
+        "first_light",
+        FirstLight::EXPECTED,
+        "the event that ends the boot",
+    ),
+    ("out", Out::EXPECTED, "the destination of the capture"),
     ("init", "an absolute path", "the program to start as init"),
     (
         "events",
         "events as in `sched:sched_switch,block:*`",
-        "what to record into the trace rings",
+        "the trace events to record",
     ),
-    ("buffer_kb", NUMBER, "each trace ring's size, in KiB"),
-    ("trace_clock", "a clock's name", "what stamps the trace"),
+    ("buffer_kb", NUMBER, "the size of each trace buffer in KiB"),
+    (
+        "trace_clock",
+        "the name of a trace clock",
+        "the clock of the trace timestamps",
+    ),
     (
         "sample_ms",
         NUMBER,
-        "how often to read /proc, in ms; 0: never",
+        "the interval between samples of /proc in ms, 0 for none",
     ),
-    ("sample_kb", NUMBER, "the most to keep of that, in KiB"),
-    ("give_up_s", NUMBER, "how long to wait for first light"),
+    ("sample_kb", NUMBER, "the limit for these samples in KiB"),
+    (
+        "give_up_s",
+        NUMBER,
+        "the time limit for first light in seconds",
+    ),
     ("perturb", "anything", "nothing"),
 ];
 
@@ -114,8 +126,7 @@ impl Words {
                 _ => {
                     let (key, known) = (shown(key), names());
                     wrong.push(format!(
-                        "the kernel's command line has `{PREFIX}{key}`, which is not known; there \
-                         are {known}"
+                        "unknown kernel parameter `{PREFIX}{key}`; known keys: {known}"
                     ));
                     continue;
                 }
@@ -124,7 +135,7 @@ impl Words {
                 let expected = KEYS.iter().find(|k| k.0 == key).map_or("", |k| k.1);
                 let found = shown(value);
                 wrong.push(format!(
-                    "`{PREFIX}{key}` on the kernel's command line takes {expected}, not `{found}`"
+                    "kernel parameter `{PREFIX}{key}`: `{found}` is invalid; write {expected}"
                 ));
             }
         }

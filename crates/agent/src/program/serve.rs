@@ -68,7 +68,8 @@ pub fn start(memory: &Memory, figures: &Storage) -> Result<(PathBuf, u32), Box<d
         .id();
     // The file appears when the kernel begins to serve requests.
     let up = || Path::new("/sys/block/nbd0/pid").exists().then_some(());
-    trial::wait(Duration::from_secs(10), up).ok_or("the storage server did not come up in 10 s")?;
+    trial::wait(Duration::from_secs(10), up)
+        .ok_or("the storage server did not start within 10 s")?;
     let turns = u8::from(figures.turns());
     for (setting, value) in [
         ("scheduler", figures.scheduler.clone()),
@@ -78,7 +79,7 @@ pub fn start(memory: &Memory, figures: &Storage) -> Result<(PathBuf, u32), Box<d
         ("rotational", turns.to_string()),
     ] {
         fs::write(format!("{QUEUE}/{setting}"), &value)
-            .map_err(|e| format!("{QUEUE}/{setting} does not take `{value}`: {e}"))?;
+            .map_err(|e| format!("{QUEUE}/{setting}: cannot write `{value}`: {e}"))?;
     }
     Ok((DEVICE.into(), server))
 }
@@ -87,7 +88,7 @@ pub fn start(memory: &Memory, figures: &Storage) -> Result<(PathBuf, u32), Box<d
 pub fn run() -> Result<(), Box<dyn Error>> {
     let memory = std::env::args_os()
         .nth(1)
-        .ok_or("the storage server was given no memory")?;
+        .ok_or("the storage server has no memory to serve")?;
     let config = trial::config(firstlight_agent::config::PATH)?;
     let size = match config.root.as_ref().map(|root| &root.place) {
         Some(Place::Memory(size)) => *size,
@@ -110,9 +111,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
     let mut server = Server::new(socket, image, device, depth);
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     server.serve()?;
-    serving
-        .join()
-        .map_err(|_| "the thread that serves the kernel panicked")??;
+    serving.join().map_err(|_| "the server thread panicked")??;
     Ok(())
 }
 
@@ -404,7 +403,10 @@ fn understand(header: &[u8; REQUEST_BYTES]) -> io::Result<(u32, [u8; 8], Request
             (REQUEST_MAGIC, WRITE) => Kind::Write,
             (REQUEST_MAGIC, FLUSH | DISCONNECT) => Kind::Flush,
             _ => {
-                let what = format!("the kernel asked the storage server for {magic:#x}/{kind}");
+                let what = format!(
+                    "the kernel sent the unknown request {magic:#x}/{kind} to the \
+                    storage server"
+                );
                 return Err(io::Error::other(what));
             }
         },
