@@ -1,7 +1,7 @@
-//! What the kernel's command line asks of the agent.
+//! The kernel parameters of the agent.
 //!
-//! Each word is `firstlight.KEY=VALUE`. To the kernel it is a parameter of a
-//! module that is not there, and it is handed on to nobody.
+//! Each one is `firstlight.KEY=VALUE`. The kernel takes it for a parameter of an
+//! absent module and does not pass it on to init.
 
 use super::{FirstLight, Out, absolute, shown, word};
 use std::time::Duration;
@@ -9,8 +9,8 @@ use std::time::Duration;
 /// What the words begin with.
 const PREFIX: &str = "firstlight.";
 
-/// The keys, what they take, and what they are for. `perturb` is the lab's: it
-/// makes a command line differ, and says nothing.
+/// Each key with its value and its purpose. `perturb` belongs to the lab: it changes
+/// the command line and nothing else (a neutral perturbation).
 pub const KEYS: &[(&str, &str, &str)] = &[
     (
         "first_light",
@@ -121,7 +121,7 @@ impl Words {
                         seconds.map(|s| Duration::from_secs(s.into())),
                     )
                 }
-                // The lab's own: innocent words, and what a trial reads ahead.
+                // Set by the lab: neutral perturbations, and the access list of a trial.
                 "perturb" | "prefetch" => true,
                 _ => {
                     let (key, known) = (shown(key), names());

@@ -282,7 +282,7 @@ impl ArmVirt {
     }
 
     /// When loader and decompression end, for the variant that `plan` is a boot
-    /// of. An innocent word more on the command line moves them by microseconds.
+    /// of. A neutral perturbation of the command line moves them by microseconds.
     fn stages(&self, plan: &Plan) -> Result<Stages, String> {
         let spec = self.variants.get(&plan.id.variant).unwrap_or(&plan.spec);
         let (root, inputs) = (self.root.is_some(), self.early_inputs(spec));

@@ -36,8 +36,8 @@ pub struct Options {
     /// How many machines run at once; `None`: one a core of the host, and in real
     /// time one.
     pub jobs: Option<NonZeroUsize>,
-    /// How many boots each variant gets: one as it is, the others each with an
-    /// innocent word on the command line.
+    /// How many boots each variant gets: one unchanged, and each of the others with
+    /// its own neutral perturbation (an unused kernel parameter).
     pub ensemble: u32,
     /// Whether the first boot of each variant is done a second time and compared.
     pub check_exact: bool,
