@@ -98,7 +98,7 @@ fn a_panic_and_a_silent_guest_that_never_ends_are_results() {
         format!("first_light = \"file:/never\"\nlimit_virtual_s = 20\ncmdline = [{WORDS}]\n");
     let said = failure(&experiment(scratch.path(), "idle.toml", "idle.img", &more)).to_string();
     assert!(
-        said.contains("its clock passed 20 s (limit_virtual_s)"),
+        said.contains("stopped after 20 s of virtual time (limit_virtual_s)"),
         "{said}"
     );
 }

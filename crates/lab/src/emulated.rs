@@ -70,7 +70,7 @@ impl Kernels {
     /// If it was not prepared so.
     fn get(&self, form: KernelForm) -> Result<&KernelFile, LabError> {
         let bug = || LabError::Bug {
-            why: "a variant wants a kernel that was not prepared".into(),
+            why: "a variant needs a kernel that was not prepared".into(),
         };
         match form {
             KernelForm::Image => Ok(&self.image),

@@ -134,7 +134,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"nokaslr\"",
         "\"console=ttyS0\"",
-        "e.toml:9: `console=ttyS0` is there twice",
+        "e.toml:9: `console=ttyS0` occurs twice; remove one",
     ),
     (
         "\"nokaslr\"",
@@ -144,8 +144,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"debian-minimal\"",
         "{ tree = \"rootfs\", filesystem = \"jffs2\" }",
-        "e.toml:8: a root of a `tree` is one of ext2, ext3, ext4, btrfs, f2fs, squashfs, erofs; \
-         found `jffs2`",
+        "e.toml:8: unknown root filesystem `jffs2` for a `tree`; write one of ext2, ext3, ext4, btrfs, f2fs, squashfs, erofs",
     ),
     (
         "\"debian-minimal\"",
@@ -262,7 +261,7 @@ fn fragments_are_beside_the_experiment_and_go_with_the_pc() {
         .replace("\"unit:multi-user.target\"", "\"init\"");
     let said = Experiment::parse("e.toml", &text).unwrap_err().to_string();
     assert!(
-        said.contains("`build=micro` goes with the machine `pc`"),
+        said.contains("`build=micro` works only with the machine `pc`; remove it"),
         "{said}"
     );
 }
@@ -315,7 +314,7 @@ fn an_arm9_has_a_kernel_of_the_labs_and_no_disk() {
         (
             "cmdline",
             "memory_mb = 512\ncmdline",
-            "`memory_mb` is from 32 to 224",
+            "`memory_mb` is out of range; write 32 to 224",
         ),
         (
             "cmdline",

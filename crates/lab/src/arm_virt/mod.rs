@@ -167,7 +167,7 @@ impl ArmVirt {
     ) -> Result<Self, LabError> {
         let mut base = experiment.base.clone();
         let Platform::ArmVirt { arch, loader } = &experiment.base.platform else {
-            let why = "the machine arm-virt was asked for another one".to_owned();
+            let why = "machine arm-virt for another platform".to_owned();
             return Err(LabError::Bug { why });
         };
         let arch = *arch;
@@ -452,9 +452,9 @@ fn u_boot(arch: ArmArch, named: Option<&Path>) -> Result<HashedFile, LabError> {
     if bytes.len() > flash::BYTES {
         let wrong = std::io::Error::new(
             std::io::ErrorKind::InvalidInput,
-            "it has more than the 64 MiB that the board's flash holds",
+            "it exceeds the 64 MiB of flash of the board",
         );
-        return Err(io_error(path, "cannot be the loader")(wrong));
+        return Err(io_error(path, "cannot be used as the loader")(wrong));
     }
     Ok(HashedFile::of(path.to_owned(), &bytes))
 }
@@ -466,16 +466,16 @@ impl RootFile {
             .len();
         let unfit = |why: &'static str| {
             let wrong = std::io::Error::new(std::io::ErrorKind::InvalidInput, why);
-            io_error(path, "cannot be a root")(wrong)
+            io_error(path, "cannot be used as a root")(wrong)
         };
         if bytes == 0 || !bytes.is_multiple_of(4096) {
             return Err(unfit(
-                "its size must be a multiple of 4 KiB; `truncate -s %4K FILE` makes it so",
+                "its size is not a multiple of 4 KiB; run `truncate -s %4K FILE`",
             ));
         }
         if bytes > ROOT_LIMIT {
             return Err(unfit(
-                "the machine arm-virt has room for a root of 512 MiB; make it smaller",
+                "the machine arm-virt supports roots up to 512 MiB; make it smaller",
             ));
         }
         let image = HashedFile::large(path.to_owned(), cache)?;
@@ -500,7 +500,7 @@ impl RootFile {
                 fs::create_dir_all(padded.parent().unwrap_or(Path::new("/")))?;
                 fs::rename(&new, &padded)
             };
-            pad().map_err(io_error(&padded, "cannot be made"))?;
+            pad().map_err(io_error(&padded, "cannot be created"))?;
         }
         Ok(Self {
             image,

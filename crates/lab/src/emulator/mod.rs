@@ -108,7 +108,7 @@ impl Qemu {
     /// # Errors
     /// If it is not installed, or does not answer.
     pub fn find(program: Program) -> Result<Self, LabError> {
-        let said = Tool::new(program.name, program.package, "boots run in it")
+        let said = Tool::new(program.name, program.package, "run boots")
             .args(["--version"])
             .run()?;
         let said = String::from_utf8_lossy(&said);
@@ -256,7 +256,7 @@ impl Qemu {
             lines.push(word.to_string_lossy().replace(&own, "."));
         }
         Evidence {
-            name: "command line of the emulator, a word a line".into(),
+            name: "command line of the emulator, one argument per line".into(),
             file: "qemu.txt".into(),
             format: "none",
             bytes: (lines.join("\n") + "\n").into_bytes(),
@@ -296,7 +296,7 @@ impl Qemu {
             return Err(LabError::MissingTool {
                 tool: self.program.name,
                 package: self.program.package,
-                why: "boots run in it (it was there when this run began)",
+                why: "run boots (it was there when this run began)",
             });
         }
         let errors = File::create(errors).map_err(io_error(errors, "cannot be written"))?;

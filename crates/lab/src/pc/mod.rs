@@ -195,8 +195,8 @@ impl Pc {
         for cmdline in [&spec.cmdline, &measured.cmdline] {
             if !cmdline.contains("nokaslr") && spec.kernel == KernelForm::Image {
                 return Err(
-                    "the kernel parameter `nokaslr` is missing, so the entry of the \
-                            kernel is unknown and firmware and decompression cannot be distinguished"
+                    "firmware and decompression cannot be distinguished without the kernel \
+                     parameter `nokaslr`, because the kernel entry point is unknown"
                         .into(),
                 );
             }
@@ -347,11 +347,11 @@ impl Making<'_> {
             let mut root = self.root.cloned();
             let mut ordered = None;
             if let (Some(order), Some(plain)) = (&reading.order, &root) {
-                say(format!("laying out the root in the order of {order}"));
+                say(format!("rearranging the root in the order of {order}"));
                 let by = layout::read_list(Path::new(order))?;
                 let path = out.join(format!("root-{number}.img"));
-                fs::create_dir_all(out).map_err(io_error(out, "cannot be made"))?;
-                let file = fs::File::create(&path).map_err(io_error(&path, "cannot be made"))?;
+                fs::create_dir_all(out).map_err(io_error(out, "cannot be created"))?;
+                let file = fs::File::create(&path).map_err(io_error(&path, "cannot be created"))?;
                 let done = layout::order(&plain.path, &by, (&file, &path))?;
                 // The same list is read ahead where its metadata lies now.
                 if list.as_deref() == Some(Path::new(order)) {
@@ -382,17 +382,17 @@ fn root_file(path: PathBuf, cache: &Cache) -> Result<HashedFile, LabError> {
     let root = HashedFile::large(path, cache)?;
     let unfit = |why: &'static str| {
         let wrong = std::io::Error::new(std::io::ErrorKind::InvalidInput, why);
-        io_error(&root.path, "cannot be a root")(wrong)
+        io_error(&root.path, "cannot be used as a root")(wrong)
     };
     if root.bytes == 0 || !root.bytes.is_multiple_of(PIECE_BYTES) {
         return Err(unfit(
-            "its size must be a multiple of 2 MiB; `truncate -s %2M FILE` makes it so",
+            "its size is not a multiple of 2 MiB; run `truncate -s %2M FILE`",
         ));
     }
     if root.bytes == OUT_BYTES {
         return Err(unfit(
-            "it has the size of the payload's memory, 64 MiB, and the agent finds memory by size; \
-             make it larger",
+            "it has exactly 64 MiB, the size of the payload memory, but the agent finds memory by \
+             size; make it larger",
         ));
     }
     Ok(root)
