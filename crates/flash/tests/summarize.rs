@@ -223,6 +223,8 @@ fn a_full_disk_ends_the_work_with_an_error() {
     let image = log(&mut Random::new(4), Endian::Big, SIZE, 40, true);
     for room in [0, 20_000, 100_000] {
         let done = summarize(&image.as_slice(), &mut Full(room), &options(Mode::Safe));
-        assert!(matches!(done, Err(Error::Write(e)) if e.kind() == io::ErrorKind::StorageFull));
+        assert!(
+            matches!(done, Err(Error::Transfer(firstlight_flash::TransferError::Write(e))) if e.kind() == io::ErrorKind::StorageFull)
+        );
     }
 }

@@ -12,13 +12,13 @@ pub mod board;
 mod loader;
 
 use crate::arm_virt::{console, kernel_marks, kernels};
-use crate::artifacts::{Arch, Cache, KernelConfig, agent_program, hash_bytes};
-use crate::emulated::{self, Common, Hardware, OutFile};
+use crate::artifacts::{Arch, KernelConfig, agent_program, hash_bytes};
+use crate::emulated::{self, Common, Hardware, Inputs, OutFile};
 use crate::emulator::gdb::ARM9;
 use crate::emulator::stages::KnownStages;
 use crate::emulator::{Clock, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
-use crate::experiment::{ArmArch, Experiment, Kernel, Platform, Root};
+use crate::experiment::{ArmArch, Kernel, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Archives, Tree};
 use crate::machine::{Boot, HostMark};
@@ -73,17 +73,17 @@ pub struct Arm9 {
 }
 
 impl Arm9 {
-    /// Gets everything that `experiment` needs, from the cache or by making it;
-    /// `say` is told what takes time. The initramfs is written into `out`.
+    /// Gets everything that the experiment needs, from the cache or by making it.
     ///
     /// # Errors
     /// If a tool or file is missing or wrong, in one sentence.
-    pub fn prepare(
-        experiment: &Experiment,
-        cache: &Cache,
-        out: &Path,
-        say: &mut dyn FnMut(String),
-    ) -> Result<Self, LabError> {
+    pub fn prepare(inputs: Inputs<'_>) -> Result<Self, LabError> {
+        let Inputs {
+            experiment,
+            cache,
+            out,
+            say,
+        } = inputs;
         let base = experiment.base.clone();
         let qemu = Qemu::find(QEMU)?;
         let agent = agent_program(Arch::Armv5, say)?;

@@ -516,6 +516,26 @@ mod tests {
         fs::remove_file(path).unwrap();
     }
 
+    /// Writes a 9 to byte 0 and reads at `at` behind it. The read is answered first, no
+    /// earlier than after `read_ns`, with `read`; the write is answered after 40 ms.
+    fn a_read_passes_a_write(name: &str, storage: Storage, at: u64, read: &[u8], read_ns: u64) {
+        let (mut kernel, server, path) = server(name, storage, false);
+        let begin = now();
+        let length = u32::try_from(read.len()).unwrap();
+        let mut both = request(WRITE, 1, 0, 1);
+        both.push(9);
+        both.extend(request(READ, 2, at, length));
+        kernel.write_all(&both).unwrap();
+        assert_eq!(reply(&mut kernel, read.len()), (2, 0, read.to_vec()));
+        assert!(now() - begin >= read_ns);
+        assert_eq!(reply(&mut kernel, 0), (1, 0, vec![]));
+        assert!(now() - begin >= 40_000_000);
+        // The kernel may also just hang up.
+        drop(kernel);
+        server.join().unwrap().unwrap();
+        fs::remove_file(path).unwrap();
+    }
+
     #[test]
     fn answers_come_when_the_model_says_and_in_its_order() {
         let deep = Storage {
@@ -525,20 +545,7 @@ mod tests {
             write_command_ns: 40_000_000,
             ..Storage::default()
         };
-        let (mut kernel, server, path) = server("order", deep, false);
-        let begin = now();
-        let mut write = request(WRITE, 1, 0, 1);
-        write.push(9);
-        write.extend(request(READ, 2, 4, 1));
-        kernel.write_all(&write).unwrap();
-        assert_eq!(reply(&mut kernel, 1), (2, 0, vec![4]));
-        assert!(now() - begin >= 1_000_000);
-        assert_eq!(reply(&mut kernel, 0), (1, 0, vec![]));
-        assert!(now() - begin >= 40_000_000);
-        // The kernel may also just hang up.
-        drop(kernel);
-        server.join().unwrap().unwrap();
-        fs::remove_file(path).unwrap();
+        a_read_passes_a_write("order", deep, 4, &[4], 1_000_000);
     }
 
     #[test]
@@ -551,20 +558,8 @@ mod tests {
             own_request_ns: 30_000_000,
             ..Storage::default()
         };
-        let (mut kernel, server, path) = server("early", flash, false);
-        let begin = now();
-        // The write enters first, and the read behind it is answered before it.
-        let mut both = request(WRITE, 1, 0, 1);
-        both.push(9);
-        both.extend(request(READ, 2, 0, 2));
-        kernel.write_all(&both).unwrap();
-        assert_eq!(reply(&mut kernel, 2), (2, 0, vec![9, 1]));
-        assert!(now() - begin >= 10_000_000);
-        assert_eq!(reply(&mut kernel, 0), (1, 0, vec![]));
-        assert!(now() - begin >= 40_000_000);
-        drop(kernel);
-        server.join().unwrap().unwrap();
-        fs::remove_file(path).unwrap();
+        // The write enters first, and the read sees it.
+        a_read_passes_a_write("early", flash, 0, &[9, 1], 10_000_000);
     }
 
     #[test]

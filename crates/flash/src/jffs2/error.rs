@@ -2,32 +2,19 @@
 
 use super::erase_size::{EraseSize, Evidence};
 use super::oob::Oob;
+use crate::transfer::{TransferError, looks_like};
 use rawimage::endian::Endian;
-use std::io;
 
 /// Why an image cannot be worked on. Damage in an image is not an error: it is
 /// told in the result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Reading failed.
-    #[error("cannot read {length} bytes at byte {offset}: {source}")]
-    Read {
-        /// Where in the image.
-        offset: u64,
-        /// How many bytes.
-        length: usize,
-        /// Why.
-        source: io::Error,
-    },
-    /// Its length could not be found out.
-    #[error("cannot determine the length of the image: {0}")]
-    Length(io::Error),
-    /// Writing failed.
-    #[error("cannot write the output: {0}")]
-    Write(#[source] io::Error),
+    /// Reading or writing failed.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     /// There is no node in it.
-    #[error("no JFFS2 node of either byte order in {length} bytes{}; pass a JFFS2 image", looks_like(.found))]
+    #[error("no JFFS2 node of either byte order in {length} bytes{}; pass a JFFS2 image", looks_like(*.found))]
     NotJffs2 {
         /// The image's length.
         length: u64,
@@ -143,10 +130,6 @@ pub enum Error {
         /// The type.
         kind: u16,
     },
-}
-
-fn looks_like(found: &Option<&'static str>) -> String {
-    found.map_or(String::new(), |name| format!(", which look like {name}"))
 }
 
 fn evidence(found: &EraseSize) -> String {

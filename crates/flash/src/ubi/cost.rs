@@ -4,7 +4,8 @@ use super::format::FASTMAP_SEARCHED;
 use super::layout::Layout;
 use super::{fastmap, table};
 
-/// A flash chip, as far as attaching is concerned.
+/// A flash chip, as far as attaching is concerned. Like the profile of a processor for
+/// mounts of disks it is a table of figures, but it shares none of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Profile {
     /// What it is called.

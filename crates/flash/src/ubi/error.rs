@@ -1,30 +1,17 @@
 //! What can go wrong.
 
-use std::io;
+use crate::transfer::{TransferError, looks_like};
 
 /// Why an image cannot be worked on. Damage in an image is not an error: it is
 /// told in the result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Reading failed.
-    #[error("cannot read {length} bytes at byte {offset}: {source}")]
-    Read {
-        /// Where in the image.
-        offset: u64,
-        /// How many bytes.
-        length: usize,
-        /// Why.
-        source: io::Error,
-    },
-    /// Its length could not be found out.
-    #[error("cannot determine the length of the image: {0}")]
-    Length(#[source] io::Error),
-    /// Writing failed.
-    #[error("cannot write the output: {0}")]
-    Write(#[source] io::Error),
+    /// Reading or writing failed.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     /// There is no erase counter header in it.
-    #[error("no UBI header in {length} bytes{}; pass a UBI image", looks_like(.found))]
+    #[error("no UBI header in {length} bytes{}; pass a UBI image", looks_like(*.found))]
     NotUbi {
         /// The image's length, or that of the part that was searched.
         length: u64,
@@ -81,8 +68,4 @@ pub enum Error {
          dump the chip without them (`nanddump --omitoob`)"
     )]
     SpareBytes,
-}
-
-fn looks_like(found: &Option<&'static str>) -> String {
-    found.map_or(String::new(), |name| format!(", which look like {name}"))
 }

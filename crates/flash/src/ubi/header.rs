@@ -68,8 +68,8 @@ pub struct Ec {
     pub image_sequence: u32,
 }
 
-/// Checks magic number and checksum of a header.
-fn framed(bytes: &[u8], magic: [u8; 4]) -> Read<&[u8]> {
+/// A header: checks magic number and checksum, then reads the fields between them.
+fn framed<T>(bytes: &[u8], magic: [u8; 4], fields: impl Fn(&[u8]) -> Option<T>) -> Read<T> {
     let Some(header) = bytes.get(..HEADER) else {
         return Read::Bad(Broken::Magic);
     };
@@ -84,7 +84,10 @@ fn framed(bytes: &[u8], magic: [u8; 4]) -> Read<&[u8]> {
     if stored != crc(body).to_be_bytes() {
         return Read::Bad(Broken::Crc);
     }
-    Read::Good(body.get(4..).unwrap_or_default())
+    match fields(body.get(4..).unwrap_or_default()) {
+        Some(header) => Read::Good(header),
+        None => Read::Bad(Broken::Magic),
+    }
 }
 
 /// Lays a header out, with its checksum.
@@ -101,15 +104,7 @@ impl Ec {
     /// Reads the header at the front of `bytes`.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Read<Self> {
-        let body = match framed(bytes, EC_MAGIC) {
-            Read::Good(body) => body,
-            Read::Erased => return Read::Erased,
-            Read::Bad(why) => return Read::Bad(why),
-        };
-        match Self::fields(body) {
-            Some(header) => Read::Good(header),
-            None => Read::Bad(Broken::Magic),
-        }
+        framed(bytes, EC_MAGIC, Self::fields)
     }
 
     fn fields(body: &[u8]) -> Option<Self> {
@@ -220,15 +215,7 @@ impl Vid {
     /// Reads the header at the front of `bytes`.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Read<Self> {
-        let body = match framed(bytes, VID_MAGIC) {
-            Read::Good(body) => body,
-            Read::Erased => return Read::Erased,
-            Read::Bad(why) => return Read::Bad(why),
-        };
-        match Self::fields(body) {
-            Some(header) => Read::Good(header),
-            None => Read::Bad(Broken::Magic),
-        }
+        framed(bytes, VID_MAGIC, Self::fields)
     }
 
     fn fields(body: &[u8]) -> Option<Self> {

@@ -9,6 +9,7 @@ use super::problem::{self, What};
 use super::table::{self, Copy, Limits, Record};
 use super::volume::Volume;
 use crate::jffs2::{Oob, Stripped};
+use crate::transfer::TransferError;
 use rawimage::ReadAt;
 use std::collections::BTreeSet;
 
@@ -190,7 +191,7 @@ impl<'a> Image<'a> {
 fn marked(stripped: &Stripped, layout: &Layout) -> Result<BTreeSet<u64>, Error> {
     let Oob { page, .. } = stripped.oob;
     let pages = u64::from(layout.erase_size / page.max(1)).max(1);
-    let length = stripped.length().map_err(Error::Length)?;
+    let length = stripped.length().map_err(TransferError::Length)?;
     let count = length / u64::from(layout.erase_size.max(1));
     let marker = stripped.oob.bad_marker() as usize;
     let is_marked = |number: u64| {

@@ -7,6 +7,7 @@ use super::header::VolumeType;
 use super::image::Image;
 use super::options::Options;
 use super::table::{Copy, FLAGS, RECORD, RECORD_CRC, SKIP_CHECK};
+use crate::transfer::TransferError;
 use rawimage::ReadAt;
 use std::io::Write;
 
@@ -102,9 +103,9 @@ fn copy(
     flags: u8,
     output: &mut dyn Write,
 ) -> Result<(), Error> {
-    let length = image.length().map_err(Error::Length)?;
+    let length = image.length().map_err(TransferError::Length)?;
     let read = |offset, length| {
-        move |source| Error::Read {
+        move |source| TransferError::Read {
             offset,
             length,
             source,
@@ -137,7 +138,7 @@ fn copy(
                 }
             }
         }
-        output.write_all(piece).map_err(Error::Write)?;
+        output.write_all(piece).map_err(TransferError::Write)?;
         at += take as u64;
     }
     Ok(())

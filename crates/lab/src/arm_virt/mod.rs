@@ -11,12 +11,12 @@ mod image;
 mod kernel;
 
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
-use crate::emulated::{self, Common, Hardware, OutFile};
+use crate::emulated::{self, Common, Hardware, Inputs, OutFile};
 use crate::emulator::gdb::{AARCH64, ARM};
 use crate::emulator::stages::{KnownStages, Stages};
 use crate::emulator::{Clock, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
-use crate::experiment::{ArmArch, Experiment, Kernel, Loader, Platform, Root};
+use crate::experiment::{ArmArch, Kernel, Loader, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Archives, Tree};
 use crate::machine::{Boot, HostMark};
@@ -154,17 +154,17 @@ struct RootFile {
 }
 
 impl ArmVirt {
-    /// Gets everything that `experiment` needs, from the cache or by making it;
-    /// `say` is told what takes time. The initramfs is written into `out`.
+    /// Gets everything that the experiment needs, from the cache or by making it.
     ///
     /// # Errors
     /// If a tool or file is missing or wrong, in one sentence.
-    pub fn prepare(
-        experiment: &Experiment,
-        cache: &Cache,
-        out: &Path,
-        say: &mut dyn FnMut(String),
-    ) -> Result<Self, LabError> {
+    pub fn prepare(inputs: Inputs<'_>) -> Result<Self, LabError> {
+        let Inputs {
+            experiment,
+            cache,
+            out,
+            say,
+        } = inputs;
         let mut base = experiment.base.clone();
         let Platform::ArmVirt { arch, loader } = &experiment.base.platform else {
             let why = "machine arm-virt for another platform".to_owned();

@@ -5,7 +5,7 @@ mod bzimage;
 mod kernels;
 
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
-use crate::emulated::{self, Common, Hardware, Kernels, OutFile};
+use crate::emulated::{self, Common, Hardware, Inputs, Kernels, OutFile};
 use crate::emulator::gdb::X86_64;
 use crate::emulator::stages::{KnownStages, Stages};
 use crate::emulator::{Clock, PowerOn, Program, Qemu, Words};
@@ -89,17 +89,17 @@ impl Own {
 }
 
 impl Pc {
-    /// Gets everything that `experiment` needs, from the cache or by making it;
-    /// `say` is told what takes time. The initramfs is written into `out`.
+    /// Gets everything that the experiment needs, from the cache or by making it.
     ///
     /// # Errors
     /// If a tool or file is missing or wrong, in one sentence.
-    pub fn prepare(
-        experiment: &Experiment,
-        cache: &Cache,
-        out: &Path,
-        say: &mut dyn FnMut(String),
-    ) -> Result<Self, LabError> {
+    pub fn prepare(inputs: Inputs<'_>) -> Result<Self, LabError> {
+        let Inputs {
+            experiment,
+            cache,
+            out,
+            say,
+        } = inputs;
         let mut base = experiment.base.clone();
         let pace = Pace::of(&base, "x86_64");
         base.storage = served_profile(base.storage, Arch::X86_64, pace);

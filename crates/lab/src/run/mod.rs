@@ -14,6 +14,7 @@ use crate::arm_virt::ArmVirt;
 use crate::arm9::Arm9;
 use crate::artifacts::Cache;
 use crate::capture;
+use crate::emulated::Inputs;
 use crate::error::LabError;
 use crate::event::Event;
 use crate::experiment::{Experiment, Mode, Platform};
@@ -123,10 +124,16 @@ fn prepare(
     out: &Path,
     say: &mut dyn FnMut(String),
 ) -> Result<Box<dyn Machine>, LabError> {
+    let inputs = Inputs {
+        experiment,
+        cache,
+        out,
+        say,
+    };
     Ok(match &experiment.base.platform {
-        Platform::Pc => Box::new(Pc::prepare(experiment, cache, out, say)?),
-        Platform::ArmVirt { .. } => Box::new(ArmVirt::prepare(experiment, cache, out, say)?),
-        Platform::Arm9 { .. } => Box::new(Arm9::prepare(experiment, cache, out, say)?),
+        Platform::Pc => Box::new(Pc::prepare(inputs)?),
+        Platform::ArmVirt { .. } => Box::new(ArmVirt::prepare(inputs)?),
+        Platform::Arm9 { .. } => Box::new(Arm9::prepare(inputs)?),
         Platform::Replay(folder) => Box::new(Replay::open(folder)?),
     })
 }

@@ -382,7 +382,7 @@ impl Workload {
             until: Some("firstlight-mark end"),
         };
         // No payload comes out of a workload: its console says all.
-        let boot = qemu.boot_to_end(&machine, limits, work, &mut |_, _| {})?;
+        let boot = qemu.boot_to_end(&machine, limits, work)?;
         let marks = marks(&boot.console);
         let ended = marks.iter().any(|m| m.name == "end");
         let bytes = fs::metadata(&kernel.image).map_or(0, |m| m.len());
