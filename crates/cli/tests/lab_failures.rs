@@ -127,7 +127,7 @@ fn an_image_larger_than_the_machine_has_room_for_is_refused() {
     assert_eq!(done.status.code(), Some(2));
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(
-        said.contains("has room for a root of 512 MiB; make it smaller"),
+        said.contains("supports roots up to 512 MiB; make it smaller"),
         "{said}"
     );
     assert!(!out.join("trials").exists());

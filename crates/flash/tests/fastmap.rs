@@ -251,7 +251,7 @@ fn its_parts_must_follow_each_other() {
     let chip = with_bytes(|b| b[pool + 6] = 0xff);
     broken(&chip, Rule::Structure, "bad maximal pool size");
     let chip = with_bytes(|b| b[312 + 4] = 1);
-    broken(&chip, Rule::Structure, "it ends within");
+    broken(&chip, Rule::Structure, "truncated within");
     let chip = with_bytes(|b| b[312 + 27] = 9);
     broken(&chip, Rule::Structure, "bad fastmap vol header magic");
 }
@@ -313,5 +313,9 @@ fn a_fastmap_of_several_blocks_is_read() {
     };
     let data = chip.block(700)[2048..].to_vec();
     chip.put(700, &swapped, &data);
-    broken(&chip, Rule::Blocks, "block 700 is of volume 0x7ffff000");
+    broken(
+        &chip,
+        Rule::Blocks,
+        "block 700 belongs to volume 0x7ffff000",
+    );
 }

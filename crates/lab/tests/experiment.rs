@@ -86,11 +86,7 @@ fn paths_are_relative_to_the_file() {
 
 /// What is changed in the good file, and the sentence that follows.
 const WRONG: &[(&str, &str, &str)] = &[
-    (
-        "= 1\n",
-        "= 2\n",
-        "e.toml:2: this is an experiment of version 2",
-    ),
+    ("= 1\n", "= 2\n", "e.toml:2: the experiment has version 2"),
     (
         "firstlight_experiment = 1",
         "",
@@ -185,12 +181,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"debian\"",
         "\"debian\"\nmodules = \"m\"",
-        "e.toml:8: `modules` goes with a kernel file",
+        "e.toml:8: `modules` works only with a kernel file",
     ),
     (
         "machine = \"pc\"",
         "machine = \"pc\"\nmemory_mb = 1",
-        "e.toml:6: `memory_mb` is from",
+        "e.toml:6: `memory_mb` is out of range",
     ),
     (
         "machine = \"pc\"",
@@ -309,7 +305,7 @@ fn an_arm9_has_a_kernel_of_the_labs_and_no_disk() {
         (
             "machine = \"arm9\"",
             "machine = \"pc\"",
-            "only for `arm9` one is built",
+            "`built` works only with `arm9`",
         ),
         (
             "cmdline",
@@ -357,7 +353,7 @@ fn an_arm9_from_nand_has_an_environment_and_its_root_in_memory() {
         (
             "loader = \"nand\"\n",
             "",
-            "`environment` is a boot loader's",
+            "`environment` needs a boot loader",
         ),
         (
             "storage =",
@@ -367,7 +363,7 @@ fn an_arm9_from_nand_has_an_environment_and_its_root_in_memory() {
         (
             "initramfs=lzo",
             "modules=unsigned",
-            "nothing is loaded as a module",
+            "`arm9` loads no modules",
         ),
         (
             "machine = \"arm9\"",

@@ -343,8 +343,8 @@ mod tests {
             Host key verification failed.\n";
         let refused = "ssh: connect to host x port 22: Connection refused";
         for (said, why) in [
-            (&unknown[..], "log in once by hand"),
-            (changed, "another one than before"),
+            (&unknown[..], "log in once with `ssh`"),
+            (changed, "its host key has changed"),
             (
                 b"\n",
                 "the connection or the remote command ended without a message",
@@ -380,7 +380,7 @@ mod tests {
         for name in ["-oProxyCommand=x", "", "a b"] {
             let host = Host::new(name, "ssh", Arc::default());
             let error = host.unwrap_err().to_string();
-            assert!(error.contains("is no host"), "{error}");
+            assert!(error.contains("is not a valid host name"), "{error}");
         }
     }
 }

@@ -423,7 +423,7 @@ mod tests {
             (
                 "mount rw,noexec /run\n",
                 "mount rw,noexec /var\n",
-                "may not run",
+                "cannot run",
             ),
         ] {
             let plan = planned(&ANSWER.replace(was, is), true).unwrap();

@@ -217,7 +217,7 @@ mod tests {
                 "root = true\napplets = [\"sbin/init\"]\n[texts]\n\"sbin/init\" = \"x\"",
                 "once, and found `sbin/init`",
             ),
-            ("applets = [\"bin/sh\"]", "no `root = true`"),
+            ("applets = [\"bin/sh\"]", "a tree with `root = true`"),
         ] {
             let said = of(text).unwrap_err();
             assert!(said.contains(found), "{text}: {said}");

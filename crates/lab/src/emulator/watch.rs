@@ -224,7 +224,7 @@ mod tests {
         let ended = |raw| Stop::Ended(ExitStatus::from_raw(raw));
         let panic = "[ 1.0] Kernel panic - not syncing: no root\n";
         for (stop, console, errors, reason, part) in [
-            (ended(0), "", "", Reason::Ended, "the payload is absent"),
+            (ended(0), "", "", Reason::Ended, "the payload is missing"),
             (ended(0), panic, "", Reason::Panic, "not syncing: no root"),
             (
                 Stop::Panic,

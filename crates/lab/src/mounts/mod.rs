@@ -165,6 +165,6 @@ mod tests {
             "x.toml",
             "firstlight_mount_cost = 2\ntitle = \"\"\ncase = []\n[workload]\n",
         );
-        assert!(said.unwrap_err().to_string().contains("of version 2"));
+        assert!(said.unwrap_err().to_string().contains("has version 2"));
     }
 }

@@ -162,6 +162,6 @@ mod tests {
         }
         let parsed = BzImage::parse(path, &packed).unwrap();
         let said = parsed.unpack(path, &packed).unwrap_err().to_string();
-        assert!(said.contains("unknown way"), "{said}");
+        assert!(said.contains("unknown kernel compression"), "{said}");
     }
 }

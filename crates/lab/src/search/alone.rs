@@ -179,8 +179,8 @@ mod tests {
         };
         let said = no_effect(&effect, 3);
         assert!(
-            said.contains("by 20.0 ms under")
-                && said.contains("3 boots each, only more than 42.0 ms"),
+            said.contains("move it by 20.0 ms")
+                && said.contains("3 boots each, only a change of more than 42.0 ms"),
             "{said}"
         );
     }

@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(d.run(kind::ZERO, b"", 3), Ok(&[0, 0, 0][..]));
         assert_eq!(
             d.run(kind::LZMA, b"", 3),
-            Err(Failure::Unsupported(8, Some("lzma, OpenWrt only")))
+            Err(Failure::Unsupported(8, Some("LZMA (OpenWrt only)")))
         );
         assert_eq!(
             d.run(kind::ZLIB, b"", u32::MAX),
