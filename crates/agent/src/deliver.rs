@@ -31,15 +31,15 @@ const MOST_ANSWER_BYTES: usize = 8 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum DeliverError {
     /// The place for it is taken.
-    #[error("`{}` already holds something; name a new folder, or a file that ends in .tar", path.display())]
+    #[error("`{}` is not empty; name a new folder or a file that ends in .tar", path.display())]
     Taken {
         /// The path that was given.
         path: PathBuf,
     },
     /// A block device holds something else.
     #[error(
-        "`{device}` holds something that is not a capture, which is not overwritten; if it can \
-         go, clear its start with `dd if=/dev/zero of={device} bs=4096 count=1`"
+        "`{device}` contains data other than a capture and was not overwritten; to discard the \
+         data, run `dd if=/dev/zero of={device} bs=4096 count=1`"
     )]
     Foreign {
         /// The device.
@@ -54,7 +54,7 @@ pub enum DeliverError {
         why: PayloadError,
     },
     /// It could not be written.
-    #[error("the capture could not be written to `{}`: {why}", path.display())]
+    #[error("`{}`: cannot write the capture: {why}", path.display())]
     Write {
         /// The path that was given, or a file in it.
         path: PathBuf,
@@ -206,7 +206,7 @@ pub fn into_memory<W: Write + Seek>(
     sync: impl Fn(&mut W) -> io::Result<()>,
 ) -> Result<(), PayloadError> {
     let length = measure(gathered)?.length;
-    debug_assert!(length > HEADER_BYTES, "the manifest alone is longer");
+    debug_assert!(length > HEADER_BYTES, "the manifest alone is too long");
     write_payload_with(out, room, length, sync, |out| {
         // A device takes large pieces faster than a tar's small ones.
         let mut out = BufWriter::with_capacity(256 << 10, out);
@@ -335,7 +335,10 @@ impl Write for &mut Port {
             }
             if !self.wait(PollFlags::OUT, PORT_LIMIT)? {
                 let s = PORT_LIMIT.as_secs();
-                let why = format!("it has taken no byte for {s} s; is anybody at its other end?");
+                let why = format!(
+                    "no byte was accepted for {s} s; check that a program reads the \
+                    other end"
+                );
                 return Err(io::Error::new(io::ErrorKind::TimedOut, why));
             }
         }

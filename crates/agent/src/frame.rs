@@ -216,15 +216,14 @@ pub enum Line {
 pub enum FrameError {
     /// No frame came.
     #[error(
-        "there is no frame of a capture in it (a line that begins with `FLF1`); \
-         see that the agent writes to this port, and at this speed"
+        "no capture frame (a line that begins with `FLF1`) was found; check that the agent writes \
+         to this port at this speed"
     )]
     Nothing,
     /// Parts are missing.
     #[error(
-        "{missing} of the capture's {length} bytes are missing, the first at byte {first} \
-         ({damaged} damaged frames were seen); let the agent send it again, or use a slower or \
-         better line"
+        "{missing} of {length} bytes of the capture are missing, the first at byte {first} \
+         ({damaged} damaged frames); send it again, or use a slower or better line"
     )]
     Incomplete {
         /// How many bytes did not arrive.
@@ -238,8 +237,8 @@ pub enum FrameError {
     },
     /// All frames are there, and yet it is not what was sent.
     #[error(
-        "all {length} bytes of the capture arrived, but their CRC is {found:08x} and not \
-         {expected:08x}; let the agent send it again"
+        "all {length} bytes of the capture arrived, but their CRC is {found:08x} instead of \
+         {expected:08x}; send it again"
     )]
     Crc {
         /// How many bytes.
@@ -250,7 +249,10 @@ pub enum FrameError {
         found: u32,
     },
     /// A frame says that the content is longer than the reader takes.
-    #[error("the capture says that it has {length} bytes, more than the limit of {limit}")]
+    #[error(
+        "the capture states a length of {length} bytes, above the limit of {limit}; capture again \
+         with less data"
+    )]
     TooLarge {
         /// What the frame says.
         length: u64,

@@ -58,7 +58,7 @@ impl Opens {
     pub fn watch(&self, mount: &Path) -> io::Result<()> {
         let path = std::ffi::CString::new(mount.as_os_str().as_encoded_bytes())?;
         let mask = libc::FAN_OPEN | libc::FAN_ONDIR;
-        let mut why = io::Error::other("nothing was tried");
+        let mut why = io::Error::other("no attempt was made");
         for whole in [libc::FAN_MARK_FILESYSTEM, libc::FAN_MARK_MOUNT] {
             // SAFETY: the path is a C string that outlives the call.
             let done = unsafe {

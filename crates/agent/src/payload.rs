@@ -24,14 +24,13 @@ pub const HEADER_BYTES: u64 = 16;
 pub enum PayloadError {
     /// Nothing was written.
     #[error(
-        "the payload is absent: its memory is still empty, so the agent did not get to its end; \
-         look at the end of the console log"
+        "the payload is missing because the agent did not finish; check the end of the console log"
     )]
     Absent,
     /// Something was written, but not the header.
     #[error(
-        "the payload is torn: its memory begins with {found:02x?} and not with `FLPAYLD1`, \
-         so the machine ended while the agent wrote; look at the end of the console log"
+        "the payload is incomplete: it begins with {found:02x?} instead of `FLPAYLD1`, because \
+         the machine stopped while the agent wrote; check the end of the console log"
     )]
     Torn {
         /// The first eight bytes.
@@ -39,8 +38,8 @@ pub enum PayloadError {
     },
     /// The memory ends before the tar does.
     #[error(
-        "the payload is cut: its header promises {length} bytes and the file holds {held}; \
-         run the trial again, and see that the disk is not full"
+        "the payload is truncated: its header states {length} bytes, but the file contains \
+         {held}; check that the disk is not full and run the trial again"
     )]
     Cut {
         /// What the header says, in bytes.
@@ -49,7 +48,10 @@ pub enum PayloadError {
         held: u64,
     },
     /// The header promises more than the reader takes.
-    #[error("the payload says that it has {length} bytes, more than the limit of {limit}")]
+    #[error(
+        "the payload states a length of {length} bytes, above the limit of {limit}; run the trial \
+         again"
+    )]
     TooLarge {
         /// What the header says, in bytes.
         length: u64,
@@ -58,7 +60,8 @@ pub enum PayloadError {
     },
     /// The payload's memory cannot hold the tar.
     #[error(
-        "the capture has {length} bytes and the payload's memory {room}; give the trial more of it"
+        "the capture has {length} bytes, but the payload memory has {room}; record less in the \
+         trial"
     )]
     NoRoom {
         /// The tar's length, in bytes.
@@ -67,7 +70,7 @@ pub enum PayloadError {
         room: u64,
     },
     /// The file or device could not be read or written.
-    #[error("the payload's memory could not be read or written: {0}")]
+    #[error("cannot access the payload memory: {0}")]
     Io(#[from] io::Error),
 }
 

@@ -15,13 +15,13 @@ use std::os::fd::AsFd;
 pub fn resident(file: impl AsFd, length: u64, page_bytes: u32) -> io::Result<Vec<bool>> {
     // The kernel writes a byte for each of its own pages.
     if page_bytes as usize != rustix::param::page_size() {
-        let why = format!("pages of {page_bytes} bytes are not this system's");
+        let why = format!("the list uses pages of {page_bytes} bytes, unlike this system");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     let mapped = length.checked_next_multiple_of(u64::from(page_bytes));
     let mapped = mapped
         .and_then(|bytes| usize::try_from(bytes).ok())
-        .ok_or_else(|| io::Error::other("the file is larger than this processor's addresses"))?;
+        .ok_or_else(|| io::Error::other("the file exceeds the address space of this processor"))?;
     if mapped == 0 {
         return Ok(Vec::new());
     }

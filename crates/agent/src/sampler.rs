@@ -262,7 +262,7 @@ impl Sampler {
         if self.refused > 0 {
             let n = self.refused;
             self.missing
-                .push(format!("processes could not be opened {n} times"));
+                .push(format!("{n} attempts to open a process failed"));
         }
         let mut files = vec![("header", header(&self.proc))];
         let logs = self.whole.into_iter().map(|w| w.1);
@@ -447,7 +447,7 @@ fn header(proc: &Path) -> Vec<u8> {
         ("system.kernel.options", file(&proc.join("cmdline"))),
         (
             "firstlight.idle_kernel_threads",
-            format!("read every {IDLE_EVERY}th time; the line is the last one meanwhile"),
+            format!("read every {IDLE_EVERY}th time; other samples repeat the last line"),
         ),
     ] {
         header.push_str(&format!("{key} = {value}\n"));

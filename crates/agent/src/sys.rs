@@ -146,7 +146,7 @@ static BOARD_COUNTER: std::sync::OnceLock<BoardCounter> = std::sync::OnceLock::n
 pub fn use_board_counter(memory: impl AsFd, at: u64, hz: u64) -> io::Result<()> {
     const PAGE: u64 = 4096;
     if !at.is_multiple_of(4) {
-        return Err(io::Error::other("the address is no multiple of 4"));
+        return Err(io::Error::other("the address is not a multiple of 4"));
     }
     let page = Mapped::read_only(memory, at / PAGE * PAGE, PAGE as usize)?;
     let offset = usize::try_from(at % PAGE).map_err(io::Error::other)?;
@@ -285,7 +285,7 @@ pub enum Nbd {
 pub fn nbd(device: impl AsFd, ask: Nbd, value: u64) -> io::Result<()> {
     let device = device.as_fd().as_raw_fd();
     let value = libc::c_ulong::try_from(value)
-        .map_err(|_| io::Error::other("a device of this size is too large for this processor"))?;
+        .map_err(|_| io::Error::other("the device exceeds the address space of this processor"))?;
     // SAFETY: all five take a plain number and no pointer, so the kernel
     // touches no memory of this program.
     match unsafe { libc::ioctl(device, ask as _, value) } {

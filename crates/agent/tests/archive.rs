@@ -121,7 +121,7 @@ fn limits_hold_before_a_byte_is_read() {
     let error = read(&large).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the capture's size of one member is 10737418240 at `kmsg`, more than the limit of 268435456"
+        "the capture is too large: its size of one member is 10737418240 at `kmsg`, above the limit of 268435456; capture again with less data"
     );
     let limits = Limits {
         total_bytes: 100,
@@ -170,14 +170,13 @@ fn a_size_in_a_pax_extension_is_named() {
     large.extend(header(b"trace.dat", EntryType::Regular, 0));
     assert_eq!(
         read(&large).unwrap_err().to_string(),
-        "the capture's size of one member is 10737418240 at `trace.dat`, more than the limit of 268435456"
+        "the capture is too large: its size of one member is 10737418240 at `trace.dat`, above the limit of 268435456; capture again with less data"
     );
     let mut small = pax(&[("size", "5000")]);
     small.extend(header(b"kmsg", EntryType::Regular, 5000));
     assert_eq!(
         read(&small).unwrap_err().to_string(),
-        "the capture's member `PaxHeaders/0` has its size in a pax extension, which captures do \
-         not need; pack it again with `tar --format=gnu`"
+        "the capture member `PaxHeaders/0` uses a pax size extension, which is not supported; repack the capture with `tar --format=gnu`"
     );
 }
 
@@ -187,7 +186,7 @@ fn a_capture_that_ends_early_is_cut() {
     let error = read(&tar[..900]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the capture is cut: `kmsg` should have 1000 bytes and has 388; take or copy it again"
+        "the capture is truncated: `kmsg` should have 1000 bytes but has 388; capture or copy it again"
     );
     assert!(matches!(
         read(b"\x7fELF and so on"),
@@ -218,7 +217,7 @@ fn the_manifest_comes_first_and_says_its_version() {
     let error = with("kmsg", good).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a capture begins with `manifest.json`, but this one begins with `kmsg`"
+        "not a capture: it begins with `kmsg` instead of `manifest.json`; repack it with `manifest.json` first"
     );
     assert!(matches!(
         manifest(&[]),

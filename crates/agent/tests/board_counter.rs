@@ -15,7 +15,7 @@ fn the_boards_counter_is_read_with_its_own_speed() {
     let memory = file;
 
     let error = use_board_counter(&memory, 4098, 1000).unwrap_err();
-    assert_eq!(error.to_string(), "the address is no multiple of 4");
+    assert_eq!(error.to_string(), "the address is not a multiple of 4");
     assert_ne!(counter_hz(), Some(1000));
 
     use_board_counter(&memory, 4100, 1000).unwrap();

@@ -111,28 +111,28 @@ fn a_bad_line_is_named() {
     for (more, message) in [
         (
             "speed = 3\n",
-            "line 6 of the agent's configuration gives `speed`, which is not a known key",
+            "line 6 of the agent's configuration has the unknown key `speed`; remove the line",
         ),
         (
             "root = none\n",
-            "line 6 of the agent's configuration gives `root` again; give it once",
+            "line 6 of the agent's configuration repeats `root`; remove one of the lines",
         ),
         (
             "# a comment\n\nquick\n",
-            "line 8 of the agent's configuration must be `key = value`, but is `quick`",
+            "line 8 of the agent's configuration is `quick`; write `key = value`",
         ),
         (
             "storage.queue_depth = 0\n",
-            "line 6 of the agent's configuration: `storage.queue_depth` takes a whole number above 0, not `0`",
+            "line 6 of the agent's configuration: `storage.queue_depth` is `0`; write a whole number above 0",
         ),
         (
             "counter_at = 6\n",
-            "line 6 of the agent's configuration: `counter_at` takes an address, a multiple of 4, not `6`",
+            "line 6 of the agent's configuration: `counter_at` is `6`; write an address, a multiple of 4",
         ),
         // It is mapped: no page begins there.
         (
             "out_at = 2048\n",
-            "line 6 of the agent's configuration: `out_at` takes an address, a multiple of 4096, not `2048`",
+            "line 6 of the agent's configuration: `out_at` is `2048`; write an address, a multiple of 4096",
         ),
         (
             "counter_at = 4\n",
@@ -141,7 +141,7 @@ fn a_bad_line_is_named() {
         // The figures of a root are no use without one.
         (
             "init = /sbin/init\n",
-            "line 6 of the agent's configuration gives `init`, which is not a known key",
+            "line 6 of the agent's configuration has the unknown key `init`; remove the line",
         ),
     ] {
         let error = AgentConfig::parse(&format!("{SMALL}{more}")).unwrap_err();

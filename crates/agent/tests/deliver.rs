@@ -122,7 +122,7 @@ fn a_block_device_that_holds_nothing_else() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("holds something that is not a capture"),
+        error.contains("contains data other than a capture"),
         "{error}"
     );
     assert!(fs::read(&at).unwrap().starts_with(b"\xeb\x3c\x90mkfs.fat"));

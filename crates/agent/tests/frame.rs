@@ -164,8 +164,7 @@ fn what_is_missing_is_named() {
     let error = reassemble(&[lines[0], &lines[1][1..], &lines[2][..99]].concat());
     assert_eq!(
         error.unwrap_err().to_string(),
-        "616 of the capture's 1000 bytes are missing, the first at byte 384 (1 damaged frames were \
-         seen); let the agent send it again, or use a slower or better line"
+        "616 of 1000 bytes of the capture are missing, the first at byte 384 (1 damaged frames); send it again, or use a slower or better line"
     );
     let mut small = Reassembly::new(999);
     receive(&mut small, &sent);

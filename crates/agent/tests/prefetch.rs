@@ -131,6 +131,6 @@ fn a_wrong_list_is_told_in_one_sentence_and_the_boot_goes_on() {
     for number in 0..11 {
         fs::write(root.join(format!("f{number:02}")), "changed").unwrap();
     }
-    is_told(&given(&bytes), "another system");
+    is_told(&given(&bytes), "have changed since the recording");
     fs::remove_dir_all(folder).unwrap();
 }

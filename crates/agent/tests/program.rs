@@ -59,13 +59,13 @@ fn a_capture_of_this_machine_can_be_read_back() {
     );
     // What is missing is said.
     if !held.contains(&"kmsg") {
-        assert!(stderr(&output).contains("the kernel log could not be read: "));
+        assert!(stderr(&output).contains("cannot read the kernel log: "));
     }
 
     let again = agent(&["collect", "-o", tar.to_str().unwrap()]);
     assert_eq!(again.status.code(), Some(2));
     assert!(
-        stderr(&again).contains("already holds something"),
+        stderr(&again).contains("is not empty"),
         "{}",
         stderr(&again)
     );
@@ -90,25 +90,22 @@ fn a_wrong_word_is_named() {
     for (arguments, message) in [
         (&["there"][..], "unexpected argument \"there\""),
         // Outside a trial, these must not restart the machine.
-        (
-            &["init"],
-            "`init` is for process 1: name the agent as init=",
-        ),
+        (&["init"], "`init` runs only as process 1; set init="),
         (
             &["finish"],
-            "`finish` runs only in a boot that the agent started",
+            "run `finish` only in a boot that the agent started",
         ),
         (
             &["collect"],
-            "`collect` needs a place for the capture: -o OUT",
+            "the destination of the capture is missing; write `firstlight-agent collect -o OUT`",
         ),
         (
             &["collect", "-o", "port:ttyS0"],
-            "`port:PATH,BAUD,COPIES`, not `port:ttyS0`",
+            "-o: `port:ttyS0` is invalid",
         ),
         (
             &["collect", "-o", "/dev/null/x"],
-            "could not be written to `/dev/null/x`",
+            "`/dev/null/x`: cannot write the capture",
         ),
     ] {
         let output = agent(arguments);

@@ -72,10 +72,9 @@ fn what_cannot_be_used_is_named_and_the_rest_is_used() {
     assert_eq!(
         wrong,
         [
-            "`firstlight.sample_ms` on the kernel's command line takes a whole number, not `often`",
-            "the kernel's command line has `firstlight.speed`, which is not known; there are \
-             first_light, out, init, events, buffer_kb, trace_clock, sample_ms, sample_kb, give_up_s",
-            "`firstlight.init` on the kernel's command line takes an absolute path, not ``",
+            "kernel parameter `firstlight.sample_ms`: `often` is invalid; write a whole number",
+            "unknown kernel parameter `firstlight.speed`; known keys: first_light, out, init, events, buffer_kb, trace_clock, sample_ms, sample_kb, give_up_s",
+            "kernel parameter `firstlight.init`: `` is invalid; write an absolute path",
         ]
     );
 }

@@ -1,15 +1,15 @@
-//! Whether a change of an exact boot is more than an innocent one.
+//! Whether a change of an exact boot exceeds neutral perturbations.
 
 use record::Nanos;
 
 /// What became of first light.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// It came earlier than innocent changes explain.
+    /// It came earlier than neutral perturbations explain.
     Faster,
-    /// It came later than innocent changes explain.
+    /// It came later than neutral perturbations explain.
     Slower,
-    /// Innocent changes move it as much.
+    /// Neutral perturbations move it as much.
     NoDifference,
 }
 
@@ -30,7 +30,7 @@ impl Verdict {
 pub struct Effect {
     /// The variant's median minus the base's: negative is faster.
     pub delta: Nanos,
-    /// How far innocent perturbations alone move first light: the larger of
+    /// How much neutral perturbations alone move first light: the larger of
     /// the two ensembles' ranges (largest minus smallest).
     pub spread: Nanos,
     /// The least difference that counts: the spread times the [`margin`] of so many
@@ -46,11 +46,11 @@ pub struct Effect {
 /// The effect of a change on exact boots; `None` if an ensemble is empty.
 ///
 /// An exact boot repeats to the nanosecond, so there is no noise to average
-/// out. But an innocent change, such as one unused word on the kernel command
-/// line, moves a boot by whole timer ticks. `base` and `variant` are therefore
-/// ensembles of boots under the same innocent perturbations. A difference is
-/// called real only if the ranges of the two do not overlap *and* the medians
-/// are further apart than the wider range, [`margin`] times. With one boot each,
+/// out. But a neutral perturbation, such as one unused kernel parameter, moves a
+/// boot by whole timer ticks. `base` and `variant` are therefore ensembles of
+/// boots under the same neutral perturbations. A difference is called real only if
+/// the two ranges do not overlap *and* the medians differ by more than [`margin`]
+/// times the wider range. With one boot each,
 /// the difference is a fact about these two boots, and no more: `unperturbed`.
 #[must_use]
 pub fn effect(base: &[Nanos], variant: &[Nanos]) -> Option<Effect> {
@@ -75,19 +75,19 @@ pub fn effect(base: &[Nanos], variant: &[Nanos]) -> Option<Effect> {
     })
 }
 
-/// How many spreads two ensembles of `boots` each have to be apart, so that at most
-/// one pair in a hundred is told apart that is alike.
+/// By how many spreads two ensembles of `boots` each must differ, so that at most one
+/// pair of identical variants in a hundred is called different.
 ///
-/// Few boots often miss the ends of what innocent changes do, and the spread comes out
-/// too small. Of five boots a side or more, the ranges of two alike ensembles are apart
-/// in 2 of 252 cases, however they are distributed. Of fewer it takes a distance, and how
-/// much depends on the distribution: these are the ones for the flat one, which needs
-/// more than the others that the tests draw from (a normal one needs 5.4, 1.7 and 0.97).
-/// No distance helps where boots lie in heaps, as those that miss a timer tick do: each
-/// of two ensembles may be of one heap, with hardly a spread. Of two heaps alike, that is
-/// so for 12.5 % of the pairs of two boots a side, 3.1 % of three, 0.8 % of four. (Of three
-/// heaps in equal steps, 1.3 % of the pairs of four are told apart.) So an ensemble has
-/// four boots if nobody says otherwise, and five are right for any distribution.
+/// Few boots often miss the extremes of neutral perturbations, so the spread comes out
+/// too small. With five or more boots each, the ranges of two identical ensembles are
+/// disjoint in 2 of 252 cases, whatever the distribution. Fewer boots need a margin that
+/// depends on the distribution. These margins are for the uniform one, which needs more
+/// than the others that the tests draw from (a normal one needs 5.4, 1.7 and 0.97).
+/// No margin helps where boots form clusters, as those that miss a timer tick do: each
+/// ensemble may fall into one cluster and have hardly any spread. With two equal
+/// clusters this happens to 12.5 % of the pairs of two boots each, 3.1 % of three and
+/// 0.8 % of four. (With three equidistant clusters, 1.3 % of the pairs of four are called
+/// different.) So the default ensemble has four boots, and five suit any distribution.
 #[must_use]
 pub const fn margin(boots: usize) -> f64 {
     match boots {

@@ -10,7 +10,7 @@ use record::{ClockKind, Nanos};
 pub struct Trial {
     /// Which set of treatments.
     pub variant: String,
-    /// Which innocent perturbation; 0 is none.
+    /// Number of the neutral perturbation; 0 is none.
     pub perturbation: u32,
     /// The digest of what the boot gave out; empty if the trial is not exact.
     pub digest: String,

@@ -28,14 +28,14 @@ pub struct Resolution {
 pub struct Found {
     /// The delay, in percent of the median of all boots.
     pub percent: f64,
-    /// The part of the pairs that are told apart, the delayed one as the slower.
+    /// The share of pairs whose delayed side is called slower.
     pub part: f64,
 }
 
-/// Draws pairs of ensembles from `alike`, boots that differ in innocent words only,
-/// none twice in a pair, and judges each pair as a variant is judged; for each of
-/// `delays`, in percent, once more with one of the two moved by so much. The draws are
-/// the same each time. One row for each size that there are boots for.
+/// Draws pairs of ensembles from `alike`, boots that differ only in neutral
+/// perturbations, and judges each pair as a variant is judged. No boot occurs twice in a
+/// pair. For each of `delays`, in percent, it judges the pairs again with one side
+/// delayed. Every call makes the same draws. Returns one row per ensemble size.
 #[must_use]
 pub fn resolution(alike: &[Nanos], delays: &[f64]) -> Vec<Resolution> {
     let Some(middle) = median(alike) else {

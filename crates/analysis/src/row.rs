@@ -3,7 +3,7 @@
 use crate::place::Place;
 use record::{Doubt, Nanos, SpanKind};
 
-/// What kind of thing a row of [`Blame`](crate::Blame) is.
+/// What kind of thing a row of [`Blame`](crate::Blame) is: a [`SpanKind`], or a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BlameKind {
     /// A kernel or module initcall.
@@ -68,7 +68,8 @@ impl From<SpanKind> for BlameKind {
     }
 }
 
-/// Something that took time.
+/// Something that took time. A row has the fields of a [`Span`](record::Span), with names
+/// and places resolved, so that it outlives the record; phases and processes have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlameRow {
     /// What kind of thing.

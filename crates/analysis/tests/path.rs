@@ -1,4 +1,5 @@
-//! The critical path of small boots.
+//! The critical path of small boots. Each test states its boot and every item of its
+//! path, so that it can be read alone; boots that differ in little look alike here.
 
 #![allow(
     clippy::unwrap_used,

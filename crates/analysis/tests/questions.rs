@@ -201,7 +201,7 @@ fn virtual_time_is_not_compared_with_real_time() {
 }
 
 #[test]
-fn an_effect_is_real_only_outside_the_innocent_range() {
+fn an_effect_is_real_only_outside_the_neutral_range() {
     let base = [ms(100), ms(104), ms(96)];
     let of = |variant: &[Nanos]| {
         let e = effect(&base, variant).unwrap();

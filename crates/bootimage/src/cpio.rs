@@ -74,7 +74,7 @@ impl Entry {
 #[non_exhaustive]
 pub enum Error {
     /// There is no header where one should be.
-    #[error("no entry at byte {offset} of the archive: expected 070701 or 070702, found {found}")]
+    #[error("no entry at byte {offset} of the archive (expected 070701 or 070702, found {found})")]
     Magic {
         /// Where, bytes from the start of the archive.
         offset: u64,
@@ -82,16 +82,14 @@ pub enum Error {
         found: String,
     },
     /// A field is not a number.
-    #[error(
-        "the header at byte {offset} of the archive holds something that is no hexadecimal number"
-    )]
+    #[error("the header at byte {offset} of the archive contains an invalid hexadecimal number")]
     Number {
         /// Where the header begins.
         offset: u64,
     },
     /// A name is too long, or not there.
     #[error(
-        "the name of the entry at byte {offset} has {length} bytes: expected 1 to {LONGEST_NAME}"
+        "the name of the entry at byte {offset} has {length} bytes, expected 1 to {LONGEST_NAME}"
     )]
     Name {
         /// Where the header begins.
@@ -173,7 +171,9 @@ impl<R: Read> Reader<R> {
             other => {
                 let other = &other[..there.min(6)];
                 let found = match other {
-                    b"070707" => "070707 (cpio's old form; make it with `cpio -H newc`)".to_owned(),
+                    b"070707" => "070707 (the old cpio format; create the archive with `cpio -H \
+                        newc`)"
+                        .to_owned(),
                     other => String::from_utf8_lossy(other).escape_debug().to_string(),
                 };
                 return Err(Error::Magic { offset, found });

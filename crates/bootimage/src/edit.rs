@@ -29,7 +29,7 @@ pub struct Patch {
 #[non_exhaustive]
 pub enum PatchError {
     /// The image is not the one that the patch was made for.
-    #[error("the bytes at {offset} are not the ones that were read: the image was changed since")]
+    #[error("the bytes at {offset} have changed since they were read; run the command again")]
     Changed {
         /// Where.
         offset: u64,
@@ -50,7 +50,7 @@ impl Patch {
         });
         Self {
             edits: edits.collect(),
-            description: vec!["the bytes before are put back".to_owned()],
+            description: vec!["the earlier bytes are restored".to_owned()],
         }
     }
 

@@ -34,13 +34,15 @@ const LONGEST_NAME: usize = 256;
 #[non_exhaustive]
 pub enum Error {
     /// Reading failed.
-    #[error("reading the device tree failed: {0}")]
+    #[error("cannot read the device tree: {0}")]
     Read(#[from] io::Error),
     /// The first bytes are others.
-    #[error("not a device tree: the first four bytes are not d00dfeed")]
+    #[error("not a device tree (the first four bytes are not d00dfeed); pass a .dtb file")]
     Magic,
     /// The tree is longer than what is there.
-    #[error("the device tree is cut: it should have {size} bytes, and {there} are there")]
+    #[error(
+        "the device tree is truncated: it should have {size} bytes but has {there}; copy it again"
+    )]
     Cut {
         /// What its header says.
         size: u32,
@@ -48,10 +50,13 @@ pub enum Error {
         there: u64,
     },
     /// Written in a way that is not known.
-    #[error("the device tree can be read by programs for version {0} or newer; expected 16 or 17")]
+    #[error(
+        "the device tree has format version {0}, but only 16 and 17 are supported; rebuild it \
+         with dtc"
+    )]
     Version(u32),
     /// The structure is damaged.
-    #[error("the device tree is damaged at byte {offset}: {what}")]
+    #[error("the device tree is damaged at byte {offset}: {what}; copy or build it again")]
     Damaged {
         /// Where, bytes from its start.
         offset: u64,
@@ -217,7 +222,7 @@ impl Fdt {
         }
         let part = part.part(0, u64::from(size));
         if names > LARGEST_STRINGS {
-            return Err(damaged(32, "the block of names is impossibly long"));
+            return Err(damaged(32, "the strings block is too long"));
         }
         let names = part.read(u64::from(strings), names as usize)?;
         // Since version 17 the header says how long the structure is.
@@ -333,7 +338,7 @@ impl Reader<'_> {
             true => be32(self.bytes(at, 4)?, 0),
             false => None,
         };
-        number.ok_or(damaged(at, "the structure ends without its end mark"))
+        number.ok_or(damaged(at, "the structure block has no end token"))
     }
 
     fn nodes(&mut self, mut at: u64) -> Result<Vec<Stored>, Error> {
@@ -348,12 +353,12 @@ impl Reader<'_> {
                 token::BEGIN_NODE => {
                     let name = self.bytes(at, LONGEST_NAME)?;
                     let Some(length) = name.iter().position(|b| *b == 0) else {
-                        return Err(damaged(here, "the name of a node does not end"));
+                        return Err(damaged(here, "a node name is not terminated"));
                     };
                     let name = text(name);
                     at += (length as u64 + 1).next_multiple_of(4);
                     if nodes.len() >= MOST_NODES || open.len() >= DEEPEST {
-                        return Err(damaged(here, "there are too many nodes, or too deep ones"));
+                        return Err(damaged(here, "too many or too deeply nested nodes"));
                     }
                     if open.is_empty() && !nodes.is_empty() {
                         return Err(damaged(here, "there is a second root"));
@@ -377,19 +382,19 @@ impl Reader<'_> {
                     let Some(node) = node.filter(|_| self.properties <= MOST_PROPERTIES) else {
                         return Err(damaged(
                             here,
-                            "a property stands outside of a node, or there are too many",
+                            "a property outside a node, or too many properties",
                         ));
                     };
                     node.properties.push(property);
                 }
                 token::END_NODE => {
                     if open.pop().is_none() {
-                        return Err(damaged(here, "a node ends that did not begin"));
+                        return Err(damaged(here, "a node ends that has not begun"));
                     }
                 }
                 token::END if open.is_empty() => return Ok(nodes),
-                token::END => return Err(damaged(here, "the structure ends inside a node")),
-                _ => return Err(damaged(here, "there is no such token")),
+                token::END => return Err(damaged(here, "the structure block ends inside a node")),
+                _ => return Err(damaged(here, "unknown token")),
             }
         }
     }
@@ -399,7 +404,7 @@ impl Reader<'_> {
         let offset = at + 8;
         let end = offset + u64::from(length);
         if end > self.end {
-            return Err(damaged(at, "a value ends behind the structure"));
+            return Err(damaged(at, "a value extends past the structure block"));
         }
         let name = self.names.get(name as usize..).unwrap_or_default();
         let ends = name.iter().take(LONGEST_NAME).position(|b| *b == 0);

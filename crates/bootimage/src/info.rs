@@ -177,7 +177,10 @@ pub fn search(image: &Part<'_>) -> Result<Vec<Item>, Error> {
             notes: match found.is_whole {
                 true => Vec::new(),
                 false => {
-                    vec!["the checksum of its files is wrong: Barebox does not take it".into()]
+                    vec![
+                        "the checksum of the files is wrong, so Barebox refuses the environment"
+                            .into(),
+                    ]
                 }
             },
             kind: Kind::Barebox(found),
@@ -237,7 +240,7 @@ fn item(image: &Part<'_>, at: u64, limit: u64, depth: usize) -> io::Result<Item>
         let mut item = new(all, Kind::BzImage(found.clone(), payload.clone()));
         if found.is_cut {
             item.notes
-                .push("the file is cut: its payload ends behind it".to_owned());
+                .push("the file is truncated: its payload extends past the end".to_owned());
         } else {
             item.notes = payload_notes(payload.as_ref());
         }
@@ -251,7 +254,8 @@ fn item(image: &Part<'_>, at: u64, limit: u64, depth: usize) -> io::Result<Item>
             let content = kernel::content::scan(&mut image.cursor())?;
             let mut item = new(all, Kind::Flat(found, content));
             item.notes.push(
-                "the kernel is not packed: the loader reads all of it, and nothing is unpacked"
+                "the kernel is not compressed: the loader reads all of it, and nothing is \
+                 decompressed"
                     .to_owned(),
             );
             return Ok(item);
@@ -281,16 +285,16 @@ fn uimage_item(
     let mut item = new(size, Kind::Uimage(found.clone()));
     let notes = &mut item.notes;
     if !found.header_is_right {
-        notes.push("the checksum of the header is wrong: U-Boot refuses it".to_owned());
+        notes.push("the header checksum is wrong, so U-Boot refuses the image".to_owned());
     }
     match found.data_is_right {
         Some(true) => {}
         Some(false) => notes.push(
-            "the checksum of the data is wrong: U-Boot refuses it unless `verify` is `no`"
+            "the data checksum is wrong, so U-Boot refuses the image unless `verify` is `no`"
                 .to_owned(),
         ),
         None => notes.push(format!(
-            "the file is cut: it should have {size} bytes, and has {}",
+            "the file is truncated: it should have {size} bytes but has {}",
             image.len()
         )),
     }
@@ -306,8 +310,8 @@ fn uimage_item(
     let packed = Compression::detect(&head);
     if found.compression == 0 && packed.is_some() && found.kind == 2 {
         notes.push(
-            "U-Boot is told that the kernel is not packed, and it begins like something packed: \
-             what is started there cannot run"
+            "the header says that the kernel is not compressed, but its data is compressed, so it \
+             cannot run"
                 .to_owned(),
         );
     }
@@ -352,7 +356,7 @@ fn tree_item(
         let mut item = new(size, Kind::DeviceTree(device_tree(&tree)));
         if let Some(delay) = super::device_tree::bootdelay(&tree) {
             item.notes.push(format!(
-                "/config/bootdelay is {delay}: it comes before `bootdelay` of the environment"
+                "/config/bootdelay is {delay} and overrides `bootdelay` in the environment"
             ));
         }
         return Ok(item);
@@ -369,8 +373,8 @@ fn fit_notes(found: &Fit, length: u64) -> Vec<String> {
     let mut notes = Vec::new();
     if found.is_signed() {
         notes.push(
-            "it is signed: `verify=no` in the environment would turn off the check of signatures \
-             too, so it is refused"
+            "the image is signed, and `verify=no` in the environment would turn off the signature \
+             check too"
                 .to_owned(),
         );
     }
@@ -379,7 +383,9 @@ fn fit_notes(found: &Fit, length: u64) -> Vec<String> {
         match image.data {
             None => notes.push(format!("{name} has no data")),
             Some((start, size)) if start.saturating_add(size) > length => {
-                notes.push(format!("the data of {name} ends behind the file"));
+                notes.push(format!(
+                    "the data of {name} extends past the end of the file"
+                ));
             }
             Some((_, size)) => notes.extend(hash_notes(image, size)),
         }
@@ -394,7 +400,7 @@ fn hash_notes(image: &fit::Image, size: u64) -> Vec<String> {
         if hash.check == Check::Wrong {
             let algorithm = &hash.algorithm;
             notes.push(format!(
-                "the {algorithm} of {name} is wrong: U-Boot refuses it"
+                "the {algorithm} of {name} is wrong, so U-Boot refuses the image"
             ));
         }
     }
@@ -406,8 +412,8 @@ fn hash_notes(image: &fit::Image, size: u64) -> Vec<String> {
         let names: Vec<&str> = used().map(|h| h.algorithm.as_str()).collect();
         let millions = |per_byte: f64| per_byte * size as f64 / 1e6;
         notes.push(format!(
-            "checking {name} ({}) takes U-Boot about {:.0} million instructions in software, and \
-             crc32 alone {:.0} million",
+            "the check of {name} ({}) takes U-Boot about {:.0} million instructions in software; \
+             crc32 alone takes {:.0} million",
             names.join(" and "),
             millions(total),
             millions(least),
@@ -418,21 +424,21 @@ fn hash_notes(image: &fit::Image, size: u64) -> Vec<String> {
 
 fn payload_notes(payload: Option<&Payload>) -> Vec<String> {
     let Some(payload) = payload else {
-        return vec!["the packed kernel was not found in it".to_owned()];
+        return vec!["the image contains no compressed kernel".to_owned()];
     };
     let mut notes = Vec::new();
     if let Some(failure) = &payload.failure {
-        notes.push(format!("the packed kernel cannot be unpacked: {failure}"));
+        notes.push(format!("the kernel cannot be decompressed: {failure}"));
     }
     if let (Some(stated), Some(unpacked)) = (payload.stated, payload.unpacked)
         && stated != unpacked & 0xffff_ffff
     {
         notes.push(format!(
-            "the image says that its kernel has {stated} bytes unpacked, and it has {unpacked}"
+            "the image states {stated} bytes for the decompressed kernel, but it has {unpacked}"
         ));
     }
     if payload.content.config_is_damaged {
-        notes.push("the configuration in the kernel is damaged".to_owned());
+        notes.push("the built-in kernel configuration is damaged".to_owned());
     }
     notes
 }
@@ -448,7 +454,7 @@ fn zimage_item(
     item.notes = payload_notes(found.payload.as_ref());
     if found.size > image.len() {
         item.notes.push(format!(
-            "the file is cut: it should have {} bytes, and has {}",
+            "the file is truncated: it should have {} bytes but has {}",
             found.size,
             image.len()
         ));
@@ -491,7 +497,7 @@ fn archive_or_packed(
     let found = kernel::payload(image, place, compression, None, limit)?;
     let mut notes = Vec::new();
     if let Some(failure) = &found.failure {
-        notes.push(format!("it cannot be unpacked: {failure}"));
+        notes.push(format!("the data cannot be decompressed: {failure}"));
     }
     Ok(Some(new(found.packed, Kind::Packed(found), notes)))
 }

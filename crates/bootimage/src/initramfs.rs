@@ -130,7 +130,8 @@ pub fn read_with(
             found.junk = Some(at);
             if Compression::detect(&head) == Some(Compression::Lz4Frame) {
                 found.problems.push(
-                    "it is packed in LZ4's frame form: Linux unpacks only what `lz4 -l` writes"
+                    "it uses the LZ4 frame format, but Linux decompresses only the legacy format \
+                     of `lz4 -l`"
                         .to_owned(),
                 );
             }
@@ -252,7 +253,7 @@ fn entries(
             let sum = reader.sum(&entry)?;
             if sum != wanted && segment.problem.is_none() {
                 segment.problem = Some(format!(
-                    "the checksum of {} is wrong: {wanted:08x} is stored, and it is {sum:08x}",
+                    "the checksum of {} is wrong: {wanted:08x} is stored, {sum:08x} is computed",
                     String::from_utf8_lossy(&entry.name)
                 ));
             }
@@ -260,7 +261,7 @@ fn entries(
     }
     // Linux wants the end of an archive; GNU cpio always writes it.
     if !between && segment.problem.is_none() && segment.count() > 0 {
-        segment.problem = Some("the archive has no end: TRAILER!!! is missing".to_owned());
+        segment.problem = Some("the archive is truncated: TRAILER!!! is missing".to_owned());
     }
     Ok(())
 }
@@ -274,18 +275,18 @@ fn judge(found: &mut Initramfs) {
         }
         if segment.compression != Compression::None {
             found.problems.push(format!(
-                "the microcode in segment {i} is packed: the kernel does not find it early"
+                "the microcode in segment {i} is compressed, so the kernel does not find it early"
             ));
         } else if i > 0 {
             found.problems.push(format!(
-                "the microcode is in segment {i}, and not in the first: the kernel does not find \
-                 it early"
+                "the microcode is in segment {i} instead of the first one, so the kernel does not \
+                 find it early"
             ));
         }
     }
     if let Some(at) = found.junk {
         found.problems.push(format!(
-            "byte {at} begins neither an archive nor a stream that Linux unpacks; the kernel \
+            "byte {at} begins neither an archive nor a stream that Linux decompresses; the kernel \
              stops there"
         ));
     }

@@ -39,16 +39,16 @@ pub enum Error {
     #[error("reading failed: {0}")]
     Read(#[from] io::Error),
     /// There is no legacy image.
-    #[error("not a legacy U-Boot image: the first four bytes are not 27051956")]
+    #[error("not a legacy U-Boot image (the first four bytes are not 27051956); pass a uImage")]
     NotUimage,
     /// The image cannot be started in place.
-    #[error("the image cannot be started where it is loaded: {0}")]
+    #[error("the kernel cannot run where it is loaded: {0}")]
     NotInPlace(Xip),
     /// There is no room for the header before the data.
-    #[error("the address {0:#x} is too high for an image to follow it")]
+    #[error("no image fits above the address {0:#x}; pass a lower address")]
     Address(u32),
     /// There is no such property, and a tree does not grow in place.
-    #[error("the device tree has no /config/bootdelay to change")]
+    #[error("the device tree has no /config/bootdelay; pass the device tree of U-Boot")]
     NoDelay,
 }
 
@@ -94,18 +94,18 @@ pub fn set_environment(
 /// the same packer with other settings made the old ones.
 ///
 /// # Errors
-/// It is damaged, or Linux does not unpack that.
+/// It is damaged, or Linux cannot decompress the data.
 pub fn repack_initramfs(image: &[u8], compression: Compression) -> Result<Treated, Error> {
     let part = Part::whole(&image)?;
     let mut bytes = Vec::new();
     let done = initramfs::repack(&part, compression, LIMIT, &mut bytes)?;
     let how = match compression {
         Compression::None => "stored without compression".to_owned(),
-        other => format!("packed with {other}"),
+        other => format!("compressed with {other}"),
     };
     Ok(Treated {
         description: vec![format!(
-            "the initramfs is {how}: {} bytes, where before it was {}",
+            "the initramfs is {how}: {} bytes (was {})",
             done.bytes, done.before.end
         )],
         bytes,
@@ -142,8 +142,8 @@ pub fn load_uimage_at(image: &[u8], address: u32) -> Result<Treated, Error> {
             after,
         }],
         description: vec![format!(
-            "the image is made for {load:#010x}, where before it was {:#010x}: loaded to \
-             {address:#010x}, nothing is moved",
+            "the load address becomes {load:#010x} (was {:#010x}); U-Boot copies nothing if the \
+             file is loaded to {address:#010x}",
             found.load
         )],
     };
@@ -176,9 +176,7 @@ pub fn set_tree_bootdelay(image: &[u8], delay: i32) -> Result<Treated, Error> {
             before,
             after: delay.to_be_bytes().to_vec(),
         }],
-        description: vec![format!(
-            "/config/bootdelay becomes {delay}, where before it was {old}"
-        )],
+        description: vec![format!("/config/bootdelay becomes {delay} (was {old})")],
     };
     Ok(treated(image, &patch))
 }
@@ -219,7 +217,7 @@ mod tests {
         let no = [Change::parse_set("verify=no").unwrap()];
         let image = corpus("flash/environment.bin");
         let refused = set_environment(&image, &Options::default(), &no, &[fit]);
-        assert!(refused.unwrap_err().to_string().contains("signatures"));
+        assert!(refused.unwrap_err().to_string().contains("signature check"));
     }
 
     #[test]

@@ -240,17 +240,18 @@ impl fmt::Display for Xip {
         match self {
             Self::At { address } => write!(
                 f,
-                "load the file to {address:#010x} and `bootm {address:#010x}`: the kernel then lies \
-                 at its load address, and U-Boot says XIP and moves nothing"
+                "load the file to {address:#010x} and run `bootm {address:#010x}`; the kernel is \
+                 then at its load address, and U-Boot prints XIP and copies nothing"
             ),
             Self::Compressed => write!(
                 f,
-                "U-Boot unpacks it to its load address; there is nothing to be moved"
+                "U-Boot decompresses it to its load address, so there is no copy to avoid"
             ),
-            Self::NeverMoved => write!(f, "U-Boot starts it wherever it was loaded"),
+            Self::NeverMoved => write!(f, "U-Boot starts it wherever it is loaded"),
             Self::TooLow => write!(
                 f,
-                "its load address leaves no room for the header before it: U-Boot moves the kernel"
+                "its load address leaves no room for the header before it, so U-Boot copies the \
+                 kernel"
             ),
             Self::NotAKernel => write!(f, "it is not a kernel"),
         }

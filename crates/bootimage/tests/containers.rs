@@ -344,19 +344,19 @@ fn hostile_trees_are_refused() {
         .chain(std::iter::repeat_n([1, 0, 2], 70_000).flatten())
         .collect();
     for (structure, part) in [
-        (tokens(&deep), "too many nodes, or too deep"),
-        (tokens(&wide), "too many nodes"),
+        (tokens(&deep), "too many or too deep"),
+        (tokens(&wide), "too many or too deep"),
         (
             tokens(&[1, 0, 3, u32::MAX, 0, 2, 9]),
-            "ends behind the structure",
+            "extends past the structure block",
         ),
         (tokens(&[1, 0, 3, 4, u32::MAX, 0, 2, 9]), "no name"),
-        (tokens(&[1, 0, 2, 2, 9]), "did not begin"),
+        (tokens(&[1, 0, 2, 2, 9]), "has not begun"),
         (tokens(&[1, 0, 9]), "inside a node"),
         (tokens(&[1, 0, 2, 1, 0, 2, 9]), "second root"),
-        (tokens(&[3, 0, 0]), "outside of a node"),
-        (tokens(&[1, 0, 7]), "no such token"),
-        (tokens(&[1, 0, 2]), "without its end mark"),
+        (tokens(&[3, 0, 0]), "a property outside a node"),
+        (tokens(&[1, 0, 7]), "unknown token"),
+        (tokens(&[1, 0, 2]), "has no end token"),
     ] {
         let said = tree(&made(&structure, b"name\0")).unwrap_err().to_string();
         assert!(said.contains(part), "{said}");

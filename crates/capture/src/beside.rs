@@ -14,15 +14,15 @@ pub enum BesideError {
     #[error(transparent)]
     File(#[from] FileError),
     /// There is a folder of that name.
-    #[error("{}: is a folder; expected the name of a file", .path.display())]
+    #[error("{}: this is a folder; name a file", .path.display())]
     Folder {
         /// The path.
         path: PathBuf,
     },
     /// There is a device of that name.
     #[error(
-        "{}: is a device, and not a file; write a file, and that to the device with its own tool \
-         (flashcp or nandwrite for flash)",
+        "{}: this is a device; write a file first, then write it to the device (with flashcp or \
+         nandwrite for flash)",
         .path.display()
     )]
     Device {

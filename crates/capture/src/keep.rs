@@ -26,15 +26,15 @@ pub enum KeepError {
         path: PathBuf,
     },
     /// The name does not say how the capture is packed.
-    #[error("{}: a capture is a .tar or a .tar.zst; name it so", .path.display())]
+    #[error("{}: unsupported file name; use a name that ends in .tar or .tar.zst", .path.display())]
     Name {
         /// The file.
         path: PathBuf,
     },
     /// An earlier capture of that name did not end.
     #[error(
-        "{folder}: is what is left of a capture that did not end; look at it with `firstlight show \
-         {folder}`, and move it away",
+        "{folder}: remains of an interrupted capture; inspect it with `firstlight show {folder}` \
+         and move it away",
         folder = .folder.display()
     )]
     Left {
@@ -42,7 +42,7 @@ pub enum KeepError {
         folder: PathBuf,
     },
     /// What was captured is there, and could not be packed.
-    #[error("what was captured is in {}: {why}", .folder.display())]
+    #[error("{}: {why}; this folder contains the captured data", .folder.display())]
     Unpacked {
         /// Where.
         folder: PathBuf,
@@ -115,7 +115,7 @@ impl Growing {
                 let file = File::open(&path).and_then(|f| Ok((f.metadata()?.len(), f)));
                 let (length, file) = file.map_err(FileError::of(&path, "cannot be read"))?;
                 let copied = tar.copy(name, file, length);
-                copied.map_err(FileError::of(&path, "cannot be packed"))?;
+                copied.map_err(FileError::of(&path, "cannot be compressed"))?;
             }
             let done = tar.finish().map(|_| ());
             Ok(done.map_err(FileError::of(&self.out, CANNOT_WRITE))?)

@@ -269,11 +269,15 @@ fn what_cannot_be_done_is_said_before_it_is_begun() {
         );
     };
     case(&taken, &["-"], "already exists");
-    case(&folder.path().join("x.zip"), &["-"], "a capture is a .tar");
+    case(
+        &folder.path().join("x.zip"),
+        &["-"],
+        "a name that ends in .tar",
+    );
     case(&free, &["-", "--mark", "x"], "expected NAME=REGEX");
     case(&free, &["-", "--end-on", "(x"], "--end-on");
     case(&free, &["/dev/nowhere"], "/dev/nowhere: cannot be opened");
-    case(&free, &["tcp:nowhere"], "expected tcp:HOST:PORT");
+    case(&free, &["tcp:nowhere"], "write tcp:HOST:PORT");
     case(&free, &["/"], "is a directory");
     assert!(!free.exists() && !free.with_extension("tar.part").exists());
     let help = firstlight(&["capture", "serial", "--help"]);

@@ -309,7 +309,11 @@ fn a_failure_leaves_nothing_behind() {
     // Nor does one that cannot even say why, as where a disk is full,
     fs::rename(host.at("fail"), host.at("mute")).unwrap();
     let out = host.capture(&["--reboot"]).output().unwrap();
-    assert!(said(&out).contains("without a word; is"), "{}", said(&out));
+    assert!(
+        said(&out).contains("without a message; check"),
+        "{}",
+        said(&out)
+    );
     assert_eq!(host.left(), NOTHING);
     // nor one that sends something else.
     fs::remove_file(host.at("mute")).unwrap();
@@ -350,7 +354,7 @@ fn what_was_left_is_not_touched_and_can_be_cleaned() {
     let out = host.capture(&["--reboot"]).output().unwrap();
     assert_eq!(out.status.code(), Some(2));
     assert!(
-        said(&out).contains("`--clean` removes both"),
+        said(&out).contains("remove them with `--clean`"),
         "{}",
         said(&out)
     );

@@ -95,7 +95,7 @@ fn boots_in_real_time_are_samples() {
     assert_eq!(show["zero"], "power-on", "{show}");
     let refused = firstlight(&["lab", "run", file, "--out", dir, "--check-exact"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("never the same twice"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("boots in real time never repeat"));
 }
 
 fn phases(show: &Value) -> Vec<&str> {

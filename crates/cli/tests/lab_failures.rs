@@ -98,7 +98,7 @@ fn a_panic_and_a_silent_guest_that_never_ends_are_results() {
         format!("first_light = \"file:/never\"\nlimit_virtual_s = 20\ncmdline = [{WORDS}]\n");
     let said = failure(&experiment(scratch.path(), "idle.toml", "idle.img", &more)).to_string();
     assert!(
-        said.contains("its clock passed 20 s (limit_virtual_s)"),
+        said.contains("stopped after 20 s of virtual time (limit_virtual_s)"),
         "{said}"
     );
 }
@@ -127,7 +127,7 @@ fn an_image_larger_than_the_machine_has_room_for_is_refused() {
     assert_eq!(done.status.code(), Some(2));
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(
-        said.contains("has room for a root of 512 MiB; make it smaller"),
+        said.contains("supports roots up to 512 MiB; make it smaller"),
         "{said}"
     );
     assert!(!out.join("trials").exists());

@@ -342,7 +342,7 @@ fn a_root_in_an_image_is_treated_and_put_back() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("journal has to be replayed") && said.lines().count() == 1,
+        said.contains("journal must be replayed") && said.lines().count() == 1,
         "{said}"
     );
 }

@@ -79,7 +79,7 @@ impl Builder {
                 .checked_add(done)
                 .and_then(|start| make(start, part, done));
             let Some(next) = made else {
-                self.note(format!("a piece at block {start} lies beyond all bounds"));
+                self.note(format!("a piece at block {start} is out of bounds"));
                 return;
             };
             done += u64::from(part);
@@ -89,7 +89,7 @@ impl Builder {
             if self.intervals.len() >= self.most {
                 if !self.full {
                     self.full = true;
-                    self.note("there are more pieces than blocks; the rest is left out");
+                    self.note("there are more pieces than blocks; the rest is omitted");
                 }
                 return;
             }
@@ -106,12 +106,12 @@ impl Builder {
         let overlaps = resolve(&mut intervals, &mut shared);
         if overlaps > 0 && !sharing_is_fine {
             self.note(format!(
-                "{overlaps} pieces overlap another one; the first one is shown"
+                "{overlaps} pieces overlap another piece; only the first is shown"
             ));
         }
         if self.more_notes > 0 {
             let more = self.more_notes;
-            self.notes.push(format!("{more} more notes are not shown"));
+            self.notes.push(format!("{more} further notes are omitted"));
         }
         self.names.finish();
         self.inodes.sort_by_key(|i| i.number);

@@ -223,7 +223,7 @@ fn filesystem(volume: &Part<'_>) -> Result<Map, Error> {
         Foreign::Ext => super::ext::map(volume),
         Foreign::Squashfs => super::squashfs::map(volume),
         Foreign::Erofs => super::erofs::map(volume),
-        Foreign::Ubi | Foreign::Ubifs => not_yet("UBIFS, which moves its data with every write,"),
+        Foreign::Ubi | Foreign::Ubifs => not_yet("UBIFS (it moves its data on every write)"),
         Foreign::Cramfs => not_yet("cramfs"),
         Foreign::Romfs => not_yet("romfs"),
         Foreign::F2fs => not_yet("f2fs"),

@@ -8,12 +8,12 @@ use std::io;
 #[non_exhaustive]
 pub enum Error {
     /// Reading failed.
-    #[error("reading failed: {0}")]
+    #[error("cannot read the image: {0}")]
     Read(#[from] io::Error),
     /// It is no filesystem that is known here.
     #[error(
-        "no filesystem that can be mapped: at byte {at} is {found}; ext2, ext3, ext4, squashfs and \
-         erofs can be mapped, on their own or in the partitions of a disk"
+        "cannot map this image: byte {at} begins {found}; pass ext2, ext3, ext4, squashfs or \
+         erofs, alone or in a partition of a disk"
     )]
     Unknown {
         /// Where it was looked for.
@@ -22,13 +22,15 @@ pub enum Error {
         found: Foreign,
     },
     /// It is known, and cannot be mapped yet.
-    #[error("{what} cannot be mapped yet")]
+    #[error("mapping {what} is not supported; pass ext2, ext3, ext4, squashfs or erofs")]
     NotYet {
         /// The filesystem or its feature.
         what: String,
     },
     /// A field has a value that it cannot have.
-    #[error("byte {at}: {what}; the filesystem is damaged or cut short")]
+    #[error(
+        "byte {at}: {what}; the filesystem is damaged or truncated, so check it or copy it again"
+    )]
     Corrupt {
         /// The byte from the start of the filesystem.
         at: u64,
@@ -36,7 +38,7 @@ pub enum Error {
         what: String,
     },
     /// There is no partition of that number.
-    #[error("there is no partition {number}; the disk has {there}")]
+    #[error("no partition {number}; pass one of {there}")]
     NoPartition {
         /// The number that was asked for.
         number: u32,

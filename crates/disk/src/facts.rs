@@ -34,9 +34,9 @@ impl State {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Clean => "clean",
-            Self::NeedsRecovery => "its journal has to be replayed",
-            Self::NotClean => "not unmounted properly",
-            Self::Errors => "the kernel found errors in it",
+            Self::NeedsRecovery => "its journal must be replayed",
+            Self::NotClean => "not cleanly unmounted",
+            Self::Errors => "the kernel found errors",
             Self::ReadOnly => "read-only by design",
         }
     }

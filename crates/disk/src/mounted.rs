@@ -89,7 +89,8 @@ impl Mounted {
     pub fn finish(mut self) -> Map {
         if !self.large.is_empty() {
             let text = format!(
-                "{} inodes have numbers beyond 32 bits; others stand for them here, from {} down",
+                "{} inodes have numbers beyond 32 bits; substitute numbers from {} down are shown \
+                 instead",
                 self.large.len(),
                 u32::MAX
             );

@@ -65,7 +65,7 @@ pub(super) fn gpt(disk: &Part<'_>) -> io::Result<Option<Partitions>> {
         for (at, is_copy) in copies.into_iter().flatten().zip([false, true]) {
             if let Some(mut found) = gpt_at(disk, at, sector)? {
                 if is_copy {
-                    let note = "the partition table is damaged; its copy was read";
+                    let note = "the primary partition table is damaged; its backup was used";
                     found.notes.push(note.to_owned());
                 }
                 found.places.push((0, sector));
@@ -102,7 +102,7 @@ fn gpt_at(disk: &Part<'_>, at: u64, sector: u64) -> io::Result<Option<Partitions
     let entries = disk.read(start, usize::try_from(length).unwrap_or(0))?;
     let mut notes = Vec::new();
     if crc32fast::hash(&entries) != n32(88) {
-        notes.push("the entries of the partition table have a wrong checksum".to_owned());
+        notes.push("the checksum of the partition table entries is wrong".to_owned());
     }
     let mut partitions = Vec::new();
     for (entry, number) in entries.chunks_exact(size as usize).zip(1..) {
@@ -119,7 +119,7 @@ fn gpt_at(disk: &Part<'_>, at: u64, sector: u64) -> io::Result<Option<Partitions
             len.and_then(|l| l.checked_mul(sector)),
         );
         let (Some(start), Some(len)) = place else {
-            notes.push(format!("partition {number} ends before it begins"));
+            notes.push(format!("partition {number} ends before it starts"));
             continue;
         };
         let name = entry.get(56..128).unwrap_or_default();

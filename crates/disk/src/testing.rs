@@ -10,6 +10,7 @@
 
 use crate::map::{Extent, Map};
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -114,4 +115,94 @@ pub(super) fn each_file(
         }
     }
     count
+}
+
+/// Formats of ext whose tables, checksums and inodes differ: the type, the block size and
+/// the features.
+pub(super) const FORMATS: [(&str, &str, &str); 6] = [
+    ("ext4", "4096", "metadata_csum,64bit,flex_bg"),
+    ("ext4", "1024", "metadata_csum,^64bit,^flex_bg"),
+    ("ext4", "4096", "^metadata_csum,uninit_bg,^64bit"),
+    ("ext4", "2048", "^metadata_csum,^uninit_bg"),
+    (
+        "ext4",
+        "4096",
+        "metadata_csum,metadata_csum_seed,inline_data",
+    ),
+    ("ext3", "1024", "^has_journal"),
+];
+
+/// Makes an image of `mib` MiB at `image`, with the files below `root` if one is given;
+/// `false` with a visible line where `mke2fs` is missing.
+pub(super) fn ext(image: &Path, mib: u64, options: &[&str], root: Option<&Path>) -> bool {
+    let file = fs::File::create(image).unwrap();
+    file.set_len(mib << 20).unwrap();
+    let from = root.map(|r| ["-d", r.to_str().unwrap()]);
+    let from = from.as_ref().map_or(&[][..], |f| f);
+    let to = [image.to_str().unwrap()];
+    tool("mke2fs", &[&["-q", "-F"], options, from, &to].concat())
+}
+
+/// Whether `e2fsck` finds nothing wrong with an image.
+pub(super) fn is_clean(image: &Path) -> bool {
+    tool("e2fsck", &["-f", "-n", image.to_str().unwrap()])
+}
+
+/// An ext4 of 4 MiB with 40 files in 5 directories, its blocks of 1 KiB and `features`
+/// added; `None` where `mke2fs` is missing.
+pub(super) fn small_ext4(features: &str) -> Option<Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("tree");
+    for number in 0..40usize {
+        let dir = root.join(format!("d{}", number % 5));
+        fs::create_dir_all(&dir).unwrap();
+        let content = noise(number as u64, number * 900);
+        fs::write(dir.join(format!("f{number}")), content).unwrap();
+    }
+    let image = folder.path().join("x.img");
+    let options = ["-t", "ext4", "-b", "1024", "-O", features];
+    ext(&image, 4, &options, Some(&root)).then(|| fs::read(&image).unwrap())
+}
+
+/// Damage number `seed` of `most`: `bits` flipped bits in the superblock, the
+/// descriptors, the bitmaps and the first inodes; every tenth image is truncated too.
+pub(super) fn damaged(whole: &[u8], seed: u64, most: usize, bits: usize) -> Vec<u8> {
+    let mut bytes = whole.to_vec();
+    for place in noise(seed + 1, 3 * bits).chunks_exact(3) {
+        let at = 1024 + (usize::from(place[0]) << 8 | usize::from(place[1])) * 6 / 5;
+        bytes[at] ^= 1 << (place[2] % 8);
+    }
+    if seed % 10 == 9 {
+        bytes.truncate(bytes.len() * (seed as usize) / most);
+    }
+    bytes
+}
+
+/// Checks that the pieces of an image contain the file at `path`; gives the start of the
+/// last one.
+pub(super) fn contain(image: &fs::File, path: &Path, pieces: Vec<Extent>) -> u64 {
+    let content = fs::read(path).unwrap();
+    let mut last = 0;
+    for piece in pieces {
+        let offset = usize::try_from(piece.offset.unwrap()).unwrap();
+        let len = usize::try_from(piece.len).unwrap();
+        let len = len.min(content.len() - offset);
+        let mut found = vec![0; len];
+        image.read_exact_at(&mut found, piece.start).unwrap();
+        assert!(found == content[offset..offset + len], "{}", path.display());
+        last = last.max(piece.start);
+    }
+    last
+}
+
+/// Makes an image of [`tree`] with `make`, which gets the paths of the tree and of the
+/// image and says whether it could; hands both to `check`.
+pub(super) fn image_of_tree(make: &dyn Fn(&str, &str) -> bool, check: &dyn Fn(&Path, &[u8])) {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, image) = (dir.path().join("tree"), dir.path().join("image"));
+    fs::create_dir(&root).unwrap();
+    tree(&root);
+    if make(root.to_str().unwrap(), image.to_str().unwrap()) {
+        check(&root, &fs::read(&image).unwrap());
+    }
 }

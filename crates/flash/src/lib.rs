@@ -15,10 +15,13 @@
 //! ```
 
 pub mod files;
+mod inflate;
 pub mod jffs2;
 pub mod mount;
 pub mod problem;
+mod transfer;
 pub mod ubi;
 pub mod ubifs;
 
 pub use rawimage::{Endian, Foreign, ReadAt};
+pub use transfer::TransferError;

@@ -50,28 +50,23 @@ impl Flash {
     /// Until it is mounted, nanoseconds.
     #[must_use]
     pub fn total_ns(&self) -> u64 {
-        self.stages
-            .iter()
-            .map(|s| s.ns)
-            .fold(0, u64::saturating_add)
+        self.sum(|s| s.ns)
     }
 
     /// Reads in all.
     #[must_use]
     pub fn reads(&self) -> u64 {
-        self.stages
-            .iter()
-            .map(|s| s.reads)
-            .fold(0, u64::saturating_add)
+        self.sum(|s| s.reads)
     }
 
     /// Bytes in all.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.stages
-            .iter()
-            .map(|s| s.bytes)
-            .fold(0, u64::saturating_add)
+        self.sum(|s| s.bytes)
+    }
+
+    fn sum(&self, of: impl Fn(&Stage) -> u64) -> u64 {
+        self.stages.iter().map(of).fold(0, u64::saturating_add)
     }
 }
 

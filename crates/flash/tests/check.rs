@@ -431,14 +431,17 @@ fn what_is_not_jffs2_gets_one_clear_sentence() {
     let mut tar = vec![0; 4096];
     tar[257..262].copy_from_slice(b"ustar");
     let cases: [(&[u8], &str); 3] = [
-        (b"", "no JFFS2 node in 0 bytes, in either byte order"),
+        (
+            b"",
+            "no JFFS2 node of either byte order in 0 bytes; pass a JFFS2 image",
+        ),
         (
             &[0; 5000],
-            "no JFFS2 node in 5000 bytes, in either byte order: it looks like zero bytes",
+            "no JFFS2 node of either byte order in 5000 bytes, which look like zero bytes; pass a JFFS2 image",
         ),
         (
             &tar,
-            "no JFFS2 node in 4096 bytes, in either byte order: it looks like a tar archive",
+            "no JFFS2 node of either byte order in 4096 bytes, which look like a tar archive; pass a JFFS2 image",
         ),
     ];
     for (image, expected) in cases {
@@ -454,7 +457,7 @@ fn what_is_not_jffs2_gets_one_clear_sentence() {
     let error = check(&image.as_slice(), &options).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the image was said to be little-endian, but its nodes are big-endian"
+        "little-endian was given, but the nodes of the image are big-endian; pass --big-endian"
     );
 }
 

@@ -130,7 +130,7 @@ fn a_small_chip_has_none() {
 fn a_damaged_header_among_the_first_forbids_it() {
     let (mut chip, _) = chip();
     chip.block(12)[512 + 20] ^= 1;
-    broken(&chip, Rule::HeadersGood, "that of block 12 is");
+    broken(&chip, Rule::HeadersGood, "the one of block 12 is");
     let (mut chip, _) = self::chip();
     chip.put(70, &vid(0, 11, 900), b"");
     chip.block(70)[512 + 20] ^= 1;
@@ -226,7 +226,7 @@ fn its_blocks_must_be_what_they_say() {
         (Rule::Pools, "bad PEB in fastmap pool!")
     );
     let far = with_bytes(|b| b[16..20].copy_from_slice(&4000_u32.to_be_bytes()));
-    broken(&far, Rule::Blocks, "block 4000 is not in the image");
+    broken(&far, Rule::Blocks, "block 4000 is outside the image");
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn its_parts_must_follow_each_other() {
     let chip = with_bytes(|b| b[pool + 6] = 0xff);
     broken(&chip, Rule::Structure, "bad maximal pool size");
     let chip = with_bytes(|b| b[312 + 4] = 1);
-    broken(&chip, Rule::Structure, "it ends within");
+    broken(&chip, Rule::Structure, "truncated within");
     let chip = with_bytes(|b| b[312 + 27] = 9);
     broken(&chip, Rule::Structure, "bad fastmap vol header magic");
 }
@@ -276,7 +276,7 @@ fn the_pools_are_looked_at() {
     chip.block(37).fill(0xff);
     broken(&chip, Rule::Pools, "unable to read EC header! PEB:37");
     let chip = with_map(|m| m.pool[2] = 5000);
-    broken(&chip, Rule::Pools, "block 5000 is not on the chip");
+    broken(&chip, Rule::Pools, "block 5000 is outside the chip");
 }
 
 #[test]
@@ -313,5 +313,9 @@ fn a_fastmap_of_several_blocks_is_read() {
     };
     let data = chip.block(700)[2048..].to_vec();
     chip.put(700, &swapped, &data);
-    broken(&chip, Rule::Blocks, "block 700 is of volume 0x7ffff000");
+    broken(
+        &chip,
+        Rule::Blocks,
+        "block 700 belongs to volume 0x7ffff000",
+    );
 }

@@ -290,7 +290,7 @@ mod by_hand {
         assert_eq!(
             told,
             [
-                "4 bytes at byte 0 cannot be read: compression 8 (lzma, OpenWrt only) is not supported"
+                "4 bytes at byte 0 cannot be read: compression 8 (LZMA (OpenWrt only)) is not supported"
             ]
         );
     }

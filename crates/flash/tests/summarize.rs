@@ -185,13 +185,13 @@ fn impossible_options_are_refused() {
     };
     assert_eq!(
         with(&|o| o.erase_size = 4096),
-        "an erase size of 4096 bytes is not possible: expected a multiple of 4 from 8 KiB to 8 MiB"
+        "impossible erase block size of 4096 bytes; pass a multiple of 4 from 8 KiB to 8 MiB"
     );
     assert!(with(&|o| o.erase_size = 16_385).contains("16385"));
     assert!(with(&|o| o.erase_size = u32::MAX).contains("4294967295"));
     assert_eq!(
         with(&|o| o.cleanmarkers = Cleanmarkers::Sized(11)),
-        "a clean marker of 11 bytes is not possible: expected 12 bytes to half a block"
+        "impossible clean marker of 11 bytes; pass 12 bytes to half an erase block"
     );
     let long = inode(2, &[5; SIZE as usize - 100]);
     let error = run(&long, &options(Mode::Safe)).unwrap_err();
@@ -223,6 +223,8 @@ fn a_full_disk_ends_the_work_with_an_error() {
     let image = log(&mut Random::new(4), Endian::Big, SIZE, 40, true);
     for room in [0, 20_000, 100_000] {
         let done = summarize(&image.as_slice(), &mut Full(room), &options(Mode::Safe));
-        assert!(matches!(done, Err(Error::Write(e)) if e.kind() == io::ErrorKind::StorageFull));
+        assert!(
+            matches!(done, Err(Error::Transfer(firstlight_flash::TransferError::Write(e))) if e.kind() == io::ErrorKind::StorageFull)
+        );
     }
 }

@@ -292,7 +292,7 @@ fn the_flag_is_set_and_cleared_in_both_copies() {
     };
     assert!(matches!(refused("rootfs", &mut none), Error::NotStatic(_)));
     let said = refused("x", &mut none).to_string();
-    assert_eq!(said, "there is no volume `x`; there are: rootfs, boot");
+    assert_eq!(said, "no volume `x`; known volumes: rootfs, boot");
     assert!(none.is_empty());
 }
 
@@ -343,14 +343,14 @@ fn what_is_not_ubi_gets_one_clear_sentence() {
     let mut squashfs = vec![0; 4096];
     squashfs[..4].copy_from_slice(b"hsqs");
     let cases: [(&[u8], &str); 3] = [
-        (b"", "no UBI header in 0 bytes"),
+        (b"", "no UBI header in 0 bytes; pass a UBI image"),
         (
             &squashfs,
-            "no UBI header in 4096 bytes: it looks like a squashfs image",
+            "no UBI header in 4096 bytes, which look like a squashfs image; pass a UBI image",
         ),
         (
             &Chip::new(1).bytes,
-            "the image does not show its erase size: give it (it is that of the flash chip)",
+            "cannot detect the erase block size; pass the one of the flash chip",
         ),
     ];
     for (bytes, expected) in cases {

@@ -2,7 +2,7 @@
 //! kernel the lab builds itself.
 //!
 //! A small board of twenty years ago: no PCI that a stock kernel of it drives, no
-//! counter in the processor, no disk. Its root lies in NOR flash or in the
+//! counter in the processor, no disk. Its root is in NOR flash or in the
 //! initramfs. The machine's memory is a file of the host; the top of it is kept
 //! from the kernel (`mem=`) and takes the payload. The board's counter of 24 MHz
 //! runs from reset, and the agent reads it at its address. With `loader = "nand"` kernel
@@ -12,13 +12,13 @@ pub mod board;
 mod loader;
 
 use crate::arm_virt::{console, kernel_marks, kernels};
-use crate::artifacts::{Arch, Cache, KernelConfig, agent_program, hash_bytes};
-use crate::emulated::{self, Common, Hardware, OutFile};
+use crate::artifacts::{Arch, KernelConfig, agent_program, hash_bytes};
+use crate::emulated::{self, Common, Hardware, Inputs, OutFile};
 use crate::emulator::gdb::ARM9;
 use crate::emulator::stages::KnownStages;
 use crate::emulator::{Clock, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
-use crate::experiment::{ArmArch, Experiment, Kernel, Platform, Root};
+use crate::experiment::{ArmArch, Kernel, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Archives, Tree};
 use crate::machine::{Boot, HostMark};
@@ -73,17 +73,17 @@ pub struct Arm9 {
 }
 
 impl Arm9 {
-    /// Gets everything that `experiment` needs, from the cache or by making it;
-    /// `say` is told what takes time. The initramfs is written into `out`.
+    /// Gets everything that the experiment needs, from the cache or by making it.
     ///
     /// # Errors
     /// If a tool or file is missing or wrong, in one sentence.
-    pub fn prepare(
-        experiment: &Experiment,
-        cache: &Cache,
-        out: &Path,
-        say: &mut dyn FnMut(String),
-    ) -> Result<Self, LabError> {
+    pub fn prepare(inputs: Inputs<'_>) -> Result<Self, LabError> {
+        let Inputs {
+            experiment,
+            cache,
+            out,
+            say,
+        } = inputs;
         let base = experiment.base.clone();
         let qemu = Qemu::find(QEMU, cache)?;
         let agent = agent_program(Arch::Armv5, say)?;
@@ -102,7 +102,7 @@ impl Arm9 {
                 device_tree: Some(device_tree),
             } => (image.clone(), modules.clone(), device_tree.clone()),
             Kernel::File { .. } | Kernel::Debian => {
-                let why = "the machine arm9 has no kernel of its own or no device tree".to_owned();
+                let why = "machine arm9 has no kernel or no device tree".to_owned();
                 return Err(LabError::Bug { why });
             }
         };
@@ -140,7 +140,7 @@ impl Arm9 {
             match &base.root {
                 Root::None => "no root".to_owned(),
                 Root::Initramfs { .. } => "root in the initramfs".to_owned(),
-                other => format!("root {} in NOR flash", other.fstype()),
+                other => format!("{} root in NOR flash", other.fstype()),
             }
         );
         let root = match &base.root {
@@ -217,7 +217,7 @@ impl Arm9 {
             .first()
             .and_then(|at| u32::try_from(*at).ok());
         let (Some(content), Some(to)) = (content, to) else {
-            let why = "a kernel without a place in memory".to_owned();
+            let why = "a kernel without a load address".to_owned();
             return Err(LabError::Bug { why });
         };
         let [_, all] = self.memory();
@@ -256,9 +256,8 @@ fn ramdisk_fits(memory_mb: u32, initramfs: &HashedFile) -> Result<(), LabError> 
     Err(LabError::Kernel {
         path: initramfs.path.clone(),
         why: format!(
-            "with `memory_mb = {memory_mb}`, the initramfs of {} bytes would lie at {at:#x}, \
-             behind the end of the kernel's memory at {own:#x}; expected at least \
-             `memory_mb = {needs}`",
+            "`memory_mb = {memory_mb}` is too small: the initramfs of {} bytes at {at:#x} extends \
+             past the end of kernel memory at {own:#x}; write at least `memory_mb = {needs}`",
             initramfs.bytes
         ),
     })
@@ -273,8 +272,8 @@ fn flash_of(image: &Path, out: &Path) -> Result<HashedFile, LabError> {
         return Err(LabError::Kernel {
             path: image.to_owned(),
             why: format!(
-                "the root has {} MiB, and the flash of arm9 holds 64 MiB; make the tree smaller, \
-                 or take a filesystem that compresses",
+                "the root has {} MiB, but the flash of arm9 has 64 MiB; make the tree smaller or \
+                 choose a compressed filesystem",
                 (bytes.len() as u64).div_ceil(1 << 20)
             ),
         });

@@ -32,7 +32,7 @@ impl Cache {
         let folder = Self::place();
         fs::create_dir_all(&folder).map_err(io_error(
             &folder,
-            "cannot be made; FIRSTLIGHT_CACHE names another place",
+            "cannot be created; set FIRSTLIGHT_CACHE to another folder",
         ))?;
         // Kernels and roots are named to other programs, wherever those run.
         let folder = fs::canonicalize(&folder).unwrap_or(folder);
@@ -129,11 +129,16 @@ impl Cache {
         let folder = tempfile::Builder::new()
             .prefix(&format!("{name}.new-"))
             .tempdir_in(&self.folder)
-            .map_err(io_error(&self.folder, "cannot hold a temporary folder"))?;
+            .map_err(io_error(
+                &self.folder,
+                "cannot create a temporary folder in it",
+            ))?;
         // Others may read what is in it, and mmdebstrap insists.
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(folder.path(), open)
-            .map_err(io_error(folder.path(), "cannot be opened for others"))?;
+        fs::set_permissions(folder.path(), open).map_err(io_error(
+            folder.path(),
+            "cannot be made readable for other users",
+        ))?;
         Ok(Making {
             folder,
             _lock: lock,

@@ -162,7 +162,7 @@ pub fn state_recording(folder: &Path, text: &str) -> Result<(), LabError> {
     let bytes = fs::read(&path).map_err(io_error(&path, "cannot be read"))?;
     let damaged = |e: serde_json::Error| LabError::Output {
         path: path.clone(),
-        why: format!("expected the manifest of a capture: {e}; remove the trial to boot it again"),
+        why: format!("not a capture manifest: {e}; remove the trial to boot it again"),
     };
     let mut manifest: Manifest = serde_json::from_slice(&bytes).map_err(damaged)?;
     manifest.notes.retain(|n| n.kind != note::RECORDING);
@@ -225,7 +225,7 @@ pub fn write(folder: &Path, members: &[Member]) -> Result<(), LabError> {
     for (name, bytes) in members {
         let path = folder.join(name);
         if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(io_error(parent, "cannot be made"))?;
+            fs::create_dir_all(parent).map_err(io_error(parent, "cannot be created"))?;
         }
         // On the disk before anything says that the trial is whole.
         File::create(&path)

@@ -24,12 +24,12 @@ pub struct Check {
 
 /// Programs, what they are for, and the packages that bring them.
 const TOOLS: &[(&str, &str, &str)] = &[
-    ("mmdebstrap", "mmdebstrap", "makes the Debian root"),
-    ("mke2fs", "e2fsprogs", "makes the root's file system"),
-    ("apt-get", "apt", "fetches Debian's kernel"),
-    ("dpkg-deb", "dpkg", "unpacks Debian's kernel"),
-    ("depmod", "kmod", "finds out which module needs which"),
-    ("setpriv", "util-linux", "ends QEMU when the lab is killed"),
+    ("mmdebstrap", "mmdebstrap", "creates the Debian root"),
+    ("mke2fs", "e2fsprogs", "creates the root filesystem"),
+    ("apt-get", "apt", "fetches the Debian kernel"),
+    ("dpkg-deb", "dpkg", "unpacks the Debian kernel"),
+    ("depmod", "kmod", "finds the dependencies of kernel modules"),
+    ("setpriv", "util-linux", "stops QEMU when the lab is killed"),
 ];
 
 /// Less memory than this, in MiB, and two machines do not fit beside the rest.
@@ -75,7 +75,7 @@ fn machines() -> Vec<Check> {
         machine(&name, arch.qemu(), &[], &what)
     });
     let files = [ArmArch::Armhf, ArmArch::Arm64].map(ArmArch::u_boot);
-    let with_loader = "a board that U-Boot starts from flash, exact or in real time";
+    let with_loader = "a board with U-Boot in flash, exact or in real time";
     let loader = machine(
         "machine arm-virt, U-Boot",
         ArmArch::Armhf.qemu(),
@@ -92,13 +92,13 @@ fn machines() -> Vec<Check> {
     all.push(loader);
     all.push(kernel_tools(
         "kernels of `build`",
-        "a variant's own kernel for the machine pc, built here",
+        "kernels for variants of machine pc, built here",
         &artifacts::pc_build_missing(),
     ));
     all.push(arm9_machine());
     all.push(check(
         "machine replay",
-        Ok("stored captures in place of boots; needs nothing".to_owned()),
+        Ok("stored captures instead of boots; needs nothing".to_owned()),
         "nothing to do",
     ));
     all
@@ -113,7 +113,7 @@ fn arm9_machine() -> Check {
     }
     let kernel = kernel_tools(NAME, what, &artifacts::linux_missing());
     match artifacts::no_agent(Arch::Armv5) {
-        Some(why) if kernel.ok => check(NAME, Err("nothing can measure on it".to_owned()), &why),
+        Some(why) if kernel.ok => check(NAME, Err("no agent for this machine".to_owned()), &why),
         _ => kernel,
     }
 }
@@ -126,7 +126,7 @@ fn kernel_tools(name: &str, what: &str, missing: &[(&str, &str)]) -> Check {
             let packages: Vec<&str> = missing.iter().map(|m| m.1).collect();
             check(
                 name,
-                Err(format!("its kernel cannot be built: there is no {tool}")),
+                Err(format!("cannot build its kernel without {tool}")),
                 &format!("apt-get install {}", packages.join(" ")),
             )
         }
@@ -141,7 +141,7 @@ fn machine(name: &str, qemu: Program, files: &[(&str, &str)], what: &str) -> Che
         None => check(name, Ok(what.to_owned()), "nothing to do"),
         Some((_, file, package)) => check(
             name,
-            Err(format!("this host cannot run it: there is no {file}")),
+            Err(format!("cannot run without {file}")),
             &format!("apt-get install {package}"),
         ),
     }
@@ -149,7 +149,7 @@ fn machine(name: &str, qemu: Program, files: &[(&str, &str)], what: &str) -> Che
 
 fn qemu(program: Program) -> Check {
     let Program { name, package, .. } = program;
-    let said = Tool::new(name, package, "boots run in it")
+    let said = Tool::new(name, package, "run boots")
         .args(["--version"])
         .run();
     let found = match said {
@@ -166,7 +166,7 @@ fn u_boot() -> Check {
     let (file, package) = ArmArch::Armhf.u_boot();
     let found = match Path::new(file).is_file() {
         true => Ok(file.to_owned()),
-        false => Err(format!("there is no {file}")),
+        false => Err(format!("{file} does not exist")),
     };
     check(
         "U-Boot for QEMU",
@@ -194,8 +194,8 @@ fn agent() -> Check {
 fn kvm() -> Check {
     let usable = fs::File::options().read(true).write(true).open("/dev/kvm");
     let detail = match usable {
-        Ok(_) => "usable: boots in real time use it; exact ones count instructions (TCG)",
-        Err(_) => "not usable: boots in real time are slower; exact ones do not need it (TCG)",
+        Ok(_) => "usable for boots in real time; exact boots count instructions (TCG)",
+        Err(_) => "not usable, so boots in real time are slower; exact boots do not need it (TCG)",
     };
     check("KVM", Ok(detail.to_owned()), "nothing to do")
 }
@@ -208,10 +208,14 @@ fn cache() -> Check {
         there.is_some_and(|folder| fs::metadata(folder).is_ok_and(|m| !m.permissions().readonly()));
     let found = match (there, writable) {
         (Some(folder), true) if folder == place => Ok(place.display().to_string()),
-        (Some(_), true) => Ok(format!("{}, made when it is needed", place.display())),
-        _ => Err(format!("{} cannot be made", place.display())),
+        (Some(_), true) => Ok(format!("{}, created when needed", place.display())),
+        _ => Err(format!("cannot create {}", place.display())),
     };
-    check("cache", found, "set FIRSTLIGHT_CACHE to a folder of yours")
+    check(
+        "cache",
+        found,
+        "set FIRSTLIGHT_CACHE to a folder that you can write",
+    )
 }
 
 fn kernel() -> Check {
@@ -235,13 +239,13 @@ fn root() -> Check {
         found
             .map(|path| path.display().to_string())
             .ok_or_else(|| "not in the cache yet".to_owned()),
-        "the first experiment with `root = \"debian-minimal\"` makes it, as root",
+        "the first experiment with `root = \"debian-minimal\"` creates it; needs root",
     )
 }
 
 fn cores() -> Check {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let detail = format!("{cores}: as many boots at once");
+    let detail = format!("{cores}, which is the number of parallel boots");
     check("cores", Ok(detail), "nothing to do")
 }
 
@@ -251,13 +255,13 @@ fn memory() -> Check {
     let kb = line.and_then(|l| l.trim().trim_end_matches(" kB").parse::<u64>().ok());
     let found = match kb.map(|kb| kb / 1024) {
         Some(mb) if mb >= MEMORY_MB => Ok(format!("{mb} MiB available")),
-        Some(mb) => Err(format!("{mb} MiB available, {MEMORY_MB} wanted")),
-        None => Err("/proc/meminfo does not say".to_owned()),
+        Some(mb) => Err(format!("{mb} MiB available, {MEMORY_MB} MiB recommended")),
+        None => Err("/proc/meminfo has no MemAvailable line".to_owned()),
     };
     check(
         "memory",
         found,
-        "run with fewer jobs, or smaller `memory_mb`",
+        "run with fewer jobs or a smaller `memory_mb`",
     )
 }
 
@@ -286,7 +290,10 @@ mod tests {
     fn all_packages_of_a_build_are_named() {
         let missing = [("bc", "bc"), ("gelf.h", "libelf-dev")];
         let check = kernel_tools("k", "w", &missing);
-        assert!(!check.ok && check.detail.ends_with("no bc"), "{check:?}");
+        assert!(
+            !check.ok && check.detail.ends_with("without bc"),
+            "{check:?}"
+        );
         assert_eq!(check.how_to_get_it, "apt-get install bc libelf-dev");
     }
 }

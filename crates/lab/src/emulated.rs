@@ -1,11 +1,12 @@
 //! What the machines of QEMU have in common: the files that they boot, what a
 //! boot depends on, the boot itself, and the stages before the kernel.
 
+use crate::cache::Cache;
 use crate::emulator::gdb::Processor;
 use crate::emulator::stages::{self, KnownStages, Route, Stages};
 use crate::emulator::{self, Clock, Limits, PowerOn, Qemu};
 use crate::error::LabError;
-use crate::experiment::Base;
+use crate::experiment::{Base, Experiment};
 use crate::files::HashedFile;
 use crate::machine::{Boot, Machine};
 use crate::pace::Pace;
@@ -13,6 +14,18 @@ use crate::trial::Plan;
 use std::fmt::Write as _;
 use std::path::Path;
 use treat::{BootSpec, KernelForm};
+
+/// What a machine is prepared from.
+pub struct Inputs<'a> {
+    /// The experiment, whose machine it is.
+    pub experiment: &'a Experiment,
+    /// Where what was fetched or made is kept.
+    pub cache: &'a Cache,
+    /// The folder that the initramfs is written into.
+    pub out: &'a Path,
+    /// Is told what takes time.
+    pub say: &'a mut dyn FnMut(String),
+}
 
 /// What every such machine has.
 #[derive(Debug)]
@@ -70,7 +83,7 @@ impl Kernels {
     /// If it was not prepared so.
     fn get(&self, form: KernelForm) -> Result<&KernelFile, LabError> {
         let bug = || LabError::Bug {
-            why: "a variant wants a kernel that was not prepared".into(),
+            why: "a variant needs a kernel that was not prepared".into(),
         };
         match form {
             KernelForm::Image => Ok(&self.image),
@@ -88,7 +101,8 @@ pub struct OutFile {
     pub payload_at: u64,
 }
 
-/// A machine of QEMU.
+/// A machine of QEMU. Each machine implements every method, so that the heads of these
+/// methods look alike in all machines.
 pub trait Hardware: Sync {
     /// What it has in common with the others.
     fn common(&self) -> &Common;

@@ -51,7 +51,7 @@ pub enum LabError {
     #[error(transparent)]
     Profile(#[from] storage::ProfileError),
     /// A program that the lab runs is not installed.
-    #[error("{tool} is not installed, and {why}; `apt-get install {package}` brings it")]
+    #[error("{tool} is not installed but needed to {why}; run `apt-get install {package}`")]
     MissingTool {
         /// The program.
         tool: &'static str,
@@ -61,7 +61,7 @@ pub enum LabError {
         why: &'static str,
     },
     /// An image of a workload cannot be treated.
-    #[error("the image `{name}` cannot be treated by `{treatment}`: {why}")]
+    #[error("cannot apply `{treatment}` to the image `{name}`: {why}")]
     Image {
         /// Its name.
         name: String,
@@ -80,8 +80,8 @@ pub enum LabError {
     },
     /// The agent's program is nowhere to be found.
     #[error(
-        "there is no agent for {arch}: {} cannot be read; name one, or a folder with \
-         firstlight-agent-{arch}, as FIRSTLIGHT_AGENT", place.display()
+        "no agent for {arch}: cannot read {}; set FIRSTLIGHT_AGENT to an agent or a folder with \
+         firstlight-agent-{arch}", place.display()
     )]
     NoAgent {
         /// The kind of processor.
@@ -91,8 +91,8 @@ pub enum LabError {
     },
     /// The agent's program is for another kind of processor.
     #[error(
-        "{} is not a program for {arch}; name a folder with firstlight-agent-{arch} as \
-         FIRSTLIGHT_AGENT", path.display()
+        "{} is not a program for {arch}; set FIRSTLIGHT_AGENT to a folder with \
+         firstlight-agent-{arch}", path.display()
     )]
     AgentOfAnother {
         /// The program.
@@ -101,7 +101,7 @@ pub enum LabError {
         arch: Arch,
     },
     /// The agent's program is to be built and that fails.
-    #[error("the agent for {arch} cannot be built: {why}")]
+    #[error("cannot build the agent for {arch}: {why}")]
     CannotBuildAgent {
         /// The kind of processor.
         arch: Arch,
@@ -109,7 +109,7 @@ pub enum LabError {
         why: String,
     },
     /// This host lacks what builds the agent for a kind of processor.
-    #[error("the agent for {arch} cannot be built on this host: {why}")]
+    #[error("cannot build the agent for {arch} on this host: {why}")]
     NoAgentTools {
         /// The kind of processor.
         arch: Arch,
@@ -118,8 +118,8 @@ pub enum LabError {
     },
     /// The agent must not need libraries: there are none in an initramfs.
     #[error(
-        "{} is linked to shared libraries, but runs where there are none; \
-         build it static with `cargo build --release -p firstlight-agent`", path.display()
+        "{} is linked to shared libraries, which an initramfs does not have; build it statically \
+         with `cargo build --release -p firstlight-agent`", path.display()
     )]
     AgentNotStatic {
         /// The program.
@@ -135,8 +135,8 @@ pub enum LabError {
     },
     /// A kernel module is not in the kernel's tree.
     #[error(
-        "the module `{module}` is not in {}; \
-         name the module tree of exactly this kernel as `modules`", tree.display()
+        "the module `{module}` is not in {}; set `modules` to the module tree of exactly this \
+         kernel", tree.display()
     )]
     NoModule {
         /// Its name.
@@ -164,7 +164,7 @@ pub enum LabError {
         why: String,
     },
     /// What is to be written into the initramfs does not fit its format.
-    #[error("the agent's configuration cannot be written: {0}")]
+    #[error("invalid configuration for the agent: {0}")]
     AgentConfig(#[from] agent::config::ConfigError),
     /// The debugger connection to QEMU broke off or made no sense.
     #[error("the debugger connection to QEMU: {0}")]
@@ -181,8 +181,8 @@ pub enum LabError {
     },
     /// Two boots in real time are never the same.
     #[error(
-        "boots in real time are never the same twice, so there is nothing to check: leave out \
-         `--check-exact`, or `mode = \"statistical\"`"
+        "`--check-exact` needs exact boots, because boots in real time never repeat; remove it or \
+         `mode = \"statistical\"`"
     )]
     NotExact,
     /// A search cannot go on.

@@ -50,7 +50,7 @@ impl HashedFile {
     /// If it cannot be written.
     pub fn write(folder: &Path, name: &str, content: &[u8]) -> Result<Self, LabError> {
         let path = folder.join(name);
-        fs::create_dir_all(folder).map_err(io_error(folder, "cannot be made"))?;
+        fs::create_dir_all(folder).map_err(io_error(folder, "cannot be created"))?;
         fs::write(&path, content).map_err(io_error(&path, "cannot be written"))?;
         Ok(Self::of(path, content))
     }
@@ -101,7 +101,7 @@ pub fn folder_within(tree: &Path, name: &str) -> Result<Option<OwnedFd>, LabErro
         Err(Errno::NOENT) if fs::symlink_metadata(&path).is_err() => Ok(None),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Err(LabError::Tree {
             path,
-            why: "it leads to no folder in this tree; make that folder, or take the link away"
+            why: "the link leads to no folder in this tree; create the folder or remove the link"
                 .into(),
         }),
         Err(e) => Err(failed(e)),

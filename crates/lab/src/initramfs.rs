@@ -60,7 +60,7 @@ impl Archives {
     /// whether modules go without signatures, and writes them into `out`.
     ///
     /// # Errors
-    /// If one cannot be made or written.
+    /// If one cannot be created or written.
     pub fn make(
         experiment: &Experiment,
         out: &Path,
@@ -228,7 +228,7 @@ impl Tree {
 
 /// Where an open folder lies in `tree`, without links.
 fn within(tree: &Path, folder: &OwnedFd) -> Result<PathBuf, LabError> {
-    let failed = || io_error(tree, "cannot be found again");
+    let failed = || io_error(tree, "no longer exists");
     let real = fs::canonicalize(tree).map_err(failed())?;
     let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
     let found = fs::read_link(link).map_err(failed())?;
@@ -277,8 +277,8 @@ fn archive(parts: &Parts<'_>, config: &str, modules: &[PathBuf]) -> Result<Vec<u
         if !name.ends_with(".ko") {
             return Err(LabError::Kernel {
                 path: path.clone(),
-                why: "the module is compressed, and nothing in the initramfs can unpack it; \
-                      name a tree of uncompressed modules as `modules`"
+                why: "the module is compressed, but the initramfs cannot decompress it; set \
+                    `modules` to a tree of uncompressed modules"
                     .into(),
             });
         }

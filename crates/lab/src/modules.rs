@@ -25,7 +25,7 @@ impl Modules {
     pub fn read(tree: &Path) -> Result<Self, LabError> {
         let text = |name: &str| {
             let path = tree.join(name);
-            let why = "cannot be read; `depmod` (of kmod) writes it";
+            let why = "cannot be read; create it with `depmod` (package kmod)";
             fs::read_to_string(&path).map_err(io_error(&path, why))
         };
         Ok(Self::parse(

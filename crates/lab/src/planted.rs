@@ -153,7 +153,8 @@ impl Planted {
         let file: File = toml::from_str(text).map_err(of_toml)?;
         if file.firstlight_planted != VERSION {
             let found = file.firstlight_planted;
-            let why = format!("expected `firstlight_planted = {VERSION}`, found {found}");
+            let why =
+                format!("unsupported version {found}; write `firstlight_planted = {VERSION}`");
             return Err(wrong(1, why));
         }
         let usual = match table.contains_key("experiment") {
@@ -212,7 +213,7 @@ impl Planted {
         let treated = all.findings.iter().map(|f| &f.treated);
         for name in treated.chain([&all.seen, &all.planted]) {
             if !all.has(name) {
-                let why = format!("there is no case or variant `{name}`");
+                let why = format!("no case or variant `{name}`");
                 return Err(wrong(1, why));
             }
         }
@@ -313,7 +314,7 @@ impl Planted {
     /// that are made go to `folder`.
     ///
     /// # Errors
-    /// If one cannot be made.
+    /// If one cannot be created.
     pub fn beside(
         &self,
         folder: &Path,
@@ -332,7 +333,7 @@ impl Planted {
         let write = |name: &str, bytes: &[u8]| {
             let path = folder.join(name);
             let parent = path.parent().unwrap_or(folder);
-            fs::create_dir_all(parent).map_err(io_error(parent, "cannot be made"))?;
+            fs::create_dir_all(parent).map_err(io_error(parent, "cannot be created"))?;
             fs::write(&path, bytes).map_err(io_error(&path, "cannot be written"))?;
             Ok::<PathBuf, LabError>(path)
         };
@@ -357,8 +358,8 @@ fn no_root(id: &str) -> LabError {
     LabError::Experiment {
         name: format!("{id}.toml"),
         line: 1,
-        why: "what is wanted in `beside` is not there: `root` and `root-image` are of an \
-              experiment with a `tree`, the others of a workload"
+        why: "the file in `beside` does not exist; `root` and `root-image` need an experiment \
+            with a `tree`, the others a workload"
             .to_owned(),
     }
 }
@@ -372,7 +373,7 @@ fn other_root(
     planted: &str,
     wanted: &Wanted,
 ) -> Result<Experiment, String> {
-    let clause = "a finding with a `root` is one of an `experiment`, with `by_hand`";
+    let clause = "a finding with a `root` needs an `experiment` and `by_hand`";
     let mut table = match (table.get("experiment"), &wanted.by_hand) {
         (Some(Value::Table(table)), Some(_)) => table.clone(),
         _ => return Err(clause.to_owned()),

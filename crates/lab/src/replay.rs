@@ -32,8 +32,7 @@ impl Replay {
         }
         Err(LabError::Output {
             path: folder.to_owned(),
-            why: "it holds no folder `trials`, so it is not the output of an earlier run; name \
-                  one as `replay`"
+            why: "not the output of an earlier run (no folder `trials`); set `replay` to one"
                 .into(),
         })
     }
@@ -87,13 +86,13 @@ impl Machine for Replay {
         };
         if !file.is_file() {
             return Err(unfit(format!(
-                "there is no stored boot of {}; take it out of the experiment, ask for a smaller \
-                 ensemble, or run it on a machine",
+                "no stored boot of {}; remove it from the experiment, reduce the ensemble, or run \
+                 it on a machine",
                 plan.id
             )));
         }
         let trial: Trial = serde_json::from_slice(&read(&file)?)
-            .map_err(|e| unfit(format!("expected a trial, found what is none: {e}")))?;
+            .map_err(|e| unfit(format!("not a trial file: {e}")))?;
         let capture = stored.join("capture");
         let mut names = below(&capture)?;
         // The manifest is a capture's first member.

@@ -27,7 +27,7 @@ impl Store {
     /// # Errors
     /// If the folder cannot be used, or another run uses it.
     pub fn open(folder: &Path) -> Result<Self, LabError> {
-        fs::create_dir_all(folder).map_err(io_error(folder, "cannot be made"))?;
+        fs::create_dir_all(folder).map_err(io_error(folder, "cannot be created"))?;
         let path = folder.join(JOURNAL);
         let old = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -45,8 +45,8 @@ impl Store {
                     return Err(LabError::Output {
                         path,
                         why: format!(
-                            "it holds trials of version {}, and this program writes version {}; \
-                             name another output folder",
+                            "it contains trials of version {}, but this program writes version \
+                             {}; name another output folder",
                             trial.firstlight_trial,
                             trial::VERSION
                         ),
@@ -62,12 +62,13 @@ impl Store {
         if journal.try_lock().is_err() {
             return Err(LabError::Output {
                 path,
-                why: "another run is writing it; wait for that one, or name another folder".into(),
+                why: "another run writes to it; wait until that run ends or name another folder"
+                    .into(),
             });
         }
         journal
             .set_len(good)
-            .map_err(io_error(&path, "cannot be mended"))?;
+            .map_err(io_error(&path, "cannot be repaired"))?;
         Ok(Self {
             folder: folder.to_owned(),
             journal,
@@ -167,6 +168,6 @@ pub fn clear(out: &Path, id: &TrialId) -> Result<PathBuf, LabError> {
             _ => {}
         }
     }
-    fs::create_dir_all(&folder).map_err(io_error(&folder, "cannot be made"))?;
+    fs::create_dir_all(&folder).map_err(io_error(&folder, "cannot be created"))?;
     Ok(folder)
 }

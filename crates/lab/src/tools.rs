@@ -56,8 +56,8 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// A call of `name`, which Debian's `package` brings; `why` completes "is
-    /// not installed, and ...".
+    /// A call of `name` of the Debian package `package`; `why` completes "is
+    /// not installed but needed to ...".
     #[must_use]
     pub fn new(name: &'static str, package: &'static str, why: &'static str) -> Self {
         let file = find(name).unwrap_or_else(|| PathBuf::from(name));
@@ -89,9 +89,9 @@ impl Tool {
         };
         let (faketime, its_package) = FAKETIME;
         let Some(fake) = find(faketime) else {
-            return Self::new(faketime, its_package, "it keeps chance out of the image");
+            return Self::new(faketime, its_package, "make the image reproducible");
         };
-        let mut tool = Self::new(UNSHARE.0, UNSHARE.1, "it keeps chance out of the image");
+        let mut tool = Self::new(UNSHARE.0, UNSHARE.1, "make the image reproducible");
         tool.inner = Some(name);
         if !rustix::process::geteuid().is_root() {
             // Only root mounts, if only one of a namespace: then all files are root's.
@@ -178,12 +178,11 @@ impl Tool {
         let words = last_words(&output.stderr);
         if self.inner.is_some() && refused(&output.stderr) {
             return Err(failed(format!(
-                "it is run in namespaces of its own, to keep chance out of the image, and this \
-                 system refuses them ({words}); run this once as root outside of a container, or \
-                 in a privileged one"
+                "a reproducible image needs separate namespaces, which this system refuses \
+                 ({words}); run this once as root outside a container, or in a privileged one"
             )));
         }
-        Err(failed(format!("{}, after it said: {words}", output.status)))
+        Err(failed(format!("{}, last output: {words}", output.status)))
     }
 }
 
@@ -217,27 +216,27 @@ mod tests {
 
     #[test]
     fn a_missing_program_names_its_package() {
-        let said = Tool::new("no-such-program-here", "its-package", "it is a test")
+        let said = Tool::new("no-such-program-here", "its-package", "run a test")
             .run()
             .unwrap_err()
             .to_string();
         assert_eq!(
             said,
-            "no-such-program-here is not installed, and it is a test; \
-             `apt-get install its-package` brings it"
+            "no-such-program-here is not installed but needed to run a test; \
+             run `apt-get install its-package`"
         );
     }
 
     #[test]
     fn input_goes_in_and_output_comes_out() {
         let input = vec![b'x'; 1 << 20];
-        let output = Tool::new("cat", "coreutils", "it is a test").feed(&input);
+        let output = Tool::new("cat", "coreutils", "run a test").feed(&input);
         assert_eq!(output.unwrap(), input);
     }
 
     #[test]
     fn a_failure_has_the_last_words() {
-        let said = Tool::new("sh", "dash", "it is a test")
+        let said = Tool::new("sh", "dash", "run a test")
             .args(["-c", "echo a >&2; echo oh no >&2; exit 3"])
             .run()
             .unwrap_err()

@@ -17,11 +17,11 @@ pub(crate) fn treat(
         };
         *bytes = match treatment.on_image(bytes) {
             Some(Ok(new)) if new.description.is_empty() => {
-                return Err(cannot("it is treated so already"));
+                return Err(cannot("the treatment is already applied"));
             }
             Some(Ok(new)) => new.bytes,
             Some(Err(e)) => return Err(cannot(&e.to_string())),
-            None => return Err(cannot("it is no treatment of an image")),
+            None => return Err(cannot("the treatment does not apply to images")),
         };
     }
     Ok(())

@@ -16,7 +16,7 @@ pub(crate) const TRIAL_FILE: &str = "trial.json";
 pub struct TrialId {
     /// The variant's name.
     pub variant: String,
-    /// Which innocent word was added to the command line; 0: none.
+    /// Number of the neutral perturbation of the command line; 0: none.
     pub perturbation: u32,
     /// What the boot is for.
     #[serde(default, skip_serializing_if = "Purpose::is_result")]

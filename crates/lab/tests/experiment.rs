@@ -86,11 +86,7 @@ fn paths_are_relative_to_the_file() {
 
 /// What is changed in the good file, and the sentence that follows.
 const WRONG: &[(&str, &str, &str)] = &[
-    (
-        "= 1\n",
-        "= 2\n",
-        "e.toml:2: this is an experiment of version 2",
-    ),
+    ("= 1\n", "= 2\n", "e.toml:2: the experiment has version 2"),
     (
         "firstlight_experiment = 1",
         "",
@@ -134,7 +130,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"nokaslr\"",
         "\"console=ttyS0\"",
-        "e.toml:9: `console=ttyS0` is there twice",
+        "e.toml:9: `console=ttyS0` occurs twice; remove one",
     ),
     (
         "\"nokaslr\"",
@@ -144,8 +140,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"debian-minimal\"",
         "{ tree = \"rootfs\", filesystem = \"jffs2\" }",
-        "e.toml:8: a root of a `tree` is one of ext2, ext3, ext4, btrfs, f2fs, squashfs, erofs; \
-         found `jffs2`",
+        "e.toml:8: unknown root filesystem `jffs2` for a `tree`; write one of ext2, ext3, ext4, btrfs, f2fs, squashfs, erofs",
     ),
     (
         "\"debian-minimal\"",
@@ -186,12 +181,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"debian\"",
         "\"debian\"\nmodules = \"m\"",
-        "e.toml:8: `modules` goes with a kernel file",
+        "e.toml:8: `modules` works only with a kernel file",
     ),
     (
         "machine = \"pc\"",
         "machine = \"pc\"\nmemory_mb = 1",
-        "e.toml:6: `memory_mb` is from",
+        "e.toml:6: `memory_mb` is out of range",
     ),
     (
         "machine = \"pc\"",
@@ -262,7 +257,7 @@ fn fragments_are_beside_the_experiment_and_go_with_the_pc() {
         .replace("\"unit:multi-user.target\"", "\"init\"");
     let said = Experiment::parse("e.toml", &text).unwrap_err().to_string();
     assert!(
-        said.contains("`build=micro` goes with the machine `pc`"),
+        said.contains("`build=micro` works only with the machine `pc`; remove it"),
         "{said}"
     );
 }
@@ -310,12 +305,12 @@ fn an_arm9_has_a_kernel_of_the_labs_and_no_disk() {
         (
             "machine = \"arm9\"",
             "machine = \"pc\"",
-            "only for `arm9` one is built",
+            "`built` works only with `arm9`",
         ),
         (
             "cmdline",
             "memory_mb = 512\ncmdline",
-            "`memory_mb` is from 32 to 224",
+            "`memory_mb` is out of range; write 32 to 224",
         ),
         (
             "cmdline",
@@ -358,7 +353,7 @@ fn an_arm9_from_nand_has_an_environment_and_its_root_in_memory() {
         (
             "loader = \"nand\"\n",
             "",
-            "`environment` is a boot loader's",
+            "`environment` needs a boot loader",
         ),
         (
             "storage =",
@@ -368,7 +363,7 @@ fn an_arm9_from_nand_has_an_environment_and_its_root_in_memory() {
         (
             "initramfs=lzo",
             "modules=unsigned",
-            "nothing is loaded as a module",
+            "`arm9` loads no modules",
         ),
         (
             "machine = \"arm9\"",

@@ -73,10 +73,7 @@ fn read_lines(
 ) -> Origin {
     let source = recorder.source(input.name, source.name());
     for line in text::lines(input.bytes) {
-        let origin = Origin {
-            source,
-            offset: line.offset,
-        };
+        let origin = line.origin(source);
         if line.bytes.trim_ascii().is_empty() {
             recorder.skipped(origin, &TITLE);
         } else if take(line.bytes, origin, recorder).is_some() {

@@ -5,6 +5,7 @@
 //! something must be removed, and cannot fail.
 
 use memchr::{memchr, memchr3};
+use record::{Origin, SourceId};
 use std::borrow::Cow;
 
 /// `1 device` or `2 devices`: a number and what it counts, which takes an `s`.
@@ -20,6 +21,16 @@ pub(crate) struct Line<'a> {
     pub offset: u64,
     /// What it holds, without the line end (LF, or any number of CR before it).
     pub bytes: &'a [u8],
+}
+
+impl Line<'_> {
+    /// Its place in `source`.
+    pub const fn origin(&self, source: SourceId) -> Origin {
+        Origin {
+            source,
+            offset: self.offset,
+        }
+    }
 }
 
 /// The lines of an input. A last line without LF is a line; nothing after the

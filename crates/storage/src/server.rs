@@ -60,8 +60,8 @@ pub fn not_given_back(name: &str, figures: &Storage) -> Option<String> {
     }
     if s.own_request_ns == 0 {
         return Some(format!(
-            "every request takes longer than profile `{name}` states, by the server's own cost, \
-             which was not measured for this machine"
+            "every request takes longer than profile `{name}` states, because the cost of the \
+             storage server was not measured for this machine"
         ));
     }
     let own = s.own_request_ns + 4 * s.own_kib_ns;
@@ -69,8 +69,8 @@ pub fn not_given_back(name: &str, figures: &Storage) -> Option<String> {
     let (fastest, closest) = (fastest_ns(s), closest_ns(s));
     if fastest < own {
         return Some(format!(
-            "profile `{name}` states {:.1} us for a read of 4 KiB, but the server needs {:.1} us: \
-             the fastest reads take that long",
+            "profile `{name}` states {:.1} us for a read of 4 KiB, but the storage server needs \
+             {:.1} us, so the fastest reads take that long",
             us(fastest),
             us(own)
         ));
@@ -78,8 +78,8 @@ pub fn not_given_back(name: &str, figures: &Storage) -> Option<String> {
     // What overlaps in the device does not on the one processor.
     (closest < own).then(|| {
         format!(
-            "profile `{name}` states 4 KiB every {:.1} us at full queue depth, but the server \
-             needs {:.1} us for each: queued reads are that far apart",
+            "profile `{name}` states 4 KiB every {:.1} us at full queue depth, but the storage \
+             server needs {:.1} us per read, which limits the throughput of queued reads",
             us(closest),
             us(own)
         )

@@ -1,6 +1,7 @@
 //! Published results and the figures measured here, as views take them.
 
-/// A published result.
+/// A published result. The lab has a type of its own for it, which also says how it is
+/// run; views may not know the lab.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classic {
     /// Its name.

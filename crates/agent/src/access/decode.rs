@@ -9,12 +9,14 @@ use thiserror::Error;
 pub enum ListError {
     /// It is something else.
     #[error(
-        "not an access list: expected it to begin with `{KIND}`; record one with `firstlight prefetch record`"
+        "not an access list (it does not begin with `{KIND}`); record one with `firstlight \
+         prefetch record`"
     )]
     Another,
     /// A later program wrote it.
     #[error(
-        "an access list of version {found}, and this program reads up to {VERSION}; use the program that recorded it, or record anew"
+        "the access list has format version {found}, but this program supports versions up to \
+         {VERSION}; use a newer program or record the list again"
     )]
     Newer {
         /// The version that it says.
@@ -22,7 +24,8 @@ pub enum ListError {
     },
     /// Bytes are missing, or there are more than it says.
     #[error(
-        "the access list is cut short or was added to: its first lines announce {expected} bytes, and {found} follow; copy it again"
+        "the access list is truncated or has extra data: its header states {expected} bytes, but \
+         {found} follow; copy it again"
     )]
     Length {
         /// As it says.
@@ -32,7 +35,7 @@ pub enum ListError {
     },
     /// The sum over its bytes is not the one that it says.
     #[error(
-        "the access list is damaged: the CRC over its bytes is {found:08x}, and it says {expected:08x}; copy it again"
+        "the access list is damaged: expected CRC {expected:08x}, found {found:08x}; copy it again"
     )]
     Damaged {
         /// As it says.
@@ -41,7 +44,7 @@ pub enum ListError {
         found: u32,
     },
     /// A field cannot be.
-    #[error("the access list is wrong at byte {at}: expected {expected}")]
+    #[error("the access list is invalid at byte {at}: expected {expected}; record it again")]
     Wrong {
         /// Where, from the beginning of the file.
         at: u64,
@@ -50,7 +53,8 @@ pub enum ListError {
     },
     /// A path leaves the root.
     #[error(
-        "the access list is wrong at byte {at}: `{path}` is not a plain absolute path; nothing of it is used"
+        "the access list is invalid at byte {at}: `{path}` is not a plain absolute path, so the \
+         list is not used; record it again"
     )]
     Path {
         /// Where, from the beginning of the file.
@@ -156,7 +160,7 @@ impl<'a> Cursor<'a> {
         let left = self.body.len().saturating_sub(self.at);
         match usize::try_from(n) {
             Ok(n) if n <= left / least => Ok(n),
-            _ => Err(self.wrong("no more items than bytes that are left")),
+            _ => Err(self.wrong("at most as many items as remaining bytes")),
         }
     }
 
@@ -180,7 +184,7 @@ impl<'a> Cursor<'a> {
         let shift = self.number()?;
         // Linux has pages from 4 KiB to 256 KiB.
         if !(9..=20).contains(&shift) || recordings == 0 {
-            return Err(self.wrong("a recording or more, and a page of 512 bytes to 1 MiB"));
+            return Err(self.wrong("at least one recording and a page size of 512 bytes to 1 MiB"));
         }
         let mut list = AccessList {
             recordings,
@@ -199,7 +203,7 @@ impl<'a> Cursor<'a> {
             let entry = self.entry(&before.1, &list)?;
             let place = (entry.is_device(), entry.path.clone());
             if place <= before {
-                return Err(self.wrong("entries in order of their paths, devices last"));
+                return Err(self.wrong("entries sorted by path, devices last"));
             }
             before = place;
             list.entries.push(entry);
@@ -215,7 +219,7 @@ impl<'a> Cursor<'a> {
         let shared = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         let shared = before.get(..shared);
         let mut path = shared
-            .ok_or_else(|| self.wrong("no more shared bytes than the path before has"))?
+            .ok_or_else(|| self.wrong("at most as many shared bytes as the previous path has"))?
             .to_vec();
         path.extend_from_slice(self.bytes()?);
         if !is_plain(&path) {
@@ -242,7 +246,7 @@ impl<'a> Cursor<'a> {
         };
         let program = self.small()?;
         if !list.programs.is_empty() && program as usize >= list.programs.len() {
-            return Err(self.wrong("the number of a program of the list"));
+            return Err(self.wrong("the index of a program in the list"));
         }
         let first = self.number()?;
         let count = self.count(4)?;
@@ -255,17 +259,17 @@ impl<'a> Cursor<'a> {
             let seen = self.small()?;
             let pages = length >> 1;
             let (Some(page), Some(first_us)) = (page, first_us) else {
-                return Err(self.wrong("a range that ends"));
+                return Err(self.wrong("a range with an end"));
             };
             // All of it has to be below what a file offset can say.
             let bytes = page
                 .checked_add(pages)
                 .and_then(|e| e.checked_mul(u64::from(list.page_bytes)));
             if pages == 0 || bytes.is_none_or(|b| b > i64::MAX as u64) {
-                return Err(self.wrong("a range of pages that a file can have"));
+                return Err(self.wrong("a page range within the file size limit"));
             }
             if seen == 0 || seen > list.recordings {
-                return Err(self.wrong("a range seen in at least one recording and at most all"));
+                return Err(self.wrong("a range that occurs in 1 to all recordings"));
             }
             end = page + pages;
             ranges.push(Range {

@@ -34,7 +34,10 @@ const EXTENSION_BYTES: u64 = 64 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The bytes are not a tar, or it is damaged or cut.
-    #[error("after {members} members the capture is no longer a tar: {why}; take or copy it again")]
+    #[error(
+        "the capture is not a valid tar archive after {members} members: {why}; capture or copy \
+         it again"
+    )]
     NotTar {
         /// How many members could be read.
         members: usize,
@@ -43,8 +46,8 @@ pub enum CaptureError {
     },
     /// A member has fewer bytes than its header says.
     #[error(
-        "the capture is cut: `{member}` should have {expected} bytes and has {found}; \
-         take or copy it again"
+        "the capture is truncated: `{member}` should have {expected} bytes but has {found}; \
+         capture or copy it again"
     )]
     Cut {
         /// Its name.
@@ -56,8 +59,8 @@ pub enum CaptureError {
     },
     /// A member would lie outside the capture.
     #[error(
-        "the capture has a member called `{member}`: names must be relative, plain, and without `..`; \
-         it was not written by Firstlight, and was not read"
+        "the capture member `{member}` has an unsafe name (absolute or with `..`), so the capture \
+         was not read; Firstlight does not write such captures"
     )]
     Name {
         /// Its name.
@@ -65,8 +68,8 @@ pub enum CaptureError {
     },
     /// A member is a link, a device or the like.
     #[error(
-        "the capture's member `{member}` is not a plain file (tar type `{kind}`): \
-         it was not written by Firstlight, and was not read"
+        "the capture member `{member}` is not a regular file (tar type `{kind}`), so the capture \
+         was not read; Firstlight does not write such captures"
     )]
     Kind {
         /// Its name.
@@ -75,13 +78,16 @@ pub enum CaptureError {
         kind: char,
     },
     /// A name is there twice.
-    #[error("the capture has two members called `{member}`; which one is meant cannot be known")]
+    #[error("the capture contains `{member}` twice; remove one of them")]
     Twice {
         /// The name.
         member: String,
     },
     /// A member, or all of them, or their number, is over the limit.
-    #[error("the capture's {what} {found} at `{member}`, more than the limit of {limit}")]
+    #[error(
+        "the capture is too large: its {what} {found} at `{member}`, above the limit of {limit}; \
+         capture again with less data"
+    )]
     TooLarge {
         /// What is too large.
         what: &'static str,
@@ -94,25 +100,29 @@ pub enum CaptureError {
     },
     /// A member's size stands in a pax extension.
     #[error(
-        "the capture's member `{member}` has its size in a pax extension, which captures do not \
-         need; pack it again with `tar --format=gnu`"
+        "the capture member `{member}` uses a pax size extension, which is not supported; repack \
+         the capture with `tar --format=gnu`"
     )]
     PaxSize {
         /// Its name.
         member: String,
     },
     /// The manifest is not the first member.
-    #[error("a capture begins with `manifest.json`, but this one begins with {found}")]
+    #[error(
+        "not a capture: it begins with {found} instead of `manifest.json`; repack it with \
+         `manifest.json` first"
+    )]
     NoManifest {
         /// What comes first instead.
         found: String,
     },
     /// The manifest is not what it should be.
-    #[error("the capture's manifest.json cannot be read: {0}")]
+    #[error("manifest.json of the capture is invalid: {0}; capture or copy it again")]
     Manifest(#[from] serde_json::Error),
     /// The capture is of a later format.
     #[error(
-        "the capture has format version {found}, and this program reads up to {VERSION}; update it"
+        "the capture has format version {found}, but this program supports versions up to \
+         {VERSION}; update the program"
     )]
     Version {
         /// The version.
@@ -148,7 +158,7 @@ impl<W: Write> Writer<W> {
     /// As [`Self::member`], and if `from` has fewer bytes.
     pub fn copy(&mut self, name: &str, from: impl Read, length: u64) -> io::Result<()> {
         if plain(name.as_bytes()).as_deref() != Some(name) {
-            let why = format!("`{name}` is no name for a member of a capture");
+            let why = format!("`{name}` is not a valid name for a capture member");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let mut header = tar::Header::new_gnu();
@@ -238,12 +248,7 @@ pub fn read_tar(from: impl Read, limits: Limits) -> Result<Vec<Member>, CaptureE
             kind,
             EntryType::GNULongName | EntryType::XHeader | EntryType::XGlobalHeader
         ) {
-            within(
-                "extension header has a size of",
-                &shown,
-                size,
-                EXTENSION_BYTES,
-            )?;
+            within("extension header size is", &shown, size, EXTENSION_BYTES)?;
             let bytes = take(&mut entry, size, &shown)?;
             match kind {
                 EntryType::GNULongName => {

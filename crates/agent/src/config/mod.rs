@@ -98,15 +98,15 @@ pub enum Place {
 pub enum ConfigError {
     /// The file is of another kind or version.
     #[error(
-        "line 1 of the agent's configuration must be `{VERSION_KEY} = {VERSION}`, but is `{found}`; \
-         use the agent and the lab of one release"
+        "line 1 of the agent's configuration is `{found}` instead of `{VERSION_KEY} = {VERSION}`; \
+         use the agent and the lab of the same release"
     )]
     Version {
         /// The first line.
         found: String,
     },
     /// A line is not `key = value`.
-    #[error("line {line} of the agent's configuration must be `key = value`, but is `{found}`")]
+    #[error("line {line} of the agent's configuration is `{found}`; write `key = value`")]
     Shape {
         /// Counted from 1.
         line: usize,
@@ -114,7 +114,9 @@ pub enum ConfigError {
         found: String,
     },
     /// No such key.
-    #[error("line {line} of the agent's configuration gives `{key}`, which is not a known key")]
+    #[error(
+        "line {line} of the agent's configuration has the unknown key `{key}`; remove the line"
+    )]
     UnknownKey {
         /// Counted from 1.
         line: usize,
@@ -122,7 +124,7 @@ pub enum ConfigError {
         key: String,
     },
     /// A key is given again.
-    #[error("line {line} of the agent's configuration gives `{key}` again; give it once")]
+    #[error("line {line} of the agent's configuration repeats `{key}`; remove one of the lines")]
     Twice {
         /// Counted from 1.
         line: usize,
@@ -136,7 +138,7 @@ pub enum ConfigError {
         key: &'static str,
     },
     /// A value is not what its key takes.
-    #[error("line {line} of the agent's configuration: `{key}` takes {expected}, not `{found}`")]
+    #[error("line {line} of the agent's configuration: `{key}` is `{found}`; write {expected}")]
     Value {
         /// Counted from 1.
         line: usize,
@@ -149,18 +151,15 @@ pub enum ConfigError {
     },
     /// The payload's and the root's memory could not be told apart.
     #[error(
-        "`out_size` and `root_size` are both {size}, and the agent finds devices by size; \
-         make one of them larger"
+        "`out_size` and `root_size` are both {size}, but the agent finds devices by size; make \
+         one of them larger"
     )]
     SameSize {
         /// The size of both, in bytes.
         size: u64,
     },
     /// The root lies where no storage can be modelled.
-    #[error(
-        "`storage.model` is given, but only storage of `root = pmem` can be modelled; \
-         make it `none`"
-    )]
+    #[error("`storage.model` works only with `root = pmem`; set it to `none`")]
     NothingToModel,
     /// A board's counter whose speed is not known, or is none of a register of 32
     /// bits.
@@ -174,7 +173,7 @@ pub enum ConfigError {
     },
     /// A disk's shortest seek is longer than its longest.
     #[error(
-        "`storage.seek_min_ns` is {min}, more than `storage.seek_max_ns`, {max}; exchange them"
+        "`storage.seek_min_ns` is {min}, which exceeds `storage.seek_max_ns`, {max}; swap them"
     )]
     SeekOrder {
         /// `storage.seek_min_ns`.
@@ -256,7 +255,7 @@ impl AgentConfig {
             }
             RootKind::Device => Some(Place::Device(lines.need(
                 "root_device",
-                "what `mount` takes for a device",
+                "a device as for `mount`",
                 |v| (!v.is_empty()).then(|| v.to_owned()),
             )?)),
             RootKind::Initramfs => Some(Place::Initramfs),

@@ -1,7 +1,7 @@
-//! What the kernel's command line asks of the agent.
+//! The kernel parameters of the agent.
 //!
-//! Each word is `firstlight.KEY=VALUE`. To the kernel it is a parameter of a
-//! module that is not there, and it is handed on to nobody.
+//! Each one is `firstlight.KEY=VALUE`. The kernel takes it for a parameter of an
+//! absent module and does not pass it on to init.
 
 use super::{FirstLight, Out, absolute, shown, word};
 use std::time::Duration;
@@ -9,26 +9,38 @@ use std::time::Duration;
 /// What the words begin with.
 const PREFIX: &str = "firstlight.";
 
-/// The keys, what they take, and what they are for. `perturb` is the lab's: it
-/// makes a command line differ, and says nothing.
+/// Each key with its value and its purpose. `perturb` belongs to the lab: it changes
+/// the command line and nothing else (a neutral perturbation).
 pub const KEYS: &[(&str, &str, &str)] = &[
-    ("first_light", FirstLight::EXPECTED, "what ends the boot"),
-    ("out", Out::EXPECTED, "where the capture goes"),
+    (
+        "first_light",
+        FirstLight::EXPECTED,
+        "the event that ends the boot",
+    ),
+    ("out", Out::EXPECTED, "the destination of the capture"),
     ("init", "an absolute path", "the program to start as init"),
     (
         "events",
         "events as in `sched:sched_switch,block:*`",
-        "what to record into the trace rings",
+        "the trace events to record",
     ),
-    ("buffer_kb", NUMBER, "each trace ring's size, in KiB"),
-    ("trace_clock", "a clock's name", "what stamps the trace"),
+    ("buffer_kb", NUMBER, "the size of each trace buffer in KiB"),
+    (
+        "trace_clock",
+        "the name of a trace clock",
+        "the clock of the trace timestamps",
+    ),
     (
         "sample_ms",
         NUMBER,
-        "how often to read /proc, in ms; 0: never",
+        "the interval between samples of /proc in ms, 0 for none",
     ),
-    ("sample_kb", NUMBER, "the most to keep of that, in KiB"),
-    ("give_up_s", NUMBER, "how long to wait for first light"),
+    ("sample_kb", NUMBER, "the limit for these samples in KiB"),
+    (
+        "give_up_s",
+        NUMBER,
+        "the time limit for first light in seconds",
+    ),
     ("perturb", "anything", "nothing"),
 ];
 
@@ -109,13 +121,12 @@ impl Words {
                         seconds.map(|s| Duration::from_secs(s.into())),
                     )
                 }
-                // The lab's own: innocent words, and what a trial reads ahead.
+                // Set by the lab: neutral perturbations, and the access list of a trial.
                 "perturb" | "prefetch" => true,
                 _ => {
                     let (key, known) = (shown(key), names());
                     wrong.push(format!(
-                        "the kernel's command line has `{PREFIX}{key}`, which is not known; there \
-                         are {known}"
+                        "unknown kernel parameter `{PREFIX}{key}`; known keys: {known}"
                     ));
                     continue;
                 }
@@ -124,7 +135,7 @@ impl Words {
                 let expected = KEYS.iter().find(|k| k.0 == key).map_or("", |k| k.1);
                 let found = shown(value);
                 wrong.push(format!(
-                    "`{PREFIX}{key}` on the kernel's command line takes {expected}, not `{found}`"
+                    "kernel parameter `{PREFIX}{key}`: `{found}` is invalid; write {expected}"
                 ));
             }
         }

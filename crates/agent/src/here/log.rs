@@ -21,7 +21,7 @@ impl Gathered {
                 self.missing(
                     "the kernel log",
                     &format!("/dev/kmsg: {why}"),
-                    "run as root, or allow it with `sysctl kernel.dmesg_restrict=0`",
+                    "run as root or run `sysctl kernel.dmesg_restrict=0`",
                 );
                 false
             }
@@ -46,7 +46,7 @@ impl Gathered {
             Err(why) => self.missing(
                 "the start of the kernel log",
                 &format!("journalctl: {why}"),
-                "boot with a larger `log_buf_len=`, or be in the group systemd-journal",
+                "boot with a larger `log_buf_len=` or join the group systemd-journal",
             ),
         }
     }

@@ -172,7 +172,7 @@ impl Gathered {
     pub fn missing(&mut self, what: &str, why: &dyn std::fmt::Display, advice: &str) {
         self.note(
             note::MISSING,
-            format!("{what} could not be read: {why}; {advice}"),
+            format!("cannot read {what}: {why}; {advice}"),
         );
     }
 
@@ -228,9 +228,9 @@ impl Gathered {
                 bytes,
             ),
             Err(why) => self.missing(
-                "the units of systemd",
+                "the systemd units",
                 &format!("systemctl: {why}"),
-                "see whether `systemctl show` works for this user",
+                "check whether `systemctl show` works for this user",
             ),
         }
     }
@@ -325,7 +325,10 @@ fn run_at_most(program: &str, arguments: &[&str], most: u64) -> io::Result<(Vec<
         return Ok((printed, true));
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().next().unwrap_or("it failed and said nothing");
+    let said = said
+        .lines()
+        .next()
+        .unwrap_or("the program failed without a message");
     Err(io::Error::other(said.to_owned()))
 }
 

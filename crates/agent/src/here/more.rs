@@ -34,14 +34,14 @@ impl Gathered {
                 self.add("journal", "none", "journal.txt", "monotonic", bytes);
                 if !whole {
                     let limit = MOST_JOURNAL_BYTES >> 20;
-                    let text = format!("of the journal only the first {limit} MiB were taken");
+                    let text = format!("the journal was truncated to its first {limit} MiB");
                     self.note(note::CUT, text);
                 }
             }
             Err(why) => self.missing(
                 "the journal",
                 &format!("journalctl: {why}"),
-                "run as root, or be in the group systemd-journal",
+                "run as root or join the group systemd-journal",
             ),
         }
     }
@@ -74,7 +74,7 @@ impl Gathered {
     /// Adds the trace rings, if they hold anything. What they held is gone from
     /// them then.
     pub fn trace(&mut self, beside: Option<&Path>) {
-        const WHAT: &str = "the trace rings";
+        const WHAT: &str = "the trace buffers";
         let trace = match Tracefs::find() {
             Ok(trace) => trace,
             // A kernel without them.
@@ -83,7 +83,7 @@ impl Gathered {
             Err(e) => return self.missing(WHAT, &e, "run as root"),
         };
         if let Err(e) = self.take(&trace, beside) {
-            let advice = "see whether `trace-cmd extract` works on this machine";
+            let advice = "check whether `trace-cmd extract` works on this machine";
             self.missing(WHAT, &e, advice);
         }
     }
@@ -101,15 +101,16 @@ impl Gathered {
         }
         let taken = taken?;
         for why in &taken.missing {
-            self.missing("a part of the trace", why, "its events may be unreadable");
+            self.missing("part of the trace", why, "some events may be unreadable");
         }
         if taken.lost > 0 {
             let (lost, held) = (taken.lost, taken.events);
             self.note(
                 note::CUT,
                 format!(
-                    "the trace rings held {held} events and had lost {lost} older ones; record \
-                     fewer events, or boot with a larger firstlight.buffer_kb= or trace_buf_size="
+                    "the trace buffers contained {held} events and had lost {lost} older ones; \
+                     record fewer events or boot with a larger firstlight.buffer_kb= or \
+                     trace_buf_size="
                 ),
             );
         }

@@ -53,7 +53,7 @@ pub fn play_and_tell(
     if list.machine != machine {
         let of = &list.machine;
         played.stopped = Some(format!(
-            "the list was recorded on {of}, and this machine is {machine}"
+            "the list was recorded on {of}, but this machine is {machine}; record a list here"
         ));
         return Ok(played);
     }
@@ -118,7 +118,11 @@ pub fn play_and_tell(
         let resident_bytes = std::mem::take(&mut reader.resident_bytes);
         let read_bytes = std::mem::take(&mut reader.bytes) - resident_bytes;
         if is_first && read_bytes >= AT_ONCE_BYTES && reader.is_idle() {
-            played.stopped = Some("the device answers at once: nothing is to be won".to_owned());
+            played.stopped = Some(
+                "prefetching saves nothing, because the device answers \
+                immediately"
+                    .to_owned(),
+            );
         }
         is_first = false;
         played.resident_bytes += resident_bytes;
@@ -157,14 +161,15 @@ fn useless(played: &Played) -> Option<String> {
     let known = played.files + played.stale;
     if played.stale * 100 > known * MOST_STALE_PERCENT && known >= 8 {
         return Some(format!(
-            "{} of the first {known} files are not what was recorded: the list is of another \
-             system, or old; record it again",
+            "{} of the first {known} files have changed since the recording; record the list again",
             played.stale
         ));
     }
     let seen = played.bytes + played.resident_bytes;
     let is_late = seen >= LATE_AFTER_BYTES && played.resident_bytes * 100 >= seen * LATE_PERCENT;
-    is_late.then(|| "nearly all was in memory already: it came too late".to_owned())
+    is_late.then(|| {
+        "prefetching came too late, because nearly all data was in memory already".to_owned()
+    })
 }
 
 /// How many files may be open, if `wanted` would be best.
@@ -208,7 +213,7 @@ fn short_of_memory(settings: &Settings) -> Option<String> {
     let kib: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
     (kib.saturating_mul(1024) < settings.floor_bytes).then(|| {
         format!(
-            "only {kib} KiB of memory are available; the floor is {} KiB",
+            "only {kib} KiB of memory are available, below the limit of {} KiB (--floor)",
             settings.floor_bytes >> 10
         )
     })

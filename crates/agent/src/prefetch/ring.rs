@@ -52,7 +52,8 @@ impl Shared {
     /// A counter that the kernel reads or writes at any time.
     fn counter(&self, offset: u32) -> io::Result<&AtomicU32> {
         let at = self.at(offset as usize);
-        let at = at.ok_or_else(|| io::Error::other("the ring's counters lie outside of it"))?;
+        let at =
+            at.ok_or_else(|| io::Error::other("the counters are outside the io_uring mapping"))?;
         // SAFETY: it lies inside the mapping, which lives as long as `self`; the
         // kernel aligns its counters to their size.
         Ok(unsafe { AtomicU32::from_ptr(at) })
@@ -146,7 +147,7 @@ impl Ring {
         entry.addr_or_splice_off_in.addr = io_uring_ptr::new(self.sink.start.cast());
         entry.len.len = bytes.min(u32::try_from(self.sink.length).unwrap_or(u32::MAX));
         entry.user_data.u64_ = token;
-        let outside = || io::Error::other("the ring's entries lie outside of it");
+        let outside = || io::Error::other("the entries are outside the io_uring mapping");
         let place: *mut io_uring_sqe = self
             .entries
             .at(slot as usize * size_of::<io_uring_sqe>())
@@ -201,10 +202,9 @@ impl Ring {
         while now != end {
             let slot = (now & (self.params.cq_entries - 1)) as usize;
             let at = self.params.cq_off.cqes as usize + slot * size_of::<io_uring_cqe>();
-            let place: *mut io_uring_cqe = self
-                .completions
-                .at(at)
-                .ok_or_else(|| io::Error::other("the ring's completions lie outside of it"))?;
+            let place: *mut io_uring_cqe = self.completions.at(at).ok_or_else(|| {
+                io::Error::other("the completions are outside the io_uring mapping")
+            })?;
             // SAFETY: it lies inside the mapping, and the tail says that the
             // kernel has written it.
             done.push(unsafe { (*place).user_data.u64_ });

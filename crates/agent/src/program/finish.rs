@@ -121,10 +121,11 @@ pub fn end_of(job: &Job, mut state: State, seen: Seen) -> Result<(), Box<dyn Err
                 at => Memory::Physical(*at),
             };
             gathered.manifest.own_devices.extend(memory.device()?);
-            hand_out(&gathered, &memory, *size)
-                .map_err(|e| format!("the payload on {}: {e}", memory.path().display()))?;
+            hand_out(&gathered, &memory, *size).map_err(|e| {
+                format!("{}: cannot write the payload: {e}", memory.path().display())
+            })?;
             kmsg::restart()?;
-            Err("the machine went on after its restart".into())
+            Err("the machine continued after its restart".into())
         }
         Destination::Out(out) => Ok(deliver(&gathered, out, Older::Replace)?),
     }
@@ -156,7 +157,7 @@ fn wait_until_settled(state: &mut State) {
         note::GAVE_UP,
         format!(
             "systemd had not finished the boot {limit} s after first light, so units that were \
-             still starting have no end; `systemctl list-jobs` names them"
+             still starting have no end time; list them with `systemctl list-jobs`"
         ),
     );
 }
@@ -211,16 +212,17 @@ fn add_samples(gathered: &mut Gathered, samples: Samples) {
         gathered.add(name, "bootchart", &file, "boottime", bytes);
     }
     for why in &samples.missing {
-        let advice = "the samples lack it";
-        gathered.missing("a part of /proc", why, advice);
+        let advice = "the samples do not include it";
+        gathered.missing("part of /proc", why, advice);
     }
     if let Some(at) = samples.full_at {
         let (s, hundredths) = (at.as_secs(), at.subsec_millis() / 10);
         gathered.note(
             note::CUT,
             format!(
-                "the samples of /proc end {s}.{hundredths:02} s after the boot, because their memory was full; \
-                 give a larger firstlight.sample_kb= or firstlight.sample_ms="
+                "the samples of /proc end {s}.{hundredths:02} s after the start of the boot, \
+                 because their memory was full; boot with a larger firstlight.sample_kb= or \
+                 firstlight.sample_ms="
             ),
         );
     }

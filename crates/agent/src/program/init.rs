@@ -47,7 +47,7 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
             samples: None,
         };
         finish::end_of(&job, state, seen)?;
-        return Err("the machine went on after the trial".into());
+        return Err("the machine continued after the trial".into());
     };
     if job.needs_watcher() {
         state.watcher = true;
@@ -64,7 +64,8 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
         mount_root(device, root, config.storage.read_ahead_kb).map_err(|e| {
             let (device, fstype) = (device.display(), &root.fstype);
             format!(
-                "the root, {fstype} on {device}, cannot be mounted: {e}; are its modules there?"
+                "cannot mount the root, {fstype} on {device}: {e}; check that the initramfs \
+                 contains its modules"
             )
         })?;
     }
@@ -78,13 +79,13 @@ pub fn run() -> Result<Infallible, Box<dyn Error>> {
         become_root()?;
     }
     if let Some(ahead) = ahead {
-        prefetch::start(ahead).map_err(|e| format!("the prefetcher cannot be started: {e}"))?;
+        prefetch::start(ahead).map_err(|e| format!("cannot start the prefetcher: {e}"))?;
     }
     // The kernel's words for init go on to it.
     let why = Command::new(&root.init)
         .args(std::env::args_os().skip(1))
         .exec();
-    Err(format!("the root's init, {}, cannot be started: {why}", root.init).into())
+    Err(format!("cannot start init of the root, {}: {why}", root.init).into())
 }
 
 /// The device that the root is mounted from; `None`: it is there already.
@@ -121,7 +122,12 @@ fn mount_kernel_filesystems() -> Result<(), Box<dyn Error>> {
         ("tmpfs", "/run", safe, c"mode=0755"),
     ] {
         fs::create_dir_all(place)?;
-        mount(kind, place, kind, flags, data).map_err(|e| format!("{kind} on {place}: {e}"))?;
+        mount(kind, place, kind, flags, data).map_err(|e| {
+            format!(
+                "cannot mount {kind} on \
+            {place}: {e}"
+            )
+        })?;
     }
     fs::create_dir_all(FOLDER)?;
     Ok(())
@@ -143,7 +149,7 @@ fn load_modules() -> Result<(), Box<dyn Error>> {
             Ok(()) | Err(Errno::EXIST) => {}
             // A driver of hardware that is not there; others may still serve.
             Err(Errno::NODEV) => kmsg::say(&format!("no hardware for {name}"))?,
-            Err(e) => return Err(format!("the module {name} cannot be loaded: {e}").into()),
+            Err(e) => return Err(format!("cannot load the module {name}: {e}").into()),
         }
     }
     Ok(())
@@ -174,11 +180,15 @@ fn mount_root(device: &Path, root: &Root, read_ahead_kb: u32) -> Result<(), Box<
 fn become_root() -> Result<(), Box<dyn Error>> {
     for place in ["/dev", "/proc", "/sys", "/run"] {
         let to = format!("{ROOT}{place}");
-        mount_move(place, &*to)
-            .map_err(|e| format!("{place} cannot move into the root: {e}; does it have {to}?"))?;
+        mount_move(place, &*to).map_err(|e| {
+            format!(
+                "cannot move {place} into the root: {e}; check that the root has \
+                the folder {to}"
+            )
+        })?;
     }
     std::env::set_current_dir(ROOT)?;
-    mount_move(".", "/").map_err(|e| format!("the root cannot become /: {e}"))?;
+    mount_move(".", "/").map_err(|e| format!("cannot switch to the root: {e}"))?;
     rustix::process::chroot(".")?;
     Ok(std::env::set_current_dir("/")?)
 }

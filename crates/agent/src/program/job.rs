@@ -88,8 +88,8 @@ impl Job {
             return Err(wrong.into());
         }
         if words.first_light.is_some() || words.out.is_some() || words.init.is_some() {
-            let why = "in a trial the experiment says first light, init and the way out, \
-                       and not the kernel's command line";
+            let why = "in a trial the experiment sets first light, init and the output; remove \
+                the kernel parameters firstlight.first_light, firstlight.init and firstlight.out";
             return Err(why.into());
         }
         let (at, hz) = (config.board.counter_at, config.counter_hz);
@@ -97,7 +97,7 @@ impl Job {
             File::open(MEMORY)
                 .or_else(|e| File::open(MEMORY_OF_WATCHER).map_err(|_| e))
                 .and_then(|memory| firstlight_agent::sys::use_board_counter(memory, at, hz))
-                .map_err(|e| format!("the board's counter at {at} of {MEMORY}: {e}"))?;
+                .map_err(|e| format!("cannot read the board's counter at {at} of {MEMORY}: {e}"))?;
         }
         Ok(Self {
             machine: Some(config.machine.clone()),

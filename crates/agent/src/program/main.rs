@@ -28,7 +28,7 @@ use std::process::ExitCode;
 #[cfg(not(target_os = "linux"))]
 fn main() -> ExitCode {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "firstlight-agent: runs on Linux only");
+    let _ = writeln!(std::io::stderr(), "firstlight-agent runs only on Linux");
     ExitCode::from(2)
 }
 
@@ -52,18 +52,19 @@ mod linux {
     use std::process::ExitCode;
 
     const HELP: &str = "\
-firstlight-agent: captures a boot on the machine that boots
+firstlight-agent: capture a boot on the machine that boots
 
-Usage: firstlight-agent collect -o OUT    after the boot: what the system has of it
-       firstlight-agent prefetch LIST     reads ahead of need what LIST names; --help says more
-       init=/path/to/firstlight-agent     on the kernel's command line: captures the
-                                          next boot, and starts the real init
+Usage: firstlight-agent collect -o OUT    after the boot: save its logs and traces
+       firstlight-agent prefetch LIST     read the files of LIST before they are needed;
+                                          see `firstlight-agent prefetch --help`
+       init=/path/to/firstlight-agent     on the kernel command line: capture the
+                                          next boot and start the real init
 
 OUT is a name that ends in .tar, a new folder, - for standard output,
 device:PATH for a block device, or port:PATH[,BAUD[,COPIES]] for a serial or
-virtio port (`firstlight` puts together what comes over it).
+virtio port (`firstlight` reassembles the capture from its log).
 
-Words of the kernel's command line, for a boot that the agent starts:
+Kernel parameters for a boot that the agent starts:
 ";
 
     const HELP_END: &str = "
@@ -72,7 +73,7 @@ Examples: firstlight-agent collect -o boot.tar
           init=/usr/sbin/firstlight-agent firstlight.first_light=listen:22
           firstlight.sample_ms=100 firstlight.events=block:*,sched:sched_process_*
 
-In the lab, the agent starts itself in more roles: init, finish, @...
+In the lab, the agent also starts itself in other roles: init, finish, @...
 ";
 
     enum Role {
@@ -165,16 +166,18 @@ In the lab, the agent starts itself in more roles: init, finish, @...
         while let Some(argument) = arguments.next()? {
             match argument {
                 Value(verb) if verb == "init" && !collect => {
-                    return Err("`init` is for process 1: name the agent as init= on the \
-                         kernel's command line"
-                        .into());
+                    return Err(
+                        "`init` runs only as process 1; set init= to the agent on the \
+                        kernel command line"
+                            .into(),
+                    );
                 }
                 Value(verb) if verb == "finish" && !collect => return Ok(Role::Finish),
                 Value(verb) if verb == "collect" && !collect => collect = true,
                 Short('o') | Long("output") if collect => {
                     let text = arguments.value()?.string()?;
                     let parsed = Out::parse(&text);
-                    let wrong = || format!("-o takes {}, not `{text}`", Out::EXPECTED);
+                    let wrong = || format!("-o: `{text}` is invalid; write {}", Out::EXPECTED);
                     out = Some(parsed.ok_or_else(wrong)?);
                 }
                 Short('h') | Long("help") => return Ok(Role::Help),
@@ -183,7 +186,9 @@ In the lab, the agent starts itself in more roles: init, finish, @...
         }
         match (collect, out) {
             (true, Some(out)) => Ok(Role::Collect(out)),
-            (true, None) => Err("`collect` needs a place for the capture: -o OUT".into()),
+            (true, None) => Err("the destination of the capture is missing; write \
+                `firstlight-agent collect -o OUT`"
+                .into()),
             (false, _) => Ok(Role::Help),
         }
     }

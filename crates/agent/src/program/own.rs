@@ -37,7 +37,7 @@ pub fn run() -> ExitCode {
     let init = words.init.clone();
     let own_file = identity("/proc/self/exe");
     if let Err(why) = prepare(words, wrong, start) {
-        kmsg::error(&format!("this boot is not captured: {why}"));
+        kmsg::error(&format!("this boot was not captured: {why}"));
     }
     drop(mounts);
     let why = become_init(init.as_deref(), own_file);
@@ -67,7 +67,7 @@ fn prepare(words: Words, wrong: Vec<String>, start: Stamp) -> Result<(), Box<dyn
     if let Some(unit) = units::awaited(&job.first_light)
         && let Err(e) = leave_unit(unit, &state)
     {
-        let text = format!("systemd cannot tell when {unit} is active: {e}");
+        let text = format!("cannot ask systemd when {unit} is active: {e}");
         kmsg::error(&text);
         state.note(note::REFUSED, text);
     }
@@ -94,7 +94,7 @@ pub fn record(job: &Job, state: &mut State) {
     }
     let said = match Tracefs::find() {
         Ok(trace) => trace.start(&job.recording),
-        Err(e) => vec![format!("the trace rings cannot be used: {e}")],
+        Err(e) => vec![format!("cannot use the trace buffers: {e}")],
     };
     for text in said {
         kmsg::error(&text);
@@ -122,7 +122,7 @@ fn become_init(named: Option<&str>, own_file: Option<(u64, u64)>) -> String {
             .exec();
         why = format!("{program}: {error}");
     }
-    format!("the real init cannot be started: {why}; name it as firstlight.init=")
+    format!("cannot start the real init: {why}; set firstlight.init=")
 }
 
 /// Device and number of a file, if it is there.

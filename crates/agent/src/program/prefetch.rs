@@ -11,33 +11,33 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 const HELP: &str = "\
-firstlight-agent prefetch: reads ahead of need what an access list names
+firstlight-agent prefetch: read the files of an access list before they are needed
 
 Usage: firstlight-agent prefetch LIST [OPTION...]
 
-  --root DIR         the folder that is / for the list [default: /]
-  --order ORDER      need, or physical (as it lies on the device)
-                     [default: need; physical for a disk that turns]
-  --window MS        order within so much of the recorded time; 0: all at once
+  --root DIR         folder that the paths in LIST start from [default: /]
+  --order ORDER      need (as recorded) or physical (as on the device)
+                     [default: need; physical for a rotating disk]
+  --window MS        sort by position within this much recorded time; 0: in all
                      [default: 250]
-  --in-flight KIB    the most that is asked for at once
-                     [default: 1024; 8192 for a disk that turns]
-  --request KIB      the largest read [default: 128]
-  --infill KIB       read holes up to this long as well [default: 16]
+  --in-flight KIB    limit of data requested at once
+                     [default: 1024; 8192 for a rotating disk]
+  --request KIB      size limit of one read [default: 128]
+  --infill KIB       also read gaps of at most this size [default: 16]
   --floor KIB        stop when less memory is available [default: 32768]
-  --stable PERCENT   only what so many of the recordings needed [default: 0]
+  --stable PERCENT   read only what this share of the recordings needed [default: 0]
   --tell             write a byte to standard output when the boot may begin
-  --memory FILE      remember here whether it helped, and rest when it does not
-  --no-idle          do not let the I/O of others go first
-  --no-ring          use readahead(2), not io_uring
-  --quiet            say nothing that is not wrong
+  --memory FILE      store here whether prefetching helped, and pause when it does not
+  --no-idle          keep the normal I/O priority instead of the idle class
+  --no-ring          use readahead(2) instead of io_uring
+  --quiet            print only what is wrong
 
 LIST may be - for standard input.
 
 Example: firstlight-agent prefetch /var/lib/firstlight/boot.list --quiet
 
-A list that is damaged, old, newer than this program or of another system is
-told in one sentence, and the exit code is 0: a boot goes on without it.
+A list that is damaged, outdated, of a newer format or of another system gives
+one sentence and exit code 0, because a boot continues without it.
 ";
 
 /// The word of the kernel's command line by which a trial reads ahead:
@@ -139,8 +139,8 @@ fn say(what: &str) {
 
 fn summary(played: &Played) -> String {
     format!(
-        "read ahead {} KiB of {} files and {} KiB of metadata in {} reads{}; {} KiB were in memory, \
-         {} files are not what was recorded",
+        "read {} KiB of {} files and {} KiB of metadata in {} reads{}; {} KiB were already in \
+         memory, {} files have changed since the recording",
         (played.bytes - played.metadata_bytes.min(played.bytes)) >> 10,
         played.files,
         played.metadata_bytes >> 10,
@@ -165,7 +165,8 @@ fn done(arguments: &Arguments) -> Result<Played, Box<dyn Error>> {
     if let Some(idle) = idle.filter(|n| *n >= memory::MOST_IDLE_RUNS) {
         return Ok(Played {
             stopped: Some(format!(
-                "it did not help the last {idle} times: it rests until the list changes"
+                "prefetching is off until the list changes, because it did not help the last \
+                 {idle} times"
             )),
             ..Played::default()
         });
@@ -204,7 +205,7 @@ fn arguments() -> Result<Option<Arguments>, lexopt::Error> {
                 settings.order = match &*word {
                     "need" => Some(Order::Need),
                     "physical" => Some(Order::Physical),
-                    _ => return Err("--order takes physical or need".into()),
+                    _ => return Err("--order: write `physical` or `need`".into()),
                 };
             }
             Long("window") => {
@@ -229,7 +230,7 @@ fn arguments() -> Result<Option<Arguments>, lexopt::Error> {
             other => return Err(other.unexpected()),
         }
     }
-    let list = list.ok_or("`prefetch` needs a list: firstlight-agent prefetch LIST")?;
+    let list = list.ok_or("the access list is missing; write `firstlight-agent prefetch LIST`")?;
     Ok(Some(Arguments {
         list,
         settings,

@@ -68,7 +68,8 @@ pub fn start(memory: &Memory, figures: &Storage) -> Result<(PathBuf, u32), Box<d
         .id();
     // The file appears when the kernel begins to serve requests.
     let up = || Path::new("/sys/block/nbd0/pid").exists().then_some(());
-    trial::wait(Duration::from_secs(10), up).ok_or("the storage server did not come up in 10 s")?;
+    trial::wait(Duration::from_secs(10), up)
+        .ok_or("the storage server did not start within 10 s")?;
     let turns = u8::from(figures.turns());
     for (setting, value) in [
         ("scheduler", figures.scheduler.clone()),
@@ -78,7 +79,7 @@ pub fn start(memory: &Memory, figures: &Storage) -> Result<(PathBuf, u32), Box<d
         ("rotational", turns.to_string()),
     ] {
         fs::write(format!("{QUEUE}/{setting}"), &value)
-            .map_err(|e| format!("{QUEUE}/{setting} does not take `{value}`: {e}"))?;
+            .map_err(|e| format!("{QUEUE}/{setting}: cannot write `{value}`: {e}"))?;
     }
     Ok((DEVICE.into(), server))
 }
@@ -87,7 +88,7 @@ pub fn start(memory: &Memory, figures: &Storage) -> Result<(PathBuf, u32), Box<d
 pub fn run() -> Result<(), Box<dyn Error>> {
     let memory = std::env::args_os()
         .nth(1)
-        .ok_or("the storage server was given no memory")?;
+        .ok_or("the storage server has no memory to serve")?;
     let config = trial::config(firstlight_agent::config::PATH)?;
     let size = match config.root.as_ref().map(|root| &root.place) {
         Some(Place::Memory(size)) => *size,
@@ -110,9 +111,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
     let mut server = Server::new(socket, image, device, depth);
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     server.serve()?;
-    serving
-        .join()
-        .map_err(|_| "the thread that serves the kernel panicked")??;
+    serving.join().map_err(|_| "the server thread panicked")??;
     Ok(())
 }
 
@@ -404,7 +403,10 @@ fn understand(header: &[u8; REQUEST_BYTES]) -> io::Result<(u32, [u8; 8], Request
             (REQUEST_MAGIC, WRITE) => Kind::Write,
             (REQUEST_MAGIC, FLUSH | DISCONNECT) => Kind::Flush,
             _ => {
-                let what = format!("the kernel asked the storage server for {magic:#x}/{kind}");
+                let what = format!(
+                    "the kernel sent the unknown request {magic:#x}/{kind} to the \
+                    storage server"
+                );
                 return Err(io::Error::other(what));
             }
         },
@@ -514,6 +516,26 @@ mod tests {
         fs::remove_file(path).unwrap();
     }
 
+    /// Writes a 9 to byte 0 and reads at `at` behind it. The read is answered first, no
+    /// earlier than after `read_ns`, with `read`; the write is answered after 40 ms.
+    fn a_read_passes_a_write(name: &str, storage: Storage, at: u64, read: &[u8], read_ns: u64) {
+        let (mut kernel, server, path) = server(name, storage, false);
+        let begin = now();
+        let length = u32::try_from(read.len()).unwrap();
+        let mut both = request(WRITE, 1, 0, 1);
+        both.push(9);
+        both.extend(request(READ, 2, at, length));
+        kernel.write_all(&both).unwrap();
+        assert_eq!(reply(&mut kernel, read.len()), (2, 0, read.to_vec()));
+        assert!(now() - begin >= read_ns);
+        assert_eq!(reply(&mut kernel, 0), (1, 0, vec![]));
+        assert!(now() - begin >= 40_000_000);
+        // The kernel may also just hang up.
+        drop(kernel);
+        server.join().unwrap().unwrap();
+        fs::remove_file(path).unwrap();
+    }
+
     #[test]
     fn answers_come_when_the_model_says_and_in_its_order() {
         let deep = Storage {
@@ -523,20 +545,7 @@ mod tests {
             write_command_ns: 40_000_000,
             ..Storage::default()
         };
-        let (mut kernel, server, path) = server("order", deep, false);
-        let begin = now();
-        let mut write = request(WRITE, 1, 0, 1);
-        write.push(9);
-        write.extend(request(READ, 2, 4, 1));
-        kernel.write_all(&write).unwrap();
-        assert_eq!(reply(&mut kernel, 1), (2, 0, vec![4]));
-        assert!(now() - begin >= 1_000_000);
-        assert_eq!(reply(&mut kernel, 0), (1, 0, vec![]));
-        assert!(now() - begin >= 40_000_000);
-        // The kernel may also just hang up.
-        drop(kernel);
-        server.join().unwrap().unwrap();
-        fs::remove_file(path).unwrap();
+        a_read_passes_a_write("order", deep, 4, &[4], 1_000_000);
     }
 
     #[test]
@@ -549,20 +558,8 @@ mod tests {
             own_request_ns: 30_000_000,
             ..Storage::default()
         };
-        let (mut kernel, server, path) = server("early", flash, false);
-        let begin = now();
-        // The write enters first, and the read behind it is answered before it.
-        let mut both = request(WRITE, 1, 0, 1);
-        both.push(9);
-        both.extend(request(READ, 2, 0, 2));
-        kernel.write_all(&both).unwrap();
-        assert_eq!(reply(&mut kernel, 2), (2, 0, vec![9, 1]));
-        assert!(now() - begin >= 10_000_000);
-        assert_eq!(reply(&mut kernel, 0), (1, 0, vec![]));
-        assert!(now() - begin >= 40_000_000);
-        drop(kernel);
-        server.join().unwrap().unwrap();
-        fs::remove_file(path).unwrap();
+        // The write enters first, and the read sees it.
+        a_read_passes_a_write("early", flash, 0, &[9, 1], 10_000_000);
     }
 
     #[test]

@@ -80,9 +80,7 @@ impl State {
     /// Finds it again.
     pub fn find() -> Result<Self, Box<dyn Error>> {
         let text = fs::read_to_string(FILE).map_err(|e| {
-            format!(
-                "{FILE} cannot be read ({e}); `finish` runs only in a boot that the agent started"
-            )
+            format!("cannot read {FILE} ({e}); run `finish` only in a boot that the agent started")
         })?;
         Self::parse(&text)
     }
@@ -118,9 +116,9 @@ impl State {
     pub fn parse(text: &str) -> Result<Self, Box<dyn Error>> {
         let mut state = Self::default();
         for line in text.lines() {
-            state
-                .take(line)
-                .ok_or_else(|| format!("the state of the agent has the line `{line}`"))?;
+            state.take(line).ok_or_else(|| {
+                format!("the agent's state file contains the invalid line `{line}`")
+            })?;
         }
         Ok(state)
     }

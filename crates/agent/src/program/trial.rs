@@ -65,8 +65,9 @@ pub fn memory_of(size: u64) -> Result<Memory, Box<dyn Error>> {
     });
     found.ok_or_else(|| {
         format!(
-            "no memory of {size} bytes came up in 10 s, neither persistent memory nor a shared \
-             PCI device; see that the sizes of machine and configuration agree and nd_pmem is loaded"
+            "no memory of {size} bytes appeared within 10 s, neither persistent memory nor a \
+             shared PCI device; check that machine and configuration agree on the size and that \
+             nd_pmem is loaded"
         )
         .into()
     })

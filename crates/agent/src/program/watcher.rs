@@ -91,10 +91,9 @@ pub fn run() -> Result<(), Box<dyn Error>> {
         Some(stamp) => finish::say_first_light(&stamp, &job)?,
         None => {
             let (what, s) = (&job.first_light, job.give_up.as_secs());
-            let text = format!("first light, {what}, did not come within {s} s");
+            let text = format!("first light ({what}) was not reached within {s} s");
             kmsg::error(&text);
-            let advice = "see the end of the kernel's log, or wait longer with \
-                          firstlight.give_up_s=";
+            let advice = "check the end of the kernel log or set a larger firstlight.give_up_s=";
             state.note(note::GAVE_UP, format!("{text}; {advice}"));
         }
     }
@@ -127,7 +126,7 @@ fn wait(job: &Job, mut sampler: Option<&mut Sampler>, notes: &mut Vec<NoteInfo>)
                 notes.push(NoteInfo {
                     kind: note::COARSE.into(),
                     text: format!(
-                        "first light, {what}, may have come up to {ms} ms before it was seen"
+                        "first light ({what}) may have been up to {ms} ms earlier than recorded"
                     ),
                 });
             }

@@ -51,7 +51,7 @@ pub fn write_dat(trace: &Tracefs, out: &mut (impl Write + Seek)) -> io::Result<T
     let mut taken = Taken::default();
     let header_page = trace.read_top("events/header_page")?;
     let page = page_bytes(&header_page)
-        .ok_or_else(|| io::Error::other("events/header_page does not say how long a page is"))?;
+        .ok_or_else(|| io::Error::other("events/header_page does not give the page length"))?;
     let cpus = trace.cpus()?;
     let stats: Vec<Vec<u8>> = cpus
         .iter()
@@ -312,7 +312,7 @@ fn option(out: &mut impl Write, id: u16, text: &[u8]) -> io::Result<()> {
 }
 
 fn too_long(n: usize) -> io::Error {
-    io::Error::other(format!("{n} is more than the format has room for"))
+    io::Error::other(format!("{n} exceeds the field width of the format"))
 }
 
 /// `Linux board 6.1.0 aarch64`, as trace-cmd writes it.

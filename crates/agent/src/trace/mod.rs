@@ -72,7 +72,7 @@ impl Tracefs {
         let mut write = |file: &str, value: &str| {
             if let Err(e) = self.write(file, value) {
                 let path = self.rings.join(file);
-                said.push(format!("{} does not take `{value}`: {e}", path.display()));
+                said.push(format!("{}: cannot write `{value}`: {e}", path.display()));
             }
         };
         // The clock first: another one empties the rings.

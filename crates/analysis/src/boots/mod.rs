@@ -76,7 +76,7 @@ pub struct BootsChange {
 /// How a difference was judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Judged {
-    /// Exact boots: by how far innocent perturbations move them.
+    /// Exact boots: by how much neutral perturbations move them.
     Exact(Effect),
     /// Boots in real time: by chance.
     Sample(SampleEffect),

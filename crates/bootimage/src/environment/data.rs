@@ -294,7 +294,7 @@ mod tests {
         let changed = d.with(&[set("a=44"), set("n=1")]);
         assert_eq!(
             changed.unwrap_err().to_string(),
-            "the variables need 21 bytes, and the environment has room for 20"
+            "the variables need 21 bytes, but the environment has room for 20; shorten or remove a variable"
         );
         let changed = d.with(&[set("a=44")]).unwrap();
         assert_eq!(changed.bytes(), b"a=1\0#c\0b=2\0a=44\0\0\xff\xff\xff");

@@ -7,7 +7,7 @@ use std::io;
 #[non_exhaustive]
 pub enum Error {
     /// Reading failed.
-    #[error("reading at byte {offset} failed: {source}")]
+    #[error("cannot read at byte {offset}: {source}")]
     Read {
         /// Where in the image.
         offset: u64,
@@ -15,7 +15,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The image could not be asked for its length, or not be searched.
-    #[error("the image could not be read: {0}")]
+    #[error("cannot read the image: {0}")]
     Length(io::Error),
     /// There is no environment.
     #[error("no U-Boot environment in {length} bytes{}{}{}", beginning(.offset), ended(.gave_up), or_barebox(.barebox))]
@@ -31,9 +31,9 @@ pub enum Error {
     },
     /// The checksum at the given place and size is wrong.
     #[error(
-        "no U-Boot environment of {size} bytes at byte {offset}: the checksum there is \
-         {stored:08x} (read as little-endian), expected {plain:08x}, or {flags:08x} for a \
-         redundant one, in either byte order"
+        "no U-Boot environment of {size} bytes at byte {offset}: expected checksum {plain:08x}, \
+         or {flags:08x} with flags, in either byte order, found {stored:08x} (little-endian); \
+         check offset and size"
     )]
     WrongChecksum {
         /// Where.
@@ -49,7 +49,8 @@ pub enum Error {
     },
     /// The place is outside of the image.
     #[error(
-        "byte {offset} and what should follow are behind the end of the image, which has {length} bytes"
+        "offset {offset} is past the end of the image, which has {length} bytes; pass a smaller \
+         offset or size"
     )]
     BehindTheEnd {
         /// Where.
@@ -58,11 +59,11 @@ pub enum Error {
         length: u64,
     },
     /// An environment cannot have that size.
-    #[error("an environment of {0} bytes is not possible: expected 8 bytes to 1 MiB")]
+    #[error("impossible environment size of {0} bytes; pass 8 bytes to 1 MiB")]
     ImpossibleSize(u64),
     /// There are several environments, and one was wanted.
     #[error(
-        "there are several environments, at bytes {}: say which one with its offset",
+        "the image contains several environments, at bytes {}; pass the offset of one",
         list(.offsets)
     )]
     Several {
@@ -70,14 +71,18 @@ pub enum Error {
         offsets: Vec<u64>,
     },
     /// The copy has no flags, so there is no other one.
-    #[error("the environment at byte {offset} has no flags: it is not one of two copies")]
+    #[error(
+        "the environment at byte {offset} has no flags, so it is not redundant; leave out the \
+         second copy"
+    )]
     NotRedundant {
         /// Where it is.
         offset: u64,
     },
     /// The other copy cannot be there.
     #[error(
-        "a copy of {size} bytes does not fit at byte {offset}: it would lie across the other one, or the end of the image"
+        "a copy of {size} bytes at byte {offset} would overlap the other copy or the end of the \
+         image; pass another offset"
     )]
     NoRoomForOther {
         /// Where it was said to be.
@@ -87,15 +92,18 @@ pub enum Error {
     },
     /// One of two copies was found, and a change goes to the other one.
     #[error(
-        "only one copy of a redundant environment was found, at byte {offset}; \
-         a change is written to the other one: say where that lies"
+        "only one copy of a redundant environment was found, at byte {offset}, and changes go to \
+         the other copy; pass its offset"
     )]
     NoOther {
         /// Where the one is.
         offset: u64,
     },
     /// The variables do not fit.
-    #[error("the variables need {needed} bytes, and the environment has room for {room}")]
+    #[error(
+        "the variables need {needed} bytes, but the environment has room for {room}; shorten or \
+         remove a variable"
+    )]
     TooLong {
         /// What they need.
         needed: usize,
@@ -107,22 +115,20 @@ pub enum Error {
     NoEquals(String),
     /// Not a name.
     #[error(
-        "`{0}` is no name of a variable: it must not be empty, hold blanks or `=`, or begin with `#`"
+        "`{0}` is not a variable name; use one without blanks or `=` that does not begin with `#`"
     )]
     Name(String),
     /// An empty value.
-    #[error(
-        "`{0}` would get an empty value, and that is how U-Boot writes that it goes; unset it instead"
-    )]
+    #[error("`{0}` has an empty value, with which U-Boot removes the variable; unset it instead")]
     EmptyValue(String),
     /// A NUL in a value.
-    #[error("the value of `{0}` holds a NUL, which ends it")]
+    #[error("the value of `{0}` contains a NUL byte, which would truncate it; remove the byte")]
     Nul(String),
     /// The change would turn off the signatures of a FIT image.
     #[error(
-        "`verify={value}` is refused: a FIT image with signatures is booted ({fit}), and this \
-         would turn off the check of its signatures too; to save time, use crc32 or a hardware \
-         hash instead of sha512 in the FIT, and each hash once"
+        "`verify={value}` would turn off the signature check of the FIT image that is booted \
+         ({fit}); to save time, use crc32 or a hardware hash instead of sha512 in the FIT image, \
+         and each hash only once"
     )]
     SignedFit {
         /// The value.
@@ -133,18 +139,18 @@ pub enum Error {
 }
 
 fn beginning(offset: &Option<u64>) -> String {
-    offset.map_or(String::new(), |o| format!(", beginning at byte {o}"))
+    offset.map_or(String::new(), |o| format!(" from byte {o} on"))
 }
 
 fn ended(at: &Option<u64>) -> String {
     at.map_or(String::new(), |at| {
-        format!("; the search ended at byte {at}, after much that looked like one: give its offset")
+        format!("; the search stopped at byte {at} after too many candidates, so pass the offset")
     })
 }
 
 fn or_barebox(at: &Option<u64>) -> String {
     at.map_or(String::new(), |at| {
-        format!("; there is an environment of Barebox at byte {at}")
+        format!("; a Barebox environment begins at byte {at}")
     })
 }
 

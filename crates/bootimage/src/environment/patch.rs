@@ -47,7 +47,8 @@ pub fn patch(
                 .edits
                 .push(edit(image, active, active.header, endian, &changed)?);
             patch.description.push(format!(
-                "the image is one copy of two: it is changed in place, and its flags stay {flags}"
+                "the image is one of two copies: it is changed in place and keeps its flags \
+                 {flags}"
             ));
         }
         (Header::Flags(_), None) => {
@@ -76,8 +77,8 @@ fn redundant(
         .edits
         .push(edit(image, other, Header::Flags(next), endian, data)?);
     patch.description.push(format!(
-        "the copy at byte {} is written and becomes the active one, with flags {next}; \
-         the one at byte {} keeps its variables",
+        "the copy at byte {} is written and becomes active with flags {next}; the copy at byte {} \
+         keeps its variables",
         other.offset, active.offset
     ));
     if scheme == Scheme::Boolean {
@@ -88,7 +89,7 @@ fn redundant(
             after: vec![0],
         });
         patch.description.push(format!(
-            "the flags of the copy at byte {} become 0: obsolete",
+            "the flags of the copy at byte {} become 0 (obsolete)",
             active.offset
         ));
     }
@@ -121,16 +122,12 @@ fn sentence(data: &Data, change: &Change) -> String {
             format!("{name} is already `{}`", text(value))
         }
         (Change::Set(_, value), Some(old)) => {
-            format!(
-                "{name} becomes `{}`, where before it was `{}`",
-                text(value),
-                text(&old)
-            )
+            format!("{name} becomes `{}` (was `{}`)", text(value), text(&old))
         }
         (Change::Set(_, value), None) => {
-            format!("{name} becomes `{}`; it was not set", text(value))
+            format!("{name} becomes `{}` (was not set)", text(value))
         }
-        (Change::Unset(_), Some(old)) => format!("{name} goes; it was `{}`", text(&old)),
-        (Change::Unset(_), None) => format!("{name} is not set: nothing changes"),
+        (Change::Unset(_), Some(old)) => format!("{name} is removed (was `{}`)", text(&old)),
+        (Change::Unset(_), None) => format!("{name} is not set, so nothing changes"),
     }
 }

@@ -79,29 +79,27 @@ fn delay(data: &Data, found: &mut Proposals) {
             let unset = text.is_none();
             let why = match unset {
                 true => format!(
-                    "bootdelay is not set: U-Boot waits as long as it was built for, {n} s by \
-                     default"
+                    "bootdelay is not set, so U-Boot waits for its built-in time, {n} s by default"
                 ),
-                false => format!("U-Boot waits {n} s for a key at every boot"),
+                false => format!("U-Boot waits {n} s for a key on every boot"),
             };
             found.proposals.push(Proposal {
                 change: set("bootdelay", "0"),
                 why,
-                cost: "the prompt is reached only by a key that is pressed already; -2 does not \
-                       even look for one"
+                cost: "only a key already pressed reaches the prompt; with -2, no key does"
                     .to_owned(),
                 saves_ns: (!unset).then(|| n.unsigned_abs().saturating_mul(1_000_000_000)),
             });
         }
-        Some(-1) => notes.push("bootdelay is -1: U-Boot stops at its prompt".to_owned()),
+        Some(-1) => notes.push("bootdelay is -1, so U-Boot stops at its prompt".to_owned()),
         Some(_) => {}
         None => notes.push(format!(
-            "bootdelay is `{}`, which is no number",
+            "bootdelay is `{}`, which is not a number",
             text.unwrap_or_default()
         )),
     }
     if data.get(b"bootcmd").is_none() {
-        notes.push("bootcmd is not set: the one that U-Boot was built with is run".to_owned());
+        notes.push("bootcmd is not set, so U-Boot runs its built-in command".to_owned());
     }
 }
 
@@ -117,12 +115,12 @@ fn silent(data: &Data, found: &mut Proposals) {
         change: set("silent", "1"),
         why: match rate {
             Some(rate) => format!(
-                "U-Boot's lines go out at {rate} baud, {} us a character",
+                "U-Boot prints at {rate} baud, {} us per character",
                 10_000_000 / rate
             ),
             None => "U-Boot waits for every character that it prints".to_owned(),
         },
-        cost: "nothing is seen of U-Boot; it must be built with CONFIG_SILENT_CONSOLE".to_owned(),
+        cost: "U-Boot prints nothing; it must be built with CONFIG_SILENT_CONSOLE".to_owned(),
         saves_ns: None,
     });
 }
@@ -139,20 +137,20 @@ fn verify(data: &Data, signed: Option<bool>, found: &mut Proposals) {
         (true, Some(true)) => {}
         (true, signed) => found.proposals.push(Proposal {
             change: set("verify", "no"),
-            why: "U-Boot does not compute the checksums of what it boots: 4 to 109 instructions \
-                  for each byte"
+            why: "U-Boot skips the checksums of the images that it boots: 4 to 109 instructions \
+                per byte"
                 .to_owned(),
             cost: match signed {
-                Some(_) => "a damaged image is started".to_owned(),
-                None => "a damaged image is started; never with a signed FIT image, whose \
-                         signatures would not be checked either (name it with --fit)"
+                Some(_) => "U-Boot starts a damaged image".to_owned(),
+                None => "U-Boot starts a damaged image; never use it with a signed FIT image \
+                    (name it with --fit), because its signatures are not checked either"
                     .to_owned(),
             },
             saves_ns: None,
         }),
         (false, Some(true)) => found.notes.push(
-            "verify is off, and a FIT image with signatures is booted: they are not checked; \
-             unset verify"
+            "verify is off, so U-Boot does not check the signatures of the FIT image that it \
+             boots; unset verify"
                 .to_owned(),
         ),
         (false, _) => {}
@@ -170,8 +168,8 @@ fn targets(data: &Data, found: &mut Proposals) {
     };
     found.proposals.push(Proposal {
         change: set("boot_targets", first),
-        why: format!("U-Boot tries `{}` one after another", targets.trim()),
-        cost: format!("nothing else than {first} is booted; name the one that is used"),
+        why: format!("U-Boot tries `{}` in turn", targets.trim()),
+        cost: format!("U-Boot boots only from {first}; name the device that you use"),
         saves_ns: None,
     });
 }
@@ -183,10 +181,10 @@ fn script(data: &Data, found: &mut Proposals) {
     found.proposals.push(Proposal {
         change: set("bootcmd", &flat),
         why: match runs {
-            1 => "bootcmd runs another script: the same commands in one".to_owned(),
-            n => format!("bootcmd runs {n} other scripts: the same commands in one"),
+            1 => "bootcmd runs another script; one script can run the same commands".to_owned(),
+            n => format!("bootcmd runs {n} other scripts; one script can run the same commands"),
         },
-        cost: "the scripts no longer change what is booted".to_owned(),
+        cost: "changes to those scripts no longer affect the boot".to_owned(),
         saves_ns: None,
     });
 }
@@ -198,19 +196,19 @@ fn waits(reached: &Reached, found: &mut Proposals) {
     let first = words.find(|w| !matches!(*w, "then" | "do" | "else" | "if" | "elif"));
     let text = &reached.statement.text;
     let variable = &reached.variable;
-    let says = |what: &str| format!("{variable} holds `{text}`: {what}");
+    let says = |what: &str| format!("{variable} contains `{text}`: {what}");
     let note = match (first, words.next()) {
         (Some("sleep"), Some(n)) => says(&format!("U-Boot waits {n} s")),
         (Some("usb"), Some("start" | "reset")) => {
-            says("finding USB devices takes seconds; leave it out if nothing is booted from there")
+            says("USB enumeration takes seconds; remove it if you do not boot from USB")
         }
         (Some("dhcp" | "bootp" | "pxe" | "tftpboot" | "tftp" | "nfs"), _) => {
-            says("bringing up the network takes seconds; leave it out if nothing comes from there")
+            says("network setup takes seconds; remove it if you do not boot from the network")
         }
         (
             Some("scsi" | "sata" | "ide" | "nvme" | "pci"),
             Some("scan" | "init" | "reset" | "enum"),
-        ) => says("finding devices takes time; leave it out if nothing is booted from there"),
+        ) => says("device enumeration takes time; remove it if you do not boot from such a device"),
         _ => return,
     };
     if !found.notes.contains(&note) {
@@ -264,7 +262,7 @@ fn exact_size(
     let text = &reached.statement.text;
     if needed > read {
         found.notes.push(format!(
-            "`{text}` reads {read} bytes, and the image there has {needed}"
+            "`{text}` reads {read} bytes, but the image has {needed}"
         ));
         return Ok(());
     }
@@ -292,8 +290,8 @@ fn exact_size(
     };
     found.proposals.push(Proposal {
         change,
-        why: format!("`{text}` reads {read} bytes, and the image there has {needed}"),
-        cost: "a larger image needs it changed again".to_owned(),
+        why: format!("`{text}` reads {read} bytes, but the image has {needed}"),
+        cost: "a larger image requires another change".to_owned(),
         saves_ns: None,
     });
     Ok(())

@@ -24,10 +24,10 @@ pub struct Repacked {
 #[non_exhaustive]
 pub enum RepackError {
     /// There is nothing in it.
-    #[error("it holds no archive")]
+    #[error("the file contains no archive; pass an initramfs image")]
     Empty,
     /// A segment cannot be read, so it cannot be packed either.
-    #[error("the segment at byte {offset} cannot be packed anew: {problem}")]
+    #[error("cannot recompress the segment at byte {offset}: {problem}")]
     Damaged {
         /// Where it begins.
         offset: u64,
@@ -36,14 +36,15 @@ pub enum RepackError {
     },
     /// Something follows that is no archive.
     #[error(
-        "byte {offset} begins neither an archive nor a stream that Linux unpacks; cut it off first"
+        "byte {offset} begins neither an archive nor a stream that Linux decompresses; truncate \
+         the file there first"
     )]
     Junk {
         /// Where it begins.
         offset: u64,
     },
     /// Linux does not unpack that.
-    #[error("Linux does not unpack {0}")]
+    #[error("Linux cannot decompress {0}; choose another compression")]
     NotForLinux(Compression),
     /// Unpacking failed.
     #[error(transparent)]

@@ -73,10 +73,7 @@ impl Changed {
         for (path, value) in self.settings.iter().filter(|(path, _)| path.exists()) {
             match put(path, value) {
                 Ok(()) => restored += 1,
-                Err(e) => failed.push(format!(
-                    "{} does not take `{value}` back: {e}",
-                    path.display()
-                )),
+                Err(e) => failed.push(format!("{}: cannot restore `{value}`: {e}", path.display())),
             }
         }
         match failed.is_empty() {

@@ -11,7 +11,7 @@ pub enum RecordingError {
     #[error("only root can read the kernel's trace buffers; run it with sudo")]
     NotRoot,
     /// This process cannot be told from a later one.
-    #[error("/proc does not name this process; a recording needs it mounted")]
+    #[error("/proc is not mounted; mount it for a recording")]
     Nobody,
     /// Another recording runs.
     #[error(
@@ -23,7 +23,7 @@ pub enum RecordingError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A file of the kernel does not take a value.
-    #[error("{} does not take `{value}`: {why}", .path.display())]
+    #[error("{}: cannot write `{value}`: {why}", .path.display())]
     Refused {
         /// The file.
         path: PathBuf,
@@ -33,17 +33,14 @@ pub enum RecordingError {
         why: io::Error,
     },
     /// The kernel's tracing cannot be used.
-    #[error(
-        "the kernel's tracing (tracefs) cannot be used; a recording needs root and a kernel with \
-         CONFIG_FTRACE: {why}"
-    )]
+    #[error("cannot use tracefs: {why}; run as root on a kernel with CONFIG_FTRACE")]
     Tracefs {
         /// What the system says.
         why: io::Error,
     },
     /// The kernel has no events of the page cache.
     #[error(
-        "{}: has no event mm_filemap_add_to_page_cache; a recording needs a kernel with \
+        "{}: the event mm_filemap_add_to_page_cache is missing; use a kernel with \
          CONFIG_EVENT_TRACING",
         .folder.display()
     )]
@@ -52,13 +49,13 @@ pub enum RecordingError {
         folder: PathBuf,
     },
     /// The process that restores settings cannot be started.
-    #[error("the process that restores settings cannot be started: {why}")]
+    #[error("cannot start the process that restores settings: {why}")]
     Guard {
         /// What the system says.
         why: io::Error,
     },
     /// The program cannot be started.
-    #[error("{program}: cannot be started: {why}")]
+    #[error("{program}: cannot start: {why}")]
     Start {
         /// The program.
         program: String,
@@ -66,23 +63,23 @@ pub enum RecordingError {
         why: io::Error,
     },
     /// The program cannot be waited for.
-    #[error("the program cannot be waited for: {why}")]
+    #[error("waiting for the program failed: {why}")]
     Wait {
         /// What the system says.
         why: io::Error,
     },
     /// The trace cannot be read.
-    #[error("the trace cannot be read: {why}")]
+    #[error("cannot read the trace: {why}")]
     Trace {
         /// What the system says.
         why: io::Error,
     },
     /// The thread that reads the trace failed.
-    #[error("the thread that reads the trace ended too early")]
+    #[error("the trace reader stopped unexpectedly")]
     Reader,
     /// A file does not say what was changed.
     #[error(
-        "{}: is no list of changed settings (its first line is not `{kind}`); delete it",
+        "{}: not a list of changed settings (its first line is not `{kind}`); delete it",
         .file.display()
     )]
     Kind {

@@ -27,12 +27,12 @@ impl Lock {
         let path = folder.join(NAME);
         let end = Instant::now() + patience;
         loop {
-            fs::create_dir_all(folder).map_err(FileError::of(folder, "cannot be made"))?;
+            fs::create_dir_all(folder).map_err(FileError::of(folder, "cannot be created"))?;
             let file = match File::create(&path) {
                 Ok(file) => file,
                 // Who had it before has just removed the folder.
                 Err(e) if e.kind() == ErrorKind::NotFound && Instant::now() < end => continue,
-                Err(e) => return Err(FileError::of(&path, "cannot be made")(e).into()),
+                Err(e) => return Err(FileError::of(&path, "cannot be created")(e).into()),
             };
             match file.try_lock() {
                 // Who had it before may have removed it: then it is nobody's.

@@ -43,7 +43,7 @@ impl Session {
 
     /// Makes the instance; nothing is recorded yet.
     pub fn make(tracefs: Tracefs, path: PathBuf) -> Result<Self, RecordingError> {
-        fs::create_dir(&path).map_err(FileError::of(&path, "cannot be made"))?;
+        fs::create_dir(&path).map_err(FileError::of(&path, "cannot be created"))?;
         let mut session = Self {
             path,
             tells_touches: true,

@@ -124,7 +124,7 @@ pub(super) fn sweep_held(places: &Places) -> Swept {
         match !path.exists() || remove_instance(&path) {
             true => swept.instances.push(name),
             false => swept.failed.push(format!(
-                "{}: cannot be removed; something reads from it",
+                "{}: cannot be removed, because a program reads from it",
                 path.display()
             )),
         }

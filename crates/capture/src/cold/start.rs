@@ -59,7 +59,7 @@ pub struct Measured {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The program cannot be started.
-    #[error("{program}: cannot be started: {why}")]
+    #[error("{program}: cannot start: {why}")]
     Start {
         /// The program.
         program: String,
@@ -67,13 +67,13 @@ pub enum StartError {
         why: io::Error,
     },
     /// The program cannot be waited for.
-    #[error("the program cannot be waited for: {why}")]
+    #[error("waiting for the program failed: {why}")]
     Wait {
         /// What the system says.
         why: io::Error,
     },
     /// The list cannot be played.
-    #[error("the list cannot be played: {why}")]
+    #[error("cannot apply the list: {why}")]
     Play {
         /// What the system says.
         why: io::Error,

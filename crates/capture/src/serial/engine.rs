@@ -30,7 +30,8 @@ pub enum Action {
 /// A pattern cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "`{pattern}` is no pattern that can be used: {why}; see https://docs.rs/regex/1/regex/#syntax"
+    "`{pattern}` is not a valid regular expression: {why}; see \
+     https://docs.rs/regex/1/regex/#syntax"
 )]
 pub struct RuleError {
     pattern: String,

@@ -79,7 +79,7 @@ impl std::fmt::Display for Place {
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// It cannot be opened.
-    #[error("{place}: cannot be opened: {why}{}", advice(.why))]
+    #[error("{place}: cannot open: {why}{}", advice(.why))]
     Open {
         /// Where.
         place: Place,
@@ -87,7 +87,7 @@ pub enum InputError {
         why: io::Error,
     },
     /// A serial port does not take its settings.
-    #[error("{place}: cannot be set to {} baud: {why}", .settings.baud)]
+    #[error("{place}: cannot set {} baud: {why}", .settings.baud)]
     Settings {
         /// Where.
         place: Place,
@@ -97,7 +97,7 @@ pub enum InputError {
         why: io::Error,
     },
     /// It is none of the kinds that are known.
-    #[error("{place}: is a directory; expected a serial port, a pipe, a socket or a file")]
+    #[error("{place}: this is a directory; name a serial port, pipe, socket or file")]
     Directory {
         /// Where.
         place: Place,
@@ -107,12 +107,12 @@ pub enum InputError {
 fn advice(why: &io::Error) -> &'static str {
     match why.kind() {
         io::ErrorKind::PermissionDenied => {
-            "; run as root, or be in the group that owns it (on Debian `dialout`)"
+            "; run as root or join the group that owns it (`dialout` on Debian)"
         }
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            "; `--wait 30` waits for it to appear"
+            "; use `--wait 30` to wait until it appears"
         }
-        io::ErrorKind::ResourceBusy => "; another program listens to it",
+        io::ErrorKind::ResourceBusy => "; close the other program that uses it",
         _ => "",
     }
 }
@@ -312,7 +312,7 @@ fn may_come(why: &io::Error) -> bool {
 fn connect(address: &str) -> io::Result<TcpStream> {
     let mut why = io::Error::new(
         io::ErrorKind::InvalidInput,
-        "expected HOST:PORT, such as localhost:4000",
+        "invalid address; write HOST:PORT, such as localhost:4000",
     );
     if !address.contains(':') {
         return Err(why);

@@ -78,7 +78,7 @@ pub enum ListenError {
     #[error(transparent)]
     Input(#[from] InputError),
     /// The program that should write the console.
-    #[error("`{command}` could not be started: {why}")]
+    #[error("cannot start `{command}`: {why}")]
     Program {
         /// The command.
         command: String,
@@ -273,7 +273,7 @@ impl Session {
                     let how = match status {
                         Ok(status) if status.success() => None,
                         Ok(status) => Some(words(status)),
-                        Err(why) => Some(format!("could not be started: {why}")),
+                        Err(why) => Some(format!("cannot start: {why}")),
                     };
                     if let Some(how) = how {
                         let command = power.unwrap_or_default().to_owned();

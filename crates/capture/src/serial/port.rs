@@ -134,7 +134,7 @@ impl Port {
         if off > u64::from(settings.baud) {
             termios::tcsetattr(&fd, OptionalActions::Now, &before).ok();
             return Err(io::Error::other(format!(
-                "the driver offers {got} baud for {}",
+                "the driver sets {got} baud instead of {}",
                 settings.baud
             )));
         }
@@ -214,7 +214,10 @@ impl Counters {
     }
 }
 
-#[expect(unsafe_code, reason = "no library has this request of a serial driver")]
+#[expect(
+    unsafe_code,
+    reason = "no library provides this ioctl of serial drivers"
+)]
 mod ioctl {
     use std::os::fd::{AsRawFd, BorrowedFd};
 

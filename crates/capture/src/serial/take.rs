@@ -83,7 +83,7 @@ pub enum TakeError {
     #[error(transparent)]
     Keep(#[from] KeepError),
     /// What was heard could not be written.
-    #[error("the capture cannot be written: {0}")]
+    #[error("cannot write the capture: {0}")]
     Write(#[from] io::Error),
 }
 
@@ -159,7 +159,7 @@ fn manifest(taken_by: &str) -> Manifest {
         notes: Vec::new(),
         sources: vec![
             file("serial log with stamps", "serial", LOG, "serial"),
-            file("what came over the line", "none", RAW, ""),
+            file("raw bytes from the line", "none", RAW, ""),
         ],
     }
 }
@@ -199,7 +199,7 @@ impl<'a> Keeper<'a> {
     fn log(&mut self) -> io::Result<&mut Log<BufWriter<File>>> {
         self.log
             .as_mut()
-            .ok_or_else(|| io::Error::other("the log has not begun"))
+            .ok_or_else(|| io::Error::other("the log has not started"))
     }
 
     fn since(&self, ns: u64) -> Nanos {

@@ -34,13 +34,13 @@ pub struct Host {
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// Its name would be an option of `ssh`.
-    #[error("`{name}` is no host that can be reached; expected HOST or USER@HOST")]
+    #[error("`{name}` is not a valid host name; write HOST or USER@HOST")]
     Name {
         /// The name.
         name: String,
     },
     /// `ssh` could not be started, or its pipes failed.
-    #[error("`{ssh}` could not be run: {why}")]
+    #[error("cannot run `{ssh}`: {why}")]
     Ssh {
         /// The program.
         ssh: String,
@@ -48,7 +48,7 @@ pub enum HostError {
         why: io::Error,
     },
     /// There is no connection.
-    #[error("{host} cannot be reached: {why}")]
+    #[error("{host}: cannot connect: {why}")]
     Unreachable {
         /// The host.
         host: String,
@@ -66,7 +66,7 @@ pub enum HostError {
         why: String,
     },
     /// The user wants to end.
-    #[error("ended by hand")]
+    #[error("interrupted")]
     Interrupted,
 }
 
@@ -194,7 +194,7 @@ impl Host {
             _ => HostError::Failed {
                 host,
                 what: script.what,
-                why: last_line(&done.said).unwrap_or_else(|| "it said nothing".to_owned()),
+                why: last_line(&done.said).unwrap_or_else(|| "no message".to_owned()),
             },
         })
     }
@@ -315,13 +315,14 @@ fn last_line(said: &[u8]) -> Option<String> {
 /// What `ssh` said of a connection that there is not, and what helps against it.
 fn no_connection(said: &[u8]) -> String {
     let Some(line) = last_line(said) else {
-        return "the connection, or what ran there, ended without a word".to_owned();
+        return "the connection or the remote command ended without a message".to_owned();
     };
     let has = |words: &[u8]| said.windows(words.len()).any(|w| w == words);
     let advice = if has(b"IDENTIFICATION HAS CHANGED") {
-        "; its key is another one than before: if you know why, `ssh-keygen -R` forgets the old one"
+        "; its host key has changed, so if you expected that, remove the old key with `ssh-keygen \
+         -R`"
     } else if has(b"Host key verification failed") {
-        "; its key is not known here: log in once by hand, which shows the key and asks"
+        "; its host key is unknown, so log in once with `ssh` to check and accept it"
     } else {
         ""
     };
@@ -342,11 +343,11 @@ mod tests {
             Host key verification failed.\n";
         let refused = "ssh: connect to host x port 22: Connection refused";
         for (said, why) in [
-            (&unknown[..], "log in once by hand"),
-            (changed, "another one than before"),
+            (&unknown[..], "log in once with `ssh`"),
+            (changed, "its host key has changed"),
             (
                 b"\n",
-                "the connection, or what ran there, ended without a word",
+                "the connection or the remote command ended without a message",
             ),
         ] {
             assert!(no_connection(said).contains(why), "{why}");
@@ -379,7 +380,7 @@ mod tests {
         for name in ["-oProxyCommand=x", "", "a b"] {
             let host = Host::new(name, "ssh", Arc::default());
             let error = host.unwrap_err().to_string();
-            assert!(error.contains("is no host"), "{error}");
+            assert!(error.contains("is not a valid host name"), "{error}");
         }
     }
 }

@@ -129,7 +129,7 @@ impl Facts {
             return Some("the host's root is mounted read-only");
         }
         if self.has_option(FOLDER, "noexec") {
-            return Some("programs under /var/lib may not run");
+            return Some("programs under /var/lib cannot run (noexec)");
         }
         None
     }
@@ -180,19 +180,22 @@ impl fmt::Display for Step {
             Self::Copy { folder } => write!(f, "copy the agent into the new folder {folder}"),
             Self::Install { target } => write!(
                 f,
-                "install {UNIT_PATH}, wanted by {target}: when the next boot is finished, it runs \
-                 the agent, which leaves the capture in {FOLDER}"
+                "install {UNIT_PATH}, wanted by {target}; after the next boot it runs the agent, \
+                 which writes the capture to {FOLDER}"
             ),
             Self::Restart => f.write_str("restart the host"),
             Self::WaitBack { limit } => {
-                write!(f, "wait until it is back, for up to {} s", limit.as_secs())
+                write!(f, "wait up to {} s until it answers again", limit.as_secs())
             }
             Self::Fetch { limit } => write!(
                 f,
-                "wait until the capture is taken, for up to {} s, and fetch it",
+                "wait up to {} s for the capture, and fetch it",
                 limit.as_secs()
             ),
-            Self::Collect { .. } => f.write_str("run the agent, and take the capture it prints"),
+            Self::Collect { .. } => f.write_str(
+                "run the agent, and save the capture that it \
+                prints",
+            ),
             Self::Remove { folder, unit: true } => write!(f, "remove {folder} and {UNIT_PATH}"),
             Self::Remove { folder, .. } => write!(f, "remove {folder}"),
         }
@@ -224,19 +227,20 @@ pub struct Plan {
 pub enum PlanError {
     /// What an earlier capture left must go first.
     #[error(
-        "an earlier capture of this host did not end and left {FOLDER} or {UNIT_PATH}, or another \
-         one is under way; `--clean` removes both"
+        "{FOLDER} or {UNIT_PATH} exists, so an earlier capture was interrupted or another one is \
+         running; remove them with `--clean`"
     )]
     Left,
     /// Nobody is root.
     #[error(
-        "restarting the host needs root: log in as root, or allow the user `sudo` without a \
+        "a restart of the host needs root; log in as root or allow the user `sudo` without a \
          password"
     )]
     NotRoot,
     /// There is no folder to run the agent from.
     #[error(
-        "no folder of the host can be written to and run programs: /tmp, /var/tmp and the home folder were tried"
+        "no writable folder of the host can run programs (tried /tmp, /var/tmp, the home folder, \
+         /dev/shm and /run); remount one without noexec"
     )]
     NoFolder,
 }
@@ -255,7 +259,7 @@ pub fn plan(facts: &Facts, wish: Wish<'_>) -> Result<Plan, PlanError> {
     let mut remarks = Vec::new();
     if facts.root == Root::No {
         remarks.push(
-            "the agent runs as an ordinary user and sees only what that one may; log in as root, \
+            "the agent runs as an ordinary user, so the capture may be incomplete; log in as root \
              or allow `sudo` without a password"
                 .to_owned(),
         );
@@ -287,8 +291,7 @@ pub fn plan(facts: &Facts, wish: Wish<'_>) -> Result<Plan, PlanError> {
     let mut steps = Vec::new();
     if let Some(why) = why_not.filter(|_| wish.restart) {
         remarks.push(format!(
-            "the boot is captured when the host answers again, not by itself when it is finished: \
-             {why}"
+            "the boot is captured when the host answers again, not when the boot finishes: {why}"
         ));
         steps.extend([Step::Restart, Step::WaitBack { limit }]);
     }
@@ -420,7 +423,7 @@ mod tests {
             (
                 "mount rw,noexec /run\n",
                 "mount rw,noexec /var\n",
-                "may not run",
+                "cannot run",
             ),
         ] {
             let plan = planned(&ANSWER.replace(was, is), true).unwrap();

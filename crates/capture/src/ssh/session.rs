@@ -15,15 +15,15 @@ pub enum SessionError {
     #[error(transparent)]
     Host(#[from] HostError),
     /// The host does not answer as a host with a shell does.
-    #[error("{host} does not answer as expected: is its login shell one that runs commands?")]
+    #[error("{host}: unexpected answer; check that its login shell runs commands")]
     Answer {
         /// The host.
         host: String,
     },
     /// It did not come back.
     #[error(
-        "{host} did not come back within {seconds} s{why}; when it does, `firstlight capture ssh \
-         --clean {host}` removes what was installed"
+        "{host} did not answer within {seconds} s after the restart{why}; when it does, run \
+         `firstlight capture ssh --clean {host}` to remove the installed files"
     )]
     Gone {
         /// The host.
@@ -35,15 +35,15 @@ pub enum SessionError {
     },
     /// Nobody can log in after the restart.
     #[error(
-        "{host} asks for a password, which nobody can give while it restarts: log in with a key \
-         (ssh-copy-id {host})"
+        "{host} asks for a password, which is impossible during a restart; install a key with \
+         `ssh-copy-id {host}`"
     )]
     Password {
         /// The host.
         host: String,
     },
     /// The unit took no capture.
-    #[error("{host} took no capture of its boot: {why}")]
+    #[error("{host}: the boot was not captured: {why}")]
     Untaken {
         /// The host.
         host: String,
@@ -70,7 +70,7 @@ pub struct Session<'a> {
 pub fn ask(host: &Host) -> Result<Facts, SessionError> {
     let answer = host.run(
         Script {
-            what: "asking what it is",
+            what: "querying the host",
             text: plan::ASK,
             arguments: &[FOLDER, UNIT_PATH],
             sudo: false,
@@ -109,8 +109,8 @@ impl<'a> Session<'a> {
         let capture = self.steps(plan, agent);
         let left = self.remove().err().map(|why| {
             format!(
-                "what was installed on {host} could not be removed: {why}; `firstlight capture ssh \
-                 --clean {host}` tries it again",
+                "{host}: cannot remove the installed files: {why}; run `firstlight capture ssh \
+                 --clean {host}` to try again",
                 host = self.host.name()
             )
         });
@@ -212,10 +212,12 @@ impl<'a> Session<'a> {
         let mut why = String::new();
         while begun.elapsed() < limit {
             let seconds = begun.elapsed().as_secs();
-            (self.say)(&format!("waiting for the host to come back ({seconds} s)"));
+            (self.say)(&format!(
+                "waiting for the host to answer again ({seconds} s)"
+            ));
             match self.host.try_run(BOOT_ID) {
                 Ok(id) if String::from_utf8_lossy(&id).trim() != self.facts.boot => return Ok(()),
-                Ok(_) => why = ": it answers, and has not restarted".to_owned(),
+                Ok(_) => why = ": it answers but has not restarted".to_owned(),
                 Err(HostError::Interrupted) => return Err(HostError::Interrupted.into()),
                 Err(e) => why = format!(": {e}"),
             }
@@ -255,13 +257,16 @@ if [ -e "$1/boot.tar" ]; then echo taken; elif [ -e "$1/failed" ]; then echo fai
             }
             // Where a disk is full, its words cannot be kept either.
             None if answer.trim() == "failed" => {
-                let why = format!("the agent failed without a word; is {FOLDER} full?");
+                let why = format!(
+                    "the agent failed without a message; check whether {FOLDER} is \
+                    full"
+                );
                 return Err(SessionError::Untaken { host, why });
             }
             _ => {
                 let why = format!(
-                    "its boot was not finished within {seconds} s (`systemctl list-jobs` there says \
-                     what it waits for)"
+                    "the boot did not finish within {seconds} s; list the pending jobs there with \
+                     `systemctl list-jobs`"
                 );
                 return Err(SessionError::Untaken { host, why });
             }
@@ -280,7 +285,7 @@ if [ -e "$1/boot.tar" ]; then echo taken; elif [ -e "$1/failed" ]; then echo fai
         if self.folder.is_none() && !self.unit {
             return Ok(());
         }
-        (self.say)("removing what was installed");
+        (self.say)("removing the installed files");
         self.host.insist();
         if self.unit {
             let text = r#"
@@ -305,7 +310,7 @@ rm -f -- "$1" && systemctl daemon-reload
 
 /// Asks for the id of the boot.
 const BOOT_ID: Script<'static> = Script {
-    what: "asking for its boot",
+    what: "querying the boot ID",
     text: "cat /proc/sys/kernel/random/boot_id",
     arguments: &[],
     sudo: false,

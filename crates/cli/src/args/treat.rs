@@ -1,4 +1,5 @@
-//! The arguments of `treat`.
+//! The arguments of `treat`. Lists of verbs look alike everywhere: each verb has its
+//! own help and examples.
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::ffi::OsString;
@@ -38,14 +39,21 @@ pub enum TreatVerb {
     Undo(TreatUndo),
 }
 
+/// A treatment and its target.
 #[derive(Debug, Args)]
-pub struct TreatPlan {
+pub struct TreatChange {
     /// Treatment, as `advise` and `treat list` print it
     #[arg(value_name = "TREATMENT")]
     pub treatment: String,
     /// Folder of a root, or a file
     #[arg(value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub target: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct TreatPlan {
+    #[command(flatten)]
+    pub change: TreatChange,
     /// Print only the change, in the form of another tool
     #[arg(long = "as", value_name = "FORM", conflicts_with = "json")]
     pub form: Option<TreatAs>,
@@ -68,12 +76,8 @@ pub enum TreatAs {
 
 #[derive(Debug, Args)]
 pub struct TreatOn {
-    /// Treatment, as `advise` and `treat list` print it
-    #[arg(value_name = "TREATMENT")]
-    pub treatment: String,
-    /// Folder of a root, or a file
-    #[arg(value_name = "TARGET", value_hint = ValueHint::AnyPath)]
-    pub target: PathBuf,
+    #[command(flatten)]
+    pub change: TreatChange,
     /// Apply only if the target still matches this plan (`plan --json`)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub planned: Option<PathBuf>,

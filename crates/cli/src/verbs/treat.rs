@@ -126,7 +126,7 @@ fn form(wanted: TreatAs) -> Option<Form> {
 }
 
 fn plan(args: &TreatPlan, out: &mut Out) -> Result<()> {
-    let treatment = FileTreatment::parse(&args.treatment)?;
+    let treatment = FileTreatment::parse(&args.change.treatment)?;
     if let Some(form) = args.form.and_then(form) {
         let text = export(&treatment, form);
         let Some(text) = text else {
@@ -137,7 +137,7 @@ fn plan(args: &TreatPlan, out: &mut Out) -> Result<()> {
         };
         return out.text(&text);
     }
-    let opened = Opened::new(&args.target, Some(&treatment), false)?;
+    let opened = Opened::new(&args.change.target, Some(&treatment), false)?;
     let target_kind = opened.target().kind();
     let journal = Journal::open(opened.target(), &mut go_on)?;
     let recovered = journal.recovered().to_vec();
@@ -148,7 +148,7 @@ fn plan(args: &TreatPlan, out: &mut Out) -> Result<()> {
     if args.form.is_some() {
         return out.text(&plan.diff());
     }
-    let undo = treat::shell::undo_command(&treatment, &args.target);
+    let undo = treat::shell::undo_command(&treatment, &args.change.target);
     let kind = treatment.kind();
     if out.json {
         let change = |c: &Change| json::TreatChange {
@@ -161,7 +161,7 @@ fn plan(args: &TreatPlan, out: &mut Out) -> Result<()> {
         return out.text(&json::text(&json::TreatPlan {
             schema: json::TreatPlan::SCHEMA,
             treatment: treatment.to_string(),
-            target: args.target.display().to_string(),
+            target: args.change.target.display().to_string(),
             target_kind,
             already: plan.is_empty(),
             changes: plan.changes.iter().map(change).collect(),
@@ -174,10 +174,10 @@ fn plan(args: &TreatPlan, out: &mut Out) -> Result<()> {
     }
     let mut screen = Screen::new(&out.style);
     if plan.is_empty() {
-        screen.line(&already(&args.target, &plan, "nothing would change"));
+        screen.line(&already(&args.change.target, &plan, "nothing would change"));
         return out.text(&screen.finish());
     }
-    let about = format!("{treatment} on {}", args.target.display());
+    let about = format!("{treatment} on {}", args.change.target.display());
     screen.heading("What would change", &clean(&about));
     for sentence in &plan.sentences {
         screen.wrapped("  ", 4, PLAIN, &format!("{sentence}."));
@@ -218,10 +218,10 @@ fn basis(path: &Path, treatment: &FileTreatment) -> Result<Vec<treat::files::Bas
 }
 
 fn apply(args: &TreatOn, out: &mut Out) -> Result<()> {
-    let treatment = FileTreatment::parse(&args.treatment)?;
+    let treatment = FileTreatment::parse(&args.change.treatment)?;
     let planned = args.planned.as_deref();
     let basis = planned.map(|p| basis(p, &treatment)).transpose()?;
-    let opened = Opened::new(&args.target, Some(&treatment), true)?;
+    let opened = Opened::new(&args.change.target, Some(&treatment), true)?;
     let side = opened.target().side();
     let mut journal = Journal::open(opened.target(), &mut go_on)?;
     let recovered = journal.recovered().to_vec();
@@ -238,7 +238,7 @@ fn apply(args: &TreatOn, out: &mut Out) -> Result<()> {
         return out.text(&json::text(&json::TreatApply {
             schema: json::TreatApply::SCHEMA,
             treatment: treatment.to_string(),
-            target: args.target.display().to_string(),
+            target: args.change.target.display().to_string(),
             changed: entry.is_some(),
             paths,
             journal: side.display().to_string(),
@@ -264,7 +264,7 @@ fn already(target: &Path, plan: &Plan, outcome: &str) -> String {
 
 fn applied_text(treatment: &FileTreatment, args: &TreatOn, plan: &Plan, side: &Path) -> String {
     if plan.is_empty() {
-        return already(&args.target, plan, "nothing was changed") + "\n";
+        return already(&args.change.target, plan, "nothing was changed") + "\n";
     }
     let mut text = String::new();
     for sentence in &plan.sentences {
@@ -277,7 +277,7 @@ fn applied_text(treatment: &FileTreatment, args: &TreatOn, plan: &Plan, side: &P
     let _ = writeln!(
         text,
         "undo: {}\nThe original bytes are in {}.",
-        clean(&treat::shell::undo_command(treatment, &args.target)),
+        clean(&treat::shell::undo_command(treatment, &args.change.target)),
         side.display()
     );
     text

@@ -75,13 +75,13 @@ pub fn map(volume: &Part<'_>) -> Result<Map, Error> {
     if packed {
         let algorithms = match sb.incompatible & 0x2 {
             0 => "lz4",
-            _ => "as the configuration in the image says",
+            _ => "according to the configuration in the image",
         };
         sb.facts.compression = Some(algorithms.to_owned());
     }
     if sb.facts.bytes > volume.len() {
         map.note(format!(
-            "the image has {} bytes of {}; it is cut short",
+            "the image is truncated: it has {} of {} bytes",
             volume.len(),
             sb.facts.bytes
         ));
@@ -102,11 +102,11 @@ impl Reader<'_, '_> {
         while let Some(nid) = queue.pop_front() {
             let Ok(number) = u32::try_from(nid) else {
                 self.map
-                    .note(format!("inode {nid} lies further behind than can be told"));
+                    .note(format!("the offset of inode {nid} overflows"));
                 continue;
             };
             let Some(inode) = Inode::read(self.volume, &self.sb, nid)? else {
-                self.map.note(format!("there is no inode {nid}"));
+                self.map.note(format!("inode {nid} does not exist"));
                 continue;
             };
             first = first.min(inode.at);
@@ -163,7 +163,7 @@ impl Reader<'_, '_> {
             Some(left) => self.left = left,
             None => self
                 .map
-                .note(format!("inode {number} says more than the image holds")),
+                .note(format!("inode {number} is larger than the image")),
         }
         ok.is_some()
     }
@@ -199,7 +199,7 @@ impl Reader<'_, '_> {
                 let end = self.volume.len();
                 if pieces.iter().any(|p| p.start.saturating_add(p.len) > end) {
                     self.map
-                        .note(format!("inode {number} lies behind the end of the image"));
+                        .note(format!("inode {number} is past the end of the image"));
                 }
                 pieces.retain(|p| p.start < end);
                 Ok(pieces)
@@ -214,8 +214,9 @@ impl Reader<'_, '_> {
         let bits = self.sb.block_bits + (inode.union & 0x1f);
         let has_indexes = inode.union & 0x20 != 0;
         if bits >= 63 {
-            self.map
-                .note(format!("inode {number}: chunks of 2^{bits} bytes"));
+            self.map.note(format!(
+                "inode {number} has chunks of 2^{bits} bytes, an unsupported size"
+            ));
             return Ok(Vec::new());
         }
         let chunk = 1_u64 << bits;
@@ -255,9 +256,8 @@ impl Reader<'_, '_> {
             });
         }
         if elsewhere {
-            self.map.note(format!(
-                "inode {number}: a part of it lies on another device"
-            ));
+            self.map
+                .note(format!("inode {number}: some data is on another device"));
         }
         Ok(pieces)
     }
@@ -268,7 +268,7 @@ impl Reader<'_, '_> {
         let header = Header::parse(&self.volume.read(at, 8)?, self.sb.block_bits);
         let Some(header) = header else {
             self.map
-                .note(format!("inode {number}: its index is not there"));
+                .note(format!("inode {number}: the index is missing"));
             return Ok(Vec::new());
         };
         if header.is_whole_in_fragment {
@@ -301,7 +301,7 @@ impl Reader<'_, '_> {
         };
         let Some(entries) = entries else {
             self.map
-                .note(format!("inode {number}: its index is damaged"));
+                .note(format!("inode {number}: the index is damaged"));
             return Ok(Vec::new());
         };
         let behind = match inode.layout {

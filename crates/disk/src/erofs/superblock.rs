@@ -44,7 +44,7 @@ impl Superblock {
     pub(super) fn read(volume: &Part<'_>) -> Result<Self, Error> {
         let bytes = volume.read(AT, 128)?;
         if bytes.len() < 128 || le32(&bytes, 0) != Some(MAGIC) {
-            return Err(Error::corrupt(AT, "expected a superblock of erofs"));
+            return Err(Error::corrupt(AT, "expected an erofs superblock"));
         }
         let n16 = |at| le16(&bytes, at).unwrap_or(0);
         let n32 = |at| le32(&bytes, at).unwrap_or(0);
@@ -55,7 +55,7 @@ impl Superblock {
         if !(9..=16).contains(&bits) {
             return Err(Error::corrupt(
                 AT + 12,
-                format!("expected the logarithm of a block size from 9 to 16, found {bits}"),
+                format!("expected a block size exponent from 9 to 16, found {bits}"),
             ));
         }
         let incompatible = n32(80);
@@ -81,7 +81,7 @@ impl Superblock {
         if directory_bits > 20 {
             return Err(Error::corrupt(
                 AT + 90,
-                format!("expected the size of blocks of directories, found 2^{directory_bits}"),
+                format!("expected a directory block size, found 2^{directory_bits}"),
             ));
         }
         let facts = Facts {

@@ -4,27 +4,28 @@
     reason = "a test fails by panicking"
 )]
 
-use crate::testing::{each_file, tool, tree};
+use crate::testing::{each_file, image_of_tree, tool};
 use rawimage::Part;
 use rawimage::ReadAt;
 use std::fs;
+use std::path::Path;
 
 /// Every byte of every file, put together from where the map says it lies.
 fn reads_back(options: &[&str]) {
-    let dir = tempfile::tempdir().unwrap();
-    let (root, image) = (dir.path().join("tree"), dir.path().join("image"));
-    fs::create_dir(&root).unwrap();
-    tree(&root);
-    let [r, i] = [&root, &image].map(|p| p.to_str().unwrap());
-    if !tool("mkfs.erofs", &[&["--quiet"], options, &[i, r]].concat()) {
-        return;
-    }
-    let bytes = fs::read(&image).unwrap();
-    let slice: &[u8] = &bytes;
+    let make = |root: &str, image: &str| {
+        tool(
+            "mkfs.erofs",
+            &[&["--quiet"], options, &[image, root]].concat(),
+        )
+    };
+    image_of_tree(&make, &check);
+}
+
+fn check(root: &Path, slice: &[u8]) {
     let volume = Part::whole(&slice).unwrap();
     let map = super::map(&volume).unwrap();
     assert_eq!(map.notes, Vec::<String>::new());
-    let files = each_file(&root, &map, &mut |path, _, pieces| {
+    let files = each_file(root, &map, &mut |path, _, pieces| {
         let wanted = fs::read(path).unwrap();
         let mut got = vec![0; wanted.len()];
         let ends: Vec<usize> = pieces
@@ -34,7 +35,7 @@ fn reads_back(options: &[&str]) {
             .chain([wanted.len()])
             .collect();
         for (p, end) in pieces.iter().zip(ends) {
-            let len = p.len.min(bytes.len() as u64 - p.start);
+            let len = p.len.min(slice.len() as u64 - p.start);
             let mut stored = vec![0; len as usize];
             slice.read_exact_at(p.start, &mut stored).unwrap();
             let offset = p.offset.unwrap() as usize;

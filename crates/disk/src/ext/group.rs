@@ -54,7 +54,9 @@ pub(super) fn groups(
             if (block.len() as u64) < size {
                 return Err(Error::corrupt(
                     at.saturating_mul(size),
-                    format!("the descriptors of group {group} were expected, and the image ends"),
+                    format!(
+                        "expected the descriptors of group {group}, found the end of the image"
+                    ),
                 ));
             }
         }
@@ -66,13 +68,13 @@ pub(super) fn groups(
         for bitmap in [found.block_bitmap, found.inode_bitmap] {
             match inside(bitmap) {
                 true => map.add(bitmap, 1, Kind::Bitmap, 0, 0),
-                false => map.note(format!("group {group}: block {bitmap} is no bitmap")),
+                false => map.note(format!("group {group}: block {bitmap} is not a bitmap")),
             }
         }
         let end = found.inode_table.checked_add(itable_blocks);
         if !inside(found.inode_table) || end.is_none_or(|e| e > sb.blocks) {
             map.note(format!(
-                "group {group}: block {} is no inode table; its inodes are left out",
+                "group {group}: block {} is not an inode table; its inodes are omitted",
                 found.inode_table
             ));
             continue;
@@ -108,7 +110,7 @@ fn distinct(mut tables: Vec<Table>, blocks: u64, map: &mut Builder) -> Vec<Table
     });
     if tables.len() < all {
         map.note(format!(
-            "{} inode tables lie in others; they are left out",
+            "{} inode tables overlap others and are omitted",
             all - tables.len()
         ));
     }

@@ -45,11 +45,11 @@ impl Reader<'_, '_> {
         });
         if refused {
             map.note(format!(
-                "directory {directory}: holds names that are no file names"
+                "directory {directory}: contains invalid file names"
             ));
         }
         if !sound {
-            map.note(format!("directory {directory}: a block of it is damaged"));
+            map.note(format!("directory {directory}: a block is damaged"));
         }
     }
 
@@ -199,7 +199,7 @@ impl Reader<'_, '_> {
             let inode = Inode::new(&bytes);
             if next >= table.first.saturating_add(table.used) || inode.mode() == 0 {
                 self.map.note(format!(
-                    "the list of deleted files names inode {next}, which is free"
+                    "the orphan list refers to inode {next}, which is free"
                 ));
                 break;
             }
@@ -234,7 +234,7 @@ impl Found for Content {
                     if reader.directory_blocks == 0 {
                         reader
                             .map
-                            .note("there are more blocks of directories than blocks");
+                            .note("the directories claim more blocks than the filesystem has");
                         return Ok(());
                     }
                     reader.directory_blocks -= 1;
@@ -373,12 +373,12 @@ pub fn map(volume: &Part<'_>) -> Result<Map, Error> {
     if sb.facts.state == super::State::NeedsRecovery {
         reader
             .map
-            .note("the journal has to be replayed; this is what lies there before that");
+            .note("the journal must be replayed; the map shows the state before that");
     }
     if reader.cut {
         let (has, needs) = (volume.len(), sb.facts.bytes);
         reader.map.note(format!(
-            "the image has {has} bytes of {needs}; what lay behind its end is left out"
+            "the image is truncated: it has {has} of {needs} bytes; the rest is omitted"
         ));
     }
     let shares = sb.has(2, 0x4000);

@@ -37,7 +37,7 @@ impl Reader<'_, '_> {
         }
         if !self.followed.insert(block) {
             self.map.note(format!(
-                "inode {inode}: block {block} says twice where content lies"
+                "inode {inode}: block {block} maps the same content twice"
             ));
             return Ok(None);
         }
@@ -51,7 +51,7 @@ impl Reader<'_, '_> {
         let inside = first >= low && end.is_some_and(|e| e <= self.sb.blocks);
         if !inside {
             self.map.note(format!(
-                "inode {inode}: blocks {first}+{len} lie outside of the filesystem"
+                "inode {inode}: blocks {first}+{len} are outside the filesystem"
             ));
         }
         inside

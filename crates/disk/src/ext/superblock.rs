@@ -167,7 +167,7 @@ impl Superblock {
         if log > 6 {
             return Err(Error::corrupt(
                 AT + 0x18,
-                format!("expected the logarithm of a block size up to 6, found {log}"),
+                format!("expected a block size exponent of at most 6, found {log}"),
             ));
         }
         let block_size = 1024 << log;
@@ -233,7 +233,7 @@ impl Superblock {
         if inode_size < 128 || inode_size > self.block_size || !inode_size.is_power_of_two() {
             return Err(Error::corrupt(
                 AT + 0x58,
-                format!("expected the size of an inode, found {inode_size}"),
+                format!("expected an inode size, found {inode_size}"),
             ));
         }
         let most = u64::from(self.block_size) * 8;
@@ -241,7 +241,7 @@ impl Superblock {
             return Err(Error::corrupt(
                 AT + 0x20,
                 format!(
-                    "expected blocks of a group, found {}",
+                    "expected the number of blocks per group, found {}",
                     self.blocks_per_group
                 ),
             ));
@@ -250,7 +250,7 @@ impl Superblock {
             return Err(Error::corrupt(
                 AT + 0x28,
                 format!(
-                    "expected 1 to {most} inodes of a group, found {}",
+                    "expected 1 to {most} inodes per group, found {}",
                     self.inodes_per_group
                 ),
             ));
@@ -259,7 +259,7 @@ impl Superblock {
         if !descriptor.is_power_of_two() || descriptor > self.block_size {
             return Err(Error::corrupt(
                 AT + 0xfe,
-                format!("expected the size of a descriptor, found {descriptor}"),
+                format!("expected a descriptor size, found {descriptor}"),
             ));
         }
         if u64::from(self.first_data_block) >= self.blocks {
@@ -275,7 +275,7 @@ impl Superblock {
             return Err(Error::corrupt(
                 AT + 0x4,
                 format!(
-                    "{} blocks of {size} bytes were expected, and the image has {} bytes",
+                    "expected {} blocks of {size} bytes, but the image has {} bytes",
                     self.blocks,
                     volume.len()
                 ),
@@ -331,7 +331,7 @@ impl Superblock {
 fn check_features(features: &[u32; 3]) -> Result<(), Error> {
     if features[1] & incompat::JOURNAL_DEV != 0 {
         return Err(Error::NotYet {
-            what: "a journal that is on a device of its own".to_owned(),
+            what: "a journal on a separate device".to_owned(),
         });
     }
     let unknown = features[1] & !incompat::KNOWN;

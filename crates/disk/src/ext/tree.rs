@@ -52,7 +52,7 @@ fn extent_node(
     if le16(node, 0) != Some(EXTENT_MAGIC) || depth >= above {
         reader
             .map
-            .note(format!("inode {inode}: its tree of extents is damaged"));
+            .note(format!("inode {inode}: its extent tree is damaged"));
         return Ok(());
     }
     let count = usize::from(le16(node, 2).unwrap_or(0));

@@ -31,7 +31,7 @@ pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     if !(4096..=65_536).contains(&node) || !node.is_power_of_two() {
         return Err(Error::corrupt(
             AT + 0x94,
-            format!("expected the size of a node, found {node}"),
+            format!("expected a node size, found {node}"),
         ));
     }
     let level = |at: usize| u64::from(sb.get(at).copied().unwrap_or(0).min(8));

@@ -33,7 +33,7 @@ pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     if logs != (12, 9) {
         return Err(Error::corrupt(
             AT + 16,
-            format!("expected the logarithms 12 and 9 of blocks and segments, found {logs:?}"),
+            format!("expected block and segment size exponents 12 and 9, found {logs:?}"),
         ));
     }
     let main_segments = n32(68);

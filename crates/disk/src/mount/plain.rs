@@ -28,7 +28,7 @@ pub(super) fn erofs(volume: &Part<'_>) -> Result<Plan, Error> {
     if !(9..=16).contains(&bits) {
         return Err(Error::corrupt(
             1036,
-            format!("expected the logarithm of a block size from 9 to 16, found {bits}"),
+            format!("expected a block size exponent from 9 to 16, found {bits}"),
         ));
     }
     let root = u64::from(le16(&bytes, 14).unwrap_or(0));

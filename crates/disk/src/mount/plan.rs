@@ -89,7 +89,7 @@ pub const LAB: Processor = Processor {
     ahead: 27_000,
     read_kib: 1_000,
     write_kib: 11_000,
-    source: "fitted to mounts in the exact lab: x86-64, Linux 6.1, the device by NBD",
+    source: "fitted to mounts in the exact lab (x86-64, Linux 6.1, device over NBD)",
 };
 
 /// What a mount costs.

@@ -40,7 +40,7 @@ pub(super) fn look(volume: &Part<'_>) -> Result<Plan, Error> {
     if !(9..=16).contains(&block_log) || group_log > 31 || !(512..=65_536).contains(&sector) {
         return Err(Error::corrupt(
             120,
-            "expected the sizes of blocks, groups and sectors of xfs",
+            "expected xfs block, group and sector sizes",
         ));
     }
     let block = 1_u64 << block_log;

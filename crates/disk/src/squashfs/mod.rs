@@ -59,7 +59,7 @@ pub fn map(volume: &Part<'_>) -> Result<Map, Error> {
     while count < sb.inodes && at < inodes.data.len() {
         let Some((inode, length)) = Inode::read(&inodes.data, at, sb.block_size) else {
             map.note(format!(
-                "the inode table is damaged {at} bytes into it; the inodes from there on are left out"
+                "the inode table is damaged at its byte {at}; the inodes after it are omitted"
             ));
             break;
         };
@@ -83,7 +83,7 @@ pub fn map(volume: &Part<'_>) -> Result<Map, Error> {
     for (number, block, offset, len) in listed {
         let len = len as usize;
         if len > left {
-            map.note("the directories are longer together than their table");
+            map.note("the directories are larger than their table");
             break;
         }
         left -= len;
@@ -101,7 +101,7 @@ pub fn map(volume: &Part<'_>) -> Result<Map, Error> {
     let cut = inodes.cut || directories.cut;
     if cut || sb.facts.bytes > volume.len() {
         map.note(format!(
-            "the image has {} bytes of {}; it is cut short or damaged",
+            "the image is truncated: it has {} of {} bytes or damaged",
             volume.len(),
             sb.facts.bytes
         ));

@@ -12,18 +12,18 @@ pub(super) const NO_TABLE: u64 = u64::MAX;
 
 /// Bits of the flags, and what `unsquashfs -s` says of them.
 const FLAGS: [(u16, &str); 12] = [
-    (0x1, "inodes not packed"),
-    (0x2, "data not packed"),
+    (0x1, "uncompressed inodes"),
+    (0x2, "uncompressed data"),
     (0x4, "checked"),
-    (0x8, "fragments not packed"),
+    (0x8, "uncompressed fragments"),
     (0x10, "no fragments"),
     (0x20, "always fragments"),
     (0x40, "duplicates removed"),
     (0x80, "exportable"),
-    (0x100, "xattrs not packed"),
+    (0x100, "uncompressed xattrs"),
     (0x200, "no xattrs"),
     (0x400, "compressor options"),
-    (0x800, "ids not packed"),
+    (0x800, "uncompressed ids"),
 ];
 
 /// How data is packed.
@@ -74,11 +74,11 @@ impl Superblock {
         let bytes = volume.read(0, 96)?;
         if bytes.starts_with(b"sqsh") {
             return Err(Error::NotYet {
-                what: "squashfs of the other byte order (before 4.0)".to_owned(),
+                what: "big-endian squashfs (before 4.0)".to_owned(),
             });
         }
         if bytes.len() < 96 || !bytes.starts_with(b"hsqs") {
-            return Err(Error::corrupt(0, "expected a superblock of squashfs"));
+            return Err(Error::corrupt(0, "expected a squashfs superblock"));
         }
         let n16 = |at| le16(&bytes, at).unwrap_or(0);
         let n32 = |at| le32(&bytes, at).unwrap_or(0);
@@ -91,14 +91,14 @@ impl Superblock {
         }
         let Some((compressor, name)) = Compressor::of(n16(20)) else {
             return Err(Error::NotYet {
-                what: format!("squashfs with compressor {}", n16(20)),
+                what: format!("squashfs with the unknown compressor {}", n16(20)),
             });
         };
         let block_size = n32(12);
         if !(4096..=1 << 20).contains(&block_size) || u32::from(n16(22)) != block_size.ilog2() {
             return Err(Error::corrupt(
                 12,
-                format!("expected the size of a block and its logarithm, found {block_size}"),
+                format!("expected a block size with its exponent, found {block_size}"),
             ));
         }
         let flags = n16(24);

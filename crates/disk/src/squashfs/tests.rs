@@ -7,32 +7,28 @@
 use super::metadata::unpack;
 use super::superblock::Superblock;
 use crate::map::Kind;
-use crate::testing::{each_file, tool, tree};
+use crate::testing::{each_file, image_of_tree, tool};
 use rawimage::Part;
 use rawimage::ReadAt;
 use std::fs;
+use std::path::Path;
 
 /// Every byte of every file, put together from where the map says it lies.
 fn reads_back(options: &[&str]) {
-    let dir = tempfile::tempdir().unwrap();
-    let (root, image) = (dir.path().join("tree"), dir.path().join("image"));
-    fs::create_dir(&root).unwrap();
-    tree(&root);
-    let [r, i] = [&root, &image].map(|p| p.to_str().unwrap());
-    if !tool(
-        "mksquashfs",
-        &[&[r, i, "-noappend", "-quiet"], options].concat(),
-    ) {
-        return;
-    }
-    let bytes = fs::read(&image).unwrap();
-    let slice: &[u8] = &bytes;
+    let make = |root: &str, image: &str| {
+        let arguments = [&[root, image, "-noappend", "-quiet"], options].concat();
+        tool("mksquashfs", &arguments)
+    };
+    image_of_tree(&make, &check);
+}
+
+fn check(root: &Path, slice: &[u8]) {
     let volume = Part::whole(&slice).unwrap();
     let sb = Superblock::read(&volume).unwrap();
     let map = super::map(&volume).unwrap();
     assert_eq!(map.notes, Vec::<String>::new());
     let size = u64::from(sb.block_size);
-    let files = each_file(&root, &map, &mut |path, _, pieces| {
+    let files = each_file(root, &map, &mut |path, _, pieces| {
         let wanted = fs::read(path).unwrap();
         let mut got = vec![0; wanted.len()];
         for p in pieces {

@@ -107,14 +107,14 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Corrupt => write!(f, "the data does not decompress to the length it should"),
-            Self::Damaged => write!(f, "it is damaged"),
-            Self::TooLong(most) => write!(f, "one node holds more than {most} compressed bytes"),
+            Self::Corrupt => write!(f, "the data does not decompress to its stated length"),
+            Self::Damaged => write!(f, "damaged data"),
+            Self::TooLong(most) => write!(f, "a node contains more than {most} compressed bytes"),
             Self::Unsupported(kind, Some(name)) => {
                 write!(f, "compression {kind} ({name}) is not supported")
             }
-            Self::Unsupported(kind, None) => write!(f, "compression {kind} is not known"),
-            Self::Encrypted => write!(f, "it is encrypted"),
+            Self::Unsupported(kind, None) => write!(f, "unknown compression {kind}"),
+            Self::Encrypted => write!(f, "encrypted data"),
         }
     }
 }

@@ -27,10 +27,10 @@ pub enum NameFault {
 impl fmt::Display for NameFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unsafe => "the name is not a file name",
-            Self::Dangling => "the name leads to an inode that is not there",
-            Self::WrongType => "the name says another type than the inode has",
-            Self::DirectoryTwice => "the name is a second one for a directory",
+            Self::Unsafe => "not a valid file name",
+            Self::Dangling => "the directory entry refers to a missing inode",
+            Self::WrongType => "the directory entry and the inode have different file types",
+            Self::DirectoryTwice => "a directory has a second name",
             Self::TooLong => "the path is too long",
         })
     }

@@ -66,15 +66,15 @@ impl fmt::Display for Wrong {
             } => write!(f, "{length} bytes at byte {offset} cannot be read: {why}"),
             Self::Gap { offset, length } => write!(
                 f,
-                "{length} bytes at byte {offset} are in no node; a mount gives zeros"
+                "no node contains the {length} bytes at byte {offset}; the kernel returns zeros"
             ),
-            Self::Damaged => write!(f, "its target or its device numbers are damaged"),
+            Self::Damaged => write!(f, "the link target or device numbers are damaged"),
             Self::SameVersion(version) => {
-                write!(f, "two different nodes have the version {version}")
+                write!(f, "two different nodes have version {version}")
             }
-            Self::Orphan => write!(f, "no name leads to it"),
-            Self::NoAttribute(xid) => write!(f, "its extended attribute {xid} is not there"),
-            Self::UnknownType => write!(f, "it is of no known type"),
+            Self::Orphan => write!(f, "no directory entry refers to this inode"),
+            Self::NoAttribute(xid) => write!(f, "extended attribute {xid} is missing"),
+            Self::UnknownType => write!(f, "unknown file type"),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::node::{HEADER, Header, kind};
 use super::oob::{Oob, Stripped, has_cleanmarker};
 use super::problem::{Problem, What};
 use super::walk::erased_prefix;
+use crate::transfer::TransferError;
 use rawimage::Foreign;
 use rawimage::ReadAt;
 use rawimage::endian::Endian;
@@ -205,8 +206,8 @@ impl Input<'_> {
 /// It is not JFFS2, the erase size cannot be found or is impossible, or its
 /// length cannot be read. Blocks that cannot be read are [`Class::Bad`].
 pub fn check(image: &dyn ReadAt, options: &CheckOptions) -> Result<Report, Error> {
-    let length = image.length().map_err(Error::Length)?;
-    let found = detect::endian(image).map_err(Error::Length)?;
+    let length = image.length().map_err(TransferError::Length)?;
+    let found = detect::endian(image).map_err(TransferError::Length)?;
     if let (Some(given), Some(found)) = (options.endian, found)
         && given != found
     {
@@ -222,7 +223,7 @@ pub fn check(image: &dyn ReadAt, options: &CheckOptions) -> Result<Report, Error
     };
     let stripped = oob.map(|oob| Stripped { image, oob });
     let input = Input { image, stripped };
-    let found = detect::erase_size(input.data(), endian).map_err(Error::Length)?;
+    let found = detect::erase_size(input.data(), endian).map_err(TransferError::Length)?;
     let known = options.erase_size.or(found.map(|f| f.bytes));
     let erase_size = known.unwrap_or_else(|| assumed(input.data().length().unwrap_or(length)));
     let profile = options.profile;
@@ -266,11 +267,12 @@ fn head(image: &dyn ReadAt, length: u64) -> Result<Vec<u8>, Error> {
     let mut head = vec![0; usize::try_from(length.min(1 << 18)).unwrap_or(0)];
     match image.read_exact_at(0, &mut head) {
         Ok(()) => Ok(head),
-        Err(source) => Err(Error::Read {
+        Err(source) => Err(TransferError::Read {
             offset: 0,
             length: head.len(),
             source,
-        }),
+        }
+        .into()),
     }
 }
 
@@ -288,10 +290,10 @@ pub(super) fn not_jffs2(image: &dyn ReadAt, length: u64) -> Result<Error, Error>
 /// # Errors
 /// [`Error::NotJffs2`], or the image cannot be read.
 pub fn refuse_foreign(image: &dyn ReadAt) -> Result<(), Error> {
-    let length = image.length().map_err(Error::Length)?;
+    let length = image.length().map_err(TransferError::Length)?;
     let head = head(image, length)?;
     let erased = !head.is_empty() && erased_prefix(&head) == head.len();
-    let found = super::detect::endian(image).map_err(Error::Length)?;
+    let found = super::detect::endian(image).map_err(TransferError::Length)?;
     match erased || found.is_some() {
         true => Ok(()),
         false => Err(not_jffs2(image, length)?),
@@ -392,7 +394,7 @@ impl Survey {
 
     fn blocks(&mut self, input: &Input, options: &CheckOptions) -> Result<(), Error> {
         let data = input.data();
-        let length = data.length().map_err(Error::Length)?;
+        let length = data.length().map_err(TransferError::Length)?;
         let size = u64::from(self.erase_size);
         let count = length.div_ceil(size);
         let (bad, marked) = self.marks(input, count);

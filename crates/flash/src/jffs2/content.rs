@@ -5,6 +5,7 @@ use super::error::Error;
 use super::index::{Index, Place, Window};
 use super::node::Content;
 use crate::files::{Failure, Piece, Pieces};
+use crate::transfer::TransferError;
 use rawimage::ReadAt;
 use rawimage::endian::Endian;
 use std::collections::BTreeMap;
@@ -93,13 +94,14 @@ impl Reader {
                 break;
             }
             if extent.start > at {
-                pieces(at.into(), Piece::Gap((extent.start - at).into())).map_err(Error::Write)?;
+                pieces(at.into(), Piece::Gap((extent.start - at).into()))
+                    .map_err(TransferError::Write)?;
             }
             self.extent(image, *extent, end, pieces)?;
             at = end;
         }
         if at < size {
-            pieces(at.into(), Piece::Gap((size - at).into())).map_err(Error::Write)?;
+            pieces(at.into(), Piece::Gap((size - at).into())).map_err(TransferError::Write)?;
         }
         self.extents = extents;
         Ok(())
@@ -118,7 +120,7 @@ impl Reader {
         let skip = (extent.start - extent.origin) as usize;
         if let Some(i) = self.kept.iter().position(|(at, _)| *at == extent.at) {
             let kept = self.kept.remove(i);
-            pieces(at, part(&kept.1, skip, length)).map_err(Error::Write)?;
+            pieces(at, part(&kept.1, skip, length)).map_err(TransferError::Write)?;
             self.kept.push(kept);
             return Ok(());
         }
@@ -126,7 +128,7 @@ impl Reader {
             return Ok(());
         };
         if inode.compression == decompress::kind::ZERO {
-            return pieces(at, Piece::Zeros(length.into())).map_err(Error::Write);
+            return Ok(pieces(at, Piece::Zeros(length.into())).map_err(TransferError::Write)?);
         }
         let kind = inode.compression;
         let run = self.decompressor.run(kind, inode.data, inode.dsize);
@@ -143,7 +145,7 @@ impl Reader {
             }
             Err(why) => Piece::Lost(length.into(), why),
         };
-        pieces(at, piece).map_err(Error::Write)
+        Ok(pieces(at, piece).map_err(TransferError::Write)?)
     }
 }
 

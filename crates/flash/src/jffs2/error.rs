@@ -2,32 +2,19 @@
 
 use super::erase_size::{EraseSize, Evidence};
 use super::oob::Oob;
+use crate::transfer::{TransferError, looks_like};
 use rawimage::endian::Endian;
-use std::io;
 
 /// Why an image cannot be worked on. Damage in an image is not an error: it is
 /// told in the result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Reading failed.
-    #[error("{length} bytes at byte {offset} could not be read: {source}")]
-    Read {
-        /// Where in the image.
-        offset: u64,
-        /// How many bytes.
-        length: usize,
-        /// Why.
-        source: io::Error,
-    },
-    /// Its length could not be found out.
-    #[error("its length could not be found out: {0}")]
-    Length(io::Error),
-    /// Writing failed.
-    #[error("the result could not be written: {0}")]
-    Write(#[source] io::Error),
+    /// Reading or writing failed.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     /// There is no node in it.
-    #[error("no JFFS2 node in {length} bytes, in either byte order{}", looks_like(.found))]
+    #[error("no JFFS2 node of either byte order in {length} bytes{}; pass a JFFS2 image", looks_like(*.found))]
     NotJffs2 {
         /// The image's length.
         length: u64,
@@ -35,7 +22,10 @@ pub enum Error {
         found: Option<&'static str>,
     },
     /// The byte order contradicts the image.
-    #[error("the image was said to be {given}-endian, but its nodes are {found}-endian")]
+    #[error(
+        "{given}-endian was given, but the nodes of the image are {found}-endian; pass \
+         --{found}-endian"
+    )]
     WrongEndian {
         /// What was given.
         given: Endian,
@@ -44,24 +34,22 @@ pub enum Error {
     },
     /// The layout of the spare bytes cannot be one.
     #[error(
-        "pages of {} bytes with {} spare bytes are not possible: \
-         expected 256 to 65536, and less spare bytes than that", .0.page, .0.spare
+        "impossible layout: pages of {} bytes with {} spare bytes; pass a page size from 256 to \
+         65536 and fewer spare bytes than that", .0.page, .0.spare
     )]
     ImpossibleOob(Oob),
     /// The image is a dump with spare bytes, where none may be.
     #[error(
-        "the image is a dump with {} spare bytes after each page of {} bytes, with error \
-         correction that would not fit changed data: take a dump without them \
-         (nanddump --omitoob)", .0.spare, .0.page
+        "the dump contains {} spare bytes after each page of {} bytes, and their error correction \
+         would not match changed data; dump the chip without them (`nanddump --omitoob`)", .0.spare, .0.page
     )]
     SpareBytes(Oob),
     /// The erase size was not given, and the image does not show it.
-    #[error("the image does not show its erase size: give it (it is that of the flash chip)")]
+    #[error("cannot detect the erase block size; pass the one of the flash chip")]
     UnknownEraseSize,
     /// The erase size cannot be one.
     #[error(
-        "an erase size of {given} bytes is not possible: \
-         expected a multiple of 4 from 8 KiB to 8 MiB"
+        "impossible erase block size of {given} bytes; pass a multiple of 4 from 8 KiB to 8 MiB"
     )]
     ImpossibleEraseSize {
         /// What was given.
@@ -69,8 +57,8 @@ pub enum Error {
     },
     /// The erase size contradicts the image.
     #[error(
-        "the erase size {given} contradicts the image, which was made for {} ({}): \
-         the kernel would ignore every summary", .found.bytes, evidence(.found)
+        "the erase block size {given} contradicts the image, which was made for {} ({}), so the \
+         kernel would ignore every summary; pass the size of the image", .found.bytes, evidence(.found)
     )]
     WrongEraseSize {
         /// What was given.
@@ -80,8 +68,8 @@ pub enum Error {
     },
     /// A node lies across the end of an erase block.
     #[error(
-        "the node at byte {offset} lies across the end of an erase block of {given} bytes: \
-         the image was made for another erase size"
+        "the node at byte {offset} crosses the end of an erase block of {given} bytes; pass the \
+         erase block size that the image was made for"
     )]
     NodeAcrossBlocks {
         /// What was given.
@@ -90,12 +78,12 @@ pub enum Error {
         offset: u64,
     },
     /// A clean marker is too small or too large.
-    #[error("a clean marker of {0} bytes is not possible: expected 12 bytes to half a block")]
+    #[error("impossible clean marker of {0} bytes; pass 12 bytes to half an erase block")]
     ImpossibleCleanmarker(u32),
     /// A node has no place in a block.
     #[error(
-        "the node at byte {offset}, {length} bytes long, does not fit into an erase block \
-         of {erase_size} bytes together with its summary: use a larger erase size"
+        "the node of {length} bytes at byte {offset} and its summary do not fit into an erase \
+         block of {erase_size} bytes; use a larger erase block size"
     )]
     NodeTooLong {
         /// Where it is in the image.
@@ -106,13 +94,19 @@ pub enum Error {
         erase_size: u32,
     },
     /// The image is larger than JFFS2 can be.
-    #[error("{length} bytes are more than the 16 GiB that are supported; JFFS2 ends at 4 GiB")]
+    #[error(
+        "the image has {length} bytes, but at most 16 GiB are supported; a JFFS2 partition has at \
+         most 4 GiB"
+    )]
     TooLong {
         /// The image's length.
         length: u64,
     },
     /// A node that was there is not there any more.
-    #[error("the node at byte {offset} changed while the image was read")]
+    #[error(
+        "the node at byte {offset} changed while the image was read; retry when no program writes \
+         to it"
+    )]
     Changed {
         /// Where it was.
         offset: u64,
@@ -127,8 +121,8 @@ pub enum Error {
     },
     /// A node of an unknown type must not be touched.
     #[error(
-        "the node at byte {offset} is of the unknown type {kind:#06x}, and says that a program \
-         that does not know it must not write"
+        "the node at byte {offset} has the unknown type {kind:#06x}, which forbids changes by \
+         programs that do not support it; use the program that wrote the image"
     )]
     Unsupported {
         /// Where it is.
@@ -138,14 +132,12 @@ pub enum Error {
     },
 }
 
-fn looks_like(found: &Option<&'static str>) -> String {
-    found.map_or(String::new(), |name| format!(": it looks like {name}"))
-}
-
 fn evidence(found: &EraseSize) -> String {
     match found.evidence {
-        Evidence::Summaries(n) => format!("{n} summaries end there"),
-        Evidence::Cleanmarkers(n) => format!("{n} clean markers begin there"),
-        Evidence::Boundaries(n) => format!("no node lies across {n} such boundaries"),
+        Evidence::Summaries(n) => format!("{n} summaries end at block ends of this size"),
+        Evidence::Cleanmarkers(n) => {
+            format!("{n} clean markers begin at block starts of this size")
+        }
+        Evidence::Boundaries(n) => format!("no node crosses any of {n} boundaries"),
     }
 }

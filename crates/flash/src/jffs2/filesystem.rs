@@ -14,6 +14,7 @@ use super::loss::Lost;
 use super::node::{Content, Inode, Xattr};
 use super::oob::{Oob, Stripped};
 use crate::files::{Attribute, Device, FileType, Files, Name, Pieces, Stat};
+use crate::transfer::TransferError;
 use rawimage::ReadAt;
 use rawimage::endian::{Endian, Fields};
 use std::cell::RefCell;
@@ -101,8 +102,8 @@ impl<'a> Filesystem<'a> {
     /// # Errors
     /// It is not JFFS2, or it cannot be read.
     pub fn open(image: &'a dyn ReadAt, options: &OpenOptions) -> Result<Self, Error> {
-        let length = image.length().map_err(Error::Length)?;
-        let found = detect::endian(image).map_err(Error::Length)?;
+        let length = image.length().map_err(TransferError::Length)?;
+        let found = detect::endian(image).map_err(TransferError::Length)?;
         let endian = match (options.endian, found) {
             (_, None) => return Err(super::check::not_jffs2(image, length)?),
             (Some(given), Some(found)) if given != found => {
@@ -125,7 +126,8 @@ impl<'a> Filesystem<'a> {
             }
             Some(given) => given,
             None => {
-                let found = detect::erase_size(image.get(), endian).map_err(Error::Length)?;
+                let found =
+                    detect::erase_size(image.get(), endian).map_err(TransferError::Length)?;
                 let whole = u32::try_from(length.next_multiple_of(4096)).ok();
                 // A small image that does not show its erase size is read as one block.
                 let whole = whole.filter(|whole| *whole <= LARGEST);
@@ -315,7 +317,7 @@ impl<'a> Filesystem<'a> {
     /// Reads a file from front to end: every byte of it is in one piece.
     ///
     /// # Errors
-    /// The image cannot be read, or what `pieces` says, as [`Error::Write`].
+    /// The image cannot be read, or what `pieces` says, as [`TransferError::Write`].
     /// Data that cannot be had is a
     /// [`Piece::Lost`](crate::files::Piece::Lost).
     pub fn read(&self, ino: u32, pieces: &mut Pieces) -> Result<(), Error> {
@@ -332,7 +334,7 @@ impl<'a> Filesystem<'a> {
     /// # Errors
     /// It is not a symbolic link, it is damaged, or the image cannot be read.
     pub fn link_target(&self, ino: u32) -> Result<Vec<u8>, Error> {
-        let wanted = "a symbolic link that can be read";
+        let wanted = "a readable symbolic link";
         let is_link = |stat: &Stat| stat.file_type == FileType::Symlink;
         self.stat(ino)?
             .filter(is_link)
@@ -350,7 +352,7 @@ impl<'a> Filesystem<'a> {
     /// # Errors
     /// It is not a device, it is damaged, or the image cannot be read.
     pub fn device(&self, ino: u32) -> Result<Device, Error> {
-        let wanted = "a device that can be read";
+        let wanted = "a readable device node";
         let stat = self.stat(ino)?.filter(|s| s.file_type.is_device());
         stat.ok_or(Error::NotThat { ino, wanted })?;
         let data = self.small(ino, wanted)?;
@@ -452,7 +454,7 @@ impl Files for Filesystem<'_> {
     type Error = Error;
 
     fn failed(error: std::io::Error) -> Error {
-        Error::Write(error)
+        TransferError::Write(error).into()
     }
 
     fn root(&self) -> u32 {

@@ -9,6 +9,7 @@ use super::node::{
     COMPATIBILITY, COMPATIBLE_DELETE, Content, Fault, HEADER, Header, Node, crc, padded,
 };
 use super::walk::{Item, Walk};
+use crate::transfer::TransferError;
 use rawimage::ReadAt;
 use rawimage::endian::Endian;
 
@@ -66,7 +67,7 @@ pub(super) struct Index {
 impl Index {
     /// Walks all blocks.
     pub fn build(image: &dyn ReadAt, endian: Endian, erase_size: u32) -> Result<Self, Error> {
-        let length = image.length().map_err(Error::Length)?;
+        let length = image.length().map_err(TransferError::Length)?;
         if length / 4 > u64::from(Place::MAX) {
             return Err(Error::TooLong { length });
         }
@@ -79,7 +80,7 @@ impl Index {
             let block = &mut buffer[..take];
             image
                 .read_exact_at(start, block)
-                .map_err(|source| Error::Read {
+                .map_err(|source| TransferError::Read {
                     offset: start,
                     length: take,
                     source,
@@ -247,7 +248,7 @@ impl Window {
     fn get(&mut self, image: &dyn ReadAt, at: u64, count: u64) -> Result<&[u8], Error> {
         let held = self.start + self.bytes.len() as u64;
         if at < self.start || at.saturating_add(count) > held {
-            let length = image.length().map_err(Error::Length)?;
+            let length = image.length().map_err(TransferError::Length)?;
             let take = count.max(self.ahead).min(length.saturating_sub(at));
             let take = usize::try_from(take).unwrap_or(0);
             self.bytes.resize(take, 0);
@@ -255,11 +256,12 @@ impl Window {
             let read = image.read_exact_at(at, &mut self.bytes);
             if let Err(source) = read {
                 self.bytes.clear();
-                return Err(Error::Read {
+                return Err(TransferError::Read {
                     offset: at,
                     length: take,
                     source,
-                });
+                }
+                .into());
             }
         }
         let from = usize::try_from(at - self.start).unwrap_or(usize::MAX);

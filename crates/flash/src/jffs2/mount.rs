@@ -51,7 +51,7 @@ pub const NANDSIM: Profile = Profile {
         spare_ns: 181_000,
     },
     error_percent: 15,
-    source: "fitted to two mounts under QEMU, Linux 6.1, and checked on three others",
+    source: "fitted to two mounts under QEMU (Linux 6.1) and verified on three others",
 };
 
 /// A parallel NOR chip read in pages of 16 bytes: 100 ns for the first word,

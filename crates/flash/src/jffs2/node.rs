@@ -225,10 +225,13 @@ impl fmt::Display for Fault {
             Self::HeaderCrc => write!(f, "wrong header checksum"),
             Self::Overrun { length } => write!(
                 f,
-                "its {length} bytes would run past the end of the erase block"
+                "its {length} bytes extend past the end of the erase block"
             ),
             Self::Length { length } => {
-                write!(f, "the lengths in its {length} bytes contradict each other")
+                write!(
+                    f,
+                    "the length fields in its {length} bytes contradict each other"
+                )
             }
             Self::NodeCrc { .. } => write!(f, "wrong node checksum"),
             Self::DataCrc { .. } => write!(f, "wrong data checksum"),

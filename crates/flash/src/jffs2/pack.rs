@@ -5,6 +5,7 @@ use super::node::{INODE, SUMMARY, header, kind, padded};
 use super::options::{Cleanmarkers, Mode, Options};
 use super::plan::{Plan, Step};
 use super::summary::{self, MARKER};
+use crate::transfer::TransferError;
 use rawimage::endian::Endian;
 use std::io::Write;
 
@@ -208,7 +209,9 @@ impl<'o> Packer<'o> {
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        self.out.write_all(&self.block).map_err(Error::Write)?;
+        self.out
+            .write_all(&self.block)
+            .map_err(TransferError::Write)?;
         self.written += self.block.len() as u64;
         self.block.clear();
         self.entries.clear();
@@ -226,7 +229,7 @@ impl<'o> Packer<'o> {
         // block of an image without nodes.
         let quirk = self.mode == Mode::Compatible && self.pad && self.cleanmarker() > 0;
         if used == 0 && !quirk {
-            return self.out.flush().map_err(Error::Write);
+            return Ok(self.out.flush().map_err(TransferError::Write)?);
         }
         if used + SMALLEST_WRITE + kept > u64::from(self.erase_size) {
             self.close()?;
@@ -236,6 +239,6 @@ impl<'o> Packer<'o> {
             }
             self.flush()?;
         }
-        self.out.flush().map_err(Error::Write)
+        Ok(self.out.flush().map_err(TransferError::Write)?)
     }
 }

@@ -9,6 +9,7 @@ use super::node::{
 use super::options::{Mode, Options};
 use super::summary::{Entry, marker};
 use super::walk::{Item, Walk, after, erased_prefix};
+use crate::transfer::TransferError;
 use rawimage::ReadAt;
 use rawimage::endian::Endian;
 
@@ -64,7 +65,7 @@ impl Plan {
         self.bytes.resize(length, 0);
         image
             .read_exact_at(start, &mut self.bytes)
-            .map_err(|source| Error::Read {
+            .map_err(|source| TransferError::Read {
                 offset: start,
                 length,
                 source,

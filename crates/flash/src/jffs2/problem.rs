@@ -89,43 +89,50 @@ impl fmt::Display for What {
         match self {
             Self::WrongEraseSize { found } => write!(
                 f,
-                "the erase size contradicts the content, which was made for {} bytes",
+                "the content was made for an erase block size of {} bytes",
                 found.bytes
             ),
             Self::EraseSizeAssumed => write!(
                 f,
-                "the content does not show the erase size, which is assumed"
+                "the erase block size is assumed because the content does not show it"
             ),
             Self::NoSummary { blocks: 1 } => {
-                f.write_str("1 full block has no summary: a mount reads it whole")
+                f.write_str("1 full block has no summary, so a mount reads all of it")
             }
             Self::NoSummary { blocks } => write!(
                 f,
-                "{blocks} full blocks have no summary: a mount reads them whole"
+                "{blocks} full blocks have no summary, so a mount reads all of them"
             ),
             Self::NoCleanmarker { blocks: 1 } => f.write_str(
-                "1 erased block has no clean marker: \
-                 the kernel erases it again after the first mount",
+                "1 erased block has no clean marker, so the kernel erases it again after the \
+                 first mount",
             ),
             Self::NoCleanmarker { blocks } => write!(
                 f,
-                "{blocks} erased blocks have no clean marker: \
-                 the kernel erases them again after the first mount"
+                "{blocks} erased blocks have no clean marker, so the kernel erases them again \
+                 after the first mount"
             ),
-            Self::Unreadable(kind) => write!(f, "it could not be read: {kind}"),
+            Self::Unreadable(kind) => write!(f, "read error: {kind}"),
             Self::BadWithNodes { nodes } => {
-                write!(f, "it is marked as bad, but holds {nodes} good nodes")
+                write!(
+                    f,
+                    "the block is marked bad but contains {nodes} intact nodes"
+                )
             }
             Self::BadMarksImplausible { blocks } => write!(
                 f,
-                "{blocks} blocks seem to be marked as bad, which is too many: marks are ignored"
+                "{blocks} blocks appear to be marked bad, which is implausible, so the marks are \
+                 ignored"
             ),
             Self::BrokenSummary(condition) => {
-                write!(f, "the kernel will not use its summary: {condition}")
+                write!(
+                    f,
+                    "the kernel will not use the summary of this block: {condition}"
+                )
             }
             Self::UnreadableSummary => write!(
                 f,
-                "the kernel will not use its summary: the entries cannot be read to the end"
+                "the kernel will not use the summary of this block: its entries are incomplete"
             ),
             Self::SummaryDisagrees {
                 wrong,
@@ -133,8 +140,8 @@ impl fmt::Display for What {
                 missing,
             } => write!(
                 f,
-                "its summary has {wrong} entries without such a node, {obsolete} for obsolete \
-                 nodes, and lacks {missing}: the kernel believes it, not the nodes"
+                "the summary does not match the nodes: {wrong} entries without a node, {obsolete} \
+                 for obsolete nodes, {missing} missing; the kernel trusts the summary"
             ),
             Self::Damaged {
                 nodes,
@@ -150,11 +157,11 @@ impl fmt::Display for What {
             Self::Garbage { bytes, offset } => {
                 write!(
                     f,
-                    "{bytes} bytes that belong to no node, the first at byte {offset}"
+                    "{bytes} bytes belong to no node, the first at byte {offset}"
                 )
             }
             Self::UnknownNode { kind, offset } => {
-                write!(f, "a node of the unknown type {kind:#06x} at byte {offset}")
+                write!(f, "a node of unknown type {kind:#06x} at byte {offset}")
             }
             Self::Foreign(foreign) => write!(f, "not JFFS2, but {foreign}"),
         }
@@ -188,38 +195,36 @@ impl What {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::WrongEraseSize { .. } => {
-                "Make the image for the chip's erase size; with a wrong one every summary is ignored."
+                "Rebuild the image with the erase block size of the chip. The kernel ignores \
+                 every summary otherwise."
             }
             Self::EraseSizeAssumed => {
-                "Give the erase size of the chip; with another one the picture is another."
+                "Pass the erase block size of the chip with --erase-size. The results depend on \
+                 it."
             }
             Self::NoSummary { .. } => {
-                "Run `firstlight flash summarize`, and use a kernel with CONFIG_JFFS2_SUMMARY."
+                "Run `firstlight flash summarize` and use a kernel with CONFIG_JFFS2_SUMMARY."
             }
-            Self::NoCleanmarker { .. } => {
-                "Erase with `flash_erase --jffs2`, so that the first mount need not."
-            }
-            Self::Unreadable(_) => {
-                "Look at the kernel's log; the chip may need the block marked bad."
-            }
+            Self::NoCleanmarker { .. } => "Erase the chip with `flash_erase --jffs2`.",
+            Self::Unreadable(_) => "Check the kernel log. The block may have to be marked bad.",
             Self::BadWithNodes { .. } | Self::BadMarksImplausible { .. } => {
-                "Give the layout of the spare bytes, or check the dump: marks may lie elsewhere."
+                "Pass the layout of the spare bytes with --oob, or check the dump."
             }
             Self::BrokenSummary(_) | Self::UnreadableSummary | Self::SummaryDisagrees { .. } => {
-                "Make the summaries anew with `firstlight flash summarize`."
+                "Rebuild the summaries with `firstlight flash summarize`."
             }
             Self::Damaged {
                 fault: Fault::Overrun { .. },
                 ..
-            } => "Check the erase size, and that the image was not cut off.",
+            } => "Check the erase block size, and whether the image is truncated.",
             Self::Damaged { .. } | Self::Garbage { .. } => {
-                "Write the image again; some of this is normal after a power cut."
+                "Write the image again. Some damage is normal after a power cut."
             }
             Self::UnknownNode { .. } => {
-                "Find out which program wrote it before changing the image."
+                "Find out which program wrote this node before you change the image."
             }
-            Self::Foreign(Foreign::Ubi) => "Look at it with `firstlight flash ubi`.",
-            Self::Foreign(_) => "Check that the partition begins and ends where it should.",
+            Self::Foreign(Foreign::Ubi) => "Run `firstlight flash ubi` on it.",
+            Self::Foreign(_) => "Check where the partition begins and ends.",
         }
     }
 }

@@ -13,6 +13,7 @@ use super::oob::Oob;
 use super::options::{Cleanmarkers, Mode, Options};
 use super::pack::Packer;
 use super::plan::Plan;
+use crate::transfer::TransferError;
 use rawimage::ReadAt;
 use std::io::Write;
 use std::sync::mpsc;
@@ -64,10 +65,10 @@ pub fn summarize(
     {
         return Err(Error::ImpossibleCleanmarker(size));
     }
-    let length = input.length().map_err(Error::Length)?;
+    let length = input.length().map_err(TransferError::Length)?;
     if options.mode == Mode::Safe {
         Oob::refuse(input, options.endian)?;
-        let read = |source| Error::Read {
+        let read = |source| TransferError::Read {
             offset: 0,
             length: 0,
             source,
@@ -110,7 +111,7 @@ pub fn summarize(
         for (to_pack, done) in readers.iter().cycle() {
             // A reader ends behind the last block, or behind its error.
             let Ok(plan) = to_pack.recv() else {
-                return Ok(());
+                return Ok::<(), Error>(());
             };
             let plan = plan?;
             for lost in &plan.lost {

@@ -171,7 +171,7 @@ impl fmt::Display for Condition {
         f.write_str(match self {
             Self::Marker => "the marker at the end of the block is missing",
             Self::HeaderCrc => "its header checksum is wrong",
-            Self::Length => "its length does not reach from its place to the end of the block",
+            Self::Length => "its length does not extend to the end of the block",
             Self::NodeCrc => "its node checksum is wrong",
             Self::EntriesCrc => "the checksum of its entries is wrong",
         })

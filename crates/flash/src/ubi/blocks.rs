@@ -8,6 +8,7 @@ use super::format::{
 use super::header::{Ec, HEADER, MOST_ERASES, Read, VERSION, Vid, VolumeType, compatibility};
 use super::layout::Layout;
 use super::problem::{self, Problem, What};
+use crate::transfer::TransferError;
 use rawimage::ReadAt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -169,7 +170,7 @@ impl Blocks {
     /// The length cannot be read. Blocks that cannot be read are
     /// [`State::Bad`].
     pub fn scan(image: &dyn ReadAt, layout: Layout, bad: &BTreeSet<u64>) -> Result<Self, Error> {
-        let length = image.length().map_err(Error::Length)?;
+        let length = image.length().map_err(TransferError::Length)?;
         let size = u64::from(layout.erase_size.max(1));
         let count = length / size;
         let mut scan = Scan {

@@ -252,13 +252,13 @@ fn volumes_fit(image: &Image, options: &Options, problems: &mut Vec<Problem>) {
         let highest = lebs.last().map_or(0, |l| l.leb);
         let there = lebs.len() as u64;
         let fault = if highest >= record.reserved {
-            Some("a logical block past its end")
+            Some("an LEB past its end")
         } else if Some(seen.volume_type) != record.kind() {
             Some("another type")
         } else if seen.used_blocks > record.reserved {
-            Some("more used blocks than reserved ones")
+            Some("more used LEBs than reserved ones")
         } else if seen.data_pad != record.data_pad {
-            Some("another data pad")
+            Some("a different data pad")
         } else {
             None
         };

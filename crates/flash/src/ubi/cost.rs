@@ -4,7 +4,8 @@ use super::format::FASTMAP_SEARCHED;
 use super::layout::Layout;
 use super::{fastmap, table};
 
-/// A flash chip, as far as attaching is concerned.
+/// A flash chip, as far as attaching is concerned. Like the profile of a processor for
+/// mounts of disks it is a table of figures, but it shares none of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Profile {
     /// What it is called.
@@ -33,7 +34,7 @@ pub const NANDSIM: Profile = Profile {
     page: 2048,
     page_ns: 327_000,
     error_percent: 15,
-    source: "fitted to two attaches and one check under QEMU, Linux 6.1",
+    source: "fitted to two attaches and one check under QEMU (Linux 6.1)",
 };
 
 /// A parallel NOR chip read in pages of 16 bytes, 16 bits wide.

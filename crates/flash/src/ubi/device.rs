@@ -72,11 +72,11 @@ impl Misfit {
     pub fn advice(self, device: &Device) -> String {
         match self {
             Self::EraseSize { expected, .. } => {
-                format!("Make the image with `ubinize -p {expected}`.")
+                format!("Build the image with `ubinize -p {expected}`.")
             }
             Self::VidOffset { found, .. } => {
                 let make = format!(
-                    "Make the image with `ubinize -m {} -s {}`",
+                    "Build the image with `ubinize -m {} -s {}`",
                     device.min_io, device.subpage
                 );
                 let told = Device {
@@ -85,15 +85,18 @@ impl Misfit {
                 };
                 let how = format!("(`ubiattach -O {found}`, `ubi.mtd=NAME,{found}`)");
                 if told.is_read_only() {
-                    format!("{make}. With the offset {found} {how} the kernel attaches read-only.")
+                    format!(
+                        "{make}. With offset {found} {how} the kernel attaches the image \
+                        read-only."
+                    )
                 } else {
-                    format!("{make}, or attach it with the offset {found} {how}.")
+                    format!("{make}, or attach it with offset {found} {how}.")
                 }
             }
             Self::DataOffset { .. } => {
-                format!("Make the image with `ubinize -m {}`.", device.min_io)
+                format!("Build the image with `ubinize -m {}`.", device.min_io)
             }
-            Self::Length { .. } => "Make the volumes smaller, or the partition larger.".to_owned(),
+            Self::Length { .. } => "Make the volumes smaller or the partition larger.".to_owned(),
         }
     }
 }
@@ -103,7 +106,7 @@ impl fmt::Display for Misfit {
         match self {
             Self::EraseSize { found, expected } => write!(
                 f,
-                "the image has erase blocks of {found} bytes, and the device of {expected}"
+                "the erase blocks of the image have {found} bytes, those of the device {expected}"
             ),
             // The kernel's own words, to be found again in its log.
             Self::VidOffset { found, expected } => {
@@ -114,7 +117,7 @@ impl fmt::Display for Misfit {
             }
             Self::Length { found, expected } => write!(
                 f,
-                "the image has {found} erase blocks, and the device only {expected}"
+                "the image has {found} erase blocks, but the device only {expected}"
             ),
         }
     }
@@ -132,14 +135,14 @@ impl Device {
     /// [`Error::ImpossibleDevice`].
     pub fn checked(self) -> Result<Self, Error> {
         let why = if !self.min_io.is_power_of_two() || self.min_io > 1 << 20 {
-            "the smallest write must be a power of two, and at most 1 MiB"
+            "the minimum write size must be a power of two of at most 1 MiB"
         } else if !self.subpage.is_power_of_two() || self.subpage > self.min_io {
-            "a subpage must be a power of two, and no more than the smallest write"
+            "the subpage size must be a power of two and at most the minimum write size"
         } else if self
             .vid_offset
             .is_some_and(|o| o < HEADER as u32 || o % 4 != 0)
         {
-            "the place of volume identifier headers must be a multiple of 4, and at least 64"
+            "the VID header offset must be a multiple of 4 and at least 64"
         } else {
             return Ok(self);
         };

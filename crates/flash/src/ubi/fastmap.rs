@@ -112,15 +112,15 @@ impl Rule {
         match self {
             Self::LargeEnough => "the chip has more than 64 erase blocks",
             Self::HeadersGood => "no VID header of the first 64 blocks is damaged",
-            Self::Anchor => "one of the first 64 blocks holds a fastmap's superblock",
-            Self::Superblock => "its magic number, version and number of blocks are right",
-            Self::Size => "it is as long as one for this chip is",
-            Self::Blocks => "its blocks can be read, and are of this image",
-            Self::Checksum => "its checksum is right",
-            Self::Structure => "its parts follow each other, and none passes its end",
-            Self::Tables => "each logical block is in a volume, and is used",
-            Self::Pools => "the blocks of its pools can be read, and are of this image",
-            Self::Count => "all good blocks of the chip are in it",
+            Self::Anchor => "one of the first 64 blocks contains a fastmap superblock",
+            Self::Superblock => "its magic number, version and block count are correct",
+            Self::Size => "its length is correct for this chip",
+            Self::Blocks => "its blocks are readable and belong to this image",
+            Self::Checksum => "its checksum is correct",
+            Self::Structure => "its parts are in order and within its length",
+            Self::Tables => "each LEB belongs to a volume and is in use",
+            Self::Pools => "the blocks in its pools are readable and belong to this image",
+            Self::Count => "it lists all good blocks of the chip",
         }
     }
 }
@@ -210,10 +210,10 @@ impl Checker<'_> {
             return fault(Rule::LargeEnough, format!("it has {on_chip}"));
         }
         if let Some(block) = self.blocks.damaged_early {
-            return fault(Rule::HeadersGood, format!("that of block {block} is"));
+            return fault(Rule::HeadersGood, format!("the one of block {block} is"));
         }
         let Some(anchor) = anchor else {
-            return fault(Rule::Anchor, "none does: there is no fastmap");
+            return fault(Rule::Anchor, "none does, so there is no fastmap");
         };
         let own = self.superblock(anchor)?;
         let map = self.content(&own)?;
@@ -233,7 +233,7 @@ impl Checker<'_> {
             Some((magic, version, f.u32()?))
         })();
         let Some((magic, version, used)) = fields else {
-            return fault(Rule::Superblock, "it is cut off");
+            return fault(Rule::Superblock, "truncated");
         };
         if magic != SUPERBLOCK_MAGIC {
             let why = format!("bad super block magic: {magic:#x}, expected: {SUPERBLOCK_MAGIC:#x}");
@@ -266,7 +266,7 @@ impl Checker<'_> {
     fn own_block(&self, index: usize, place: u32, anchor: &Leb) -> Result<(), Fault> {
         let rule = Rule::Blocks;
         match self.blocks.states.get(place as usize) {
-            None => return fault(rule, format!("block {place} is not in the image")),
+            None => return fault(rule, format!("block {place} is outside the image")),
             Some(State::Bad) => return fault(rule, format!("block {place} is bad")),
             Some(_) => {}
         }
@@ -286,7 +286,7 @@ impl Checker<'_> {
             Some(vid) => fault(
                 rule,
                 format!(
-                    "block {place} is of volume {:#x}, expected: {wanted:#x}",
+                    "block {place} belongs to volume {:#x}, expected: {wanted:#x}",
                     vid.volume
                 ),
             ),
@@ -305,7 +305,7 @@ impl Checker<'_> {
                 .image
                 .read_exact_at(start + u64::from(offset), &mut bytes);
             read.map(|()| bytes)
-                .map_err(|e| format!("block {block} could not be read: {e}"))
+                .map_err(|e| format!("cannot read block {block}: {e}"))
         };
         let Read::Good(ec) = Ec::parse(&read(0)?) else {
             return Err(format!("unable to read EC header! PEB:{block}"));
@@ -334,7 +334,7 @@ impl Checker<'_> {
         data(self.image, layout, number, 0, length, &mut |bytes| {
             to.extend_from_slice(bytes);
         })
-        .map_err(|e| format!("block {block} could not be read: {e}"))
+        .map_err(|e| format!("cannot read block {block}: {e}"))
     }
 
     /// All of the fastmap, its checksum checked.
@@ -346,7 +346,7 @@ impl Checker<'_> {
         }
         // The checksum is made with zeros in its own place.
         let Some(place) = map.get_mut(8..12) else {
-            return fault(Rule::Checksum, "it is cut off");
+            return fault(Rule::Checksum, "truncated");
         };
         let mut stored = [0; 4];
         stored.copy_from_slice(place);
@@ -377,7 +377,7 @@ impl Checker<'_> {
             ))
         })();
         let Some((free, used, scrub, bad, erase, volumes)) = counts else {
-            return fault(Rule::Structure, "it is cut off");
+            return fault(Rule::Structure, "truncated");
         };
         let pools = [parts.pool("pool")?, parts.pool("WL pool")?];
         let mut total = 0;
@@ -396,7 +396,8 @@ impl Checker<'_> {
         let expected = self.on_chip.checked_sub(u64::from(bad) + own);
         if expected != Some(total) {
             let why = format!(
-                "it has {total} blocks; the chip has {}, {bad} of them bad, and {own} for itself",
+                "it lists {total} blocks; the chip has {}, {bad} of them bad, and the fastmap \
+                 itself uses {own}",
                 self.on_chip
             );
             return fault(Rule::Count, why);
@@ -416,7 +417,7 @@ impl Checker<'_> {
                     let why = format!("unable to read EC header! PEB:{block}");
                     return fault(rule, why);
                 }
-                None => return fault(rule, format!("block {block} is not on the chip")),
+                None => return fault(rule, format!("block {block} is outside the chip")),
             }
             let (_, vid) = self.headers(block).map_err(|why| Fault(rule, why))?;
             let Some(vid) = vid else {
@@ -476,7 +477,7 @@ impl<'a> Parts<'a> {
         let (Some(end), Some(part)) = (end, part) else {
             return fault(
                 Rule::Structure,
-                format!("it ends within {length} bytes at {}", self.at),
+                format!("truncated within the {length} bytes at {}", self.at),
             );
         };
         self.at = end;

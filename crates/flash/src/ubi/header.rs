@@ -68,8 +68,8 @@ pub struct Ec {
     pub image_sequence: u32,
 }
 
-/// Checks magic number and checksum of a header.
-fn framed(bytes: &[u8], magic: [u8; 4]) -> Read<&[u8]> {
+/// A header: checks magic number and checksum, then reads the fields between them.
+fn framed<T>(bytes: &[u8], magic: [u8; 4], fields: impl Fn(&[u8]) -> Option<T>) -> Read<T> {
     let Some(header) = bytes.get(..HEADER) else {
         return Read::Bad(Broken::Magic);
     };
@@ -84,7 +84,10 @@ fn framed(bytes: &[u8], magic: [u8; 4]) -> Read<&[u8]> {
     if stored != crc(body).to_be_bytes() {
         return Read::Bad(Broken::Crc);
     }
-    Read::Good(body.get(4..).unwrap_or_default())
+    match fields(body.get(4..).unwrap_or_default()) {
+        Some(header) => Read::Good(header),
+        None => Read::Bad(Broken::Magic),
+    }
 }
 
 /// Lays a header out, with its checksum.
@@ -101,15 +104,7 @@ impl Ec {
     /// Reads the header at the front of `bytes`.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Read<Self> {
-        let body = match framed(bytes, EC_MAGIC) {
-            Read::Good(body) => body,
-            Read::Erased => return Read::Erased,
-            Read::Bad(why) => return Read::Bad(why),
-        };
-        match Self::fields(body) {
-            Some(header) => Read::Good(header),
-            None => Read::Bad(Broken::Magic),
-        }
+        framed(bytes, EC_MAGIC, Self::fields)
     }
 
     fn fields(body: &[u8]) -> Option<Self> {
@@ -220,15 +215,7 @@ impl Vid {
     /// Reads the header at the front of `bytes`.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Read<Self> {
-        let body = match framed(bytes, VID_MAGIC) {
-            Read::Good(body) => body,
-            Read::Erased => return Read::Erased,
-            Read::Bad(why) => return Read::Bad(why),
-        };
-        match Self::fields(body) {
-            Some(header) => Read::Good(header),
-            None => Read::Bad(Broken::Magic),
-        }
+        framed(bytes, VID_MAGIC, Self::fields)
     }
 
     fn fields(body: &[u8]) -> Option<Self> {
@@ -295,7 +282,7 @@ impl Vid {
             return Some("negative number");
         }
         if self.volume >= MOST_VOLUMES && !internal {
-            return Some("impossible volume number");
+            return Some("impossible volume ID");
         }
         let possible = match self.compatibility {
             0 => !internal,
@@ -312,15 +299,15 @@ impl Vid {
             return Some("impossible data pad");
         }
         if self.data_size > leb_size {
-            return Some("more data than a block holds");
+            return Some("more data than an LEB can contain");
         }
         match volume_type {
             VolumeType::Static => self.static_fault(leb_size),
             VolumeType::Dynamic => match (self.copy, self.data_size, self.data_crc) {
-                (0, _, 1..) => Some("checksum of data in a dynamic volume"),
+                (0, _, 1..) => Some("data checksum in a dynamic volume"),
                 (0, 1.., _) => Some("data size in a dynamic volume"),
                 (1, 0, _) => Some("copy without a data size"),
-                _ if self.used_blocks != 0 => Some("used blocks in a dynamic volume"),
+                _ if self.used_blocks != 0 => Some("used LEB count in a dynamic volume"),
                 _ => None,
             },
         }
@@ -328,16 +315,16 @@ impl Vid {
 
     fn static_fault(&self, leb_size: u32) -> Option<&'static str> {
         if self.used_blocks == 0 {
-            return Some("no used blocks in a static volume");
+            return Some("no used LEBs in a static volume");
         }
         if self.data_size == 0 {
             return Some("no data in a static volume");
         }
         let last = self.used_blocks - 1;
         if self.leb < last && self.data_size != leb_size - self.data_pad {
-            return Some("block of a static volume that is not full and not the last");
+            return Some("LEB of a static volume that is neither full nor the last");
         }
-        (self.leb > last).then_some("logical block past the end of a static volume")
+        (self.leb > last).then_some("LEB past the end of a static volume")
     }
 }
 

@@ -9,6 +9,7 @@ use super::problem::{self, What};
 use super::table::{self, Copy, Limits, Record};
 use super::volume::Volume;
 use crate::jffs2::{Oob, Stripped};
+use crate::transfer::TransferError;
 use rawimage::ReadAt;
 use std::collections::BTreeSet;
 
@@ -161,9 +162,9 @@ impl<'a> Image<'a> {
         let records = &self.records;
         if records.is_empty() {
             let why = match &self.copies {
-                [Copy::Good(_), _] | [_, Copy::Good(_)] => "there are no volumes in it".to_owned(),
+                [Copy::Good(_), _] | [_, Copy::Good(_)] => "it contains no volumes".to_owned(),
                 copies => format!(
-                    "its copies are {} and {}",
+                    "the first copy is {} and the second is {}",
                     copies[0].state(),
                     copies[1].state()
                 ),
@@ -190,7 +191,7 @@ impl<'a> Image<'a> {
 fn marked(stripped: &Stripped, layout: &Layout) -> Result<BTreeSet<u64>, Error> {
     let Oob { page, .. } = stripped.oob;
     let pages = u64::from(layout.erase_size / page.max(1)).max(1);
-    let length = stripped.length().map_err(Error::Length)?;
+    let length = stripped.length().map_err(TransferError::Length)?;
     let count = length / u64::from(layout.erase_size.max(1));
     let marker = stripped.oob.bad_marker() as usize;
     let is_marked = |number: u64| {

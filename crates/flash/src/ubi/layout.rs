@@ -4,6 +4,7 @@ use super::error::Error;
 use super::format::MOST_BLOCKS;
 use super::header::{EC_MAGIC, Ec, HEADER, Read, Vid};
 use crate::jffs2::{Oob, Spare};
+use crate::transfer::TransferError;
 use rawimage::Foreign;
 use rawimage::ReadAt;
 use std::collections::BTreeSet;
@@ -47,7 +48,7 @@ impl Layout {
     /// # Errors
     /// There is none, or what they show is not possible.
     pub fn find(image: &dyn ReadAt, erase_size: Option<u32>, spare: Spare) -> Result<Self, Error> {
-        let length = image.length().map_err(Error::Length)?;
+        let length = image.length().map_err(TransferError::Length)?;
         let headers = headers(image, length);
         let Some((_, first)) = headers.first() else {
             return Err(not_ubi(image, length));
@@ -99,11 +100,12 @@ fn not_ubi(image: &dyn ReadAt, length: u64) -> Error {
     let mut head = vec![0; usize::try_from(length.min(1 << 18)).unwrap_or(0)];
     if let Err(source) = image.read_exact_at(0, &mut head) {
         let length = head.len();
-        return Error::Read {
+        return TransferError::Read {
             offset: 0,
             length,
             source,
-        };
+        }
+        .into();
     }
     let looks = Foreign::recognise(&head);
     Error::NotUbi {

@@ -258,59 +258,64 @@ impl What {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Version { .. } | Self::Rejected { .. } => {
-                "Find out which program wrote it; this kernel's UBI cannot use it."
+                "Find out which program wrote the image. UBI of Linux 6.1 cannot use it."
             }
             Self::VidOffset { .. } | Self::DataOffset { .. } | Self::ImageSequence { .. } => {
-                "Erase the whole partition before writing an image: blocks of an older one are left."
+                "Erase the whole partition before you write an image. Blocks of an older image \
+                 remain."
             }
             Self::VidHeader(_)
             | Self::Inconsistent { .. }
             | Self::SameSequence { .. }
             | Self::EraseCounter { .. }
             | Self::VolumeContradicts { .. } => {
-                "Erase the partition and write the image again; the program that wrote it is in error."
+                "Erase the partition and write the image again. The program that wrote it is \
+                 faulty."
             }
-            Self::TooManyCorrupted { .. } => {
-                "Check that the partition, and the place of identifier headers, are the right ones."
-            }
+            Self::TooManyCorrupted { .. } => "Check the partition and the VID header offset.",
             Self::NoTable | Self::BothTablesBroken => {
-                "Write the image again; without the volume table no volume can be found."
+                "Write the image again. The kernel finds no volume without the volume table."
             }
             Self::Record { .. } | Self::SameName { .. } | Self::TwoAutoresize { .. } => {
-                "Make the image again with a right configuration of ubinize."
+                "Correct the ubinize configuration and rebuild the image."
             }
             Self::NotEnoughBlocks { .. } => {
-                "Make the volumes smaller, or give one of them `vol_flags=autoresize`."
+                "Make the volumes smaller, or set `vol_flags=autoresize` on one of them."
             }
-            Self::Unreadable(_) => {
-                "Look at the kernel's log; the chip may need the block marked bad."
-            }
+            Self::Unreadable(_) => "Check the kernel log. The block may have to be marked bad.",
             Self::EcHeader(_) => {
-                "Nothing, if power was cut while it was erased: the kernel erases it again."
+                "No action needed after a power cut during an erase. The kernel erases the block \
+                 again."
             }
             Self::Corrupted(_) => {
-                "Look at what is in it: the kernel keeps it, and never uses the block again."
+                "Inspect the content of the block. The kernel keeps it and never uses the block \
+                 again."
             }
             Self::UnknownInternal { .. } => {
-                "Find out which program wrote it before attaching the image."
+                "Find out which program wrote it before you attach the image."
             }
             Self::TableCopy { .. } | Self::TablesDiffer => {
-                "Nothing: the kernel writes it anew, which makes this attach slower."
+                "No action needed. The kernel rewrites the copy, which makes the first attach \
+                 slower."
             }
-            Self::Updating { .. } => "Update the volume again; until then it cannot be opened.",
+            Self::Updating { .. } => {
+                "Update the volume again. The kernel cannot open it until \
+                then."
+            }
             Self::MissingBlocks { .. } | Self::DataCrc { .. } => {
-                "Write the volume again; the kernel gives an error when it is opened."
+                "Write the volume again. The kernel reports an error when it opens the volume."
             }
             Self::NoRecord { .. } => {
-                "Nothing: the kernel erases them, as after a power cut while a volume was removed."
+                "No action needed. The kernel erases them, as after a power cut during the \
+                 removal of a volume."
             }
             Self::Autoresize { .. } => {
-                "Nothing; but only the second boot shows what attaching costs from then on."
+                "No action needed. Measure the second boot, because the first attach is slower."
             }
-            Self::Remainder { .. } => "Check that the image was not cut off.",
+            Self::Remainder { .. } => "Check whether the image is truncated.",
             Self::FastmapDisagrees { .. } => {
                 "Attach once without fastmap (`ubi.fm_autoconvert=0` and a full scan), or write \
-                 the image again: the kernel believes the fastmap."
+                 the image again. The kernel trusts the fastmap."
             }
         }
     }
@@ -320,7 +325,7 @@ impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Version { found } => {
-                write!(f, "the format's version is {found}, and only 1 is known")
+                write!(f, "format version {found}, but only version 1 is supported")
             }
             Self::VidOffset { found, expected } => {
                 write!(f, "bad VID header offset {found}, expected {expected}")
@@ -329,28 +334,30 @@ impl fmt::Display for What {
                 write!(f, "bad data offset {found}, expected {expected}")
             }
             Self::EraseCounter { found } => {
-                write!(f, "the erase counter {found} is more than {MOST_ERASES}")
+                write!(f, "the erase counter {found} exceeds {MOST_ERASES}")
             }
             Self::ImageSequence { found, expected } => write!(
                 f,
-                "bad image sequence number {found}, expected {expected}: it is of another image"
+                "bad image sequence number {found}, expected {expected}; the block belongs to \
+                 another image"
             ),
             Self::VidHeader(fault) => write!(f, "bad VID header: {fault}"),
             Self::Inconsistent { volume } => {
-                write!(f, "its header contradicts other blocks of volume {volume}")
+                write!(f, "the header contradicts other blocks of volume {volume}")
             }
             Self::SameSequence { volume, leb, other } => write!(
                 f,
-                "it and block {other} are equally new copies of logical block {leb} of volume \
+                "this block and block {other} are equally new copies of LEB {leb} of volume \
                  {volume}"
             ),
             Self::Rejected { volume } => write!(
                 f,
-                "it belongs to the internal volume {volume:#x}, which must be understood"
+                "the block belongs to the unknown internal volume {volume:#x}, which forbids \
+                 attaching"
             ),
             Self::TooManyCorrupted { corrupted, limit } => write!(
                 f,
-                "{corrupted} blocks are corrupted, and from {limit} on the kernel refuses"
+                "{corrupted} blocks are corrupted; the kernel refuses to attach from {limit} on"
             ),
             Self::NoTable => write!(f, "the layout volume was not found"),
             Self::BothTablesBroken => write!(f, "both volume tables are corrupted"),
@@ -360,68 +367,74 @@ impl fmt::Display for What {
                 fault,
             } => write!(
                 f,
-                "record {record} of copy {copy} of the volume table is impossible: {fault}"
+                "record {record} of copy {copy} of the volume table is invalid: {fault}"
             ),
             Self::SameName { volume, other } => {
                 write!(f, "volumes {volume} and {other} have the same name")
             }
             Self::TwoAutoresize { volume, other } => {
-                write!(f, "volumes {volume} and {other} are both to be resized")
+                write!(
+                    f,
+                    "volumes {volume} and {other} both have the autoresize flag"
+                )
             }
             Self::NotEnoughBlocks { needed, there } => write!(
                 f,
-                "the volumes and UBI need {needed} blocks, and the chip has {there}"
+                "the volumes and UBI need {needed} erase blocks, but the chip has {there}"
             ),
             Self::VolumeContradicts { volume, fault } => {
                 write!(f, "volume {volume} contradicts its record: {fault}")
             }
-            Self::Unreadable(kind) => write!(f, "it could not be read: {kind}"),
-            Self::EcHeader(why) => write!(f, "its erase counter header is damaged: {why}"),
+            Self::Unreadable(kind) => write!(f, "read error: {kind}"),
+            Self::EcHeader(why) => write!(f, "the EC header is damaged: {why}"),
             Self::Corrupted(why) => {
-                write!(f, "its VID header is damaged ({why}), and it holds data")
+                write!(
+                    f,
+                    "the VID header is damaged ({why}) and the block contains data"
+                )
             }
             Self::UnknownInternal {
                 volume,
                 compatibility,
             } => write!(
                 f,
-                "it belongs to the unknown internal volume {volume:#x}: the kernel {}",
+                "the block belongs to the unknown internal volume {volume:#x}, so the kernel {}",
                 match compatibility {
                     1 => "erases it",
                     2 => "attaches read-only",
-                    _ => "leaves it alone",
+                    _ => "preserves it",
                 }
             ),
             Self::TableCopy { copy } => {
                 write!(f, "copy {copy} of the volume table is missing or damaged")
             }
             Self::TablesDiffer => {
-                write!(f, "the copies of the volume table differ; the first counts")
+                write!(
+                    f,
+                    "the copies of the volume table differ; the kernel uses the first"
+                )
             }
             Self::Updating { volume } => {
-                write!(f, "an update of volume {volume} was begun and not finished")
+                write!(f, "an update of volume {volume} was interrupted")
             }
             Self::MissingBlocks { volume, missing } => {
-                write!(f, "the static volume {volume} lacks {missing} blocks")
+                write!(f, "static volume {volume} lacks {missing} LEBs")
             }
             Self::DataCrc { volume, leb } => write!(
                 f,
-                "logical block {leb} of the static volume {volume} has a wrong checksum"
+                "LEB {leb} of static volume {volume} has a wrong checksum"
             ),
             Self::NoRecord { volume, blocks } => write!(
                 f,
                 "{blocks} blocks belong to volume {volume}, which is not in the table"
             ),
-            Self::Autoresize { volume } => write!(
-                f,
-                "volume {volume} is resized when the image is attached for the first time"
-            ),
+            Self::Autoresize { volume } => write!(f, "the first attach resizes volume {volume}"),
             Self::Remainder { bytes } => {
-                write!(f, "{bytes} bytes at the end are no whole erase block")
+                write!(f, "the last {bytes} bytes do not fill an erase block")
             }
             Self::FastmapDisagrees { blocks } => write!(
                 f,
-                "the fastmap has {blocks} logical blocks elsewhere than their headers say"
+                "the fastmap and the VID headers disagree about the location of {blocks} LEBs"
             ),
         }
     }

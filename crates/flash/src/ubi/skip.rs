@@ -7,6 +7,7 @@ use super::header::VolumeType;
 use super::image::Image;
 use super::options::Options;
 use super::table::{Copy, FLAGS, RECORD, RECORD_CRC, SKIP_CHECK};
+use crate::transfer::TransferError;
 use rawimage::ReadAt;
 use std::io::Write;
 
@@ -80,7 +81,7 @@ fn places(attached: &Image, id: u32) -> Result<Vec<u64>, Error> {
     if let [Copy::Good(first), Copy::Good(second)] = &attached.copies
         && first != second
     {
-        let why = "its two copies differ; attach the image once, so that the kernel repairs them";
+        let why = "its two copies differ; attach the image once to let the kernel repair them";
         return Err(Error::NoTable(why.to_owned()));
     }
     let layout = &attached.blocks.layout;
@@ -102,9 +103,9 @@ fn copy(
     flags: u8,
     output: &mut dyn Write,
 ) -> Result<(), Error> {
-    let length = image.length().map_err(Error::Length)?;
+    let length = image.length().map_err(TransferError::Length)?;
     let read = |offset, length| {
-        move |source| Error::Read {
+        move |source| TransferError::Read {
             offset,
             length,
             source,
@@ -137,7 +138,7 @@ fn copy(
                 }
             }
         }
-        output.write_all(piece).map_err(Error::Write)?;
+        output.write_all(piece).map_err(TransferError::Write)?;
         at += take as u64;
     }
     Ok(())

@@ -104,21 +104,21 @@ impl Record {
         } else if self.alignment > limits.leb_size || self.alignment == 0 {
             Some("impossible alignment")
         } else if self.alignment != 1 && misaligned {
-            Some("alignment that is no multiple of the smallest write")
+            Some("alignment is not a multiple of the minimum I/O unit")
         } else if self.data_pad != limits.leb_size % self.alignment {
-            Some("data pad that does not follow from the alignment")
+            Some("data pad does not match the alignment")
         } else if self.kind().is_none() {
             Some("unknown volume type")
         } else if self.updating > 1 {
             Some("update marker is neither 0 nor 1")
         } else if limits.blocks.is_some_and(|b| u64::from(self.reserved) > b) {
-            Some("more blocks than the chip has")
+            Some("more LEBs than the chip has")
         } else if self.name_length > LONGEST_NAME {
             Some("name too long")
         } else if self.name[0] == 0 {
             Some("no name")
         } else if self.name().contains(&0) || self.name.get(self.name().len()) != Some(&0) {
-            Some("wrong length of the name")
+            Some("wrong name length")
         } else {
             None
         }
@@ -189,7 +189,7 @@ impl Copy {
                 if body.iter().all(|b| *b == 0) {
                     continue;
                 }
-                let fault = "no blocks, but other fields";
+                let fault = "no LEBs, but other fields";
                 return Self::Impossible {
                     record: number,
                     fault,
@@ -285,23 +285,20 @@ mod tests {
         };
         type Change<'a> = &'a dyn Fn(&mut Record);
         let faults: [(Change, &str); 11] = [
-            (&|r| r.reserved = 0, "no blocks, but other fields"),
+            (&|r| r.reserved = 0, "no LEBs, but other fields"),
             (&|r| r.reserved = 1 << 31, "negative number"),
             (&|r| r.alignment = 0, "impossible alignment"),
             (
                 &|r| r.alignment = 1000,
-                "alignment that is no multiple of the smallest write",
+                "alignment is not a multiple of the minimum I/O unit",
             ),
-            (
-                &|r| r.data_pad = 8,
-                "data pad that does not follow from the alignment",
-            ),
+            (&|r| r.data_pad = 8, "data pad does not match the alignment"),
             (&|r| r.volume_type = 3, "unknown volume type"),
             (&|r| r.updating = 2, "update marker is neither 0 nor 1"),
-            (&|r| r.reserved = 101, "more blocks than the chip has"),
+            (&|r| r.reserved = 101, "more LEBs than the chip has"),
             (&|r| r.name_length = 128, "name too long"),
             (&|r| r.name[0] = 0, "no name"),
-            (&|r| r.name_length = 2, "wrong length of the name"),
+            (&|r| r.name_length = 2, "wrong name length"),
         ];
         for (how, expected) in faults {
             let fault = expected;

@@ -9,7 +9,7 @@ use super::master;
 use super::node::kind;
 use super::superblock::Superblock;
 use crate::files::{Attribute, Device, Failure, FileType, Files, Name, Piece, Pieces, Stat};
-use flate2::{Decompress, FlushDecompress};
+use crate::inflate::Inflater;
 use rawimage::ReadAt;
 use rawimage::endian::{Endian, Fields};
 use std::cell::RefCell;
@@ -310,20 +310,9 @@ impl Files for Filesystem<'_> {
     }
 }
 
-/// Takes data nodes apart.
-struct Decompressor {
-    deflate: Decompress,
-    out: Vec<u8>,
-}
-
-impl Default for Decompressor {
-    fn default() -> Self {
-        Self {
-            deflate: Decompress::new(false),
-            out: Vec::new(),
-        }
-    }
-}
+/// Decompresses data nodes.
+#[derive(Default)]
+struct Decompressor(Inflater);
 
 impl Decompressor {
     /// The data of a node.
@@ -339,25 +328,17 @@ impl Decompressor {
         if kind == 0 {
             return data.get(..size).ok_or(Failure::Corrupt);
         }
-        self.out.clear();
-        self.out.resize(size, 0);
+        self.0.clear(size);
         let length = match kind {
-            1 => lzokay::decompress::decompress(data, &mut self.out).ok(),
-            2 => self.inflate(data),
-            3 => zstd::bulk::decompress_to_buffer(data, &mut self.out).ok(),
+            1 => lzokay::decompress::decompress(data, &mut self.0.out).ok(),
+            2 => self.0.inflate(data),
+            3 => zstd::bulk::decompress_to_buffer(data, &mut self.0.out).ok(),
             other => return Err(Failure::Unsupported(other, None)),
         };
         if length == Some(size) {
-            Ok(&self.out)
+            Ok(&self.0.out)
         } else {
             Err(Failure::Corrupt)
         }
-    }
-
-    fn inflate(&mut self, data: &[u8]) -> Option<usize> {
-        self.deflate.reset(false);
-        let finish = FlushDecompress::Finish;
-        self.deflate.decompress(data, &mut self.out, finish).ok()?;
-        usize::try_from(self.deflate.total_out()).ok()
     }
 }

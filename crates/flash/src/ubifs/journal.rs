@@ -62,17 +62,17 @@ impl fmt::Display for Broken {
         match self {
             Self::Start { leb } => write!(
                 f,
-                "the log in logical block {leb} does not begin with the start of the last commit"
+                "the log in LEB {leb} does not begin with the last commit start node"
             ),
             Self::Log { leb, fault } => {
-                write!(f, "the log is damaged in logical block {leb}: {fault}")
+                write!(f, "the log is damaged in LEB {leb}: {fault}")
             }
             Self::Reference { leb } => {
-                write!(f, "the log refers to the impossible logical block {leb}")
+                write!(f, "the log refers to the nonexistent LEB {leb}")
             }
             Self::Bud { leb, offset, fault } => write!(
                 f,
-                "the journal is damaged in logical block {leb} at byte {offset}: {fault}"
+                "the journal is damaged in LEB {leb} at byte {offset}: {fault}"
             ),
         }
     }

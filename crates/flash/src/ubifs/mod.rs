@@ -41,27 +41,27 @@ pub fn compression(kind: u16) -> &'static str {
 #[non_exhaustive]
 pub enum Error {
     /// Reading failed.
-    #[error("it could not be read: {0}")]
+    #[error("cannot read the image: {0}")]
     Read(#[from] std::io::Error),
     /// There is no superblock.
-    #[error("no UBIFS superblock at its front: {0}")]
+    #[error("no UBIFS superblock at the start of the image: {0}; pass a UBIFS image")]
     NoSuperblock(node::Fault),
     /// Writing what was read failed.
-    #[error("the result could not be written: {0}")]
+    #[error("cannot write the output: {0}")]
     Write(std::io::Error),
     /// No master node can be trusted.
-    #[error("neither block of UBIFS master nodes holds one that can be trusted")]
+    #[error("neither copy of the UBIFS master node is intact; write the image again")]
     NoMaster,
     /// The journal cannot be replayed.
     #[error("{0}")]
     Journal(journal::Broken),
     /// The index is larger than can be worked with.
-    #[error("the UBIFS index leads to more than the {MOST_NODES} nodes that are supported")]
+    #[error("the UBIFS index refers to more than {MOST_NODES} nodes, the supported limit")]
     TooManyNodes,
     /// A file was read while another one was.
-    #[error("a file cannot be read while another one is")]
+    #[error("cannot read a file while another one is being read; finish the first one")]
     Nested,
     /// The superblock is impossible.
-    #[error("the UBIFS superblock is impossible: {0}")]
+    #[error("invalid UBIFS superblock: {0}")]
     Superblock(&'static str),
 }

@@ -132,12 +132,12 @@ impl Superblock {
     /// Why the filesystem cannot even be looked at.
     pub(super) fn unreadable(&self) -> Option<&'static str> {
         if !self.min_io.is_power_of_two() || self.min_io < 8 {
-            Some("an impossible smallest write")
+            Some("impossible minimum I/O unit")
         } else if self.leb_size < 15 * 1024 || self.leb_size > 16 << 20 {
             // `UBIFS_MIN_LEB_SZ`, and more than any chip has.
-            Some("an impossible size of logical blocks")
+            Some("impossible LEB size")
         } else if self.key_format != 0 {
-            Some("an unknown format of keys")
+            Some("unknown key format")
         } else {
             None
         }
@@ -156,33 +156,33 @@ impl Superblock {
         let leb_size = u64::from(self.leb_size);
         let index_node = 28 + u64::from(self.fanout) * 20;
         if self.version < 3 {
-            Some("a version before 3, which is not supported")
+            Some("format versions before 3 are not supported")
         } else if self.version > NEWEST && self.read_version > 0 {
-            Some("a version that is too new")
+            Some("the format version is too new")
         } else if self.key_hash > 1 {
-            Some("an unknown hash of names")
+            Some("unknown name hash")
         } else if self.flags & !flag::KNOWN != 0 {
             Some("unknown flags")
         } else if self.log_lebs < 2 || self.lpt_lebs < 2 || self.orphan_lebs < 1 || main < 9 {
-            Some("too few blocks in one of its areas")
+            Some("too few LEBs in one of its areas")
         } else if count < self.main_first().saturating_add(heads.saturating_add(6)) {
-            Some("too few blocks")
+            Some("too few LEBs")
         } else if self.most_lebs < self.leb_count {
-            Some("more blocks than it may have")
+            Some("more LEBs than its maximum")
         } else if self.most_bud_bytes < leb_size * 3 {
-            Some("too small a journal")
+            Some("the journal is too small")
         } else if self.most_bud_bytes > leb_size * u64::from(main) {
-            Some("too large a journal for the volume")
+            Some("the journal is too large for the volume")
         } else if heads != 3 {
-            Some("an impossible number of journal heads")
+            Some("impossible number of journal heads")
         } else if self.fanout < 3 || index_node > leb_size {
-            Some("an impossible number of branches")
+            Some("impossible fanout")
         } else if self.compression > 3 {
-            Some("an unknown compression")
+            Some("unknown compression")
         } else if !(1..=1_000_000_000).contains(&self.time_step) {
-            Some("impossible steps of time stamps")
+            Some("impossible timestamp granularity")
         } else if self.version >= 5 && self.flags & flag::DOUBLE_HASH == 0 {
-            Some("version 5 without a second hash")
+            Some("version 5 without the double-hash flag")
         } else if self.version < 5 && self.flags & flag::ENCRYPTION != 0 {
             Some("encryption before version 5")
         } else {

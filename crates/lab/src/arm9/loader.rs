@@ -169,8 +169,8 @@ impl Loading<'_> {
                 Some(room) => room.copy_from_slice(&image.bytes),
                 None => {
                     return Err(wrong(&format!(
-                        "the {name} has {} bytes with its header, and its partition {most}; make \
-                         it smaller",
+                        "the {name} has {} bytes with its header, but its partition has {most}; \
+                         make it smaller",
                         image.bytes.len()
                     )));
                 }
@@ -224,9 +224,7 @@ impl Loading<'_> {
             None => Some(0),
         };
         let Some(delay) = delay else {
-            return Err(wrong(
-                "`bootdelay` is a number of seconds up to 60, or -2: nobody is there to type",
-            ));
+            return Err(wrong("invalid `bootdelay`; write 0 to 60 seconds or -2"));
         };
         if delay >= 0 {
             steps.push(Step::Print(format!(
@@ -239,7 +237,7 @@ impl Loading<'_> {
             steps.push(Step::Print("\n".to_owned()));
         }
         let Some(bootcmd) = environment.get("bootcmd") else {
-            return Err(wrong("without `bootcmd` nothing is booted"));
+            return Err(wrong("`bootcmd` is missing; add it to `environment`"));
         };
         for command in bootcmd.split(';') {
             let command = expanded(command, environment);
@@ -264,14 +262,16 @@ impl Loading<'_> {
                 }
                 _ => {
                     return Err(wrong(&format!(
-                        "`bootcmd` may have `nand read ADDRESS kernel|ramdisk [SIZE]` and end with \
-                         `bootm KERNEL RAMDISK`, with variables as `${{name}}`; found `{}`",
+                        "`bootcmd` contains `{}`; write `nand read ADDRESS kernel|ramdisk [SIZE]` \
+                         and end with `bootm KERNEL RAMDISK`, with variables as `${{name}}`",
                         words.join(" ")
                     )));
                 }
             }
         }
-        Err(wrong("`bootcmd` does not end with `bootm KERNEL RAMDISK`"))
+        Err(wrong(
+            "`bootcmd` does not end with `bootm KERNEL RAMDISK`; add it; add it",
+        ))
     }
 
     /// `nand read`.
@@ -279,13 +279,13 @@ impl Loading<'_> {
         let found = PARTITIONS.iter().find(|p| p.0 == partition);
         let Some((_, at, most)) = found.copied() else {
             return Err(wrong(&format!(
-                "the flash has the partitions `kernel` and `ramdisk`; found `{partition}`"
+                "unknown flash partition `{partition}`; write `kernel` or `ramdisk`"
             )));
         };
         let size = size.map_or(Some(most), number);
         let Some(size) = size.filter(|s| (1..=most).contains(s)) else {
             return Err(wrong(&format!(
-                "a size to read is hexadecimal, from 1 to the partition's {most:#x}"
+                "invalid read size; write a hexadecimal size from 1 to {most:#x}"
             )));
         };
         let pages = size.div_ceil(PAGE);
@@ -314,8 +314,8 @@ impl Loading<'_> {
         };
         number(text).filter(fits).ok_or_else(|| {
             wrong(&format!(
-                "{bytes} bytes are read to an address from {:#x} to {:#x}, or to {in_place:#x}, \
-                 where the kernel is in its place; found `{text}`",
+                "impossible load address `{text}` for {bytes} bytes; write {:#x} to {:#x}, or \
+                 {in_place:#x} to run the kernel in place",
                 STAGE.0, last
             ))
         })
@@ -388,8 +388,8 @@ fn not_over_another(before: &[Step], read: &[Step]) -> Result<(), LabError> {
         let is_over = |e: &&(u32, u32, u32)| to < e.2 && e.1 < end && (e.0, e.1) != (from, to);
         if let Some((_, first, last)) = earlier.iter().find(is_over) {
             return Err(wrong(&format!(
-                "`bootcmd` reads into {to:#x}..{end:#x}, where it has read into {first:#x}..{last:#x} \
-                 before; read to another address, or less"
+                "`bootcmd` reads to {to:#x}..{end:#x}, which overlaps the earlier read to \
+                 {first:#x}..{last:#x}; use another address or a smaller size"
             )));
         }
     }

@@ -111,8 +111,8 @@ impl Contents<'_> {
         let too_large = |what: &str| LabError::Kernel {
             path: kernel.to_owned(),
             why: format!(
-                "{what} does not fit into the 64 MiB of flash that U-Boot starts from; take a \
-                 smaller kernel or initramfs"
+                "{what} does not fit into the 64 MiB of boot flash; use a smaller kernel or \
+                 initramfs"
             ),
         };
         let variables = environment(&self.environment());

@@ -63,8 +63,8 @@ impl KernelImage {
                 let loaded = offset.checked_add(moved).filter(|at| *at < MOST_MEMORY);
                 let loaded = loaded.map(|at| ram + at).ok_or_else(|| {
                     unfit(format!(
-                        "its header asks for a place at byte {offset:#x} of memory, which is no \
-                         place; name a sound kernel image"
+                        "its header states the impossible load offset {offset:#x}; name an intact \
+                         kernel image"
                     ))
                 })?;
                 Ok(Self {
@@ -73,13 +73,13 @@ impl KernelImage {
                 })
             }
             ArmArch::Armhf => Err(unfit(format!(
-                "expected a zImage for 32-bit ARM, with 0x016f2818 at byte 0x24, found {}; name an \
-                 uncompressed arch/arm/boot/zImage",
+                "not a zImage for 32-bit ARM (expected 0x016f2818 at byte 0x24, found {}); name \
+                 arch/arm/boot/zImage",
                 shown(word(bytes, 0x24))
             ))),
             ArmArch::Arm64 => Err(unfit(format!(
-                "expected an Image for 64-bit ARM, with `ARMd` at byte 56, found {}; name an \
-                 arch/arm64/boot/Image, unpacked if it is compressed",
+                "not an Image for 64-bit ARM (expected `ARMd` at byte 56, found {}); name an \
+                 uncompressed arch/arm64/boot/Image",
                 shown(word(bytes, 56))
             ))),
         }
@@ -95,7 +95,7 @@ pub fn unpack(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, LabError> {
         path: path.to_owned(),
         why,
     };
-    let unreadable = |e: std::io::Error| unfit(format!("the kernel cannot be unpacked: {e}"));
+    let unreadable = |e: std::io::Error| unfit(format!("cannot decompress the kernel: {e}"));
     let whole = Part::whole(&bytes).map_err(unreadable)?;
     let found = zimage::read(&whole, LIMIT).map_err(unreadable)?;
     let Some(payload) = found.and_then(|z| z.payload) else {
@@ -104,11 +104,11 @@ pub fn unpack(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, LabError> {
         ));
     };
     if let Some(why) = payload.failure {
-        return Err(unfit(format!("the kernel cannot be unpacked: {why}")));
+        return Err(unfit(format!("cannot decompress the kernel: {why}")));
     }
     let part = whole.part(payload.offset, payload.packed);
     compression::unpack(payload.compression, &part, LIMIT)
-        .map_err(|e| unfit(format!("the kernel cannot be unpacked: {e}")))
+        .map_err(|e| unfit(format!("cannot decompress the kernel: {e}")))
 }
 
 fn shown(found: Option<u32>) -> String {

@@ -53,8 +53,8 @@ fn unpack(
 ) -> Result<KernelFile, LabError> {
     let unfit = || LabError::Kernel {
         path: path.to_owned(),
-        why: "it does not say where the unpacked kernel has to lie (Linux 4.15 and later do), so \
-              it cannot be booted uncompressed"
+        why: "it does not state the address of the decompressed kernel, so it cannot be booted \
+            uncompressed; use Linux 4.15 or later"
             .into(),
     };
     let address = header.unpacked.ok_or_else(unfit)?;

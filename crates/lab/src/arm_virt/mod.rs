@@ -11,12 +11,12 @@ mod image;
 mod kernel;
 
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
-use crate::emulated::{self, Common, Hardware, OutFile};
+use crate::emulated::{self, Common, Hardware, Inputs, OutFile};
 use crate::emulator::gdb::{AARCH64, ARM};
 use crate::emulator::stages::{KnownStages, Stages};
 use crate::emulator::{Clock, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
-use crate::experiment::{ArmArch, Experiment, Kernel, Loader, Platform, Root};
+use crate::experiment::{ArmArch, Kernel, Loader, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Archives, Tree};
 use crate::machine::{Boot, HostMark};
@@ -156,20 +156,20 @@ struct RootFile {
 }
 
 impl ArmVirt {
-    /// Gets everything that `experiment` needs, from the cache or by making it;
-    /// `say` is told what takes time. The initramfs is written into `out`.
+    /// Gets everything that the experiment needs, from the cache or by making it.
     ///
     /// # Errors
     /// If a tool or file is missing or wrong, in one sentence.
-    pub fn prepare(
-        experiment: &Experiment,
-        cache: &Cache,
-        out: &Path,
-        say: &mut dyn FnMut(String),
-    ) -> Result<Self, LabError> {
+    pub fn prepare(inputs: Inputs<'_>) -> Result<Self, LabError> {
+        let Inputs {
+            experiment,
+            cache,
+            out,
+            say,
+        } = inputs;
         let mut base = experiment.base.clone();
         let Platform::ArmVirt { arch, loader } = &experiment.base.platform else {
-            let why = "the machine arm-virt was asked for another one".to_owned();
+            let why = "machine arm-virt for another platform".to_owned();
             return Err(LabError::Bug { why });
         };
         let arch = *arch;
@@ -284,7 +284,7 @@ impl ArmVirt {
     }
 
     /// When loader and decompression end, for the variant that `plan` is a boot
-    /// of. An innocent word more on the command line moves them by microseconds.
+    /// of. A neutral perturbation of the command line moves them by microseconds.
     fn stages(&self, plan: &Plan) -> Result<Stages, String> {
         let spec = self.variants.get(&plan.id.variant).unwrap_or(&plan.spec);
         let (root, inputs) = (self.root.is_some(), self.early_inputs(spec));
@@ -454,9 +454,9 @@ fn u_boot(arch: ArmArch, named: Option<&Path>) -> Result<HashedFile, LabError> {
     if bytes.len() > flash::BYTES {
         let wrong = std::io::Error::new(
             std::io::ErrorKind::InvalidInput,
-            "it has more than the 64 MiB that the board's flash holds",
+            "it exceeds the 64 MiB of flash of the board",
         );
-        return Err(io_error(path, "cannot be the loader")(wrong));
+        return Err(io_error(path, "cannot be used as the loader")(wrong));
     }
     Ok(HashedFile::of(path.to_owned(), &bytes))
 }
@@ -468,16 +468,16 @@ impl RootFile {
             .len();
         let unfit = |why: &'static str| {
             let wrong = std::io::Error::new(std::io::ErrorKind::InvalidInput, why);
-            io_error(path, "cannot be a root")(wrong)
+            io_error(path, "cannot be used as a root")(wrong)
         };
         if bytes == 0 || !bytes.is_multiple_of(4096) {
             return Err(unfit(
-                "its size must be a multiple of 4 KiB; `truncate -s %4K FILE` makes it so",
+                "its size is not a multiple of 4 KiB; run `truncate -s %4K FILE`",
             ));
         }
         if bytes > ROOT_LIMIT {
             return Err(unfit(
-                "the machine arm-virt has room for a root of 512 MiB; make it smaller",
+                "the machine arm-virt supports roots up to 512 MiB; make it smaller",
             ));
         }
         let image = HashedFile::large(path.to_owned(), cache)?;
@@ -502,7 +502,7 @@ impl RootFile {
                 fs::create_dir_all(padded.parent().unwrap_or(Path::new("/")))?;
                 fs::rename(&new, &padded)
             };
-            pad().map_err(io_error(&padded, "cannot be made"))?;
+            pad().map_err(io_error(&padded, "cannot be created"))?;
         }
         Ok(Self {
             image,

@@ -85,7 +85,7 @@ pub fn no_agent(arch: Arch) -> Option<String> {
     match Checkout::of(&running) {
         Some(_) if !is_named => choose(arch, &Host::THIS).err(),
         _ => Some(format!(
-            "there is no {}; name a folder with {own_name} as {VARIABLE}",
+            "{} does not exist; set {VARIABLE} to a folder with {own_name}",
             place.display()
         )),
     }
@@ -122,7 +122,7 @@ fn find(arch: Arch, say: &mut dyn FnMut(String)) -> Result<(PathBuf, Vec<u8>), L
             && elf_machine(&bytes) == Some(arch.elf_machine())
         {
             if let Some(why) = why_not {
-                say(format!("{why}; {} is used", path.display()));
+                say(format!("{why}; using {} instead", path.display()));
             }
             return Ok((path, bytes));
         }
@@ -173,12 +173,12 @@ impl Checkout {
         let folder = self.build.join("agent");
         let program = folder.join(way.target).join("agent").join(PLAIN);
         if !program.is_file() {
-            say(format!("building the agent for {arch}, once"));
+            say(format!("building the agent for {arch} (only once)"));
         }
         let better = way.better.unwrap_or(way.target);
         let larger = format!(
-            "the agent is built against glibc and is larger than it could be: `rustup target add \
-             {better}` or `rustup component add rust-src` brings what a small one needs"
+            "the agent uses glibc and is larger than necessary; for a small one, run `rustup \
+             target add {better}` or `rustup component add rust-src`"
         );
         let mut output = self.cargo(way.target, way.own_library, &folder);
         let mut own_library = way.own_library;
@@ -197,13 +197,13 @@ impl Checkout {
             Ok(output) if output.status.success() => return Ok(Built::Program(program)),
             Ok(output) if own_library && nothing_fetched(&output.stderr) => {
                 return Ok(Built::NoTarget(format!(
-                    "the compiler's library for {arch} is built from source, and crates that it \
-                     needs cannot be fetched ({}); once they were, it is built without a network",
+                    "cannot fetch the crates for the standard library of {arch} ({}); connect to \
+                     a network once",
                     last_words(&output.stderr)
                 )));
             }
             Ok(output) => last_words(&output.stderr),
-            Err(e) => format!("cargo could not be started: {e}"),
+            Err(e) => format!("cannot start cargo: {e}"),
         };
         Err(LabError::CannotBuildAgent { arch, why })
     }
@@ -298,17 +298,16 @@ fn choose(arch: Arch, host: &Host) -> Result<Way, String> {
         Some(Linker {
             program, packages, ..
         }) => format!(
-            "programs for {arch} cannot be linked: {program}, or the static C library that it \
-             links, is missing; `apt-get install {packages}` brings both"
+            "cannot link programs for {arch} without {program} and its static C library; run \
+             `apt-get install {packages}`"
         ),
         None => {
             let or_source = match arch {
-                Arch::Armv5 => ", or `rustup component add rust-src`",
+                Arch::Armv5 => " or `rustup component add rust-src`",
                 _ => "",
             };
             format!(
-                "the compiler cannot build for {arch}: `rustup target add {best}`{or_source} \
-                 teaches it"
+                "the compiler cannot build for {arch}; run `rustup target add {best}`{or_source}"
             )
         }
     })

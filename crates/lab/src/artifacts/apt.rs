@@ -35,7 +35,7 @@ impl Apt {
     /// `folder`, which is made; `say` is told so.
     ///
     /// # Errors
-    /// If the folder cannot be made, or there is no apt.
+    /// If the folder cannot be created, or apt is missing.
     pub fn open(
         architecture: &str,
         folder: &Path,
@@ -50,7 +50,7 @@ impl Apt {
         }
         for part in ["state", "lists/partial", "cache/archives/partial"] {
             let part = folder.join(part);
-            fs::create_dir_all(&part).map_err(io_error(&part, "cannot be made"))?;
+            fs::create_dir_all(&part).map_err(io_error(&part, "cannot be created"))?;
         }
         let status = folder.join("status");
         File::create(&status).map_err(io_error(&status, "cannot be written"))?;
@@ -73,7 +73,7 @@ impl Apt {
             options: options.collect(),
             trouble: None,
         };
-        say(format!("fetching Debian's package lists for {arch}"));
+        say(format!("fetching the Debian package lists for {arch}"));
         match apt.get(&["update"], None) {
             Err(missing @ LabError::MissingTool { .. }) => return Err(missing),
             Err(e) => apt.trouble = Some(e.to_string()),
@@ -87,19 +87,19 @@ impl Apt {
     /// # Errors
     /// If the lists have no such package.
     pub fn kernel_package(&self, newest: &str) -> Result<String, LabError> {
-        let said = Tool::new("apt-cache", "apt", "the kernel is found with it")
+        let said = Tool::new("apt-cache", "apt", "find the kernel package")
             .args(&self.options)
             .args(["depends", newest])
             .run();
         let found = said.map_err(|e| e.to_string()).and_then(|said| {
             let said = String::from_utf8_lossy(&said);
-            dependency(&said).ok_or_else(|| "it names no kernel".to_owned())
+            dependency(&said).ok_or_else(|| "the package lists no kernel".to_owned())
         });
         found.map_err(|why| LabError::ToolFailed {
             what: format!("apt-cache depends {newest}"),
             detail: format!(
-                "{}{why}; run `apt-get update`, or name a kernel of your own in the experiment \
-                 (`kernel = \"FILE\"`, `modules = \"FOLDER\"`)",
+                "{}{why}; run `apt-get update` or set your own kernel in the experiment (`kernel \
+                 = \"FILE\"`, `modules = \"FOLDER\"`)",
                 self.trouble
                     .as_ref()
                     .map_or(String::new(), |t| format!("{t}; "))
@@ -118,12 +118,12 @@ impl Apt {
         let first = entries.next().transpose().map_err(failed())?;
         first.map(|e| e.path()).ok_or_else(|| LabError::ToolFailed {
             what: "apt-get download".into(),
-            detail: "it left no file".into(),
+            detail: "it downloaded no file".into(),
         })
     }
 
     fn get(&self, words: &[&str], folder: Option<&Path>) -> Result<(), LabError> {
-        let mut tool = Tool::new("apt-get", "apt", "the kernel is fetched with it")
+        let mut tool = Tool::new("apt-get", "apt", "fetch packages")
             .args(&self.options)
             .args(words);
         if let Some(folder) = folder {

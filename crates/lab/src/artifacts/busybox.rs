@@ -33,13 +33,13 @@ pub fn get(
     }
     let working = making.folder.path();
     let apt = Apt::open(architecture, &working.join("apt"), say)?;
-    say(format!("fetching Debian's {PACKAGE} for {architecture}"));
+    say(format!("fetching {PACKAGE} for {architecture} from Debian"));
     let (download, tree) = (working.join("deb"), working.join("tree"));
     for new in [&download, &tree] {
-        fs::create_dir(new).map_err(io_error(new, "cannot be made"))?;
+        fs::create_dir(new).map_err(io_error(new, "cannot be created"))?;
     }
     let deb = apt.download(PACKAGE, &download)?;
-    let why = "the busybox package is unpacked with it";
+    let why = "unpack the busybox package";
     Tool::new("dpkg-deb", "dpkg", why)
         .args(["-x".as_ref(), deb.as_os_str(), tree.as_os_str()])
         .run()?;
@@ -49,7 +49,7 @@ pub fn get(
         .find(|p| p.is_file());
     let found = found.ok_or_else(|| LabError::ToolFailed {
         what: format!("unpacking {PACKAGE}"),
-        detail: "it holds no bin/busybox".into(),
+        detail: "the package contains no bin/busybox".into(),
     })?;
     cache.write(&place, &read(&found)?)?;
     Ok(place)

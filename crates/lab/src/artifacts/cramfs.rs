@@ -145,7 +145,7 @@ impl Writer {
         let about = fs::symlink_metadata(&path).map_err(failed())?;
         if name.len() > NAME_LIMIT {
             let why = format!(
-                "its name has {} bytes, and one in a cramfs has at most {NAME_LIMIT}; shorten it",
+                "its name has {} bytes, but cramfs allows {NAME_LIMIT}; shorten it",
                 name.len()
             );
             return Err(tree_error(&path, why));
@@ -178,8 +178,8 @@ impl Writer {
     fn place(&mut self, path: &Path, inode: usize, size: u64, at: usize) -> Result<(), LabError> {
         if size >= SIZE_LIMIT {
             let why = format!(
-                "it has {size} bytes, and what is in a cramfs has fewer than 16 MiB \
-                 ({SIZE_LIMIT}); take it out, or take another filesystem"
+                "it has {size} bytes, but cramfs allows less than 16 MiB ({SIZE_LIMIT}); remove \
+                 it or choose another filesystem"
             );
             return Err(tree_error(path, why));
         }
@@ -187,8 +187,8 @@ impl Writer {
             return Ok(());
         }
         if at >= OFFSET_LIMIT {
-            let why = "it would begin behind the first 256 MiB, where nothing in a cramfs can; \
-                       make the tree smaller, or take another filesystem";
+            let why = "it would begin past the first 256 MiB, the limit of cramfs; make the tree \
+                smaller or choose another filesystem";
             return Err(tree_error(path, why.to_owned()));
         }
         // Both were checked to fit.
@@ -241,8 +241,7 @@ impl Writer {
         };
         if bytes.len() as u64 != about.size() {
             let why = format!(
-                "it had {} bytes, and {} when it was read; make the image again when nobody \
-                 writes to it",
+                "it had {} bytes, but {} when it was read; try again when no program writes to it",
                 about.size(),
                 bytes.len()
             );
@@ -373,8 +372,8 @@ fn device(path: &Path, number: u64) -> Result<u32, LabError> {
         (Ok(major), Ok(minor)) => Ok(u32::from(major) << 8 | u32::from(minor)),
         _ => {
             let why = format!(
-                "it is the device {major}:{minor}, and numbers in a cramfs end at 255:255; take \
-                 it out, the kernel makes devices itself (devtmpfs)"
+                "it is device {major}:{minor}, but cramfs allows numbers up to 255:255; remove \
+                 it, because the kernel creates devices itself (devtmpfs)"
             );
             Err(tree_error(path, why))
         }

@@ -50,7 +50,7 @@ pub(super) fn format(
     let extended =
         format!("hash_seed={HASH_SEED},root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0");
     let epoch = epoch_s.to_string();
-    let why = "it makes the root's file system";
+    let why = "create the root filesystem";
     let mut tool = Tool::new("mke2fs", "e2fsprogs", why)
         .env("E2FSPROGS_FAKE_TIME", &epoch)
         // Without -b it takes 1 KiB blocks for a small image, which no real
@@ -89,14 +89,14 @@ pub(super) fn leave_journal(image: &Path, blocks: u64, epoch_s: u32) -> Result<(
         );
     }
     commands.push_str("journal_close\n");
-    let why = "it leaves transactions in the image's journal";
+    let why = "write transactions to the journal of the image";
     debugfs(image, &commands, &epoch_s.to_string(), why)?;
     fs::remove_file(&zeros).map_err(io_error(&zeros, "cannot be removed"))
 }
 
 /// Gives every inode in use the same time of change.
 fn set_change_times(image: &Path, epoch: &str) -> Result<(), LabError> {
-    let why = "it lists the image's inodes";
+    let why = "list the inodes of the image";
     let said = Tool::new("dumpe2fs", "e2fsprogs", why)
         .args([image])
         .run()?;
@@ -105,7 +105,7 @@ fn set_change_times(image: &Path, epoch: &str) -> Result<(), LabError> {
         // Writing into a string does not fail.
         let _ = writeln!(commands, "set_inode_field <{inode}> ctime @{epoch}");
     }
-    debugfs(image, &commands, epoch, "it sets the times in the image")
+    debugfs(image, &commands, epoch, "set the timestamps in the image")
 }
 
 /// Runs commands of `debugfs` on an image, at the time `epoch`. `why`: what they do,
@@ -201,7 +201,7 @@ fn set_times(path: &Path, content: SystemTime, access: SystemTime) -> Result<(),
         last_modification: stamp(content),
     };
     utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)
-        .map_err(|e| io_error(path, "cannot be given a fixed time")(e.into()))
+        .map_err(|e| io_error(path, "its timestamp cannot be set")(e.into()))
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ impl Form {
         let kind = KINDS.iter().find(|k| k.name == name).ok_or_else(|| {
             let known: Vec<_> = KINDS.iter().map(|k| k.name).collect();
             format!(
-                "`{name}` is no filesystem of an image; there are {}",
+                "unknown image filesystem `{name}`; write one of {}",
                 known.join(", ")
             )
         })?;
@@ -147,7 +147,9 @@ impl Form {
                 [] => "none".to_owned(),
                 some => some.join(", "),
             };
-            return Err(format!("{name} has no option `{wrong}`; there are {known}"));
+            return Err(format!(
+                "{name} has no option `{wrong}`; known options: {known}"
+            ));
         }
         Ok(Self { kind, options })
     }
@@ -200,17 +202,17 @@ impl Form {
             let making = cache.make("images")?;
             let folder = making.folder.path();
             say(format!(
-                "making an image: {self}, {} KiB in {} files",
+                "creating an image: {self}, {} KiB in {} files",
                 tree.kib, tree.files
             ));
             let (source, image) = (folder.join("tree"), folder.join("image"));
-            fs::create_dir(&source).map_err(io_error(&source, "cannot be made"))?;
+            fs::create_dir(&source).map_err(io_error(&source, "cannot be created"))?;
             tree.make(&source, &program)?;
             self.make(&source, &image, mib, tree.files)?;
             let parent = file.parent().unwrap_or(folder);
             fs::create_dir_all(parent)
                 .and_then(|()| fs::rename(&image, &file))
-                .map_err(io_error(&file, "cannot be put in place"))?;
+                .map_err(io_error(&file, "cannot be moved into place"))?;
         }
         HashedFile::large(file, cache)
     }
@@ -238,7 +240,7 @@ impl Form {
             true => Tool::without_chance(name, package, why, EPOCH, None),
             false => Tool::new(name, package, why).env("SOURCE_DATE_EPOCH", &EPOCH_S.to_string()),
         };
-        let tool = || call(name, "it makes the image of the root");
+        let tool = || call(name, "create the root image");
         let (from, to) = (tree.as_os_str(), image.as_os_str());
         let word = |w: &'static str| std::ffi::OsStr::new(w);
         let run = |tool: Tool| tool.run().map(|_| ());
@@ -282,11 +284,11 @@ impl Form {
                 sized(bytes.max(128 << 20))?;
                 // It goes away whatever comes of this.
                 let working = tempfile::tempdir_in(image.parent().unwrap_or(Path::new("")))
-                    .map_err(io_error(image, "has no room beside it for a folder"))?;
+                    .map_err(io_error(image, "cannot create a folder next to it"))?;
                 let stage = working.path().join("stage");
-                fs::create_dir(&stage).map_err(io_error(&stage, "cannot be made"))?;
+                fs::create_dir(&stage).map_err(io_error(&stage, "cannot be created"))?;
                 let staged = Some([tree, stage.as_path()]);
-                let why = "it makes the image of the root";
+                let why = "create the root image";
                 run(Tool::without_chance(name, package, why, EPOCH, staged)
                     .args(["-q", "-U", BTRFS_UUID, "-r"])
                     .args([stage.as_os_str(), to]))
@@ -294,7 +296,7 @@ impl Form {
             "f2fs" => {
                 sized(bytes.max(64 << 20))?;
                 run(tool().args(["-q", "-f", "-U", UUID]).args([to]))?;
-                let fill = call("sload.f2fs", "it fills the image of the root");
+                let fill = call("sload.f2fs", "fill the root image");
                 let time = EPOCH_S.to_string();
                 run(fill.args(["-T", &time, "-f"]).args([from, to]))
             }
@@ -333,7 +335,7 @@ impl Form {
                 ubinize(&volume, &format!("vol_type=static\n{flags}"), image)
             }
             other => Err(LabError::Bug {
-                why: format!("nobody makes images of {other}"),
+                why: format!("no tool creates images of {other}"),
             }),
         }
     }
@@ -356,7 +358,7 @@ impl Form {
             .run()?;
         if self.has("summary") {
             let geometry = geometry.iter().filter(|w| !["-s", "2048"].contains(*w));
-            Tool::new("sumtool", "mtd-utils", "it adds the summaries")
+            Tool::new("sumtool", "mtd-utils", "add the summaries")
                 .args(geometry)
                 .args(["-e", block, "-i"])
                 .args([plain.as_os_str(), "-o".as_ref(), image.as_os_str()])
@@ -393,7 +395,7 @@ fn ubinize(volume: &Path, more: &str, image: &Path) -> Result<(), LabError> {
         volume.display()
     );
     fs::write(&plan, text).map_err(io_error(&plan, "cannot be written"))?;
-    Tool::new("ubinize", "mtd-utils", "it makes the image of the flash")
+    Tool::new("ubinize", "mtd-utils", "create the flash image")
         .args(["-Q", "1", "-m", "2048", "-s", "512", "-p", "128KiB", "-o"])
         .args([image.as_os_str(), plan.as_os_str()])
         .run()
@@ -448,7 +450,11 @@ mod tests {
         ] {
             assert_eq!(Form::parse(text).unwrap().to_string(), text);
         }
-        assert!(Form::parse("ntfs").unwrap_err().contains("there are ext2"));
+        assert!(
+            Form::parse("ntfs")
+                .unwrap_err()
+                .contains("write one of ext2")
+        );
         assert!(
             Form::parse("romfs:xz")
                 .unwrap_err()

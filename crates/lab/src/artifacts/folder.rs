@@ -47,7 +47,7 @@ impl Form {
         match ROOTS.contains(&name) {
             true => Ok(self),
             false => Err(format!(
-                "a root of a `tree` is one of {}; found `{text}`",
+                "unknown root filesystem `{text}` for a `tree`; write one of {}",
                 ROOTS.join(", ")
             )),
         }
@@ -62,7 +62,8 @@ impl Form {
         match ON_NOR.contains(&text.as_str()) {
             true => Ok(self),
             false => Err(format!(
-                "a root of a `tree` on `arm9` is `initramfs` or one of {}; found `{text}`",
+                "unknown root filesystem `{text}` for a `tree` on `arm9`; write `initramfs` or \
+                 one of {}",
                 ON_NOR.join(", ")
             )),
         }
@@ -91,9 +92,12 @@ impl Form {
         }
         let making = cache.make("images")?;
         let work = making.folder.path();
-        say(format!("making a root: {self}, of {}", folder.display()));
+        say(format!(
+            "creating a root: {self}, from {}",
+            folder.display()
+        ));
         let (tree, image) = (work.join("tree"), work.join("image"));
-        Tool::new("cp", "coreutils", "it copies the folder of the root")
+        Tool::new("cp", "coreutils", "copy the root folder")
             // The dot: what a link leads to, not the link.
             .args([
                 "-a".as_ref(),
@@ -113,7 +117,7 @@ impl Form {
         let parent = file.parent().unwrap_or(work);
         fs::create_dir_all(parent)
             .and_then(|()| fs::rename(&image, &file))
-            .map_err(io_error(&file, "cannot be put in place"))?;
+            .map_err(io_error(&file, "cannot be moved into place"))?;
         Ok(file)
     }
 }
@@ -127,7 +131,7 @@ fn put_busybox(tree: &Path, busybox: &[u8]) -> Result<(), LabError> {
         Some(bin) => bin,
         None => {
             let made = tree.join("bin");
-            fs::create_dir(&made).map_err(io_error(&made, "cannot be made"))?;
+            fs::create_dir(&made).map_err(io_error(&made, "cannot be created"))?;
             folder_within(tree, "bin")?
                 .ok_or_else(|| failed()(std::io::ErrorKind::NotFound.into()))?
         }

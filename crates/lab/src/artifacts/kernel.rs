@@ -45,7 +45,7 @@ pub(super) fn get(
     say: &mut dyn FnMut(String),
 ) -> Result<DebianKernel, LabError> {
     let newest = newest(arch).ok_or_else(|| LabError::Bug {
-        why: format!("Debian's kernel for {arch} was asked for, which no machine of the lab boots"),
+        why: format!("a Debian kernel for {arch}, which no machine of the lab boots"),
     })?;
     let place = cache.path(folder(arch));
     if let Some(kernel) = newest_in(&place) {
@@ -58,27 +58,27 @@ pub(super) fn get(
     let working = making.folder.path();
     let apt = Apt::open(debian(arch), &working.join("apt"), say)?;
     let package = apt.kernel_package(newest)?;
-    say(format!("fetching Debian's kernel package {package}"));
+    say(format!("fetching the Debian kernel package {package}"));
     let (download, tree) = (working.join("deb"), working.join("tree"));
     for new in [&download, &tree] {
-        fs::create_dir(new).map_err(io_error(new, "cannot be made"))?;
+        fs::create_dir(new).map_err(io_error(new, "cannot be created"))?;
     }
     let deb = apt.download(&package, &download)?;
-    let why = "the kernel package is unpacked with it";
+    let why = "unpack the kernel package";
     Tool::new("dpkg-deb", "dpkg", why)
         .args(["-x".as_ref(), deb.as_os_str(), tree.as_os_str()])
         .run()?;
     let release = package.trim_start_matches("linux-image-");
-    let why = "it finds out which module needs which";
+    let why = "find the dependencies of kernel modules";
     Tool::new("depmod", "kmod", why)
         .args(["-b".as_ref(), tree.as_os_str(), release.as_ref()])
         .run()?;
-    fs::create_dir_all(&place).map_err(io_error(&place, "cannot be made"))?;
+    fs::create_dir_all(&place).map_err(io_error(&place, "cannot be created"))?;
     let whole = place.join(release);
-    fs::rename(&tree, &whole).map_err(io_error(&whole, "cannot be put in place"))?;
+    fs::rename(&tree, &whole).map_err(io_error(&whole, "cannot be moved into place"))?;
     newest_in(&place).ok_or_else(|| LabError::Kernel {
         path: whole,
-        why: format!("the package {package} holds no boot/vmlinuz-{release} with its modules"),
+        why: format!("the package {package} contains no boot/vmlinuz-{release} with its modules"),
     })
 }
 

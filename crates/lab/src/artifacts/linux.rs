@@ -103,7 +103,8 @@ pub fn fragment(name: &str) -> Result<String, LabError> {
     let bytes = read(path)?;
     String::from_utf8(bytes).map_err(|_| LabError::Kernel {
         path: path.to_owned(),
-        why: "a fragment of a kernel configuration is text, such as `CONFIG_X=y`".into(),
+        why: "the kernel configuration fragment is not text; write lines such as `CONFIG_X=y`"
+            .into(),
     })
 }
 
@@ -181,7 +182,7 @@ fn compiler_knows(header: &str) -> bool {
     if find("gcc").is_none() {
         return Path::new("/usr/include").join(header).is_file();
     }
-    Tool::new("gcc", "gcc", "a kernel is built with it")
+    Tool::new("gcc", "gcc", "build a kernel")
         .args(["-E", "-include", header, "-x", "c", "/dev/null"])
         .run()
         .is_ok()
@@ -258,12 +259,12 @@ impl Cache {
             return Err(LabError::MissingTool {
                 tool,
                 package,
-                why: "a kernel is built with it",
+                why: "build a kernel",
             });
         }
         let source = source(self, say)?;
         let (program, package) = port.compiler;
-        let compiler = Tool::new(program, package, "a kernel is built with it");
+        let compiler = Tool::new(program, package, "build a kernel");
         let compiler = compiler.args(["--version"]).run()?;
         let initramfs = config.initramfs.as_deref().map(hash_bytes);
         let inputs = format!(
@@ -288,7 +289,7 @@ impl Cache {
             return Ok(place);
         }
         let whole = making.folder.path().join("kernel");
-        fs::create_dir(&whole).map_err(io_error(&whole, "cannot be made"))?;
+        fs::create_dir(&whole).map_err(io_error(&whole, "cannot be created"))?;
         let build = Build {
             port,
             source,
@@ -296,7 +297,7 @@ impl Cache {
             log: self.path(&format!("linux/build-{name}.log")),
         };
         build.run(base, config, making.folder.path(), &whole, say)?;
-        fs::rename(&whole, &place).map_err(io_error(&place, "cannot be put in place"))?;
+        fs::rename(&whole, &place).map_err(io_error(&place, "cannot be moved into place"))?;
         if is_whole(&place) {
             return Ok(place);
         }
@@ -306,7 +307,7 @@ impl Cache {
 
 fn not_there() -> LabError {
     LabError::Bug {
-        why: "a kernel that was built is not there".into(),
+        why: "the kernel build left no image".into(),
     }
 }
 
@@ -344,17 +345,17 @@ fn source(cache: &Cache, say: &mut dyn FnMut(String)) -> Result<PathBuf, LabErro
     if place.is_dir() {
         return Ok(place);
     }
-    say("unpacking the kernel's source, 1.5 GB".into());
+    say("unpacking the kernel source, 1.5 GB".into());
     let tree = making.folder.path().join("tree");
-    fs::create_dir(&tree).map_err(io_error(&tree, "cannot be made"))?;
-    Tool::new("tar", "tar", "the kernel's source is unpacked with it")
+    fs::create_dir(&tree).map_err(io_error(&tree, "cannot be created"))?;
+    Tool::new("tar", "tar", "unpack the kernel source")
         .args(["--strip-components=1", "-xJf"])
         .args([tarball.as_os_str(), "-C".as_ref(), tree.as_os_str()])
         .run()?;
     let parent = place.parent().unwrap_or(&tree);
     fs::create_dir_all(parent)
         .and_then(|()| fs::rename(&tree, &place))
-        .map_err(io_error(&place, "cannot be put in place"))?;
+        .map_err(io_error(&place, "cannot be moved into place"))?;
     Ok(place)
 }
 
@@ -363,24 +364,20 @@ fn fetch(cache: &Cache, to: &Path, say: &mut dyn FnMut(String)) -> Result<(), La
     let working = making.folder.path();
     let host = Arch::of_machine(std::env::consts::ARCH).map_or("amd64", debian);
     let apt = Apt::open(host, &working.join("apt"), say)?;
-    say(format!("fetching Debian's {PACKAGE}, 135 MB"));
+    say(format!("fetching {PACKAGE} from Debian, 135 MB"));
     let (download, tree) = (working.join("deb"), working.join("tree"));
     for new in [&download, &tree] {
-        fs::create_dir(new).map_err(io_error(new, "cannot be made"))?;
+        fs::create_dir(new).map_err(io_error(new, "cannot be created"))?;
     }
     let deb = apt.download(PACKAGE, &download)?;
-    Tool::new(
-        "dpkg-deb",
-        "dpkg",
-        "the kernel's source is unpacked with it",
-    )
-    .args(["-x".as_ref(), deb.as_os_str(), tree.as_os_str()])
-    .run()?;
+    Tool::new("dpkg-deb", "dpkg", "unpack the kernel source")
+        .args(["-x".as_ref(), deb.as_os_str(), tree.as_os_str()])
+        .run()?;
     let found = tree.join(TARBALL.trim_start_matches('/'));
     let parent = to.parent().unwrap_or(working);
     fs::create_dir_all(parent)
         .and_then(|()| fs::rename(&found, to))
-        .map_err(io_error(to, "cannot be put in place"))
+        .map_err(io_error(to, "cannot be moved into place"))
 }
 
 /// A build in the making.
@@ -400,7 +397,7 @@ impl Build {
         to: &Path,
         say: &mut dyn FnMut(String),
     ) -> Result<(), LabError> {
-        fs::create_dir_all(&self.objects).map_err(io_error(&self.objects, "cannot be made"))?;
+        fs::create_dir_all(&self.objects).map_err(io_error(&self.objects, "cannot be created"))?;
         let mut fragment = format!("{base}\n{}\n", config.lines.join("\n"));
         let initramfs = self.objects.join("initramfs.cpio");
         if let Some(archive) = &config.initramfs {
@@ -416,7 +413,7 @@ impl Build {
         let has_modules = self.configure(&fragment_file, &fragment)?;
         let name = self.port.name;
         say(format!(
-            "building a kernel for {name}: a quarter of an hour the first time"
+            "building a kernel for {name}, about 15 min the first time"
         ));
         let makes = |t: &&&str| has_modules || **t != "modules";
         for target in self.port.targets.iter().filter(makes) {
@@ -440,30 +437,26 @@ impl Build {
         self.make(&[self.port.begin], &mut quiet)?;
         let merge = self.source.join("scripts/kconfig/merge_config.sh");
         let config = self.objects.join(".config");
-        Tool::new(
-            "sh",
-            "dash",
-            "the kernel's configuration is put together with it",
-        )
-        .args([merge.as_os_str(), "-m".as_ref(), "-O".as_ref()])
-        .args([
-            self.objects.as_os_str(),
-            config.as_os_str(),
-            fragment_file.as_os_str(),
-        ])
-        .folder(&self.objects)
-        // Else it takes them from who called us.
-        .env("KCONFIG_CONFIG", &config.to_string_lossy())
-        .env("CONFIG_", "CONFIG_")
-        .run()?;
+        Tool::new("sh", "dash", "merge the kernel configuration")
+            .args([merge.as_os_str(), "-m".as_ref(), "-O".as_ref()])
+            .args([
+                self.objects.as_os_str(),
+                config.as_os_str(),
+                fragment_file.as_os_str(),
+            ])
+            .folder(&self.objects)
+            // Else it takes them from who called us.
+            .env("KCONFIG_CONFIG", &config.to_string_lossy())
+            .env("CONFIG_", "CONFIG_")
+            .run()?;
         self.make(&["olddefconfig"], &mut quiet)?;
         let found = String::from_utf8_lossy(&read(&config)?).into_owned();
         match first_lost(fragment, &found) {
             Some((line, instead)) => Err(LabError::Kernel {
                 path: config,
                 why: format!(
-                    "`{line}` was asked for, and the kernel's configuration has it {instead}; see \
-                     what it depends on, or take the line out"
+                    "`{line}` is not in the final kernel configuration, which has it {instead}; \
+                     enable its dependencies or remove the line"
                 ),
             }),
             None => Ok(has_modules(&found)),
@@ -489,13 +482,13 @@ impl Build {
             let _ = fs::remove_file(release.join(link));
         }
         let to = to.join("modules");
-        fs::rename(&release, &to).map_err(io_error(&to, "cannot be put in place"))
+        fs::rename(&release, &to).map_err(io_error(&to, "cannot be moved into place"))
     }
 
     /// The folder of the modules of a kernel that has none: what is built in.
     fn no_modules(&self, to: &Path) -> Result<(), LabError> {
         let to = to.join("modules");
-        fs::create_dir(&to).map_err(io_error(&to, "cannot be made"))?;
+        fs::create_dir(&to).map_err(io_error(&to, "cannot be created"))?;
         let built_in = self.objects.join("modules.builtin");
         fs::copy(&built_in, to.join("modules.builtin"))
             .map_err(io_error(&built_in, "cannot be copied"))?;
@@ -548,7 +541,7 @@ impl Build {
         Err(LabError::ToolFailed {
             what: format!("building a kernel (make {})", targets.join(" ")),
             detail: format!(
-                "{}; all of it is in {}",
+                "{}; the full log is {}",
                 last_words(&said),
                 self.log.display()
             ),

@@ -100,14 +100,14 @@ pub(super) fn get(
     // A folder in /proc is its process's: the effective user's.
     if fs::metadata("/proc/self").map(|m| m.uid()).ok() != Some(0) {
         return Err(LabError::ToolFailed {
-            what: "making a Debian root".into(),
-            detail: "it needs root, for the owners and devices in it; run this once with sudo, \
-                     and with FIRSTLIGHT_CACHE set to a folder that you can read"
+            what: "creating a Debian root".into(),
+            detail: "the owners and devices in it need root; run this once with sudo, with \
+                FIRSTLIGHT_CACHE set to a folder that you can read"
                 .into(),
         });
     }
     say(format!(
-        "making a minimal Debian root ({SUITE}), about a minute"
+        "creating a minimal Debian root ({SUITE}), about 1 min"
     ));
     let tree = folder.join("tree");
     let mut words = vec![
@@ -120,12 +120,12 @@ pub(super) fn get(
             .map(|p| format!("--dpkgopt=path-exclude={p}")),
     );
     words.extend([SUITE.to_owned(), tree.display().to_string()]);
-    let why = "it makes the Debian root";
+    let why = "create the Debian root";
     Tool::new("mmdebstrap", "mmdebstrap", why)
         .env("SOURCE_DATE_EPOCH", &EPOCH_S.to_string())
         .args(words)
         .run()?;
-    say("copying modules, making the ext4 image".into());
+    say("copying modules and creating the ext4 image".into());
     copy_modules(kernel, &tree)?;
     for name in REMOVED {
         let path = tree.join(name);
@@ -149,8 +149,8 @@ pub(super) fn get(
     let new = folder.join("root.img");
     ext4::make(&tree, &new, EPOCH_S)?;
     let parent = image.parent().unwrap_or(folder);
-    fs::create_dir_all(parent).map_err(io_error(parent, "cannot be made"))?;
-    fs::rename(&new, &image).map_err(io_error(&image, "cannot be put in place"))?;
+    fs::create_dir_all(parent).map_err(io_error(parent, "cannot be created"))?;
+    fs::rename(&new, &image).map_err(io_error(&image, "cannot be moved into place"))?;
     Ok(image)
 }
 
@@ -170,7 +170,7 @@ pub(super) fn place(cache: &Cache, kernel: &DebianKernel) -> PathBuf {
 fn copy_modules(kernel: &DebianKernel, tree: &Path) -> Result<(), LabError> {
     let to = tree.join("lib/modules").join(&kernel.release);
     copy(&kernel.modules, &to, Path::new(""))?;
-    let why = "it finds out which module needs which";
+    let why = "find the dependencies of kernel modules";
     Tool::new("depmod", "kmod", why)
         .args(["-b".as_ref(), tree.as_os_str(), kernel.release.as_ref()])
         .run()?;
@@ -179,7 +179,7 @@ fn copy_modules(kernel: &DebianKernel, tree: &Path) -> Result<(), LabError> {
 
 fn copy(from: &Path, to: &Path, below: &Path) -> Result<(), LabError> {
     let (from_here, to_here) = (from.join(below), to.join(below));
-    fs::create_dir_all(&to_here).map_err(io_error(&to_here, "cannot be made"))?;
+    fs::create_dir_all(&to_here).map_err(io_error(&to_here, "cannot be created"))?;
     let failed = || io_error(&from_here, "cannot be listed");
     for entry in fs::read_dir(&from_here).map_err(failed())? {
         let entry = entry.map_err(failed())?;

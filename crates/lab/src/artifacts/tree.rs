@@ -60,9 +60,7 @@ impl Tree {
         if !self.root
             && let Some(first) = places.next()
         {
-            return Err(format!(
-                "`{first}` is of a tree that is a root, and this one has no `root = true`"
-            ));
+            return Err(format!("`{first}` needs a tree with `root = true`; add it"));
         }
         let plain = |c: Component<'_>| matches!(c, Component::Normal(_));
         let wrong = |place: &&String| {
@@ -71,7 +69,7 @@ impl Tree {
         let twice = self.applets.iter().find(|a| self.texts.contains_key(*a));
         match places.find(wrong).or(twice) {
             Some(place) => Err(format!(
-                "expected a place in the tree, such as `etc/inittab`, once, and found `{place}`"
+                "invalid or repeated path `{place}`; write each path once, such as `etc/inittab`"
             )),
             None => Ok(()),
         }
@@ -219,7 +217,7 @@ mod tests {
                 "root = true\napplets = [\"sbin/init\"]\n[texts]\n\"sbin/init\" = \"x\"",
                 "once, and found `sbin/init`",
             ),
-            ("applets = [\"bin/sh\"]", "no `root = true`"),
+            ("applets = [\"bin/sh\"]", "a tree with `root = true`"),
         ] {
             let said = of(text).unwrap_err();
             assert!(said.contains(found), "{text}: {said}");

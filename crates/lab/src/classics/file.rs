@@ -125,7 +125,10 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
     let file: File = toml::from_str(text).map_err(wrong)?;
     if file.firstlight_classic != VERSION {
         let found = file.firstlight_classic;
-        let why = format!("this is a classic of version {found}, and this program reads {VERSION}");
+        let why = format!(
+            "the classic has version {found}, but this program supports version \
+            {VERSION}; update the file or the program"
+        );
         return Err(at(0, why));
     }
     let method = match (file.workload, file.experiment) {
@@ -147,7 +150,7 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
             let experiment = Experiment::parse(&format!("{id}.toml"), &text)?;
             Method::Experiment(Box::new(experiment))
         }
-        _ => return Err(at(0, "expected one of `workload` and `experiment`".into())),
+        _ => return Err(at(0, "expected either `workload` or `experiment`".into())),
     };
     let mut baseline = 0;
     let values = file.value.into_iter().enumerate().map(|(i, v)| {
@@ -196,7 +199,7 @@ fn image_of(image: ImageFile, folder: &Path) -> Result<Image, String> {
                 let bytes = read(&path).map_err(|e| e.to_string())?;
                 ImageFrom::File(HashedFile::of(path, &bytes))
             }
-            _ => return Err("an image has a `form`, or is a `file`".into()),
+            _ => return Err("an image needs either `form` or `file`".into()),
         },
     })
 }

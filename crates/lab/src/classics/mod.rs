@@ -20,7 +20,8 @@ use crate::tools::find;
 use crate::workload::{self, Workload};
 use std::path::Path;
 
-/// One published result.
+/// One published result. The views have a type of their own for it, because they may
+/// not know the lab.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classic {
     /// Its name, also its file's: `quiet`.

@@ -239,13 +239,13 @@ pub(crate) fn run_case(
         && case.failure.is_none()
         && console.is_file()
     {
-        say(format!("{name}: done already"));
+        say(format!("{name}: already done"));
         return Ok(case);
     }
     let _ = fs::remove_file(&file);
     let work = folder.join("work");
     let _ = fs::remove_dir_all(&work);
-    fs::create_dir_all(&work).map_err(io_error(&work, "cannot be made"))?;
+    fs::create_dir_all(&work).map_err(io_error(&work, "cannot be created"))?;
     say(format!("{name}: {}", workload.board.as_str()));
     let begin = std::time::Instant::now();
     let seen = workload.run(cache, &work, say)?;
@@ -278,7 +278,10 @@ fn words_of_failure(console: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(console);
     let line = text.lines().find(|l| l.contains("firstlight-fail "))?;
     let (_, words) = line.split_once("firstlight-fail ")?;
-    Some(format!("its script gave up: {}", words.trim()))
+    Some(format!(
+        "the script of the workload failed: {}",
+        words.trim()
+    ))
 }
 
 fn run_variants(

@@ -200,7 +200,7 @@ impl<S: Read + Write> Gdb<S> {
     fn stopped(&mut self) -> Result<String, LabError> {
         match self.receive()? {
             stop if stop.starts_with('T') || stop.starts_with('S') => Ok(stop),
-            other => Err(odd(&format!("`{other}` where a stop was due"))),
+            other => Err(odd(&format!("expected a stop, found `{other}`"))),
         }
     }
 
@@ -223,7 +223,8 @@ impl<S: Read + Write> Gdb<S> {
         let processor = self.processor;
         if let Some((register, hz)) = processor.board_counter {
             let said = self.monitor(&format!("xp /1wx {register:#x}"))?;
-            let ticks = of_word(&said).ok_or_else(|| odd(&format!("`{said}` for a register")))?;
+            let ticks = of_word(&said)
+                .ok_or_else(|| odd(&format!("unexpected register value `{said}`")))?;
             let ns = u128::from(ticks) * 1_000_000_000 / u128::from(hz);
             return Ok((u64::try_from(ns).unwrap_or(u64::MAX), processor.tick_ns));
         }
@@ -260,7 +261,11 @@ impl<S: Read + Write> Gdb<S> {
             match packet.strip_prefix('O') {
                 Some("K") => break,
                 Some(hex) => said.extend(bytes_of(hex)?),
-                None => return Err(odd(&format!("`{packet}` to a monitor command"))),
+                None => {
+                    return Err(odd(&format!(
+                        "unexpected reply unexpected reply `{packet}` to a monitor command"
+                    )));
+                }
             }
         }
         Ok(String::from_utf8_lossy(&said).into_owned())
@@ -281,7 +286,7 @@ impl<S: Read + Write> Gdb<S> {
     fn good(&mut self, packet: &str) -> Result<(), LabError> {
         match self.ask(packet)?.as_str() {
             "OK" => Ok(()),
-            other => Err(odd(&format!("`{other}` to `{packet}`"))),
+            other => Err(odd(&format!("unexpected reply `{other}` to `{packet}`"))),
         }
     }
 
@@ -301,7 +306,7 @@ impl<S: Read + Write> Gdb<S> {
             match self.byte()? {
                 b'$' => break,
                 b'+' => {}
-                b'-' => return Err(odd("a packet of ours came damaged to QEMU")),
+                b'-' => return Err(odd("QEMU received a damaged packet")),
                 other => return Err(odd(&format!("byte {other:#04x} between packets"))),
             }
         }
@@ -310,17 +315,17 @@ impl<S: Read + Write> Gdb<S> {
             match self.byte()? {
                 b'#' => break,
                 byte if packet.len() < LONGEST => packet.push(byte),
-                _ => return Err(odd("a packet without an end")),
+                _ => return Err(odd("a packet is not terminated")),
             }
         }
         let sum = [self.byte()?, self.byte()?];
         let expected = format!("{:02x}", checksum(&packet));
         if !expected.as_bytes().eq_ignore_ascii_case(&sum) {
-            return Err(odd("a packet with a wrong checksum"));
+            return Err(odd("a packet has a wrong checksum"));
         }
         let stream = self.stream.get_mut();
         stream.write_all(b"+").map_err(|e| broken(&e))?;
-        String::from_utf8(packet).map_err(|_| odd("a packet that is no text"))
+        String::from_utf8(packet).map_err(|_| odd("a packet is not text"))
     }
 
     fn byte(&mut self) -> Result<u8, LabError> {
@@ -328,7 +333,7 @@ impl<S: Read + Write> Gdb<S> {
         match self.stream.read_exact(&mut byte) {
             Ok(()) => Ok(byte[0]),
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                Err(odd("no answer in time"))
+                Err(odd("no reply in time"))
             }
             Err(e) => Err(broken(&e)),
         }
@@ -350,11 +355,11 @@ fn bytes_of(hex: &str) -> Result<Vec<u8>, LabError> {
         _ => None,
     };
     let bytes: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(pair).collect();
-    bytes.ok_or_else(|| odd("a packet that is not hexadecimal"))
+    bytes.ok_or_else(|| odd("a packet is not hexadecimal"))
 }
 
 fn broken(e: &std::io::Error) -> LabError {
-    LabError::Debugger(format!("it broke off: {e}"))
+    LabError::Debugger(format!("connection lost: {e}"))
 }
 
 fn odd(what: &str) -> LabError {
@@ -498,7 +503,7 @@ mod tests {
             .run_to(8, None, &mut |_| Ok(()))
             .unwrap_err()
             .to_string();
-        assert!(said.contains("`W00` where a stop was due"), "{said}");
+        assert!(said.contains("expected a stop, found `W00`"), "{said}");
         for bytes in [&b"$OK#00"[..], b"$O", b"-", b"x", b""] {
             let script = Script {
                 says: Cursor::new(bytes.to_vec()),

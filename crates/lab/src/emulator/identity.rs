@@ -115,7 +115,7 @@ fn modules(libraries: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
 
 /// The folders in which an emulator looks for ROMs, in its order.
 fn data_folders(program: Program) -> Vec<PathBuf> {
-    let said = Tool::new(program.name, program.package, "boots run in it")
+    let said = Tool::new(program.name, program.package, "run boots")
         .args(["-L", "help"])
         .run();
     let said = said.unwrap_or_default();

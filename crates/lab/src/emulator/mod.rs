@@ -115,7 +115,7 @@ impl Qemu {
     /// # Errors
     /// If it is not installed, does not answer, or cannot be read.
     pub fn find(program: Program, cache: &Cache) -> Result<Self, LabError> {
-        let said = Tool::new(program.name, program.package, "boots run in it")
+        let said = Tool::new(program.name, program.package, "run boots")
             .args(["--version"])
             .run()?;
         let said = String::from_utf8_lossy(&said);
@@ -203,14 +203,13 @@ impl Qemu {
         machine: &PowerOn,
         limits: Limits,
         work: &Path,
-        seen: &mut dyn FnMut(u64, &str),
     ) -> Result<Boot, LabError> {
         let Ran {
             stop,
             console,
             errors,
             ..
-        } = self.run(machine, limits, work, seen)?;
+        } = self.run(machine, limits, work, &mut |_, _| {})?;
         let absent = PayloadError::Absent;
         Ok(Boot {
             failure: watch::failure(&stop, &console, Some(&absent), &errors, limits),
@@ -271,7 +270,7 @@ impl Qemu {
             lines.push(word.to_string_lossy().replace(&own, "."));
         }
         Evidence {
-            name: "command line of the emulator, a word a line".into(),
+            name: "command line of the emulator, one argument per line".into(),
             file: "qemu.txt".into(),
             format: "none",
             bytes: (lines.join("\n") + "\n").into_bytes(),
@@ -311,7 +310,7 @@ impl Qemu {
             return Err(LabError::MissingTool {
                 tool: self.program.name,
                 package: self.program.package,
-                why: "boots run in it (it was there when this run began)",
+                why: "run boots (it was there when this run began)",
             });
         }
         let errors = File::create(errors).map_err(io_error(errors, "cannot be written"))?;

@@ -112,14 +112,15 @@ impl KnownStages {
                 // A short path: names of sockets have at most 107 bytes.
                 let tmp = std::env::temp_dir();
                 let folder = tempfile::Builder::new().prefix("firstlight-").tempdir();
-                let folder = folder.map_err(io_error(&tmp, "cannot hold a temporary folder"))?;
+                let folder =
+                    folder.map_err(io_error(&tmp, "cannot create a temporary folder in it"))?;
                 let stages = measure(folder.path())?;
                 let text = serde_json::to_vec(&stages)
                     .map_err(|e| LabError::Bug { why: e.to_string() })?;
                 self.cache.write(&file, &text)?;
                 Ok(stages)
             };
-            anew().map_err(|e| format!("the phases before the kernel cannot be distinguished: {e}"))
+            anew().map_err(|e| format!("cannot distinguish the phases before the kernel: {e}"))
         };
         once.get_or_init(measured).clone()
     }
@@ -187,7 +188,7 @@ fn written(
     let mut counts = Vec::new();
     gdb.run_to(address, Some(register), &mut |gdb| {
         if counts.len() == MOST_BYTES {
-            let why = format!("the loader writes more than {MOST_BYTES} bytes to the console");
+            let why = format!("the loader wrote more than {MOST_BYTES} bytes to the console");
             return Err(LabError::Debugger(why));
         }
         counts.push(executed(gdb)?);
@@ -196,8 +197,8 @@ fn written(
     match executed(gdb)? {
         same if same == expected => Ok(counts),
         other => Err(LabError::Debugger(format!(
-            "the boot took {other} instructions while its console was watched, and {expected} \
-             without: the loader waits for a timer that the watching moves"
+            "the boot took {other} instructions with console timing and {expected} without, \
+             because the loader waits for a timer that the timing affects"
         ))),
     }
 }
@@ -207,7 +208,7 @@ fn written(
 fn lines(bytes: &[u8], counts: &[u64], at: impl Fn(u64) -> u64) -> Result<Vec<Line>, LabError> {
     if bytes.len() != counts.len() {
         return Err(LabError::Debugger(format!(
-            "the loader wrote {} bytes to the serial port and {} came out",
+            "the loader wrote {} bytes to the serial port, but {} arrived",
             counts.len(),
             bytes.len()
         )));
@@ -260,7 +261,7 @@ fn executed(gdb: &mut Gdb<UnixStream>) -> Result<u64, LabError> {
     let said = gdb.monitor("info replay")?;
     instruction_count(&said).ok_or_else(|| {
         LabError::Debugger(format!(
-            "`info replay` said `{}`, which holds no instruction count",
+            "`info replay` printed `{}`, which contains no instruction count",
             said.trim()
         ))
     })

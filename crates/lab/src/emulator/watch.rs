@@ -73,7 +73,7 @@ pub fn watch(
     loop {
         let ended = child
             .try_wait()
-            .map_err(io_error(console, "its QEMU cannot be waited for"))?;
+            .map_err(io_error(console, "waiting for QEMU failed"))?;
         let before = bytes.len();
         // QEMU makes the file before it runs.
         if let Ok(mut file) = File::open(console) {
@@ -161,12 +161,12 @@ pub fn failure(
     let (reason, detail) = match (stop, console::complaint(console)) {
         (Stop::WallLimit, _) => {
             let limit = limits.wall_s;
-            let detail = format!("it was ended after {limit} s of the host (limit_wall_s)");
+            let detail = format!("stopped after {limit} s on the host (limit_wall_s)");
             (Reason::WallLimit, detail)
         }
         (Stop::VirtualLimit, _) => {
             let limit = limits.virtual_s.unwrap_or_default();
-            let detail = format!("its clock passed {limit} s (limit_virtual_s)");
+            let detail = format!("stopped after {limit} s of virtual time (limit_virtual_s)");
             (Reason::VirtualLimit, detail)
         }
         (Stop::Ended(_) | Stop::Panic, Some((Who::Kernel, words))) => (Reason::Panic, words),
@@ -175,11 +175,11 @@ pub fn failure(
         (Stop::Panic, None) => (Reason::Panic, "the kernel panicked".to_owned()),
         (Stop::Ended(status), None) if !status.success() => {
             let full = match status.signal() {
-                Some(SIGBUS) => "; memory that is a file has no room: the disk is full",
+                Some(SIGBUS) => "; the disk with the memory files is full, so free some space",
                 _ => "",
             };
             let said = last_words(errors);
-            let detail = format!("QEMU ended with {status}, and said: {said}{full}");
+            let detail = format!("QEMU ended with {status}: {said}{full}");
             (Reason::Emulator, detail)
         }
         (Stop::Ended(_), None) => {
@@ -224,7 +224,7 @@ mod tests {
         let ended = |raw| Stop::Ended(ExitStatus::from_raw(raw));
         let panic = "[ 1.0] Kernel panic - not syncing: no root\n";
         for (stop, console, errors, reason, part) in [
-            (ended(0), "", "", Reason::Ended, "the payload is absent"),
+            (ended(0), "", "", Reason::Ended, "the payload is missing"),
             (ended(0), panic, "", Reason::Panic, "not syncing: no root"),
             (
                 Stop::Panic,

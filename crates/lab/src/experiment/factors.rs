@@ -23,13 +23,13 @@ pub fn variants(
     for (name, factor) in factors {
         let levels = factor.get_ref();
         if levels.is_empty() {
-            let why = format!("the factor `{name}` has no level; name one at least");
+            let why = format!("the factor `{name}` has no level; add at least one");
             return Err((factor.span(), why));
         }
         if all.len().saturating_mul(levels.len()) > MOST {
             let why = format!(
-                "with the factor `{name}` there are more than {MOST} combinations; take levels \
-                 out, or list the variants that matter"
+                "with the factor `{name}` there are more than {MOST} combinations; remove levels \
+                 or list the variants instead"
             );
             return Err((factor.span(), why));
         }

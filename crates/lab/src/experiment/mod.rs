@@ -159,7 +159,7 @@ impl Kernel {
     /// What is said where only `arm9` has a kernel of the lab's.
     pub(crate) fn not_built() -> LabError {
         LabError::Bug {
-            why: "a kernel was to be built for a machine that boots Debian's".into(),
+            why: "a kernel build for a machine with a Debian kernel".into(),
         }
     }
 }
@@ -289,7 +289,7 @@ impl Experiment {
         if *version.get_ref() != VERSION {
             let found = version.get_ref();
             let why = format!(
-                "this is an experiment of version {found}, and this program reads version {VERSION}; \
+                "the experiment has version {found}, but this program supports version {VERSION}; \
                  update the file or the program"
             );
             return Err(at(&version.span(), why));

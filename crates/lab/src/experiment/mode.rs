@@ -67,7 +67,7 @@ impl Mode {
             None => Ok(Self::Exact),
             Some((span, key)) => {
                 let why = format!(
-                    "`{key}` goes with `mode = \"statistical\"`: exact boots have no chance in them"
+                    "`{key}` works only with `mode = \"statistical\"`; remove it or set the mode"
                 );
                 Err((span, why))
             }

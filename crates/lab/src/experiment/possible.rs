@@ -22,23 +22,26 @@ pub fn possible(treatment: &Treatment, platform: &Platform) -> Result<(), String
             ) =>
         {
             Err(format!(
-                "`{treatment}` changes nothing: an arm64 kernel does not unpack itself"
+                "`{treatment}` has no effect, because an arm64 kernel does not decompress itself; \
+                 remove it"
             ))
         }
         Treatment::Prefetch(_) | Treatment::Order(_) | Treatment::Build(_)
             if *platform != Platform::Pc =>
         {
-            Err(format!("`{treatment}` goes with the machine `pc`"))
+            Err(format!(
+                "`{treatment}` works only with the machine `pc`; remove it"
+            ))
         }
         Treatment::UnsignedModules if matches!(platform, Platform::Arm9 { .. }) => Err(format!(
-            "`{treatment}` changes nothing: nothing is loaded as a module on `arm9`"
+            "`{treatment}` has no effect, because `arm9` loads no modules; remove it"
         )),
         Treatment::SetVariable { name, .. } | Treatment::RemoveVariable(name)
             if name == "bootargs" =>
         {
             Err(format!(
-                "`{treatment}`: `bootargs` is the kernel command line, which `cmdline+=` and \
-                 `cmdline-=` change"
+                "`{treatment}`: `bootargs` is the kernel command line; change it with `cmdline+=` \
+                 and `cmdline-=`"
             ))
         }
         Treatment::SetVariable { .. } | Treatment::RemoveVariable(_) if without_loader => {

@@ -52,7 +52,7 @@ impl Experiment {
         if !none && !minimal && !quick.root.is_file() {
             return Err(not_usable(
                 &quick.root,
-                "no such file; expected an experiment (FILE.toml), an ext4 image of a root, \
+                "no such file; pass an experiment (FILE.toml), an ext4 root image, \
                  `debian-minimal`, or `none` for a boot that ends in the initramfs",
             ));
         }

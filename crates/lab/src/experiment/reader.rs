@@ -28,8 +28,8 @@ type Span = std::ops::Range<usize>;
 const PERTURBATION_BYTES: usize = 96;
 
 /// What is said of an environment that nobody reads.
-const NO_LOADER: &str = "`environment` is a boot loader's: it goes with `loader = \"u-boot\"`, \
-                         or \"nand\" on `arm9`";
+const NO_LOADER: &str = "`environment` needs a boot loader; set `loader = \"u-boot\"`, or \
+    \"nand\" on `arm9`";
 
 impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
     /// What all variants share, and the baseline.
@@ -39,7 +39,8 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let platform = self.platform(&file)?;
         let mode = Mode::read(&file).map_err(|(span, why)| at(&span, why))?;
         if let Some(shift) = file.cpu_shift.as_ref().filter(|s| *s.get_ref() > 10) {
-            let why = "`cpu_shift` is at most 10: an instruction of 1,024 ns".into();
+            let why =
+                "`cpu_shift` is too large; write at most 10 (1,024 ns per instruction)".into();
             return Err(at(&shift.span(), why));
         }
         let (usual_mb, usual_shift) = match platform {
@@ -79,12 +80,11 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         if let Platform::Arm9 { nand: Some(_) } = platform {
             let why = match (&root, mode.is_exact()) {
                 (Root::None | Root::Initramfs { .. }, true) => None,
-                (_, true) => {
-                    Some("the loader `nand` has no root in flash: put it into the initramfs")
-                }
-                (_, false) => {
-                    Some("the loader `nand` counts instructions: it needs `mode = \"exact\"`")
-                }
+                (_, true) => Some(
+                    "the loader `nand` supports no root in flash; put the root into the \
+                        initramfs",
+                ),
+                (_, false) => Some("the loader `nand` needs `mode = \"exact\"`"),
             };
             if let Some(why) = why {
                 return Err(at(&machine, why.into()));
@@ -92,9 +92,9 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         }
         let no_device = match (&root, &platform) {
             (_, Platform::Arm9 { .. }) => {
-                Some("`none`: the root of `arm9` lies in its flash or memory")
+                Some("`none`, since the root of `arm9` is in flash or memory")
             }
-            (Root::Initramfs { .. }, _) => Some("`none`, since the root lies in the initramfs"),
+            (Root::Initramfs { .. }, _) => Some("`none`, since the root is in the initramfs"),
             _ => None,
         };
         if let Some(why) = no_device.filter(|_| storage.get_ref() != "none") {
@@ -149,7 +149,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             None => Ok(()),
             Some(span) => Err(at(
                 &span,
-                format!("`{key}` goes with the machine `{machine}`"),
+                format!("`{key}` works only with the machine `{machine}`; remove it"),
             )),
         };
         let machine = file.machine.get_ref().as_str();
@@ -188,8 +188,8 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             "replay" => match &file.replay {
                 Some(folder) => Ok(Platform::Replay(self.beside(folder.get_ref()))),
                 None => {
-                    let why = "the machine `replay` needs `replay = \"FOLDER\"`: the output \
-                               folder of an earlier run";
+                    let why = "the machine `replay` needs `replay = \"FOLDER\"` with the output \
+                        folder of an earlier run";
                     Err(at(&file.machine.span(), why.into()))
                 }
             },
@@ -241,7 +241,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
                 match set {
                     Ok(Treatment::SetVariable { name: same, .. }) if same == *name => {}
                     Ok(_) => {
-                        let why = format!("`{name}` is no name of a variable");
+                        let why = format!("`{name}` is not a valid variable name");
                         return Err(at(&given.span(), why));
                     }
                     Err(e) => return Err(at(&given.span(), e.to_string())),
@@ -249,7 +249,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
                 environment.insert(name.clone(), value.clone());
             }
             if environment.contains_key("bootargs") {
-                let why = "`bootargs` is the kernel command line: give it as `cmdline`";
+                let why = "`bootargs` is the kernel command line; write it as `cmdline`";
                 return Err(at(&given.span(), why.into()));
             }
         }
@@ -267,7 +267,7 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             return Ok(());
         }
         let (least, most) = (range.start(), range.end());
-        let why = format!("`memory_mb` is from {least} to {most}");
+        let why = format!("`memory_mb` is out of range; write {least} to {most}");
         Err((self.at)(&memory_mb.span(), why))
     }
 
@@ -324,8 +324,8 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             (_, Platform::Arm9 { .. }) => Err(self.wrong_root(root, text)),
             ("debian-minimal", Platform::ArmVirt { .. }) => Err((self.at)(
                 &root.span(),
-                "expected `none`, the path of an ext4 image or a `tree`: no Debian root is made \
-                 for `arm-virt`; found `debian-minimal`"
+                "`debian-minimal` is not available for `arm-virt`; write `none`, the path of an \
+                 ext4 image or a `tree`"
                     .into(),
             )),
             ("debian-minimal", _) => Ok(Root::DebianMinimal),
@@ -348,13 +348,15 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let on_arm9 = matches!(platform, Platform::Arm9 { .. });
         let name = text.get_ref().as_str();
         if let Some(lines) = file.kernel_config.as_ref().filter(|_| name != "built") {
-            let why = "`kernel_config` goes with `kernel = \"built\"`";
+            let why = "`kernel_config` works only with `kernel = \"built\"`; remove it or set the \
+                kernel";
             return wrong(lines.span(), why);
         }
         if let Some(tree) = file.device_tree.as_ref()
             && (!on_arm9 || name == "built")
         {
-            let why = "`device_tree` goes with a kernel file for the machine `arm9`";
+            let why = "`device_tree` works only with a kernel file for the machine `arm9`; remove \
+                it";
             return wrong(tree.span(), why);
         }
         if let Some(modules) = file
@@ -362,7 +364,10 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             .as_ref()
             .filter(|_| ["debian", "built"].contains(&name))
         {
-            let why = format!("`modules` goes with a kernel file; the kernel `{name}` has its own");
+            let why = format!(
+                "`modules` works only with a kernel file; remove it, because the \
+                kernel `{name}` has its own"
+            );
             return wrong(modules.span(), &why);
         }
         match name {
@@ -372,10 +377,15 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
                     None => Vec::new(),
                 },
             }),
-            "built" => Err(self.wrong(text, "`debian` or a path: only for `arm9` one is built")),
-            "debian" if on_arm9 => {
-                Err(self.wrong(text, "`built` or a path: Debian has none for `arm9`"))
-            }
+            "built" => Err(self.wrong(
+                text,
+                "`debian` or a path, since `built` works only with \
+                `arm9`",
+            )),
+            "debian" if on_arm9 => Err(self.wrong(
+                text,
+                "`built` or a path, since Debian has no kernel for `arm9`",
+            )),
             "debian" => Ok(Kernel::Debian),
             _ if on_arm9 && file.device_tree.is_none() => wrong(
                 text.span(),
@@ -403,8 +413,8 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
                 if recording.words.iter().any(traced) && !lines.iter().any(|l| l == TRACERS) =>
             {
                 let why = format!(
-                    "the kernel for `arm9` has no trace events; `kernel_config = [\"{TRACERS}\"]` \
-                     builds one that has"
+                    "the kernel for `arm9` has no trace events; add `kernel_config = \
+                     [\"{TRACERS}\"]`"
                 );
                 Err((self.at)(&first.span(), why))
             }
@@ -420,13 +430,17 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             match parsed.as_ref().map(CommandLine::words) {
                 Ok([one]) if one == word.get_ref() => {}
                 Ok(_) => {
-                    let why = format!("`{}` is not one word of a command line", word.get_ref());
+                    let why = format!(
+                        "`{}` is not a single kernel parameter; write one parameter \
+                        per string",
+                        word.get_ref()
+                    );
                     return Err(at(&word.span(), why));
                 }
                 Err(e) => return Err(at(&word.span(), e.to_string())),
             }
             if cmdline.add(word.get_ref()).is_none() {
-                let why = format!("`{}` is there twice", word.get_ref());
+                let why = format!("`{}` occurs twice; remove one", word.get_ref());
                 return Err(at(&word.span(), why));
             }
         }
@@ -460,13 +474,13 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let text = name.get_ref();
         if text.is_empty() || text.starts_with('.') || !text.chars().all(legal) {
             let why = format!(
-                "`{text}` is no name for a variant: letters, digits, `-`, `_` and `.`, \
-                 and no `.` at the start"
+                "`{text}` is not a valid variant name; use letters, digits, `-`, `_` and `.`, and \
+                 no leading `.`"
             );
             return Err(at(&name.span(), why));
         }
         if before.iter().any(|v| v.name == *text) {
-            let why = format!("there is already a variant `{text}`; give this one another name");
+            let why = format!("a variant `{text}` already exists; choose another name");
             return Err(at(&name.span(), why));
         }
         let Some(baseline) = before.first() else {
@@ -476,8 +490,8 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let (parsed, spec) = self.treated(treatments, baseline.spec.clone(), &base.platform)?;
         if let Some(other) = before.iter().find(|v| v.spec == spec) {
             let why = format!(
-                "the variant `{text}` boots the same as `{}`; \
-                 take one of them out, or change its treatments",
+                "the variant `{text}` is identical to `{}`; remove one of them or change its \
+                 treatments",
                 other.name
             );
             return Err(at(&file.span(), why));
@@ -527,8 +541,8 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             return Ok(());
         }
         let why = format!(
-            "the command line of `{}` has {bytes} bytes with those of a perturbation, and {kernel} \
-             takes {}; take words out of it",
+            "the kernel command line of `{}` has {bytes} bytes with a perturbation, but {kernel} \
+             accepts {}; remove parameters",
             variant.name,
             most - 1
         );

@@ -56,7 +56,7 @@ impl Recording {
         let (mut events, mut functions, mut ring_mb) = (Vec::new(), Vec::new(), 0);
         for (i, name) in asked.iter().enumerate() {
             if asked.iter().take(i).any(|before| before == name) {
-                return Err((i, format!("`{name}` is to be recorded twice")));
+                return Err((i, format!("`record` lists `{name}` twice; remove one")));
             }
             let known = EVENTS.iter().find(|e| e.0 == *name);
             match (*name, name.split_once(':')) {
@@ -78,7 +78,7 @@ impl Recording {
                 }
                 _ => {
                     let Some((_, which, mb)) = known else {
-                        let why = format!("expected {NAMES} to record, found `{name}`");
+                        let why = format!("`record` has the unknown value `{name}`; write {NAMES}");
                         return Err((i, why));
                     };
                     events.push(*which);
@@ -90,8 +90,8 @@ impl Recording {
             let key = |word: &String| word.split('=').next().unwrap_or_default().to_owned();
             if let Some(own) = cmdline.words().iter().find(|w| KEYS.contains(&&*key(w))) {
                 let why = format!(
-                    "the command line has `{own}`, and `record` sets words of the same key; \
-                     take one of them out"
+                    "the kernel command line has `{own}`, but `record` sets the same parameter; \
+                     remove one of them"
                 );
                 return Err((0, why));
             }
@@ -185,7 +185,7 @@ mod tests {
             (
                 &["sched", "sched"],
                 "",
-                "1: `sched` is to be recorded twice",
+                "1: `record` lists `sched` twice; remove one",
             ),
             (
                 &["sched"],

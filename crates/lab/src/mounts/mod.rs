@@ -70,7 +70,10 @@ impl Mounts {
             .map_err(|e| at(e.span().map_or(0, |s| s.start), e.message().into()))?;
         if file.firstlight_mount_cost != VERSION {
             let found = file.firstlight_mount_cost;
-            let why = format!("this is of version {found}, and this program reads {VERSION}");
+            let why = format!(
+                "the file has version {found}, but this program supports version \
+                {VERSION}; update the file or the program"
+            );
             return Err(at(0, why));
         }
         let mut cases = Vec::new();
@@ -162,6 +165,6 @@ mod tests {
             "x.toml",
             "firstlight_mount_cost = 2\ntitle = \"\"\ncase = []\n[workload]\n",
         );
-        assert!(said.unwrap_err().to_string().contains("of version 2"));
+        assert!(said.unwrap_err().to_string().contains("has version 2"));
     }
 }

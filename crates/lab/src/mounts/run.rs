@@ -183,7 +183,7 @@ fn predict(
     let path = image.file(cache, &busybox, say)?;
     let file = File::open(&path).map_err(io_error(&path, "cannot be read"))?;
     let wrong = |why: String| LabError::ToolFailed {
-        what: format!("looking at the image {}", image.name),
+        what: format!("inspecting the image {}", image.name),
         detail: why,
     };
     let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);

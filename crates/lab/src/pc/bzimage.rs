@@ -34,19 +34,20 @@ impl BzImage {
         let part = Part::whole(&image).map_err(unreadable)?;
         let Some(found) = bzimage::read(&part).map_err(unreadable)? else {
             return Err(wrong(
-                "not an x86 kernel image: `HdrS` is missing at byte 514; \
-                 name a file like /boot/vmlinuz-6.1.0-56-amd64",
+                "not an x86 kernel image (no `HdrS` at byte 514); name a file such as \
+                 /boot/vmlinuz-6.1.0-56-amd64",
             ));
         };
         let Some(preferred_address) = found.preferred_address else {
             return Err(wrong(
-                "the kernel is too old: it speaks a boot protocol before 2.10, \
-                 which came with Linux 2.6.31",
+                "the kernel is too old: its boot protocol is older than 2.10; use Linux 2.6.31 or \
+                 later",
             ));
         };
         let Some(payload) = found.payload else {
             return Err(wrong(
-                "the kernel image is cut: its payload ends behind the file",
+                "the kernel image is truncated: its payload extends past the end of the file; \
+                 copy it again",
             ));
         };
         Ok(Self {
@@ -72,10 +73,11 @@ impl BzImage {
             let payload = image.get(start..).unwrap_or_default();
             let head = payload.get(..6).unwrap_or(payload);
             return Err(wrong(format!(
-                "the kernel is compressed in an unknown way: its payload begins with {head:02x?}"
+                "unknown kernel compression: the payload begins with {head:02x?}; use gzip, \
+                 bzip2, lzma, xz, lzo, lz4 or zstd"
             )));
         };
-        let damaged = |why: String| wrong(format!("the kernel cannot be unpacked: {why}"));
+        let damaged = |why: String| wrong(format!("cannot decompress the kernel: {why}"));
         let part = Part::whole(&image).map_err(|e| damaged(e.to_string()))?;
         let part = part.part(stream.offset, stream.length);
         let unpacked = compression::unpack(stream.compression, &part, LIMIT)
@@ -83,8 +85,8 @@ impl BzImage {
         let expected = stream.unpacked.unwrap_or(0);
         if unpacked.len() as u64 != expected || !unpacked.starts_with(b"\x7fELF") {
             return Err(wrong(format!(
-                "its {} stream unpacks to {} bytes, but the image says {expected} bytes of an ELF \
-                 file",
+                "the {} stream decompresses to {} bytes, but the image states an ELF file of \
+                 {expected} bytes",
                 stream.compression,
                 unpacked.len()
             )));
@@ -100,8 +102,8 @@ impl BzImage {
 pub fn pvh_entry(path: &Path, kernel: &[u8]) -> Result<u64, LabError> {
     elf::pvh_entry(kernel).ok_or_else(|| LabError::Kernel {
         path: path.to_owned(),
-        why: "this kernel cannot be booted uncompressed: it has no PVH entry; \
-              build it with CONFIG_PVH=y"
+        why: "cannot boot this kernel uncompressed, because it has no PVH entry; build it with \
+            CONFIG_PVH=y"
             .into(),
     })
 }
@@ -160,6 +162,6 @@ mod tests {
         }
         let parsed = BzImage::parse(path, &packed).unwrap();
         let said = parsed.unpack(path, &packed).unwrap_err().to_string();
-        assert!(said.contains("unknown way"), "{said}");
+        assert!(said.contains("unknown kernel compression"), "{said}");
     }
 }

@@ -5,7 +5,7 @@ mod bzimage;
 mod kernels;
 
 use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
-use crate::emulated::{self, Common, Hardware, Kernels, OutFile};
+use crate::emulated::{self, Common, Hardware, Inputs, Kernels, OutFile};
 use crate::emulator::gdb::X86_64;
 use crate::emulator::stages::{KnownStages, Stages};
 use crate::emulator::{Clock, PC_ROMS, PowerOn, Program, Qemu, Words};
@@ -90,17 +90,17 @@ impl Own {
 }
 
 impl Pc {
-    /// Gets everything that `experiment` needs, from the cache or by making it;
-    /// `say` is told what takes time. The initramfs is written into `out`.
+    /// Gets everything that the experiment needs, from the cache or by making it.
     ///
     /// # Errors
     /// If a tool or file is missing or wrong, in one sentence.
-    pub fn prepare(
-        experiment: &Experiment,
-        cache: &Cache,
-        out: &Path,
-        say: &mut dyn FnMut(String),
-    ) -> Result<Self, LabError> {
+    pub fn prepare(inputs: Inputs<'_>) -> Result<Self, LabError> {
+        let Inputs {
+            experiment,
+            cache,
+            out,
+            say,
+        } = inputs;
         let mut base = experiment.base.clone();
         let pace = Pace::of(&base, "x86_64");
         base.storage = served_profile(base.storage, Arch::X86_64, pace);
@@ -196,8 +196,8 @@ impl Pc {
         for cmdline in [&spec.cmdline, &measured.cmdline] {
             if !cmdline.contains("nokaslr") && spec.kernel == KernelForm::Image {
                 return Err(
-                    "the kernel parameter `nokaslr` is missing, so the entry of the \
-                            kernel is unknown and firmware and decompression cannot be distinguished"
+                    "firmware and decompression cannot be distinguished without the kernel \
+                     parameter `nokaslr`, because the kernel entry point is unknown"
                         .into(),
                 );
             }
@@ -348,11 +348,11 @@ impl Making<'_> {
             let mut root = self.root.cloned();
             let mut ordered = None;
             if let (Some(order), Some(plain)) = (&reading.order, &root) {
-                say(format!("laying out the root in the order of {order}"));
+                say(format!("rearranging the root in the order of {order}"));
                 let by = layout::read_list(Path::new(order))?;
                 let path = out.join(format!("root-{number}.img"));
-                fs::create_dir_all(out).map_err(io_error(out, "cannot be made"))?;
-                let file = fs::File::create(&path).map_err(io_error(&path, "cannot be made"))?;
+                fs::create_dir_all(out).map_err(io_error(out, "cannot be created"))?;
+                let file = fs::File::create(&path).map_err(io_error(&path, "cannot be created"))?;
                 let done = layout::order(&plain.path, &by, (&file, &path))?;
                 // The same list is read ahead where its metadata lies now.
                 if list.as_deref() == Some(Path::new(order)) {
@@ -383,17 +383,17 @@ fn root_file(path: PathBuf, cache: &Cache) -> Result<HashedFile, LabError> {
     let root = HashedFile::large(path, cache)?;
     let unfit = |why: &'static str| {
         let wrong = std::io::Error::new(std::io::ErrorKind::InvalidInput, why);
-        io_error(&root.path, "cannot be a root")(wrong)
+        io_error(&root.path, "cannot be used as a root")(wrong)
     };
     if root.bytes == 0 || !root.bytes.is_multiple_of(PIECE_BYTES) {
         return Err(unfit(
-            "its size must be a multiple of 2 MiB; `truncate -s %2M FILE` makes it so",
+            "its size is not a multiple of 2 MiB; run `truncate -s %2M FILE`",
         ));
     }
     if root.bytes == OUT_BYTES {
         return Err(unfit(
-            "it has the size of the payload's memory, 64 MiB, and the agent finds memory by size; \
-             make it larger",
+            "it has exactly 64 MiB, the size of the payload memory, but the agent finds memory by \
+             size; make it larger",
         ));
     }
     Ok(root)

@@ -101,7 +101,7 @@ fn boot_one(
     };
     let folder = store::clear(out, &plan.id)?;
     let work = folder.join("work");
-    fs::create_dir(&work).map_err(io_error(&work, "cannot be made"))?;
+    fs::create_dir(&work).map_err(io_error(&work, "cannot be created"))?;
     tell(Event::PowerOn {
         trial: plan.id.clone(),
     });
@@ -160,7 +160,8 @@ fn disk_has_room(folder: &Path) -> Result<(), LabError> {
     let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
     Err(io_error(
         folder,
-        "the disk is full, so this boot may be cut; make room and run again, which goes on here",
+        "the disk is full, so this boot may be incomplete; free some space and run again to \
+         continue",
     )(full))
 }
 

@@ -31,12 +31,12 @@ impl RecordingCost {
         let asked = self.asked.join(", ");
         match (self.first_light, self.cost()) {
             ([Some(with), Some(without)], Some(cost)) => format!(
-                "recording {asked} moves first light by {cost}: {with} with it, {without} in the \
-                 same boot without it"
+                "recording {asked} moves first light by {cost}: {with} with the recording, \
+                 {without} without"
             ),
             _ => format!(
-                "what recording {asked} costs is not known: the boot with it or the one without \
-                 it did not come to first light"
+                "the cost of recording {asked} is unknown, because the boot with or without it \
+                 did not reach first light"
             ),
         }
     }

@@ -65,7 +65,7 @@ fn difference(first: &Path, second: &Path) -> Result<Difference, LabError> {
         }
     }
     Err(LabError::Bug {
-        why: "two digests differ, and what they were made of does not".into(),
+        why: "two digests of the same content differ".into(),
     })
 }
 

@@ -220,7 +220,7 @@ fn before(experiment: &Experiment, cache: &Cache) -> Vec<String> {
     let emulator::Program { name, package, .. } = program;
     if tools::find(name).is_none() {
         said.push(format!(
-            "{name} is missing; `apt-get install {package}` brings it"
+            "{name} is missing; run `apt-get install {package}`"
         ));
     }
     if let Platform::ArmVirt {
@@ -231,19 +231,19 @@ fn before(experiment: &Experiment, cache: &Cache) -> Vec<String> {
         let (file, package) = arch.u_boot();
         if !std::path::Path::new(file).is_file() {
             said.push(format!(
-                "{file} is missing; `apt-get install {package}` brings it"
+                "{file} is missing; run `apt-get install {package}`"
             ));
         }
     }
     if base.kernel == Kernel::Debian && artifacts::cached_kernel(arch).is_none() {
         said.push(format!(
-            "Debian's kernel for {arch} is fetched first, 40 to 70 MB"
+            "fetches the Debian kernel for {arch} first, 40 to 70 MB"
         ));
     }
     if matches!(base.kernel, Kernel::Built { .. }) {
         said.extend(missing(&artifacts::linux_missing()));
         if !cache.built_for_arm9() {
-            said.push("a kernel is built first: a quarter of an hour".to_owned());
+            said.push("builds a kernel first, about 15 min".to_owned());
         }
     }
     let mut builds: Vec<_> = experiment.variants.iter().map(|v| &v.spec.build).collect();
@@ -255,7 +255,7 @@ fn before(experiment: &Experiment, cache: &Cache) -> Vec<String> {
         said.push(building(builds.len(), cache.built_for_pc()));
     }
     if base.root == Root::DebianMinimal && artifacts::cached_root().is_none() {
-        said.push("the Debian root is made first: about a minute, and root rights".to_owned());
+        said.push("creates the Debian root first, about 1 min; needs root".to_owned());
     }
     said
 }
@@ -263,7 +263,7 @@ fn before(experiment: &Experiment, cache: &Cache) -> Vec<String> {
 /// What is missing for a kernel that is built, and how to get it.
 fn missing(missing: &[(&str, &str)]) -> Vec<String> {
     let words = |(what, package): &(&str, &str)| {
-        format!("{what} is missing; `apt-get install {package}` brings it")
+        format!("{what} is missing; run `apt-get install {package}`")
     };
     missing.iter().map(words).collect()
 }
@@ -271,12 +271,12 @@ fn missing(missing: &[(&str, &str)]) -> Vec<String> {
 /// How long `kernels` of variants take to build.
 fn building(kernels: usize, one_was_built: bool) -> String {
     let what = match kernels {
-        1 => "the kernel of a variant is built first".to_owned(),
-        n => format!("{n} kernels of variants are built first"),
+        1 => "builds the kernel of a variant first".to_owned(),
+        n => format!("builds {n} kernels of variants first"),
     };
     match one_was_built {
-        false => format!("{what}: up to a quarter of an hour each"),
-        true => format!("{what}, unless they are in the cache: some minutes each"),
+        false => format!("{what}, up to 15 min each"),
+        true => format!("{what}, a few minutes each unless they are in the cache"),
     }
 }
 
@@ -304,10 +304,10 @@ mod tests {
         let experiment = Experiment::parse("e.toml", text).unwrap();
         let said = before(&experiment, &Cache::in_place()).join("\n");
         assert!(
-            said.contains("the kernel of a variant is built first"),
+            said.contains("builds the kernel of a variant first"),
             "{said}"
         );
-        let long = "3 kernels of variants are built first: up to a quarter of an hour each";
+        let long = "builds 3 kernels of variants first, up to 15 min each";
         assert_eq!(building(3, false), long);
         assert!(building(3, true).contains("minutes"));
     }

@@ -14,6 +14,7 @@ use crate::arm_virt::ArmVirt;
 use crate::arm9::Arm9;
 use crate::artifacts::Cache;
 use crate::capture;
+use crate::emulated::Inputs;
 use crate::error::LabError;
 use crate::event::Event;
 use crate::experiment::{Experiment, Mode, Platform};
@@ -37,8 +38,8 @@ pub struct Options {
     /// How many machines run at once; `None`: one a core of the host, and in real
     /// time one.
     pub jobs: Option<NonZeroUsize>,
-    /// How many boots each variant gets: one as it is, the others each with an
-    /// innocent word on the command line.
+    /// How many boots each variant gets: one unchanged, and each of the others with
+    /// its own neutral perturbation (an unused kernel parameter).
     pub ensemble: u32,
     /// Whether the first boot of each variant is done a second time and compared.
     pub check_exact: bool,
@@ -127,10 +128,16 @@ fn prepare(
     out: &Path,
     say: &mut dyn FnMut(String),
 ) -> Result<Box<dyn Machine>, LabError> {
+    let inputs = Inputs {
+        experiment,
+        cache,
+        out,
+        say,
+    };
     Ok(match &experiment.base.platform {
-        Platform::Pc => Box::new(Pc::prepare(experiment, cache, out, say)?),
-        Platform::ArmVirt { .. } => Box::new(ArmVirt::prepare(experiment, cache, out, say)?),
-        Platform::Arm9 { .. } => Box::new(Arm9::prepare(experiment, cache, out, say)?),
+        Platform::Pc => Box::new(Pc::prepare(inputs)?),
+        Platform::ArmVirt { .. } => Box::new(ArmVirt::prepare(inputs)?),
+        Platform::Arm9 { .. } => Box::new(Arm9::prepare(inputs)?),
         Platform::Replay(folder) => Box::new(Replay::open(folder)?),
     })
 }

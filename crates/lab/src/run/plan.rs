@@ -58,7 +58,7 @@ fn statistical(experiment: &Experiment, options: &Options, sampling: Sampling) -
 fn boot(variant: &Variant, perturbation: u32, purpose: Purpose) -> Plan {
     let mut spec = variant.spec.clone();
     if perturbation > 0 {
-        spec.cmdline.add(&innocent_word(perturbation));
+        spec.cmdline.add(&neutral_parameter(perturbation));
     }
     Plan {
         id: TrialId {
@@ -71,23 +71,23 @@ fn boot(variant: &Variant, perturbation: u32, purpose: Purpose) -> Plan {
     }
 }
 
-/// A word that no program looks at: to the kernel it is a parameter of a module
-/// that is not there, and it is not handed on to init. Its length differs from
-/// one to the next.
-fn innocent_word(perturbation: u32) -> String {
+/// A neutral perturbation: a kernel parameter that no program reads. The kernel takes
+/// it for a parameter of an absent module and does not pass it on to init. Each
+/// perturbation has another length.
+fn neutral_parameter(perturbation: u32) -> String {
     let more = usize::try_from(perturbation).unwrap_or(0) * 7 % 61;
     format!("firstlight.perturb={perturbation}{}", "x".repeat(more))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{innocent_word, plan};
+    use super::{neutral_parameter, plan};
     use crate::experiment::Experiment;
     use crate::run::Options;
 
     #[test]
-    fn innocent_words_differ_in_length() {
-        let words: Vec<_> = (1..20).map(innocent_word).collect();
+    fn neutral_parameters_differ_in_length() {
+        let words: Vec<_> = (1..20).map(neutral_parameter).collect();
         let lengths: std::collections::BTreeSet<_> = words.iter().map(String::len).collect();
         assert!(lengths.len() > 15, "{words:?}");
     }

@@ -71,7 +71,7 @@ pub(super) fn one_by_one(
         let alone = bench.measured(&name(&ground.with(i)))?;
         let treatment = treatment.to_string();
         if !alone.is_healthy() {
-            let why = format!("it breaks the boot: {}", alone.trouble());
+            let why = format!("the boot fails with it: {}", alone.trouble());
             dropped.push(Dropped { treatment, why });
             continue;
         }
@@ -83,7 +83,7 @@ pub(super) fn one_by_one(
                 why: effect.map_or_else(
                     || "it was not measured".to_owned(),
                     |e| match e.verdict {
-                        Verdict::Slower => format!("it makes the boot {} slower", e.delta),
+                        Verdict::Slower => format!("first light comes {} later with it", e.delta),
                         _ => no_effect(&e, ground.times.len().min(alone.times.len())),
                     },
                 ),
@@ -117,8 +117,8 @@ pub(super) fn one_by_one(
 /// Why a difference is none, for a reader who sees that it is larger than the spread.
 fn no_effect(e: &Effect, boots: usize) -> String {
     format!(
-        "no effect: first light moves by {}, and by {} under neutral perturbations alone; with \
-         {boots} boots each, only more than {} counts",
+        "no effect: first light moves by {}, and neutral perturbations alone move it by {}; with \
+         {boots} boots each, only a change of more than {} counts",
         e.delta, e.spread, e.least
     )
 }
@@ -156,7 +156,7 @@ fn together(
         helps.retain(|i| *i != least);
         dropped.push(Dropped {
             treatment: all.get(least).map(ToString::to_string).unwrap_or_default(),
-            why: format!("together with the others it breaks the boot: {trouble}"),
+            why: format!("the boot fails with it and the others: {trouble}"),
         });
     }
     Ok(helps)
@@ -179,8 +179,8 @@ mod tests {
         };
         let said = no_effect(&effect, 3);
         assert!(
-            said.contains("by 20.0 ms under")
-                && said.contains("3 boots each, only more than 42.0 ms"),
+            said.contains("move it by 20.0 ms")
+                && said.contains("3 boots each, only a change of more than 42.0 ms"),
             "{said}"
         );
     }

@@ -79,7 +79,7 @@ impl<'a> Bench<'a> {
         match &trial.failure {
             None => Ok(self.settings.out.join(&trial.capture)),
             Some(failure) => Err(LabError::Search(format!(
-                "the boot that records accesses failed: {}",
+                "the boot that records file accesses failed: {}",
                 failure.detail
             ))),
         }

@@ -12,17 +12,17 @@ use crate::profiles::named;
 use std::path::PathBuf;
 use treat::{KernelForm, Treatment};
 
-/// What a boot is recorded on: no delay, and no read-ahead, so that a page comes into
-/// memory only because somebody asked for it.
+/// The storage of a recorded boot: no delay and no read-ahead, so that a page enters
+/// memory only because a program requested it.
 const STILL: &str = r#"[still]
-summary = "no delay, and no read-ahead"
+summary = "no delay and no read-ahead"
 model = "flash"
 
 [still.figures]
-read_ahead_kb = { value = 0, source = "the recording: with read-ahead, pages come that nobody asked for" }
-queue_depth = { value = 8, source = "any: nothing waits" }
+read_ahead_kb = { value = 0, source = "recording: read-ahead adds pages that no program requested" }
+queue_depth = { value = 8, source = "any value: no request waits" }
 nr_requests = { value = 128, source = "Linux's default" }
-scheduler = { value = "none", source = "there is nothing to be scheduled" }
+scheduler = { value = "none", source = "no request waits, so there is nothing to schedule" }
 "#;
 
 /// The set's name: it is no candidate.
@@ -63,7 +63,7 @@ pub(super) fn treatments(
         // One of them breaks the boot; which one, the search finds out.
         Err(why) if !others.is_empty() => {
             say(format!(
-                "{}; the accesses of the baseline are recorded instead",
+                "{}; firstlight records the accesses of the baseline instead",
                 why.with_causes()
             ));
             record(bench, &[])?

@@ -64,12 +64,12 @@ pub(super) fn sockets(before: &Path, after: &Path, masked: &[String]) -> Health 
     let (Some(before), Some(after)) = (listening(before), listening(after)) else {
         return check(
             true,
-            "the captures do not say which sockets listen".to_owned(),
+            "the captures do not list the listening sockets".to_owned(),
         );
     };
     let lost: Vec<&str> = before.difference(&after).map(String::as_str).collect();
     match lost.len() {
-        0 => check(true, format!("{} sockets listen as before", before.len())),
+        0 => check(true, format!("the same {} sockets listen", before.len())),
         n => {
             let shown: Vec<&str> = lost.into_iter().take(NAMED).collect();
             let more = match n.saturating_sub(NAMED) {

@@ -227,7 +227,7 @@ fn it_goes_on_after_a_trial_that_fails() {
     assert_eq!(kept(&found), ["cmdline+=a", "cmdline+=c"]);
     assert_eq!(
         why(&found, "cmdline+=d"),
-        "it breaks the boot: Kernel panic; Kernel panic"
+        "the boot fails with it: Kernel panic; Kernel panic"
     );
 }
 
@@ -237,7 +237,7 @@ fn what_makes_a_boot_sick_is_not_kept() {
     assert_eq!(kept(&found), ["cmdline+=a"]);
     assert_eq!(
         why(&found, "cmdline+=c"),
-        "it breaks the boot: a service failed"
+        "the boot fails with it: a service failed"
     );
     assert!(found.best.health.iter().all(|h| h.ok));
 }

@@ -41,7 +41,7 @@ fn recommended(
             }
             None => dropped.push(Dropped {
                 treatment: text,
-                why: "the lab cannot apply it; `firstlight treat` can".to_owned(),
+                why: "the lab cannot apply it; use `firstlight treat`".to_owned(),
             }),
         }
     }
@@ -71,7 +71,7 @@ pub fn search(
     let baseline = bench.measured(BASELINE)?.clone();
     if baseline.times.is_empty() {
         return Err(LabError::Search(format!(
-            "the baseline did not reach first light, so there is nothing to compare with: {}",
+            "the baseline did not reach first light: {}",
             baseline.trouble()
         )));
     }
@@ -92,12 +92,16 @@ pub fn search(
     for surplus in all.split_off(all.len().min(tries)) {
         dropped.push(Dropped {
             treatment: surplus.to_string(),
-            why: format!("not tried: {tries} others promise more (--tries)"),
+            why: format!(
+                "not tried, because {tries} others have a larger expected saving \
+                (--tries)"
+            ),
         });
     }
     if all.is_empty() {
         return Err(LabError::Search(
-            "no finding of this boot has a treatment that the lab can apply; name one with --with"
+            "no finding of this boot has a treatment that the lab can apply; name a treatment \
+             with --with"
                 .to_owned(),
         ));
     }
@@ -192,9 +196,10 @@ pub fn search(
             false => dropped.push(Dropped {
                 treatment: treatment.to_string(),
                 why: match *share {
-                    Nanos::ZERO => "no effect: first light comes no later without it".to_owned(),
+                    Nanos::ZERO => "no effect: first light is no later without it".to_owned(),
                     share => format!(
-                        "it saves {share}: the set without it has at least {enough} % of the saving"
+                        "it saves {share}; the set without it keeps at least {enough} % of the \
+                         saving"
                     ),
                 },
             }),

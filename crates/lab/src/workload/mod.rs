@@ -382,7 +382,7 @@ impl Workload {
             until: Some("firstlight-mark end"),
         };
         // No payload comes out of a workload: its console says all.
-        let boot = qemu.boot_to_end(&machine, limits, work, &mut |_, _| {})?;
+        let boot = qemu.boot_to_end(&machine, limits, work)?;
         let marks = marks(&boot.console);
         let ended = marks.iter().any(|m| m.name == "end");
         let bytes = fs::metadata(&kernel.image).map_or(0, |m| m.len());
@@ -432,7 +432,7 @@ impl Workload {
         say: &mut dyn FnMut(String),
     ) -> Result<Vec<u8>, LabError> {
         let Some(image) = self.images.iter().find(|i| i.name == name) else {
-            let why = format!("there is no image `{name}`");
+            let why = format!("no image `{name}`");
             return Err(LabError::Bug { why });
         };
         let busybox = cache.busybox(self.board.architecture(), say)?;
@@ -495,20 +495,20 @@ impl Workload {
         say: &mut dyn FnMut(String),
     ) -> Result<Option<Vec<u8>>, LabError> {
         let Some(image) = self.images.first() else {
-            let why = "a workload with a root has no image".to_owned();
+            let why = "a workload with a root but without an image".to_owned();
             return Err(LabError::Bug { why });
         };
         let busybox = cache.busybox(self.board.architecture(), say)?;
         let mut bytes = image.bytes(cache, &busybox, say)?;
         match on {
             RootOn::RamDisk => {
-                let why = "the RAM disk is compressed with it";
+                let why = "compress the RAM disk";
                 let tool = Tool::new("gzip", "gzip", why).args(["-9", "-n"]);
                 tool.feed(&bytes).map(Some)
             }
             RootOn::Flash if bytes.len() > FLASH_BYTES => Err(LabError::Kernel {
                 path: PathBuf::from(&image.name),
-                why: "the image does not fit into the 64 MiB of the board's flash".into(),
+                why: "the image exceeds the 64 MiB of flash of the board".into(),
             }),
             RootOn::Flash => {
                 bytes.resize(FLASH_BYTES, 0xff);

@@ -81,7 +81,7 @@ impl<'a> Blocks<'a> {
         }
         let flags = u32::from_be_bytes(header.take()?);
         if flags & flag::FILTER != 0 {
-            return Err(Failure::Unsupported("a filter of lzop").into());
+            return Err(Failure::Unsupported("an lzop filter").into());
         }
         let _mode_and_time = header.take::<8>()?;
         if version >= LZOP_LEVELS {
@@ -93,7 +93,7 @@ impl<'a> Blocks<'a> {
         }
         let wanted = header.sum(flags & flag::CRC_HEADER != 0);
         if u32::from_be_bytes(take(&mut input)?) != wanted {
-            return Err(corrupt("the checksum of lzop's header is wrong"));
+            return Err(corrupt("the lzop header checksum is wrong"));
         }
         Ok(Self::new(input, Kind::Lzo { flags }))
     }
@@ -148,7 +148,7 @@ impl<'a> Blocks<'a> {
             self.pack(length)?;
             self.block.resize(LZ4_BLOCK, 0);
             let there = lz4_flex::block::decompress_into(&self.packed, &mut self.block)
-                .map_err(|_| corrupt("a block of LZ4 is damaged"))?;
+                .map_err(|_| corrupt("an LZ4 block is damaged"))?;
             self.block.truncate(there);
             self.short = there < LZ4_BLOCK;
             return Ok(());
@@ -163,7 +163,7 @@ impl<'a> Blocks<'a> {
         }
         let packed = u32::from_be_bytes(take(&mut self.input)?) as usize;
         if unpacked > LARGEST_LZO_BLOCK || packed > unpacked || packed == 0 {
-            return Err(corrupt("a block of LZO has an impossible length"));
+            return Err(corrupt("an LZO block has an impossible length"));
         }
         let mut sum = |wanted| -> io::Result<Option<u32>> {
             if flags & wanted == 0 {
@@ -183,13 +183,13 @@ impl<'a> Blocks<'a> {
             self.block.resize(unpacked, 0);
             let there = lzokay::decompress::decompress(&self.packed, &mut self.block);
             if there.ok() != Some(unpacked) {
-                return Err(corrupt("a block of LZO is damaged"));
+                return Err(corrupt("an LZO block is damaged"));
             }
         }
         let wrong = adler.is_some_and(|a| a != adler32(&self.block))
             || crc.is_some_and(|c| c != crc32fast::hash(&self.block));
         if wrong {
-            return Err(corrupt("the checksum of a block of LZO is wrong"));
+            return Err(corrupt("an LZO block has a wrong checksum"));
         }
         Ok(())
     }

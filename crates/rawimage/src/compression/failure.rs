@@ -14,22 +14,22 @@ pub enum Failure {
     #[error("the compressed data is damaged: {0}")]
     Corrupt(String),
     /// The data ends in the middle of the stream.
-    #[error("the compressed data ends before its stream does")]
+    #[error("the compressed data is truncated")]
     Truncated,
     /// It unpacks to more than was allowed.
-    #[error("it unpacks to more than {limit} bytes, and is refused")]
+    #[error("the data decompresses to more than the limit of {limit} bytes")]
     TooLong {
         /// The bound.
         limit: u64,
     },
     /// Its reader would need too much memory.
-    #[error("unpacking it would need more than {MEMORY} bytes of memory, and is refused")]
+    #[error("decompression needs more than the limit of {MEMORY} bytes of memory")]
     TooMuchMemory,
     /// The container may hold this, but it is not read here.
     #[error("{0} is not supported")]
     Unsupported(&'static str),
     /// The image could not be read.
-    #[error("reading failed: {0}")]
+    #[error("cannot read the image: {0}")]
     Read(#[source] io::Error),
 }
 

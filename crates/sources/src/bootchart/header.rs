@@ -10,10 +10,7 @@ use record::{Origin, Recorder, SourceId};
 pub(super) fn read(bytes: &[u8], source: SourceId, recorder: &mut Recorder) {
     let mut open: Option<(String, String, Origin)> = None;
     for line in text::lines(bytes) {
-        let origin = Origin {
-            source,
-            offset: line.offset,
-        };
+        let origin = line.origin(source);
         let words = text::lossy(line.bytes);
         let words = words.trim();
         if let Some((key, value)) = key_and_value(words) {

@@ -20,10 +20,7 @@ pub(super) fn command_lines(
         if line.bytes.is_empty() {
             continue;
         }
-        let origin = Origin {
-            source,
-            offset: line.offset,
-        };
+        let origin = line.origin(source);
         let pid = text::number(line.bytes).filter(|(_, rest)| rest.is_empty());
         let pid = pid.and_then(|(pid, _)| u32::try_from(pid).ok());
         let mut part = || {
@@ -58,10 +55,7 @@ pub(super) fn parents(
     let mut found: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let mut forks = 0_u64;
     for line in text::lines(bytes) {
-        let origin = Origin {
-            source,
-            offset: line.offset,
-        };
+        let origin = line.origin(source);
         match pair(line.bytes) {
             Some((child, parent)) => {
                 found.entry(child).or_default().push(parent);

@@ -24,7 +24,7 @@ use crate::source::{Input, Sniff, Source};
 use crate::text;
 use crate::unpack;
 use notes as note;
-use record::{Origin, Recorder};
+use record::Recorder;
 use report::Outcome;
 
 /// U-Boot's bootstage records, in any of their forms.
@@ -80,10 +80,7 @@ impl Source for Bootstage {
         } else {
             let mut reader = Reader::new(source);
             for line in text::lines(bytes) {
-                let origin = Origin {
-                    source,
-                    offset: line.offset,
-                };
+                let origin = line.origin(source);
                 let words = text::without_controls(line.bytes);
                 let words = text::lossy(&words);
                 match reader.line(&words, line.offset, None, recorder) {

@@ -7,7 +7,7 @@ use super::moment::Moment;
 use super::names::Names;
 use super::notes::TOO_MANY_MESSAGES;
 use super::symbols::Symbols;
-use super::tasks::Tasks;
+use super::tasks::{Seen, Tasks};
 use crate::block::{Action, Asks, Assembler, Event};
 use record::{
     Access, AccessKind, ClockId, Device, NameId, Nanos, NoteKind, Operation, Origin, Recorder, When,
@@ -106,16 +106,15 @@ impl<'a> Interpreter<'a> {
         if let Known::Block(event) = known {
             return self.block(m, event, v, recorder);
         }
-        let names = &mut self.names;
         let done = match known {
-            Known::Switch => self.tasks.switch(m, v, names, recorder),
-            Known::Waking | Known::Wakeup | Known::WakeupNew => {
-                self.tasks.wake(m, v, names, recorder)
-            }
-            Known::Fork => self.tasks.fork(m, v, names, recorder),
-            Known::Exec => self.tasks.exec(m, v, names, recorder),
-            Known::Exit => self.tasks.exit(m, v, names, recorder),
-            Known::Rename => self.tasks.rename(m, v, names, recorder),
+            Known::Switch
+            | Known::Waking
+            | Known::Wakeup
+            | Known::WakeupNew
+            | Known::Fork
+            | Known::Exec
+            | Known::Exit
+            | Known::Rename => self.scheduler(m, known, v, recorder),
             Known::CacheAdd | Known::CacheFault | Known::CacheGet | Known::CacheMap => {
                 self.cache(m, known, v, recorder)
             }
@@ -187,6 +186,30 @@ impl<'a> Interpreter<'a> {
                 let text = format!("task {pid}");
                 self.names.get(text.as_bytes(), m.origin, recorder)
             }
+        }
+    }
+
+    fn scheduler(
+        &mut self,
+        m: &Moment<'_>,
+        known: Known,
+        v: &impl Values,
+        recorder: &mut Recorder,
+    ) -> Option<()> {
+        let names = &mut self.names;
+        let seen = Seen {
+            m,
+            v,
+            names,
+            recorder,
+        };
+        match known {
+            Known::Switch => self.tasks.switch(seen),
+            Known::Fork => self.tasks.fork(seen),
+            Known::Exec => self.tasks.exec(seen),
+            Known::Exit => self.tasks.exit(seen),
+            Known::Rename => self.tasks.rename(seen),
+            _ => self.tasks.wake(seen),
         }
     }
 

@@ -1,4 +1,5 @@
-//! What the ledger says of traces.
+//! What the ledger says of traces. The notes are a table: they share their form, and
+//! each has its own name and advice.
 
 use record::{NoteKind, Severity};
 

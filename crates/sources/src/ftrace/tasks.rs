@@ -24,6 +24,16 @@ const IN_INTERRUPT: u64 = 0x08 | 0x10;
 /// The kernel's thread that forks all its others.
 const KTHREADD: u32 = 2;
 
+/// An event of the scheduler, and where what it says goes.
+pub(super) struct Seen<'a, V> {
+    /// What every event says.
+    pub m: &'a Moment<'a>,
+    /// The event's own fields.
+    pub v: &'a V,
+    pub names: &'a mut Names,
+    pub recorder: &'a mut Recorder,
+}
+
 /// What a state's number or letters mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
@@ -181,13 +191,13 @@ impl Tasks {
     }
 
     /// The processor goes from one task to another.
-    pub(super) fn switch(
-        &mut self,
-        m: &Moment<'_>,
-        v: &impl Values,
-        names: &mut Names,
-        recorder: &mut Recorder,
-    ) -> Option<()> {
+    pub(super) fn switch(&mut self, seen: Seen<'_, impl Values>) -> Option<()> {
+        let Seen {
+            m,
+            v,
+            names,
+            recorder,
+        } = seen;
         let (prev, next) = (v.pid(Key::PrevPid)?, v.pid(Key::NextPid)?);
         let left = match v.text(Key::PrevState) {
             Some(letters) => left(letters),
@@ -247,13 +257,13 @@ impl Tasks {
 
     /// A task was made runnable by the one that runs, or on another processor
     /// for it. Both events say it where both are traced; the first counts.
-    pub(super) fn wake(
-        &mut self,
-        m: &Moment<'_>,
-        v: &impl Values,
-        names: &mut Names,
-        recorder: &mut Recorder,
-    ) -> Option<()> {
+    pub(super) fn wake(&mut self, seen: Seen<'_, impl Values>) -> Option<()> {
+        let Seen {
+            m,
+            v,
+            names,
+            recorder,
+        } = seen;
         let pid = v.pid(Key::Pid)?;
         // Events before 4.0 also came for tasks that were awake.
         let clock = self.clock;
@@ -281,13 +291,13 @@ impl Tasks {
         Some(())
     }
 
-    pub(super) fn fork(
-        &mut self,
-        m: &Moment<'_>,
-        v: &impl Values,
-        names: &mut Names,
-        recorder: &mut Recorder,
-    ) -> Option<()> {
+    pub(super) fn fork(&mut self, seen: Seen<'_, impl Values>) -> Option<()> {
+        let Seen {
+            m,
+            v,
+            names,
+            recorder,
+        } = seen;
         let child = v.pid(Key::ChildPid)?;
         // `pid` is the parent's in texts.
         let parent = v.pid(Key::ParentPid).or(v.pid(Key::Pid))?;
@@ -308,13 +318,13 @@ impl Tasks {
         Some(())
     }
 
-    pub(super) fn exec(
-        &mut self,
-        m: &Moment<'_>,
-        v: &impl Values,
-        names: &mut Names,
-        recorder: &mut Recorder,
-    ) -> Option<()> {
+    pub(super) fn exec(&mut self, seen: Seen<'_, impl Values>) -> Option<()> {
+        let Seen {
+            m,
+            v,
+            names,
+            recorder,
+        } = seen;
         let pid = v.pid(Key::Pid)?;
         let path = v.text(Key::Filename)?;
         let base = path.rsplit(|b| *b == b'/').next().unwrap_or(path);
@@ -386,13 +396,13 @@ impl Tasks {
         }
     }
 
-    pub(super) fn exit(
-        &mut self,
-        m: &Moment<'_>,
-        v: &impl Values,
-        names: &mut Names,
-        recorder: &mut Recorder,
-    ) -> Option<()> {
+    pub(super) fn exit(&mut self, seen: Seen<'_, impl Values>) -> Option<()> {
+        let Seen {
+            m,
+            v,
+            names,
+            recorder,
+        } = seen;
         let pid = v.pid(Key::Pid)?;
         let task = self.task(pid, v.text(Key::Comm), m, names, recorder)?;
         task.ended = Some(m.at);
@@ -411,13 +421,13 @@ impl Tasks {
         }
     }
 
-    pub(super) fn rename(
-        &mut self,
-        m: &Moment<'_>,
-        v: &impl Values,
-        names: &mut Names,
-        recorder: &mut Recorder,
-    ) -> Option<()> {
+    pub(super) fn rename(&mut self, seen: Seen<'_, impl Values>) -> Option<()> {
+        let Seen {
+            m,
+            v,
+            names,
+            recorder,
+        } = seen;
         let (pid, comm) = (v.pid(Key::Pid)?, v.text(Key::NewComm)?);
         self.task(pid, Some(comm), m, names, recorder)?;
         Some(())

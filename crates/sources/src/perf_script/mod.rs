@@ -108,10 +108,7 @@ impl Source for PerfScript {
         let source = recorder.source(input.name, self.name());
         let mut reader = Reader::new(source);
         for line in text::lines(input.bytes) {
-            let origin = Origin {
-                source,
-                offset: line.offset,
-            };
+            let origin = line.origin(source);
             match parse(line.bytes, reader.is_open()) {
                 Line::Head(head) => reader.head(&head, origin, recorder),
                 Line::Frame(frame) => reader.frame(&frame, origin, recorder),

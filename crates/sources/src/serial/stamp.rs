@@ -100,9 +100,8 @@ fn elapsed(line: &[u8]) -> Option<(Stamp, &[u8])> {
     Some((stamp, after_blank(rest.strip_prefix(b"]")?)?))
 }
 
-fn seconds(line: &[u8]) -> Option<(Stamp, &[u8])> {
-    let inner = text::without_indent(line.strip_prefix(b"[")?);
-    let (first, digits, rest) = text::seconds(inner)?;
+/// A stamp of one time, whose bracket `rest` closes.
+fn closed(first: i64, digits: u8, rest: &[u8]) -> Option<(Stamp, &[u8])> {
     let stamp = Stamp {
         first,
         last: None,
@@ -110,6 +109,12 @@ fn seconds(line: &[u8]) -> Option<(Stamp, &[u8])> {
         digits,
     };
     Some((stamp, after_blank(rest.strip_prefix(b"]")?)?))
+}
+
+fn seconds(line: &[u8]) -> Option<(Stamp, &[u8])> {
+    let inner = text::without_indent(line.strip_prefix(b"[")?);
+    let (first, digits, rest) = text::seconds(inner)?;
+    closed(first, digits, rest)
 }
 
 fn time_of_day(line: &[u8]) -> Option<(Stamp, &[u8])> {
@@ -144,13 +149,7 @@ fn time_of_day(line: &[u8]) -> Option<(Stamp, &[u8])> {
         Some((_delta, _, rest)) => rest,
         None => rest,
     };
-    let stamp = Stamp {
-        first,
-        last: None,
-        delta: None,
-        digits,
-    };
-    Some((stamp, after_blank(rest.strip_prefix(b"]")?)?))
+    closed(first, digits, rest)
 }
 
 /// `Sat Nov 21 21:08:35.123 2026] text`, as Tera Term writes it. Without a fraction
@@ -159,13 +158,7 @@ fn named_day(inner: &[u8]) -> Option<(Stamp, &[u8])> {
     let (first, rest) = walltime::ctime(inner)?;
     let fraction = inner.get(19..)?.strip_prefix(b".")?;
     let digits = fraction.iter().take_while(|b| b.is_ascii_digit()).count();
-    let stamp = Stamp {
-        first,
-        last: None,
-        delta: None,
-        digits: u8::try_from(digits).ok()?,
-    };
-    Some((stamp, after_blank(rest.strip_prefix(b"]")?)?))
+    closed(first, u8::try_from(digits).ok()?, rest)
 }
 
 /// Seconds since 1970 have at least so many nanoseconds on a machine that knows the

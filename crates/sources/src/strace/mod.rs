@@ -17,7 +17,7 @@ use crate::text;
 use line::{Event, is_frame, parse};
 use notes::{OTHER_LINE, REPORT, STACK_FRAME};
 use reader::Reader;
-use record::{Origin, Recorder};
+use record::Recorder;
 
 /// strace's output.
 ///
@@ -70,11 +70,9 @@ impl Source for Strace {
         let source = recorder.source(input.name, self.name());
         let mut reader = Reader::new(source);
         for line in text::lines(input.bytes) {
-            let origin = Origin {
-                source,
-                offset: line.offset,
-            };
-            match parse(line.bytes) {
+            let parsed = parse(line.bytes);
+            let origin = line.origin(source);
+            match parsed {
                 Some(parsed) if reader.line(parsed, origin, recorder) => recorder.took(source),
                 Some(_) => recorder.skipped(origin, &REPORT),
                 None if reader.rest(line.bytes, recorder) => recorder.took(source),

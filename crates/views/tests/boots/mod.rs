@@ -296,7 +296,7 @@ pub fn lab_plan() -> LabPlan {
             boot("baseline", "again", 12.5, "variant"),
             boot("no-checksums", "unrecorded", 6.0, "guess"),
         ],
-        before: vec!["Debian's kernel for armv7 is fetched first, 40 to 70 MB".to_owned()],
+        before: vec!["fetches the Debian kernel for armv7 first, 40 to 70 MB".to_owned()],
     }
 }
 

@@ -83,7 +83,7 @@ fn options(args: &Summarize, input: &File) -> Result<Options> {
 /// An error with the name of the file that it is about.
 fn name(error: Error, args: &Summarize, input: &str) -> anyhow::Error {
     let file = match error {
-        Error::Write(_) => args.out.display().to_string(),
+        Error::Transfer(flash::TransferError::Write(_)) => args.out.display().to_string(),
         _ => input.to_owned(),
     };
     anyhow::Error::new(error).context(file)

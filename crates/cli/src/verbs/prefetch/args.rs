@@ -73,14 +73,21 @@ pub struct Record {
     pub command: Vec<OsString>,
 }
 
+/// An access list, and the root that its paths start from.
 #[derive(Debug, Args)]
-pub struct Plan {
+pub struct OnRoot {
     /// List
     #[arg(value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub list: PathBuf,
     /// Folder that is `/` for the list
     #[arg(long, value_name = "DIR", default_value = "/", value_hint = ValueHint::DirPath)]
     pub root: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Plan {
+    #[command(flatten)]
+    pub on: OnRoot,
     /// Use only ranges that this share of the recordings needed, 0 to 1
     #[arg(
         long,
@@ -111,12 +118,8 @@ pub struct Merge {
 
 #[derive(Debug, Args)]
 pub struct Replay {
-    /// List
-    #[arg(value_name = "LIST", value_hint = ValueHint::FilePath)]
-    pub list: PathBuf,
-    /// Folder that is `/` for the list
-    #[arg(long, value_name = "DIR", default_value = "/", value_hint = ValueHint::DirPath)]
-    pub root: PathBuf,
+    #[command(flatten)]
+    pub on: OnRoot,
     /// Read in the order of need instead of device order
     #[arg(long)]
     pub need_order: bool,

@@ -16,7 +16,7 @@ pub fn run(args: &Plan, out: &mut Out) -> Result<()> {
     if !(0.0..=1.0).contains(&args.stable) {
         bail!("--stable takes a part from 0 to 1, and not {}", args.stable);
     }
-    let mut list = super::read(&args.list)?;
+    let mut list = super::read(&args.on.list)?;
     let least = args.stable * f64::from(list.recordings);
     for entry in &mut list.entries {
         entry.ranges.retain(|r| f64::from(r.seen) >= least);
@@ -55,7 +55,7 @@ fn report(args: &Plan, list: &AccessList) -> PrefetchPlan {
     for entry in entries {
         let path = String::from_utf8_lossy(&entry.path).into_owned();
         let ranges = pieces(entry, RangeKind::Touched, list.page_bytes);
-        let state = word(state_of(&args.root, entry));
+        let state = word(state_of(&args.on.root, entry));
         if entry.is_device() {
             metadata.push(PrefetchMetadata {
                 filesystem: path,
@@ -96,7 +96,7 @@ fn report(args: &Plan, list: &AccessList) -> PrefetchPlan {
     }
     PrefetchPlan {
         schema: PrefetchPlan::SCHEMA,
-        list: args.list.display().to_string(),
+        list: args.on.list.display().to_string(),
         title: list.title.clone(),
         machine: list.machine.clone(),
         recordings: list.recordings,

@@ -9,9 +9,9 @@ use views::json::{self, Document};
 
 /// Replays.
 pub fn run(args: &Replay, out: &mut Out) -> Result<()> {
-    let list = super::read(&args.list)?;
+    let list = super::read(&args.on.list)?;
     let settings = Settings {
-        root: args.root.clone(),
+        root: args.on.root.clone(),
         order: match args.need_order {
             true => Some(Order::Need),
             false => Some(Order::Physical),
@@ -27,7 +27,7 @@ pub fn run(args: &Replay, out: &mut Out) -> Result<()> {
             elapsed_ns: elapsed,
             files: played.files,
             io_uring: played.ring,
-            list: args.list.display().to_string(),
+            list: args.on.list.display().to_string(),
             metadata_bytes: played.metadata_bytes,
             reads: played.reads,
             resident_bytes: played.resident_bytes,

@@ -12,29 +12,32 @@ pub enum ArrangeError {
     Image(#[from] Error),
     /// Its journal has to be replayed first.
     #[error(
-        "the filesystem was not unmounted cleanly ({state}): what lies in its journal would be \
-         lost; run `e2fsck -p` on it first"
+        "the filesystem was not cleanly unmounted ({state}), so data in its journal would be \
+         lost; run `e2fsck -p` on the image first"
     )]
     NotClean {
         /// How it was left.
         state: &'static str,
     },
     /// A feature that is not known here.
-    #[error("an ext4 with the feature `{feature}` cannot be laid out yet")]
+    #[error(
+        "rearranging ext4 with the feature `{feature}` is not supported; create the filesystem \
+         without it"
+    )]
     Feature {
         /// Its name.
         feature: &'static str,
     },
     /// The image ends too early.
-    #[error("the image ends before group {group} does; it is cut short or damaged")]
+    #[error("the image ends within group {group}; it is truncated or damaged, so copy it again")]
     Cut {
         /// The group.
         group: u64,
     },
     /// A block is used and counts as free.
     #[error(
-        "block {block} is in use, and the bitmap of group {group} says that it is free; run \
-         `e2fsck -f` on the image first"
+        "block {block} is in use, but the bitmap of group {group} marks it as free; run `e2fsck \
+         -f` on the image first"
     )]
     Bitmap {
         /// The group.
@@ -44,8 +47,8 @@ pub enum ArrangeError {
     },
     /// The superblock contradicts itself.
     #[error(
-        "the superblock names {inodes} inodes, and {groups} groups have {each} each; run \
-         `e2fsck -f` on the image first"
+        "the superblock states {inodes} inodes, but {groups} groups have {each} each; run `e2fsck \
+         -f` on the image first"
     )]
     Inodes {
         /// How many the superblock names.
@@ -57,8 +60,8 @@ pub enum ArrangeError {
     },
     /// An inode is used and counts as free.
     #[error(
-        "inode {inode} is in use, and the bitmap of its group says that it is free; run \
-         `e2fsck -f` on the image first"
+        "inode {inode} is in use, but the bitmap of its group marks it as free; run `e2fsck -f` \
+         on the image first"
     )]
     InodeBitmap {
         /// Its number.
@@ -78,8 +81,8 @@ pub enum ArrangeError {
     },
     /// There is not enough free space.
     #[error(
-        "{blocks} free blocks are needed for what is read, and the filesystem does not have them; \
-         make it larger"
+        "the files to move need {blocks} free blocks, which the filesystem does not have; enlarge \
+         it with `resize2fs`"
     )]
     Full {
         /// How many.

@@ -174,9 +174,9 @@ pub(super) fn check(volume: &Part<'_>, sb: &Superblock) -> Result<(), ArrangeErr
     }
     let state = match sb.facts.state {
         State::Clean | State::ReadOnly => None,
-        State::NeedsRecovery => Some("its journal has to be replayed"),
-        State::NotClean => Some("it is marked as in use"),
-        State::Errors => Some("errors were found in it"),
+        State::NeedsRecovery => Some("its journal must be replayed"),
+        State::NotClean => Some("it is marked as mounted"),
+        State::Errors => Some("it has recorded errors"),
     };
     if let Some(state) = state {
         return Err(ArrangeError::NotClean { state });
@@ -226,18 +226,20 @@ fn owner(
     number: u32,
 ) -> Result<Result<Owner, &'static str>, ArrangeError> {
     let Some(at) = space.inode_at(number) else {
-        return Ok(Err("there is no such inode"));
+        return Ok(Err("the inode does not exist"));
     };
     let bytes = volume.read(at, usize::from(sb.inode_size))?;
     let inode = Inode::new(&bytes);
     if bytes.len() < usize::from(sb.inode_size) || inode.links() == 0 {
-        return Ok(Err("it is no file that can be named"));
+        return Ok(Err("it has no name"));
     }
     if inode.flags() & flag::INLINE_DATA != 0 {
-        return Ok(Err("its content lies in its inode"));
+        return Ok(Err("its content is stored in the inode"));
     }
     if inode.flags() & flag::EXTENTS == 0 {
-        return Ok(Err("it has no extents: it is one of ext2 or ext3"));
+        return Ok(Err(
+            "it uses block maps of ext2 and ext3 instead of extents",
+        ));
     }
     let tree = Tree::read(volume, inode.root(), sb.block_size)?;
     // What lies in free blocks would be written over before it is read.
@@ -249,7 +251,7 @@ fn owner(
         blocks.all(|(from, end)| end <= sb.blocks && (from..end).all(|b| space.is_used(b)))
     };
     let Some(tree) = tree.filter(is_inside) else {
-        return Ok(Err("its tree of extents is damaged"));
+        return Ok(Err("its extent tree is damaged"));
     };
     Ok(Ok(Owner {
         at,
@@ -280,7 +282,7 @@ fn nodes(
                 nodes.insert(*number, count);
             }
             None => {
-                done.left.push((*number, "it would lie in too many pieces"));
+                done.left.push((*number, "it would need too many extents"));
                 *owner = None;
             }
         }

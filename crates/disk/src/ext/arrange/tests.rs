@@ -8,7 +8,9 @@
 use super::{ArrangeError, Wanted, arrange};
 use crate::ext::map;
 use crate::map::Kind;
-use crate::testing::{each_file, noise, tool, tree};
+use crate::testing::{
+    FORMATS, contain, damaged, each_file, ext, is_clean, noise, small_ext4, tool, tree,
+};
 use rawimage::Part;
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -59,30 +61,10 @@ fn what_was_laid_out_is_clean_and_holds_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("tree");
     tree(&root);
-    for (number, (kind, block, features)) in [
-        ("ext4", "4096", "metadata_csum,64bit"),
-        ("ext4", "1024", "metadata_csum,^64bit,^flex_bg"),
-        ("ext4", "4096", "^metadata_csum,uninit_bg,^64bit"),
-        ("ext4", "2048", "^metadata_csum,^uninit_bg"),
-        (
-            "ext4",
-            "4096",
-            "metadata_csum,metadata_csum_seed,inline_data",
-        ),
-        ("ext3", "1024", "^has_journal"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    for (number, (kind, block, features)) in FORMATS.into_iter().enumerate() {
         let image = folder.path().join(format!("{number}.img"));
-        fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
-        let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
-        if !tool(
-            "mke2fs",
-            &[
-                "-q", "-F", "-t", kind, "-b", block, "-O", features, "-d", from, to,
-            ],
-        ) {
+        let options = ["-t", kind, "-b", block, "-O", features];
+        if !ext(&image, 64, &options, Some(&root)) {
             return;
         }
         let file = fs::File::open(&image).unwrap();
@@ -97,23 +79,13 @@ fn what_was_laid_out_is_clean_and_holds_the_same() {
         }
         assert!(done.blocks > 500, "{features}: {}", done.blocks);
         apply(&image, &done);
-        assert!(tool("e2fsck", &["-f", "-n", to]), "{features}");
+        assert!(is_clean(&image), "{features}");
         let file = fs::File::open(&image).unwrap();
         let after = map(&Part::whole(&file).unwrap()).unwrap();
         assert_eq!(after.notes, before.notes);
         let mut last = 0;
         each_file(&root, &after, &mut |path, _, pieces| {
-            let content = fs::read(path).unwrap();
-            for piece in pieces {
-                let offset = usize::try_from(piece.offset.unwrap()).unwrap();
-                let len = usize::try_from(piece.len)
-                    .unwrap()
-                    .min(content.len() - offset);
-                let mut found = vec![0; len];
-                file.read_exact_at(&mut found, piece.start).unwrap();
-                assert!(found == content[offset..offset + len], "{}", path.display());
-                last = last.max(piece.start);
-            }
+            last = last.max(contain(&file, path, pieces));
         });
         assert!(last > 0);
         // Once more: everything has a place again.
@@ -127,9 +99,7 @@ fn what_was_laid_out_is_clean_and_holds_the_same() {
 fn what_cannot_be_laid_out_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let image = folder.path().join("x.img");
-    fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
-    let path = image.to_str().unwrap();
-    if !tool("mke2fs", &["-q", "-F", "-t", "ext4", "-b", "4096", path]) {
+    if !ext(&image, 16, &["-t", "ext4", "-b", "4096"], None) {
         return;
     }
     let file = fs::File::options()
@@ -164,38 +134,12 @@ fn what_cannot_be_laid_out_says_why() {
 
 #[test]
 fn hostile_images_are_laid_out_or_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("tree");
-    for number in 0..40usize {
-        let dir = root.join(format!("d{}", number % 5));
-        fs::create_dir_all(&dir).unwrap();
-        fs::write(
-            dir.join(format!("f{number}")),
-            noise(number as u64, number * 900),
-        )
-        .unwrap();
-    }
-    let image = folder.path().join("x.img");
-    fs::File::create(&image).unwrap().set_len(4 << 20).unwrap();
-    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
-    if !tool(
-        "mke2fs",
-        &["-q", "-F", "-t", "ext4", "-b", "1024", "-d", from, to],
-    ) {
+    let Some(whole) = small_ext4("metadata_csum") else {
         return;
-    }
-    let whole = fs::read(&image).unwrap();
+    };
     let (mut done, mut refused) = (0, 0);
     for seed in 0..150u64 {
-        let mut bytes = whole.clone();
-        // Superblock, descriptors, bitmaps, the first inodes: a few bytes of them.
-        for pair in noise(seed + 1, 12).chunks_exact(3) {
-            let at = 1024 + (usize::from(pair[0]) << 8 | usize::from(pair[1])) * 6 / 5;
-            bytes[at] ^= 1 << (pair[2] % 8);
-        }
-        if seed % 10 == 9 {
-            bytes.truncate(bytes.len() * (seed as usize) / 160);
-        }
+        let bytes = damaged(&whole, seed, 160, 4);
         let slice = bytes.as_slice();
         let volume = Part::whole(&slice).unwrap();
         let Ok(known) = map(&volume) else { continue };
@@ -299,14 +243,11 @@ fn free_space_in_many_runs_breaks_the_order_and_no_file() {
         fs::write(root.join(name(number)), content).unwrap();
     }
     let image = folder.path().join("x.img");
-    fs::File::create(&image).unwrap().set_len(6 << 20).unwrap();
-    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
     let features = "^has_journal,^resize_inode";
-    let made = [
-        "-q", "-F", "-t", "ext4", "-b", "1024", "-m", "0", "-N", "400", "-O", features, "-d", from,
-        to,
+    let options = [
+        "-t", "ext4", "-b", "1024", "-m", "0", "-N", "400", "-O", features,
     ];
-    if !tool("mke2fs", &made) {
+    if !ext(&image, 6, &options, Some(&root)) {
         return;
     }
     // What is free at the end is taken, and gaps of 16 blocks are left between.
@@ -322,10 +263,18 @@ fn free_space_in_many_runs_breaks_the_order_and_no_file() {
     fs::write(&most, noise(7, usize::try_from(free - 20).unwrap() << 10)).unwrap();
     let script = folder.path().join("script");
     fs::write(&script, format!("write {} most\n{removed}", most.display())).unwrap();
-    if !tool("debugfs", &["-w", "-f", script.to_str().unwrap(), to]) {
+    if !tool(
+        "debugfs",
+        &[
+            "-w",
+            "-f",
+            script.to_str().unwrap(),
+            image.to_str().unwrap(),
+        ],
+    ) {
         return;
     }
-    assert!(tool("e2fsck", &["-f", "-n", to]));
+    assert!(is_clean(&image));
     let file = fs::File::open(&image).unwrap();
     let before = map(&Part::whole(&file).unwrap()).unwrap();
     let inode = |n: usize| before.find(format!("/{}", name(n)).as_bytes());
@@ -356,7 +305,7 @@ fn free_space_in_many_runs_breaks_the_order_and_no_file() {
     let all: Vec<u32> = (0..300).filter_map(inode).collect();
     let was: Vec<Vec<u8>> = all.iter().map(|i| content(&file, &before, *i)).collect();
     apply(&image, &done);
-    assert!(tool("e2fsck", &["-f", "-n", to]));
+    assert!(is_clean(&image));
     let file = fs::File::open(&image).unwrap();
     let after = map(&Part::whole(&file).unwrap()).unwrap();
     for (inode, was) in all.iter().zip(was) {

@@ -10,7 +10,7 @@ use crate::Edited;
 use crate::ext::arrange::{ArrangeError, Wanted, arrange};
 use crate::ext::map;
 use crate::map::Map;
-use crate::testing::{each_file, noise, tool, tree};
+use crate::testing::{FORMATS, contain, damaged, each_file, ext, is_clean, small_ext4, tool, tree};
 use rawimage::Part;
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -78,34 +78,18 @@ fn what_was_renumbered_is_clean_and_holds_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("tree");
     tree(&root);
-    for (number, (kind, block, features)) in [
-        ("ext4", "4096", "metadata_csum,64bit,flex_bg"),
-        ("ext4", "1024", "metadata_csum,^64bit,^flex_bg"),
-        ("ext4", "4096", "^metadata_csum,uninit_bg,^64bit"),
-        ("ext4", "2048", "^metadata_csum,^uninit_bg"),
-        (
-            "ext4",
-            "4096",
-            "metadata_csum,metadata_csum_seed,inline_data",
-        ),
-        ("ext3", "1024", "^has_journal"),
+    let more = [
         ("ext2", "1024", "^dir_index"),
         ("ext4", "1024", "metadata_csum,64bit,meta_bg,^resize_inode"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    ];
+    for (number, (kind, block, features)) in FORMATS.into_iter().chain(more).enumerate() {
         let image = folder.path().join(format!("{number}.img"));
-        fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
-        let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
-        let made = [
-            "-q", "-F", "-t", kind, "-b", block, "-O", features, "-d", from, to,
-        ];
-        // `e2fsck -D` gives large directories their index, and says that it changed them.
-        if !tool("mke2fs", &made) {
+        let options = ["-t", kind, "-b", block, "-O", features];
+        if !ext(&image, 64, &options, Some(&root)) {
             return;
         }
-        tool("e2fsck", &["-f", "-y", "-D", to]);
+        // `e2fsck -D` gives large directories their index, and says that it changed them.
+        tool("e2fsck", &["-f", "-y", "-D", image.to_str().unwrap()]);
         let seen = mounted(&image, &root);
         let file = fs::File::open(&image).unwrap();
         let volume = Part::whole(&file).unwrap();
@@ -127,7 +111,7 @@ fn what_was_renumbered_is_clean_and_holds_the_same() {
         // The map of what is to be written is that of what was written.
         let foretold = map(&Part::whole(&edited).unwrap()).unwrap();
         write(&image, &edited);
-        assert!(tool("e2fsck", &["-f", "-n", to]), "{features}");
+        assert!(is_clean(&image), "{features}");
         let file = fs::File::open(&image).unwrap();
         let volume = Part::whole(&file).unwrap();
         let after = map(&volume).unwrap();
@@ -161,16 +145,7 @@ fn what_was_renumbered_is_clean_and_holds_the_same() {
             );
             let old = old.unwrap();
             assert_eq!(*done.numbers.get(&old).unwrap_or(&old), inode);
-            let content = fs::read(path).unwrap();
-            for piece in pieces {
-                let offset = usize::try_from(piece.offset.unwrap()).unwrap();
-                let len = usize::try_from(piece.len)
-                    .unwrap()
-                    .min(content.len() - offset);
-                let mut found = vec![0; len];
-                file.read_exact_at(&mut found, piece.start).unwrap();
-                assert!(found == content[offset..offset + len], "{}", path.display());
-            }
+            contain(&file, path, pieces);
         });
         assert!(files > 700);
         // And laid out on top of that, as one change.
@@ -217,14 +192,10 @@ fn pieces_are_told_where_there_is_no_room_in_one() {
         fs::write(root.join(format!("f{number:03}")), "x").unwrap();
     }
     let image = folder.path().join("x.img");
-    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
     for (inodes, takes, pieces) in [("8192", 400, 1..2), ("2048", 400, 2..9), ("440", 20, 1..9)] {
-        fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
         let features = "^flex_bg,^resize_inode";
-        let made = [
-            "-q", "-F", "-t", "ext4", "-b", "1024", "-N", inodes, "-O", features, "-d", from, to,
-        ];
-        if !tool("mke2fs", &made) {
+        let options = ["-t", "ext4", "-b", "1024", "-N", inodes, "-O", features];
+        if !ext(&image, 64, &options, Some(&root)) {
             return;
         }
         let file = fs::File::open(&image).unwrap();
@@ -243,7 +214,7 @@ fn pieces_are_told_where_there_is_no_room_in_one() {
         assert_eq!(done.runs, breaks.count() as u64 + 1);
         assert!(pieces.contains(&done.runs), "{inodes}: {}", done.runs);
         write(&image, &edited);
-        assert!(tool("e2fsck", &["-f", "-n", to]), "{inodes}");
+        assert!(is_clean(&image), "{inodes}");
     }
 }
 
@@ -251,11 +222,8 @@ fn pieces_are_told_where_there_is_no_room_in_one() {
 fn counts_that_contradict_each_other_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let image = folder.path().join("x.img");
-    let path = image.to_str().unwrap();
-    fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
-    let features = "^metadata_csum";
-    let made = ["-q", "-F", "-t", "ext4", "-b", "4096", "-O", features, path];
-    if !tool("mke2fs", &made) {
+    let options = ["-t", "ext4", "-b", "4096", "-O", "^metadata_csum"];
+    if !ext(&image, 16, &options, None) {
         return;
     }
     let mut file = fs::File::options();
@@ -270,15 +238,13 @@ fn counts_that_contradict_each_other_are_refused() {
 fn what_must_keep_its_number_keeps_it() {
     let folder = tempfile::tempdir().unwrap();
     let image = folder.path().join("x.img");
-    let path = image.to_str().unwrap();
     for (features, kept_for) in [
         ("stable_inodes", Some("stable_inodes")),
         ("ea_inode", Some("ea_inode")),
         ("extent", None),
     ] {
-        fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
-        let made = ["-q", "-F", "-t", "ext4", "-b", "4096", "-O", features, path];
-        if !tool("mke2fs", &made) {
+        let options = ["-t", "ext4", "-b", "4096", "-O", features];
+        if !ext(&image, 16, &options, None) {
             continue;
         }
         let file = fs::File::open(&image).unwrap();
@@ -305,22 +271,8 @@ fn a_damaged_directory_is_not_given_a_good_sum() {
     fs::create_dir_all(root.join("dir")).unwrap();
     fs::write(root.join("dir/file"), "x").unwrap();
     let image = folder.path().join("x.img");
-    fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
-    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
-    let made = [
-        "-q",
-        "-F",
-        "-t",
-        "ext4",
-        "-b",
-        "4096",
-        "-O",
-        "metadata_csum",
-        "-d",
-        from,
-        to,
-    ];
-    if !tool("mke2fs", &made) {
+    let options = ["-t", "ext4", "-b", "4096", "-O", "metadata_csum"];
+    if !ext(&image, 16, &options, Some(&root)) {
         return;
     }
     let mut bytes = fs::read(&image).unwrap();
@@ -347,44 +299,12 @@ fn a_damaged_directory_is_not_given_a_good_sum() {
 
 #[test]
 fn hostile_images_are_renumbered_or_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("tree");
-    for number in 0..40usize {
-        let dir = root.join(format!("d{}", number % 5));
-        fs::create_dir_all(&dir).unwrap();
-        let content = noise(number as u64, number * 900);
-        fs::write(dir.join(format!("f{number}")), content).unwrap();
-    }
-    let image = folder.path().join("x.img");
-    fs::File::create(&image).unwrap().set_len(4 << 20).unwrap();
-    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
-    let made = [
-        "-q",
-        "-F",
-        "-t",
-        "ext4",
-        "-b",
-        "1024",
-        "-O",
-        "^metadata_csum",
-        "-d",
-        from,
-        to,
-    ];
-    if !tool("mke2fs", &made) {
+    let Some(whole) = small_ext4("^metadata_csum") else {
         return;
-    }
-    let whole = fs::read(&image).unwrap();
+    };
     let (mut done, mut refused) = (0, 0);
     for seed in 0..200u64 {
-        let mut bytes = whole.clone();
-        for pair in noise(seed + 1, 9).chunks_exact(3) {
-            let at = 1024 + (usize::from(pair[0]) << 8 | usize::from(pair[1])) * 6 / 5;
-            bytes[at] ^= 1 << (pair[2] % 8);
-        }
-        if seed % 10 == 9 {
-            bytes.truncate(bytes.len() * (seed as usize) / 210);
-        }
+        let bytes = damaged(&whole, seed, 210, 3);
         let slice = bytes.as_slice();
         let volume = Part::whole(&slice).unwrap();
         let Ok(known) = map(&volume) else { continue };

@@ -4,7 +4,7 @@ mod rtime;
 mod rubin;
 
 use crate::files::Failure;
-use flate2::{Decompress, FlushDecompress};
+use crate::inflate::Inflater;
 
 /// Compressed data of a node with more bytes than this is refused.
 ///
@@ -53,19 +53,8 @@ pub fn name(kind: u8) -> &'static str {
 }
 
 /// A decompressor with its buffers.
-pub struct Decompressor {
-    deflate: Decompress,
-    out: Vec<u8>,
-}
-
-impl Default for Decompressor {
-    fn default() -> Self {
-        Self {
-            deflate: Decompress::new(false),
-            out: Vec::new(),
-        }
-    }
-}
+#[derive(Default)]
+pub struct Decompressor(Inflater);
 
 impl Decompressor {
     /// The data of a node, `length` bytes of it.
@@ -85,25 +74,24 @@ impl Decompressor {
         if length > LARGEST_DATA {
             return Err(Failure::TooLong(LARGEST_DATA));
         }
-        self.out.clear();
-        self.out.resize(wanted, 0);
+        self.0.clear(wanted);
         let whole = match kind {
             kind::ZERO => true,
-            kind::RTIME => rtime::decompress(data, &mut self.out).is_some(),
-            kind::RUBINMIPS => rubin::dynamic(data, &mut self.out).is_some(),
-            kind::DYNRUBIN => rubin::mips(data, &mut self.out).is_some(),
+            kind::RTIME => rtime::decompress(data, &mut self.0.out).is_some(),
+            kind::RUBINMIPS => rubin::dynamic(data, &mut self.0.out).is_some(),
+            kind::DYNRUBIN => rubin::mips(data, &mut self.0.out).is_some(),
             kind::ZLIB => self.inflate(data).is_some(),
             kind::LZO => {
-                let length = lzokay::decompress::decompress(data, &mut self.out);
+                let length = lzokay::decompress::decompress(data, &mut self.0.out);
                 length.is_ok_and(|length| length == wanted)
             }
             other => {
-                let name = (other == kind::LZMA).then_some("lzma, OpenWrt only");
+                let name = (other == kind::LZMA).then_some("LZMA (OpenWrt only)");
                 return Err(Failure::Unsupported(other.into(), name));
             }
         };
         if whole {
-            Ok(&self.out)
+            Ok(&self.0.out)
         } else {
             Err(Failure::Corrupt)
         }
@@ -118,12 +106,7 @@ impl Decompressor {
         if !is_zlib || has_dictionary {
             return None;
         }
-        self.deflate.reset(false);
-        let finish = FlushDecompress::Finish;
-        self.deflate
-            .decompress(deflated, &mut self.out, finish)
-            .ok()?;
-        (self.deflate.total_out() == self.out.len() as u64).then_some(())
+        (self.0.inflate(deflated)? == self.0.out.len()).then_some(())
     }
 }
 
@@ -140,7 +123,7 @@ mod tests {
         assert_eq!(d.run(kind::ZERO, b"", 3), Ok(&[0, 0, 0][..]));
         assert_eq!(
             d.run(kind::LZMA, b"", 3),
-            Err(Failure::Unsupported(8, Some("lzma, OpenWrt only")))
+            Err(Failure::Unsupported(8, Some("LZMA (OpenWrt only)")))
         );
         assert_eq!(
             d.run(kind::ZLIB, b"", u32::MAX),

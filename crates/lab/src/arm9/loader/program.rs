@@ -24,7 +24,7 @@ impl Loading<'_> {
             .get("baudrate")
             .map_or(Ok(115_200), |b| b.parse::<u32>());
         let Some(baud) = baud.ok().filter(|b| (300..=4_000_000).contains(b)) else {
-            return Err(wrong("`baudrate` is from 300 to 4000000"));
+            return Err(wrong("invalid `baudrate`; write 300 to 4000000"));
         };
         let byte_ns = 10_000_000_000 / u64::from(baud);
         // A step that may fail is followed by what is done then.

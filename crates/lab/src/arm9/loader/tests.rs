@@ -66,26 +66,30 @@ fn it_waits_reads_whole_partitions_and_sums_up() {
 #[test]
 fn what_it_cannot_do_is_said() {
     for (name, value, said) in [
-        ("bootdelay", "-1", "nobody is there to type"),
-        ("bootdelay", "-5", "nobody is there to type"),
-        ("bootcmd", "run distro", "found `run distro`"),
-        ("bootcmd", "nand read 0x1000000 rootfs", "found `rootfs`"),
-        ("bootcmd", "nand read 0x8000 kernel", "found `0x8000`"),
+        ("bootdelay", "-1", "invalid `bootdelay`"),
+        ("bootdelay", "-5", "invalid `bootdelay`"),
+        ("bootcmd", "run distro", "contains `run distro`"),
+        (
+            "bootcmd",
+            "nand read 0x1000000 rootfs",
+            "partition `rootfs`",
+        ),
+        ("bootcmd", "nand read 0x8000 kernel", "address `0x8000`"),
         (
             "bootcmd",
             "nand read ${kernel_in_place} ramdisk",
-            "bytes are read to an address",
+            "impossible load address",
         ),
         ("bootcmd", "nand read 0x1000000 kernel", "does not end with"),
         (
             "bootcmd",
             "nand read 0x1000000 kernel; nand read 0x1500000 ramdisk; bootm 0x1000000 0x1500000",
-            "where it has read into 0x1000000..0x1600000",
+            "which overlaps the earlier read to 0x1000000..0x1600000",
         ),
         (
             "bootcmd",
             "nand read 0x1000000 kernel; nand read 0x1000800 kernel",
-            "where it has read into",
+            "which overlaps the earlier read",
         ),
         (
             "bootcmd",
@@ -93,7 +97,7 @@ fn what_it_cannot_do_is_said() {
             "does not end with",
         ),
         ("bootcmd", "nand read 1000000 kernel 700000", "from 1 to"),
-        ("baudrate", "fast", "`baudrate` is"),
+        ("baudrate", "fast", "invalid `baudrate`"),
     ] {
         let variables = variables(&[(name, value)]);
         let found = loading(&variables).program().unwrap_err().to_string();
@@ -104,7 +108,7 @@ fn what_it_cannot_do_is_said() {
     let mut loading = loading(&none);
     loading.kernel.0 = &large;
     let found = loading.flash(64 << 20).unwrap_err().to_string();
-    assert!(found.contains("its partition 6291456"), "{found}");
+    assert!(found.contains("its partition has 6291456"), "{found}");
 }
 
 #[test]

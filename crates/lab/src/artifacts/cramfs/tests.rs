@@ -252,9 +252,9 @@ fn what_cramfs_cannot_hold_is_refused() {
         assert!(said.contains(name) && !image.exists(), "{said}");
         said
     };
-    assert!(refused("large", 1 << 24).contains("16777216 bytes, and"));
+    assert!(refused("large", 1 << 24).contains("16777216 bytes, but"));
     assert!(refused("larger", 1 << 36).contains("16 MiB"));
-    assert!(refused(&"n".repeat(253), 0).contains("253 bytes, and"));
+    assert!(refused(&"n".repeat(253), 0).contains("253 bytes, but"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn forms_fail_in_one_sentence_and_leave_nothing() {
         let said = form.make(&source, &image, 0, 0).unwrap_err().to_string();
         assert!(
             said.starts_with(&format!(
-                "mkfs.{name} failed: it is run in namespaces of its own"
+                "mkfs.{name} failed: a reproducible image needs separate namespaces"
             )) && said.contains("run this once as root")
                 && !said.contains('\n'),
             "{said}"

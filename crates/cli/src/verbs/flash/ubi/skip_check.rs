@@ -31,7 +31,7 @@ pub fn run(args: &Ubi, volume: &str, skip: bool, out: &mut Out) -> Result<()> {
         let done = skip_check(&file, volume, skip, &options, &mut output);
         let done = done.map_err(|e| {
             let about = match e {
-                Error::Write(_) => to.display().to_string(),
+                Error::Transfer(flash::TransferError::Write(_)) => to.display().to_string(),
                 _ => shown.clone(),
             };
             anyhow::Error::new(e).context(about)
