@@ -80,6 +80,7 @@ const COMMON: &[&str] = &[
     "unknown",
     "user",
     "uucp",
+    "version",
     "www-data",
     "yocto",
 ];

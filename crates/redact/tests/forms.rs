@@ -245,6 +245,7 @@ const INNOCENT: &[&str] = &[
     "pci 0000:00:1f.2: [8086:2922] type 00 class 0x010601",
     "Linux version 5.15.0.91-generic",
     "firmware version 1.2.3.4 loaded",
+    "Linux version 6.6.1 (gcc 12.2) #1 SMP",
     "lo: 127.0.0.1/8 ::1/128",
     "NET: :: any",
     "mask 255.255.255.0",
