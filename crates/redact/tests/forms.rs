@@ -174,8 +174,13 @@ const SECRETS: &[(Kind, &str, &[&str])] = &[
         &["merlin"],
     ),
     (
-        Kind::Host,
+        Kind::Email,
         "Linux version 6.1.0 (jdoe@forge.local) (gcc 12.2)",
+        &["jdoe", "forge"],
+    ),
+    (
+        Kind::Host,
+        "Linux version 6.1.0 (jdoe@forge) (gcc 12.2)",
         &["jdoe", "forge"],
     ),
     (
