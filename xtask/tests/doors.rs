@@ -18,7 +18,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("redact", &[]),
     ("sources", &["record", "agent"]),
     ("capture", &["record", "agent"]),
-    ("analysis", &["record"]),
+    ("analysis", &["record", "storage"]),
     ("views", &["analysis", "record"]),
     ("treat", &["rawimage", "flash", "bootimage"]),
     (

@@ -38,10 +38,12 @@ mod effect;
 mod experiment;
 mod facts;
 mod findings;
+mod forecast;
 mod functions;
 mod gaps;
 mod io;
 mod ledger;
+mod load;
 mod path;
 mod phases;
 mod picture;
@@ -82,9 +84,10 @@ pub use experiment::{
 };
 pub use facts::{FactRow, facts};
 pub use findings::{
-    Advice, CATALOGUE, Confidence, Evidence, Finding, Group, Rule, Silent, advice, findings,
+    Advice, CATALOGUE, Confidence, Evidence, Finding, Group, Joint, Rule, Silent, advice, findings,
     findings_for, rule,
 };
+pub use forecast::{Changed, Changes, Forecast, ForecastError, WhatIf, what_if};
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use gaps::{Gap, gaps};
 pub use io::{
@@ -93,8 +96,10 @@ pub use io::{
     seek,
 };
 pub use ledger::{Ledger, LedgerNote, SourceBalance, ledger};
+pub use load::{Load, load};
 pub use path::{
-    CriticalPath, PathItem, PathKind, PathProgram, critical_path, critical_path_of_processes,
+    CriticalPath, Estimate, NewItem, PathItem, PathKind, PathProgram, UnitOrder, critical_path,
+    critical_path_of_processes,
 };
 pub use phases::{
     FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,

@@ -164,7 +164,8 @@ fn a_unit_goes_through_all_devices() {
     let alone = one(&alone, "", "udev-coldplug").unwrap();
     assert_eq!((alone.on_critical_path, f.on_critical_path), (false, false));
     assert_eq!(alone.expected.0 / 1_000_000, 800);
-    assert_eq!(f.expected.0 / 1_000_000, 400);
+    // Its order is guessed.
+    assert_eq!(f.expected.0 / 1_000_000, 533);
     assert!(alone.why.contains("includes other work"), "{}", alone.why);
     assert!(!f.why.contains("includes other work"), "{}", f.why);
     let other = unit.replace("udev-trigger", "udevd");

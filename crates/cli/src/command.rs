@@ -43,8 +43,10 @@ pub enum Verb {
     /// List what took longest: initcalls, probes, units, processes, functions
     #[command(after_help = "Example:\n  $ firstlight blame --kind initcall --top 20 dmesg.txt")]
     Blame(Blame),
-    /// Show the critical path to first light, and what a shorter item would save
-    #[command(after_help = "Example:\n  $ firstlight path boot.tar.zst")]
+    /// Show the critical path to first light, and forecast it without some items
+    #[command(after_help = "Examples:\n  $ firstlight path boot.tar.zst\n  \
+            $ firstlight path chain.txt blame.txt time.txt --without 'cloud-*'\n  \
+            $ firstlight path boot.tar.zst --shorten NetworkManager.service=2s --first-light multi-user.target")]
     Path(Path),
     /// Show block I/O: which requests, from which process, and how long they took
     #[command(

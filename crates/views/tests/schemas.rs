@@ -121,8 +121,9 @@ fn show() {
 fn path() {
     let schema = Schema::of("path");
     for record in [boots::base(), boots::record("")] {
-        let path = analysis::critical_path(&record, &analysis::phases(&record));
-        schema.check(&json::path(&path));
+        let changes = analysis::Changes::default();
+        let found = analysis::what_if(&record, &analysis::phases(&record), false, &changes);
+        schema.check(&json::path(&found.unwrap()));
     }
 }
 

@@ -10,8 +10,8 @@ use crate::system::{ImageFact, ImageKind};
 use record::{Nanos, Operation, Phase};
 
 /// What an image costs: loading it, and unpacking it.
-struct Machine<'a> {
-    view: &'a View<'a>,
+struct Machine<'a, 'r> {
+    view: &'a View<'r>,
     /// Bytes a second that the medium gives.
     rate: u64,
     /// Whether that is known of this boot.
@@ -24,9 +24,9 @@ const USUAL_RATE: u64 = 20_000_000;
 /// A medium that nothing tells of may be faster by this much: an eMMC.
 const FASTER: u64 = 4;
 
-impl<'a> Machine<'a> {
+impl<'a, 'r> Machine<'a, 'r> {
     /// As this boot shows it.
-    fn of(view: &'a View<'a>, kernel: Option<(&Packing, u64)>) -> Self {
+    fn of(view: &'a View<'r>, kernel: Option<(&Packing, u64)>) -> Self {
         let best = view.record.requests().iter().filter_map(|r| {
             let ns = u64::try_from(r.service()?.0).ok().filter(|n| *n > 0)?;
             let large = r.operation == Operation::Read && r.bytes >= 64 << 10;
@@ -65,7 +65,7 @@ impl<'a> Machine<'a> {
 
 /// The packing that is fastest here, and what it would take.
 fn best(
-    machine: &Machine<'_>,
+    machine: &Machine<'_, '_>,
     now: &Packing,
     packed: u64,
     unpacked: u64,

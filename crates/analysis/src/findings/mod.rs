@@ -18,6 +18,7 @@ mod hardware;
 mod images;
 mod in_place;
 mod initramfs;
+mod joint;
 mod kernel;
 mod libraries;
 mod loader;
@@ -42,10 +43,11 @@ pub use catalogue::CATALOGUE;
 pub use evidence::Evidence;
 pub use rule::{Confidence, Group, Rule};
 
-use crate::path::PathKind;
+use crate::path::{Estimate, PathKind, UnitOrder};
 use crate::phases::{Phases, phases};
 use crate::system::SystemFacts;
 use found::{Found, Scope};
+use joint::Effect;
 use record::{Nanos, Record};
 use std::sync::LazyLock;
 use view::{View, Watched, function};
@@ -109,12 +111,23 @@ pub struct Silent {
     pub why: String,
 }
 
+/// What the first findings save together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joint {
+    /// How many of the findings, from the first on.
+    pub findings: usize,
+    /// What they save. It is not the sum of what each saves: findings overlap.
+    pub saving: Estimate,
+}
+
 /// Advice on a boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Advice {
     /// What could be better, the largest expected saving on the critical path
     /// first.
     pub findings: Vec<Finding>,
+    /// What the first 1, 2, 3, ... of them save together.
+    pub joint: Vec<Joint>,
     /// The rules that found nothing.
     pub silent: Vec<Silent>,
 }
@@ -131,7 +144,8 @@ pub fn findings(record: &Record) -> Vec<Finding> {
 pub fn findings_for(record: &Record, phases: &Phases) -> Vec<Finding> {
     let system = SystemFacts::default();
     let view = View::new(record, phases, &system, &WATCHED);
-    let mut found: Vec<Finding> = CATALOGUE.iter().flat_map(|r| follow(r, &view)).collect();
+    let found = CATALOGUE.iter().flat_map(|r| follow(r, &view));
+    let mut found: Vec<Finding> = found.map(|(finding, _)| finding).collect();
     found.retain(|f| match f.saving {
         None => true,
         Some((_, high)) => f.expected.max(sure(f, high)).0 > view.total.0 / PARTS,
@@ -158,15 +172,16 @@ fn sure(finding: &Finding, high: Nanos) -> Nanos {
 pub fn advice(record: &Record, phases: &Phases, system: &SystemFacts) -> Advice {
     let view = View::new(record, phases, system, &WATCHED);
     let mut advice = Advice::default();
+    let mut all: Vec<(Finding, Scope)> = Vec::new();
     for rule in CATALOGUE.iter().copied() {
         let found = follow(rule, &view);
         let any = !found.is_empty();
-        let (told, small): (Vec<_>, Vec<_>) = found.into_iter().partition(|f| {
+        let (told, small): (Vec<_>, Vec<_>) = found.into_iter().partition(|(f, _)| {
             f.saving
                 .is_none_or(|(_, high)| high.0 > view.total.0 / LEAST_PARTS)
         });
         if told.is_empty() {
-            let most = small.iter().filter_map(|f| Some(f.saving?.1)).max();
+            let most = small.iter().filter_map(|(f, _)| Some(f.saving?.1)).max();
             advice.silent.push(Silent {
                 id: rule.id,
                 title: rule.title,
@@ -176,20 +191,29 @@ pub fn advice(record: &Record, phases: &Phases, system: &SystemFacts) -> Advice 
                 },
             });
         }
-        advice.findings.extend(told);
+        all.extend(told);
     }
-    advice.findings.sort_by_key(|f| {
+    all.sort_by_key(|(f, _)| {
         let most = f.saving.map(|s| s.1);
         let rank = (f.expected, f.on_critical_path, most);
         (std::cmp::Reverse(rank), f.id, f.title.clone())
     });
+    let effects: Vec<Effect> = all.iter().map(|(f, s)| Effect::of(f, s)).collect();
+    advice.joint = joint::joint(&view, &effects);
+    advice.findings = all.into_iter().map(|(f, _)| f).collect();
     advice
 }
 
-/// What a rule finds, with what holds for all of its kind.
-fn follow(rule: &'static Rule, view: &View<'_>) -> Vec<Finding> {
-    let found = (rule.find)(view);
-    found.into_iter().map(|f| finish(rule, f, view)).collect()
+/// What a rule finds, with what holds for all of its kind, and what first light has to do
+/// with it.
+fn follow(rule: &'static Rule, view: &View<'_>) -> Vec<(Finding, Scope)> {
+    let found = (rule.find)(view).into_iter();
+    found
+        .map(|f| {
+            let scope = f.scope.clone();
+            (finish(rule, f, view), scope)
+        })
+        .collect()
 }
 
 fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
@@ -198,7 +222,9 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
         Scope::Serial => true,
         Scope::Unknown => false,
         Scope::Items(names) | Scope::Shared(names) => match waited(view, names) {
-            Waited::Unknown | Waited::No if matches!(found.scope, Scope::Shared(_)) => {
+            Waited::Unknown | Waited::Guessed { .. } | Waited::Aside | Waited::No
+                if matches!(found.scope, Scope::Shared(_)) =>
+            {
                 saving = saving.map(|(_, e, high)| (Nanos::ZERO, e, high));
                 false
             }
@@ -208,7 +234,23 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 false
             }
             Waited::No => {
-                // It still takes processor and disk from what is waited for.
+                // It still takes processor and disk from what is waited for, as far as they
+                // are busy.
+                let felt = view.model().load().felt();
+                saving = saving.map(|(_, e, high)| {
+                    let most = felt.of_most(high);
+                    (Nanos::ZERO, felt.of_expected(e).min(most), most)
+                });
+                false
+            }
+            Waited::Guessed { halved } => {
+                // The guess is right more often than not.
+                let most = Nanos(halved.0.saturating_mul(2));
+                let part = |e: Nanos| Nanos(e.min(most).0 / 3 * 2);
+                saving = saving.map(|(_, e, high)| (Nanos::ZERO, part(e), high));
+                false
+            }
+            Waited::Aside => {
                 saving = saving.map(|(_, e, high)| (Nanos::ZERO, Nanos(e.0 / 4), high));
                 false
             }
@@ -238,7 +280,15 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
 
 /// What first light has to do with some things.
 enum Waited {
-    Yes { halved: Nanos },
+    Yes {
+        halved: Nanos,
+    },
+    /// As far as the order of units can be guessed.
+    Guessed {
+        halved: Nanos,
+    },
+    /// It does not, as far as that can be guessed.
+    Aside,
     No,
     Unknown,
 }
@@ -265,7 +315,9 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         false => path.items.iter().any(|i| i.kind == PathKind::Initcall),
     };
     match (any, known) {
+        (true, _) if units && path.order == UnitOrder::Guessed => Waited::Guessed { halved },
         (true, _) => Waited::Yes { halved },
+        (false, _) if units && path.order == UnitOrder::Guessed => Waited::Aside,
         (false, true) => Waited::No,
         (false, false) => Waited::Unknown,
     }

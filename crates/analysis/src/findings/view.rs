@@ -2,7 +2,7 @@
 
 use super::evidence::{Evidence, SHOWN};
 use super::text::view as text;
-use crate::path::{CriticalPath, critical_path};
+use crate::path::{CriticalPath, Model, Through};
 use crate::phases::Phases;
 use crate::place::Place;
 use crate::system::SystemFacts;
@@ -41,6 +41,7 @@ pub(super) struct View<'a> {
     pub total: Nanos,
     cmdline: Option<&'a Fact>,
     said: BTreeMap<&'static str, Vec<usize>>,
+    model: OnceCell<Model<'a>>,
     path: OnceCell<CriticalPath>,
 }
 
@@ -77,14 +78,20 @@ impl<'a> View<'a> {
                 .iter()
                 .find(|f| record.name(f.key) == "kernel.cmdline"),
             said,
+            model: OnceCell::new(),
             path: OnceCell::new(),
         }
     }
 
     /// What first light waited for.
     pub fn path(&self) -> &CriticalPath {
-        self.path
-            .get_or_init(|| critical_path(self.record, self.phases))
+        self.path.get_or_init(|| self.model().path())
+    }
+
+    /// The boot as activities that wait for each other.
+    pub fn model(&self) -> &Model<'a> {
+        self.model
+            .get_or_init(|| Model::new(self.record, self.phases, Through::Units))
     }
 
     pub fn is_virtual(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The calls of modules and drivers in a task: initcalls and probes.
 
-use super::PathKind;
+use super::report::PathKind;
 use record::{NameId, Nanos, Origin};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

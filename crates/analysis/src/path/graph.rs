@@ -20,6 +20,22 @@ pub(super) enum Change {
     Lag(NodeId, Nanos),
 }
 
+/// How an activity would go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Course {
+    /// How long it begins after what it waits for.
+    pub lag: Nanos,
+    /// How long it takes.
+    pub duration: Nanos,
+    /// It does not begin before this.
+    pub begins: Option<Nanos>,
+    /// It does not end before this, however early it begins.
+    pub ends: Option<Nanos>,
+}
+
+/// When activities begin and end, by their place.
+pub(super) type Times = Vec<(Nanos, Nanos)>;
+
 #[derive(Clone, Debug)]
 struct Node {
     /// Those that it waits for: they stand before it.
@@ -114,6 +130,45 @@ impl Graph {
             || self.end(last),
             |p| ends.get(p).copied().unwrap_or_default(),
         )
+    }
+
+    /// When each activity would begin and end if each took the given course.
+    pub(super) fn times(&self, course: &dyn Fn(NodeId, Course) -> Course) -> Times {
+        let mut times: Times = Vec::with_capacity(self.nodes.len());
+        for (i, node) in self.nodes.iter().enumerate() {
+            let waits = node.after.iter().chain(&node.guard);
+            let ready = waits.filter_map(|a| times.get(a.0).map(|t| t.1)).max();
+            let as_it_was = Course {
+                lag: node.lag,
+                duration: node.duration,
+                begins: None,
+                ends: None,
+            };
+            let new = course(NodeId(i), as_it_was);
+            let start = ready.unwrap_or(Nanos::ZERO) + new.lag;
+            let start = new.begins.map_or(start, |b| start.max(b));
+            let end = start + new.duration;
+            times.push((start, new.ends.map_or(end, |e| end.max(e))));
+        }
+        times
+    }
+
+    /// The one that it would wait for last at these times; of equals the first.
+    pub(super) fn waited_for_at(&self, id: NodeId, times: &Times) -> Option<NodeId> {
+        let end = |a: &NodeId| times.get(a.0).map(|t| t.1);
+        let after = &self.node(id)?.after;
+        let last = after.iter().filter_map(end).max()?;
+        after.iter().copied().find(|a| end(a) == Some(last))
+    }
+
+    /// Its activities, in the order in which they were added.
+    pub(super) fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes.len()).map(NodeId)
+    }
+
+    /// How long an activity began after what it waited for.
+    pub(super) fn lag(&self, id: NodeId) -> Nanos {
+        self.node(id).map_or(Nanos::ZERO, |n| n.lag)
     }
 
     /// For each activity, whether every way to `last` goes through it: then all

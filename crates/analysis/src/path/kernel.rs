@@ -1,7 +1,8 @@
 //! The boot up to the first program: one thing after another.
 
+use super::activity::{About, Activities, Doer};
 use super::graph::NodeId;
-use super::{About, Activities, Doer, PathKind};
+use super::report::PathKind;
 use crate::phases::{PhaseRow, Phases};
 use crate::place::Place;
 use record::{Nanos, Phase, Record, Span, SpanKind};

@@ -7,9 +7,10 @@
 //! other, the one that waits could not have gone on earlier than it began to
 //! wait: that bounds what is saved by a quicker other.
 
+use super::activity::{About, Activities, Doer};
 use super::calls::{self, Call};
 use super::graph::NodeId;
-use super::{About, Activities, Doer, PathKind};
+use super::report::PathKind;
 use crate::place::Place;
 use crate::spans;
 use record::{NameId, Nanos, Origin, Process, Record, Slice, Span, TaskState, Wake};

@@ -21,15 +21,20 @@ const INIT: u32 = 1;
 /// what is played: else the trace has not all that it takes.
 const TRUST: i64 = 10;
 
-/// What is made shorter by half: processor time, and what was waited for nobody
-/// who is known, such as timers and storage.
+/// What is made shorter: processor time, and what was waited for nobody who is known,
+/// such as timers and storage.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Less {
     /// Of these tasks.
     pub pids: HashSet<u32>,
     /// Within these times, one after the other.
     pub within: Vec<(Nanos, Nanos)>,
+    /// How much of it goes, in thousandths.
+    pub gone: u16,
 }
+
+/// A half, in thousandths.
+pub(super) const HALF: u16 = 500;
 
 impl Less {
     /// What is left of a stretch of a task's work or wait.
@@ -43,8 +48,16 @@ impl Less {
         let shared = within
             .take_while(|w| w.0 < end)
             .map(|w| (end.min(w.1) - start.max(w.0)).get().max(0));
-        length - shared.sum::<i64>() / 2
+        let gone = i128::from(shared.sum::<i64>()) * i128::from(self.gone.min(1_000)) / 1_000;
+        length - i64::try_from(gone).unwrap_or(length)
     }
+}
+
+/// What is left of a stretch with all of `less` gone, one after the other.
+fn left(less: &[Less], pid: u32, start: Nanos, end: Nanos) -> i64 {
+    let length = (end - start).get();
+    let gone = less.iter().map(|l| length - l.left(pid, start, end));
+    (length - gone.sum::<i64>()).max(0)
 }
 
 /// What a task did from one sleep to the next.
@@ -64,9 +77,9 @@ struct Burst {
 
 impl Burst {
     /// The processor time before `at` that is left.
-    fn work(&self, at: Nanos, less: &Less) -> i64 {
+    fn work(&self, at: Nanos, less: &[Less]) -> i64 {
         let before = self.pieces.iter().filter(|p| p.0 < at);
-        before.map(|p| less.left(self.pid, p.0, p.1.min(at))).sum()
+        before.map(|p| left(less, self.pid, p.0, p.1.min(at))).sum()
     }
 }
 
@@ -152,21 +165,26 @@ impl Replay {
             whole: 0,
             owners,
         };
-        replay.whole = replay.end(&Less::default())?;
+        replay.whole = replay.end(&[], replay.processors)?;
         let off = (replay.whole - end.get()).abs();
         (off <= (end - from).get() / TRUST).then_some(replay)
     }
 
     /// How much earlier the boot ends with that taken away.
-    pub(super) fn saving(&self, less: &Less) -> Option<Nanos> {
-        Some(Nanos(self.whole - self.end(less)?))
+    pub(super) fn saving(&self, less: &[Less]) -> Option<Nanos> {
+        Some(Nanos(self.whole - self.end(less, self.processors)?))
+    }
+
+    /// How much earlier the boot ends on so many processors; less than nothing if later.
+    pub(super) fn saving_on(&self, processors: usize) -> Option<Nanos> {
+        Some(Nanos(self.whole - self.end(&[], processors)?))
     }
 
     /// What tasks did themselves: their work, and what they waited for nobody who is
     /// known.
     pub(super) fn own_time(&self, pids: &HashSet<u32>) -> Nanos {
         let own = |b: &Burst| {
-            let work = b.work(b.end, &Less::default());
+            let work = b.work(b.end, &[]);
             let waits = b.causes.iter().map(|c| match *c {
                 Cause::Later(of) => self.bursts.get(of).map_or(0, |o| (b.ready - o.end).get()),
                 Cause::Done(..) | Cause::Then(_) => 0,
@@ -196,7 +214,7 @@ impl Replay {
         self.owners.get(&unit)
     }
 
-    fn end(&self, less: &Less) -> Option<i64> {
+    fn end(&self, less: &[Less], processors: usize) -> Option<i64> {
         let mut jobs: Vec<Job> = self
             .bursts
             .iter()
@@ -217,7 +235,7 @@ impl Replay {
                 let job = jobs.get_mut(of)?;
                 match *cause {
                     Cause::Later(_) => {
-                        let wait = less.left(burst.pid, before.end, burst.ready);
+                        let wait = left(less, burst.pid, before.end, burst.ready);
                         job.followers.push((wait, id));
                     }
                     Cause::Then(_) => job.followers.push((0, id)),
@@ -233,7 +251,7 @@ impl Replay {
         let work = self.bursts.get(goal)?.work(at, less);
         play(
             &jobs,
-            self.processors,
+            processors.max(1),
             (self.from.get(), self.tick),
             Goal { job: goal, work },
         )

@@ -1,8 +1,10 @@
 //! Units, each after those that it is ordered after.
 
+use super::activity::{About, Activities, Doer};
 use super::gate::Gate;
 use super::graph::NodeId;
-use super::{About, Activities, Doer, PathKind};
+use super::order::{self, Unit};
+use super::report::{PathKind, UnitOrder};
 use crate::chain::last_unit;
 use crate::phases::Phases;
 use crate::place::Place;
@@ -21,7 +23,7 @@ const MANAGER: [(&str, &str); 5] = [
 
 /// A unit that begins so soon after the last of those that it waits for began
 /// because of it: a manager that has no processor for a while comes late by less.
-const AT_ONCE: Nanos = Nanos::from_millis(200);
+pub(super) const AT_ONCE: Nanos = Nanos::from_millis(200);
 
 /// The units that were there by `end`, and those that each is ordered after.
 fn known(
@@ -65,63 +67,119 @@ fn has_processes(unit: &str) -> bool {
     matches!(kind, Some("service" | "mount" | "swap"))
 }
 
-/// Adds the units on the way to first light; gives the last one. `None` if no
-/// units with times and an order are known.
+/// Adds the units on the way to first light; gives the last of it, and how their order
+/// is known. `None` if it is known less than `least`.
 pub(super) fn until(
     all: &mut Activities<'_>,
     phases: &Phases,
     before: Option<NodeId>,
-    end: Nanos,
-) -> Option<NodeId> {
+    least: UnitOrder,
+) -> Option<(NodeId, UnitOrder)> {
     let record = all.record;
-    let (units, after) = known(record, end);
-    if after.is_empty() {
+    let end = phases.end();
+    let (order, units) = order::ordered(record, end)?;
+    if order < least {
         return None;
     }
-    let last = last_unit(record, phases, &units)?;
+    let manager = manager(all, before, end);
+    let nodes = add(all, &units, &manager, order);
+    let first_light = phases.first_light.as_ref();
+    if first_light.is_some_and(|f| f.mark == mark::STARTUP_FINISHED) {
+        return Some((when_all_are_done(all, &units, &nodes, end)?, order));
+    }
+    let (known, _) = known(record, end);
+    let by_name = |name: &str| units.iter().position(|u| u.name == name);
+    let last = last_unit(record, phases, &known).and_then(|l| by_name(record.name(l)));
+    let last = nodes.get(last?).copied().flatten()?;
+    let last = all.fill(Some(last), end, PathKind::Wait, UNTIL_FIRST_LIGHT)?;
+    Some((last, order))
+}
 
+/// What first light comes after, if it is no unit.
+pub(super) const UNTIL_FIRST_LIGHT: &str = "until first light";
+
+/// Adds what the first process does before it starts units; gives the last of it.
+fn manager(all: &mut Activities<'_>, before: Option<NodeId>, end: Nanos) -> Vec<NodeId> {
     let mut manager = before;
     let started = before.map_or(Nanos::ZERO, |b| all.graph.end(b));
     for (name, what) in MANAGER {
-        if let Some(at) = record.mark(name).map(|m| m.at)
+        if let Some(at) = all.record.mark(name).map(|m| m.at)
             && at >= started
             && at <= end
         {
             manager = all.fill(manager, at, PathKind::Phase, what);
         }
     }
-    let manager: Vec<NodeId> = manager.into_iter().collect();
+    manager.into_iter().collect()
+}
 
-    // By end: what a unit waited for was active before it began, so it stands
-    // before it. Units that take no time are ordered by their dependencies.
-    let mut order: Vec<Span> = units.values().copied().collect();
-    let rank = |s: &Span| after.get(&s.name).map_or(0, BTreeSet::len);
-    order.sort_by(|a, b| {
-        (a.start.max(a.end), a.start, rank(a))
-            .cmp(&(b.start.max(b.end), b.start, rank(b)))
-            .then_with(|| record.name(a.name).cmp(record.name(b.name)))
-    });
-    let mut nodes: BTreeMap<NameId, NodeId> = BTreeMap::new();
-    for span in order {
-        let (Some(start), Some(unit_end)) = (span.start, span.end) else {
-            continue;
-        };
-        let waits = after.get(&span.name).into_iter().flatten();
-        let mut waits: Vec<NodeId> = waits.filter_map(|n| nodes.get(n).copied()).collect();
-        waits.extend(&manager);
+/// Adds units, which stand behind those that they wait for; gives the node of each.
+fn add(
+    all: &mut Activities<'_>,
+    units: &[Unit<'_>],
+    manager: &[NodeId],
+    order: UnitOrder,
+) -> Vec<Option<NodeId>> {
+    let mut nodes: Vec<Option<NodeId>> = vec![None; units.len()];
+    for (i, unit) in units.iter().enumerate() {
+        let waits = unit.after.iter();
+        let mut waits: Vec<NodeId> = waits
+            .filter_map(|a| nodes.get(*a).copied().flatten())
+            .collect();
+        waits.extend(manager);
+        let ready = waits.iter().map(|w| all.graph.end(*w)).max();
+        let ready = ready.unwrap_or(Nanos::ZERO);
+        let (start, end) = unit.seen.unwrap_or((ready, ready + unit.length));
         let about = About {
             kind: PathKind::Unit,
-            name: record.name(span.name).to_owned(),
+            name: unit.name.to_owned(),
             start,
-            end: unit_end,
-            origin: Some(Place::of(record, span.origin)),
+            end,
+            origin: unit.span.map(|s| Place::of(all.record, s.origin)),
             call: None,
-            by: Doer::Unit(span.name),
+            by: unit.span.map_or(Doer::Nobody, |s| Doer::Unit(s.name)),
         };
-        let guard = guard(all, &about, &waits, &manager);
-        nodes.insert(span.name, all.add_guarded(about, &waits, guard));
+        // Where not all is known that a unit waits for, it may have waited for that.
+        let guard = (order == UnitOrder::Known)
+            .then(|| guard(all, &about, &waits, manager))
+            .flatten();
+        let node = all.add_guarded(about, &waits, guard);
+        if unit.seen.is_none() {
+            all.placed.insert(node);
+        }
+        if let Some(place) = nodes.get_mut(i) {
+            *place = Some(node);
+        }
     }
-    nodes.get(&last).copied()
+    nodes
+}
+
+/// The boot is over for systemd when no unit is left that it starts.
+fn when_all_are_done(
+    all: &mut Activities<'_>,
+    units: &[Unit<'_>],
+    nodes: &[Option<NodeId>],
+    end: Nanos,
+) -> Option<NodeId> {
+    // These become active by themselves, or at once.
+    let is_started = |name: &str| {
+        let kind = name.rsplit_once('.').map_or("", |(_, kind)| kind);
+        !matches!(kind, "device" | "scope" | "slice")
+    };
+    let started = units.iter().zip(nodes).filter(|(u, _)| is_started(u.name));
+    let done = started.filter_map(|(_, n)| *n);
+    let done: Vec<NodeId> = done.filter(|n| all.graph.end(*n) <= end).collect();
+    let start = done.iter().map(|n| all.graph.end(*n)).max()?;
+    let about = About {
+        kind: PathKind::Wait,
+        name: UNTIL_FIRST_LIGHT.to_owned(),
+        start,
+        end,
+        origin: None,
+        call: None,
+        by: Doer::Nobody,
+    };
+    Some(all.add(about, &done))
 }
 
 /// What kept a unit from beginning, if it began long after all that it waits for:

@@ -129,7 +129,7 @@ impl<'p> Boot<'p> {
             title: &side.title,
             show: json::show(&picture.boot),
             clock_says: picture.boot.phases.clock.map(words::clock),
-            path: json::path(&picture.path),
+            path: json::path_as_it_was(&picture.path),
             path_items: picture.path_items,
             lanes: Lanes::of(&picture.chart),
             blame: longest.map(|(k, b)| kind(*k, b, source)).collect(),

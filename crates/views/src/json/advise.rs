@@ -13,6 +13,9 @@ pub struct Advise {
     pub schema: &'static str,
     /// Findings, the largest expected saving on the critical path first.
     pub findings: Vec<AdviseFinding>,
+    /// Saving of the first 1, 2, 3, ... findings together. Findings overlap, so this is not the sum
+    /// of their savings.
+    pub joint: Vec<AdviseJoint>,
     /// Findings that do not apply. Present only with `--all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent: Option<Vec<AdviseSilent>>,
@@ -59,6 +62,20 @@ pub struct AdviseFinding {
     pub risk: String,
     /// Treatment that makes the change; null if the change cannot be automated.
     pub treatment: Option<String>,
+}
+
+/// Saving of the first findings together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct AdviseJoint {
+    /// Number of findings, from the first.
+    #[schemars(range(min = 1))]
+    pub findings: usize,
+    /// Expected saving.
+    #[schemars(range(min = 0))]
+    pub saving_ns: i64,
+    /// Least and greatest saving.
+    #[schemars(inner(range(min = 0)))]
+    pub saving_range_ns: [i64; 2],
 }
 
 /// A line of the input that supports a finding.
@@ -118,9 +135,15 @@ pub fn advise(advice: &analysis::Advice, all: bool) -> Advise {
         title: s.title,
         why: s.why.clone(),
     };
+    let joint = |j: &analysis::Joint| AdviseJoint {
+        findings: j.findings,
+        saving_ns: j.saving.expected.get(),
+        saving_range_ns: [j.saving.least.get(), j.saving.most.get()],
+    };
     Advise {
         schema: Advise::SCHEMA,
         findings: advice.findings.iter().map(finding).collect(),
+        joint: advice.joint.iter().map(joint).collect(),
         silent: all.then(|| advice.silent.iter().map(silent).collect()),
     }
 }

@@ -31,7 +31,7 @@ mod treat;
 mod tune;
 pub(crate) mod values;
 
-pub use advise::{Advise, AdviseEvidence, AdviseFinding, AdviseSilent, advise};
+pub use advise::{Advise, AdviseEvidence, AdviseFinding, AdviseJoint, AdviseSilent, advise};
 pub use blame::{Blame, BlameRow, blame};
 pub use boots::{Boots, BootsDistribution, BootsRow, BootsRowChange, Gate, boots, gate};
 pub use capture::{Capture, CaptureMark, CaptureSerial, CaptureSsh};
@@ -56,7 +56,9 @@ pub use io::{
 };
 pub use lab::{Lab, LabComparison, LabFailure, LabRecording, LabTrial, LabVariant, lab};
 pub use lab_plan::{Plan, PlanBoot, PlanVariant, lab_plan};
-pub use path::{Path, PathItem, path};
+pub use path::{
+    NewFirstLight, NewItem, Path, PathChange, PathItem, as_it_was as path_as_it_was, path,
+};
 pub use place::Place;
 pub use prefetch::{
     PrefetchAround, PrefetchCase, PrefetchFile, PrefetchImport, PrefetchInfill, PrefetchInstall,

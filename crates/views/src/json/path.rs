@@ -18,6 +18,20 @@ pub struct Path {
     pub mark: String,
     /// End of the boot.
     pub end_ns: i64,
+    /// First light as it was.
+    pub first_light_ns: i64,
+    /// First light with the changes of `--without`, `--shorten` and `--processors`.
+    pub new_first_light_ns: NewFirstLight,
+    /// Critical path with these changes, as expected. Empty in a page.
+    pub path: Vec<NewItem>,
+    /// The changes.
+    pub changed: Vec<PathChange>,
+    /// What the input does not show, so that the range covers it.
+    pub unknown: Vec<&'static str>,
+    /// How the order of units is known: all of it, from a critical chain, guessed from the usual
+    /// order, or not at all.
+    #[schemars(extend("enum" = ["known", "chain", "guessed", "none"]))]
+    pub order: &'static str,
     /// Whether the input shows units and their order.
     pub knows_units: bool,
     /// Whether the path shows userspace process by process.
@@ -31,6 +45,51 @@ pub struct Path {
 impl Document for Path {
     const SCHEMA: &'static str = "firstlight.path/1";
     const TITLE: &'static str = "Output of `firstlight path --json`";
+}
+
+/// A time of first light, with its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct NewFirstLight {
+    /// At the earliest.
+    #[schemars(range(min = 0))]
+    pub least: i64,
+    /// Expected.
+    #[schemars(range(min = 0))]
+    pub expected: i64,
+    /// At the latest.
+    #[schemars(range(min = 0))]
+    pub most: i64,
+}
+
+/// A change that the user asked for.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct PathChange {
+    /// The name or pattern as given.
+    pub wanted: String,
+    /// The items that it means; empty if they are not on any way to first light.
+    pub names: Vec<String>,
+    /// Their time together.
+    #[schemars(range(min = 0))]
+    pub took_ns: i64,
+    /// Their time with the change.
+    #[schemars(range(min = 0))]
+    pub takes_ns: i64,
+}
+
+/// An item of the critical path with the changes.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct NewItem {
+    /// Kind of item.
+    #[schemars(extend("enum" = ["phase", "initcall", "probe", "deferral", "kernel", "unit", "process", "io", "wait"]))]
+    pub kind: &'static str,
+    /// Name of the item.
+    pub name: String,
+    /// Start time.
+    pub start_ns: i64,
+    /// End time.
+    pub end_ns: i64,
+    /// Evidence; null if the item has none of its own.
+    pub origin: Option<Place>,
 }
 
 /// A program, and the effect of halving its time.
@@ -69,9 +128,39 @@ pub struct PathItem {
     pub origin: Option<Place>,
 }
 
-/// The critical path, in the shape of `schemas/path.json`.
+/// The critical path and its forecast, in the shape of `schemas/path.json`.
 #[must_use]
-pub fn path(path: &analysis::CriticalPath) -> Path {
+pub fn path(found: &analysis::WhatIf) -> Path {
+    let forecast = &found.forecast;
+    let item = |i: &analysis::NewItem| NewItem {
+        kind: i.kind.as_str(),
+        name: i.name.clone(),
+        start_ns: i.start.get(),
+        end_ns: i.end.get(),
+        origin: i.origin.as_ref().map(Place::from),
+    };
+    let change = |c: &analysis::Changed| PathChange {
+        wanted: c.wanted.clone(),
+        names: c.names.clone(),
+        took_ns: c.took.get(),
+        takes_ns: c.takes.get(),
+    };
+    Path {
+        new_first_light_ns: NewFirstLight {
+            least: forecast.new.least.get(),
+            expected: forecast.new.expected.get(),
+            most: forecast.new.most.get(),
+        },
+        path: forecast.path.iter().map(item).collect(),
+        changed: forecast.changed.iter().map(change).collect(),
+        unknown: forecast.unknown.clone(),
+        ..as_it_was(&found.path)
+    }
+}
+
+/// The critical path alone, for a page.
+#[must_use]
+pub fn as_it_was(path: &analysis::CriticalPath) -> Path {
     let item = |i: &analysis::PathItem| PathItem {
         kind: i.kind.as_str(),
         name: i.name.clone(),
@@ -87,11 +176,22 @@ pub fn path(path: &analysis::CriticalPath) -> Path {
         time_ns: p.time.get(),
         saving_if_halved_ns: p.saving_if_halved.get(),
     };
+    let end = Nanos::get(path.end);
     Path {
         schema: Path::SCHEMA,
         zero: path.zero.clone(),
         mark: path.mark.clone(),
-        end_ns: Nanos::get(path.end),
+        end_ns: end,
+        first_light_ns: end,
+        new_first_light_ns: NewFirstLight {
+            least: end,
+            expected: end,
+            most: end,
+        },
+        path: Vec::new(),
+        changed: Vec::new(),
+        unknown: Vec::new(),
+        order: path.order.as_str(),
         knows_units: path.knows_units,
         knows_processes: path.knows_processes,
         items: path.items.iter().map(item).collect(),

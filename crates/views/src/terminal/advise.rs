@@ -3,8 +3,10 @@
 use super::finding::finding;
 use super::layout::{DIM, PLAIN, Screen};
 use super::style::Style;
+use super::table::{Column, Table, cell};
 use crate::words::counted;
 use analysis::{Advice, Finding};
+use record::Nanos;
 
 /// What to change, the largest expected saving first.
 #[must_use]
@@ -27,6 +29,7 @@ pub fn advise(advice: &Advice, style: &Style) -> String {
                     what runs last in the boot: applications and scripts, then the kernel, then \
                     the boot loader. That keeps measuring easy.";
         screen.wrapped("", 2, DIM, note);
+        together(&mut screen, advice);
     }
     if !advice.silent.is_empty() {
         screen.heading("What does not apply", "");
@@ -35,6 +38,41 @@ pub fn advise(advice: &Advice, style: &Style) -> String {
         }
     }
     screen.finish()
+}
+
+/// How many of the first findings a joint saving is shown for.
+const SHOWN: [usize; 5] = [2, 3, 5, 10, 20];
+
+/// What the first findings save together.
+fn together(screen: &mut Screen, advice: &Advice) {
+    let n = advice.joint.len();
+    let shown = advice.joint.iter().filter(|j| {
+        let is_last = j.findings == n && n > 1;
+        (is_last || SHOWN.contains(&j.findings)) && j.saving.most > Nanos::ZERO
+    });
+    let shown: Vec<_> = shown.collect();
+    if shown.is_empty() {
+        return;
+    }
+    screen.heading(
+        "Together",
+        "findings overlap, so their savings do not add up",
+    );
+    let mut table = Table::new([
+        Column::number("first findings"),
+        Column::time("saving"),
+        Column::time("at least"),
+        Column::time("at most"),
+    ]);
+    for joint in shown {
+        table.row([
+            cell(joint.findings),
+            cell(joint.saving.expected).bold(),
+            cell(joint.saving.least).dim(),
+            cell(joint.saving.most).dim(),
+        ]);
+    }
+    table.print(screen);
 }
 
 /// How sure a saving is, and its range.

@@ -45,7 +45,7 @@ pub use gaps::gaps;
 pub use io::io;
 pub use lab::lab;
 pub use lab_plan::lab_plan;
-pub use path::path;
+pub use path::{path, what_if};
 pub use redact::redact;
 pub use serial::serial_line;
 pub use show::show;

@@ -1,11 +1,11 @@
 //! The critical path, item by item.
 
 use super::bar::share;
-use super::layout::{DIM, GOOD, Screen};
+use super::layout::{DIM, GOOD, PLAIN, Screen};
 use super::style::Style;
 use super::table::{Cell, Column, Table, cell};
 use crate::words::counted;
-use analysis::{CriticalPath, PathItem, PathProgram};
+use analysis::{CriticalPath, Forecast, NewItem, PathItem, PathProgram, UnitOrder, WhatIf};
 use record::Nanos;
 
 /// What first light waited for. Items shorter than `shortest` are added up.
@@ -57,13 +57,94 @@ pub fn path(path: &CriticalPath, shortest: Nanos, style: &Style) -> String {
     let mut note = "If halved: how much earlier first light would come if this item took half as \
                     long and nothing else changed."
         .to_owned();
-    if !path.knows_units && !path.knows_processes {
-        note += " The input has neither the order of units nor a trace of tasks, so userspace is \
-                 one item.";
-    }
+    note += match (path.order, path.knows_processes) {
+        (UnitOrder::Guessed, _) => {
+            " The input does not show the order of units; they stand as systemd usually orders them."
+        }
+        (UnitOrder::None, false) => {
+            " The input has neither the order of units nor a trace of tasks, so userspace is one \
+             item."
+        }
+        _ => "",
+    };
     screen.wrapped("", 2, DIM, &note);
     programs(&mut screen, &path.programs, shortest);
     screen.finish()
+}
+
+/// First light with some items shorter or gone. Items shorter than `shortest` are added up.
+#[must_use]
+pub fn what_if(found: &WhatIf, shortest: Nanos, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let forecast = &found.forecast;
+    let about = format!(
+        "{} instead of {} after {}, ends at {}",
+        forecast.new.expected, forecast.first_light, found.path.zero, found.path.mark
+    );
+    screen.heading("Forecast of first light", &about);
+    let (least, most) = (forecast.new.least, forecast.new.most);
+    screen.wrapped("  ", 2, PLAIN, &format!("Range: {least} to {most}."));
+    for change in &forecast.changed {
+        let names = match change.names.as_slice() {
+            [] => format!("{}: not on any way to first light", change.wanted),
+            [name] => format!("{name}: {} instead of {}", change.takes, change.took),
+            all => format!(
+                "{} ({}): {} instead of {}",
+                change.wanted,
+                counted(all.len(), "item"),
+                change.takes,
+                change.took
+            ),
+        };
+        screen.wrapped("  ", 4, PLAIN, &names);
+    }
+    new_path(&mut screen, forecast, shortest);
+    for sentence in &forecast.unknown {
+        screen.wrapped("", 2, DIM, sentence);
+    }
+    screen.finish()
+}
+
+/// The path of a forecast.
+fn new_path(screen: &mut Screen, forecast: &Forecast, shortest: Nanos) {
+    if forecast.path.is_empty() {
+        return;
+    }
+    screen.heading("Expected critical path", "");
+    let mut table = Table::new([
+        Column::time("start"),
+        Column::time("duration"),
+        Column::text("kind"),
+        Column::name("item"),
+    ]);
+    let mut short: Vec<&NewItem> = Vec::new();
+    let add_up = |short: &mut Vec<&NewItem>, table: &mut Table<4>| {
+        let Some(first) = short.first() else { return };
+        let sum = short.iter().map(|i| i.end - i.start);
+        table.row([
+            cell(first.start).dim(),
+            cell(sum.fold(Nanos::ZERO, |sum, length| sum + length)).dim(),
+            Cell::default(),
+            cell(counted(short.len(), "shorter item")).dim(),
+        ]);
+        short.clear();
+    };
+    for item in &forecast.path {
+        let length = item.end - item.start;
+        if length < shortest {
+            short.push(item);
+            continue;
+        }
+        add_up(&mut short, &mut table);
+        table.row([
+            cell(item.start).dim(),
+            cell(length).bold(),
+            cell(item.kind.as_str()).dim(),
+            cell(&item.name),
+        ]);
+    }
+    add_up(&mut short, &mut table);
+    table.print(screen);
 }
 
 /// How many programs are shown.

@@ -1,0 +1,291 @@
+//! What if: first light with some things shorter, or gone.
+
+use crate::load::{Load, WHOLE};
+use crate::path::{CriticalPath, Estimate, Model, NewItem, Shorter, Through, UnitOrder};
+use crate::phases::Phases;
+use record::{Nanos, Record};
+use storage::Storage;
+
+/// What would be otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Units, initcalls, drivers or programs that do not run. `*` stands for any text.
+    pub without: Vec<String>,
+    /// The same, and how long each takes instead.
+    pub shorten: Vec<(String, Nanos)>,
+    /// How many processors there are instead.
+    pub processors: Option<usize>,
+    /// The storage device that answers the requests instead.
+    pub storage: Option<Storage>,
+}
+
+impl Changes {
+    /// Whether all stays as it was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.without.is_empty()
+            && self.shorten.is_empty()
+            && self.processors.is_none()
+            && self.storage.is_none()
+    }
+}
+
+/// Something that would be otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// What the user named.
+    pub wanted: String,
+    /// The items that this means.
+    pub names: Vec<String>,
+    /// How long they took together.
+    pub took: Nanos,
+    /// How long they would take.
+    pub takes: Nanos,
+}
+
+/// First light as it would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forecast {
+    /// First light as it was.
+    pub first_light: Nanos,
+    /// First light as it would be: at the earliest, expected, at the latest.
+    pub new: Estimate,
+    /// What it would wait for, as expected.
+    pub path: Vec<NewItem>,
+    /// What changes.
+    pub changed: Vec<Changed>,
+    /// What the input does not show, and the range covers; a sentence each.
+    pub unknown: Vec<&'static str>,
+}
+
+/// A boot, and what it would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WhatIf {
+    /// What first light waited for.
+    pub path: CriticalPath,
+    /// What it would be.
+    pub forecast: Forecast,
+}
+
+/// Why nothing can be foretold. Each is one sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ForecastError {
+    /// No item has this name.
+    #[error(
+        "{option} `{name}` matches no unit, initcall, driver or program of this boot; \
+         `firstlight blame` lists their names"
+    )]
+    NoMatch {
+        /// The option.
+        option: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// Several items have this name.
+    #[error("--shorten `{name}` matches {count} items ({names}); name one of them")]
+    Several {
+        /// The name.
+        name: String,
+        /// How many items.
+        count: usize,
+        /// The first of their names.
+        names: String,
+    },
+    /// It took no longer.
+    #[error("--shorten `{name}`: it takes {took}, which is not longer than {wanted}; give less")]
+    NotShorter {
+        /// The name.
+        name: String,
+        /// How long it took.
+        took: Nanos,
+        /// What was asked for.
+        wanted: Nanos,
+    },
+    /// Nothing says how busy the processors were.
+    #[error(
+        "--processors: the input does not show {what}; add a bootchart, samples of our agent or \
+         a trace of `sched:*`, with the kernel log"
+    )]
+    NoLoad {
+        /// What is missing.
+        what: &'static str,
+    },
+    /// No requests were traced.
+    #[error(
+        "--storage: the input has no block requests with their times; add a blktrace, or a trace \
+         of `block:*` events"
+    )]
+    NoRequests,
+}
+
+/// What first light waited for, process by process if so wanted, and what it would be.
+///
+/// # Errors
+/// One sentence, if a name matches nothing, or the input does not show what is needed.
+pub fn what_if(
+    record: &Record,
+    phases: &Phases,
+    by_processes: bool,
+    changes: &Changes,
+) -> Result<WhatIf, ForecastError> {
+    let through = match by_processes {
+        true => Through::Processes,
+        false => Through::Units,
+    };
+    let model = Model::new(record, phases, through);
+    let path = model.path();
+    let forecast = forecast(&model, &path, changes)?;
+    Ok(WhatIf { path, forecast })
+}
+
+fn forecast(
+    model: &Model<'_>,
+    path: &CriticalPath,
+    changes: &Changes,
+) -> Result<Forecast, ForecastError> {
+    let mut shorter = Shorter::default();
+    let mut changed = Vec::new();
+    for name in &changes.without {
+        changed.push(take(model, &mut shorter, "--without", name, Nanos::ZERO)?);
+    }
+    for (name, left) in &changes.shorten {
+        changed.push(take(model, &mut shorter, "--shorten", name, *left)?);
+    }
+    let load = model.load();
+    let saving = model.saving(&shorter, load);
+    let of_processors = match changes.processors {
+        Some(count) => model.gain_on(load, count)?,
+        None => Estimate::default(),
+    };
+    let of_storage = match &changes.storage {
+        Some(figures) => {
+            let gain = model.stored(&shorter, figures, load);
+            gain.ok_or(ForecastError::NoRequests)?
+        }
+        None => Estimate::default(),
+    };
+    let gain = Estimate {
+        least: of_processors.least + of_storage.least,
+        expected: of_processors.expected + of_storage.expected,
+        most: of_processors.most + of_storage.most,
+    };
+    let end = path.end;
+    let zero = Nanos::ZERO;
+    let expected = (end - saving.expected - gain.expected).max(zero);
+    let new = Estimate {
+        least: (end - saving.most - gain.most).max(zero).min(expected),
+        expected,
+        most: (end - saving.least - gain.least).max(expected),
+    };
+    let nothing = changes.is_empty();
+    Ok(Forecast {
+        first_light: end,
+        new,
+        path: model.new_path(&shorter),
+        changed,
+        unknown: match nothing {
+            true => Vec::new(),
+            false => unknown(path, load),
+        },
+    })
+}
+
+/// Leaves `left` of the time of what a name means.
+fn take(
+    model: &Model<'_>,
+    shorter: &mut Shorter,
+    option: &'static str,
+    name: &str,
+    left: Nanos,
+) -> Result<Changed, ForecastError> {
+    let Some(matched) = model.matching(name) else {
+        let name = name.to_owned();
+        return Err(ForecastError::NoMatch { option, name });
+    };
+    let took = model.time(&matched);
+    let names: Vec<String> = matched.names.iter().cloned().collect();
+    if option == "--shorten" {
+        if names.len() > 1 {
+            return Err(ForecastError::Several {
+                name: name.to_owned(),
+                count: names.len(),
+                names: names.iter().take(3).cloned().collect::<Vec<_>>().join(", "),
+            });
+        }
+        if !matched.is_empty() && left > took {
+            return Err(ForecastError::NotShorter {
+                name: name.to_owned(),
+                took,
+                wanted: left,
+            });
+        }
+    }
+    model.shorten(shorter, &matched, left);
+    Ok(Changed {
+        wanted: name.to_owned(),
+        names,
+        took,
+        takes: left.min(took),
+    })
+}
+
+impl Model<'_> {
+    /// How much earlier first light comes on so many processors; less than nothing if
+    /// later. From the boot played again, or from how busy the processors are.
+    fn gain_on(&self, load: Load, count: usize) -> Result<Estimate, ForecastError> {
+        if let Some(gain) = self.played_on(count) {
+            return Ok(around(gain));
+        }
+        let Some(now) = load.processors else {
+            return Err(ForecastError::NoLoad {
+                what: "how many processors there are",
+            });
+        };
+        let (Some(before), Some(after)) = (load.wanting(now), load.wanting(count)) else {
+            return Err(ForecastError::NoLoad {
+                what: "how busy the processors were",
+            });
+        };
+        let gain = i128::from(self.userspace().get()) * i128::from(before - after);
+        let gain = gain / i128::from(WHOLE);
+        Ok(around(Nanos(i64::try_from(gain).unwrap_or_default())))
+    }
+}
+
+/// A gain that may be nothing, and may be half as much again.
+fn around(gain: Nanos) -> Estimate {
+    let half = Nanos(gain.get() / 2);
+    let (low, high) = (gain - half, gain + half);
+    Estimate {
+        least: low.min(high),
+        expected: gain,
+        most: low.max(high),
+    }
+}
+
+/// What the range of a forecast covers.
+fn unknown(path: &CriticalPath, load: Load) -> Vec<&'static str> {
+    let mut unknown = Vec::new();
+    match path.order {
+        UnitOrder::Chain => unknown.push(
+            "A critical chain names only the last unit that each unit waited for. Another one may \
+             become the last.",
+        ),
+        UnitOrder::Guessed => unknown.push(
+            "The input does not show the order of units. They stand as systemd usually orders \
+             them.",
+        ),
+        UnitOrder::None if !path.knows_processes => unknown.push(
+            "The input shows neither units nor processes, so userspace is one item that stays \
+             as it is.",
+        ),
+        UnitOrder::None | UnitOrder::Known => {}
+    }
+    if path.order != UnitOrder::None && load.processors.is_none() {
+        unknown.push("The input does not show the number of processors.");
+    } else if path.order != UnitOrder::None && load.busy.is_none() {
+        unknown.push("The input does not show how busy the processors were.");
+    }
+    unknown
+}
