@@ -36,6 +36,7 @@ pub fn schema_files() -> Vec<SchemaFile> {
         schema_file::<json::PrefetchSimulation>(),
         schema_file::<json::Report>(),
         schema_file::<json::Serve>(),
+        schema_file::<json::Rows>(),
         schema_file::<json::Show>(),
         schema_file::<json::Subsystems>(),
         schema_file::<json::TreatApply>(),

@@ -11,6 +11,7 @@ pub mod diff;
 pub mod export;
 pub mod findings;
 pub mod flash;
+pub mod fleet;
 pub mod help;
 pub mod image;
 pub mod io;
@@ -21,6 +22,8 @@ pub mod path;
 pub mod prefetch;
 pub mod report;
 pub mod resolution;
+#[cfg(feature = "parquet")]
+pub mod rows;
 #[cfg(test)]
 mod schemas;
 #[cfg(feature = "serve")]
