@@ -45,7 +45,11 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "SPARK_LOG_DIR": str(work),
         "PYSPARK_PYTHON": sys.executable,
     }
-    os.environ.update(SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=sys.executable)
+    # 200 partitions, the default, are for tables that are a million times as large.
+    (work / "spark-defaults.conf").write_text("spark.sql.shuffle.partitions 2\n")
+    os.environ.update(
+        SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=sys.executable, SPARK_CONF_DIR=str(work)
+    )
     run = [str(home / "bin/spark-class")]
     log = (work / "cluster.log").open("wb")
     names = "org.apache.spark.deploy"

@@ -46,12 +46,17 @@ def _view(
     if store.is_local and not _misses_columns(store):
         listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
         types = "{'part': varchar, 'product': varchar, 'day': varchar}"
-        connection.execute(
-            f"create view {part} as select {names} from read_parquet([{listed}],"
-            f" hive_partitioning = true, hive_types = {types}, union_by_name = true)"
-        )
+        try:
+            connection.execute(
+                f"create view {part} as select {names} from read_parquet([{listed}],"
+                f" hive_partitioning = true, hive_types = {types}, union_by_name = true)"
+            )
+        except duckdb.Error as error:
+            raise FleetError(
+                f"{store.where}: a file of the store cannot be read: {first_line(error)}"
+            ) from error
         return
-    dataset = store.table.to_pyarrow_dataset(partitions=[("part", "=", part)])
+    dataset = store.table.to_pyarrow_dataset(file_pruning_predicate=f"part = '{part}'")
     connection.register(f"{part}_files", dataset)
     there = set(dataset.schema.names)
     chosen = ", ".join(

@@ -1,11 +1,13 @@
 """Storing boots: each once, all of it or nothing."""
 
+import os
 import random
 import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
 from deltalake import (
     CommitProperties,
     PostCommitHookProperties,
@@ -104,7 +106,9 @@ def store_batch(store: Store, batch: Batch, report: Report) -> None:
     report.known += read - len(batch.boots)
 
 
-def _commit(store: Store, table) -> None:
+def _commit(store: Store, table: pa.Table) -> None:
+    if store.is_local and not os.access(store.where, os.W_OK):
+        raise PermissionError(f"Permission denied: no right to write in {store.where}")
     version = (store.table.transaction_version(APPLICATION) or 0) + 1
     write_deltalake(
         store.table,

@@ -65,7 +65,7 @@ def _crowded(store: Store, part: str) -> list[tuple[str, str]]:
 def _merge(store: Store, part: str, product: str, day: str) -> None:
     """Adds up the histograms of one day, in one commit that replaces what it read."""
     place = [("part", "=", part), ("product", "=", product), ("day", "=", day)]
-    rows = store.table.to_pyarrow_table(partitions=place)
+    rows = store.table.to_pyarrow_table(filters=place)
     keys = [name for name in schema.TABLES[part] if name not in {"n", "sum_ns"}]
     with duckdb.connect() as connection:
         connection.register("old", rows)

@@ -38,7 +38,7 @@ def filled(question: str, /, **values: str | int | list[str]) -> str:
         return ", ".join("'" + v.replace("'", "''") + "'" for v in listed) or "null"
 
     lines = text(question).splitlines()
-    code = "\n".join(line for line in lines if not line.startswith("--"))
+    code = "\n".join(line for line in lines if not line.lstrip().startswith("--"))
     return re.sub(r"(?<![:\w]):([a-z_]+)", literal, code)
 
 

@@ -25,7 +25,7 @@ class Store:
 
     def files(self, part: str) -> list[str]:
         """The paths of the files of a part of the table."""
-        return self.table.file_uris([("part", "=", part)])
+        return self.table.file_uris(file_pruning_predicate=f"part = '{part}'")
 
     def refresh(self) -> None:
         """Moves on to the newest version."""
