@@ -6,6 +6,7 @@
 )]
 
 mod bench;
+mod fleet;
 mod fuzz;
 mod oracles;
 mod runner;

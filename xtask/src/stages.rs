@@ -1,7 +1,7 @@
 //! The stages of `./x test`, and which of them run when none is named.
 
 use crate::runner::{self, Summary};
-use crate::{oracles, root, step, ui};
+use crate::{fleet, oracles, root, step, ui};
 use anyhow::{Context, Result, bail};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -63,6 +63,11 @@ const STAGES: &[Stage] = &[
             step("cargo", &bins, &[])?;
             ui::browser("target/debug/firstlight", false).map(|()| Summary::default())
         },
+    },
+    Stage {
+        name: "fleet",
+        about: "the Python package for fleets: stores, questions, S3 and Spark on loopback",
+        run: |asked| fleet::test(&asked.filter),
     },
 ];
 

@@ -26,6 +26,7 @@
 
 mod blame;
 mod boot;
+mod boot_kind;
 mod boots;
 mod bootstrap;
 mod chain;
@@ -38,6 +39,7 @@ mod effect;
 mod experiment;
 mod facts;
 mod findings;
+mod fleet;
 mod forecast;
 mod functions;
 mod gaps;
@@ -63,6 +65,7 @@ mod tune;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
+pub use boot_kind::{BootKind, boot_kind};
 pub use boots::{
     BootTimes, Boots, BootsChange, BootsError, BootsTime, Distribution, Gate, GateError, Judged,
     TimeKind, boots, gate,
@@ -87,6 +90,7 @@ pub use findings::{
     Advice, CATALOGUE, Confidence, Evidence, Finding, Group, Joint, Rule, Silent, advice, findings,
     findings_for, rule,
 };
+pub use fleet::{FleetItem, FleetRow, LONGEST_BOOT, MOST_ITEMS, RowStatus, fleet_row};
 pub use forecast::{Changed, Changes, Forecast, ForecastError, WhatIf, what_if};
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use gaps::{Gap, gaps};

@@ -33,6 +33,71 @@ pub(crate) fn stable(name: &str) -> String {
     out
 }
 
+/// [`stable`], and more: what differs from device to device of one product, so that one
+/// name stands for the same thing in a whole fleet. Numbers that the kernel hands out in
+/// the order of discovery (`loop3`, `dm-1`, `input5`, `8:16`), revisions of snaps, and
+/// short hashes are folded too. Addresses on a bus stay: they name the device.
+pub(crate) fn canonical(name: &str) -> String {
+    let folded = stable(name);
+    let mut out = String::with_capacity(folded.len());
+    let mut rest = folded.as_str();
+    while let Some(first) = rest.chars().next() {
+        let end = rest
+            .find(|c: char| !c.is_ascii_alphanumeric())
+            .unwrap_or(rest.len());
+        let (word, tail) = rest.split_at(end);
+        if word.is_empty() {
+            out.push(first);
+            rest = rest.get(first.len_utf8()..).unwrap_or_default();
+            continue;
+        }
+        let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        let numbered = stem.len() < word.len();
+        if numbered && ["loop", "input", "hidraw", "event"].contains(&stem) {
+            out.push_str(stem);
+            out.push('*');
+        } else if is_number(word) && (out.ends_with("dm-") || is_revision(&folded, &out, tail))
+            || is_hash(word)
+        {
+            out.push('*');
+        } else if let Some(after) = device_number(word, &out, tail) {
+            out.push_str("*:*");
+            rest = after;
+            continue;
+        } else {
+            out.push_str(word);
+        }
+        rest = tail;
+    }
+    out
+}
+
+/// `snap-core20-1405.mount`: the last number is the revision.
+fn is_revision(name: &str, before: &str, after: &str) -> bool {
+    let snap = name.starts_with("snap-") && before.len() > "snap-".len();
+    snap && before.ends_with('-') && after == ".mount"
+}
+
+/// A hash that git, docker and the like cut short.
+fn is_hash(word: &str) -> bool {
+    let digits = word.bytes().any(|b| b.is_ascii_digit());
+    let letters = word.bytes().any(|b| b.is_ascii_lowercase());
+    word.len() >= 12 && is_hex(word) && digits && letters
+}
+
+/// A major and a minor number of a device, `8:16`, that stand alone; what is behind them.
+fn device_number<'a>(word: &str, before: &str, after: &'a str) -> Option<&'a str> {
+    let minor = after.strip_prefix(':')?;
+    let end = minor
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(minor.len());
+    let behind = minor.get(end..)?;
+    let alone = before.is_empty() || before.ends_with([' ', '-', '(']);
+    let ends = behind.is_empty() || behind.starts_with([' ', ')', '.']);
+    (is_number(word) && end > 0 && word.len() <= 3 && alone && ends && !behind.starts_with(".."))
+        .then_some(behind)
+}
+
 fn is_number(word: &str) -> bool {
     word.bytes().all(|b| b.is_ascii_digit())
 }
@@ -98,7 +163,7 @@ fn starts_uuid(after: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::stable;
+    use super::{canonical, stable};
 
     #[test]
     fn what_changes_between_boots_is_folded() {
@@ -131,6 +196,28 @@ mod tests {
             ),
         ] {
             assert_eq!(stable(name), folded);
+        }
+    }
+
+    #[test]
+    fn what_differs_between_devices_of_a_product_is_folded() {
+        for (name, folded) in [
+            ("dev-loop12.device", "dev-loop*.device"),
+            ("dm-3", "dm-*"),
+            ("snap-core20-1405.mount", "snap-core20-*.mount"),
+            ("docker-4f2ab81c9d0e.scope", "docker-*.scope"),
+            ("inode 16 on 43:0", "inode 16 on *:*"),
+            ("block-8:16", "block-*:*"),
+            ("input5", "input*"),
+            ("session-3.scope", "session-*.scope"),
+            ("0000:00:1f.2", "0000:00:1f.2"),
+            ("33c0000.pinctrl", "33c0000.pinctrl"),
+            ("usb 1-1:1.0", "usb 1-1:1.0"),
+            ("mmcblk0p2", "mmcblk0p2"),
+            ("getty@tty1.service", "getty@tty1.service"),
+            ("deadbeefcafe.service", "deadbeefcafe.service"),
+        ] {
+            assert_eq!(canonical(name), folded);
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::verbs::cold::args::Cold;
 use crate::verbs::diff::Diff;
 use crate::verbs::export::Export;
 use crate::verbs::flash::args::Flash;
+use crate::verbs::fleet::Fleet;
 use crate::verbs::help::Help;
 use crate::verbs::image::args::Image;
 use crate::verbs::io::Io;
@@ -17,6 +18,8 @@ use crate::verbs::path::Path;
 use crate::verbs::prefetch::args::Prefetch;
 use crate::verbs::redact::Redact;
 use crate::verbs::report::Report;
+#[cfg(feature = "parquet")]
+use crate::verbs::rows::args::Rows;
 use crate::verbs::show::Show;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::fmt::Write;
@@ -98,6 +101,20 @@ pub enum Verb {
             Exit codes: 0 not slower, 1 slower, 2 cannot tell."
     )]
     Gate(Gate),
+    /// Turn the logs of many boots into two tables: boots, and what took time in each
+    #[command(after_help = "Examples:\n  $ firstlight rows fleet/ --out tables\n  \
+            $ find fleet -name '*.log' | firstlight rows --from-list - --out tables\n\n\
+            A folder of folders holds a boot in each. An input that cannot be read is a row with\n\
+            status `bad` and the reason.")]
+    #[cfg(feature = "parquet")]
+    Rows(Rows),
+    /// Store the boots of a fleet and ask which release, board or unit made them slower
+    #[command(
+        disable_help_flag = true,
+        after_help = "Examples:\n  $ firstlight fleet ingest store --release 1.10 logs/\n  \
+            $ firstlight fleet blame store --base 1.9 --release 1.10"
+    )]
+    Fleet(Fleet),
     /// Rank what to change, with evidence, expected saving and cost
     #[command(after_help = "Examples:\n  $ firstlight advise dmesg.txt\n  \
             $ firstlight advise boot.tar.zst --image vmlinuz --image rootfs/ --config .config\n  \
@@ -157,6 +174,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Compare boots", &["diff", "boots", "gate"]),
+    ("Many boots", &["rows", "fleet"]),
     ("Take evidence", &["capture", "cold"]),
     ("Make it faster", &["advise", "treat", "tune", "prefetch"]),
     ("Exact lab", &["lab", "demo"]),

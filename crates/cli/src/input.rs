@@ -1,7 +1,7 @@
 //! From what the user named to the record of one boot.
 
 mod bytes;
-mod folder;
+pub mod folder;
 mod line;
 pub mod names;
 mod open;
@@ -21,7 +21,8 @@ use std::path::{Path, PathBuf};
 use types::{Capture, HERE, STDIN};
 
 pub use line::line;
-pub use open::read;
+pub use open::{capture_of, read, read_named};
+pub use packed::tar_magic;
 pub use types::Input;
 
 /// These inputs in full, for a sentence to the user.

@@ -46,6 +46,9 @@ fn main() -> ExitCode {
         Some(Verb::Io(a)) => verbs::io::run(a, &mut out),
         Some(Verb::Boots(a)) => verbs::boots::run(a, &mut out),
         Some(Verb::Gate(a)) => verbs::boots::gate::run(a, &mut out),
+        #[cfg(feature = "parquet")]
+        Some(Verb::Rows(a)) => verbs::rows::run(a, &mut out),
+        Some(Verb::Fleet(a)) => verbs::fleet::run(a),
         Some(Verb::Diff(a)) => verbs::diff::run(a, &mut out),
         Some(Verb::Path(a)) => verbs::path::run(a, &mut out),
         Some(Verb::Redact(a)) => verbs::redact::run(a, &mut out),
@@ -91,7 +94,7 @@ fn main() -> ExitCode {
 
 /// An error and its causes, in one line; a cause that the error already says
 /// is not said twice.
-fn sentence(error: &anyhow::Error) -> String {
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
         let cause = cause.to_string();

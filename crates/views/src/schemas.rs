@@ -37,6 +37,7 @@ pub fn schema_files() -> Vec<SchemaFile> {
         schema_file::<json::Redact>(),
         schema_file::<json::Report>(),
         schema_file::<json::Serve>(),
+        schema_file::<json::Rows>(),
         schema_file::<json::Show>(),
         schema_file::<json::Subsystems>(),
         schema_file::<json::TreatApply>(),

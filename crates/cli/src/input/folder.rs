@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The most files of a folder that are looked at.
-const MOST_FILES: usize = 1_000;
+pub const MOST_FILES: usize = 1_000;
 
 /// How many names of files that were left out are said.
 const MOST_NAMED: usize = 3;

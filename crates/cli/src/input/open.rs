@@ -15,14 +15,14 @@ use std::path::{Component, Path};
 /// file in a format that is recognised by its first bytes.
 pub fn read(path: &Path) -> Result<Input> {
     if path == Path::new(STDIN) {
-        return read_file(spooled()?, Path::new("standard input"));
+        return read_named(spooled()?, Path::new("standard input"));
     }
     if path.is_dir() {
         return read_directory(path);
     }
     let shown = path.display();
     let file = File::open(path).with_context(|| format!("{shown}: cannot be opened"))?;
-    read_file(file, path)
+    read_named(file, path)
 }
 
 /// Standard input as a file, which can be read twice.
@@ -37,8 +37,8 @@ fn spooled() -> Result<File> {
     Ok(file)
 }
 
-/// Reads an open file that the user calls `path`.
-fn read_file(mut file: File, path: &Path) -> Result<Input> {
+/// Reads an open file that the user calls `path`, such as a member of an archive.
+pub fn read_named(mut file: File, path: &Path) -> Result<Input> {
     let shown = path.display();
     let length = file.metadata().map(|m| m.len()).unwrap_or(0);
     let mut head = Vec::new();
@@ -63,7 +63,7 @@ fn read_file(mut file: File, path: &Path) -> Result<Input> {
     {
         let members = capture::read_tar(stream, Limits::default())
             .with_context(|| format!("{shown}: not a capture that can be read"))?;
-        return whole_capture(path, members);
+        return capture_of(path, members);
     }
     let image: &'static dyn Source = &kernel_image::KERNEL_IMAGE;
     let image = Some(image).filter(|i| i.sniff(&head) == Sniff::Yes);
@@ -145,10 +145,11 @@ fn read_directory(path: &Path) -> Result<Input> {
     for file in &manifest.sources {
         members.push(read(&file.file)?);
     }
-    whole_capture(path, members)
+    capture_of(path, members)
 }
 
-fn whole_capture(path: &Path, mut members: Vec<(String, Vec<u8>)>) -> Result<Input> {
+/// The capture that these members are.
+pub fn capture_of(path: &Path, mut members: Vec<(String, Vec<u8>)>) -> Result<Input> {
     let shown = path.display();
     let at = members
         .iter()

@@ -11,6 +11,7 @@ pub mod diff;
 pub mod export;
 pub mod findings;
 pub mod flash;
+pub mod fleet;
 pub mod help;
 pub mod image;
 pub mod io;
@@ -22,6 +23,8 @@ pub mod prefetch;
 pub mod redact;
 pub mod report;
 pub mod resolution;
+#[cfg(feature = "parquet")]
+pub mod rows;
 #[cfg(test)]
 mod schemas;
 #[cfg(feature = "serve")]

@@ -7,7 +7,11 @@
 mod bootchart;
 mod bootgraph;
 mod chrome;
+#[cfg(feature = "parquet")]
+mod columns;
 mod drawing;
+#[cfg(feature = "parquet")]
+mod fleet;
 mod folded;
 mod label;
 mod overview;
@@ -22,10 +26,14 @@ mod sheet;
 pub use bootchart::bootchart;
 pub use bootgraph::bootgraph;
 pub use chrome::chrome;
+#[cfg(feature = "parquet")]
+pub use columns::ParquetError;
+#[cfg(feature = "parquet")]
+pub use fleet::{FLEET_SCHEMA, FleetSource, FleetTables};
 pub use folded::folded;
 pub use overview::svg;
 #[cfg(feature = "parquet")]
-pub use parquet::{ParquetError, parquet};
+pub use parquet::parquet;
 pub use perfetto::perfetto;
 pub use rows::csv;
 pub use seek::SeekPicture;

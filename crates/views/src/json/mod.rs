@@ -46,7 +46,7 @@ pub use deferrals::{Deferrals, DeferredDevice, deferrals};
 pub use diff::{Diff, DiffFirstLight, DiffItem, DiffPhase, DiffUsual, diff};
 pub use doctor::{Doctor, DoctorCheck, doctor};
 pub use document::{Document, text};
-pub use done::{Export, Report, Serve};
+pub use done::{Export, Report, Rows, RowsTables, Serve};
 pub use formats::{Format, Formats, formats};
 pub use functions::{CallRow, Calls, FunctionRow, Functions, calls, functions};
 pub use gaps::{Gap, Gaps, gaps};

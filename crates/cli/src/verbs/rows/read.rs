@@ -1,0 +1,155 @@
+//! From the input of one boot to its row.
+
+use super::format::is_manifest;
+use super::unit::{Member, Unit};
+use crate::args::Reading;
+use crate::input::{self, Input};
+use analysis::FleetRow;
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+use views::export::FleetSource;
+
+/// How many digits of the hash name a boot: 128 bits.
+const ID_DIGITS: usize = 32;
+
+/// The row of a boot. What cannot be read is a row too, with the reason.
+pub fn row(unit: Unit, reading: &Reading) -> (FleetSource, FleetRow) {
+    let mut source = FleetSource::default();
+    // One input out of a million must not cost the others their rows.
+    let read = catch_unwind(AssertUnwindSafe(|| read(unit, reading, &mut source)));
+    let row = match read {
+        Ok(Ok(row)) => row,
+        Ok(Err(error)) => FleetRow::bad(crate::sentence(&error)),
+        Err(_) => FleetRow::bad("the reader failed on this input; please report it".to_owned()),
+    };
+    if source.boot_id.is_empty() {
+        source.boot_id = named(&[digest(source.source.as_bytes())]);
+    }
+    (source, row)
+}
+
+fn read(unit: Unit, reading: &Reading, source: &mut FleetSource) -> Result<FleetRow> {
+    let (inputs, left_out) = match unit {
+        Unit::Bad { name, reason } => {
+            source.source = name;
+            bail!("{reason}");
+        }
+        Unit::Paths {
+            name,
+            paths,
+            left_out,
+        } => {
+            source.source = name;
+            source.written = paths.iter().filter_map(|p| written(p)).max();
+            let read: Result<Vec<Input>> = paths.iter().map(|p| input::read(p)).collect();
+            if read.is_err() {
+                source.boot_id = of_files(&paths);
+            }
+            (read?, left_out)
+        }
+        Unit::Members { name, members } => {
+            source.source = name;
+            let newest = members.iter().filter_map(|m| m.written).max();
+            source.written = newest.and_then(|s| i64::try_from(s).ok()?.checked_mul(1_000_000_000));
+            (of_members(&source.source, members, &mut source.boot_id)?, 0)
+        }
+    };
+    let mut digests = Vec::new();
+    for input in &inputs {
+        let files: Vec<&[u8]> = match input {
+            Input::Raw(raw) => vec![&raw.bytes],
+            Input::Capture(c) => c.members.iter().map(|m| m.1.as_slice()).collect(),
+        };
+        source.bytes += files.iter().map(|f| f.len() as u64).sum::<u64>();
+        digests.extend(files.into_iter().map(digest));
+    }
+    source.boot_id = named(&digests);
+    let record = input::record_from(&inputs, reading)?;
+    let mut row = analysis::fleet_row(&record, &reading.options());
+    if left_out > 0 {
+        row.doubts.insert("files_left_out".to_owned(), left_out);
+    }
+    Ok(row)
+}
+
+/// The inputs that members of an archive are; the id of those that cannot be read.
+fn of_members(name: &str, members: Vec<Member>, id: &mut String) -> Result<Vec<Input>> {
+    if members.iter().any(|m| is_manifest(Path::new(&m.name))) {
+        let mut files = Vec::new();
+        for mut member in members {
+            let mut bytes = Vec::new();
+            member.file.read_to_end(&mut bytes).context("a member")?;
+            let file = Path::new(&member.name).file_name();
+            let file = file.map(|n| n.to_string_lossy().into_owned());
+            files.push((file.unwrap_or_default(), bytes));
+        }
+        *id = named(&files.iter().map(|f| digest(&f.1)).collect::<Vec<_>>());
+        return Ok(vec![input::capture_of(Path::new(name), files)?]);
+    }
+    let mut inputs = Vec::new();
+    for member in members {
+        let mut copy = member.file.try_clone().context("a member")?;
+        match input::read_named(member.file, Path::new(&member.name)) {
+            Ok(input) => inputs.push(input),
+            Err(error) => {
+                let mut bytes = Vec::new();
+                let again = std::io::Seek::rewind(&mut copy);
+                again.and_then(|()| copy.read_to_end(&mut bytes)).ok();
+                *id = named(&[digest(&bytes)]);
+                return Err(error);
+            }
+        }
+    }
+    Ok(inputs)
+}
+
+/// When a file was written, in nanoseconds since 1970.
+fn written(path: &PathBuf) -> Option<i64> {
+    let modified = std::fs::metadata(path).ok()?.modified().ok()?;
+    let since = modified.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_nanos()).ok()
+}
+
+fn digest(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// The id of files that hold no boot; empty if they cannot be read at all.
+fn of_files(paths: &[PathBuf]) -> String {
+    let hashed = |path: &PathBuf| {
+        let mut hash = Sha256::new();
+        let mut file = std::fs::File::open(path).ok()?;
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match file.read(&mut buffer).ok()? {
+                0 => return Some(hash.finalize().into()),
+                n => hash.update(buffer.get(..n)?),
+            }
+        }
+    };
+    let digests: Option<Vec<[u8; 32]>> = paths.iter().map(hashed).collect();
+    digests.map(|d| named(&d)).unwrap_or_default()
+}
+
+/// The id of a boot with files of these digests: of one file its own SHA-256, of several
+/// the SHA-256 of their sorted digests. Names and order of the files do not matter.
+fn named(digests: &[[u8; 32]]) -> String {
+    let of_all = match digests {
+        [one] => *one,
+        several => {
+            let mut sorted = several.to_vec();
+            sorted.sort_unstable();
+            digest(&sorted.concat())
+        }
+    };
+    let mut id = String::new();
+    for byte in of_all.iter().take(ID_DIGITS / 2) {
+        write!(id, "{byte:02x}").ok();
+    }
+    id
+}

@@ -1,0 +1,88 @@
+"""The embedded engine: DuckDB over the files of a store."""
+
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from firstlight_fleet import schema
+from firstlight_fleet.errors import FleetError, first_line
+from firstlight_fleet.store import Store
+
+Rows = list[dict[str, Any]]
+
+
+class Duck:
+    """A store's tables in DuckDB, at one version of the store."""
+
+    def __init__(self, store: Store):
+        self.connection = duckdb.connect()
+        for table, columns in schema.TABLES.items():
+            _view(self.connection, store, table, columns)
+        for name, query in schema.VIEWS.items():
+            self.connection.execute(f"create view {name} as {query}")
+
+    def table(self, query: str) -> pa.Table:
+        """The answer to a query."""
+        try:
+            return self.connection.sql(query).to_arrow_table()
+        except duckdb.Error as error:
+            raise FleetError(f"the query failed: {first_line(error)}") from error
+
+    def rows(self, query: str) -> Rows:
+        """The answer to a query, row by row."""
+        return self.table(query).to_pylist()
+
+
+def _view(
+    connection: duckdb.DuckDBPyConnection, store: Store, part: str, columns: list[str]
+) -> None:
+    names = ", ".join(columns)
+    files = store.files(part)
+    if not files:
+        fields = [(name, schema.COLUMNS[name]) for name in columns]
+        connection.register(part, pa.schema(fields).empty_table())
+        return
+    if store.is_local and not _misses_columns(store):
+        listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+        types = "{'part': varchar, 'product': varchar, 'day': varchar}"
+        try:
+            connection.execute(
+                f"create view {part} as select {names} from read_parquet([{listed}],"
+                f" hive_partitioning = true, hive_types = {types}, union_by_name = true)"
+            )
+        except duckdb.Error as error:
+            raise FleetError(
+                f"{store.where}: a file of the store cannot be read: {first_line(error)}"
+            ) from error
+        return
+    dataset = store.table.to_pyarrow_dataset(file_pruning_predicate=f"part = '{part}'")
+    connection.register(f"{part}_files", dataset)
+    there = set(dataset.schema.names)
+    chosen = ", ".join(
+        name if name in there else f"cast(null as {_sql(schema.COLUMNS[name])}) as {name}"
+        for name in columns
+    )
+    connection.execute(f"create view {part} as select {chosen} from {part}_files")
+
+
+def _misses_columns(store: Store) -> bool:
+    """Whether an older version made the store, and lacked columns."""
+    there = {field.name for field in store.table.schema().fields}
+    return not set(schema.COLUMNS) <= there
+
+
+def _sql(kind: pa.DataType) -> str:
+    return "varchar" if kind == pa.string() else "bigint"
+
+
+def known(store: Store, ids: set[str]) -> tuple[set[str], set[str]]:
+    """Which of these boots are stored, and which are in quarantine."""
+    with duckdb.connect() as connection:
+        connection.register("asked", pa.table({"boot_id": sorted(ids)}))
+        found = []
+        for part in ["boots", "quarantine"]:
+            _view(connection, store, part, ["boot_id"])
+            query = f"select boot_id from {part} where boot_id in (select boot_id from asked)"
+            found.append({row[0] for row in connection.execute(query).fetchall()})
+    return found[0], found[1]

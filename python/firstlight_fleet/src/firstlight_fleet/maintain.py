@@ -1,0 +1,110 @@
+"""Keeping a store fast and small: compaction and retention."""
+
+import random
+import re
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from deltalake import WriterProperties, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError
+
+from firstlight_fleet import schema
+from firstlight_fleet.errors import FleetError, first_line
+from firstlight_fleet.store import Store
+
+#: The size that compaction aims at, bytes.
+FILE_BYTES = 256 << 20
+
+#: Files that no version of the store names are removed when they are this old. A writer
+#: that is still at work has none as old.
+VACUUM_HOURS = 7 * 24
+
+_MOST_TRIES = 20
+
+_WRITER = WriterProperties(compression="ZSTD", compression_level=6)
+
+
+def compact(store: Store) -> dict[str, int]:
+    """Merges histograms and small files, and removes files that nobody needs."""
+    before = len(store.table.file_uris())
+    for part in ["boots_hist", "items_hist"]:
+        for product, day in _crowded(store, part):
+            _tried(store, lambda p=part, q=product, d=day: _merge(store, p, q, d))
+    _tried(
+        store,
+        lambda: store.table.optimize.compact(target_size=FILE_BYTES, writer_properties=_WRITER),
+    )
+    store.refresh()
+    removed = _tried(
+        store, lambda: store.table.vacuum(retention_hours=VACUUM_HOURS, dry_run=False)
+    )
+    store.refresh()
+    return {
+        "files_before": before,
+        "files_after": len(store.table.file_uris()),
+        "files_removed": len(removed),
+    }
+
+
+def _crowded(store: Store, part: str) -> list[tuple[str, str]]:
+    """The partitions of a part with more than one file."""
+    counts: dict[tuple[str, str], int] = {}
+    pattern = re.compile(r"part=([^/]*)/product=([^/]*)/day=([^/]*)/")
+    for file in store.files(part):
+        found = pattern.search(file)
+        if found:
+            place = (found.group(2), found.group(3))
+            counts[place] = counts.get(place, 0) + 1
+    return sorted(place for place, count in counts.items() if count > 1)
+
+
+def _merge(store: Store, part: str, product: str, day: str) -> None:
+    """Adds up the histograms of one day, in one commit that replaces what it read."""
+    place = [("part", "=", part), ("product", "=", product), ("day", "=", day)]
+    rows = store.table.to_pyarrow_table(filters=place)
+    keys = [name for name in schema.TABLES[part] if name not in {"n", "sum_ns"}]
+    with duckdb.connect() as connection:
+        connection.register("old", rows)
+        merged = connection.sql(
+            f"select part, {', '.join(keys)}, cast(sum(n) as bigint) as n,"
+            " cast(sum(sum_ns) as bigint) as sum_ns from old group by all order by all"
+        ).to_arrow_table()
+    columns = {
+        name: merged[name] if name in merged.column_names else [None] * merged.num_rows
+        for name in schema.COLUMNS
+    }
+    write_deltalake(
+        store.table,
+        pa.table(columns, schema=schema.SCHEMA),
+        mode="overwrite",
+        predicate=" and ".join(f"{key} = '{value}'" for key, _, value in place),
+        writer_properties=_WRITER,
+    )
+
+
+def expire(store: Store, days: int, only_items: bool) -> dict[str, Any]:
+    """Deletes what is older than `days`: everything, or only the raw items."""
+    limit = (datetime.now(timezone.utc) - timedelta(days=days)).strftime("%Y-%m-%d")
+    predicate = f"day < '{limit}'"
+    if only_items:
+        predicate += " and part = 'items'"
+    done = _tried(store, lambda: store.table.delete(predicate))
+    store.refresh()
+    return {"before_day": limit, "files_deleted": done.get("num_removed_files", 0)}
+
+
+def _tried(store: Store, action: Callable[[], Any]) -> Any:
+    """Repeats an action that lost against a writer."""
+    for attempt in range(_MOST_TRIES):
+        try:
+            return action()
+        except CommitFailedError:
+            time.sleep(random.uniform(0, 0.1 * (attempt + 1)))
+            store.refresh()
+        except (DeltaError, OSError) as error:
+            raise FleetError(f"{store.where}: {first_line(error)}") from error
+    raise FleetError(f"{store.where}: writers changed the store all the time; try again later")

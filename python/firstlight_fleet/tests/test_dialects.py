@@ -1,0 +1,24 @@
+"""The ready questions are plain SQL: other engines can parse them."""
+
+import pytest
+import sqlglot
+from firstlight_fleet import questions
+
+_VALUES = {
+    "base": "1.9",
+    "release": "1.10",
+    "board": "all",
+    "top": 20,
+    "each": 5,
+    "boots": ["a", "b"],
+    "suspects": ["unit|a.service"],
+    "name": "it's",
+}
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "spark", "trino", "snowflake", "postgres"])
+@pytest.mark.parametrize("name", questions.NAMES)
+def test_a_question_parses(name: str, dialect: str) -> None:
+    query = questions.filled(name, **_VALUES)
+    assert ":" not in query.replace("with:", "")
+    assert sqlglot.parse_one(query, read=dialect)
