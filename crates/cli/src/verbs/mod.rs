@@ -22,8 +22,6 @@ pub mod prefetch;
 pub mod redact;
 pub mod report;
 pub mod resolution;
-#[cfg(test)]
-mod schemas;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod show;

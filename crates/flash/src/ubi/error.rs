@@ -1,7 +1,6 @@
 //! What can go wrong.
 
 use crate::transfer::{TransferError, looks_like};
-
 use std::io;
 
 /// Why an image cannot be worked on. Damage in an image is not an error: it is
