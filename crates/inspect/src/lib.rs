@@ -26,6 +26,7 @@ pub mod owners;
 pub mod paths;
 pub mod requests;
 pub mod system;
+pub mod table;
 pub mod whole;
 
 pub use error::{Content, Error};

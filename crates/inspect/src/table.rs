@@ -1,8 +1,8 @@
 //! Tables of boots, as spreadsheets write them: a boot in each row, a time in each
 //! column whose name says its unit.
 
+use crate::error::Error;
 use analysis::BootTimes;
-use anyhow::{Context, Result, bail};
 use record::Nanos;
 use std::fs::File;
 use std::io::Read;
@@ -36,6 +36,7 @@ const SUMMARIES: [&str; 8] = [
 ];
 
 /// Whether `path` is named as a table.
+#[must_use]
 pub fn is_one(path: &Path) -> bool {
     let named = |ending: &&str| {
         path.extension()
@@ -44,36 +45,36 @@ pub fn is_one(path: &Path) -> bool {
     ["csv", "tsv"].iter().any(named) && path.is_file()
 }
 
-/// The boots of the table `path`, in the order of its rows.
-pub fn boots(path: &Path) -> Result<Vec<BootTimes>> {
-    let shown = path.display();
-    let file = File::open(path).with_context(|| format!("{shown}: cannot be opened"))?;
+/// What was read of a table.
+#[derive(Debug)]
+pub struct Table {
+    /// In the order of its rows.
+    pub boots: Vec<BootTimes>,
+    /// Columns and rows that are none of boots.
+    pub left_out: Vec<String>,
+}
+
+/// Reads the table `path`.
+///
+/// # Errors
+/// It cannot be read, or is no table of boots.
+pub fn read(path: &Path) -> Result<Table, Error> {
+    let shown = path.display().to_string();
+    let file = File::open(path).map_err(|e| Error::io(&shown, "cannot be opened", e))?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
-        .with_context(|| format!("{shown}: cannot be read"))?;
+        .map_err(|e| Error::io(&shown, "cannot be read", e))?;
     if bytes.len() as u64 > MAX_BYTES {
-        bail!("{shown}: larger than a table of boots may be ({MAX_BYTES} bytes)");
+        let why = format!("larger than a table of boots may be ({MAX_BYTES} bytes)");
+        return Err(Error::unusable(&shown, why));
     }
-    let read = rows(&bytes).with_context(|| format!("{shown}: not a table of boots"))?;
-    if !read.left_out.is_empty() {
-        let left_out = read.left_out.join(", ");
-        anstream::eprintln!("firstlight: {shown}: no times: {left_out}");
-    }
-    Ok(read.boots)
+    rows(&bytes).map_err(|why| Error::unusable(&shown, format!("not a table of boots: {why}")))
 }
 
-/// What was read of a table.
-#[derive(Debug)]
-struct Rows {
-    boots: Vec<BootTimes>,
-    /// Columns and rows that are none of boots.
-    left_out: Vec<String>,
-}
-
-fn rows(bytes: &[u8]) -> Result<Rows> {
+fn rows(bytes: &[u8]) -> Result<Table, String> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        bail!("it is text in UTF-16; save it as CSV in UTF-8");
+        return Err("it is text in UTF-16; save it as CSV in UTF-8".to_owned());
     }
     // Spreadsheets begin a file with a byte order mark.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -82,15 +83,19 @@ fn rows(bytes: &[u8]) -> Result<Rows> {
         .delimiter(separator)
         .trim(csv::Trim::All)
         .from_reader(bytes);
-    let head = reader.headers().context("its first line")?.clone();
+    let head = reader
+        .headers()
+        .map_err(|e| format!("its first line: {e}"))?;
+    let head = head.clone();
     let names = || head.iter().enumerate();
     let columns: Vec<(usize, &str, f64)> = names()
         .filter_map(|(at, name)| Some((at, name, unit(name)?)))
         .collect();
     if columns.is_empty() {
-        bail!(
+        return Err(
             "no column is named as a time; expected names that end in _s, _sec, _ms, _us or _ns in \
              the first line"
+                .to_owned(),
         );
     }
     let others = names().filter(|(_, name)| unit(name).is_none());
@@ -98,7 +103,7 @@ fn rows(bytes: &[u8]) -> Result<Rows> {
     let mut boots = Vec::new();
     let mut any = false;
     for row in reader.records() {
-        let row = row.context("a row unlike the first line")?;
+        let row = row.map_err(|e| format!("a row unlike the first line: {e}"))?;
         let line = row.position().map_or(0, csv::Position::line);
         let first = row.get(0).unwrap_or_default().to_ascii_lowercase();
         if unit(head.get(0).unwrap_or_default()).is_none() && SUMMARIES.contains(&&*first) {
@@ -106,21 +111,23 @@ fn rows(bytes: &[u8]) -> Result<Rows> {
             continue;
         }
         if boots.len() >= MOST_ROWS {
-            bail!("more than {MOST_ROWS} rows; give fewer boots");
+            return Err(format!("more than {MOST_ROWS} rows; give fewer boots"));
         }
         let cells = columns.iter().map(|&(at, name, unit)| {
             let text = row.get(at).unwrap_or_default();
             let time = time(text, unit, separator);
-            let time = time.with_context(|| format!("line {line}, column {name}"))?;
+            let time = time.map_err(|why| format!("line {line}, column {name}: {why}"))?;
             any |= time.is_some();
             Ok((name, time))
         });
-        boots.push(BootTimes::of_columns(cells.collect::<Result<Vec<_>>>()?));
+        boots.push(BootTimes::of_columns(
+            cells.collect::<Result<Vec<_>, String>>()?,
+        ));
     }
     if !any {
-        bail!("no row below the first line has a time; expected a boot in each");
+        return Err("no row below the first line has a time; expected a boot in each".to_owned());
     }
-    Ok(Rows { boots, left_out })
+    Ok(Table { boots, left_out })
 }
 
 /// What parts the columns: what the first line has most of.
@@ -141,14 +148,16 @@ fn unit(name: &str) -> Option<f64> {
 }
 
 /// What stands in a cell; an empty one holds no time.
-fn time(text: &str, unit: f64, separator: u8) -> Result<Option<Nanos>> {
+fn time(text: &str, unit: f64, separator: u8) -> Result<Option<Nanos>, String> {
     if text.is_empty() {
         return Ok(None);
     }
     // Thousands, or decimals?
     let is_three = |(_, part): (&str, &str)| part.len() == 3;
     if separator != b',' && text.rsplit_once(',').is_some_and(is_three) {
-        bail!("`{text}` may be thousands or a decimal comma; write it with a point");
+        return Err(format!(
+            "`{text}` may be thousands or a decimal comma; write it with a point"
+        ));
     }
     let number = match separator {
         b',' => text.parse(),
@@ -158,7 +167,7 @@ fn time(text: &str, unit: f64, separator: u8) -> Result<Option<Nanos>> {
     // Up to a hundred days, a double holds each nanosecond.
     let ns = number.map_or(f64::NAN, |n: f64| (n * unit).round());
     if !(0.0..1e16).contains(&ns) {
-        bail!("expected a time, found `{text}`");
+        return Err(format!("expected a time, found `{text}`"));
     }
     Ok(Some(Nanos(ns as i64)))
 }
@@ -220,11 +229,11 @@ mod tests {
             ("a_s\nnan\n", "found `nan`"),
             ("a_s\n\u{0}\n", "expected a time"),
         ] {
-            let error = format!("{:#}", rows(table.as_bytes()).unwrap_err());
+            let error = rows(table.as_bytes()).unwrap_err();
             assert!(error.contains(said), "{table:?}: {error}");
         }
         assert!(rows(b"\xff_s\n1\n").is_err());
-        let wide = rows(b"\xff\xfea\0_\0s\0").unwrap_err().to_string();
+        let wide = rows(b"\xff\xfea\0_\0s\0").unwrap_err();
         assert!(wide.contains("UTF-16"), "{wide}");
         let summed = rows(b"n;a (s)\n1;1,5\nMean;1,5\n").unwrap();
         assert_eq!(summed.boots.len(), 1);
