@@ -18,6 +18,7 @@ pub mod ahead;
 pub mod contents;
 pub mod disk;
 mod error;
+pub mod experiment;
 pub mod kernel_image;
 pub mod map;
 pub mod mounting;

@@ -1,7 +1,7 @@
 //! A folder that `lab run` filled, as an experiment.
 
+use crate::error::Error;
 use analysis::{ExactPair, Experiment, RecordingCost, Trial, TrialFailure};
-use anyhow::{Context, Result, bail};
 use record::{ClockKind, Nanos};
 use serde::Deserialize;
 use std::fs::File;
@@ -62,25 +62,32 @@ struct Cost {
 }
 
 /// Whether `path` is a folder that `lab run` filled.
+#[must_use]
 pub fn is_experiment(path: &Path) -> bool {
     path.join(RESULT).is_file() && !path.join(agent::capture::MANIFEST).is_file()
 }
 
 /// The experiment in a folder.
-pub fn read(dir: &Path) -> Result<Experiment> {
+///
+/// # Errors
+/// Its result cannot be read, or is none.
+pub fn read(dir: &Path) -> Result<Experiment, Error> {
     let path = dir.join(RESULT);
-    let shown = path.display();
+    let shown = path.display().to_string();
     let mut text = String::new();
     File::open(&path)
         .and_then(|f| f.take(MOST_BYTES).read_to_string(&mut text))
-        .with_context(|| format!("{shown}: cannot be read"))?;
-    let results: Results = serde_json::from_str(&text)
-        .with_context(|| format!("{shown}: not what `firstlight lab run` writes"))?;
+        .map_err(|e| Error::io(&shown, "cannot be read", e))?;
+    let results: Results = serde_json::from_str(&text).map_err(|e| {
+        let why = format!("not what `firstlight lab run` writes: {e}");
+        Error::unusable(&shown, why)
+    })?;
     if results.schema != SCHEMA {
-        bail!(
-            "{shown}: its schema is `{}`; expected `{SCHEMA}`, which `firstlight lab run` writes",
+        let why = format!(
+            "its schema is `{}`; expected `{SCHEMA}`, which `firstlight lab run` writes",
             results.schema
         );
+        return Err(Error::unusable(&shown, why));
     }
     let clock = match results.clock.as_str() {
         "virtual" => ClockKind::Virtual,
@@ -98,7 +105,7 @@ pub fn read(dir: &Path) -> Result<Experiment> {
         }),
     });
     let mut experiment = analysis::experiment(clock, &results.baseline, trials.collect())
-        .with_context(|| format!("{shown}"))?;
+        .map_err(|e| Error::unusable(&shown, e.to_string()))?;
     experiment.exact = results
         .exact
         .into_iter()
@@ -122,6 +129,7 @@ pub fn read(dir: &Path) -> Result<Experiment> {
 
 /// The capture of a variant's first boot that came to first light, if it is
 /// still there: in the folder as it lies now, else where it was made.
+#[must_use]
 pub fn capture(dir: &Path, experiment: &Experiment, variant: &str) -> Option<PathBuf> {
     let mut trials = experiment.trials.iter();
     let trial = trials.find(|t| t.variant == variant && t.failure.is_none())?;
@@ -137,6 +145,7 @@ pub fn capture(dir: &Path, experiment: &Experiment, variant: &str) -> Option<Pat
 
 /// The variant that a page shows beside the baseline: the fastest that is
 /// really faster, else the one that changes most.
+#[must_use]
 pub fn shown_variant(experiment: &Experiment) -> Option<&str> {
     let most = || {
         let others = experiment
