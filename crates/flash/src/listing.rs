@@ -93,7 +93,8 @@ impl Listing {
 }
 
 /// A path as it is in an image: one on the target begins with a slash.
-fn relative(path: &[u8]) -> &[u8] {
+#[must_use]
+pub fn relative(path: &[u8]) -> &[u8] {
     let path = path.trim_ascii();
     let path = path.strip_prefix(b".").unwrap_or(path);
     let start = path.iter().position(|b| *b != b'/');

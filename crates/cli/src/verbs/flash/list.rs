@@ -3,7 +3,7 @@
 use super::args::List;
 use crate::out::Out;
 use anyhow::{Result, bail};
-use flash::listing::Listing;
+use flash::listing::{Listing, relative};
 use inspect::open::Filesystem;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub fn run(args: &List, out: &mut Out) -> Result<()> {
             Filesystem::Ubifs(ubifs) => Listing::ubifs(ubifs, wanted)?,
         };
         if listing.is_empty() {
-            bail!("there is no `{}` in it", wanted.escape_ascii());
+            bail!("there is no `{}` in it", relative(wanted).escape_ascii());
         }
         Ok(listing)
     })?;
