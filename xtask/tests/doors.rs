@@ -19,8 +19,24 @@ const DOORS: &[(&str, &[&str])] = &[
     ("sources", &["record", "agent"]),
     ("capture", &["record", "agent"]),
     ("analysis", &["record", "storage"]),
-    ("views", &["analysis", "record"]),
-    ("treat", &["rawimage", "flash", "bootimage"]),
+    (
+        "views",
+        &[
+            "analysis",
+            "record",
+            "agent",
+            "treat",
+            "inspect",
+            "rawimage",
+            "flash",
+            "disk",
+            "bootimage",
+        ],
+    ),
+    (
+        "treat",
+        &["agent", "rawimage", "flash", "disk", "bootimage"],
+    ),
     (
         "inspect",
         &[

@@ -111,7 +111,9 @@ pub use phases::{
 pub use picture::{Picture, picture};
 pub use place::Place;
 pub use readings::{Readings, readings};
-pub use resolution::{Alike, DRAWS, Found, Resolution, resolution};
+pub use resolution::{
+    Alike, DRAWS, Found, Resolution, RunError, RunResolution, resolution, run_resolution,
+};
 pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use subsystems::{SubsystemRow, Subsystems, subsystem_of, subsystems};
 pub use summary::{KindSummary, Summary, summary};

@@ -1,6 +1,6 @@
 //! What ensembles of some boots can tell apart, from boots that are all alike.
 
-use crate::effect::{Verdict, effect, margin, median};
+use crate::effect::{Effect, Verdict, effect, margin, median, range};
 use crate::statistics::Chance;
 use record::Nanos;
 
@@ -107,6 +107,86 @@ impl Alike {
         }
         all
     }
+}
+
+/// What a run whose variants are alike says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunResolution {
+    /// Boots of variants that are alike.
+    pub boots: usize,
+    /// These variants.
+    pub variants: usize,
+    /// Their earliest and latest first light.
+    pub range: (Nanos, Nanos),
+    /// Their median.
+    pub median: Nanos,
+    /// What ensembles of them tell apart.
+    pub ensembles: Vec<Resolution>,
+    /// Pairs of variants, as they were booted.
+    pub alike: Alike,
+    /// Variants that change something, beside the baseline.
+    pub changed: Vec<(String, Effect)>,
+}
+
+/// Why a run says nothing of that kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// There is no such variant.
+    NoVariant(String),
+    /// So few boots that are alike came to first light.
+    TooFew(usize),
+}
+
+/// What the boots of a run say: variant and first light of each, in their order. All
+/// variants are alike, but those that are named as `changed`.
+///
+/// # Errors
+/// A variant is not there, or fewer than four boots are alike.
+pub fn run_resolution(
+    boots: &[(&str, Option<Nanos>)],
+    baseline: &str,
+    changed: &[String],
+    delays: &[f64],
+) -> Result<RunResolution, RunError> {
+    // The variants in the order of their boots; a boot without first light is none.
+    let mut variants: Vec<(&str, Vec<Nanos>)> = Vec::new();
+    for (variant, first_light) in boots {
+        let at = match variants.iter().position(|v| v.0 == *variant) {
+            Some(at) => at,
+            None => {
+                variants.push((variant, Vec::new()));
+                variants.len() - 1
+            }
+        };
+        if let Some((_, times)) = variants.get_mut(at) {
+            times.extend(*first_light);
+        }
+    }
+    let is_there = |name: &&String| !variants.iter().any(|v| v.0 == **name);
+    if let Some(unknown) = changed.iter().find(is_there) {
+        return Err(RunError::NoVariant(unknown.clone()));
+    }
+    let is_changed = |name: &str| changed.iter().any(|c| c == name);
+    let alike = variants.iter().filter(|v| !is_changed(v.0));
+    let alike: Vec<Vec<Nanos>> = alike.map(|v| v.1.clone()).collect();
+    let pool: Vec<Nanos> = alike.iter().flatten().copied().collect();
+    let (Some(middle), Some(range), true) = (median(&pool), range(&pool), pool.len() > 3) else {
+        return Err(RunError::TooFew(pool.len()));
+    };
+    let base = variants.iter().find(|v| v.0 == baseline);
+    let base = base.map_or(&[][..], |v| &v.1);
+    let changed = variants.iter().filter(|v| is_changed(v.0));
+    let changed =
+        changed.filter_map(|(name, times)| Some(((*name).to_owned(), effect(base, times)?)));
+    Ok(RunResolution {
+        boots: pool.len(),
+        variants: alike.len(),
+        range,
+        median: middle,
+        ensembles: resolution(&pool, delays),
+        alike: Alike::of(&alike),
+        changed: changed.collect(),
+    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub mod accesses;
 pub mod beside;
 pub mod cold;
+pub mod direct;
 pub mod error;
 pub mod here;
 pub mod keep;

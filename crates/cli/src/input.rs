@@ -7,7 +7,6 @@ pub mod names;
 mod open;
 mod packed;
 pub mod redacted;
-pub mod table;
 mod types;
 
 use crate::args::Reading;

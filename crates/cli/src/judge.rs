@@ -1,12 +1,12 @@
 //! The judge of a search: [`analysis`], on captures.
 
-use crate::mounted::Mounted;
 use crate::verbs::lab::record;
 use crate::verbs::prefetch::{args::Import, import};
 use anyhow::{Context, Result};
 use lab::search::{Effect, Health, Judge, JudgeError, Recommended, Typical, Verdict};
 use record::{Nanos, Record};
 use std::path::{Path, PathBuf};
+use treat::mounted::Mounted;
 
 /// So many of the items that first light waits for are given.
 const LIMITS: usize = 5;
@@ -105,7 +105,8 @@ impl Judge for Captures {
     fn open_root(&mut self, image: &Path) -> Result<(), JudgeError> {
         let options = "ro,loop,noload";
         let why = "which names the files that the boot read";
-        self.root = Some(Mounted::new(image, options, why)?);
+        let root = Mounted::new(image, options, why).map_err(anyhow::Error::from)?;
+        self.root = Some(root);
         Ok(())
     }
 

@@ -3,11 +3,9 @@
 mod args;
 mod beside;
 mod command;
-mod direct;
 mod input;
 mod interrupt;
 mod judge;
-mod mounted;
 mod out;
 mod progress;
 mod size;

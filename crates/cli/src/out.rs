@@ -41,6 +41,19 @@ impl Out {
         self.bytes(text.as_bytes())
     }
 
+    /// Prints a report: its document with `--json`, else its screen.
+    pub fn show<D: serde::Serialize>(
+        &mut self,
+        document: impl FnOnce() -> D,
+        screen: impl FnOnce(&Style) -> String,
+    ) -> Result<()> {
+        let text = match self.json {
+            true => views::json::text(&document()),
+            false => screen(&self.style),
+        };
+        self.text(&text)
+    }
+
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
         Ok(self.stdout.write_all(bytes)?)
     }

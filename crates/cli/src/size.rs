@@ -1,4 +1,4 @@
-//! Sizes on the command line and on the screen.
+//! Sizes on the command line.
 
 /// Reads a number of bytes: `128KiB`, `128K`, `1MiB`, `0x20000`, `131072`.
 ///
@@ -50,21 +50,6 @@ pub fn erase_size(text: &str) -> Result<u32, String> {
     u32::try_from(bytes).map_err(|_| "expected a size of at most 8MiB".to_owned())
 }
 
-/// `128 KiB` where that is exact, `42.7 MiB` where it is not.
-#[must_use]
-pub fn show(bytes: u64) -> String {
-    let units = [("GiB", 30_u32), ("MiB", 20), ("KiB", 10)];
-    let Some((unit, bits)) = units.into_iter().find(|(_, bits)| bytes >> bits > 0) else {
-        return format!("{bytes} bytes");
-    };
-    let whole = bytes >> bits;
-    if whole << bits == bytes {
-        return format!("{whole} {unit}");
-    }
-    let tenths = (u128::from(bytes) * 10 + (1 << (bits - 1))) >> bits;
-    format!("{}.{} {unit}", tenths / 10, tenths % 10)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,19 +88,5 @@ mod tests {
         assert_eq!(erase_size("131072"), Ok(131_072));
         assert_eq!(erase_size("0x80"), Ok(0x80));
         assert!(erase_size("8GiB").is_err());
-    }
-
-    #[test]
-    fn sizes_are_shown_short() {
-        for (bytes, text) in [
-            (0, "0 bytes"),
-            (1023, "1023 bytes"),
-            (131_072, "128 KiB"),
-            (1 << 20, "1 MiB"),
-            (1_500_000, "1.4 MiB"),
-            (u64::MAX, "17179869184.0 GiB"),
-        ] {
-            assert_eq!(show(bytes), text);
-        }
     }
 }

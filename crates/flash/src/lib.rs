@@ -14,14 +14,17 @@
 //! # }
 //! ```
 
+pub mod attached;
 pub mod files;
 mod inflate;
 pub mod jffs2;
+pub mod listing;
 pub mod mount;
 pub mod problem;
 mod transfer;
 pub mod ubi;
 pub mod ubifs;
+pub mod verified;
 
 pub use rawimage::{Endian, Foreign, ReadAt};
 pub use transfer::TransferError;

@@ -14,12 +14,20 @@
 //! # }
 //! ```
 
+pub mod ahead;
+pub mod contents;
 pub mod disk;
 mod error;
+pub mod experiment;
 pub mod kernel_image;
+pub mod map;
+pub mod mounting;
 pub mod open;
 pub mod owners;
+pub mod paths;
+pub mod requests;
 pub mod system;
+pub mod table;
 pub mod whole;
 
 pub use error::{Content, Error};

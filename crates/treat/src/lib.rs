@@ -27,7 +27,11 @@
 mod cmdline;
 pub mod files;
 mod initramfs;
+pub mod mounted;
+pub mod order;
+pub mod prefetcher;
 pub mod reading;
+pub mod relocate;
 pub mod shell;
 mod spec;
 mod treatment;

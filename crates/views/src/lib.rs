@@ -47,4 +47,4 @@ pub use redaction::{Redaction, RedactionKind};
 pub use resolution::{Resolution, ResolutionChange, ResolutionEnsemble, ResolutionFound};
 pub use schemas::schema_files;
 pub use tuned::{TunePlan, Tuned, TunedDropped, TunedKept};
-pub use words::{counted, plural, thousands};
+pub use words::{counted, plural, size, thousands};

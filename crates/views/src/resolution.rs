@@ -5,6 +5,7 @@ use crate::json::values::VERDICTS;
 use crate::terminal::layout::{DIM, Screen, clean, delta, right};
 use crate::terminal::style::Style;
 use crate::terminal::table::{Column, Table, cell};
+use analysis::{DRAWS, RunResolution};
 use record::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,6 +46,53 @@ pub struct Resolution {
 impl Document for Resolution {
     const SCHEMA: &'static str = "firstlight.lab.resolution/1";
     const TITLE: &'static str = "Output of `firstlight lab resolution --json`";
+}
+
+impl Resolution {
+    /// The document of what the run in the folder `run` says.
+    #[must_use]
+    pub fn of(run: &str, found: &RunResolution) -> Self {
+        let changed = found
+            .changed
+            .iter()
+            .map(|(variant, effect)| ResolutionChange {
+                variant: variant.clone(),
+                delta_ns: effect.delta.get(),
+                spread_ns: effect.spread.get(),
+                least_ns: effect.least.get(),
+                verdict: effect.verdict.as_str(),
+                unperturbed: effect.unperturbed,
+            });
+        Self {
+            schema: Self::SCHEMA,
+            run: run.to_owned(),
+            boots: found.boots,
+            variants: found.variants,
+            min_ns: found.range.0.get(),
+            median_ns: found.median.get(),
+            max_ns: found.range.1.get(),
+            draws: DRAWS,
+            ensembles: found.ensembles.iter().map(ResolutionEnsemble::of).collect(),
+            pairs: found.alike.pairs,
+            told_apart: found.alike.told_apart,
+            changed: changed.collect(),
+        }
+    }
+}
+
+impl ResolutionEnsemble {
+    fn of(row: &analysis::Resolution) -> Self {
+        let found = row.found.iter().map(|f| ResolutionFound {
+            delay_percent: f.percent,
+            found_percent: f.part * 100.0,
+        });
+        Self {
+            boots: row.boots,
+            margin: row.margin,
+            false_alarms_percent: row.false_alarms * 100.0,
+            found: found.collect(),
+        }
+    }
 }
 
 /// Results for ensembles of one size.

@@ -1,6 +1,8 @@
 //! Words that several views share.
 
 use analysis::{Experiment, margin};
+use chrono::DateTime;
+use flash::files::Why;
 use record::ClockKind;
 use std::collections::BTreeSet;
 
@@ -98,6 +100,61 @@ pub(crate) fn bytes(n: u64) -> String {
     }
 }
 
+/// `128 KiB` where that is exact, `42.7 MiB` where it is not.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    let units = [("GiB", 30_u32), ("MiB", 20), ("KiB", 10)];
+    let Some((unit, bits)) = units.into_iter().find(|(_, bits)| bytes >> bits > 0) else {
+        return format!("{bytes} bytes");
+    };
+    let whole = bytes >> bits;
+    if whole << bits == bytes {
+        return format!("{whole} {unit}");
+    }
+    let tenths = (u128::from(bytes) * 10 + (1 << (bits - 1))) >> bits;
+    format!("{}.{} {unit}", tenths / 10, tenths % 10)
+}
+
+/// `2026-11-21 14:05:09`, of seconds since 1970; the seconds where no calendar
+/// reaches.
+pub(crate) fn utc(seconds: i64) -> String {
+    match DateTime::from_timestamp(seconds, 0) {
+        Some(time) => time.format("%Y-%m-%d %H:%M:%S").to_string(),
+        None => seconds.to_string(),
+    }
+}
+
+/// The version of the boot protocol of x86: `2.15`.
+pub(crate) fn protocol(version: u16) -> String {
+    format!("{}.{}", version >> 8, version & 0xff)
+}
+
+/// Bytes of a name as text, and as hexadecimal digits if they are not UTF-8.
+pub(crate) fn utf8(bytes: &[u8]) -> (String, Option<String>) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (text.to_owned(), None),
+        Err(_) => {
+            let hex = bytes.iter().map(|b| format!("{b:02x}")).collect();
+            (String::from_utf8_lossy(bytes).into_owned(), Some(hex))
+        }
+    }
+}
+
+/// Why a file was not extracted as it was in its image.
+pub(crate) fn not_extracted(why: &Why) -> String {
+    match why {
+        Why::Name(name, fault) => format!("`{}`: {fault}", name.name.escape_ascii()),
+        Why::Data(bytes, why) => format!("{} are lost, and zero: {why}", size(*bytes)),
+        Why::Gap(bytes) => format!("{} are in no node, and zero", size(*bytes)),
+        Why::Damaged => "the link or device is damaged".to_owned(),
+        Why::NotMade(kind) => format!("could not be made: {kind}"),
+        Why::Metadata(kind) => {
+            format!("has not all of its owner, rights, times and attributes: {kind}")
+        }
+        _ => "is not as it was".to_owned(),
+    }
+}
+
 /// `1,332`.
 #[must_use]
 pub fn thousands(n: u64) -> String {
@@ -114,7 +171,7 @@ pub fn thousands(n: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, counted};
+    use super::{bytes, counted, size, utc};
 
     #[test]
     fn counts_have_the_plural_of_their_word() {
@@ -127,6 +184,35 @@ mod tests {
             (2, "day", "2 days"),
         ] {
             assert_eq!(counted(n, word), text);
+        }
+    }
+
+    #[test]
+    fn sizes_are_shown_short() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (1023, "1023 bytes"),
+            (131_072, "128 KiB"),
+            (1 << 20, "1 MiB"),
+            (1_500_000, "1.4 MiB"),
+            (u64::MAX, "17179869184.0 GiB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (seconds, text) in [
+            (0, "1970-01-01 00:00:00"),
+            (951_782_399, "2000-02-28 23:59:59"),
+            (951_782_400, "2000-02-29 00:00:00"),
+            (1_795_269_909, "2026-11-21 14:05:09"),
+            (4_294_967_295, "2106-02-07 06:28:15"),
+            (-1, "1969-12-31 23:59:59"),
+            (i64::MAX, "9223372036854775807"),
+        ] {
+            assert_eq!(utc(seconds), text);
         }
     }
 

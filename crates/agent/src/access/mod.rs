@@ -44,6 +44,32 @@ pub struct AccessList {
     pub entries: Vec<Entry>,
 }
 
+impl AccessList {
+    /// Bytes of this kind in files, and in devices.
+    #[must_use]
+    pub fn bytes_of(&self, kind: RangeKind) -> (u64, u64) {
+        let mut sums = (0, 0);
+        for entry in &self.entries {
+            let pieces = entry.pieces(kind, self.page_bytes);
+            let bytes: u64 = pieces.iter().map(|p| p.1).sum();
+            match entry.is_device() {
+                true => sums.1 += bytes,
+                false => sums.0 += bytes,
+            }
+        }
+        sums
+    }
+
+    /// Leaves what at least this part of the recordings needed, 0 to 1.
+    pub fn keep_stable(&mut self, part: f64) {
+        let least = part * f64::from(self.recordings);
+        for entry in &mut self.entries {
+            entry.ranges.retain(|r| f64::from(r.seen) >= least);
+        }
+        self.entries.retain(|e| !e.ranges.is_empty());
+    }
+}
+
 /// A file, or the metadata of a filesystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {

@@ -70,6 +70,18 @@ pub enum Error {
         /// Where they are.
         offsets: Vec<u64>,
     },
+    /// There is no environment, and one was wanted.
+    #[error("there is no U-Boot environment")]
+    Nowhere,
+    /// An environment to compare is damaged.
+    #[error("there is no whole environment to compare")]
+    NotWhole,
+    /// A variable is changed twice.
+    #[error("`{0}` is to be changed twice; say what it is to be in the end")]
+    Twice(String),
+    /// What was written is not what was asked for.
+    #[error("what was written does not read back as it should; nothing was changed")]
+    NotAsWanted,
     /// The copy has no flags, so there is no other one.
     #[error(
         "the environment at byte {offset} has no flags, so it is not redundant; leave out the \

@@ -4,6 +4,7 @@
 mod changed;
 mod error;
 pub mod event;
+pub mod import;
 pub(crate) mod kernel;
 mod lock;
 pub mod mounts;

@@ -57,6 +57,34 @@ pub enum Ended {
     Full,
 }
 
+impl Ended {
+    /// A name for programs.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Pattern => "pattern",
+            Self::Limit => "limit",
+            Self::Interrupt => "interrupt",
+            Self::Closed => "closed",
+            Self::Program(_) => "program",
+            Self::Device(_) => "device",
+            Self::Full => "full",
+        }
+    }
+
+    /// In words; `console` is what was listened to.
+    pub fn why(&self, console: &str) -> String {
+        match self {
+            Self::Pattern => "the end pattern was seen".to_owned(),
+            Self::Limit => "the time was over".to_owned(),
+            Self::Interrupt => "ended by hand".to_owned(),
+            Self::Closed => format!("{console} ended"),
+            Self::Program(status) => format!("{console} {}", words(*status)),
+            Self::Device(why) => format!("{console} failed: {why}"),
+            Self::Full => "a capture of one boot holds no more".to_owned(),
+        }
+    }
+}
+
 /// How listening went.
 #[derive(Debug)]
 pub struct Outcome {
@@ -66,6 +94,27 @@ pub struct Outcome {
     pub bytes: u64,
     /// What the driver says was lost on the way.
     pub lost: Vec<(&'static str, u32)>,
+}
+
+impl Outcome {
+    /// What the driver counted, and what to do, a sentence each.
+    pub fn losses(&self) -> Vec<String> {
+        self.lost.iter().map(|(what, n)| lost(what, *n)).collect()
+    }
+}
+
+fn lost(what: &str, count: u32) -> String {
+    match what {
+        "overrun" | "buffer" => format!(
+            "the serial port lost characters ({count} times): the host was too slow; use a lower \
+             rate or flow control"
+        ),
+        "frame" => format!(
+            "{count} characters were damaged (framing): the rate is not the board's, or the board \
+             was switched meanwhile"
+        ),
+        _ => format!("{count} characters were damaged ({what}): the line's settings differ"),
+    }
 }
 
 /// Why nothing could be heard.

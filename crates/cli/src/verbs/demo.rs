@@ -76,7 +76,7 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
     result.exact = compared.exact;
 
     let results = views::json::text(&views::json::lab(&result));
-    beside::write(&dir.join(report::experiment::RESULT), |f| {
+    beside::write(&dir.join(inspect::experiment::RESULT), |f| {
         Ok(f.write_all(results.as_bytes())?)
     })?;
     let page = dir.join("boot.html");

@@ -25,8 +25,6 @@ pub mod report;
 pub mod resolution;
 #[cfg(feature = "parquet")]
 pub mod rows;
-#[cfg(test)]
-mod schemas;
 #[cfg(feature = "serve")]
 pub mod serve;
 pub mod show;

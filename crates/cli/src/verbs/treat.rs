@@ -1,17 +1,13 @@
 //! `firstlight treat`: change files so that a boot is faster, and take it back.
 
-mod target;
-
 use crate::args::{Treat, TreatAs, TreatOn, TreatPlan, TreatUndo, TreatVerb};
 use crate::out::Out;
 use anyhow::{Context, Result, bail};
-use std::fmt::Write;
 use std::path::Path;
-use target::Opened;
 use treat::FileTreatment;
-use treat::files::{Applied, Change, Form, Journal, KINDS, Kept, Plan, export};
+use treat::files::{Applied, Form, Journal, Opened, export};
 use views::json::{self, Document};
-use views::terminal::layout::{BOLD, DIM, GOOD, PLAIN, Screen, clean};
+use views::terminal;
 
 pub fn run(args: &Treat, out: &mut Out) -> Result<()> {
     match &args.verb {
@@ -27,29 +23,10 @@ fn go_on(_: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-fn kept_json(kept: Kept) -> json::TreatEntry {
-    json::TreatEntry {
-        entry: kept.entry,
-        treatment: kept.treatment,
-        paths: kept.paths,
-    }
-}
-
 fn tell(recovered: &[String]) {
     for sentence in recovered {
         anstream::eprintln!("firstlight: an earlier run was cut off: {sentence}");
     }
-}
-
-/// The findings whose treatment is of this form.
-fn findings(form: &str) -> Vec<&'static str> {
-    let word = |t: &str| t.find('=').map_or(t.len(), |e| e + 1);
-    let same = |t: &str| t.get(..word(t)) == form.get(..word(form));
-    let rules = analysis::CATALOGUE.iter();
-    rules
-        .filter(|r| r.treatment.is_some_and(same))
-        .map(|r| r.id)
-        .collect()
 }
 
 fn list(target: Option<&Path>, out: &mut Out) -> Result<()> {
@@ -62,57 +39,13 @@ fn list(target: Option<&Path>, out: &mut Out) -> Result<()> {
         drop(journal);
         opened.close()?;
     }
-    if out.json {
-        let treatments = KINDS.iter().map(|k| json::TreatKind {
-            id: k.example,
-            form: k.form,
-            title: k.what,
-            targets: k.targets,
-            risk: k.risk,
-            then: k.then,
-            undo: true,
-            in_lab: k.in_lab,
-            findings: findings(k.form),
-        });
-        return out.text(&json::text(&json::TreatList {
-            schema: json::TreatList::SCHEMA,
-            treatments: treatments.collect(),
-            applied: applied.map(|all| all.into_iter().map(kept_json).collect()),
-        }));
-    }
-    let mut screen = Screen::new(&out.style);
-    if let (Some(path), Some(applied)) = (target, &applied) {
-        screen.heading("Applied", &path.display().to_string());
-        if applied.is_empty() {
-            screen.line("  nothing that can be taken back");
-        }
-        for kept in applied {
-            let paths = clean(&kept.paths.join(", "));
-            let line = format!(
-                "  {:>4}  {}  {}",
-                kept.entry,
-                screen.paint(BOLD, &clean(&kept.treatment)),
-                screen.paint(DIM, &paths)
-            );
-            screen.line(&line);
-        }
-        return out.text(&screen.finish());
-    }
-    screen.heading(
-        "Treatments",
-        "each is planned, applied and undone by its text",
-    );
-    for kind in KINDS {
-        let line = format!("  {}", screen.paint(GOOD, kind.form));
-        screen.line(&line);
-        screen.wrapped("", 5, PLAIN, &format!("{}.", kind.what));
-        screen.wrapped("     on:", 11, DIM, &kind.targets.join(", "));
-        screen.wrapped("     cost:", 11, DIM, kind.risk);
-        if !kind.then.is_empty() {
-            screen.wrapped("     then:", 11, DIM, kind.then);
-        }
-    }
-    out.text(&screen.finish())
+    out.show(
+        || json::TreatList::of(applied.as_deref()),
+        |style| match (target, &applied) {
+            (Some(path), Some(applied)) => terminal::treat::applied(path, applied, style),
+            _ => terminal::treat::list(style),
+        },
+    )
 }
 
 fn form(wanted: TreatAs) -> Option<Form> {
@@ -148,52 +81,11 @@ fn plan(args: &TreatPlan, out: &mut Out) -> Result<()> {
     if args.form.is_some() {
         return out.text(&plan.diff());
     }
-    let undo = treat::shell::undo_command(&treatment, &args.change.target);
-    let kind = treatment.kind();
-    if out.json {
-        let change = |c: &Change| json::TreatChange {
-            path: c.path.clone(),
-            action: c.action(),
-            before: c.before.digest(),
-            after: c.after.digest(),
-            diff: c.diff(),
-        };
-        return out.text(&json::text(&json::TreatPlan {
-            schema: json::TreatPlan::SCHEMA,
-            treatment: treatment.to_string(),
-            target: args.change.target.display().to_string(),
-            target_kind,
-            already: plan.is_empty(),
-            changes: plan.changes.iter().map(change).collect(),
-            sentences: plan.sentences,
-            risk: kind.risk,
-            then: plan.then,
-            undo,
-            recovered,
-        }));
-    }
-    let mut screen = Screen::new(&out.style);
-    if plan.is_empty() {
-        screen.line(&already(&args.change.target, &plan, "nothing would change"));
-        return out.text(&screen.finish());
-    }
-    let about = format!("{treatment} on {}", args.change.target.display());
-    screen.heading("What would change", &clean(&about));
-    for sentence in &plan.sentences {
-        screen.wrapped("  ", 4, PLAIN, &format!("{sentence}."));
-    }
-    screen.blank();
-    for line in plan.diff().lines() {
-        screen.line(&clean(line));
-    }
-    screen.blank();
-    screen.wrapped("  cost:", 9, PLAIN, kind.risk);
-    if !plan.then.is_empty() {
-        screen.wrapped("  then:", 9, PLAIN, &plan.then);
-    }
-    // On one line, so that it can be copied.
-    screen.line(&format!("  undo:  {}", clean(&undo)));
-    out.text(&screen.finish())
+    let target = &args.change.target;
+    out.show(
+        || json::TreatPlan::of(&treatment, target, target_kind, &plan, recovered),
+        |style| terminal::treat::plan(&treatment, target, &plan, style),
+    )
 }
 
 /// What a plan in a file was made for.
@@ -233,54 +125,11 @@ fn apply(args: &TreatOn, out: &mut Out) -> Result<()> {
         Applied::Already => None,
         Applied::Changed { entry } => Some(entry),
     };
-    let paths: Vec<String> = plan.changes.iter().map(|c| c.path.clone()).collect();
-    if out.json {
-        return out.text(&json::text(&json::TreatApply {
-            schema: json::TreatApply::SCHEMA,
-            treatment: treatment.to_string(),
-            target: args.change.target.display().to_string(),
-            changed: entry.is_some(),
-            paths,
-            journal: side.display().to_string(),
-            entry,
-            then: plan.then,
-            recovered,
-        }));
-    }
-    out.text(&applied_text(&treatment, args, &plan, &side))
-}
-
-/// What is said where a treatment has nothing to do; what it did not find is told, since a
-/// name may be mistyped.
-fn already(target: &Path, plan: &Plan, outcome: &str) -> String {
-    let shown = target.display();
-    let why = plan.sentences.iter().map(|s| format!("{}; ", clean(s)));
-    let why: String = why.collect();
-    match plan.sentences.is_empty() {
-        true => format!("{shown} is treated so already: {outcome}."),
-        false => format!("There is nothing to do on {shown}: {why}{outcome}."),
-    }
-}
-
-fn applied_text(treatment: &FileTreatment, args: &TreatOn, plan: &Plan, side: &Path) -> String {
-    if plan.is_empty() {
-        return already(&args.change.target, plan, "nothing was changed") + "\n";
-    }
-    let mut text = String::new();
-    for sentence in &plan.sentences {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{}.", clean(sentence));
-    }
-    if !plan.then.is_empty() {
-        let _ = writeln!(text, "then: {}", plan.then);
-    }
-    let _ = writeln!(
-        text,
-        "undo: {}\nThe original bytes are in {}.",
-        clean(&treat::shell::undo_command(treatment, &args.change.target)),
-        side.display()
-    );
-    text
+    let target = &args.change.target;
+    out.show(
+        || json::TreatApply::of(&treatment, target, &plan, (&side, entry), recovered),
+        |_| terminal::treat::apply(&treatment, target, &plan, &side),
+    )
 }
 
 fn undo(args: &TreatUndo, out: &mut Out) -> Result<()> {
@@ -304,25 +153,8 @@ fn undo(args: &TreatUndo, out: &mut Out) -> Result<()> {
     let recovered = journal.recovered().to_vec();
     drop(journal);
     opened.close()?;
-    if out.json {
-        return out.text(&json::text(&json::TreatUndo {
-            schema: json::TreatUndo::SCHEMA,
-            target: Path::new(path).display().to_string(),
-            undone: undone.into_iter().map(kept_json).collect(),
-            recovered,
-        }));
-    }
-    let mut text = String::new();
-    for kept in &undone {
-        let _ = writeln!(
-            text,
-            "`{}` was undone: {}",
-            clean(&kept.treatment),
-            clean(&kept.paths.join(", "))
-        );
-    }
-    if undone.is_empty() {
-        text.push_str("nothing was applied here, so nothing was changed.\n");
-    }
-    out.text(&text)
+    out.show(
+        || json::TreatUndo::of(Path::new(path), &undone, recovered),
+        |_| terminal::treat::undo(&undone),
+    )
 }

@@ -81,6 +81,27 @@ pub enum Why {
     Metadata(io::ErrorKind),
 }
 
+impl Why {
+    /// Whether the image is at fault, and not the rights of the user.
+    #[must_use]
+    pub fn is_loss(&self) -> bool {
+        !matches!(self, Self::NotMade(_) | Self::Metadata(_))
+    }
+
+    /// A name for programs.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Name(..) => "name",
+            Self::Data(..) => "data",
+            Self::Gap(_) => "gap",
+            Self::Damaged => "damaged",
+            Self::NotMade(_) => "not_made",
+            Self::Metadata(_) => "metadata",
+        }
+    }
+}
+
 /// What was extracted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extracted {

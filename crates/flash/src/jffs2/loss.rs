@@ -24,6 +24,21 @@ pub enum Loss {
 }
 
 impl Loss {
+    /// A name for programs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Garbage => "garbage",
+            Self::HeaderCrc => "header_crc",
+            Self::CutOff => "cut_off",
+            Self::Length => "length",
+            Self::NodeCrc => "node_crc",
+            Self::DataCrc => "data_crc",
+            Self::Obsolete => "obsolete",
+            Self::Unknown => "unknown",
+        }
+    }
+
     pub(super) fn of(fault: Fault) -> Self {
         match fault {
             Fault::Magic => Self::Garbage,
@@ -50,6 +65,13 @@ pub struct Lost {
 }
 
 impl Lost {
+    /// Whether it should not be so. Obsolete nodes, what stands between nodes, and
+    /// types that may be dropped, are no damage.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        !matches!(self.why, Loss::Obsolete | Loss::Garbage | Loss::Unknown)
+    }
+
     /// Adds to a list in which each reason is there once.
     pub(super) fn add(list: &mut Vec<Self>, more: Self) {
         match list.iter_mut().find(|l| l.why == more.why) {

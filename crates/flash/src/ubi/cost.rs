@@ -6,7 +6,7 @@ use super::{fastmap, table};
 
 /// A flash chip, as far as attaching is concerned. Like the profile of a processor for
 /// mounts of disks it is a table of figures, but it shares none of them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// What it is called.
     pub name: &'static str,

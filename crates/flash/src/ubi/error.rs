@@ -1,6 +1,7 @@
 //! What can go wrong.
 
 use crate::transfer::{TransferError, looks_like};
+use std::io;
 
 /// Why an image cannot be worked on. Damage in an image is not an error: it is
 /// told in the result.
@@ -10,6 +11,16 @@ pub enum Error {
     /// Reading or writing failed.
     #[error(transparent)]
     Transfer(#[from] TransferError),
+    /// Reading a volume failed.
+    #[error("cannot read byte {offset} of volume {volume}: {source}")]
+    ReadVolume {
+        /// Where in the volume.
+        offset: u64,
+        /// The volume's number.
+        volume: u32,
+        /// Why.
+        source: io::Error,
+    },
     /// There is no erase counter header in it.
     #[error("no UBI header in {length} bytes{}; pass a UBI image", looks_like(*.found))]
     NotUbi {

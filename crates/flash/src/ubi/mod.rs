@@ -14,6 +14,7 @@
 
 mod blocks;
 mod check;
+mod copy;
 pub mod cost;
 mod device;
 mod error;
@@ -30,6 +31,7 @@ mod volume;
 
 pub use blocks::{Blocks, Leb, State};
 pub use check::{EraseCounters, Report, VolumeReport, check, report};
+pub use copy::{Copied, copy_volume};
 pub use device::{Device, Misfit};
 pub use error::Error;
 pub use format::{

@@ -1,6 +1,7 @@
 //! Sparing the check of a static volume.
 
 use super::blocks::Leb;
+use super::cost::{NANDSIM, Profile, Reads};
 use super::error::Error;
 use super::format::{LAYOUT_VOLUME, crc};
 use super::header::VolumeType;
@@ -27,6 +28,10 @@ pub struct Skipped {
     pub was_so: bool,
     /// Bytes that the kernel reads and checks, or did, when the volume is opened.
     pub bytes: u64,
+    /// How long that takes, nanoseconds.
+    pub open_ns: u64,
+    /// The chip of that estimate.
+    pub profile: Profile,
 }
 
 /// Copies an image, with the flag of one static volume set (or, if `skip` is
@@ -64,11 +69,17 @@ pub fn skip_check(
     };
     let places = places(&attached, id)?;
     let lebs = attached.blocks.of_volume(id);
+    let bytes = lebs.iter().map(|l| u64::from(l.data_size)).sum();
+    let profile = options.profile.unwrap_or(NANDSIM);
+    let mut reads = Reads::default();
+    reads.read(bytes);
     let skipped = Skipped {
         id,
         name: record.name().to_vec(),
         was_so: changed == *record,
-        bytes: lebs.iter().map(|l| u64::from(l.data_size)).sum(),
+        bytes,
+        open_ns: profile.time_ns(reads),
+        profile,
         places,
     };
     copy(image, &skipped.places, changed.flags, output)?;

@@ -71,6 +71,20 @@ pub struct Superblock {
 }
 
 impl Superblock {
+    /// The names of the flags that are set.
+    #[must_use]
+    pub fn flag_names(&self) -> Vec<&'static str> {
+        let names = [
+            (flag::BIG_LPT, "big_lpt"),
+            (flag::SPACE_FIXUP, "space_fixup"),
+            (flag::DOUBLE_HASH, "double_hash"),
+            (flag::ENCRYPTION, "encryption"),
+            (flag::AUTHENTICATION, "authentication"),
+        ];
+        let set = names.into_iter().filter(|(bit, _)| self.flags & bit != 0);
+        set.map(|(_, name)| name).collect()
+    }
+
     /// Reads the superblock at the front of `bytes`.
     ///
     /// # Errors

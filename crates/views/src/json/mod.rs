@@ -14,9 +14,11 @@ mod diff;
 mod doctor;
 mod document;
 mod done;
+pub mod flash;
 mod formats;
 mod functions;
 mod gaps;
+pub mod image;
 mod io;
 mod lab;
 mod lab_plan;
@@ -31,6 +33,9 @@ mod treat;
 mod tune;
 pub(crate) mod values;
 
+pub use self::treat::{
+    TreatApply, TreatChange, TreatEntry, TreatKind, TreatList, TreatPlan, TreatUndo,
+};
 pub use advise::{Advise, AdviseEvidence, AdviseFinding, AdviseJoint, AdviseSilent, advise};
 pub use blame::{Blame, BlameRow, blame};
 pub use boots::{Boots, BootsDistribution, BootsRow, BootsRowChange, Gate, boots, gate};
@@ -72,5 +77,4 @@ pub use show::{
     ShowPhase, ShowReadings, ShowSaving, ShowSource, ShowStage, ShowSummary, show,
 };
 pub use subsystems::{SubsystemRow, Subsystems, subsystems};
-pub use treat::{TreatApply, TreatChange, TreatEntry, TreatKind, TreatList, TreatPlan, TreatUndo};
 pub use tune::{Tune, TuneDropped, TuneHealth, TuneKept, TuneLimit, TunePlan, tune, tune_plan};

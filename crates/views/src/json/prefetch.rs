@@ -1,6 +1,9 @@
 //! `firstlight.prefetch.*/1`.
 
 use super::document::Document;
+use agent::access::AccessList;
+use agent::prefetch::State;
+use inspect::ahead::Ahead;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -39,6 +42,67 @@ pub struct PrefetchPlan {
 impl Document for PrefetchPlan {
     const SCHEMA: &'static str = "firstlight.prefetch.plan/1";
     const TITLE: &'static str = "Output of `firstlight prefetch plan --json`";
+}
+
+impl PrefetchPlan {
+    /// The document of the list at `path`, and what it would read.
+    #[must_use]
+    pub fn of(path: &str, list: &AccessList, ahead: &Ahead) -> Self {
+        let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let files = ahead.files.iter().map(|f| PrefetchFile {
+            path: lossy(&f.path),
+            ranges: ranges(&f.ranges),
+            first_need_ns: f.first_need_ns,
+            program: f.program.clone(),
+            stability: f.stability,
+            state: word(f.state),
+        });
+        let around = ahead.around.iter().map(|(path, pieces)| PrefetchAround {
+            path: lossy(path),
+            ranges: ranges(pieces),
+        });
+        let metadata = ahead.metadata.iter().map(|m| PrefetchMetadata {
+            filesystem: lossy(&m.filesystem),
+            ranges: ranges(&m.ranges),
+            state: word(m.state),
+        });
+        Self {
+            schema: Self::SCHEMA,
+            list: path.to_owned(),
+            title: list.title.clone(),
+            machine: list.machine.clone(),
+            recordings: list.recordings,
+            files: files.collect(),
+            bytes: ahead.bytes,
+            requests: ahead.requests,
+            infill: PrefetchInfill {
+                gap_bytes: ahead.gap_bytes,
+                bytes: ahead.infill_bytes,
+                requests: ahead.infill_requests,
+            },
+            around: around.collect(),
+            metadata: metadata.collect(),
+            directories: list.directories,
+        }
+    }
+}
+
+fn ranges(pieces: &[(u64, u64)]) -> Vec<PrefetchRange> {
+    let all = pieces.iter();
+    all.map(|(offset, len)| PrefetchRange {
+        offset: *offset,
+        len: *len,
+    })
+    .collect()
+}
+
+fn word(state: State) -> &'static str {
+    match state {
+        State::Same => "same",
+        State::Moved => "moved",
+        State::Changed => "changed",
+        State::Missing => "missing",
+    }
 }
 
 /// A file to prefetch.

@@ -66,7 +66,9 @@ fn tighten(schema: &mut Schema) {
         let mut keys = required.as_array().into_iter().flatten();
         keys.any(|k| k == key)
     };
-    if let Some(Value::Object(properties)) = keywords.get_mut("properties") {
+    // A rule such as `if` says something of one key, and not which keys there are.
+    let is_object = keywords.contains_key("type");
+    if let (true, Some(Value::Object(properties))) = (is_object, keywords.get_mut("properties")) {
         // A key that is skipped when it has no value is never null.
         for (key, property) in properties.iter_mut() {
             if !is_required(key) {

@@ -1,8 +1,12 @@
 //! `firstlight.treat.list/1`, `.plan/1`, `.apply/1` and `.undo/1`.
 
 use super::document::Document;
+use analysis::CATALOGUE;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::path::Path;
+use treat::FileTreatment;
+use treat::files::{Change, KINDS, Kept, Plan, TreatmentKind};
 
 /// All kinds of treatments, and those applied to a target.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
@@ -170,4 +174,130 @@ pub struct TreatUndo {
 impl Document for TreatUndo {
     const SCHEMA: &'static str = "firstlight.treat.undo/1";
     const TITLE: &'static str = "Output of `firstlight treat undo --json`";
+}
+
+/// The findings whose treatment is of this form.
+fn findings(form: &str) -> Vec<&'static str> {
+    let word = |t: &str| t.find('=').map_or(t.len(), |e| e + 1);
+    let same = |t: &str| t.get(..word(t)) == form.get(..word(form));
+    let rules = CATALOGUE.iter();
+    rules
+        .filter(|r| r.treatment.is_some_and(same))
+        .map(|r| r.id)
+        .collect()
+}
+
+impl TreatKind {
+    fn of(kind: &TreatmentKind) -> Self {
+        Self {
+            id: kind.example,
+            form: kind.form,
+            title: kind.what,
+            targets: kind.targets,
+            risk: kind.risk,
+            then: kind.then,
+            undo: true,
+            in_lab: kind.in_lab,
+            findings: findings(kind.form),
+        }
+    }
+}
+
+impl TreatEntry {
+    fn of(kept: &Kept) -> Self {
+        Self {
+            entry: kept.entry,
+            treatment: kept.treatment.clone(),
+            paths: kept.paths.clone(),
+        }
+    }
+}
+
+impl TreatChange {
+    fn of(change: &Change) -> Self {
+        Self {
+            path: change.path.clone(),
+            action: change.action(),
+            before: change.before.digest(),
+            after: change.after.digest(),
+            diff: change.diff(),
+        }
+    }
+}
+
+impl TreatList {
+    /// The document of all treatments, and of those that were applied to a target.
+    #[must_use]
+    pub fn of(applied: Option<&[Kept]>) -> Self {
+        Self {
+            schema: Self::SCHEMA,
+            treatments: KINDS.iter().map(TreatKind::of).collect(),
+            applied: applied.map(|all| all.iter().map(TreatEntry::of).collect()),
+        }
+    }
+}
+
+impl TreatPlan {
+    /// The document of a plan; `kind` says what the target is, and `recovered` what was
+    /// finished of an earlier run.
+    #[must_use]
+    pub fn of(
+        treatment: &FileTreatment,
+        target: &Path,
+        kind: &'static str,
+        plan: &Plan,
+        recovered: Vec<String>,
+    ) -> Self {
+        Self {
+            schema: Self::SCHEMA,
+            treatment: treatment.to_string(),
+            target: target.display().to_string(),
+            target_kind: kind,
+            already: plan.is_empty(),
+            changes: plan.changes.iter().map(TreatChange::of).collect(),
+            sentences: plan.sentences.clone(),
+            risk: treatment.kind().risk,
+            then: plan.then.clone(),
+            undo: treat::shell::undo_command(treatment, target),
+            recovered,
+        }
+    }
+}
+
+impl TreatApply {
+    /// The document of a plan that was followed; `entry` is that of the journal in
+    /// `side`, if anything was changed.
+    #[must_use]
+    pub fn of(
+        treatment: &FileTreatment,
+        target: &Path,
+        plan: &Plan,
+        (side, entry): (&Path, Option<u32>),
+        recovered: Vec<String>,
+    ) -> Self {
+        Self {
+            schema: Self::SCHEMA,
+            treatment: treatment.to_string(),
+            target: target.display().to_string(),
+            changed: entry.is_some(),
+            paths: plan.changes.iter().map(|c| c.path.clone()).collect(),
+            journal: side.display().to_string(),
+            entry,
+            then: plan.then.clone(),
+            recovered,
+        }
+    }
+}
+
+impl TreatUndo {
+    /// The document of what was taken back.
+    #[must_use]
+    pub fn of(target: &Path, undone: &[Kept], recovered: Vec<String>) -> Self {
+        Self {
+            schema: Self::SCHEMA,
+            target: target.display().to_string(),
+            undone: undone.iter().map(TreatEntry::of).collect(),
+            recovered,
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! Several boots, as they are named on the command line.
 
 use crate::args::Reading;
-use crate::input::{self, table};
+use crate::input;
 use agent::capture::MANIFEST;
 use analysis::BootTimes;
 use anyhow::{Context, Result, bail};
+use inspect::table;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +33,12 @@ pub fn of(paths: &[PathBuf], reading: &Reading) -> Result<Vec<BootTimes>> {
 
 fn of_path(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
     if table::is_one(path) {
-        return table::boots(path);
+        let read = table::read(path)?;
+        if !read.left_out.is_empty() {
+            let left_out = read.left_out.join(", ");
+            anstream::eprintln!("firstlight: {}: no times: {left_out}", path.display());
+        }
+        return Ok(read.boots);
     }
     let mut captures = Vec::new();
     if path.is_dir() && !path.join(MANIFEST).is_file() {

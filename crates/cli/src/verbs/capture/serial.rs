@@ -183,8 +183,8 @@ impl Done<'_> {
             let at = s.at.to_string();
             text += &format!("  {:widest$}  {at:>10}  {}\n", s.name, s.text);
         }
-        for (what, count) in &outcome.lost {
-            text += &format!("firstlight: {}\n", lost(what, *count));
+        for loss in outcome.losses() {
+            text += &format!("firstlight: {loss}\n");
         }
         if let Some(ms) = self.taken.latency_ms {
             text += &format!(
@@ -202,23 +202,14 @@ impl Done<'_> {
             name: s.name.clone(),
             text: s.text.clone(),
         });
-        let missing = outcome.lost.iter().map(|(what, count)| lost(what, *count));
         json::Capture {
             capture: self.args.out.display().to_string(),
             files: self.taken.files.clone(),
-            missing: missing.collect(),
+            missing: outcome.losses(),
             schema: json::Capture::SCHEMA,
             serial: Some(json::CaptureSerial {
                 bytes: outcome.bytes,
-                ended: match outcome.ended {
-                    Ended::Pattern => "pattern",
-                    Ended::Limit => "limit",
-                    Ended::Interrupt => "interrupt",
-                    Ended::Closed => "closed",
-                    Ended::Program(_) => "program",
-                    Ended::Device(_) => "device",
-                    Ended::Full => "full",
-                },
+                ended: outcome.ended.name(),
                 lines: self.taken.lines,
                 marks: marks.collect(),
             }),
@@ -228,17 +219,7 @@ impl Done<'_> {
 
     /// Why it ended.
     fn why(&self) -> String {
-        match &self.taken.outcome.ended {
-            Ended::Pattern => "the end pattern was seen".to_owned(),
-            Ended::Limit => "the time was over".to_owned(),
-            Ended::Interrupt => "ended by hand".to_owned(),
-            Ended::Closed => format!("{} ended", self.console),
-            Ended::Program(status) => {
-                format!("{} {}", self.console, listen::words(*status))
-            }
-            Ended::Device(why) => format!("{} failed: {why}", self.console),
-            Ended::Full => "a capture of one boot holds no more".to_owned(),
-        }
+        self.taken.outcome.ended.why(self.console)
     }
 
     /// Whether what was asked for was done.
@@ -262,21 +243,6 @@ impl Done<'_> {
             }
             (None, _) => Ok(()),
         }
-    }
-}
-
-/// What the driver counted, and what to do.
-fn lost(what: &str, count: u32) -> String {
-    match what {
-        "overrun" | "buffer" => format!(
-            "the serial port lost characters ({count} times): the host was too slow; use a lower \
-             rate or flow control"
-        ),
-        "frame" => format!(
-            "{count} characters were damaged (framing): the rate is not the board's, or the board \
-             was switched meanwhile"
-        ),
-        _ => format!("{count} characters were damaged ({what}): the line's settings differ"),
     }
 }
 

@@ -4,7 +4,6 @@
 pub mod args;
 mod host;
 mod order;
-mod screen;
 
 use crate::out::Out;
 use crate::{interrupt, progress};
@@ -30,10 +29,10 @@ pub fn run(args: &Cold, out: &mut Out) -> Result<()> {
         Some(name) => host::measured(args, name)?,
         None => measured(args)?,
     };
-    match out.json {
-        true => out.text(&json::text(&report)),
-        false => out.text(&screen::screen(&report, out.style.width)),
-    }
+    out.show(
+        || &report,
+        |style| views::terminal::cold(&report, style.width),
+    )
 }
 
 fn measured(args: &Cold) -> Result<json::Cold> {
@@ -175,7 +174,7 @@ impl Starts<'_> {
             if let (0, Some(stayed)) = (round, self.eviction.stayed().filter(|s| *s > 0)) {
                 notes.push(format!(
                     "{} of its files stay in memory: others have them mapped",
-                    crate::size::show(stayed)
+                    views::size(stayed)
                 ));
             }
         }

@@ -1,8 +1,9 @@
 //! What `firstlight image` takes.
 
 use super::mount;
-use super::requests::Unit;
+use crate::size;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use inspect::requests::Unit;
 use rawimage::Compression;
 use std::path::PathBuf;
 
@@ -95,7 +96,7 @@ pub struct Map {
     #[arg(long, value_name = "LIST", conflicts_with_all = ["requests", "device"], value_hint = ValueHint::FilePath)]
     pub files: Option<PathBuf>,
     /// Unit of a list: sectors, bytes, or a size such as 4K [default: sectors]
-    #[arg(long, value_name = "UNIT", value_parser = Unit::parse)]
+    #[arg(long, value_name = "UNIT", value_parser = unit)]
     pub unit: Option<Unit>,
     /// Start of the image on the traced device, in that unit [default: 0]
     #[arg(
@@ -225,4 +226,32 @@ fn compression(name: &str) -> Result<Compression, String> {
         let names: Vec<&str> = all.map(Compression::name).collect();
         format!("expected one of {}", names.join(", "))
     })
+}
+
+/// Reads `bytes`, `sectors`, or the size of a block.
+fn unit(text: &str) -> Result<Unit, String> {
+    let bytes = match text {
+        "bytes" | "byte" => 1,
+        "sectors" | "sector" => 512,
+        size => size::parse(size)
+            .map_err(|_| "expected bytes, sectors, or a size such as 4K".to_owned())?,
+    };
+    match bytes {
+        0 => Err("expected a unit of at least one byte".to_owned()),
+        bytes => Ok(Unit { bytes }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Unit, unit};
+
+    #[test]
+    fn units_have_words() {
+        assert_eq!(unit("bytes").unwrap().bytes, 1);
+        assert_eq!(unit("sectors").unwrap(), Unit::SECTORS);
+        assert_eq!(unit("4K").unwrap().word(), "blocks of 4096 bytes");
+        assert!(unit("0").is_err());
+        assert!(unit("many").is_err());
+    }
 }

@@ -2,18 +2,13 @@
 
 pub mod args;
 mod arrange;
-mod file;
-pub mod info;
-mod json;
-mod list;
+mod info;
 mod map;
-pub mod mount;
+mod mount;
 mod order;
-pub mod relocate;
+mod relocate;
 mod repack;
-mod requests;
 mod score;
-mod screen;
 
 use crate::out::Out;
 use anyhow::Result;
@@ -28,11 +23,4 @@ pub fn run(args: &Image, out: &mut Out) -> Result<()> {
         ImageVerb::Score(a) => score::run(a, out),
         ImageVerb::Repack(a) => repack::run(a, out),
     }
-}
-
-/// The schemas of what is printed here.
-#[cfg(test)]
-pub fn schema_files() -> Vec<views::json::SchemaFile> {
-    use views::json::schema_file;
-    vec![schema_file::<repack::Json<'_>>()]
 }

@@ -5,252 +5,56 @@ use crate::args::Reading;
 use crate::beside;
 use crate::input;
 use crate::out::Out;
-use crate::size::show as size;
-use agent::access::{AccessList, Entry, Identity, RangeKind, encode};
-use anyhow::{Context, Result, bail};
-use capture::accesses::event::{Event, Kind};
-use capture::accesses::names::identity_of;
-use capture::accesses::touched::{Pages, Touched};
-use record::{Access, AccessKind, Record};
-use std::collections::HashMap;
-use std::fs;
+use agent::access::{RangeKind, encode};
+use anyhow::{Context, Result};
+use capture::accesses::import::{Imported, Machine, import};
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirEntryExt, MetadataExt};
-use std::path::{Path, PathBuf};
-use views::json::{self, Document};
-
-/// The kernel's number of a device: minor numbers take 20 bits.
-const MINOR_BITS: u32 = 20;
-
-/// A list that was written.
-pub struct Imported {
-    list: AccessList,
-    /// Files that were read and are not below the root.
-    nameless: usize,
-    /// Whether the capture tells touches of pages, and not only what came into memory.
-    touches: bool,
-}
+use views::json::{Document, PrefetchImport};
+use views::terminal;
 
 /// Imports.
 pub fn run(args: &Import, out: &mut Out) -> Result<()> {
-    let imported = write(args)?;
-    print(args, &imported, out)
-}
-
-/// Makes the list, and writes it.
-pub fn write(args: &Import) -> Result<Imported> {
-    let record = input::boot(&args.inputs, &Reading::default())?;
-    let page = u64::from(args.page);
-    if !(512..=1 << 20).contains(&args.page) || !args.page.is_power_of_two() {
-        bail!(
-            "--page takes a power of two from 512 to 1048576, and not {}",
-            args.page
-        );
-    }
-    let touches = record
-        .accesses()
-        .iter()
-        .any(|a| a.kind == AccessKind::Touch);
-    let mut touched = Touched::new(page, !touches);
-    for access in record.accesses() {
-        if let Some((event, is_device)) = event(&record, access) {
-            touched.take(&event, is_device);
-        }
-    }
-    let device = device_of(&touched).context(
-        "the capture has no accesses to files: it must be taken with the events filemap:*",
-    )?;
-    let mut list = AccessList {
-        recordings: 1,
-        page_bytes: args.page,
-        machine: args.machine.clone(),
-        title: "boot".to_owned(),
-        ..AccessList::default()
-    };
-    let number = u64::from(device.0) << MINOR_BITS | u64::from(device.1);
-    let block = touched
-        .files
-        .iter()
-        .find(|((of, inode), _)| of.0 == 0 && *inode == number);
-    // Times count from the first access to the root.
-    let of_root = touched.files.iter().filter(|((of, _), _)| *of == device);
-    let firsts = of_root.chain(block).filter_map(|(_, p)| p.first.as_ref());
-    let zero_us = firsts.map(|f| f.0).min().unwrap_or(0);
-    let wanted: HashMap<u64, &Pages> = touched
-        .files
-        .iter()
-        .filter(|((of, _), _)| *of == device)
-        .map(|((_, inode), pages)| (*inode, pages))
-        .collect();
-    let all = wanted.len();
-    let found = search(&args.root, wanted)?;
-    let nameless = all - found.len();
-    for (path, pages) in found {
-        let full = args.root.join(path.strip_prefix("/").unwrap_or(&path));
-        let Some(identity) = identity_of(&full) else {
-            continue;
-        };
-        let bytes = path.as_os_str().as_bytes().to_vec();
-        push(&mut list, bytes, identity, pages, zero_us);
-    }
-    if let (Some((_, pages)), Some(identity)) = (block, filesystem(&args.root)) {
-        push(&mut list, b"/".to_vec(), identity, pages, zero_us);
-    }
-    list.entries
-        .sort_by(|a, b| (a.is_device(), &a.path).cmp(&(b.is_device(), &b.path)));
-    let bytes = encode(&list);
-    beside::write(&args.out, |to| {
-        to.write_all(&bytes).context("the list cannot be written")
-    })?;
-    Ok(Imported {
+    let Imported {
         list,
         nameless,
         touches,
-    })
-}
-
-/// An access as an event of the page cache, and whether it is to a block device.
-fn event<'a>(record: &'a Record, access: &Access) -> Option<(Event<'a>, bool)> {
-    let device = access.device?;
-    let inode = access.inode?;
-    let kind = match access.kind {
-        AccessKind::Touch => Kind::Read,
-        AccessKind::Fill => Kind::Fill,
-        _ => return None,
+    } = write(args)?;
+    let (bytes, metadata_bytes) = list.bytes_of(RangeKind::Touched);
+    let done = PrefetchImport {
+        bytes,
+        files: list.entries.iter().filter(|e| !e.is_device()).count(),
+        known_by: if touches { "touch" } else { "fill" },
+        list: args.out.display().to_string(),
+        metadata_bytes,
+        nameless,
+        schema: PrefetchImport::SCHEMA,
     };
-    let device = (device.major, device.minor);
-    // Block devices lie on a filesystem of the kernel's own, whose number has no
-    // major, and their inodes are their numbers.
-    let is_device = device.0 == 0 && inode >> MINOR_BITS > 0;
-    let event = Event {
-        kind,
-        device,
-        inode,
-        offset: access.offset,
-        bytes: access.bytes,
-        at_us: u64::try_from(access.at.0.saturating_add(i64::MAX / 2)).unwrap_or(0) / 1000,
-        pid: access.pid.unwrap_or(0),
-        program: access.task.map_or("", |t| record.name(t)),
-    };
-    Some((event, is_device))
-}
-
-/// The device that most files are on.
-fn device_of(touched: &Touched) -> Option<(u32, u32)> {
-    let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
-    for (device, _) in touched.files.keys().filter(|(d, _)| d.0 != 0) {
-        *counts.entry(*device).or_default() += 1;
-    }
-    counts.into_iter().max_by_key(|c| (c.1, c.0)).map(|c| c.0)
-}
-
-/// The paths of files, by their inodes, in the filesystem at `root`; from there,
-/// beginning with `/`.
-fn search<'a>(
-    root: &Path,
-    mut wanted: HashMap<u64, &'a Pages>,
-) -> Result<Vec<(PathBuf, &'a Pages)>> {
-    let shown = root.display();
-    let meta = fs::metadata(root).with_context(|| format!("{shown}: cannot be read"))?;
-    let mut found = Vec::new();
-    let mut folders = vec![PathBuf::from("/")];
-    while let Some(folder) = folders.pop()
-        && !wanted.is_empty()
-    {
-        let place = root.join(folder.strip_prefix("/").unwrap_or(&folder));
-        for entry in fs::read_dir(&place).into_iter().flatten().flatten() {
-            let Ok(kind) = entry.file_type() else {
-                continue;
-            };
-            let path = folder.join(entry.file_name());
-            if kind.is_dir() {
-                if entry.metadata().is_ok_and(|m| m.dev() == meta.dev()) {
-                    folders.push(path);
-                }
-            } else if kind.is_file()
-                && let Some(pages) = wanted.remove(&entry.ino())
-            {
-                found.push((path, pages));
-            }
-        }
-    }
-    Ok(found)
-}
-
-fn push(list: &mut AccessList, path: Vec<u8>, identity: Identity, pages: &Pages, zero_us: u64) {
-    let length = match identity {
-        Identity::File { size, .. } | Identity::Device { size, .. } => size,
-    };
-    let ranges = pages.ranges(length.div_ceil(u64::from(list.page_bytes)), zero_us, &[]);
-    if ranges.is_empty() || !agent::access::is_plain(&path) {
-        return;
-    }
-    let program = pages.first.as_ref().map_or("", |(_, name)| name);
-    let known = list.programs.iter().position(|p| p == program);
-    let number = known.unwrap_or_else(|| {
-        list.programs.push(program.to_owned());
-        list.programs.len() - 1
-    });
-    list.entries.push(Entry {
-        path,
-        identity,
-        program: u32::try_from(number).unwrap_or(u32::MAX),
-        ranges,
-    });
-}
-
-/// The filesystem at `root`, as the prefetcher will know it again.
-fn filesystem(root: &Path) -> Option<Identity> {
-    let mounts = capture::accesses::mounts::mounts().ok()?;
-    let device = fs::metadata(root).ok()?.dev();
-    let device = (rustix::fs::major(device), rustix::fs::minor(device));
-    let mount = mounts.iter().find(|m| m.device == device)?;
-    capture::accesses::recording::filesystem(mount)
-}
-
-fn print(args: &Import, imported: &Imported, out: &mut Out) -> Result<()> {
-    let (list, nameless) = (&imported.list, imported.nameless);
-    let touches = imported.touches;
-    let sum = |device: bool| -> u64 {
-        let of = list.entries.iter().filter(|e| e.is_device() == device);
-        of.flat_map(|e| e.pieces(RangeKind::Touched, list.page_bytes))
-            .map(|p| p.1)
-            .sum()
-    };
-    let files = list.entries.iter().filter(|e| !e.is_device()).count();
-    let exact = match touches {
-        true => "touch",
-        false => "fill",
-    };
-    if out.json {
-        let done = json::PrefetchImport {
-            bytes: sum(false),
-            files,
-            known_by: exact,
-            list: args.out.display().to_string(),
-            metadata_bytes: sum(true),
-            nameless,
-            schema: json::PrefetchImport::SCHEMA,
-        };
-        return out.text(&json::text(&done));
-    }
-    if !touches {
+    if !out.json && !touches {
         anstream::eprintln!(
             "firstlight: the capture has no touches of pages (Linux 6.12 and later record them): \
              the list holds what came into memory, read-ahead included"
         );
     }
-    if nameless > 0 {
+    if !out.json && nameless > 0 {
         anstream::eprintln!(
             "firstlight: {nameless} files that were read are not in {}, and are left out",
             args.root.display()
         );
     }
-    out.text(&format!(
-        "{}: {} of {files} files, {} of metadata\n",
-        args.out.display(),
-        size(sum(false)),
-        size(sum(true))
-    ))
+    out.show(|| &done, |_| terminal::prefetch::import(&done))
+}
+
+/// Makes the list, and writes it.
+pub fn write(args: &Import) -> Result<Imported> {
+    let record = input::boot(&args.inputs, &Reading::default())?;
+    let machine = Machine {
+        name: &args.machine,
+        page: args.page,
+    };
+    let imported = import(&record, &args.root, machine)?;
+    let bytes = encode(&imported.list);
+    beside::write(&args.out, |to| {
+        to.write_all(&bytes).context("the list cannot be written")
+    })?;
+    Ok(imported)
 }

@@ -1,412 +1,57 @@
 //! `firstlight prefetch install` and `uninstall`: the prefetcher in a root
 //! filesystem, and out of it again.
-//!
-//! What is made is written down first, in the file `installed` beside the list:
-//! each new file with its CRC, each new directory, and the times of directories
-//! that were there. So an installation that was cut short is taken back, too.
 
 use super::args::{Init, Install, Uninstall};
 use crate::out::Out;
 use crate::progress;
-use agent::access::{AccessList, encode};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use lab::artifacts::{Arch, agent_program};
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use views::json::{self, Document};
-
-/// Where the prefetcher and its list go, below the root.
-const FOLDER: &str = "usr/lib/firstlight";
-
-/// What was made.
-const INSTALLED: &str = "usr/lib/firstlight/installed";
-
-/// The first line of that file.
-const KIND: &str = "firstlight-installed 1";
-
-const AGENT: &str = "usr/lib/firstlight/firstlight-agent";
-const LIST: &str = "usr/lib/firstlight/boot.list";
-
-/// What the prefetcher itself leaves: whether it helped.
-const MEMORY: &str = "usr/lib/firstlight/memory";
-
-const UNIT: &str = "etc/systemd/system/firstlight-prefetch.service";
-const UNIT_LINK: &str = "etc/systemd/system/sysinit.target.wants/firstlight-prefetch.service";
-const UNIT_TEXT: &str = "\
-[Unit]
-Description=Read ahead what the boot needs
-Documentation=man:firstlight(1)
-DefaultDependencies=no
-ConditionPathExists=/usr/lib/firstlight/boot.list
-
-[Service]
-Type=simple
-ExecStart=/usr/lib/firstlight/firstlight-agent prefetch /usr/lib/firstlight/boot.list --memory /usr/lib/firstlight/memory --quiet
-IOSchedulingClass=idle
-";
-
-const SCRIPT: &str = "etc/init.d/S00firstlight";
-const SCRIPT_TEXT: &str = "\
-#!/bin/sh
-# Reads ahead what the boot needs; the boot does not wait for it.
-[ \"$1\" = start ] || exit 0
-/usr/lib/firstlight/firstlight-agent prefetch /usr/lib/firstlight/boot.list \\
-    --memory /usr/lib/firstlight/memory --quiet &
-";
-
-const HOOK: &str = "etc/initramfs-tools/hooks/firstlight";
-const HOOK_TEXT: &str = "\
-#!/bin/sh
-# Puts the prefetcher and its list into the initramfs.
-[ \"$1\" = prereqs ] && exit 0
-. /usr/share/initramfs-tools/hook-functions
-copy_file binary /usr/lib/firstlight/firstlight-agent /sbin/firstlight-agent
-copy_file list /usr/lib/firstlight/boot.list /etc/firstlight.list
-";
-
-const BOTTOM: &str = "etc/initramfs-tools/scripts/init-bottom/firstlight";
-const BOTTOM_TEXT: &str = "\
-#!/bin/sh
-# Reads ahead what the boot needs, from the moment the root is there.
-[ \"$1\" = prereqs ] && exit 0
-/sbin/firstlight-agent prefetch /etc/firstlight.list --root \"$rootmnt\" --quiet &
-";
-
-/// A thing to make, below the root.
-enum Made {
-    File {
-        path: &'static str,
-        bytes: Vec<u8>,
-        mode: u32,
-    },
-    Link {
-        path: &'static str,
-        to: &'static str,
-    },
-}
-
-impl Made {
-    const fn path(&self) -> &'static str {
-        match self {
-            Self::File { path, .. } | Self::Link { path, .. } => path,
-        }
-    }
-}
+use std::path::Path;
+use treat::prefetcher;
+use views::json::{Document, PrefetchInstall};
+use views::terminal;
 
 /// Installs.
 pub fn install(args: &Install, out: &mut Out) -> Result<()> {
-    let root = &args.root;
     let list = args.list.as_deref().map(super::read).transpose()?;
-    let init = match args.init {
-        Some(init) => init,
-        None => init_of(root)?,
+    let own = rustix::system::uname();
+    let own = own.machine().to_string_lossy();
+    let machine = list.as_ref().map_or(&*own, |l| &l.machine);
+    let agent = || {
+        let arch = Arch::of_machine(machine)
+            .with_context(|| format!("there is no prefetcher for a {machine}"))?;
+        let agent = agent_program(arch, &mut |what| progress::say(what))?;
+        progress::clear();
+        anyhow::Ok(agent)
     };
-    if root.join(INSTALLED).exists() {
-        bail!(
-            "{}: the prefetcher is installed already; `firstlight prefetch uninstall {}` removes it",
-            root.join(INSTALLED).display(),
-            root.display()
-        );
-    }
-    let all = things(list.as_ref(), init)?;
-    let (directories, touched) = directories(root, &all)?;
-    for made in &all {
-        let path = root.join(made.path());
-        if fs::symlink_metadata(&path).is_ok() {
-            bail!(
-                "{}: a file that firstlight did not write already exists; move it away",
-                path.display()
-            );
-        }
-    }
-    let mut lines: Vec<String> = all
-        .iter()
-        .map(|m| match m {
-            Made::File { path, bytes, mode } => {
-                format!("new /{path}, {} bytes, mode {mode:o}", bytes.len())
-            }
-            Made::Link { path, to } => format!("new /{path}, a link to {to}"),
-        })
-        .collect();
-    if init == Init::Initramfs {
-        lines.push(
-            "afterwards: `update-initramfs -u` on the target makes the initramfs anew".into(),
-        );
-    }
-    if !args.dry_run {
-        make(root, &all, &directories, &touched)?;
-    }
-    print(out, "install", args.dry_run, root, &lines)
-}
-
-/// What is to be made.
-fn things(list: Option<&AccessList>, init: Init) -> Result<Vec<Made>> {
-    let own = rustix::system::uname()
-        .machine()
-        .to_string_lossy()
-        .into_owned();
-    let machine = list.map_or(own, |l| l.machine.clone());
-    let Some(arch) = Arch::of_machine(&machine) else {
-        bail!("there is no prefetcher for a {machine}");
-    };
-    let agent = agent_program(arch, &mut |what| progress::say(what))?;
-    progress::clear();
-    let file = |path, bytes: &[u8], mode| Made::File {
-        path,
-        bytes: bytes.to_vec(),
-        mode,
-    };
-    let mut all = vec![file(AGENT, &agent, 0o755)];
-    all.extend(list.map(|l| file(LIST, &encode(l), 0o644)));
-    match init {
-        Init::Systemd => {
-            all.push(file(UNIT, UNIT_TEXT.as_bytes(), 0o644));
-            all.push(Made::Link {
-                path: UNIT_LINK,
-                to: "/etc/systemd/system/firstlight-prefetch.service",
-            });
-        }
-        Init::Busybox => all.push(file(SCRIPT, SCRIPT_TEXT.as_bytes(), 0o755)),
-        Init::Initramfs => {
-            all.push(file(HOOK, HOOK_TEXT.as_bytes(), 0o755));
-            all.push(file(BOTTOM, BOTTOM_TEXT.as_bytes(), 0o755));
-        }
-    }
-    Ok(all)
-}
-
-/// What starts the services of a root.
-fn init_of(root: &Path) -> Result<Init> {
-    let has = |path: &str| fs::symlink_metadata(root.join(path)).is_ok();
-    if has("usr/lib/systemd/systemd") || has("lib/systemd/systemd") {
-        Ok(Init::Systemd)
-    } else if has("etc/init.d/rcS") {
-        Ok(Init::Busybox)
-    } else {
-        bail!(
-            "{}: has neither systemd nor /etc/init.d/rcS; say with --init what starts its services",
-            root.display()
-        )
-    }
-}
-
-/// The directories that are not there yet, the outer ones first; and those that
-/// get new names, with their times.
-type Touched = Vec<(PathBuf, [i64; 4])>;
-
-fn directories(root: &Path, all: &[Made]) -> Result<(Vec<PathBuf>, Touched)> {
-    let mut new: Vec<PathBuf> = Vec::new();
-    let mut touched: Touched = Vec::new();
-    let base = fs::metadata(root).with_context(|| format!("{}: cannot be read", root.display()))?;
-    if !base.is_dir() {
-        bail!(
-            "{}: is no folder; expected a root filesystem",
-            root.display()
-        );
-    }
-    for path in all.iter().map(Made::path).chain([INSTALLED]) {
-        let mut folder = PathBuf::new();
-        let parents = Path::new(path)
-            .parent()
-            .into_iter()
-            .flat_map(Path::components);
-        let mut inside = Some(base.clone());
-        for part in parents {
-            let before = folder.clone();
-            folder.push(part);
-            let shown = root.join(&folder);
-            match fs::symlink_metadata(&shown) {
-                Ok(meta) if meta.is_dir() => inside = Some(meta),
-                Ok(_) => bail!(
-                    "{}: is no folder; nothing is written through a link, which may lead out of \
-                     the root",
-                    shown.display()
-                ),
-                Err(_) => {
-                    if !new.contains(&folder) {
-                        new.push(folder.clone());
-                    }
-                    if let Some(meta) = inside.take() {
-                        touch(&mut touched, before, &meta);
-                    }
-                }
-            }
-        }
-        if let Some(meta) = inside {
-            touch(&mut touched, folder, &meta);
-        }
-    }
-    Ok((new, touched))
-}
-
-fn touch(touched: &mut Touched, folder: PathBuf, meta: &fs::Metadata) {
-    if touched.iter().all(|(f, _)| *f != folder) {
-        let times = [
-            meta.atime(),
-            meta.atime_nsec(),
-            meta.mtime(),
-            meta.mtime_nsec(),
-        ];
-        touched.push((folder, times));
-    }
-}
-
-fn make(root: &Path, all: &[Made], directories: &[PathBuf], touched: &Touched) -> Result<()> {
-    let mut text = format!("{KIND}\n");
-    for (folder, [a, an, m, mn]) in touched {
-        text += &format!("times {a} {an} {m} {mn} {}\n", folder.display());
-    }
-    for folder in directories {
-        text += &format!("folder {}\n", folder.display());
-    }
-    for made in all {
-        text += &match made {
-            Made::File { path, bytes, .. } => format!("file {:08x} {path}\n", crc(bytes)),
-            Made::Link { path, .. } => format!("link {path}\n"),
-        };
-    }
-    let folder = root.join(FOLDER);
-    let cannot = |path: &Path| format!("{}: cannot be written", path.display());
-    // All but our own folder's parents wait until what is done is written down.
-    fs::create_dir_all(&folder).with_context(|| cannot(&folder))?;
-    let installed = root.join(INSTALLED);
-    fs::write(&installed, text).with_context(|| cannot(&installed))?;
-    for directory in directories {
-        let path = root.join(directory);
-        fs::create_dir_all(&path).with_context(|| cannot(&path))?;
-        fs::set_permissions(&path, Permissions::from_mode(0o755)).with_context(|| cannot(&path))?;
-    }
-    for made in all {
-        let path = root.join(made.path());
-        match made {
-            Made::File { bytes, mode, .. } => {
-                let beside = path.with_extension("new");
-                fs::write(&beside, bytes)
-                    .and_then(|()| fs::set_permissions(&beside, Permissions::from_mode(*mode)))
-                    .and_then(|()| fs::rename(&beside, &path))
-                    .with_context(|| cannot(&path))?;
-            }
-            Made::Link { to, .. } => symlink(to, &path).with_context(|| cannot(&path))?,
-        }
-    }
-    Ok(())
+    let init = args.init.map(|init| match init {
+        Init::Systemd => prefetcher::Init::Systemd,
+        Init::Busybox => prefetcher::Init::Busybox,
+        Init::Initramfs => prefetcher::Init::Initramfs,
+    });
+    let done = prefetcher::install(&args.root, agent, list.as_ref(), init, args.dry_run)?;
+    print(out, "install", args.dry_run, &args.root, done)
 }
 
 /// Takes the installation back.
 pub fn uninstall(args: &Uninstall, out: &mut Out) -> Result<()> {
-    let root = &args.root;
-    let installed = root.join(INSTALLED);
-    let shown = installed.display();
-    let text = fs::read_to_string(&installed)
-        .with_context(|| format!("{shown}: cannot be read; is the prefetcher installed there?"))?;
-    let mut lines = text.lines();
-    if lines.next() != Some(KIND) {
-        bail!("{shown}: expected `{KIND}` in its first line; another version installed it");
-    }
-    let (mut files, mut folders, mut times) = (Vec::new(), Vec::new(), Vec::new());
-    for line in lines {
-        let wrong = || format!("{shown}: cannot be understood: `{line}`");
-        let (word, rest) = line.split_once(' ').with_context(wrong)?;
-        let path = match word {
-            "file" => rest.split_once(' ').with_context(wrong)?.1,
-            "times" => rest.splitn(5, ' ').nth(4).with_context(wrong)?,
-            _ => rest,
-        };
-        // Whoever wrote this, nothing outside of the root is removed.
-        let inside = agent::access::is_plain(format!("/{path}").as_bytes());
-        if !inside {
-            bail!("{shown}: `{path}` leads out of the root; nothing was removed");
-        }
-        match word {
-            "file" => {
-                let crc_before = rest.split_once(' ').with_context(wrong)?.0;
-                files.push((path.to_owned(), Some(crc_before.to_owned())));
-            }
-            "link" => files.push((path.to_owned(), None)),
-            "folder" => folders.push(path.to_owned()),
-            "times" => times.push((path.to_owned(), rest.to_owned())),
-            _ => bail!("{}", wrong()),
-        }
-    }
-    let mut done = Vec::new();
-    let mut changed = Vec::new();
-    for (path, crc_before) in &files {
-        let full = root.join(path);
-        let same = match crc_before {
-            Some(before) => fs::read(&full).is_ok_and(|b| format!("{:08x}", crc(&b)) == *before),
-            None => fs::symlink_metadata(&full).is_ok_and(|m| m.is_symlink()),
-        };
-        match (same, fs::symlink_metadata(&full).is_ok()) {
-            (true, _) => done.push(format!("remove /{path}")),
-            (false, true) => changed.push(format!("/{path} was changed since, and stays")),
-            (false, false) => {}
-        }
-    }
-    let stays = |path: &str| changed.iter().any(|c| c.starts_with(&format!("/{path} ")));
-    if !args.dry_run {
-        let gone = files.iter().map(|f| &*f.0).filter(|p| !stays(p));
-        for path in gone.chain([LIST, MEMORY, "usr/lib/firstlight/memory.new", INSTALLED]) {
-            let path = root.join(path);
-            match fs::remove_file(&path) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(e)
-                        .with_context(|| format!("{}: cannot be removed", path.display()));
-                }
-                _ => {}
-            }
-        }
-        for folder in folders.iter().rev() {
-            // What somebody else put there stays, and the folder with it.
-            fs::remove_dir(root.join(folder)).ok();
-        }
-        for (folder, line) in &times {
-            let mut numbers = line.split(' ').map_while(|n| n.parse::<i64>().ok());
-            let mut next = || numbers.next().unwrap_or(0);
-            let mut time = || Timespec {
-                tv_sec: next(),
-                tv_nsec: next(),
-            };
-            let times = Timestamps {
-                last_access: time(),
-                last_modification: time(),
-            };
-            utimensat(CWD, root.join(folder), &times, AtFlags::SYMLINK_NOFOLLOW).ok();
-        }
-    }
-    done.extend(changed);
-    print(out, "uninstall", args.dry_run, root, &done)
-}
-
-fn crc(bytes: &[u8]) -> u32 {
-    agent::access::checksum(bytes)
+    let done = prefetcher::uninstall(&args.root, args.dry_run)?;
+    print(out, "uninstall", args.dry_run, &args.root, done)
 }
 
 fn print(
     out: &mut Out,
-    verb: &'static str,
+    action: &'static str,
     planned: bool,
     root: &Path,
-    lines: &[String],
+    changes: Vec<String>,
 ) -> Result<()> {
-    if out.json {
-        let done = json::PrefetchInstall {
-            action: verb,
-            changes: lines.to_vec(),
-            done: !planned,
-            root: root.display().to_string(),
-            schema: json::PrefetchInstall::SCHEMA,
-        };
-        return out.text(&json::text(&done));
-    }
-    let heading = match planned {
-        true => "would be done",
-        false => "done",
+    let done = PrefetchInstall {
+        action,
+        changes,
+        done: !planned,
+        root: root.display().to_string(),
+        schema: PrefetchInstall::SCHEMA,
     };
-    let mut text = format!("{verb} in {}: {heading}\n", root.display());
-    for line in lines {
-        text += &format!("  {line}\n");
-    }
-    out.text(&text)
+    out.show(|| &done, |_| terminal::prefetch::install(&done))
 }

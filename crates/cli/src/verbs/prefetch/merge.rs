@@ -6,7 +6,8 @@ use crate::out::Out;
 use agent::access::{encode, merge};
 use anyhow::{Context, Result, bail};
 use std::io::Write;
-use views::json::{self, Document};
+use views::json::{Document, PrefetchMerge};
+use views::terminal;
 
 /// Merges.
 pub fn run(args: &Merge, out: &mut Out) -> Result<()> {
@@ -40,20 +41,13 @@ pub fn run(args: &Merge, out: &mut Out) -> Result<()> {
     let ranges = || merged.entries.iter().flat_map(|e| &e.ranges);
     let always = ranges().filter(|r| r.seen == merged.recordings).count();
     let (files, all) = (merged.entries.len(), ranges().count());
-    if out.json {
-        let done = json::PrefetchMerge {
-            always,
-            files,
-            list: args.out.display().to_string(),
-            ranges: all,
-            recordings: merged.recordings,
-            schema: json::PrefetchMerge::SCHEMA,
-        };
-        return out.text(&json::text(&done));
-    }
-    out.text(&format!(
-        "{}: {} recordings, {files} files, {all} ranges, {always} of them in every recording\n",
-        args.out.display(),
-        merged.recordings
-    ))
+    let done = PrefetchMerge {
+        always,
+        files,
+        list: args.out.display().to_string(),
+        ranges: all,
+        recordings: merged.recordings,
+        schema: PrefetchMerge::SCHEMA,
+    };
+    out.show(|| &done, |_| terminal::prefetch::merge(&done))
 }

@@ -3,14 +3,14 @@
 use super::args::Record;
 use crate::beside;
 use crate::out::Out;
-use crate::size::show as size;
-use agent::access::{AccessList, RangeKind, encode};
+use agent::access::{RangeKind, encode};
 use anyhow::{Context, Result, bail};
 use capture::accesses::recording::{Options, Recorded, record};
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
-use views::json::{self, Document};
+use views::json::{Document, PrefetchRecord};
+use views::terminal;
 
 /// Records.
 pub fn run(args: &Record, out: &mut Out) -> Result<()> {
@@ -42,66 +42,35 @@ pub fn run(args: &Record, out: &mut Out) -> Result<()> {
     print(args, &recorded, bytes.len(), out)
 }
 
-/// Bytes of this kind in files, and in devices.
-fn bytes_of(list: &AccessList, kind: RangeKind) -> (u64, u64) {
-    let mut sums = (0, 0);
-    for entry in &list.entries {
-        let pieces = entry.pieces(kind, list.page_bytes);
-        let bytes: u64 = pieces.iter().map(|p| p.1).sum();
-        match entry.is_device() {
-            true => sums.1 += bytes,
-            false => sums.0 += bytes,
-        }
-    }
-    sums
-}
-
 fn print(args: &Record, recorded: &Recorded, list_bytes: usize, out: &mut Out) -> Result<()> {
     let list = &recorded.list;
     let files = list.entries.iter().filter(|e| !e.is_device()).count();
-    let (touched, metadata) = bytes_of(list, RangeKind::Touched);
-    let (around, _) = bytes_of(list, RangeKind::Around);
-    let code = recorded.status.map(|s| s.code());
-    if out.json {
-        let elapsed = u64::try_from(recorded.elapsed.as_nanos()).unwrap_or(u64::MAX);
-        let done = json::PrefetchRecord {
-            around_bytes: around,
-            bytes: touched,
-            directories: list.directories,
-            elapsed_ns: elapsed,
-            exit_code: code.flatten(),
-            files,
-            list: args.out.display().to_string(),
-            list_bytes,
-            metadata_bytes: metadata,
-            notes: recorded.notes.clone(),
-            schema: json::PrefetchRecord::SCHEMA,
-        };
-        return out.text(&json::text(&done));
-    }
-    for note in &recorded.notes {
-        anstream::eprintln!("firstlight: {note}");
-    }
-    match recorded.status {
-        Some(status) if !status.success() => {
-            anstream::eprintln!("firstlight: the program ended with {status}");
+    let (bytes, metadata_bytes) = list.bytes_of(RangeKind::Touched);
+    let (around_bytes, _) = list.bytes_of(RangeKind::Around);
+    let done = PrefetchRecord {
+        around_bytes,
+        bytes,
+        directories: list.directories,
+        elapsed_ns: u64::try_from(recorded.elapsed.as_nanos()).unwrap_or(u64::MAX),
+        exit_code: recorded.status.and_then(|s| s.code()),
+        files,
+        list: args.out.display().to_string(),
+        list_bytes,
+        metadata_bytes,
+        notes: recorded.notes.clone(),
+        schema: PrefetchRecord::SCHEMA,
+    };
+    if !out.json {
+        for note in &recorded.notes {
+            anstream::eprintln!("firstlight: {note}");
         }
-        None => anstream::eprintln!("firstlight: the program still runs"),
-        _ => {}
+        match recorded.status {
+            Some(status) if !status.success() => {
+                anstream::eprintln!("firstlight: the program ended with {status}");
+            }
+            None => anstream::eprintln!("firstlight: the program still runs"),
+            _ => {}
+        }
     }
-    let mut text = format!(
-        "{}: {} of {files} files, {} of metadata, {} directories",
-        args.out.display(),
-        size(touched),
-        size(metadata),
-        list.directories
-    );
-    if around > 0 {
-        text += &format!(
-            "; {} more were in use by other programs, and perhaps touched",
-            size(around)
-        );
-    }
-    text.push('\n');
-    out.text(&text)
+    out.show(|| &done, |_| terminal::prefetch::record(&done))
 }

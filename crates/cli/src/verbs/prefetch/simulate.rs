@@ -8,7 +8,8 @@ use lab::profiles::named;
 use lab::reads::Reads;
 use storage::profiles::profiles;
 use storage::{Costs, Model, Profile, Way, simulate};
-use views::json::{self, Document, PrefetchCase, PrefetchProfile, PrefetchSimulation};
+use views::json::{Document, PrefetchCase, PrefetchProfile, PrefetchSimulation};
+use views::terminal;
 
 /// Simulates.
 pub fn run(args: &Simulate, out: &mut Out) -> Result<()> {
@@ -51,10 +52,7 @@ pub fn run(args: &Simulate, out: &mut Out) -> Result<()> {
             .map(|p| row(p, costs, &reads, &ordered))
             .collect(),
     };
-    match out.json {
-        true => out.text(&json::text(&report)),
-        false => out.text(&screen(&report)),
-    }
+    out.show(|| &report, |_| terminal::prefetch::simulation(&report))
 }
 
 fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> PrefetchProfile {
@@ -103,35 +101,4 @@ fn row(profile: &Profile, costs: Costs, reads: &Reads, ordered: &Reads) -> Prefe
         ordered: case(ordered, ahead),
         limit_ns: reads.work_ns().max(least),
     }
-}
-
-fn screen(report: &PrefetchSimulation) -> String {
-    let ms = |ns: u64| format!("{:.1}", ns as f64 / 1e6);
-    let mut text = format!(
-        "{}: {} ms of work, {} to read; times in ms until the last need is met\n\n",
-        report.list,
-        ms(report.work_ns),
-        crate::size::show(report.bytes)
-    );
-    text += "  storage         demand  requests    prefetch  requests     ordered  requests       limit\n";
-    for row in &report.profiles {
-        text += &format!(
-            "  {:<11} {:>10} {:>9} {:>11} {:>9} {:>11} {:>9} {:>11}\n",
-            row.storage,
-            ms(row.demand.total_ns),
-            row.demand.requests,
-            ms(row.prefetch.total_ns),
-            row.prefetch.requests,
-            ms(row.ordered.total_ns),
-            row.ordered.requests,
-            ms(row.limit_ns)
-        );
-    }
-    if report.missing_files > 0 {
-        text += &format!(
-            "\n{} files are not there any more, or changed, and are left out\n",
-            report.missing_files
-        );
-    }
-    text
 }

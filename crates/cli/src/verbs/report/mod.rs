@@ -1,6 +1,5 @@
 //! `firstlight report`: one page to look at.
 
-pub mod experiment;
 pub mod published;
 
 use crate::args::{Images, Inputs, Reading};
@@ -12,6 +11,7 @@ use ::redact::Redactor;
 use analysis::{ChartLimits, Experiment, Options, Owners, Picture, Place};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
+use inspect::experiment;
 use record::Record;
 use std::collections::BTreeSet;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! What `lab classics` wrote: published results, each beside what it is here.
 
-use super::experiment::{MOST_BYTES, RESULT};
 use anyhow::{Context, Result, bail};
+use inspect::experiment::{MOST_BYTES, RESULT};
 use serde::Deserialize;
 use std::fs::File;
 use std::io::Read;

@@ -1,7 +1,8 @@
 //! What a folder holds that has a page: captures, experiments, logs.
 
 use crate::input;
-use crate::verbs::report::{experiment, published};
+use crate::verbs::report::published;
+use inspect::experiment;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -89,6 +89,14 @@ pub struct Arrangement {
     pub left: Vec<(u32, &'static str)>,
 }
 
+impl Arrangement {
+    /// Bytes of content that move.
+    #[must_use]
+    pub fn moved_bytes(&self) -> u64 {
+        self.blocks * u64::from(self.block_bytes)
+    }
+}
+
 /// One inode of which something moves.
 struct Owner {
     bytes: Vec<u8>,

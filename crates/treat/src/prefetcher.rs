@@ -1,0 +1,435 @@
+//! The prefetcher in a root filesystem, and out of it again.
+//!
+//! What is made is written down first, in the file `installed` beside the list:
+//! each new file with its CRC, each new directory, and the times of directories
+//! that were there. So an installation that was cut short is taken back, too.
+
+use agent::access::{AccessList, encode};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// Where the prefetcher and its list go, below the root.
+const FOLDER: &str = "usr/lib/firstlight";
+
+/// What was made.
+const INSTALLED: &str = "usr/lib/firstlight/installed";
+
+/// The first line of that file.
+const KIND: &str = "firstlight-installed 1";
+
+const AGENT: &str = "usr/lib/firstlight/firstlight-agent";
+const LIST: &str = "usr/lib/firstlight/boot.list";
+
+/// What the prefetcher itself leaves: whether it helped.
+const MEMORY: &str = "usr/lib/firstlight/memory";
+
+const UNIT: &str = "etc/systemd/system/firstlight-prefetch.service";
+const UNIT_LINK: &str = "etc/systemd/system/sysinit.target.wants/firstlight-prefetch.service";
+const UNIT_TEXT: &str = "\
+[Unit]
+Description=Read ahead what the boot needs
+Documentation=man:firstlight(1)
+DefaultDependencies=no
+ConditionPathExists=/usr/lib/firstlight/boot.list
+
+[Service]
+Type=simple
+ExecStart=/usr/lib/firstlight/firstlight-agent prefetch /usr/lib/firstlight/boot.list --memory /usr/lib/firstlight/memory --quiet
+IOSchedulingClass=idle
+";
+
+const SCRIPT: &str = "etc/init.d/S00firstlight";
+const SCRIPT_TEXT: &str = "\
+#!/bin/sh
+# Reads ahead what the boot needs; the boot does not wait for it.
+[ \"$1\" = start ] || exit 0
+/usr/lib/firstlight/firstlight-agent prefetch /usr/lib/firstlight/boot.list \\
+    --memory /usr/lib/firstlight/memory --quiet &
+";
+
+const HOOK: &str = "etc/initramfs-tools/hooks/firstlight";
+const HOOK_TEXT: &str = "\
+#!/bin/sh
+# Puts the prefetcher and its list into the initramfs.
+[ \"$1\" = prereqs ] && exit 0
+. /usr/share/initramfs-tools/hook-functions
+copy_file binary /usr/lib/firstlight/firstlight-agent /sbin/firstlight-agent
+copy_file list /usr/lib/firstlight/boot.list /etc/firstlight.list
+";
+
+const BOTTOM: &str = "etc/initramfs-tools/scripts/init-bottom/firstlight";
+const BOTTOM_TEXT: &str = "\
+#!/bin/sh
+# Reads ahead what the boot needs, from the moment the root is there.
+[ \"$1\" = prereqs ] && exit 0
+/sbin/firstlight-agent prefetch /etc/firstlight.list --root \"$rootmnt\" --quiet &
+";
+
+/// What starts the prefetcher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Init {
+    /// A unit of systemd.
+    Systemd,
+    /// A script in /etc/init.d, for BusyBox and its like.
+    Busybox,
+    /// An initramfs of Debian's initramfs-tools.
+    Initramfs,
+}
+
+/// Why the prefetcher cannot be installed or removed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file, and what is wrong with it.
+    #[error("{path}: {why}")]
+    Unfit {
+        /// The file.
+        path: String,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+    /// The system refused something.
+    #[error("{path}: {what}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What could not be done.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    fn unfit(path: &Path, why: impl Into<String>) -> Self {
+        Self::Unfit {
+            path: path.display().to_string(),
+            why: why.into(),
+        }
+    }
+
+    fn io(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.display().to_string();
+        move |source| Self::Io { path, what, source }
+    }
+}
+
+/// A thing to make, below the root.
+enum Made {
+    File {
+        path: &'static str,
+        bytes: Vec<u8>,
+        mode: u32,
+    },
+    Link {
+        path: &'static str,
+        to: &'static str,
+    },
+}
+
+impl Made {
+    const fn path(&self) -> &'static str {
+        match self {
+            Self::File { path, .. } | Self::Link { path, .. } => path,
+        }
+    }
+}
+
+/// Installs the program that `agent` gives in `root`, with a list if there is one; what starts it is
+/// what the root has, if `init` does not say. The changes, a sentence each; with
+/// `dry_run` nothing is changed.
+///
+/// # Errors
+/// It is installed already, the root does not say what starts its services, a file is
+/// in the way, or the system says.
+pub fn install<E: From<Error>>(
+    root: &Path,
+    agent: impl FnOnce() -> Result<Vec<u8>, E>,
+    list: Option<&AccessList>,
+    init: Option<Init>,
+    dry_run: bool,
+) -> Result<Vec<String>, E> {
+    let init = match init {
+        Some(init) => init,
+        None => init_of(root)?,
+    };
+    if root.join(INSTALLED).exists() {
+        let why = format!(
+            "the prefetcher is installed already; `firstlight prefetch uninstall {}` removes it",
+            root.display()
+        );
+        return Err(Error::unfit(&root.join(INSTALLED), why).into());
+    }
+    let all = things(&agent()?, list, init);
+    let (directories, touched) = directories(root, &all)?;
+    for made in &all {
+        let path = root.join(made.path());
+        if fs::symlink_metadata(&path).is_ok() {
+            let why = "a file that firstlight did not write already exists; move it away";
+            return Err(Error::unfit(&path, why).into());
+        }
+    }
+    let mut lines: Vec<String> = all
+        .iter()
+        .map(|m| match m {
+            Made::File { path, bytes, mode } => {
+                format!("new /{path}, {} bytes, mode {mode:o}", bytes.len())
+            }
+            Made::Link { path, to } => format!("new /{path}, a link to {to}"),
+        })
+        .collect();
+    if init == Init::Initramfs {
+        lines.push(
+            "afterwards: `update-initramfs -u` on the target makes the initramfs anew".into(),
+        );
+    }
+    if !dry_run {
+        make(root, &all, &directories, &touched)?;
+    }
+    Ok(lines)
+}
+
+/// What is to be made.
+fn things(agent: &[u8], list: Option<&AccessList>, init: Init) -> Vec<Made> {
+    let file = |path, bytes: &[u8], mode| Made::File {
+        path,
+        bytes: bytes.to_vec(),
+        mode,
+    };
+    let mut all = vec![file(AGENT, agent, 0o755)];
+    all.extend(list.map(|l| file(LIST, &encode(l), 0o644)));
+    match init {
+        Init::Systemd => {
+            all.push(file(UNIT, UNIT_TEXT.as_bytes(), 0o644));
+            all.push(Made::Link {
+                path: UNIT_LINK,
+                to: "/etc/systemd/system/firstlight-prefetch.service",
+            });
+        }
+        Init::Busybox => all.push(file(SCRIPT, SCRIPT_TEXT.as_bytes(), 0o755)),
+        Init::Initramfs => {
+            all.push(file(HOOK, HOOK_TEXT.as_bytes(), 0o755));
+            all.push(file(BOTTOM, BOTTOM_TEXT.as_bytes(), 0o755));
+        }
+    }
+    all
+}
+
+/// What starts the services of a root.
+fn init_of(root: &Path) -> Result<Init, Error> {
+    let has = |path: &str| fs::symlink_metadata(root.join(path)).is_ok();
+    if has("usr/lib/systemd/systemd") || has("lib/systemd/systemd") {
+        Ok(Init::Systemd)
+    } else if has("etc/init.d/rcS") {
+        Ok(Init::Busybox)
+    } else {
+        let why =
+            "has neither systemd nor /etc/init.d/rcS; say with --init what starts its services";
+        Err(Error::unfit(root, why))
+    }
+}
+
+/// The directories that are not there yet, the outer ones first; and those that
+/// get new names, with their times.
+type Touched = Vec<(PathBuf, [i64; 4])>;
+
+fn directories(root: &Path, all: &[Made]) -> Result<(Vec<PathBuf>, Touched), Error> {
+    let mut new: Vec<PathBuf> = Vec::new();
+    let mut touched: Touched = Vec::new();
+    let base = fs::metadata(root).map_err(Error::io(root, "cannot be read"))?;
+    if !base.is_dir() {
+        return Err(Error::unfit(
+            root,
+            "is no folder; expected a root filesystem",
+        ));
+    }
+    for path in all.iter().map(Made::path).chain([INSTALLED]) {
+        let mut folder = PathBuf::new();
+        let parents = Path::new(path)
+            .parent()
+            .into_iter()
+            .flat_map(Path::components);
+        let mut inside = Some(base.clone());
+        for part in parents {
+            let before = folder.clone();
+            folder.push(part);
+            let shown = root.join(&folder);
+            match fs::symlink_metadata(&shown) {
+                Ok(meta) if meta.is_dir() => inside = Some(meta),
+                Ok(_) => {
+                    let why = "is no folder; nothing is written through a link, which may lead \
+                               out of the root";
+                    return Err(Error::unfit(&shown, why));
+                }
+                Err(_) => {
+                    if !new.contains(&folder) {
+                        new.push(folder.clone());
+                    }
+                    if let Some(meta) = inside.take() {
+                        touch(&mut touched, before, &meta);
+                    }
+                }
+            }
+        }
+        if let Some(meta) = inside {
+            touch(&mut touched, folder, &meta);
+        }
+    }
+    Ok((new, touched))
+}
+
+fn touch(touched: &mut Touched, folder: PathBuf, meta: &fs::Metadata) {
+    if touched.iter().all(|(f, _)| *f != folder) {
+        let times = [
+            meta.atime(),
+            meta.atime_nsec(),
+            meta.mtime(),
+            meta.mtime_nsec(),
+        ];
+        touched.push((folder, times));
+    }
+}
+
+fn make(
+    root: &Path,
+    all: &[Made],
+    directories: &[PathBuf],
+    touched: &Touched,
+) -> Result<(), Error> {
+    let mut text = format!("{KIND}\n");
+    for (folder, [a, an, m, mn]) in touched {
+        text += &format!("times {a} {an} {m} {mn} {}\n", folder.display());
+    }
+    for folder in directories {
+        text += &format!("folder {}\n", folder.display());
+    }
+    for made in all {
+        text += &match made {
+            Made::File { path, bytes, .. } => format!("file {:08x} {path}\n", crc(bytes)),
+            Made::Link { path, .. } => format!("link {path}\n"),
+        };
+    }
+    let folder = root.join(FOLDER);
+    let cannot = |path: &Path| Error::io(path, "cannot be written");
+    // All but our own folder's parents wait until what is done is written down.
+    fs::create_dir_all(&folder).map_err(cannot(&folder))?;
+    let installed = root.join(INSTALLED);
+    fs::write(&installed, text).map_err(cannot(&installed))?;
+    for directory in directories {
+        let path = root.join(directory);
+        fs::create_dir_all(&path).map_err(cannot(&path))?;
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).map_err(cannot(&path))?;
+    }
+    for made in all {
+        let path = root.join(made.path());
+        match made {
+            Made::File { bytes, mode, .. } => {
+                let beside = path.with_extension("new");
+                fs::write(&beside, bytes)
+                    .and_then(|()| fs::set_permissions(&beside, Permissions::from_mode(*mode)))
+                    .and_then(|()| fs::rename(&beside, &path))
+                    .map_err(cannot(&path))?;
+            }
+            Made::Link { to, .. } => symlink(to, &path).map_err(cannot(&path))?,
+        }
+    }
+    Ok(())
+}
+
+/// Takes the installation in `root` back. The changes, a sentence each; with `dry_run`
+/// nothing is changed.
+///
+/// # Errors
+/// Nothing is installed there, what was installed cannot be understood, or the system
+/// says.
+pub fn uninstall(root: &Path, dry_run: bool) -> Result<Vec<String>, Error> {
+    let installed = root.join(INSTALLED);
+    let text = fs::read_to_string(&installed).map_err(Error::io(
+        &installed,
+        "cannot be read; is the prefetcher installed there?",
+    ))?;
+    let mut lines = text.lines();
+    if lines.next() != Some(KIND) {
+        let why = format!("expected `{KIND}` in its first line; another version installed it");
+        return Err(Error::unfit(&installed, why));
+    }
+    let (mut files, mut folders, mut times) = (Vec::new(), Vec::new(), Vec::new());
+    for line in lines {
+        let wrong = || Error::unfit(&installed, format!("cannot be understood: `{line}`"));
+        let (word, rest) = line.split_once(' ').ok_or_else(wrong)?;
+        let path = match word {
+            "file" => rest.split_once(' ').ok_or_else(wrong)?.1,
+            "times" => rest.splitn(5, ' ').nth(4).ok_or_else(wrong)?,
+            _ => rest,
+        };
+        // Whoever wrote this, nothing outside of the root is removed.
+        let inside = agent::access::is_plain(format!("/{path}").as_bytes());
+        if !inside {
+            let why = format!("`{path}` leads out of the root; nothing was removed");
+            return Err(Error::unfit(&installed, why));
+        }
+        match word {
+            "file" => {
+                let crc_before = rest.split_once(' ').ok_or_else(wrong)?.0;
+                files.push((path.to_owned(), Some(crc_before.to_owned())));
+            }
+            "link" => files.push((path.to_owned(), None)),
+            "folder" => folders.push(path.to_owned()),
+            "times" => times.push((path.to_owned(), rest.to_owned())),
+            _ => return Err(wrong()),
+        }
+    }
+    let mut done = Vec::new();
+    let mut changed = Vec::new();
+    for (path, crc_before) in &files {
+        let full = root.join(path);
+        let same = match crc_before {
+            Some(before) => fs::read(&full).is_ok_and(|b| format!("{:08x}", crc(&b)) == *before),
+            None => fs::symlink_metadata(&full).is_ok_and(|m| m.is_symlink()),
+        };
+        match (same, fs::symlink_metadata(&full).is_ok()) {
+            (true, _) => done.push(format!("remove /{path}")),
+            (false, true) => changed.push(format!("/{path} was changed since, and stays")),
+            (false, false) => {}
+        }
+    }
+    let stays = |path: &str| changed.iter().any(|c| c.starts_with(&format!("/{path} ")));
+    if !dry_run {
+        let gone = files.iter().map(|f| &*f.0).filter(|p| !stays(p));
+        for path in gone.chain([LIST, MEMORY, "usr/lib/firstlight/memory.new", INSTALLED]) {
+            let path = root.join(path);
+            match fs::remove_file(&path) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::io(&path, "cannot be removed")(e));
+                }
+                _ => {}
+            }
+        }
+        for folder in folders.iter().rev() {
+            // What somebody else put there stays, and the folder with it.
+            fs::remove_dir(root.join(folder)).ok();
+        }
+        for (folder, line) in &times {
+            let mut numbers = line.split(' ').map_while(|n| n.parse::<i64>().ok());
+            let mut next = || numbers.next().unwrap_or(0);
+            let mut time = || Timespec {
+                tv_sec: next(),
+                tv_nsec: next(),
+            };
+            let times = Timestamps {
+                last_access: time(),
+                last_modification: time(),
+            };
+            utimensat(CWD, root.join(folder), &times, AtFlags::SYMLINK_NOFOLLOW).ok();
+        }
+    }
+    done.extend(changed);
+    Ok(done)
+}
+
+fn crc(bytes: &[u8]) -> u32 {
+    agent::access::checksum(bytes)
+}
