@@ -81,9 +81,20 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
         Some(b'A'..=b'Z') => syslog(line).or_else(|| full(line)),
         // Months of other languages.
         Some(0x80..) => syslog(line),
+        Some(b'>') => quoted(line),
         _ => None,
     };
     shaped.unwrap_or(Shaped::plain(line))
+}
+
+/// `> [    0.123456] words`: a log quoted in a mail, once or more.
+fn quoted(line: &[u8]) -> Option<Shaped<'_>> {
+    let mut rest = line;
+    while let Some(tail) = rest.strip_prefix(b">") {
+        rest = tail.strip_prefix(b" ").unwrap_or(tail);
+    }
+    // Else it is somebody's words.
+    Some(shape(rest)).filter(|s| s.stamp != Stamp::None)
 }
 
 /// The stamp, in nanoseconds, and the words of `[    0.123456] words`, with
