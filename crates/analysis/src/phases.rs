@@ -199,7 +199,9 @@ fn kernel_ends<'r>(record: &'r Record, parts: &mut Vec<Part<'r>>, end: Nanos) {
         let mut marks = record.marks().iter();
         marks.find(|m| record.name(m.name) == name && m.at > from && m.at < end)
     };
-    let runs = known(mark::INIT_STARTED, begun).is_some();
+    let runs = record
+        .mark(mark::INIT_STARTED)
+        .is_some_and(|m| m.at > begun && m.at <= end);
     let next = parts.get(at + 1).map(|p| p.first().at);
     let before_next = |m: &&Mark| next.is_none_or(|n| m.at < n);
     let freed = known(mark::MEMORY_FREED, begun).filter(before_next);

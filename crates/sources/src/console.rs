@@ -109,8 +109,14 @@ impl Reader {
             if let Some((command, begun)) = self.command.take() {
                 self.span(&command, ns, begun, recorder);
             }
-        } else if let Some(ns) = text.split_once(" bytes read in ").and_then(|(_, t)| millis(t)) {
-            let what = format!("reading {} bytes", text.split(' ').next().unwrap_or_default());
+        } else if let Some(ns) = text
+            .split_once(" bytes read in ")
+            .and_then(|(_, t)| millis(t))
+        {
+            let what = format!(
+                "reading {} bytes",
+                text.split(' ').next().unwrap_or_default()
+            );
             self.span(&what, ns, origin, recorder);
         } else if !is_report && (self.command.is_none() || is_prompt(text)) {
             let words = text.trim().trim_start_matches(['=', '>', '#', ' ']);

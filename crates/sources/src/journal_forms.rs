@@ -216,13 +216,18 @@ fn verbose(bytes: &[u8]) -> (usize, Cow<'_, [u8]>) {
     let mut add = |key: &[u8], value: &[u8]| {
         let key = String::from_utf8_lossy(key).into_owned();
         let value = value.get(..LONGEST_FIELD).unwrap_or(value);
-        fields.insert(key, Value::from(String::from_utf8_lossy(value).into_owned()));
+        fields.insert(
+            key,
+            Value::from(String::from_utf8_lossy(value).into_owned()),
+        );
     };
     add(b"__CURSOR", cursor);
     for part in cursor.split(|b| *b == b';') {
         let hex = |digits: &[u8]| {
             let digits = std::str::from_utf8(digits).ok()?;
-            u64::from_str_radix(digits, 16).ok().map(|us| us.to_string())
+            u64::from_str_radix(digits, 16)
+                .ok()
+                .map(|us| us.to_string())
         };
         match part {
             [b'b', b'=', id @ ..] => add(b"_BOOT_ID", id),

@@ -153,7 +153,9 @@ pub(super) fn initcall_debug(view: &View<'_>) -> Option<Found> {
 fn waited(found: Found, time: Nanos, window: Option<Nanos>) -> Found {
     match window {
         Some(window) if window < time => {
-            let mut found = found.saving(Nanos::ZERO, Nanos::ZERO, window).within(window);
+            let mut found = found
+                .saving(Nanos::ZERO, Nanos::ZERO, window)
+                .within(window);
             found.more.push_str(&text::faster(window));
             found
         }

@@ -200,8 +200,11 @@ pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
             .evidence([view.quote(first)])
             .parts(time, 0, 40, 100)
             .within(time)
-            .names(down.iter().take(super::evidence::SHOWN).flat_map(|l| subject(l.text)))
+            .names(
+                down.iter()
+                    .take(super::evidence::SHOWN)
+                    .flat_map(|l| subject(l.text)),
+            )
             .scope(Scope::Unknown),
     )
 }
-

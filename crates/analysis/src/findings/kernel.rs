@@ -392,7 +392,10 @@ pub(super) fn raid_benchmarks(view: &View<'_>) -> Option<Found> {
     let first = lines.first()?;
     // What was said between two results is other work: each benchmark is as long as the
     // silence before its result, and the first one no longer than the others.
-    let mut slots: Vec<Nanos> = lines.iter().filter_map(|l| view.silence_before(l)).collect();
+    let mut slots: Vec<Nanos> = lines
+        .iter()
+        .filter_map(|l| view.silence_before(l))
+        .collect();
     if let Some((first, rest)) = slots.split_first_mut()
         && let Some(longest) = rest.iter().max()
     {

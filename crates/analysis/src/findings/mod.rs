@@ -328,7 +328,9 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         let late = waits::late_unit(view).filter(|(unit, _)| is_named(unit));
         let (links, is_printed) = waits::links(view);
         let linked = links.iter().filter(|l| is_printed && is_named(&l.unit));
-        let times = linked.map(|l| l.end - l.start).chain(late.map(|(_, time)| time));
+        let times = linked
+            .map(|l| l.end - l.start)
+            .chain(late.map(|(_, time)| time));
         if let Some(time) = times.max() {
             return Waited::Yes {
                 halved: Nanos(time.0 / 2),

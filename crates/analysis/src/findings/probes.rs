@@ -54,8 +54,14 @@ pub(super) fn deferred(view: &View<'_>) -> Vec<Found> {
         count(facts.deferrals, "probe was", "probes were"),
         count(facts.deferred_devices, "device", "devices"),
     );
-    let names = devices.iter().map(|(_, s)| view.record.name(s.name).to_owned());
-    let found = Found::new().title(title).why(why).evidence(evidence).names(names);
+    let names = devices
+        .iter()
+        .map(|(_, s)| view.record.name(s.name).to_owned());
+    let found = Found::new()
+        .title(title)
+        .why(why)
+        .evidence(evidence)
+        .names(names);
     vec![match time > Nanos::ZERO {
         // The attempts go for sure. What waited for the devices would come earlier, too.
         true => found.saving(time, time, deferring(view).max(time)),
@@ -109,7 +115,11 @@ pub(super) fn long(view: &View<'_>) -> Vec<Found> {
         found
             .evidence(evidence)
             .saving(Nanos::ZERO, side_by_side.max(Nanos(all.0 / 2)), all)
-            .names(probes.iter().map(|(_, s)| view.record.name(s.name).to_owned()))
+            .names(
+                probes
+                    .iter()
+                    .map(|(_, s)| view.record.name(s.name).to_owned()),
+            )
             .scope(Scope::Serial),
     ]
 }

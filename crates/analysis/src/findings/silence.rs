@@ -5,7 +5,7 @@ use super::subject::subject;
 use super::text::hardware as text;
 use super::view::{Line, View};
 use record::{Nanos, Origin, Phase, SourceId, mark};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A silence from here on is worth a look, however long the boot is, and none below the
 /// other; between them it depends on the boot.
@@ -50,9 +50,31 @@ const INFORMS: [&str; 16] = [
     "Run /",
 ];
 
+/// Words of lines that complain, of which a quiet console has more than of others.
+const COMPLAINS: [&str; 14] = [
+    "rror",
+    "ail",
+    "arning",
+    "nable",
+    "imeout",
+    "imed out",
+    "nvalid",
+    "BUG",
+    "issing",
+    "ulnerable",
+    "annot",
+    "unsupported",
+    "not found",
+    "deprecated",
+];
+
+/// Fewer lines tell nothing of the log that they are from.
+const FEWEST_LINES: usize = 4;
+
 /// Lines that timers and threads write beside what the kernel is doing: a silence goes on
 /// through them.
-const BESIDE: [&str; 4] = [
+const BESIDE: [&str; 5] = [
+    "random: nonblocking pool is initialized",
     "Refined TSC clocksource",
     "random: crng init done",
     "random: fast init done",
@@ -110,7 +132,7 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
             continue;
         };
         // The flush of the console is another rule's.
-        if to - from >= least && enabled != Some(to) {
+        if to - from > least && enabled != Some(to) {
             found.push((to - from, line, next));
         }
     }
@@ -148,10 +170,20 @@ fn kernels<'v>(view: &'v View<'_>) -> impl Fn(&Line<'_>) -> bool + 'v {
             || text.contains("mounted filesystem ")
     };
     let messages = view.record.messages().iter();
-    let whole: BTreeSet<SourceId> = messages
-        .filter(informs)
-        .map(|m| m.origin.source)
-        .collect();
+    let mut whole: BTreeSet<SourceId> = messages.filter(informs).map(|m| m.origin.source).collect();
+    // Of an excerpt it is what its lines are about that tells.
+    let mut of_source: BTreeMap<SourceId, (usize, usize)> = BTreeMap::new();
+    for message in view.record.messages() {
+        let text = view.record.text(message);
+        let complains = COMPLAINS.iter().any(|c| text.contains(c));
+        let count = of_source.entry(message.origin.source).or_default();
+        count.0 += 1;
+        count.1 += usize::from(complains);
+    }
+    let excerpts = of_source.iter().filter(|(_, (lines, complaints))| {
+        *lines >= FEWEST_LINES && complaints.saturating_mul(2) < *lines
+    });
+    whole.extend(excerpts.map(|(source, _)| *source));
     move |line| {
         let source = view.record.source(line.message.origin.source);
         let kernels = source.is_some_and(|s| s.format == "kernel-log")

@@ -19,7 +19,9 @@ pub(super) fn subject(line: &str) -> Vec<String> {
     }
     // `input: AT Raw Set 2 keyboard as /devices/platform/i8042/serio0/input/input0`
     if let Some((_, path)) = rest.split_once(" as /devices/") {
-        let mut parts = path.split('/').filter(|p| *p != "platform" && *p != "virtual");
+        let mut parts = path
+            .split('/')
+            .filter(|p| *p != "platform" && *p != "virtual");
         names.extend(parts.next().map(str::to_owned));
     }
     names

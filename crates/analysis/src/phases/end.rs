@@ -89,9 +89,9 @@ const DESCRIBED: [(&str, &str); 6] = [
 /// The first line that says that the unit `text` is there, or that has the words `text`.
 fn of_messages(record: &Record, text: &str) -> Option<(Nanos, Nanos, Origin)> {
     let described = DESCRIBED.iter().find(|(name, _)| *name == text);
-    let is_unit = text.rsplit_once('.').is_some_and(|(stem, kind)| {
-        !stem.contains(' ') && UNITS.contains(&kind)
-    });
+    let is_unit = text
+        .rsplit_once('.')
+        .is_some_and(|(stem, kind)| !stem.contains(' ') && UNITS.contains(&kind));
     let is_done = |line: &str| DONE.iter().any(|d| line.contains(d));
     let reached = |line: &str| {
         let described = described.is_some_and(|(_, words)| {

@@ -26,11 +26,16 @@ pub(super) fn check(
     };
     let count = |(source, _, bytes): &(&'static dyn Source, &str, &[u8])| {
         let own = serial.filter(|s| s.name() == source.name());
-        own.map_or_else(|| source.boots(bytes), |s| s.boots(bytes)).len()
+        own.map_or_else(|| source.boots(bytes), |s| s.boots(bytes))
+            .len()
     };
     let most = files.iter().map(count).max().unwrap_or(0).max(1);
     if boot.get() > most {
-        let boots = if most == 1 { "1 boot" } else { &format!("{most} boots") };
+        let boots = if most == 1 {
+            "1 boot"
+        } else {
+            &format!("{most} boots")
+        };
         bail!("--boot {boot}: the input holds {boots}; give a number from 1 to {most}");
     }
     Ok(())

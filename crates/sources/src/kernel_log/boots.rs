@@ -39,11 +39,13 @@ pub(super) fn boots(log: &[u8]) -> Vec<Range<u64>> {
             Stamp::Printk(ns) => Some(ns),
             _ => None,
         };
+        let end = line.offset.saturating_add(line.bytes.len() as u64 + 1);
         if begun.again(shaped.text, ns) {
-            starts.push(line.offset);
+            // What a firmware or a loader says in between is of the boot that begins.
+            starts.push(begun.stamped_to.unwrap_or(line.offset));
             begun = Begun::default();
         }
-        begun.take(shaped.text, ns);
+        begun.take(shaped.text, ns, end);
         any |= !line.bytes.trim_ascii().is_empty();
         // Nothing more can begin.
         if !is_journal && versions + bootings < 3 && begun.version && versions < 2 {
@@ -69,6 +71,8 @@ struct Begun {
     booting: bool,
     version: bool,
     last: Option<i64>,
+    /// The byte behind the last line with a stamp.
+    stamped_to: Option<u64>,
 }
 
 impl Begun {
@@ -81,14 +85,15 @@ impl Begun {
             _ => return false,
         };
         match (self.last, ns) {
-            (Some(last), Some(ns)) => {
-                last > ns.saturating_add(RESTART_NS) || (seen && last > ns)
-            }
+            (Some(last), Some(ns)) => last > ns.saturating_add(RESTART_NS) || (seen && last > ns),
             _ => seen,
         }
     }
 
-    fn take(&mut self, text: &[u8], ns: Option<i64>) {
+    fn take(&mut self, text: &[u8], ns: Option<i64>, end: u64) {
+        if ns.is_some() {
+            self.stamped_to = Some(end);
+        }
         self.version |= text.starts_with(VERSION);
         self.booting |= text.starts_with(BOOTING);
         self.last = ns.or(self.last);

@@ -60,7 +60,7 @@ pub(crate) use units::Units;
 use crate::blocks::in_order;
 use crate::journal_forms::{Form, pieces_of_a_form};
 use crate::source::{Input, Sniff, Source};
-use crate::text::{lines, without_controls};
+use crate::text::{lines, without_controls, without_no_break};
 use call::Call;
 use record::{Origin, Recorder};
 use shape::Stamp;
@@ -96,6 +96,7 @@ impl Source for KernelLog {
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
+        let head: &[u8] = &without_no_break(head);
         if journal::dmesg_array(head).is_some() {
             return Sniff::Yes;
         }
@@ -127,8 +128,13 @@ impl Source for KernelLog {
     }
 
     fn boots(&self, bytes: &[u8]) -> Vec<Range<u64>> {
+        let bytes: &[u8] = &without_no_break(bytes);
         let is_lines = journal::dmesg_array(bytes).is_none() && Form::of(bytes).is_none();
-        if is_lines { boots::boots(bytes) } else { Vec::new() }
+        if is_lines {
+            boots::boots(bytes)
+        } else {
+            Vec::new()
+        }
     }
 
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
@@ -139,6 +145,11 @@ impl Source for KernelLog {
 
     fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {
         let source = recorder.source(input.name, self.name());
+        let plain = without_no_break(input.bytes);
+        let input = Input {
+            bytes: &plain,
+            ..input
+        };
         let mut reader = Reader::new(source);
         let origin = |offset| Origin { source, offset };
         if let Some(start) = journal::dmesg_array(input.bytes) {

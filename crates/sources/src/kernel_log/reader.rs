@@ -34,6 +34,19 @@ const FEWEST_TICKS: u64 = 20;
 /// A log of so many lines or fewer may be a quiet console's.
 const QUIET_LINES: u64 = 60;
 
+/// Words of lines that complain, of which a quiet console has more than of others.
+const COMPLAINS: [&[u8]; 9] = [
+    b"rror",
+    b"ail",
+    b"arning",
+    b"nable",
+    b"imeout",
+    b"imed out",
+    b"nvalid",
+    b"issing",
+    b"ulnerable",
+];
+
 /// The words with which systemd ends a boot.
 const FINISHED: &[u8] = b"Startup finished in ";
 
@@ -104,6 +117,8 @@ pub(crate) struct Reader {
     ticks: u64,
     /// A level was seen that only informs.
     informs: bool,
+    /// How many of the first lines complain.
+    complaints: u64,
     /// For texts that are unescaped.
     unescaped: Vec<u8>,
     hasher: DefaultHashBuilder,
@@ -147,6 +162,7 @@ impl Reader {
             on_ticks: [true; 2],
             ticks: 0,
             informs: false,
+            complaints: 0,
             unescaped: Vec::new(),
             hasher: DefaultHashBuilder::default(),
             tallies: Tallies::default(),
@@ -426,8 +442,6 @@ impl Reader {
                 });
                 Some(time(clock, ns, 1_000))
             }
-            // A date in a line of a log that the kernel stamped is a part of its words.
-            Stamp::Wall { .. } if self.printk.is_some() => None,
             Stamp::Wall {
                 ns,
                 resolution_ns,
@@ -464,6 +478,11 @@ impl Reader {
         origin: Origin,
         host: Option<(ClockId, i64)>,
     ) -> Outcome {
+        // A date in a line of a log that the kernel stamped is a part of its words.
+        if matches!(shaped.stamp, Stamp::Wall { .. }) && self.printk.is_some() && !shaped.by_program
+        {
+            return Outcome::Other;
+        }
         let stamp = self.relative.absolute(shaped.stamp, shaped.text, origin);
         let Some(time) = self.time(recorder, stamp, origin, host) else {
             if shaped.level.is_none() {
@@ -567,6 +586,10 @@ impl Reader {
             self.local_clock.line(at, text);
         }
         self.informs |= line.level.is_some_and(|l| l >= INFORMATION);
+        let complains = |c: &&[u8]| memchr::memmem::find(text, c).is_some();
+        if self.stamped <= QUIET_LINES && COMPLAINS.iter().any(complains) {
+            self.complaints = self.complaints.saturating_add(1);
+        }
         if text.starts_with(b"systemd[1]: ") {
             self.units.line(recorder, at, text);
         }
@@ -602,7 +625,7 @@ impl Reader {
             return;
         };
         // The kernel's own stamps are better.
-        if self.printk.is_some() || self.monotonic.is_some() {
+        if self.clock_start || self.monotonic.is_some() {
             if let Some(at) = at {
                 recorder.mark(at.clock, mark::STARTUP_FINISHED, at.ns, None, *origin);
             }
@@ -687,6 +710,7 @@ impl Reader {
                 && printk
                 && !self.informs
                 && !self.milestones.informs()
+                && self.complaints.saturating_mul(2) >= self.stamped
                 && self.spans.is_empty();
             let kind = match is_quiet {
                 true => &notes::QUIET_LOG,
@@ -702,7 +726,9 @@ impl Reader {
         if let (Some(tick), Some((origin, ..))) = (tick, self.first_stamp)
             && self.ticks >= FEWEST_TICKS
         {
-            recorder.note(origin, &notes::TICK_CLOCK, || format!("{} ms", tick / 1_000_000));
+            recorder.note(origin, &notes::TICK_CLOCK, || {
+                format!("{} ms", tick / 1_000_000)
+            });
         }
         self.record_finished(recorder);
         let switched = self.milestones.clock_switched();

@@ -53,7 +53,12 @@ fn said(text: &[u8]) -> Option<&[u8]> {
     match text.strip_prefix(b"[") {
         Some(state) => {
             let words = state.trim_ascii_start().strip_prefix(b"OK")?;
-            Some(words.trim_ascii_start().strip_prefix(b"]")?.trim_ascii_start())
+            Some(
+                words
+                    .trim_ascii_start()
+                    .strip_prefix(b"]")?
+                    .trim_ascii_start(),
+            )
         }
         // On the console what begins stands below what is done.
         None => text
@@ -66,9 +71,9 @@ fn said(text: &[u8]) -> Option<&[u8]> {
 /// more.
 fn named(unit: &[u8]) -> &[u8] {
     let end = memchr::memmem::find(unit, b" - ");
-    let name = end.and_then(|at| unit.get(..at)).filter(|name| {
-        name.contains(&b'.') && !name.contains(&b' ')
-    });
+    let name = end
+        .and_then(|at| unit.get(..at))
+        .filter(|name| name.contains(&b'.') && !name.contains(&b' '));
     let Some(name) = name else {
         let mut unit = unit.trim_ascii_end();
         while let Some(rest) = unit.strip_suffix(b".") {
@@ -96,7 +101,11 @@ mod tests {
             let name = named(words.get(at + 1..).unwrap_or_default());
             assert_eq!(String::from_utf8_lossy(name), unit, "{line}");
         }
-        for line in ["Starting x...", "[FAILED] Failed to start x.", "app[7]: Started y"] {
+        for line in [
+            "Starting x...",
+            "[FAILED] Failed to start x.",
+            "app[7]: Started y",
+        ] {
             assert_eq!(said(line.as_bytes()), None, "{line}");
         }
     }

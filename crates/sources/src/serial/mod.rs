@@ -167,12 +167,7 @@ fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
     read_boot(input, last, stages, recorder);
 }
 
-fn read_boot(
-    input: Input<'_>,
-    boot: Option<Range<u64>>,
-    stages: &Stages,
-    recorder: &mut Recorder,
-) {
+fn read_boot(input: Input<'_>, boot: Option<Range<u64>>, stages: &Stages, recorder: &mut Recorder) {
     let source = recorder.source(input.name, Serial.name());
     let form = form(input.bytes);
     let begin = begin(input.bytes, form);

@@ -80,11 +80,18 @@ impl Form {
 /// What only Allwinner's loaders say.
 struct Banners([&'static [u8]; 4]);
 
-const ALLWINNER: Banners = Banners([b"BOOT0 is starting", b"BOOT0 commit", b"HELLO! BOOT0", b"sunxi"]);
+const ALLWINNER: Banners = Banners([
+    b"BOOT0 is starting",
+    b"BOOT0 commit",
+    b"HELLO! BOOT0",
+    b"sunxi",
+]);
 
 impl Banners {
     fn is_in(&self, line: &[u8]) -> bool {
-        self.0.iter().any(|b| memchr::memmem::find(line, b).is_some())
+        self.0
+            .iter()
+            .any(|b| memchr::memmem::find(line, b).is_some())
     }
 }
 

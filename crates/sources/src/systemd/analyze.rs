@@ -10,7 +10,8 @@ use crate::kernel_log::ranges;
 use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
 use record::{
-    ClockKind, DependencyKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId, SpanKind, mark,
+    ClockKind, DependencyKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId, SpanKind,
+    mark,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -177,14 +178,31 @@ fn link(line: &str) -> Option<Link<'_>> {
         depth = dashes / 2;
         rest = rest.get(depth.saturating_mul(2)..)?;
     }
-    let (name, times) = match rest.split_once(" @") {
+    // Pages that lost their blanks lost these, too; an instance has an `@` of its own.
+    let spaceless = || {
+        let (name, times) = rest.rsplit_once('@')?;
+        let at = times.split('+').next().unwrap_or(times);
+        timespan::parse(at.trim())?;
+        is_unit(name.trim_end()).then_some((name.trim_end(), times))
+    };
+    let (name, times) = match rest.split_once(" @").or_else(spaceless) {
         Some((name, times)) => (name, Some(times)),
         None => (rest, None),
     };
     if !is_unit(name) {
         return None;
     }
-    let (at, took) = match times.map(|t| t.split_once(" +").unwrap_or((t, ""))) {
+    let halves = |t: &'_ str| {
+        t.split_once('+')
+            .map_or((t.trim().to_owned(), String::new()), |(a, b)| {
+                (a.trim().to_owned(), b.trim().to_owned())
+            })
+    };
+    let times = times.map(halves);
+    let (at, took) = match times
+        .as_ref()
+        .map(|(at, took)| (at.as_str(), took.as_str()))
+    {
         None => (None, None),
         Some((at, "")) => (Some(timespan::parse(at)?), None),
         Some((at, took)) => (Some(timespan::parse(at)?), Some(timespan::parse(took)?)),
@@ -300,9 +318,10 @@ impl Reader {
         let text = text::lossy(&clean);
         let mut row = Row::of(&text);
         if let Row::Chain(link) = &mut row {
-            self.drawn |= link.depth > 0;
-            // A page that lost the drawing lost all of it: each row is behind the next.
-            if !self.drawn && link.at.is_some() {
+            self.drawn |= link.depth > 1;
+            // A page that lost the drawing's indentation lost all of it, and each row is
+            // behind the next: nothing has two last children.
+            if !self.drawn && link.at.is_some() && self.root.is_some() {
                 link.depth = self.parents.len();
             }
             if let (None, Some(at)) = (&self.root, link.at) {
@@ -443,11 +462,21 @@ mod tests {
             ),
             ("  `--.slice @2ms", chain(2, "-.slice", Some(2 * MS), None)),
             ("  ├─b.socket", chain(2, "b.socket", None, None)),
-            ("----c.service @2ms", chain(2, "c.service", Some(2 * MS), None)),
+            (
+                "----c.service @2ms",
+                chain(2, "c.service", Some(2 * MS), None),
+            ),
             ("-----.mount @2ms", chain(2, "-.mount", Some(2 * MS), None)),
             ("-.slice @2ms", chain(0, "-.slice", Some(2 * MS), None)),
-            ("> └─d.socket @2ms", chain(1, "d.socket", Some(2 * MS), None)),
+            (
+                "> └─d.socket @2ms",
+                chain(1, "d.socket", Some(2 * MS), None),
+            ),
             ("└─a.service @soon", Row::Unknown),
+            (
+                "└─g@t1.service@5.5s+2ms",
+                chain(1, "g@t1.service", Some(5_500 * MS), Some(2 * MS)),
+            ),
             (
                 "multi-user.target reached after 275ms in userspace",
                 Row::Reached("multi-user.target", 275 * MS),

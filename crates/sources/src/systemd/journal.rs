@@ -13,7 +13,9 @@ use crate::journal_forms::{Form, Piece, pieces};
 use crate::kernel_log::{Outcome, Reader as KernelReader};
 use crate::source::{Input, Sniff, Source};
 use memchr::memmem;
-use record::{ClockId, ClockKind, Doubt, Nanos, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind};
+use record::{
+    ClockId, ClockKind, Doubt, Nanos, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind,
+};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -103,7 +103,10 @@ pub struct ShowFirstLight {
     pub uncertain_ns: i64,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 const fn is_zero(ns: &i64) -> bool {
     *ns == 0
 }

@@ -4,8 +4,7 @@ use super::one;
 use crate::findings::rule::{Confidence, Group, Rule};
 use crate::findings::view::View;
 use crate::findings::{
-    config, hardware, images, initramfs, kernel, modules, probes, root, silence, startup,
-    waits,
+    config, hardware, images, initramfs, kernel, modules, probes, root, silence, startup, waits,
 };
 
 /// Its rules, in the order of ids.

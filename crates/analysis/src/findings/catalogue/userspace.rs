@@ -100,7 +100,10 @@ pub(super) const RULES: &[Rule] = &[
         watch: &[],
         find: |v: &View<'_>| {
             let longest = one(units::longest(v)).into_iter();
-            longest.chain(waits::on_chain(v)).chain(waits::blamed(v)).collect()
+            longest
+                .chain(waits::on_chain(v))
+                .chain(waits::blamed(v))
+                .collect()
         },
     },
     Rule {

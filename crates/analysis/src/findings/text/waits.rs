@@ -3,29 +3,25 @@
 use record::Phase;
 use std::fmt::Display;
 
-pub(in crate::findings) const UNIT_WHY: &str =
-    "It is on the critical chain. Mask it if the product does not need it, start it later, or \
+pub(in crate::findings) const UNIT_WHY: &str = "It is on the critical chain. Mask it if the product does not need it, start it later, or \
      look into what it waits for.";
 
-pub(in crate::findings) const BLAMED_WHY: &str =
-    "It takes longer than most other units. The input does not show what waits for it: add \
+pub(in crate::findings) const BLAMED_WHY: &str = "It takes longer than most other units. The input does not show what waits for it: add \
      `systemd-analyze critical-chain`, or better `systemctl show '*'`.";
 
-pub(in crate::findings) const BUSY_WHY: &str =
-    "The default target was reached, but jobs were still running. `systemctl list-jobs` during \
+pub(in crate::findings) const BUSY_WHY: &str = "The default target was reached, but jobs were still running. `systemctl list-jobs` during \
      boot, or `systemd-analyze plot`, shows which.";
 
-pub(in crate::findings) const STAGE_WHY: &str =
-    "The loader timed this stage itself. Leave out what it does if the product does not need it \
+pub(in crate::findings) const STAGE_WHY: &str = "The loader timed this stage itself. Leave out what it does if the product does not need it \
      to boot, or look for a fixed delay in the driver.";
 
-pub(in crate::findings) const EARLY_WHY: &str =
-    "Before it relocates itself, U-Boot reads its device tree and sets up memory. This usually \
+pub(in crate::findings) const EARLY_WHY: &str = "Before it relocates itself, U-Boot reads its device tree and sets up memory. This usually \
      takes tens of milliseconds. A long time is a sign that the data cache is off: enable it and \
      the MMU early.";
 
-pub(in crate::findings) const QUIET_WHY: &str =
-    "Something between these two lines takes this long: a read, a fixed delay, or a device that \
+pub(in crate::findings) const BEFORE_LOADER: &str = "what runs before its first mark";
+
+pub(in crate::findings) const QUIET_WHY: &str = "Something between these two lines takes this long: a read, a fixed delay, or a device that \
      is slow to answer.";
 
 pub(in crate::findings) fn took(

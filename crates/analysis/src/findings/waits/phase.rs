@@ -16,7 +16,14 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
     let least = worth(view);
     let rows = view.phases.phases.iter();
     let long = rows.filter(|p| p.name < Phase::Userspace && p.end - p.start >= least);
-    let opaque = long.filter(|p| p.stages.is_empty() && !is_known(view, p));
+    let summed_up = |p: &&PhaseRow| {
+        let mut sources = view.record.sources().iter();
+        let source = sources.find(|s| s.name == p.origin.source);
+        source.is_some_and(|s| s.format.starts_with("systemd"))
+    };
+    let opaque = long
+        .filter(summed_up)
+        .filter(|p| p.stages.is_empty() && !is_known(view, p));
     let found = opaque.map(|row| {
         let time = row.end - row.start;
         let (low, expected, high) = PARTS;
@@ -39,5 +46,8 @@ fn is_known(view: &View<'_>, row: &PhaseRow) -> bool {
     let inside = |at: Option<Nanos>| at.is_some_and(|t| row.start <= t && t < row.end);
     let record = view.record;
     record.messages().iter().any(|m| inside(m.at))
-        || record.spans().iter().any(|s| inside(s.start) || inside(s.end))
+        || record
+            .spans()
+            .iter()
+            .any(|s| inside(s.start) || inside(s.end))
 }

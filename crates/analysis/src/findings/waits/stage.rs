@@ -2,8 +2,8 @@
 
 use super::worth;
 use crate::findings::found::Found;
-use crate::findings::subject::subject;
 use crate::findings::loader;
+use crate::findings::subject::subject;
 use crate::findings::text::waits as text;
 use crate::findings::view::{Line, View};
 use record::{Nanos, Phase, Span, SpanKind};
@@ -16,6 +16,9 @@ const OF_STAGE: (i64, i64, i64) = (40, 80, 100);
 
 /// Of a time in which a loader wrote nothing.
 const OF_SILENCE: (i64, i64, i64) = (40, 90, 100);
+
+/// The mark that U-Boot makes at zero.
+const RESET: &str = "reset";
 
 /// Before U-Boot relocates itself it does little; with its caches off that little takes so
 /// long.
@@ -45,6 +48,8 @@ fn timed(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
         let time = span.duration().filter(|t| *t >= least)?;
         let name = view.record.name(span.name);
         let (what, names) = match name.split_once(" -> ") {
+            // What runs before the loader's own first mark is not the loader.
+            Some((RESET, _)) => (text::BEFORE_LOADER.to_owned(), vec![RESET]),
             Some((from, to)) => (text::between(from, to), vec![to, from]),
             None => (text::command(name), vec![name]),
         };

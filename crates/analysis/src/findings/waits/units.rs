@@ -118,7 +118,11 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
         let suspects = suspects(view, &links, wait);
         Found::new()
             .title(text::wait(&later.unit, wait, &earlier.unit))
-            .why(text::wait_why(&earlier.unit, &later.unit, &suspects.join(", ")))
+            .why(text::wait_why(
+                &earlier.unit,
+                &later.unit,
+                &suspects.join(", "),
+            ))
             .evidence([&earlier, &later].map(|link| Evidence {
                 text: text::took(&link.unit, link.end - link.start, link.start, link.end),
                 place: link.place.clone(),
