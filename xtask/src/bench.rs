@@ -5,6 +5,7 @@ mod image;
 mod lab;
 mod prefetch;
 mod sources;
+mod strangers;
 
 use crate::{root, step};
 use anyhow::{Context, Result, bail};
@@ -33,10 +34,11 @@ pub fn run(args: &[String]) -> Result<()> {
         Some("lab") => return lab::run(),
         Some("prefetch") => return prefetch::run(args.get(1..).unwrap_or_default()),
         Some("sources") => return sources::run(),
+        Some("strangers") => return strangers::run(args.get(1..).unwrap_or_default()),
         Some("ui") => return page(),
         Some(other) => {
             bail!(
-                "`{other}` is no benchmark; say `flash`, `image`, `lab`, `prefetch`, `sources`, `ui`, or nothing"
+                "`{other}` is no benchmark; say `flash`, `image`, `lab`, `prefetch`, `sources`, `strangers`, `ui`, or nothing"
             )
         }
     }

@@ -15,6 +15,23 @@ const BITS_PER_BYTE: i64 = 10;
 /// carriage return and line feed.
 pub(crate) const PER_LINE: i64 = 17;
 
+/// What ends a line on the console of a kernel that stamps nothing: a carriage return and a
+/// line feed.
+const LINE_END: i64 = 2;
+
+/// What the lines of a source had beside their texts when they were written to the console.
+/// Messages without any time came from a kernel that does not stamp them.
+pub(crate) fn per_line(record: &Record, source: &[Message]) -> i64 {
+    let info = source.first().and_then(|m| record.source(m.origin.source));
+    let stamped = match info {
+        Some(info) if info.format == "serial" => {
+            record.arrivals().iter().any(|a| a.stamped.is_some())
+        }
+        _ => source.iter().any(|m| m.at.is_some()),
+    };
+    if stamped { PER_LINE } else { LINE_END }
+}
+
 /// Console log levels without and with `quiet`: messages of a smaller number
 /// are written.
 pub(crate) const LEVEL_DEFAULT: u8 = 7;
@@ -277,10 +294,15 @@ pub(crate) fn serial_console(cmdline: &str) -> Option<Told<'_>> {
     consoles.next()
 }
 
-/// `ttyS0`, `ttyAMA0`, `ttymxc1`; not `tty0`, nor what is no line at all.
+/// `ttyS0`, `ttyAMA0`, `ttymxc1`: drivers of UARTs name their lines in capitals, but for
+/// `imx`. Not `tty0`, nor what has no line, such as `ttysclp0` of a mainframe, `hvc0` of a
+/// hypervisor, or the network behind a gadget's `ttyGS0`.
 fn is_serial(device: &str) -> bool {
     let kind = device.strip_prefix("tty");
-    kind.is_some_and(|kind| kind.starts_with(|c: char| c.is_ascii_alphabetic()))
+    kind.is_some_and(|kind| {
+        let is_uart = kind.starts_with(|c: char| c.is_ascii_uppercase()) || kind.starts_with("mxc");
+        is_uart && !kind.starts_with("GS")
+    })
 }
 
 /// The console log level that a command line sets.
@@ -506,11 +528,12 @@ fn written(
 ) -> Written {
     let mut sum = Written::default();
     let kernels = kernels(record, messages);
+    let per_line = per_line(record, messages);
     for message in messages.iter().filter(|m| kernels(m) && wanted(m)) {
         let length = i64::try_from(record.text(message).len()).unwrap_or(i64::MAX);
         if message.level.unwrap_or(LEVEL_QUIET) < level {
             sum.lines += 1;
-            sum.bytes = sum.bytes.saturating_add(length.saturating_add(PER_LINE));
+            sum.bytes = sum.bytes.saturating_add(length.saturating_add(per_line));
         }
     }
     sum

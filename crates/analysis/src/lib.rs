@@ -106,7 +106,8 @@ pub use path::{
     critical_path_of_processes,
 };
 pub use phases::{
-    FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, phases, phases_with,
+    FirstLight, LAST_EVENT, Milestone, Options, PhaseRow, Phases, Stage, first_light, phases,
+    phases_with,
 };
 pub use picture::{Picture, picture};
 pub use place::Place;

@@ -1,9 +1,12 @@
 //! The parts of a boot, each between two named marks.
 
+mod end;
+
 use crate::place::Place;
-use crate::spans;
-use record::{ClockKind, Mark, Nanos, Phase, Record, SpanKind, mark};
+use record::{ClockKind, Mark, Nanos, Phase, Record, mark};
 use std::collections::BTreeSet;
+
+pub use end::first_light;
 
 /// The end mark of a last phase that nothing ended.
 pub const LAST_EVENT: &str = "last-event";
@@ -12,8 +15,9 @@ pub const LAST_EVENT: &str = "last-event";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// What ends the boot: the name of a mark, a unit (its end), or a text that
-    /// a message contains, looked for in this order. `None`: the mark
-    /// `first-light`, else `startup-finished`.
+    /// a message contains, looked for in this order. `None`: the mark `first-light`, else
+    /// `startup-finished`, the first prompt for a login, procd's `init complete`, or the
+    /// target of a critical chain.
     pub first_light: Option<String>,
 }
 
@@ -67,6 +71,9 @@ pub struct FirstLight {
     pub mark: String,
     /// When.
     pub at: Nanos,
+    /// How much later it may have been: the line that says so has no time, and this is the
+    /// time between the lines before and behind it that have one. Zero if it is exact.
+    pub uncertain: Nanos,
     /// The evidence.
     pub origin: Place,
 }
@@ -122,12 +129,10 @@ pub fn phases(record: &Record) -> Phases {
 #[must_use]
 pub fn phases_with(record: &Record, options: &Options) -> Phases {
     let last = record.last().unwrap_or_default();
-    let first_light = first_light(record, options);
+    let first_light = end::first_light(record, options);
     let (end, end_mark) = match &first_light {
         Some(f) => (f.at, f.mark.clone()),
-        None => default_first_light(record).map_or((last, LAST_EVENT.to_owned()), |m| {
-            (m.at, record.name(m.name).to_owned())
-        }),
+        None => (last, LAST_EVENT.to_owned()),
     };
 
     let begins_kernel = |m: &&Mark| m.begins == Some(Phase::Kernel);
@@ -151,6 +156,8 @@ pub fn phases_with(record: &Record, options: &Options) -> Phases {
             _ => parts.push(Part::new(phase, mark)),
         }
     }
+
+    kernel_ends(record, &mut parts, end);
 
     let mut rows: Vec<PhaseRow> = Vec::with_capacity(parts.len());
     for (i, part) in parts.iter().enumerate() {
@@ -176,6 +183,69 @@ pub fn phases_with(record: &Record, options: &Options) -> Phases {
         first_light,
         last,
     }
+}
+
+/// Ends the kernel by the best evidence there is, where its own line that it runs the first
+/// program is missing: kernels before 4.17 have none, and a quiet console shows none. That
+/// is when it freed its memory, else the first line of systemd or of another program, else
+/// the mount of the root. An initramfs, too, ends when the root is mounted if nothing else
+/// says that it did.
+fn kernel_ends<'r>(record: &'r Record, parts: &mut Vec<Part<'r>>, end: Nanos) {
+    let Some(at) = parts.iter().position(|p| p.phase == Phase::Kernel) else {
+        return;
+    };
+    let begun = parts.get(at).map_or(end, |p| p.first().at);
+    let known = |name: &str, from: Nanos| {
+        let mut marks = record.marks().iter();
+        marks.find(|m| record.name(m.name) == name && m.at > from && m.at < end)
+    };
+    let runs = record
+        .mark(mark::INIT_STARTED)
+        .is_some_and(|m| m.at > begun && m.at <= end);
+    let next = parts.get(at + 1).map(|p| p.first().at);
+    let before_next = |m: &&Mark| next.is_none_or(|n| m.at < n);
+    let freed = known(mark::MEMORY_FREED, begun).filter(before_next);
+    match (freed, next) {
+        (Some(freed), _) if !runs => {
+            // What mounts the root behind that is an initramfs.
+            let mounted = known(mark::ROOT_MOUNTED, freed.at);
+            let has_initrd = parts.get(at + 1).is_some_and(|p| p.phase == Phase::Initrd);
+            if has_initrd {
+                parts.remove(at + 1);
+                parts.insert(at + 1, Part::new(Phase::Initrd, freed));
+            } else if let Some(mounted) = mounted.filter(|_| !mounted_by_kernel(record)) {
+                parts.insert(at + 1, Part::new(Phase::Initrd, freed));
+                if next.is_none() {
+                    parts.insert(at + 2, Part::new(Phase::Userspace, mounted));
+                }
+            } else {
+                if next.is_some() {
+                    parts.remove(at + 1);
+                }
+                parts.insert(at + 1, Part::new(Phase::Userspace, freed));
+            }
+        }
+        (None, None) => {
+            let programs = [
+                mark::SYSTEMD_STARTED,
+                mark::FIRST_USERSPACE_LINE,
+                mark::ROOT_MOUNTED,
+            ];
+            let evidence = programs.iter().find_map(|name| known(name, begun));
+            parts.extend(evidence.map(|m| Part::new(Phase::Userspace, m)));
+        }
+        _ => {}
+    }
+    if let Some(initrd) = parts.last().filter(|p| p.phase == Phase::Initrd) {
+        let mounted = known(mark::ROOT_MOUNTED, initrd.first().at);
+        parts.extend(mounted.map(|m| Part::new(Phase::Userspace, m)));
+    }
+}
+
+/// Whether the kernel itself mounted the root: then no initramfs did.
+fn mounted_by_kernel(record: &Record) -> bool {
+    let by_kernel = |m: &record::Message| record.text(m).starts_with("VFS: Mounted root ");
+    record.messages().iter().any(by_kernel)
 }
 
 /// Marks that begin one phase; the first is where it begins.
@@ -226,45 +296,6 @@ impl<'a> Part<'a> {
         }
         stages
     }
-}
-
-fn first_light(record: &Record, options: &Options) -> Option<FirstLight> {
-    let Some(text) = options.first_light.as_deref().filter(|t| !t.is_empty()) else {
-        let mark = default_first_light(record)?;
-        return Some(FirstLight {
-            mark: record.name(mark.name).to_owned(),
-            at: mark.at,
-            origin: Place::of(record, mark.origin),
-        });
-    };
-    let of_mark = || record.mark(text).map(|m| (m.at, m.origin));
-    let of_unit = || {
-        let units = spans::distinct(record);
-        let mut ends = units
-            .iter()
-            .filter(|s| s.kind == SpanKind::Unit && record.name(s.name) == text)
-            .filter_map(|s| Some((s.end?, s.origin)));
-        ends.next()
-    };
-    let of_message = || {
-        let said = record
-            .messages()
-            .iter()
-            .filter(|m| record.text(m).contains(text));
-        said.filter_map(|m| Some((m.at?, m.origin))).min()
-    };
-    let (at, origin) = of_mark().or_else(of_unit).or_else(of_message)?;
-    Some(FirstLight {
-        mark: text.to_owned(),
-        at,
-        origin: Place::of(record, origin),
-    })
-}
-
-fn default_first_light(record: &Record) -> Option<&Mark> {
-    record
-        .mark(mark::FIRST_LIGHT)
-        .or_else(|| record.mark(mark::STARTUP_FINISHED))
 }
 
 fn milestones(record: &Record) -> Vec<Milestone> {

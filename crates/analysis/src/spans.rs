@@ -22,15 +22,47 @@ pub(crate) fn task(record: &Record, span: &Span) -> Option<u32> {
 /// source saw it that has both its start and its end, with the reported
 /// duration of another one if it has none itself. An initcall that is in the
 /// kernel's log and in a trace stays as the trace saw it, whose stamps no
-/// console delays, with the log's name and the number that the kernel says.
+/// console delays, with the log's name and the number that the kernel says. Units that a log
+/// only describes are left out where another source names them.
 pub(crate) fn distinct(record: &Record) -> Cow<'_, [Span]> {
     if record.sources().len() < 2 {
         return Cow::Borrowed(record.spans());
     }
+    let named = by_name(record);
     match initcalls_once(record) {
-        Some(spans) => Cow::Owned(units_once(&spans).into_owned()),
+        Some(mut spans) => {
+            spans.retain(|s| is_named(record, named, s));
+            Cow::Owned(units_once(&spans).into_owned())
+        }
+        None if named.is_some() => {
+            let spans = record.spans().iter().copied();
+            let spans: Vec<Span> = spans.filter(|s| is_named(record, named, s)).collect();
+            Cow::Owned(units_once(&spans).into_owned())
+        }
         None => units_once(record.spans()),
     }
+}
+
+/// A source that calls units by their names, if another one knows only what systemd
+/// describes them as.
+fn by_name(record: &Record) -> Option<SourceId> {
+    let units = || record.spans().iter().filter(|s| s.kind == SpanKind::Unit);
+    let named = units().find(|s| !is_description(record, s))?.origin.source;
+    units()
+        .any(|s| s.origin.source != named && is_description(record, s))
+        .then_some(named)
+}
+
+/// `Network Manager`, where `NetworkManager.service` is the unit.
+fn is_description(record: &Record, span: &Span) -> bool {
+    !record.name(span.name).contains('.')
+}
+
+/// Whether a span is kept: descriptions go where names are known.
+fn is_named(record: &Record, named: Option<SourceId>, span: &Span) -> bool {
+    span.kind != SpanKind::Unit
+        || named.is_none_or(|n| span.origin.source == n)
+        || !is_description(record, span)
 }
 
 /// The spans with each initcall once; `None` if no two sources saw one.

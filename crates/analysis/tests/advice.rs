@@ -126,7 +126,7 @@ const PLANTED: [Planted; 44] = [
         "x\nsay 1s 6 one thing\nsay 3s 6 another thing",
         "kernel-silence",
         None,
-        (700, 900),
+        (1_800, 1_800),
     ),
     (
         "x\nspan initcall 1s 1.4s foo_init+0x0/0x10 outcome=-19",
@@ -213,7 +213,7 @@ const PLANTED: [Planted; 44] = [
         "x\nspan probe 1s 1.1s dev outcome=-517",
         "deferred-probes",
         None,
-        (0, 0),
+        (100, 100),
     ),
     (
         "x\nspan initcall 1s 1.04s init_btrfs_fs outcome=0",

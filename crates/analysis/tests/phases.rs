@@ -138,6 +138,112 @@ fn without_an_end_the_last_event_ends_it() {
 }
 
 #[test]
+fn the_kernel_ends_by_the_best_evidence_there_is() {
+    let of = |text: &str| {
+        rows(&phases(&record(&format!(
+            "mark 0s kernel-start kernel\n{text}"
+        ))))
+    };
+    // Kernels before 4.17 do not say that they run the first program.
+    assert_eq!(
+        of("mark 2s memory-freed -\nsay 30s 6 idle"),
+        [
+            "kernel 0 s..2.000 s kernel-start..memory-freed",
+            "userspace 2.000 s..30.000 s memory-freed..last-event"
+        ]
+    );
+    // What mounts the root after that is an initramfs.
+    assert_eq!(
+        of(
+            "mark 2s memory-freed -\nmark 3s root-mounted -\nmark 5s userspace-start userspace\nsay 9s 6 x"
+        ),
+        [
+            "kernel 0 s..2.000 s kernel-start..memory-freed",
+            "initrd 2.000 s..5.000 s memory-freed..userspace-start",
+            "userspace 5.000 s..9.000 s userspace-start..last-event"
+        ]
+    );
+    assert_eq!(
+        of(
+            "mark 2s init-started -\nmark 2s initrd-start initrd\nmark 3s root-mounted -\nsay 3001s 6 x"
+        ),
+        [
+            "kernel 0 s..2.000 s kernel-start..initrd-start",
+            "initrd 2.000 s..3.000 s initrd-start..root-mounted",
+            "userspace 3.000 s..50 min 1 s root-mounted..last-event"
+        ]
+    );
+    // A quiet console shows little.
+    assert_eq!(
+        of("mark 4s first-userspace-line -\nsay 19s 4 a warning"),
+        [
+            "kernel 0 s..4.000 s kernel-start..first-userspace-line",
+            "userspace 4.000 s..19.000 s first-userspace-line..last-event"
+        ]
+    );
+    // Its own word is better than all of these.
+    assert_eq!(
+        of(
+            "mark 1s memory-freed -\nmark 2s init-started -\nmark 2s userspace-start userspace\nsay 9s 6 x"
+        ),
+        [
+            "kernel 0 s..2.000 s kernel-start..userspace-start",
+            "userspace 2.000 s..9.000 s userspace-start..last-event"
+        ]
+    );
+}
+
+#[test]
+fn a_prompt_ends_a_boot_without_systemd() {
+    let end = |text: &str| {
+        let p = phases(&record(&format!(
+            "mark 0s kernel-start kernel\nsay 1s 6 a\n{text}"
+        )));
+        p.first_light
+            .map(|f| (f.at.0 / 1_000_000, f.uncertain.0 / 1_000_000))
+    };
+    assert_eq!(end("say 5s - board login: \nsay 6s 6 b"), Some((5_000, 0)));
+    // A line without a time came between its neighbors.
+    assert_eq!(
+        end("say - - board login:\nsay 6s 6 b"),
+        Some((1_000, 5_000))
+    );
+    assert_eq!(end("say 7s - procd: - init complete -"), Some((7_000, 0)));
+    assert_eq!(end("say 7s - login: of a user was refused"), None);
+    // systemd's own word is better.
+    assert_eq!(
+        end("say 5s - board login:\nmark 8s startup-finished -"),
+        Some((8_000, 0))
+    );
+}
+
+#[test]
+fn a_target_is_there_when_it_is_reached() {
+    let r = record(
+        "mark 0s kernel-start kernel
+         say 5s 6 systemd[1]: Queued start job for default target multi-user.target.
+         say 43s 6 x
+         say - - [  OK  ] Reached target multi-user.target - Multi-User System.
+         say 44s 6 y",
+    );
+    let of = |text: &str| {
+        let options = Options {
+            first_light: Some(text.to_owned()),
+        };
+        let f = phases_with(&r, &options).first_light;
+        f.map(|f| (f.at.0 / 1_000_000, f.uncertain.0 / 1_000_000))
+    };
+    assert_eq!(of("multi-user.target"), Some((43_000, 1_000)));
+    assert_eq!(of("graphical.target"), None);
+    let old = record("say 1s 6 a\nsay 9s - [  OK  ] Reached target Multi-User System.");
+    let options = Options {
+        first_light: Some("multi-user.target".to_owned()),
+    };
+    let f = phases_with(&old, &options).first_light.unwrap();
+    assert_eq!(f.at, Nanos::from_millis(9_000));
+}
+
+#[test]
 fn an_empty_record_has_no_phases() {
     let p = phases(&record(""));
     assert_eq!((p.phases.len(), p.first_light, p.clock), (0, None, None));

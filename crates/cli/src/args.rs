@@ -67,6 +67,9 @@ pub struct Reading {
     /// End the boot at the mark or unit TEXT, or at the first log line that contains it
     #[arg(long, value_name = "TEXT")]
     pub first_light: Option<String>,
+    /// Read boot N of a log that holds several, counted from 1 [default: the last]
+    #[arg(long, value_name = "N")]
+    pub boot: Option<std::num::NonZeroUsize>,
     /// Read more firmware and loader stages for serial logs from FILE (TOML)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub stages: Option<PathBuf>,

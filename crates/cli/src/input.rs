@@ -7,6 +7,7 @@ pub mod names;
 mod open;
 mod packed;
 pub mod redacted;
+pub mod several;
 mod types;
 
 use crate::args::Reading;
@@ -16,9 +17,11 @@ use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use record::{Record, Recorder};
 use sources::{Source, serial};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use types::{Capture, HERE, STDIN};
 
+pub use folder::files as of_folder;
 pub use line::line;
 pub use open::{capture_of, read, read_named};
 pub use packed::tar_magic;
@@ -121,10 +124,19 @@ fn record_into(mut recorder: Recorder, inputs: &[Input], reading: &Reading) -> R
     }
     let files = raw.iter().map(|(r, name)| (r.source, &**name, &*r.bytes));
     let maps: Vec<&Bytes> = raw.iter().map(|(r, _)| &r.bytes).collect();
+    let files: Vec<_> = files.collect();
+    several::check(&files, serial, reading.boot)?;
     Bytes::bounded(&maps, || {
-        read_by_source(files.collect(), serial, &mut recorder);
+        read_by_source(files, serial, reading.boot, &mut recorder);
     });
-    Ok(recorder.finish())
+    let record = recorder.finish();
+    several::one_boot(&record)?;
+    if let Some(wanted) = &reading.first_light
+        && analysis::first_light(&record, &reading.options()).is_none()
+    {
+        bail!("--first-light `{wanted}` matched no mark, unit or line of the input");
+    }
+    Ok(record)
 }
 
 fn read_capture(
@@ -158,15 +170,17 @@ fn read_capture(
             files.push((reader, name.as_str(), bytes.as_slice()));
         }
     }
-    read_by_source(files, serial, recorder);
+    read_by_source(files, serial, None, recorder);
     Ok(())
 }
 
 /// Reads files, those of one format together: they may be parts of one stream.
-/// A serial log is read with the user's own stages, if there are any.
+/// A serial log is read with the user's own stages, if there are any. Of a log of several
+/// boots the one that the user chose is read, or the last.
 fn read_by_source(
     files: Vec<(&'static dyn Source, &str, &[u8])>,
     serial: Option<&dyn Source>,
+    boot: Option<NonZeroUsize>,
     recorder: &mut Recorder,
 ) {
     let mut formats: Vec<(&'static dyn Source, Vec<sources::Input<'_>>)> = Vec::new();
@@ -179,7 +193,18 @@ fn read_by_source(
     }
     for (source, inputs) in formats {
         let own = serial.filter(|s| s.name() == source.name());
-        own.unwrap_or(source).read_all(&inputs, recorder);
+        let source = own.unwrap_or(source);
+        match boot {
+            None => source.read_all(&inputs, recorder),
+            Some(boot) => {
+                for input in inputs {
+                    match source.boots(input.bytes).get(boot.get() - 1) {
+                        Some(range) => source.read_boot(input, range.clone(), recorder),
+                        None => source.read(input, recorder),
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! The forms in which `journalctl -o` prints whole records: `json`, `json-pretty`,
-//! `json-sse`, `json-seq` and `export`. All are made one: an object of JSON a record.
+//! `json-sse`, `json-seq`, `export` and `verbose`. All are made one: an object of JSON a record.
 //!
 //! <https://systemd.io/JOURNAL_EXPORT_FORMATS/>
 
@@ -34,6 +34,8 @@ pub(crate) enum Form {
     Sequence,
     /// A field a line, and an empty line behind the last one.
     Export,
+    /// A line with the time and the cursor in brackets, and a field in each indented line.
+    Verbose,
 }
 
 impl Form {
@@ -41,6 +43,9 @@ impl Form {
     pub(crate) fn of(head: &[u8]) -> Option<Self> {
         if head.starts_with(CURSOR) {
             return Some(Self::Export);
+        }
+        if cursor(&line(head).1).is_some() {
+            return Some(Self::Verbose);
         }
         let fields = || memmem::find(head, b"\"__").is_some();
         let form = match head {
@@ -109,6 +114,7 @@ impl<'a> Iterator for Pieces<'a> {
             }
             Some(Form::Pretty) => object(rest),
             Some(Form::Export) => exported(rest),
+            Some(Form::Verbose) => verbose(rest),
         };
         // At least a byte, so that this ends.
         self.at = self.at.saturating_add(length.max(1));
@@ -192,6 +198,71 @@ fn exported(bytes: &[u8]) -> (usize, Cow<'_, [u8]>) {
     (at, Value::from(fields).to_string().into_bytes().into())
 }
 
+/// What stands in the brackets of `Sun 2026-11-22 10:00:00.123456 UTC [s=1;i=2;b=3;m=4;t=5;x=6]`.
+fn cursor(line: &[u8]) -> Option<&[u8]> {
+    let open = memmem::find(line, b" [s=")?;
+    let cursor = line.get(open + 2..)?.trim_ascii_end().strip_suffix(b"]")?;
+    memmem::find(cursor, b";m=").map(|_| cursor)
+}
+
+/// A record of the form `verbose`, whose times stand in the cursor, in hexadecimal
+/// microseconds.
+fn verbose(bytes: &[u8]) -> (usize, Cow<'_, [u8]>) {
+    let (mut at, first) = line(bytes);
+    let Some(cursor) = cursor(&first) else {
+        return (at, first);
+    };
+    let mut fields = Map::new();
+    let mut add = |key: &[u8], value: &[u8]| {
+        let key = String::from_utf8_lossy(key).into_owned();
+        let value = value.get(..LONGEST_FIELD).unwrap_or(value);
+        fields.insert(
+            key,
+            Value::from(String::from_utf8_lossy(value).into_owned()),
+        );
+    };
+    add(b"__CURSOR", cursor);
+    for part in cursor.split(|b| *b == b';') {
+        let hex = |digits: &[u8]| {
+            let digits = std::str::from_utf8(digits).ok()?;
+            u64::from_str_radix(digits, 16)
+                .ok()
+                .map(|us| us.to_string())
+        };
+        match part {
+            [b'b', b'=', id @ ..] => add(b"_BOOT_ID", id),
+            [b'm', b'=', us @ ..] => {
+                if let Some(us) = hex(us) {
+                    add(b"__MONOTONIC_TIMESTAMP", us.as_bytes());
+                }
+            }
+            [b't', b'=', us @ ..] => {
+                if let Some(us) = hex(us) {
+                    add(b"__REALTIME_TIMESTAMP", us.as_bytes());
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut kept = 0;
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let (length, text) = line(rest);
+        let Some(field) = text.strip_prefix(b"    ").filter(|_| !rest.is_empty()) else {
+            break;
+        };
+        at += length;
+        if let Some(end) = memchr(b'=', field).filter(|_| kept <= LONGEST_RECORD) {
+            kept += field.len();
+            add(
+                field.get(..end).unwrap_or_default(),
+                field.get(end + 1..).unwrap_or_default(),
+            );
+        }
+    }
+    (at, Value::from(fields).to_string().into_bytes().into())
+}
+
 /// The bytes of a field, and how many it takes with its length and its line end.
 fn binary(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let (length, rest) = bytes.split_first_chunk::<8>()?;
@@ -247,6 +318,28 @@ mod tests {
                 ),
             ]
         );
+    }
+
+    #[test]
+    fn a_verbose_record_has_its_times_in_the_cursor() {
+        let journal = "Sun 2026-11-22 10:00:00.1 UTC [s=1;i=2;b=b0;m=f4240;t=64;x=6]\n\
+                       \x20   _PID=1\n    MESSAGE=a=b\nSun 2026-11-22 10:00:01.1 UTC \
+                       [s=1;i=3;b=b0;m=1e8480;t=c8;x=7]\n    MESSAGE=c\n";
+        assert_eq!(Form::of(journal.as_bytes()), Some(Form::Verbose));
+        let found = all(journal.as_bytes());
+        assert_eq!(found.len(), 2, "{found:?}");
+        for words in [
+            r#""__MONOTONIC_TIMESTAMP":"1000000""#,
+            r#""__REALTIME_TIMESTAMP":"100""#,
+            r#""_BOOT_ID":"b0""#,
+            r#""MESSAGE":"a=b""#,
+            r#""_PID":"1""#,
+        ] {
+            assert!(found[0].1.contains(words), "{words} in {}", found[0].1);
+        }
+        for cut in 0..=journal.len() {
+            assert!(all(&journal.as_bytes()[..cut]).len() <= cut);
+        }
     }
 
     #[test]

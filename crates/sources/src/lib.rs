@@ -34,6 +34,7 @@ pub mod bootstage;
 mod calendar;
 pub mod capture;
 pub mod cbmem;
+pub mod console;
 mod drawing;
 mod fdt;
 pub mod ftrace;
@@ -72,6 +73,8 @@ pub static SOURCES: &[&dyn Source] = &[
     &systemd::Journal,
     &systemd::Show,
     &systemd::Plot,
+    &systemd::PlotJson,
+    &systemd::Dot,
     &systemd_bootchart::SystemdBootchart,
     &systemd::Analyze,
     &systemd::Dump,
@@ -84,6 +87,7 @@ pub static SOURCES: &[&dyn Source] = &[
     &state::Meminfo,
     &serial::Serial,
     &kernel_log::KernelLog,
+    &console::Console,
 ];
 
 /// The source called `name`.
@@ -96,14 +100,40 @@ pub fn named(name: &str) -> Option<&'static dyn Source> {
 #[must_use]
 pub fn sniff(head: &[u8]) -> Option<&'static dyn Source> {
     let head = head.get(..SNIFF_BYTES).unwrap_or(head);
+    let document = document(head).is_some();
     let mut best: Option<(Sniff, &'static dyn Source)> = None;
     for &source in SOURCES {
-        let sure = source.sniff(head);
+        // A page or a drawing is no log, whatever stands in it.
+        let sure = match document && !source.reads_drawings() {
+            true => Sniff::No,
+            false => source.sniff(head),
+        };
         if sure > best.map_or(Sniff::No, |b| b.0) {
             best = Some((sure, source));
         }
     }
     best.map(|b| b.1)
+}
+
+/// What `head` begins that is made from a boot's evidence, and is none itself: a drawing, a
+/// page, a trace for a viewer, an answer of this program.
+#[must_use]
+pub fn document(head: &[u8]) -> Option<&'static str> {
+    let start = head.trim_ascii_start();
+    let begins = |words: &[&[u8]]| words.iter().any(|w| start.starts_with(w));
+    let early = start.get(..4_096).unwrap_or(start);
+    let has = |words: &[u8]| memchr::memmem::find(early, words).is_some();
+    if begins(&[b"<svg", b"<?xml"]) {
+        Some("a drawing")
+    } else if begins(&[b"<!DOCTYPE", b"<!doctype", b"<html"]) {
+        Some("an HTML page")
+    } else if begins(&[b"{", b"["]) && has(b"\"traceEvents\"") {
+        Some("a trace for a viewer")
+    } else if begins(&[b"{"]) && has(b"\"schema\"") && has(b"\"firstlight.") {
+        Some("the output of `firstlight --json`")
+    } else {
+        None
+    }
 }
 
 /// Whether `head` begins an archive that is no capture, and that a source

@@ -1,6 +1,7 @@
 //! What a format is to its readers.
 
 use record::Recorder;
+use std::ops::Range;
 
 /// How sure a source is that some bytes are its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +37,11 @@ pub trait Source: Sync {
     /// Whether the first bytes (at most [`SNIFF_BYTES`]) look like this format.
     fn sniff(&self, head: &[u8]) -> Sniff;
 
+    /// Whether this format is a drawing, from which times are read back.
+    fn reads_drawings(&self) -> bool {
+        false
+    }
+
     /// Whether an empty file of this name is a part of this format: of
     /// parts, some may hold nothing.
     fn may_be_empty(&self, _name: &str) -> bool {
@@ -45,6 +51,18 @@ pub trait Source: Sync {
     /// Reads all of `input`. Afterwards every line or packet of it was either
     /// [taken](Recorder::took) or [skipped](Recorder::skipped).
     fn read(&self, input: Input<'_>, recorder: &mut Recorder);
+
+    /// The boots that an input has one after the other, each from its first byte to that of
+    /// the next; empty if it has one, or none can be told apart.
+    fn boots(&self, _bytes: &[u8]) -> Vec<Range<u64>> {
+        Vec::new()
+    }
+
+    /// Reads one of the [`boots`](Self::boots) of an input: of the others each line is
+    /// skipped, with a note. [`read`](Self::read) reads the last.
+    fn read_boot(&self, input: Input<'_>, _boot: Range<u64>, recorder: &mut Recorder) {
+        self.read(input, recorder);
+    }
 
     /// Reads all inputs of this format that one boot left. A format whose files
     /// are parts of one stream, such as one file a processor, joins them here.

@@ -124,6 +124,22 @@ pub(crate) fn without_cr(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
+/// A log with its no-break blanks (U+00A0), which pages that show logs put in, made plain
+/// ones: two each, so that every byte stays in its place.
+pub(crate) fn without_no_break(log: &[u8]) -> Cow<'_, [u8]> {
+    const NO_BREAK: &[u8] = &[0xc2, 0xa0];
+    if memchr::memmem::find(log, NO_BREAK).is_none() {
+        return Cow::Borrowed(log);
+    }
+    let mut plain = log.to_vec();
+    for at in memchr::memmem::find_iter(log, NO_BREAK) {
+        if let Some(blank) = plain.get_mut(at..at.saturating_add(NO_BREAK.len())) {
+            blank.fill(b' ');
+        }
+    }
+    Cow::Owned(plain)
+}
+
 /// `bytes` without terminal controls: escape sequences (ECMA-48 CSI such as
 /// `ESC [ 0 m`, OSC up to BEL or ST, two-byte escapes), NUL and backspace.
 /// Borrowed if there are none, which is the usual case.

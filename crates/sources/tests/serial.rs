@@ -183,7 +183,19 @@ fn the_end_of_the_boot_before_is_left_out() {
                [5.000000 1.000000] [    2.500000] three\n\
                [9.000000 4.000000] U-Boot SPL 2023.01\n\
                [9.500000 0.500000] [    0.500000] Linux version 6.1\n";
+    // The last boot is read; another one if it is asked for.
     let record = read(&Serial, log.as_bytes());
+    assert_conserved(&record);
+    assert_eq!(noted(&record, "other_boot"), 6);
+    let boots = Serial.boots(log.as_bytes());
+    assert_eq!(boots.len(), 3);
+    let mut recorder = record::Recorder::new();
+    let input = Input {
+        name: "board.log",
+        bytes: log.as_bytes(),
+    };
+    Serial.read_boot(input, boots[1].clone(), &mut recorder);
+    let record = recorder.finish();
     assert_conserved(&record);
     assert_eq!(noted(&record, "other_boot"), 3);
     assert_eq!(record.zero(), "U-Boot SPL");
@@ -191,6 +203,35 @@ fn the_end_of_the_boot_before_is_left_out() {
         record.mark(mark::KERNEL_CLOCK_START).unwrap().at,
         Nanos(1_500_000_000)
     );
+}
+
+#[test]
+fn allwinners_loaders_stamp_their_own_lines() {
+    let log = "[34]HELLO! BOOT0 is starting!\n[146]Entry_name        = dtb\n\n\
+               U-Boot 2018.05\n\n[00.158]DRAM:  64 MiB\n[02.500]Starting kernel ...\n\
+               [    0.000000] Linux version 5.4\n[    1.500000] x\n";
+    let record = read(&Serial, log.as_bytes());
+    assert_conserved(&record);
+    let at = |name: &str| record.mark(name).map(|m| m.at.0 / 1_000_000);
+    assert_eq!(at("BOOT0"), Some(0));
+    assert_eq!(at(mark::KERNEL_CLOCK_START), Some(2_466));
+}
+
+#[test]
+fn a_console_tells_when_units_began_and_were_there() {
+    let log = "[1.000000 1.000000] U-Boot 2023.01\n\
+               [5.000000 4.000000] [    0.500000] Linux version 6.1\n\
+               [6.000000 1.000000]          Starting a.service - Thing A...\n\
+               [6.500000 0.500000]          Starting Thing B...\n\
+               [8.000000 1.500000] [  OK  ] Started a.service - Thing A.\n\
+               [9.000000 1.000000] [  OK  ] Finished Thing B.\n";
+    let record = read(&Serial, log.as_bytes());
+    assert_conserved(&record);
+    let spans = record.spans().iter();
+    let spans: Vec<_> = spans
+        .map(|s| (record.name(s.name), s.duration().unwrap().0 / 1_000_000))
+        .collect();
+    assert_eq!(spans, [("a.service", 2_000), ("Thing B", 2_500)]);
 }
 
 #[test]
@@ -272,7 +313,7 @@ fn what_is_no_log_is_nothing() {
         b"{\"a\": 1}\n",
         b"<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>\n",
         b"PATH=/bin\nHOME=/root\n",
-        b"U-Boot 2023.01\n\nHit any key to stop autoboot:  0\n",
+        b"Hit the road\n",
         b"12:00:01 something happened\n12:00:02 something else\n",
     ] {
         let found = firstlight_sources::sniff(bytes).map(Source::name);

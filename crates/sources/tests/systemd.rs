@@ -359,3 +359,68 @@ proptest! {
         }
     }
 }
+
+fn of_text(source: &dyn Source, text: &str) -> Record {
+    let mut recorder = Recorder::new();
+    let bytes = text.as_bytes();
+    source.read(Input { name: "x", bytes }, &mut recorder);
+    let record = recorder.finish();
+    assert_conserved(&record);
+    record
+}
+
+/// What systemd printed is what is told: the parts are each cut to a millisecond.
+#[test]
+fn the_end_is_the_total_as_systemd_printed_it() {
+    let line =
+        "Startup finished in 1.002s (loader) + 978ms (kernel) + 11.894s (userspace) = 13.876s\n";
+    let record = of_text(&Analyze, line);
+    let end = record.mark(mark::STARTUP_FINISHED).unwrap().at;
+    let begin = record.mark("loader-start").unwrap().at;
+    assert_eq!(end - begin, Nanos::from_millis(13_876));
+}
+
+#[test]
+fn a_journal_of_lines_ends_when_systemd_says_so() {
+    let log = "Nov 22 10:00:05 pc kernel: Linux version 6.1\n\
+               Nov 22 10:00:05 pc systemd[1]: systemd 252 running in system mode\n\
+               Nov 22 10:00:10 pc systemd[1]: Startup finished in 2.5s (kernel) + 10.153s (userspace) = 12.653s.\n";
+    let record = of_text(&firstlight_sources::kernel_log::KernelLog, log);
+    let end = record.mark(mark::STARTUP_FINISHED).unwrap().at;
+    let begin = record.mark(mark::KERNEL_CLOCK_START).unwrap().at;
+    assert_eq!(end - begin, Nanos::from_millis(12_653));
+    // Without any stamp, too (`journalctl -o cat`).
+    let bare = "Linux version 6.1\n\
+                Startup finished in 2.5s (kernel) + 10.153s (userspace) = 12.653s.\n";
+    let record = of_text(&firstlight_sources::kernel_log::KernelLog, bare);
+    let end = record.mark(mark::STARTUP_FINISHED).unwrap().at;
+    assert_eq!(end, Nanos::from_millis(12_653));
+}
+
+#[test]
+fn of_several_boots_in_one_text_the_last_is_read() {
+    let text = "Startup finished in 1s (kernel) + 2s (userspace) = 3s\n\
+                Startup finished in 1s (kernel) + 5s (userspace) = 6s\n";
+    let record = of_text(&Analyze, text);
+    let end = record.mark(mark::STARTUP_FINISHED).unwrap().at;
+    assert_eq!(end, Nanos::from_millis(6_000));
+    assert_eq!(Analyze.boots(text.as_bytes()).len(), 2);
+}
+
+#[test]
+fn a_chain_alone_has_a_userspace_and_an_end() {
+    for chain in [
+        "graphical.target @9s\n└─a.service @5s +3s\n  └─b.service @1s +2s\n",
+        "graphical.target @9s\n--a.service @5s +3s\n----b.service @1s +2s\n",
+        "graphical.target@9s\n└─a.service@5s+3s\n└─b.service@1s+2s\n",
+        "> graphical.target @9s\n> └─a.service @5s +3s\n>   └─b.service @1s +2s\n",
+    ] {
+        let record = of_text(&Analyze, chain);
+        assert_eq!(record.dependencies().len(), 2, "{chain}");
+        assert_eq!(
+            record.mark("graphical.target").unwrap().at,
+            Nanos::from_millis(9_000)
+        );
+        assert_eq!(record.mark(mark::USERSPACE_START).unwrap().at, Nanos::ZERO);
+    }
+}

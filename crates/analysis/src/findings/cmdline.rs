@@ -70,6 +70,28 @@ fn parts(word: &str) -> [i64; 3] {
     }
 }
 
+/// The part of the boot in which a debugging word does anything: an early console until the
+/// real one takes over, what has `rd.` before it in the initramfs, what is systemd's or
+/// udev's in userspace.
+fn works_in(view: &View<'_>, word: &str) -> Nanos {
+    let after = |p: Phase| view.length(p);
+    if word.starts_with("earlyprintk") || word == "keep_bootcon" {
+        let row = view.phases.phases.iter().find(|p| p.name == Phase::Kernel);
+        let (start, end) = row.map_or((Nanos::ZERO, Nanos::ZERO), |p| (p.start, p.end));
+        let enabled = view.record.mark(mark::CONSOLE_ENABLED).map(|m| m.at);
+        let taken_over = enabled.filter(|at| word != "keep_bootcon" && *at > start);
+        return taken_over.map_or(end, |at| at.min(end)) - start;
+    }
+    let of_programs = after(Phase::Initrd) + after(Phase::Userspace);
+    if word.starts_with("rd.") && after(Phase::Initrd) > Nanos::ZERO {
+        after(Phase::Initrd)
+    } else if word.starts_with("systemd.") || word.starts_with("udev.") || word.starts_with("rd.") {
+        of_programs
+    } else {
+        after(Phase::Kernel) + of_programs
+    }
+}
+
 /// Words that debugging left behind.
 pub(super) fn debug_words(view: &View<'_>) -> Vec<Found> {
     // What `initcall_debug` and a trace that is read here need is no accident.
@@ -87,13 +109,14 @@ pub(super) fn debug_words(view: &View<'_>) -> Vec<Found> {
     let found = words.filter_map(|word| {
         let what = debugging(word)?;
         let [low, expected, high] = parts(word);
-        let after_firmware = view.length(Phase::Kernel) + view.length(Phase::Userspace);
+        let span = works_in(view, word);
         Some(
             Found::new()
                 .title(text::debugging(word))
                 .why(text::debugging_why(what))
                 .evidence(view.cmdline_evidence(word))
-                .parts(after_firmware, low, expected, high)
+                .parts(span, low, expected, high)
+                .within(span)
                 .treatment(format!("cmdline-={word}")),
         )
     });

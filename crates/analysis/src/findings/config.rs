@@ -3,7 +3,7 @@
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::text::config as text;
-use super::view::{View, function, sum};
+use super::view::{View, elapsed, function};
 use crate::system::KernelConfig;
 use record::{Nanos, Phase};
 
@@ -109,7 +109,7 @@ pub(super) fn unused_parts(view: &View<'_>) -> Option<Found> {
     }
     all.sort_by_key(|(_, time, s)| (std::cmp::Reverse(*time), s.origin));
     let first = all.first()?;
-    let time = sum(all.iter().map(|(_, time, _)| time));
+    let time = elapsed(&all);
     let names = all.iter().map(|(name, _, _)| (*name).to_owned()).collect();
     let option = set.first()?;
     let stated = config.map(|c| set.iter().filter_map(|o| evidence(c, o)).take(2));
@@ -138,7 +138,7 @@ pub(super) fn packed_twice(view: &View<'_>) -> Option<Found> {
         .iter()
         .find(|w| config.is_built_in(&format!("INITRAMFS_COMPRESSION_{w}")))?;
     let time = view.initcalls(|f| f == "populate_rootfs");
-    let time = sum(time.iter().map(|(_, t, _)| t)).max(Nanos::from_millis(20));
+    let time = elapsed(&time).max(Nanos::from_millis(20));
     let option = format!("INITRAMFS_COMPRESSION_{way}");
     let why = text::packed_twice_why(source);
     Some(

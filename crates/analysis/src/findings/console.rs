@@ -5,10 +5,10 @@ use super::found::Found;
 use super::text::console as text;
 use super::view::View;
 use crate::console::{
-    LEVEL_QUIET, PER_LINE, kernel_alone, kernels, level, line_rate, of_calls, plain_line_time,
+    LEVEL_QUIET, kernel_alone, kernels, level, line_rate, of_calls, per_line, plain_line_time,
     serial_console,
 };
-use record::{Message, Nanos, Phase};
+use record::{Message, Nanos, Phase, Span, SpanKind};
 
 /// The rate that is assumed if the command line gives none. A faster line
 /// makes the estimate smaller, so it errs on the safe side.
@@ -20,12 +20,19 @@ const SURE_PART: i64 = 2;
 
 /// What the kernel's lines that `wanted` picks weigh on the console: of all
 /// sources that saw them the one that saw most.
-fn weigh(view: &View<'_>, wanted: impl Fn(&Message) -> bool) -> (i64, i64, Option<Evidence>) {
-    let mut best = (0, 0, None);
+///
+/// Lines, bytes, how long the kernel talked in that source, and the first line.
+fn weigh(
+    view: &View<'_>,
+    wanted: impl Fn(&Message) -> bool,
+) -> (i64, i64, Option<Nanos>, Option<Evidence>) {
+    let mut best = (0, 0, None, None);
     for source in messages_by_source(view) {
         let (start, end) = kernel_talks(view, source);
         let (mut lines, mut bytes, mut first) = (0_i64, 0_i64, None);
         let kernels = kernels(view.record, source);
+        let per_line = per_line(view.record, source);
+        let timed = source.iter().any(|m| m.at.is_some());
         for message in source
             .iter()
             .filter(|m| kernels(m) && m.at.is_none_or(|at| start <= at && at <= end))
@@ -34,7 +41,7 @@ fn weigh(view: &View<'_>, wanted: impl Fn(&Message) -> bool) -> (i64, i64, Optio
             if !text.trim().is_empty() && wanted(message) {
                 lines += 1;
                 let length = i64::try_from(text.len()).unwrap_or(i64::MAX);
-                bytes = bytes.saturating_add(length.saturating_add(PER_LINE));
+                bytes = bytes.saturating_add(length.saturating_add(per_line));
                 first = first.or(Some(message));
             }
         }
@@ -43,7 +50,7 @@ fn weigh(view: &View<'_>, wanted: impl Fn(&Message) -> bool) -> (i64, i64, Optio
                 let text: String = view.record.text(m).chars().take(60).collect();
                 view.evidence(text::first_line(lines, text), m.origin)
             });
-            best = (lines, bytes, first);
+            best = (lines, bytes, timed.then_some(end - start), first);
         }
     }
     best
@@ -61,7 +68,7 @@ fn kernel_talks(view: &View<'_>, source: &[Message]) -> (Nanos, Nanos) {
     }
     let rows = &view.phases.phases;
     let start = rows.iter().find(|p| p.name >= Phase::Kernel);
-    let start = start.map_or(Nanos(i64::MIN), |p| p.start);
+    let start = start.map_or(Nanos::ZERO, |p| p.start);
     (start, view.phases.end())
 }
 
@@ -79,7 +86,7 @@ pub(super) fn messages(view: &View<'_>) -> Option<Found> {
     if level <= LEVEL_QUIET {
         return None;
     }
-    let (lines, bytes, first) = weigh(view, |m| {
+    let (lines, bytes, window, first) = weigh(view, |m| {
         let l = m.level.unwrap_or(LEVEL_QUIET);
         l < level && l >= LEVEL_QUIET
     });
@@ -107,7 +114,7 @@ pub(super) fn messages(view: &View<'_>) -> Option<Found> {
     let measurable = !view.is_virtual() && !emulated;
     Some(match measurable {
         // The kernel waits for a UART byte by byte, so all of it goes.
-        true => found.saving(Nanos(time.0 / SURE_PART), time, time),
+        true => waited(found, time, window),
         false => found,
     })
 }
@@ -136,7 +143,35 @@ pub(super) fn initcall_debug(view: &View<'_>) -> Option<Found> {
         .evidence(view.cmdline_evidence("initcall_debug"))
         .treatment("cmdline-=initcall_debug");
     Some(match view.is_virtual() {
-        false => found.saving(Nanos(time.0 / SURE_PART), time, time),
+        false => waited(found, time, calling(view)),
         true => found,
     })
+}
+
+/// What goes if the kernel does not write what needs `time` on the line. Lines that were
+/// written in less are no measure of that: the line is faster, or nobody waited for it.
+fn waited(found: Found, time: Nanos, window: Option<Nanos>) -> Found {
+    match window {
+        Some(window) if window < time => {
+            let mut found = found
+                .saving(Nanos::ZERO, Nanos::ZERO, window)
+                .within(window);
+            found.more.push_str(&text::faster(window));
+            found
+        }
+        Some(window) => found
+            .saving(Nanos(time.0 / SURE_PART), time, time)
+            .within(window),
+        None => found.saving(Nanos(time.0 / SURE_PART), time, time),
+    }
+}
+
+/// From the first initcall or probe to the last one, up to first light.
+fn calling(view: &View<'_>) -> Option<Nanos> {
+    let end = view.phases.end();
+    let is_call = |s: &&Span| matches!(s.kind, SpanKind::Initcall | SpanKind::Probe);
+    let calls = || view.record.spans().iter().filter(is_call);
+    let from = calls().filter_map(|s| s.start).min()?;
+    let to = calls().filter_map(|s| s.end).filter(|t| *t <= end).max()?;
+    Some((to - from).max(Nanos::ZERO))
 }

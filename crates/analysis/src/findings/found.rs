@@ -35,6 +35,12 @@ pub(super) struct Found {
     pub scope: Scope,
     pub cost: Option<String>,
     pub treatment: Option<String>,
+    /// Units, parameters, options, drivers and devices that it is about, beside those of
+    /// its scope and its treatment.
+    pub names: Vec<String>,
+    /// The elapsed time of the span that the saving was taken from: no finding saves more
+    /// than that. `None`: the part of the boot that its group is about.
+    pub within: Option<Nanos>,
 }
 
 impl Found {
@@ -49,6 +55,8 @@ impl Found {
             scope: Scope::Serial,
             cost: None,
             treatment: None,
+            names: Vec::new(),
+            within: None,
         }
     }
 
@@ -100,6 +108,18 @@ impl Found {
             self.more.push_str(&text);
             self.saving = self.saving.map(|(_, e, high)| (Nanos::ZERO, e, high));
         }
+        self
+    }
+
+    /// What the finding is about, beside what its scope and its treatment name.
+    pub fn names(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.names.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// The elapsed time of the span that the saving was taken from.
+    pub const fn within(mut self, elapsed: Nanos) -> Self {
+        self.within = Some(elapsed);
         self
     }
 

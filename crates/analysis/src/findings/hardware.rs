@@ -2,10 +2,10 @@
 
 use super::evidence::Evidence;
 use super::found::{Found, Scope};
+use super::subject::subject;
 use super::text::hardware as text;
-use super::view::{Line, View, sum};
-use record::{Nanos, Origin, Phase, SourceId, mark};
-use std::collections::BTreeSet;
+use super::view::{Line, View, elapsed};
+use record::Nanos;
 
 /// Initcalls that poll for old hardware: why, and the word that leaves it out.
 const POLLS: [(&str, &str, Option<&str>); 6] = [
@@ -38,7 +38,7 @@ pub(super) fn polls(view: &View<'_>) -> Vec<Found> {
     let mut all = Vec::new();
     for (function, what, word) in POLLS {
         let found = view.initcalls(|f| f == function);
-        let time = sum(found.iter().map(|(_, time, _)| time));
+        let time = elapsed(&found);
         if time < Nanos::from_millis(5) {
             continue;
         }
@@ -52,6 +52,7 @@ pub(super) fn polls(view: &View<'_>) -> Vec<Found> {
                 .why(text::poll_why(what))
                 .evidence(view.initcall_evidence(&found))
                 .parts(time, 90, 98, 100)
+                .within(time)
                 .scope(Scope::Items(names))
                 .maybe_treatment(word.map(|w| format!("cmdline+={w}"))),
         );
@@ -164,10 +165,13 @@ pub(super) fn complaints(view: &View<'_>) -> Vec<Found> {
             if let Some(first) = title.get_mut(..1) {
                 first.make_ascii_uppercase();
             }
+            let names: Vec<String> = evidence.iter().flat_map(|e| subject(&e.text)).collect();
             Found::new()
                 .title(text::complaints(title, count))
                 .evidence(evidence)
                 .parts(time, 0, 50, 100)
+                .within(time)
+                .names(names)
         })
         .collect()
 }
@@ -195,97 +199,12 @@ pub(super) fn empty_ports(view: &View<'_>) -> Option<Found> {
             ))
             .evidence([view.quote(first)])
             .parts(time, 0, 40, 100)
+            .within(time)
+            .names(
+                down.iter()
+                    .take(super::evidence::SHOWN)
+                    .flat_map(|l| subject(l.text)),
+            )
             .scope(Scope::Unknown),
-    )
-}
-
-/// A silence from here on is worth a look.
-const SILENCE: Nanos = Nanos::from_millis(300);
-
-/// The level of messages that only inform (`KERN_INFO`), and of those below.
-const INFORMATION: u8 = 6;
-
-/// How the first line of a kernel's log begins.
-pub(super) const BANNER: &str = "Linux version ";
-
-/// Nothing was said for long, and no initcall is known that took it.
-pub(super) fn silences(view: &View<'_>) -> Option<Found> {
-    if super::cmdline::has(view, record::SpanKind::Initcall) {
-        return None;
-    }
-    let kernel = view
-        .phases
-        .phases
-        .iter()
-        .find(|p| p.name == Phase::Kernel)?;
-    // On a serial line, where everybody writes, the kernel's lines are stamped.
-    let stamped: BTreeSet<Origin> = view
-        .record
-        .arrivals()
-        .iter()
-        .filter(|a| a.stamped.is_some())
-        .map(|a| a.origin)
-        .collect();
-    // What a console shows with `quiet` is silent where the kernel was not. A log of
-    // all lines has the first one, or lines that only inform.
-    let informs = |m: &&record::Message| m.level.is_some_and(|l| l >= INFORMATION);
-    let messages = view.record.messages().iter();
-    let whole: BTreeSet<SourceId> = messages
-        .filter(informs)
-        .map(|m| m.origin.source)
-        .chain(view.said(BANNER).map(|l| l.message.origin.source))
-        .collect();
-    let is_kernels = |line: &Line<'_>| {
-        let source = view.record.source(line.message.origin.source);
-        let kernels = source.is_some_and(|s| s.format == "kernel-log")
-            || stamped.contains(&line.message.origin);
-        kernels && whole.contains(&line.message.origin.source)
-    };
-    let mut best: Option<(Nanos, Line<'_>)> = None;
-    for at in 0..view.record.messages().len() {
-        let Some(line) = view.line(at) else { break };
-        let inside = |t: Nanos| kernel.start <= t && t <= kernel.end;
-        // Stamps before the clock runs say nothing of time.
-        let Some(from) = line.message.at.filter(|t| inside(*t) && t.0 != 0) else {
-            continue;
-        };
-        if !is_kernels(&line) {
-            continue;
-        }
-        // Other rules tell of these.
-        let told = line.text.contains("Waiting for root device")
-            || line.text.contains("Trying to unpack rootfs")
-            || line.text.contains("Unpacking initramfs")
-            || line.text.contains("Calibrating delay loop")
-            || line.text.contains("before mounting root device")
-            || line.text.contains("raid6: ")
-            || line.text.contains(": attaching mtd")
-            || line.text.contains("DHCP requests");
-        let next = view
-            .after(&line)
-            .find(|l| is_kernels(l) && l.message.at.is_some());
-        let next = next.and_then(|l| l.message.at);
-        let Some(gap) = next.filter(|n| inside(*n)).map(|n| n - from) else {
-            continue;
-        };
-        if !told && gap >= SILENCE && best.as_ref().is_none_or(|(g, _)| gap > *g) {
-            best = Some((gap, line));
-        }
-    }
-    let (gap, line) = best?;
-    // The flush of the console is another rule's.
-    let enabled = view.record.mark(mark::CONSOLE_ENABLED).map(|m| m.at);
-    let next = view.after(&line).find_map(|l| l.message.at);
-    if enabled.is_some() && enabled == next {
-        return None;
-    }
-    let after = view.after(&line).find(|l| is_kernels(l));
-    let after = after.map(|l| view.quote(&l));
-    Some(
-        Found::new()
-            .title(text::silence(gap))
-            .evidence([view.quote(&line)])
-            .evidence(after)
-            .parts(gap, 0, 40, 100),
     )
 }

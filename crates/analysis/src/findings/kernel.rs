@@ -4,7 +4,7 @@ use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::modules;
 use super::text::kernel as text;
-use super::view::{View, function, sum};
+use super::view::{View, elapsed, function, sum};
 use crate::place::Place;
 use record::{Nanos, Phase};
 
@@ -64,7 +64,7 @@ pub(super) fn crypto_self_tests(view: &View<'_>) -> Option<Found> {
     }
     let found = view.initcalls(|f| TESTS.contains(&f) || is_cipher(f));
     found.first()?;
-    let all = sum(found.iter().map(|(_, time, _)| time));
+    let all = elapsed(&found);
     // A cipher's own initcall does more than start tests: only the test
     // runners' time is sure to go.
     let runners = found
@@ -91,7 +91,7 @@ pub(super) fn certificates(view: &View<'_>) -> Option<Found> {
     if modules::are_enforced(view) {
         return None;
     }
-    let all = sum(found.iter().map(|(_, time, _)| time));
+    let all = elapsed(&found);
     // The first certificate starts the tests of RSA and its hash; without it they
     // are run with those of all other ciphers.
     let own = match view.has_flag("cryptomgr.notests") {
@@ -168,7 +168,7 @@ pub(super) fn instrumentation(view: &View<'_>) -> Vec<Found> {
                 f == longest
             }
         });
-        let gone = sum(gone.iter().map(|(_, time, _)| time));
+        let gone = elapsed(&gone);
         let f = if waits { "trace_eval_init" } else { longest };
         let found = found.saving(Nanos::ZERO, gone, all);
         found.treatment(format!("cmdline+=initcall_blacklist={f}"))
@@ -188,7 +188,7 @@ fn tracers<'a>(
 ) -> Option<(Found, &'a str)> {
     let calls = view.initcalls(|f| TRACERS.contains(&f) && wanted(f));
     let longest = function(calls.first()?.0);
-    let all = sum(calls.iter().map(|(_, time, _)| time));
+    let all = elapsed(&calls);
     let found = Found::new()
         .title(title)
         .evidence(view.initcall_evidence(&calls))
@@ -230,7 +230,7 @@ pub(super) fn absent_devices(view: &View<'_>) -> Option<Found> {
             && *time >= Nanos::from_millis(1)
     });
     let first = function(found.first()?.0).to_owned();
-    let all = sum(found.iter().map(|(_, time, _)| time));
+    let all = elapsed(&found);
     let names = found
         .iter()
         .map(|(name, _, _)| (*name).to_owned())
@@ -313,35 +313,69 @@ pub(super) fn self_tests(view: &View<'_>) -> Vec<Found> {
 /// An initcall from here on is worth a look of its own.
 const LONG_CALL: Nanos = Nanos::from_millis(50);
 
+/// From here on so is one that no configuration leaves out: it waits for something.
+const LONG_ANYWAY: Nanos = Nanos::from_millis(500);
+
+/// An initcall that is longer than this does not work but wait, and is not worth keeping
+/// elsewhere.
+const WAITS_LONG: Nanos = Nanos(2_000_000_000);
+
+/// Initcalls of [`TOLD`] that another rule tells of.
+const BY_OTHERS: [&str; 9] = [
+    "calibrate_xor_blocks",
+    "floppy_module_init",
+    "i8042_init",
+    "ip_auto_config",
+    "isapnp_init",
+    "load_system_certificate_list",
+    "populate_rootfs",
+    "raid6_select_algo",
+    "wait_for_initramfs",
+];
+
 /// Built-in drivers whose initcall takes long on the kernel's own thread.
 pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
     let other = |f: &str| {
         let is_tests = TESTS.contains(&f) || is_self_test(f);
-        !TOLD.contains(&f) && !is_tests && !TRACERS.contains(&f) && !is_cipher(f)
+        !BY_OTHERS.contains(&f) && !is_tests && !TRACERS.contains(&f) && !is_cipher(f)
     };
     let mut found = view.initcalls(other);
     found.retain(|(name, time, s)| {
+        let least = match TOLD.contains(&function(name)) {
+            true => LONG_ANYWAY,
+            false => LONG_CALL,
+        };
         !name.contains('[')
-            && *time >= LONG_CALL
+            && *time >= least
             && s.outcome.map(i32::unsigned_abs) != Some(ENODEV)
             && s.doubt.is_none()
     });
-    found.first()?;
-    let all = sum(found.iter().map(|(_, time, _)| time));
+    let (longest, time, _) = *found.first()?;
+    let all = elapsed(&found);
     let names = found
         .iter()
         .map(|(name, _, _)| (*name).to_owned())
         .collect();
-    let title = text::long_calls(super::probes::count(
-        found.len(),
-        "built-in initcall",
-        "built-in initcalls",
-    ));
+    let title = text::long_calls(
+        super::probes::count(found.len(), "built-in initcall", "built-in initcalls"),
+        all,
+        function(longest),
+    );
+    let rest = (all - time).max(Nanos::ZERO);
+    let expected = match time >= WAITS_LONG {
+        true => Nanos(time.0 / 100 * 97),
+        false => Nanos(time.0 / 10 * 8),
+    };
+    let low = match time >= WAITS_LONG {
+        true => Nanos(time.0 / 2),
+        false => Nanos::ZERO,
+    };
     Some(
         Found::new()
             .title(title)
             .evidence(view.initcall_evidence(&found))
-            .saving(Nanos::ZERO, Nanos(all.0 / 10 * 8), all)
+            .saving(low, expected + Nanos(rest.0 / 10 * 8), all)
+            .within(all)
             .scope(Scope::Items(names)),
     )
 }
@@ -352,16 +386,23 @@ pub(super) fn raid_benchmarks(view: &View<'_>) -> Option<Found> {
     let lines: Vec<_> = view
         .said("raid6: ")
         .chain(view.said("xor: "))
-        .filter(|l| l.text.contains("MB/s") || l.text.contains("measuring"))
+        .filter(|l| l.text.contains("MB/s") && !l.text.contains("using "))
+        .filter(|l| !l.text.contains("...."))
         .collect();
     let first = lines.first()?;
-    let begin = lines.iter().filter_map(|l| l.message.at).min();
-    let last = lines.iter().filter_map(|l| l.message.at).max();
-    let of_lines = match (begin, last) {
-        (Some(from), Some(to)) => to - from,
-        _ => Nanos::ZERO,
-    };
-    let of_calls = sum(calls.iter().map(|(_, time, _)| time));
+    // What was said between two results is other work: each benchmark is as long as the
+    // silence before its result, and the first one no longer than the others.
+    let mut slots: Vec<Nanos> = lines
+        .iter()
+        .filter_map(|l| view.silence_before(l))
+        .collect();
+    if let Some((first, rest)) = slots.split_first_mut()
+        && let Some(longest) = rest.iter().max()
+    {
+        *first = (*first).min(*longest);
+    }
+    let of_lines = sum(slots.iter());
+    let of_calls = elapsed(&calls);
     let time = of_lines.max(of_calls);
     if time <= Nanos::ZERO {
         return None;
@@ -371,6 +412,8 @@ pub(super) fn raid_benchmarks(view: &View<'_>) -> Option<Found> {
             .evidence([view.quote(first)])
             .evidence(view.initcall_evidence(&calls))
             .saving(Nanos(time.0 / 2), Nanos(time.0 / 10 * 9), time)
+            .within(time)
+            .names(["raid6", "xor"])
             .treatment("config=CONFIG_RAID6_PQ_BENCHMARK=n"),
     )
 }

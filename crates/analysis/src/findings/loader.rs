@@ -4,6 +4,7 @@ use super::evidence::Evidence;
 use super::found::{Found, Scope};
 use super::packing::Packing;
 use super::probes::count;
+use super::subject::subject;
 use super::text::loader as text;
 use super::view::{Line, USUAL_SPEED, View, times, transfer};
 use crate::console::{RATES, line_rate, plain_line_time, serial_console};
@@ -342,6 +343,22 @@ const PROBES: [(&str, &str); 9] = [
     ("SCSI:  Net:", "The boot loader searches for disks"),
 ];
 
+/// Lines of a loader that other rules time the silence after.
+const TIMED: [&str; 6] = [
+    "to stop autoboot",
+    "any key to abort autoboot",
+    "Press SPACE to abort autoboot",
+    "Verifying Checksum",
+    "Verifying Hash Integrity",
+    "Loading Kernel Image",
+];
+
+/// Whether another rule tells how long the loader said nothing after a line.
+pub(super) fn is_told(line: &str) -> bool {
+    let probes = PROBES.iter().map(|p| p.0);
+    probes.chain(TIMED).any(|text| line.contains(text))
+}
+
 /// Devices that a loader brings up.
 pub(super) fn probes(view: &View<'_>) -> Vec<Found> {
     let rows = &view.phases.phases;
@@ -372,8 +389,10 @@ pub(super) fn probes(view: &View<'_>) -> Vec<Found> {
             evidence.truncate(super::evidence::SHOWN);
             Found::new()
                 .title(text::probe(what, time))
+                .names(evidence.iter().flat_map(|e| subject(&e.text)))
                 .evidence(evidence)
                 .parts(time, 50, 95, 100)
+                .within(time)
         })
         .collect()
 }

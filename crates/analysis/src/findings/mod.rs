@@ -23,6 +23,7 @@ mod kernel;
 mod libraries;
 mod loader;
 mod modules;
+mod names;
 mod order;
 mod packing;
 mod pictures;
@@ -33,11 +34,14 @@ mod requests;
 mod root;
 mod rule;
 mod scripts;
+mod silence;
 mod startup;
 mod storage;
+mod subject;
 mod text;
 mod units;
 mod view;
+mod waits;
 
 pub use catalogue::CATALOGUE;
 pub use evidence::Evidence;
@@ -98,6 +102,8 @@ pub struct Finding {
     /// The treatment that does it, as the lab takes it; `None` if there is
     /// nothing that the lab could do by itself.
     pub treatment: Option<String>,
+    /// Units, parameters, options, drivers and devices that it is about, each once.
+    pub names: Vec<String>,
 }
 
 /// A rule that found nothing to say, and why.
@@ -262,6 +268,13 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
             }
         },
     };
+    // No rule saves more than the time that it looked at.
+    let most = found
+        .within
+        .unwrap_or_else(|| view.elapsed_of(rule.group))
+        .max(Nanos::ZERO);
+    let saving = saving.map(|(low, e, high)| (low.min(most), e.min(most), high.min(most)));
+    let names = names::of(&found);
     Finding {
         id: rule.id,
         group: rule.group,
@@ -275,6 +288,7 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
         confidence: rule.confidence,
         cost: found.cost.unwrap_or_else(|| rule.risk.to_owned()),
         treatment: found.treatment,
+        names,
     }
 }
 
@@ -309,6 +323,20 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         any = true;
         sum + i.saving_if_halved
     });
+    if !any {
+        // The last job of a boot is waited for, and so is a unit of a printed chain.
+        let late = waits::late_unit(view).filter(|(unit, _)| is_named(unit));
+        let (links, is_printed) = waits::links(view);
+        let linked = links.iter().filter(|l| is_printed && is_named(&l.unit));
+        let times = linked
+            .map(|l| l.end - l.start)
+            .chain(late.map(|(_, time)| time));
+        if let Some(time) = times.max() {
+            return Waited::Yes {
+                halved: Nanos(time.0 / 2),
+            };
+        }
+    }
     let units = names.iter().any(|n| n.contains('.') && !n.contains('+'));
     let known = match units {
         true => path.knows_units,

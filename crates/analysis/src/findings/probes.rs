@@ -54,7 +54,31 @@ pub(super) fn deferred(view: &View<'_>) -> Vec<Found> {
         count(facts.deferrals, "probe was", "probes were"),
         count(facts.deferred_devices, "device", "devices"),
     );
-    vec![Found::new().title(title).why(why).evidence(evidence)]
+    let names = devices
+        .iter()
+        .map(|(_, s)| view.record.name(s.name).to_owned());
+    let found = Found::new()
+        .title(title)
+        .why(why)
+        .evidence(evidence)
+        .names(names);
+    vec![match time > Nanos::ZERO {
+        // The attempts go for sure. What waited for the devices would come earlier, too.
+        true => found.saving(time, time, deferring(view).max(time)),
+        false => found,
+    }]
+}
+
+/// From the first attempt in vain to the end of the last one.
+fn deferring(view: &View<'_>) -> Nanos {
+    let in_vain = |s: &&Span| is_deferral(s) && s.duration().is_some_and(|t| t > Nanos::ZERO);
+    let spans = || view.record.spans().iter().filter(in_vain);
+    let from = spans().filter_map(|s| s.start).min();
+    let to = spans().filter_map(|s| s.end).max();
+    match (from, to) {
+        (Some(from), Some(to)) => to - from,
+        _ => Nanos::ZERO,
+    }
 }
 
 /// Probes that run one after the other on the kernel's own thread.
@@ -91,6 +115,11 @@ pub(super) fn long(view: &View<'_>) -> Vec<Found> {
         found
             .evidence(evidence)
             .saving(Nanos::ZERO, side_by_side.max(Nanos(all.0 / 2)), all)
+            .names(
+                probes
+                    .iter()
+                    .map(|(_, s)| view.record.name(s.name).to_owned()),
+            )
             .scope(Scope::Serial),
     ]
 }

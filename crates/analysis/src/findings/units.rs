@@ -5,6 +5,7 @@ use super::found::{Found, Scope};
 use super::modules::is_alone;
 use super::text::units as text;
 use super::view::View;
+use super::waits;
 use crate::chain::{ChainLink, critical_chain};
 use crate::path::PathKind;
 use crate::spans;
@@ -112,6 +113,7 @@ fn goes(unit: Started, title: String, why: String) -> Found {
         .why(why)
         .evidence([unit.evidence])
         .saving(time, time, time)
+        .within(time)
         .treatment(format!("mask={}", unit.name))
         .scope(Scope::Items(vec![unit.name]))
 }
@@ -127,14 +129,25 @@ fn gain_if_halved(view: &View<'_>, link: &ChainLink) -> Nanos {
     }
 }
 
+/// A unit of the chain that takes this part of the boot is told whatever it brings, in
+/// percent.
+const LONG_PERCENT: i64 = 10;
+
 /// The unit that first light waited for and that brings the most if it takes half its
 /// time, of those that no other rule tells of.
+///
+/// A unit of a long time is told even if another way is as long: then the two must go.
 pub(super) fn longest(view: &View<'_>) -> Option<Found> {
+    let (_, is_printed) = waits::links(view);
+    if is_printed {
+        return None;
+    }
     let chain = critical_chain(view.record, view.phases);
     let length = |link: &ChainLink| link.end - link.start;
     let kept = chain.iter().filter(|l| !is_told(&l.unit));
     let gains = kept.map(|l| (gain_if_halved(view, l), l));
-    let gains = gains.filter(|(gain, _)| *gain > Nanos::ZERO);
+    let long = view.total.0 / 100 * LONG_PERCENT;
+    let gains = gains.filter(|(gain, l)| *gain > Nanos::ZERO || length(l).0 >= long.max(1));
     let (expected, link) = gains.max_by_key(|(gain, l)| (*gain, length(l), l.slack))?;
     let waited: Vec<&str> = chain.iter().take(6).map(|l| l.unit.as_str()).collect();
     let title = text::longest(
@@ -157,7 +170,9 @@ pub(super) fn longest(view: &View<'_>) -> Option<Found> {
                 text,
                 place: link.origin.clone(),
             }])
-            .saving(Nanos::ZERO, expected, length(link)),
+            .saving(Nanos::ZERO, expected, length(link))
+            .within(length(link))
+            .names([link.unit.clone()]),
     )
 }
 
@@ -299,7 +314,7 @@ pub(super) fn rebuilds(view: &View<'_>) -> Vec<Found> {
 
 /// Units that products seldom need, or not before first light, and what is
 /// lost without them.
-const OPTIONAL: [(&str, &str); 41] = [
+const OPTIONAL: [(&str, &str); 43] = [
     ("ModemManager.service", "no modems"),
     (
         "accounts-daemon.service",
@@ -314,6 +329,14 @@ const OPTIONAL: [(&str, &str); 41] = [
         "no settings from the cloud provider",
     ),
     ("cloud-final.service", "no settings from the cloud provider"),
+    (
+        "cloud-init-main.service",
+        "no settings from the cloud provider",
+    ),
+    (
+        "cloud-init-network.service",
+        "no settings from the cloud provider",
+    ),
     (
         "cloud-init-local.service",
         "no settings from the cloud provider",
@@ -490,6 +513,8 @@ pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
         Found::new()
             .title(text::missing_device(unit))
             .evidence([view.quote(&line)])
-            .parts(waited, 50, 95, 100),
+            .parts(waited, 50, 95, 100)
+            .within(waited)
+            .names([unit]),
     )
 }

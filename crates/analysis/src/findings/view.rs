@@ -1,6 +1,7 @@
 //! A record as the rules see it.
 
 use super::evidence::{Evidence, SHOWN};
+use super::rule::Group;
 use super::text::view as text;
 use crate::path::{CriticalPath, Model, Through};
 use crate::phases::Phases;
@@ -231,6 +232,21 @@ impl<'a> View<'a> {
         rows.fold(Nanos::ZERO, |sum, p| sum + (p.end - p.start))
     }
 
+    /// The elapsed time of the part of the boot that a group of rules is about.
+    pub fn elapsed_of(&self, group: Group) -> Nanos {
+        let rows = &self.phases.phases;
+        let kernel = rows.iter().find(|p| p.name >= Phase::Kernel);
+        match (group, rows.first(), kernel) {
+            // Nothing of a loader is left once the kernel runs.
+            (Group::Loader, Some(first), Some(kernel)) if first.name < Phase::Kernel => {
+                kernel.start - first.start
+            }
+            // An image or a configuration alone has no boot.
+            _ if self.total <= Nanos::ZERO => Nanos(i64::MAX),
+            _ => self.total,
+        }
+    }
+
     /// The initcalls that `wanted` picks by function name and that ended before
     /// first light, the longest first.
     pub fn initcalls(&self, wanted: impl Fn(&str) -> bool) -> Vec<(&str, Nanos, &Span)> {
@@ -317,6 +333,29 @@ pub(super) fn number(text: &str) -> Option<u64> {
 pub(super) fn function(name: &str) -> &str {
     let end = name.find(['+', ' ']).unwrap_or(name.len());
     name.get(..end).unwrap_or(name)
+}
+
+/// The time in which at least one of some calls ran. Of calls without times it is their
+/// sum.
+pub(super) fn elapsed(calls: &[(&str, Nanos, &Span)]) -> Nanos {
+    let mut times: Vec<(Nanos, Nanos)> = Vec::new();
+    let mut all = Nanos::ZERO;
+    for (_, time, span) in calls {
+        match (span.start, span.end) {
+            (Some(from), Some(to)) => times.push((from, to)),
+            _ => all = all + *time,
+        }
+    }
+    times.sort_unstable();
+    let mut until: Option<Nanos> = None;
+    for (from, to) in times {
+        let from = until.map_or(from, |u| from.max(u));
+        if to > from {
+            all = all + (to - from);
+            until = Some(to);
+        }
+    }
+    all
 }
 
 pub(super) fn sum<'a>(times: impl Iterator<Item = &'a Nanos>) -> Nanos {

@@ -28,7 +28,8 @@ pub fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+/// The files of a folder that is no capture, in known formats.
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let shown = folder.display();
     let entries = std::fs::read_dir(folder).with_context(|| format!("{shown}: cannot be read"))?;
     let mut found: Vec<PathBuf> = entries

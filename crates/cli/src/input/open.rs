@@ -172,6 +172,9 @@ pub fn capture_of(path: &Path, mut members: Vec<(String, Vec<u8>)>) -> Result<In
 
 /// Why a file of unknown format is refused.
 fn unknown_format(head: &[u8]) -> String {
+    if let Some(what) = sources::document(head) {
+        return format!("this is {what}, not a log; give the capture or the logs that it shows");
+    }
     let looks = match head
         .iter()
         .position(|b| !matches!(b, b'\t' | b'\n' | b'\r' | 0x1b | 0x20..))

@@ -4,7 +4,7 @@ use crate::args::{Inputs, Reading};
 use crate::input;
 use crate::out::Out;
 use analysis::Options;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use record::Record;
 use std::mem::ManuallyDrop;
@@ -36,9 +36,6 @@ pub fn of(inputs: &[PathBuf], reading: &Reading, out: &mut Out) -> Result<()> {
 /// Prints the screen of a record.
 pub fn print(record: &Record, options: &Options, out: &mut Out) -> Result<()> {
     let boot = analysis::boot(record, options, ROWS);
-    if let (Some(wanted), None) = (&options.first_light, &boot.phases.first_light) {
-        bail!("--first-light `{wanted}` matched no mark, unit or timestamped line");
-    }
     let text = if out.json {
         views::json::text(&views::json::show(&boot))
     } else {

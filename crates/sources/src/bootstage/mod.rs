@@ -16,7 +16,7 @@ mod table;
 mod tree;
 
 pub(crate) use notes::COUNTER;
-pub(crate) use report::Reader;
+pub(crate) use report::{Outcome, Reader};
 pub(crate) use table::{clock, ns, step};
 
 use crate::fdt;
@@ -24,8 +24,7 @@ use crate::source::{Input, Sniff, Source};
 use crate::text;
 use crate::unpack;
 use notes as note;
-use record::Recorder;
-use report::Outcome;
+use record::{Origin, Recorder};
 
 /// U-Boot's bootstage records, in any of their forms.
 ///
@@ -55,7 +54,10 @@ impl Source for Bootstage {
             };
         }
         if memchr::memmem::find(head, report::TITLE.as_bytes()).is_none() {
-            return Sniff::No;
+            return match report::is_headless(&text::lossy(head)) {
+                true => Sniff::Yes,
+                false => Sniff::No,
+            };
         }
         // A log with a report in it is for those who know logs.
         let first = text::lines(head).map(|l| l.bytes.trim_ascii());
@@ -79,6 +81,9 @@ impl Source for Bootstage {
             table::alone(table, recorder);
         } else {
             let mut reader = Reader::new(source);
+            if memchr::memmem::find(bytes, report::TITLE.as_bytes()).is_none() {
+                reader.begin(Origin { source, offset: 0 });
+            }
             for line in text::lines(bytes) {
                 let origin = line.origin(source);
                 let words = text::without_controls(line.bytes);

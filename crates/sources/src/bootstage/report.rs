@@ -17,6 +17,34 @@ const MOST_FOREIGN: u8 = 4;
 /// What a mark is called that its loader did not name.
 const UNNAMED: &str = "unnamed mark";
 
+/// What the mark before the first row is called, in a report whose beginning is not there.
+const BEFORE: &str = "earlier stages";
+
+/// Whether these are rows of a report without what it begins with: each mark is the one
+/// before it and the time between the two.
+pub(super) fn is_headless(text: &str) -> bool {
+    let mut rows = text.lines().map(str::trim).filter(|l| !l.is_empty());
+    let row = |line: &str| -> Option<(u64, u64)> {
+        let (mark, rest) = grouped(line)?;
+        let (elapsed, name) = grouped(rest.strip_prefix([' ', '\t'])?.trim_start())?;
+        let is_named = name.starts_with([' ', '\t']) && !name.trim().is_empty();
+        let has_commas = mark.contains(',');
+        (is_named && has_commas).then_some((number(mark)?, number(elapsed)?))
+    };
+    let Some(mut last) = rows.next().and_then(row) else {
+        return false;
+    };
+    let mut count = 0_u32;
+    for line in rows.take(8) {
+        let Some(next) = row(line) else { break };
+        if last.0.checked_add(next.1) != Some(next.0) {
+            return false;
+        }
+        (last, count) = (next, count + 1);
+    }
+    count > 0
+}
+
 /// What became of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -56,6 +84,8 @@ pub(crate) struct Reader {
     printed: Option<Printed>,
     /// The host's stamp of the first line.
     first: Option<i64>,
+    /// Whether the first row is still to come, of a report whose beginning is not there.
+    headless: bool,
 }
 
 /// When a host saw a report.
@@ -81,7 +111,15 @@ impl Reader {
             table: Table::default(),
             printed: None,
             first: None,
+            headless: false,
         }
+    }
+
+    /// Begins in the middle of a report: its first line is not there.
+    pub(super) const fn begin(&mut self, origin: Origin) {
+        self.part = Part::Marks;
+        self.title = Some((origin, None));
+        self.headless = true;
     }
 
     /// Reads a line. `host` is when it arrived, on the clock of whoever took
@@ -200,6 +238,16 @@ impl Reader {
                 (mark, elapsed, rest)
             }
         };
+        if std::mem::take(&mut self.headless)
+            && let Some(before) = mark.checked_sub(elapsed)
+        {
+            self.before = before;
+            self.rows.push(Entry {
+                name: BEFORE.to_owned(),
+                time: Time::Mark(before),
+                origin,
+            });
+        }
         if since(mark, self.before) != elapsed {
             // Between lines of others, only a row that fits is one.
             if self.foreign > 0 {

@@ -9,13 +9,8 @@ use record::{ClockId, ClockKind, Origin, Phase, Recorder, mark};
 const CLOCKS_ERROR_NS: u64 = 10_000;
 
 /// A kernel's first words, before its version; on ARM another line is before it.
-const VERSION: &[u8] = b"Linux version ";
-const BOOTING: &[u8] = b"Booting Linux on ";
-
-/// Whether words with which a kernel begins are anywhere in `log`.
-pub(super) fn has_kernels_first(log: &[u8]) -> bool {
-    memmem::find(log, VERSION).is_some() || memmem::find(log, BOOTING).is_some()
-}
+pub(super) const VERSION: &[u8] = b"Linux version ";
+pub(super) const BOOTING: &[u8] = b"Booting Linux on ";
 
 /// Whether a kernel begins to speak with `text`.
 pub(super) fn is_kernels_first(text: &[u8]) -> bool {
@@ -24,7 +19,7 @@ pub(super) fn is_kernels_first(text: &[u8]) -> bool {
 
 /// An instant in a source.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At {
+pub(crate) struct At {
     /// The clock of the stamp.
     pub clock: ClockId,
     /// The stamp.
@@ -75,6 +70,8 @@ pub(super) struct Milestones {
     /// systemd's first line, while it is open whether it ran in an initramfs.
     systemd: Option<At>,
     initrd_systemd: bool,
+    /// Whether a line was a milestone: all of them are lines that only inform.
+    informs: bool,
     /// What relates the kernel's stamps to a counter; the end of the log
     /// decides how.
     readings: Vec<Reading>,
@@ -128,7 +125,13 @@ impl Milestones {
             Some(b'f') => self.firstlight(recorder, at, text),
             _ => false,
         };
+        self.informs |= milestone;
         first || milestone
+    }
+
+    /// Whether the log has lines that only inform, as far as milestones tell.
+    pub(super) const fn informs(&self) -> bool {
+        self.informs
     }
 
     /// Decides what only the end of the log decides. Gives back what relates

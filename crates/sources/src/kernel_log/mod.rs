@@ -36,6 +36,7 @@
 //! caller can relate its clock to `printk`. A kernel without stamps is read by
 //! the host's: `host` then times initcalls, probes and milestones.
 
+mod boots;
 mod call;
 mod journal;
 mod local_clock;
@@ -49,19 +50,21 @@ mod shape;
 mod spans;
 #[cfg(test)]
 mod tests;
+mod units;
 
+pub(crate) use boots::ranges;
+pub(crate) use milestone::At;
 pub(crate) use reader::{Outcome, Reader};
+pub(crate) use units::Units;
 
 use crate::blocks::in_order;
 use crate::journal_forms::{Form, pieces_of_a_form};
 use crate::source::{Input, Sniff, Source};
-use crate::text::{lines, without_controls};
+use crate::text::{lines, without_controls, without_no_break};
 use call::Call;
 use record::{Origin, Recorder};
 use shape::Stamp;
-
-/// Stamps that step back by more are of another boot, not of another processor.
-const RESTART_NS: i64 = 1_000_000_000;
+use std::ops::Range;
 
 /// A span takes two lines of the log, of about this length together.
 const SPAN_BYTES: usize = 120;
@@ -93,6 +96,7 @@ impl Source for KernelLog {
     }
 
     fn sniff(&self, head: &[u8]) -> Sniff {
+        let head: &[u8] = &without_no_break(head);
         if journal::dmesg_array(head).is_some() {
             return Sniff::Yes;
         }
@@ -123,8 +127,29 @@ impl Source for KernelLog {
         }
     }
 
+    fn boots(&self, bytes: &[u8]) -> Vec<Range<u64>> {
+        let bytes: &[u8] = &without_no_break(bytes);
+        let is_lines = journal::dmesg_array(bytes).is_none() && Form::of(bytes).is_none();
+        if is_lines {
+            boots::boots(bytes)
+        } else {
+            Vec::new()
+        }
+    }
+
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
+        let last = self.boots(input.bytes).pop();
+        let all = 0..input.bytes.len() as u64;
+        self.read_boot(input, last.unwrap_or(all), recorder);
+    }
+
+    fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {
         let source = recorder.source(input.name, self.name());
+        let plain = without_no_break(input.bytes);
+        let input = Input {
+            bytes: &plain,
+            ..input
+        };
         let mut reader = Reader::new(source);
         let origin = |offset| Origin { source, offset };
         if let Some(start) = journal::dmesg_array(input.bytes) {
@@ -153,15 +178,18 @@ impl Source for KernelLog {
             }
         } else {
             let bytes = input.bytes.len();
-            let begin = boot_begins(input.bytes);
             recorder.reserve(bytes / SPAN_BYTES, bytes / MESSAGE_BYTES, bytes);
             let hasher = reader.hasher();
             let parse = |block, list: &mut _| plain::parse(block, &hasher, list);
             in_order(input.bytes, parse, |list| {
                 for parsed in list {
                     let line = parsed.line;
-                    if line.offset < begin {
-                        recorder.skipped(origin(line.offset), &notes::EARLIER_BOOT);
+                    if !boot.contains(&line.offset) {
+                        let kind = match line.offset < boot.start {
+                            true => &notes::EARLIER_BOOT,
+                            false => &notes::LATER_BOOT,
+                        };
+                        recorder.skipped(origin(line.offset), kind);
                         continue;
                     }
                     match reader.parsed(recorder, parsed) {
@@ -177,30 +205,6 @@ impl Source for KernelLog {
         }
         reader.finish(recorder);
     }
-}
-
-/// Where in a log the boot begins: after the last stamp of another boot whose end
-/// is in the log too, as in what a RAM console or a host keeps over a restart.
-fn boot_begins(log: &[u8]) -> u64 {
-    let mut last: Option<(i64, u64)> = None;
-    // Most logs need no walk: they begin with these words, or lack them.
-    if !milestone::has_kernels_first(log) {
-        return 0;
-    }
-    for line in lines(log) {
-        let shaped = shape::shape(line.bytes);
-        let Stamp::Printk(ns) = shaped.stamp else {
-            continue;
-        };
-        if milestone::is_kernels_first(shaped.text) {
-            return last
-                .filter(|&(before, _)| before > ns.saturating_add(RESTART_NS))
-                .map_or(0, |(_, end)| end);
-        }
-        let end = line.offset.saturating_add(line.bytes.len() as u64 + 1);
-        last = Some((ns, end));
-    }
-    0
 }
 
 /// Whether a line without a stamp says what only the kernel says.

@@ -37,12 +37,13 @@ pub(super) const BAD_JSON: NoteKind = NoteKind::new(
 pub(super) const LATER_BOOT: NoteKind = NoteKind::new(
     "later_boot",
     Severity::DataLoss,
-    "The log contains a later boot, which was ignored. Trim the log to the boot you want.",
+    "These lines are of a later boot. `--boot N` chooses the boot that is read.",
 );
 pub(super) const EARLIER_BOOT: NoteKind = NoteKind::new(
     "earlier_boot",
-    Severity::Info,
-    "The log starts with the end of an earlier boot, which was ignored.",
+    Severity::Doubt,
+    "The log holds more than one boot, and these lines are of an earlier one. The last boot is \
+     read; `--boot N` chooses another.",
 );
 pub(super) const TORN_LINE: NoteKind = NoteKind::new(
     "torn_line",
@@ -61,6 +62,18 @@ pub(super) const LOG_START_LOST: NoteKind = NoteKind::new(
     Severity::DataLoss,
     "The start of the boot is missing because the ring buffer wrapped or the file was truncated. \
      Boot with `log_buf_len=16M`.",
+);
+pub(super) const QUIET_LOG: NoteKind = NoteKind::new(
+    "quiet_log",
+    Severity::Doubt,
+    "The log has few lines and none that only inform: it is the console of a kernel that booted \
+     with `quiet`. What took time between these lines is not in it. Give the output of `dmesg`.",
+);
+pub(super) const TICK_CLOCK: NoteKind = NoteKind::new(
+    "tick_clock",
+    Severity::Doubt,
+    "All timestamps are multiples of the kernel's timer tick. Times and durations are exact to \
+     one tick at best.",
 );
 pub(super) const RECORDS_LOST: NoteKind = NoteKind::new(
     "records_lost",

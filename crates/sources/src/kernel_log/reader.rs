@@ -9,16 +9,46 @@ use super::plain::{Kind, Parsed, Plain, Said, dropped};
 use super::relative::Relative;
 use super::shape::{self, Shaped, Stamp};
 use super::spans::{Moment, Spans};
+use super::units::Units;
+use crate::systemd::startup::{self, StartupTimes, parse_time_line};
 use crate::text::{lossy, without_controls, without_cr};
 use hashbrown::DefaultHashBuilder;
 use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, SourceId, mark};
 use std::borrow::Cow;
+
+/// The level of messages that only inform.
+const INFORMATION: u8 = 6;
 
 /// Stamps of this step or more make a note.
 const COARSE_NS: u64 = 1_000_000_000;
 
 /// How many stamped lines are looked at for the name of a journal's host.
 const HOST_LINES: u64 = 100;
+
+/// Ticks of kernels that have no better clock for their stamps, in nanoseconds.
+const TICKS_NS: [i64; 2] = [10_000_000, 4_000_000];
+
+/// Fewer stamps on whole ticks may be chance.
+const FEWEST_TICKS: u64 = 20;
+
+/// A log of so many lines or fewer may be a quiet console's.
+const QUIET_LINES: u64 = 60;
+
+/// Words of lines that complain, of which a quiet console has more than of others.
+const COMPLAINS: [&[u8]; 9] = [
+    b"rror",
+    b"ail",
+    b"arning",
+    b"nable",
+    b"imeout",
+    b"imed out",
+    b"nvalid",
+    b"issing",
+    b"ulnerable",
+];
+
+/// The words with which systemd ends a boot.
+const FINISHED: &[u8] = b"Startup finished in ";
 
 /// What became of a line that a [`Reader`] was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +108,17 @@ pub(crate) struct Reader {
     local_clock: LocalClock,
     relative: Relative,
     spans: Spans,
+    units: Units,
+    /// What systemd said of the whole boot, in a log that the kernel did not stamp.
+    finished: Option<(StartupTimes, Option<At>, Origin)>,
+    /// Which of [`TICKS_NS`] all stamps are multiples of.
+    on_ticks: [bool; 2],
+    /// How many stamps above zero there were.
+    ticks: u64,
+    /// A level was seen that only informs.
+    informs: bool,
+    /// How many of the first lines complain.
+    complaints: u64,
     /// For texts that are unescaped.
     unescaped: Vec<u8>,
     hasher: DefaultHashBuilder,
@@ -116,6 +157,12 @@ impl Reader {
             local_clock: LocalClock::default(),
             relative: Relative::default(),
             spans: Spans::default(),
+            units: Units::default(),
+            finished: None,
+            on_ticks: [true; 2],
+            ticks: 0,
+            informs: false,
+            complaints: 0,
             unescaped: Vec::new(),
             hasher: DefaultHashBuilder::default(),
             tallies: Tallies::default(),
@@ -349,6 +396,9 @@ impl Reader {
             self.tallies.unstamped.add(origin, String::new);
         }
         let text = without_controls(without_cr(text));
+        if ns.is_none() {
+            self.finished(&text, None, origin);
+        }
         if ns.is_none() && self.stamped == 0 {
             self.milestones.untimed(recorder, &text, origin);
         }
@@ -428,6 +478,11 @@ impl Reader {
         origin: Origin,
         host: Option<(ClockId, i64)>,
     ) -> Outcome {
+        // A date in a line of a log that the kernel stamped is a part of its words.
+        if matches!(shaped.stamp, Stamp::Wall { .. }) && self.printk.is_some() && !shaped.by_program
+        {
+            return Outcome::Other;
+        }
         let stamp = self.relative.absolute(shaped.stamp, shaped.text, origin);
         let Some(time) = self.time(recorder, stamp, origin, host) else {
             if shaped.level.is_none() {
@@ -530,8 +585,18 @@ impl Reader {
         if by_kernel_clock {
             self.local_clock.line(at, text);
         }
+        self.informs |= line.level.is_some_and(|l| l >= INFORMATION);
+        let complains = |c: &&[u8]| memchr::memmem::find(text, c).is_some();
+        if self.stamped <= QUIET_LINES && COMPLAINS.iter().any(complains) {
+            self.complaints = self.complaints.saturating_add(1);
+        }
+        if text.starts_with(b"systemd[1]: ") {
+            self.units.line(recorder, at, text);
+        }
         let known = own_stamp || line.level.is_some();
-        let milestone = (known || self.milestones.may_be_kernel(text))
+        let told = !by_kernel_clock && self.finished(text, Some(at), origin);
+        let milestone = !told
+            && (known || self.milestones.may_be_kernel(text))
             && self.milestones.line(recorder, at, text, line.by_program);
         if milestone || known {
             recorder.message(at.clock, Some(at.ns), line.level, &lossy(text), origin);
@@ -540,10 +605,51 @@ impl Reader {
         false
     }
 
+    /// Keeps what systemd says of the whole boot, where no stamp of the kernel's tells when
+    /// things were. Whether the line is that.
+    fn finished(&mut self, text: &[u8], at: Option<At>, origin: Origin) -> bool {
+        let words = text.strip_prefix(b"systemd[1]: ").unwrap_or(text);
+        if !words.starts_with(FINISHED) {
+            return false;
+        }
+        let Some(times) = parse_time_line(&lossy(words)).filter(|t| t.kernel.is_some()) else {
+            return false;
+        };
+        self.finished = Some((times, at, origin));
+        true
+    }
+
+    /// Records what systemd said of the whole boot.
+    fn record_finished(&self, recorder: &mut Recorder) {
+        let Some((times, at, origin)) = &self.finished else {
+            return;
+        };
+        // The kernel's own stamps are better.
+        if self.clock_start || self.monotonic.is_some() {
+            if let Some(at) = at {
+                recorder.mark(at.clock, mark::STARTUP_FINISHED, at.ns, None, *origin);
+            }
+            return;
+        }
+        startup::record(times, *origin, recorder);
+        let before = times.firmware.unwrap_or_default() + times.loader.unwrap_or_default();
+        if let (Some(at), Some((_, step)), Some(total)) = (at, self.realtime, times.total) {
+            let monotonic = recorder.clock("monotonic", ClockKind::Monotonic, 1_000_000);
+            let finish = (monotonic, (total - before).get());
+            recorder.relate((at.clock, at.ns), finish, step, Some(*origin));
+        }
+    }
+
     /// Keeps the books on stamps: the first, steps, zeros.
     #[inline]
     fn stamp(&mut self, recorder: &mut Recorder, time: Time, origin: Origin) {
         self.stamped = self.stamped.saturating_add(1);
+        if time.printk && time.ns > 0 {
+            self.ticks = self.ticks.saturating_add(1);
+            for (on, tick) in self.on_ticks.iter_mut().zip(TICKS_NS) {
+                *on = *on && time.ns % tick == 0;
+            }
+        }
         // After a stamp above zero there is no more to see than steps.
         if self.zero_stretch {
             self.early_stamp(recorder, time, origin);
@@ -600,11 +706,31 @@ impl Reader {
             && !self.milestones.kernel_started()
             && (ns > 0 || !printk)
         {
-            recorder.note(origin, &notes::LOG_START_LOST, || match printk {
+            let is_quiet = self.stamped <= QUIET_LINES
+                && printk
+                && !self.informs
+                && !self.milestones.informs()
+                && self.complaints.saturating_mul(2) >= self.stamped
+                && self.spans.is_empty();
+            let kind = match is_quiet {
+                true => &notes::QUIET_LOG,
+                false => &notes::LOG_START_LOST,
+            };
+            recorder.note(origin, kind, || match printk {
                 true => format!("the first timestamp is {} us", ns / 1_000),
                 false => String::new(),
             });
         }
+        let ticks = self.on_ticks.iter().zip(TICKS_NS);
+        let tick = ticks.filter(|(on, _)| **on).map(|(_, tick)| tick).next();
+        if let (Some(tick), Some((origin, ..))) = (tick, self.first_stamp)
+            && self.ticks >= FEWEST_TICKS
+        {
+            recorder.note(origin, &notes::TICK_CLOCK, || {
+                format!("{} ms", tick / 1_000_000)
+            });
+        }
+        self.record_finished(recorder);
         let switched = self.milestones.clock_switched();
         self.spans.finish(recorder, switched);
         let readings = self.milestones.finish(recorder);

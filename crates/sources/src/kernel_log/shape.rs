@@ -78,12 +78,54 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
             .or_else(|| clocked(line))
             .or_else(|| syslog(line)),
         Some(b'a'..=b'z') => decoded(line).or_else(|| syslog(line)),
-        Some(b'A'..=b'Z') => syslog(line).or_else(|| full(line)),
+        Some(b'A'..=b'Z') => logread(line)
+            .or_else(|| syslog(line))
+            .or_else(|| full(line)),
         // Months of other languages.
         Some(0x80..) => syslog(line),
+        Some(b'>') => quoted(line),
         _ => None,
     };
     shaped.unwrap_or(Shaped::plain(line))
+}
+
+/// `Thu Jun 15 09:02:10 2023 kern.info kernel: [    0.123456] words`: OpenWrt's `logread`.
+fn logread(line: &[u8]) -> Option<Shaped<'_>> {
+    let (ns, rest) = walltime::ctime(line)?;
+    let rest = rest.strip_prefix(b" ")?;
+    let end = memchr(b' ', rest)?;
+    let (priority, text) = rest.split_at(end);
+    let point = memchr(b'.', priority)?;
+    let (facility, level) = priority.split_at(point);
+    let letters = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_alphanumeric);
+    if !letters(facility) || !letters(level.get(1..)?) {
+        return None;
+    }
+    let text = text.strip_prefix(b" ")?;
+    let stamp = wall(ns, 1_000_000_000);
+    let Some(words) = text.strip_prefix(b"kernel: ") else {
+        return Some(Shaped {
+            by_program: true,
+            ..after_stamp(stamp, text)
+        });
+    };
+    // The host that stamped it is the same machine.
+    Some(
+        nested(words).map_or(after_stamp(stamp, words), |nested| Shaped {
+            host_stamped: false,
+            ..nested
+        }),
+    )
+}
+
+/// `> [    0.123456] words`: a log quoted in a mail, once or more.
+fn quoted(line: &[u8]) -> Option<Shaped<'_>> {
+    let mut rest = line;
+    while let Some(tail) = rest.strip_prefix(b">") {
+        rest = tail.strip_prefix(b" ").unwrap_or(tail);
+    }
+    // Else it is somebody's words.
+    Some(shape(rest)).filter(|s| s.stamp != Stamp::None)
 }
 
 /// The stamp, in nanoseconds, and the words of `[    0.123456] words`, with

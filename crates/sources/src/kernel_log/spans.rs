@@ -109,6 +109,11 @@ impl Default for Spans {
 }
 
 impl Spans {
+    /// Whether no initcall began so far.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.begun == 0
+    }
+
     /// Takes a line.
     #[inline]
     pub(super) fn call(

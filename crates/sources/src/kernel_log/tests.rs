@@ -1,6 +1,6 @@
 //! The reader as other sources use it, line by line.
 
-use super::{KernelLog, Outcome, Reader, boot_begins, notes};
+use super::{KernelLog, Outcome, Reader, notes};
 use crate::source::{Input, Sniff, Source};
 use crate::text::lines;
 use proptest::prelude::*;
@@ -86,6 +86,51 @@ fn a_log_that_begins_with_the_end_of_another_boot() {
     // Two processors that print at once are no restart.
     let record = log("[    0.000002] one\n[    0.000000] Linux version 6.6.1\n");
     assert_eq!(record.sources()[0].events, 2);
+}
+
+#[test]
+fn forms_of_logs_that_others_post() {
+    let names = |record: &Record| -> Vec<&'static str> {
+        record.notes().iter().map(|n| n.kind.name).collect()
+    };
+    // Quoted in a mail, once and twice.
+    for quote in ["> ", ">> "] {
+        let record = log(&format!(
+            "{quote}[    1.000000] Linux version 6.1\n{quote}[    2.000000] x\n"
+        ));
+        assert_eq!(
+            record.messages()[1].at.map(|t| t.get()),
+            Some(1_000_000_000)
+        );
+    }
+    // OpenWrt's logread: the kernel's own stamp stands in the words.
+    let record = log(
+        "Thu Jun 15 09:02:10 2023 kern.info kernel: [    0.000000] Linux version 5.15\n\
+        Thu Jun 15 09:02:10 2023 kern.info kernel: [    4.500000] x\n\
+        Thu Jun 15 09:02:33 2023 daemon.info procd: - init complete -\n",
+    );
+    assert_eq!(
+        record.messages()[1].at.map(|t| t.get()),
+        Some(4_500_000_000)
+    );
+    assert_eq!(
+        record.text(&record.messages()[2]),
+        "procd: - init complete -"
+    );
+    // A page's blanks, and a date in the words of a stamped log.
+    let record = log(
+        "[\u{a0}\u{a0}\u{a0} 1.000000] Linux version 6.1\n[\u{a0}\u{a0}\u{a0} 2.000000] BIOS\n\
+        2021-12-27 12:00:00 of a line that was wrapped\n",
+    );
+    assert_eq!(record.last().map(|t| t.get()), Some(2_000_000_000));
+    // A quiet console is not a log that lost its start.
+    let quiet = log("[    0.800000] x: probe failed\n[   19.700000] y: Invalid thing\n");
+    assert!(names(&quiet).contains(&"quiet_log"), "{:?}", names(&quiet));
+    let cut = log("[    0.800000] x: ready\n[    0.900000] y: registered\n");
+    assert!(names(&cut).contains(&"log_start_lost"), "{:?}", names(&cut));
+    // A clock that counts ticks.
+    let ticks: String = (1..30).map(|i| format!("[    0.{i:02}0000] x\n")).collect();
+    assert!(names(&log(&ticks)).contains(&"tick_clock"));
 }
 
 #[test]
@@ -288,9 +333,11 @@ proptest! {
             let mut recorder = Recorder::new();
             let source = recorder.source("log", "kernel-log");
             let mut reader = Reader::new(source);
+            let last = KernelLog.boots(log.as_bytes()).pop();
+            let begin = last.map_or(0, |b| b.start);
             for line in crate::text::lines(log.as_bytes()) {
                 let origin = Origin { source, offset: line.offset };
-                if line.offset < boot_begins(log.as_bytes()) {
+                if line.offset < begin {
                     recorder.skipped(origin, &notes::EARLIER_BOOT);
                     continue;
                 }

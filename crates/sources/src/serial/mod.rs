@@ -28,7 +28,7 @@ mod stamp;
 pub use stages::{Stages, StagesError, stages_from_toml};
 
 use crate::bootstage::Reader as BootstageReader;
-use crate::kernel_log::{Outcome, Reader as KernelReader};
+use crate::kernel_log::{At, Outcome, Reader as KernelReader, Units, ranges};
 use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
 use notes as note;
@@ -37,6 +37,7 @@ use record::{ClockId, ClockKind, Nanos, NoteKind, Origin, Phase, Recorder, Sourc
 use relation::Relation;
 use stamp::{Form, Step, Unroller};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// A stamped serial log.
 ///
@@ -73,8 +74,16 @@ impl Source for Serial {
         sniff(head, Stages::builtin())
     }
 
+    fn boots(&self, bytes: &[u8]) -> Vec<Range<u64>> {
+        boots_of(bytes, Stages::builtin())
+    }
+
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
         read(input, Stages::builtin(), recorder);
+    }
+
+    fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {
+        read_boot(input, Some(boot), Stages::builtin(), recorder);
     }
 }
 
@@ -91,8 +100,16 @@ impl Source for SerialWithStages {
         sniff(head, &self.0)
     }
 
+    fn boots(&self, bytes: &[u8]) -> Vec<Range<u64>> {
+        boots_of(bytes, &self.0)
+    }
+
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
         read(input, &self.0, recorder);
+    }
+
+    fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {
+        read_boot(input, Some(boot), &self.0, recorder);
     }
 }
 
@@ -116,7 +133,7 @@ fn sniff(head: &[u8], stages: &Stages) -> Sniff {
         }
     }
     match form {
-        Form::Own | Form::Elapsed => Sniff::Yes,
+        Form::Own | Form::Elapsed | Form::Allwinner => Sniff::Yes,
         _ if loader || nested.saturating_mul(2) > stamped => Sniff::Yes,
         Form::TimeOfDay => Sniff::Maybe,
         // So has any log of a program.
@@ -124,19 +141,37 @@ fn sniff(head: &[u8], stages: &Stages) -> Sniff {
     }
 }
 
-fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
-    let source = recorder.source(input.name, Serial.name());
-    let form = Form::of(
-        input
-            .bytes
-            .get(..crate::source::SNIFF_BYTES)
-            .unwrap_or(input.bytes),
-    );
-    let begin = match form {
-        Some(Form::Own) => Begin::of(input.bytes),
+fn form(bytes: &[u8]) -> Option<Form> {
+    Form::of(bytes.get(..crate::source::SNIFF_BYTES).unwrap_or(bytes))
+}
+
+fn begin(bytes: &[u8], form: Option<Form>) -> Begin {
+    match form {
+        Some(Form::Own) => Begin::of(bytes),
         _ => Begin::default(),
-    };
-    let boot = boot(input.bytes, form, begin, stages);
+    }
+}
+
+/// The boots of a log that a user can choose from.
+fn boots_of(bytes: &[u8], stages: &Stages) -> Vec<Range<u64>> {
+    let form = form(bytes);
+    let boots = boots(bytes, form, begin(bytes, form), stages);
+    if boots.len() > 1 { boots } else { Vec::new() }
+}
+
+/// Reads the boot of a log that it tells, or the last one.
+fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
+    let bytes = input.bytes;
+    let form = form(bytes);
+    let last = boots(bytes, form, begin(bytes, form), stages).pop();
+    read_boot(input, last, stages, recorder);
+}
+
+fn read_boot(input: Input<'_>, boot: Option<Range<u64>>, stages: &Stages, recorder: &mut Recorder) {
+    let source = recorder.source(input.name, Serial.name());
+    let form = form(input.bytes);
+    let begin = begin(input.bytes, form);
+    let boot = boot.unwrap_or(0..input.bytes.len() as u64);
     let mut reader = Reader {
         source,
         form,
@@ -150,15 +185,17 @@ fn read(input: Input<'_>, stages: &Stages, recorder: &mut Recorder) {
         time: Unroller::default(),
         kernel: KernelReader::new(source),
         bootstage: BootstageReader::new(source),
+        units: Units::default(),
         relation: Relation::default(),
     };
-    for (number, line) in text::lines(input.bytes).enumerate() {
+    for line in text::lines(input.bytes) {
+        let offset = line.offset;
         if form == Some(Form::Own) && line.bytes.starts_with(b"#") {
-            reader.said(line, number < boot.end, recorder);
-        } else if boot.contains(&number) {
+            reader.said(line, offset < boot.end, recorder);
+        } else if boot.contains(&offset) {
             reader.line(line, recorder);
         } else {
-            reader.outside(line, number < boot.start, recorder);
+            reader.outside(line, offset < boot.start, recorder);
         }
     }
     reader.finish(recorder);
@@ -173,16 +210,18 @@ const UNCERTAIN_NS: i64 = 10_000_000;
 /// How much of a line is searched for what begins a stage.
 const LONGEST_BANNER: usize = 4_096;
 
-/// Which lines are the boot's, by their numbers.
+/// The boots of a log, each from its first byte to that of the next.
 ///
-/// A line of firmware or a loader after a kernel's lines begins another boot. A
-/// capture often begins with the end of the boot before, so the first one that
-/// begins within the log is taken; or the last one that the log says was begun.
-fn boot(bytes: &[u8], form: Option<Form>, begin: Begin, stages: &Stages) -> std::ops::Range<usize> {
-    let mut start = 0;
-    let (mut begun, mut kernel) = (false, false);
-    let mut told = begin.power.is_none() && begin.reset.is_none();
-    for (number, line) in text::lines(bytes).enumerate() {
+/// A line of firmware or a loader after a kernel's lines begins another boot, and so does a
+/// kernel's first line after another kernel's. A log that says when power came on or what
+/// its base time is has one, which begins there.
+fn boots(bytes: &[u8], form: Option<Form>, begin: Begin, stages: &Stages) -> Vec<Range<u64>> {
+    let mut starts: Vec<u64> = Vec::new();
+    let (mut kernel, mut version) = (false, false);
+    let is_told = begin.power.is_some() || begin.reset.is_some();
+    let mut told = !is_told;
+    let end = bytes.len() as u64;
+    for line in text::lines(bytes) {
         let offset = line.offset;
         let line = plain_blanks(line.bytes);
         let (first, text) = match form.and_then(|f| f.split(&line)) {
@@ -195,12 +234,16 @@ fn boot(bytes: &[u8], form: Option<Form>, begin: Begin, stages: &Stages) -> std:
                 None => begin.reset.is_some_and(|r| r.0 == offset),
             };
             if !told {
-                // Where nothing comes after it, nothing is the boot's.
-                start = number.saturating_add(1);
                 continue;
             }
-            begun = begin.power.is_none();
+            starts.push(offset);
         }
+        let is_first = begins_kernel(kernel_words(text));
+        if is_first && version {
+            starts.push(offset);
+            (kernel, version) = (false, false);
+        }
+        version |= is_first && text.windows(LINUX.len()).any(|w| w == LINUX);
         if has_kernel_stamp(text) {
             kernel = true;
             continue;
@@ -212,17 +255,22 @@ fn boot(bytes: &[u8], form: Option<Form>, begin: Begin, stages: &Stages) -> std:
             continue;
         };
         if phase < Phase::Decompression && kernel {
-            if begun {
-                return start..number;
-            }
-            start = number;
-            kernel = false;
+            starts.push(offset);
+            (kernel, version) = (false, false);
         }
-        begun = true;
         kernel |= phase == Phase::Kernel;
     }
-    start..usize::MAX
+    if is_told {
+        // Where nothing comes after it, nothing is the boot's.
+        let from = starts.first().copied().unwrap_or(end);
+        let to = starts.get(1).copied().unwrap_or(end);
+        return std::iter::once(from..to).collect();
+    }
+    ranges(&starts, end)
 }
+
+/// What the first line of a kernel has.
+const LINUX: &[u8] = b"Linux version ";
 
 struct Reader<'a> {
     source: SourceId,
@@ -241,6 +289,7 @@ struct Reader<'a> {
     time: Unroller,
     kernel: KernelReader,
     bootstage: BootstageReader,
+    units: Units,
     relation: Relation,
 }
 
@@ -362,6 +411,11 @@ impl Reader<'_> {
     fn line(&mut self, line: Line<'_>, recorder: &mut Recorder) {
         let origin = self.origin(line.offset);
         let bytes = plain_blanks(line.bytes);
+        // Allwinner's loaders stamp their own lines; those of the kernel are its own.
+        if self.form == Some(Form::Allwinner) && begins_kernel(kernel_words(&bytes)) {
+            self.form = None;
+            self.relation.join(self.last, origin, recorder);
+        }
         let Some((form, (stamp, text))) = self.form.and_then(|f| Some((f, f.split(&bytes)?)))
         else {
             self.unstamped(&bytes, origin, recorder);
@@ -423,6 +477,12 @@ impl Reader<'_> {
                 recorder.arrival(clock, (at, ended), None, bytes, origin);
                 let text = screen(text);
                 self.stage(&text, clock, at, took, origin, recorder);
+                let moment = At {
+                    clock,
+                    ns: at,
+                    origin,
+                };
+                self.units.line(recorder, moment, text.as_bytes());
                 let host = Some((clock, at));
                 self.bootstage.line(&text, origin.offset, host, recorder);
                 recorder.message(clock, Some(at), None, &text, origin);
@@ -517,6 +577,13 @@ fn step_notes(step: Step, clock: ClockId, origin: Origin, recorder: &mut Recorde
             recorder.note(origin, &note::RESET_UNSEEN, String::new);
         }
     }
+}
+
+/// The words behind a kernel's stamp, if there is one.
+fn kernel_words(line: &[u8]) -> &[u8] {
+    let end = memchr::memchr(b']', line).filter(|_| has_kernel_stamp(line));
+    let words = end.and_then(|at| line.get(at.saturating_add(1)..));
+    words.map_or(line, text::without_indent)
 }
 
 /// Whether this is the first line of a kernel.

@@ -48,9 +48,9 @@ pub(super) const UNSTAMPED: NoteKind = NoteKind::new(
 
 pub(super) const OTHER_BOOT: NoteKind = NoteKind::new(
     "other_boot",
-    Severity::DataLoss,
-    "The log contains other boots. Only the first boot that starts in it was read. Trim the log \
-     to the boot you want.",
+    Severity::Doubt,
+    "The log holds more than one boot, and these lines are of another one. The last boot is read; \
+     `--boot N` chooses another.",
 );
 
 pub(super) const BEFORE_BOOT: NoteKind = NoteKind::new(

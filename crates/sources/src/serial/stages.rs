@@ -38,7 +38,7 @@ pub enum StagesError {
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Stage {
+pub(crate) struct Stage {
     /// The mark's name.
     pub name: String,
     /// The phase that begins.
@@ -112,7 +112,7 @@ impl Stages {
     }
 
     /// The first stage that a line begins, by its place in the table.
-    pub(super) fn find(&self, line: &str) -> Option<usize> {
+    pub(crate) fn find(&self, line: &str) -> Option<usize> {
         let start = line.trim_start();
         self.stages.iter().position(|s| {
             s.starts_with.iter().any(|p| start.starts_with(p.as_str()))
@@ -120,17 +120,17 @@ impl Stages {
         })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.stages.len()
     }
 
-    pub(super) fn get(&self, place: usize) -> Option<&Stage> {
+    pub(crate) fn get(&self, place: usize) -> Option<&Stage> {
         self.stages.get(place)
     }
 }
 
 impl Stage {
-    pub(super) fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> Phase {
         match self.phase {
             StagePhase::Firmware => Phase::Firmware,
             StagePhase::Loader => Phase::Loader,

@@ -25,6 +25,9 @@ pub(super) enum Form {
     Bare,
     /// `[12.345678] text`, as U-Boot can print and labgrid passes on.
     Seconds,
+    /// `[269]text` in milliseconds and `[02.316]text` in seconds, as Allwinner's loaders
+    /// write them, from their own start.
+    Allwinner,
 }
 
 /// A stamp as it stands.
@@ -49,6 +52,10 @@ impl Form {
         }
         let lines = || text::lines(head).take(500);
         let written = lines().filter(|l| !l.bytes.is_empty()).count();
+        let own = lines().any(|l| l.bytes.starts_with(b"[") && ALLWINNER.is_in(l.bytes));
+        if own && lines().any(|l| allwinner(l.bytes).is_some()) {
+            return Some(Self::Allwinner);
+        }
         [Self::Elapsed, Self::TimeOfDay, Self::Seconds, Self::Bare]
             .into_iter()
             .find(|form| {
@@ -65,8 +72,47 @@ impl Form {
             Self::TimeOfDay => time_of_day(line),
             Self::Seconds => seconds(line),
             Self::Bare => bare(line),
+            Self::Allwinner => allwinner(line),
         }
     }
+}
+
+/// What only Allwinner's loaders say.
+struct Banners([&'static [u8]; 4]);
+
+const ALLWINNER: Banners = Banners([
+    b"BOOT0 is starting",
+    b"BOOT0 commit",
+    b"HELLO! BOOT0",
+    b"sunxi",
+]);
+
+impl Banners {
+    fn is_in(&self, line: &[u8]) -> bool {
+        self.0
+            .iter()
+            .any(|b| memchr::memmem::find(line, b).is_some())
+    }
+}
+
+/// A kernel's stamp has six digits behind its point.
+fn allwinner(line: &[u8]) -> Option<(Stamp, &[u8])> {
+    let inner = text::without_indent(line.strip_prefix(b"[")?);
+    let (first, rest) = match text::seconds(inner) {
+        Some((ns, 3, rest)) => (ns, rest),
+        Some(_) => return None,
+        None => {
+            let (ms, rest) = text::number(inner)?;
+            (i64::try_from(ms).ok()?.checked_mul(1_000_000)?, rest)
+        }
+    };
+    let stamp = Stamp {
+        first,
+        last: None,
+        delta: None,
+        digits: 3,
+    };
+    Some((stamp, rest.strip_prefix(b"]")?))
 }
 
 fn own(line: &[u8]) -> Option<(Stamp, &[u8])> {
@@ -358,6 +404,8 @@ mod tests {
                 "[    0.1] x",
             ),
             (Form::Own, "1.000000001 1.000000002 x", 1_000_000_001, "x"),
+            (Form::Allwinner, "[269]x", 269_000_000, "x"),
+            (Form::Allwinner, "[02.316]x", 2_316_000_000, "x"),
             (Form::Bare, "00:01:01.500000 x", 61_500_000_000, "x"),
             (
                 Form::Bare,
@@ -399,6 +447,7 @@ mod tests {
             (Form::TimeOfDay, "[25:00:00.0] x"),
             (Form::TimeOfDay, "[Sat Nov 21 21:19:18 2026] x"),
             (Form::Seconds, "[    0.1][    T1] x"),
+            (Form::Allwinner, "[    0.123456] x"),
             (Form::Own, "1.0 x"),
             (Form::Bare, "1.0 x"),
             (Form::Bare, "00:00 x"),

@@ -6,10 +6,15 @@ use super::notes::{BLANK_LINE, BOOT_NOT_FINISHED};
 use super::startup::{self, StartupTimes, parse_time_line};
 use super::timespan;
 use super::unit::is_name as is_unit;
+use crate::kernel_log::ranges;
 use crate::source::{Input, Sniff, Source};
 use crate::text::{self, Line};
-use record::{ClockKind, DependencyKind, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind};
+use record::{
+    ClockKind, DependencyKind, NoteKind, Origin, Phase, Recorder, Severity, SourceId, SpanKind,
+    mark,
+};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// `systemd-analyze time`, `blame` and `critical-chain` text.
 ///
@@ -34,8 +39,8 @@ const NOT_UNDERSTOOD: NoteKind = NoteKind {
 const SEVERAL_BOOTS: NoteKind = NoteKind {
     name: "several_boots",
     severity: Severity::Doubt,
-    advice: "The file covers more than one boot, and only the first was used. Pass one file for \
-        each boot.",
+    advice: "The file holds more than one boot, and these lines are of another one. The last boot \
+        is read; `--boot N` chooses another.",
 };
 
 const TARGET_NOT_REACHED: NoteKind = NoteKind {
@@ -88,8 +93,18 @@ const CAPTIONS: [&str; 7] = [
     "Hint: Use 'systemctl --user list-jobs'",
 ];
 
+/// A line without the marks of a quotation in a mail: `> ` once or more.
+fn unquoted(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(tail) = rest.trim_start().strip_prefix('>') {
+        rest = tail.strip_prefix(' ').unwrap_or(tail);
+    }
+    rest
+}
+
 impl<'a> Row<'a> {
     fn of(line: &'a str) -> Self {
+        let line = unquoted(line);
         let text = line.trim();
         if text.is_empty() {
             return Self::Blank;
@@ -157,14 +172,37 @@ fn link(line: &str) -> Option<Link<'_>> {
         }
         break;
     }
-    let (name, times) = match rest.split_once(" @") {
+    // Forums cut the drawing down to dashes, two for each level; a name may begin with one.
+    let dashes = rest.bytes().take_while(|b| *b == b'-').count();
+    if dashes > 1 && depth == 0 {
+        depth = dashes / 2;
+        rest = rest.get(depth.saturating_mul(2)..)?;
+    }
+    // Pages that lost their blanks lost these, too; an instance has an `@` of its own.
+    let spaceless = || {
+        let (name, times) = rest.rsplit_once('@')?;
+        let at = times.split('+').next().unwrap_or(times);
+        timespan::parse(at.trim())?;
+        is_unit(name.trim_end()).then_some((name.trim_end(), times))
+    };
+    let (name, times) = match rest.split_once(" @").or_else(spaceless) {
         Some((name, times)) => (name, Some(times)),
         None => (rest, None),
     };
     if !is_unit(name) {
         return None;
     }
-    let (at, took) = match times.map(|t| t.split_once(" +").unwrap_or((t, ""))) {
+    let halves = |t: &'_ str| {
+        t.split_once('+')
+            .map_or((t.trim().to_owned(), String::new()), |(a, b)| {
+                (a.trim().to_owned(), b.trim().to_owned())
+            })
+    };
+    let times = times.map(halves);
+    let (at, took) = match times
+        .as_ref()
+        .map(|(at, took)| (at.as_str(), took.as_str()))
+    {
         None => (None, None),
         Some((at, "")) => (Some(timespan::parse(at)?), None),
         Some((at, took)) => (Some(timespan::parse(at)?), Some(timespan::parse(took)?)),
@@ -208,11 +246,29 @@ impl Source for Analyze {
         }
     }
 
+    fn boots(&self, bytes: &[u8]) -> Vec<Range<u64>> {
+        let says = |l: &Line<'_>| memchr::memmem::find(l.bytes, b"Startup finished in ").is_some();
+        let starts = text::lines(bytes).filter(says).map(|l| l.offset);
+        // What stands before the first is of the first boot.
+        ranges(&starts.skip(1).collect::<Vec<_>>(), bytes.len() as u64)
+    }
+
     fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
+        let last = self.boots(input.bytes).pop();
+        let all = 0..input.bytes.len() as u64;
+        self.read_boot(input, last.unwrap_or(all), recorder);
+    }
+
+    fn read_boot(&self, input: Input<'_>, boot: Range<u64>, recorder: &mut Recorder) {
         let source = recorder.source(input.name, self.name());
         let mut reader = Reader::new(source);
         for line in text::lines(input.bytes) {
-            reader.line(line, recorder);
+            if boot.contains(&line.offset) {
+                reader.line(line, recorder);
+            } else {
+                let offset = line.offset;
+                recorder.skipped(Origin { source, offset }, &SEVERAL_BOOTS);
+            }
         }
         reader.finish(recorder);
     }
@@ -229,21 +285,27 @@ struct Unit {
 #[derive(Debug)]
 struct Reader {
     source: SourceId,
-    /// `Startup finished` lines so far.
-    boots: usize,
+    /// Whether `Startup finished` was said.
+    finished: bool,
     /// `blame` and the chain name the same units: one span for each.
     units: BTreeMap<String, Unit>,
     /// The chain's units from the root to the last row, by depth.
     parents: Vec<String>,
+    /// The chain's first unit, and when it was active.
+    root: Option<(String, i64, Origin)>,
+    /// Whether a row of the chain was drawn as a tree.
+    drawn: bool,
 }
 
 impl Reader {
     fn new(source: SourceId) -> Self {
         Self {
             source,
-            boots: 0,
+            finished: false,
             units: BTreeMap::new(),
             parents: Vec::new(),
+            root: None,
+            drawn: false,
         }
     }
 
@@ -254,17 +316,25 @@ impl Reader {
         };
         let clean = text::without_controls(line.bytes);
         let text = text::lossy(&clean);
-        let skip = match Row::of(&text) {
+        let mut row = Row::of(&text);
+        if let Row::Chain(link) = &mut row {
+            self.drawn |= link.depth > 1;
+            // A page that lost the drawing's indentation lost all of it, and each row is
+            // behind the next: nothing has two last children.
+            if !self.drawn && link.at.is_some() && self.root.is_some() {
+                link.depth = self.parents.len();
+            }
+            if let (None, Some(at)) = (&self.root, link.at) {
+                let end = at.saturating_add(link.took.unwrap_or(0));
+                self.root = Some((link.name.to_owned(), end, origin));
+            }
+        }
+        let skip = match row {
             Row::Blank => &BLANK_LINE,
             Row::Caption => &CAPTION,
             Row::Unknown => &NOT_UNDERSTOOD,
             Row::NotReached => &TARGET_NOT_REACHED,
             Row::NotFinished => &BOOT_NOT_FINISHED,
-            Row::Startup(_) if self.boots > 0 => {
-                self.boots = self.boots.saturating_add(1);
-                &SEVERAL_BOOTS
-            }
-            Row::Reached(..) if self.boots > 1 => &SEVERAL_BOOTS,
             Row::Chain(ref link) if !self.has_event(link) => {
                 self.climb(link);
                 &UNIT_WITHOUT_TIME
@@ -281,7 +351,7 @@ impl Reader {
     fn event(&mut self, row: &Row<'_>, origin: Origin, recorder: &mut Recorder) {
         match row {
             Row::Startup(times) => {
-                self.boots = 1;
+                self.finished = true;
                 startup::record(times, origin, recorder);
             }
             Row::Reached(target, at) => {
@@ -332,6 +402,13 @@ impl Reader {
     }
 
     fn finish(self, recorder: &mut Recorder) {
+        // A chain alone ends where its first unit does.
+        if let Some((root, end, origin)) = self.root.filter(|_| !self.finished) {
+            let clock = recorder.clock(USERSPACE_CLOCK, ClockKind::Monotonic, 1_000_000);
+            let userspace = Some(Phase::Userspace);
+            recorder.mark(clock, mark::USERSPACE_START, 0, userspace, origin);
+            recorder.mark(clock, &root, end, None, origin);
+        }
         for (name, unit) in &self.units {
             let name = recorder.name(name);
             // Without a time a span needs a clock only in form.
@@ -385,7 +462,21 @@ mod tests {
             ),
             ("  `--.slice @2ms", chain(2, "-.slice", Some(2 * MS), None)),
             ("  ├─b.socket", chain(2, "b.socket", None, None)),
+            (
+                "----c.service @2ms",
+                chain(2, "c.service", Some(2 * MS), None),
+            ),
+            ("-----.mount @2ms", chain(2, "-.mount", Some(2 * MS), None)),
+            ("-.slice @2ms", chain(0, "-.slice", Some(2 * MS), None)),
+            (
+                "> └─d.socket @2ms",
+                chain(1, "d.socket", Some(2 * MS), None),
+            ),
             ("└─a.service @soon", Row::Unknown),
+            (
+                "└─g@t1.service@5.5s+2ms",
+                chain(1, "g@t1.service", Some(5_500 * MS), Some(2 * MS)),
+            ),
             (
                 "multi-user.target reached after 275ms in userspace",
                 Row::Reached("multi-user.target", 275 * MS),

@@ -7,13 +7,15 @@
 
 use super::clocks::MONOTONIC;
 use super::notes::BLANK_LINE;
-use super::startup::Boundaries;
+use super::startup::{Boundaries, parse_time_line};
 use super::unit;
 use crate::journal_forms::{Form, Piece, pieces};
 use crate::kernel_log::{Outcome, Reader as KernelReader};
 use crate::source::{Input, Sniff, Source};
 use memchr::memmem;
-use record::{ClockId, ClockKind, Doubt, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind};
+use record::{
+    ClockId, ClockKind, Doubt, Nanos, NoteKind, Origin, Recorder, Severity, SourceId, SpanKind,
+};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -286,13 +288,19 @@ fn startup(fields: &Fields, origin: Origin, recorder: &mut Recorder) -> Option<(
     let initrd = nanoseconds(&fields.initrd).filter(|i| *i > 0);
     let userspace = kernel.saturating_add(initrd.unwrap_or(0));
     let lasted = nanoseconds(&fields.userspace)?;
+    // What came before the kernel stands in the words alone.
+    let words = fields.message.as_str().and_then(parse_time_line);
+    let before = words.unwrap_or_default();
+    let loader = before.loader.unwrap_or_default();
+    let power_on = before.firmware.map(|f| (Nanos::ZERO - loader - f).get());
     Boundaries {
+        power_on,
+        loader: before.loader.map(|l| (Nanos::ZERO - l).get()),
         kernel: Some(0),
         initrd: initrd.map(|_| kernel),
         userspace: Some(userspace),
         finish: Some(userspace.saturating_add(lasted)),
         resolution_ns: 1_000,
-        ..Boundaries::default()
     }
     .record(origin, recorder);
     Some(())

@@ -1,8 +1,8 @@
 //! What systemd says of a boot.
 //!
 //! The texts of `systemd-analyze time`, `blame` and `critical-chain`
-//! ([`Analyze`]), of `systemd-analyze dump` ([`Dump`]), the drawing of
-//! `systemd-analyze plot` ([`Plot`]), the properties that `systemctl show` prints
+//! ([`Analyze`]), of `systemd-analyze dump` ([`Dump`]) and `dot` ([`Dot`]), the drawing of
+//! `systemd-analyze plot` ([`Plot`]) and its JSON ([`PlotJson`]), the properties that `systemctl show` prints
 //! ([`Show`]) or D-Bus gives ([`Bus`]), and the journal ([`Journal`]). The
 //! properties are best: they alone have starts and ends to the microsecond, and
 //! dependencies. The journal alone has the units of an initramfs, and boots that
@@ -11,19 +11,23 @@
 mod analyze;
 mod bus;
 mod clocks;
+mod dot;
 mod dump;
 mod journal;
 mod notes;
 mod plot;
+mod plot_json;
 mod show;
-mod startup;
+pub(crate) mod startup;
 mod timespan;
 mod unit;
 
 pub use analyze::Analyze;
 pub use bus::Bus;
+pub use dot::Dot;
 pub use dump::Dump;
 pub use journal::Journal;
 pub use plot::Plot;
+pub use plot_json::PlotJson;
 pub use show::Show;
 pub use startup::{StartupTimes, parse_time_line};

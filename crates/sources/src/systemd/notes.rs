@@ -14,3 +14,9 @@ pub(super) const BOOT_NOT_FINISHED: NoteKind = NoteKind {
     advice: "systemd had not finished starting, so later units are missing. Capture after \
         `systemctl is-system-running --wait` returns.",
 };
+
+pub(super) const MALFORMED_JSON: NoteKind = NoteKind {
+    name: "bad_json",
+    severity: Severity::DataLoss,
+    advice: "The JSON is truncated or malformed. Export it again.",
+};

@@ -63,6 +63,10 @@ impl Source for Plot {
         "boot chart of units in SVG: `systemd-analyze plot`"
     }
 
+    fn reads_drawings(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, head: &[u8]) -> Sniff {
         let has = |needle: &[u8]| memchr::memmem::find(head, needle).is_some();
         if !has(b"<svg") {

@@ -184,13 +184,19 @@ impl Boundaries {
 pub(super) const LOADER_START: &str = "loader-start";
 
 /// Records one `Startup finished` line.
-pub(super) fn record(times: &StartupTimes, origin: Origin, recorder: &mut Recorder) {
+pub(crate) fn record(times: &StartupTimes, origin: Origin, recorder: &mut Recorder) {
     doubts(times, origin, recorder);
     let mut boundaries = Boundaries::from_times(times);
     if times.sum() == Nanos::ZERO {
         // The total alone, from a user's manager.
         boundaries.userspace = Some(0);
         boundaries.finish = times.total.map(Nanos::get);
+    } else if let (Some(_), Some(total), None) =
+        (boundaries.finish, times.total, times.contradiction())
+    {
+        // Each part is cut to a whole millisecond, the total only once.
+        let before = times.firmware.unwrap_or_default() + times.loader.unwrap_or_default();
+        boundaries.finish = Some((total - before).get());
     }
     boundaries.record(origin, recorder);
 }

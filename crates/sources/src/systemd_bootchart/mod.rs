@@ -29,6 +29,10 @@ impl Source for SystemdBootchart {
         "boot chart of processes in SVG: `systemd-bootchart`"
     }
 
+    fn reads_drawings(&self) -> bool {
+        true
+    }
+
     fn sniff(&self, head: &[u8]) -> Sniff {
         let has = |needle: &[u8]| memchr::memmem::find(head, needle).is_some();
         if !has(b"<svg") {

@@ -62,6 +62,8 @@ pub struct AdviseFinding {
     pub risk: String,
     /// Treatment that makes the change; null if the change cannot be automated.
     pub treatment: Option<String>,
+    /// Units, parameters, options, drivers and devices that the finding is about.
+    pub names: Vec<String>,
 }
 
 /// Saving of the first findings together.
@@ -128,6 +130,7 @@ pub fn advise(advice: &analysis::Advice, all: bool) -> Advise {
             on_critical_path: f.on_critical_path,
             risk: f.cost.clone(),
             treatment: f.treatment.clone(),
+            names: f.names.clone(),
         }
     };
     let silent = |s: &analysis::Silent| AdviseSilent {

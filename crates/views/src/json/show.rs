@@ -97,6 +97,18 @@ pub struct ShowFirstLight {
     pub mark: String,
     /// Time.
     pub at_ns: i64,
+    /// How much later it may have been, if the line that ends the boot has no timestamp.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0))]
+    pub uncertain_ns: i64,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(ns: &i64) -> bool {
+    *ns == 0
 }
 
 impl From<&analysis::FirstLight> for ShowFirstLight {
@@ -104,6 +116,7 @@ impl From<&analysis::FirstLight> for ShowFirstLight {
         Self {
             mark: f.mark.clone(),
             at_ns: f.at.get(),
+            uncertain_ns: f.uncertain.get(),
         }
     }
 }

@@ -67,6 +67,13 @@ fn headline(screen: &mut Screen, boot: &Boot) {
             let line = format!("{title}  {time} after {}", clean(&phases.zero));
             screen.line(&line);
             screen.wrapped("", 13, DIM, &format!("mark: {}", f.mark));
+            if f.uncertain > record::Nanos::ZERO {
+                let text = format!(
+                    "up to {} later: the line that ends the boot has no timestamp",
+                    f.uncertain
+                );
+                screen.wrapped("", 13, WARN, &text);
+            }
         }
         None => {
             let title = screen.paint(BOLD, "First light");

@@ -3,7 +3,7 @@
 use super::one;
 use crate::findings::rule::{Confidence, Group, Rule};
 use crate::findings::view::View;
-use crate::findings::{images, loader, root};
+use crate::findings::{images, loader, root, waits};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
@@ -173,6 +173,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: Some("env=NAME=VALUE"),
         watch: &[],
         find: |v: &View<'_>| images::environment(v, &["bootcmd", "boot_targets", "silent"]),
+    },
+    Rule {
+        id: "loader-stages",
+        group: Group::Loader,
+        title: "The boot loader takes long for one step",
+        about: "One step of the boot loader, or one silence between two of its lines, takes long.",
+        model: "the length of the step, which is measured; 80 % of it is expected to be saved if it goes, 90 % of a silence",
+        risk: "depends on the step",
+        confidence: Confidence::Medium,
+        needs: "a serial log with time stamps, a `bootstage` report, or a console log with `time` results",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| waits::stages(v),
     },
     Rule {
         id: "loader-whole-partition",

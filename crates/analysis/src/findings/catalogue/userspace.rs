@@ -3,10 +3,25 @@
 use super::one;
 use crate::findings::rule::{Confidence, Group, Rule};
 use crate::findings::view::View;
-use crate::findings::{coldplug, modules, order, pictures, processes, scripts, storage, units};
+use crate::findings::{
+    coldplug, modules, order, pictures, processes, scripts, storage, units, waits,
+};
 
 /// Its rules, in the order of ids.
 pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "chain-wait",
+        group: Group::Userspace,
+        title: "The critical chain waits for something that it does not name",
+        about: "A unit of the critical chain starts long after the unit before it was active.",
+        model: "the length of the wait, which is measured; 65 % of it is expected to be saved if its cause goes",
+        risk: "depends on the cause",
+        confidence: Confidence::Low,
+        needs: "a critical chain",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| waits::between(v),
+    },
     Rule {
         id: "device-nodes",
         group: Group::Userspace,
@@ -25,13 +40,13 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Userspace,
         title: "systemd waits for a device that never appears",
         about: "A line of /etc/fstab or a unit names a device that is not there, and systemd waits 90 s for it. Remove the line, or give it `nofail` and a short `x-systemd.device-timeout=`.",
-        model: "measured: the time this boot spent on it, at most 90 s",
+        model: "measured: the time this boot spent on it, at most 90 s each time",
         risk: "units that need the device do not start, as today",
         confidence: Confidence::High,
-        needs: "a log with systemd's messages",
+        needs: "a log with systemd's messages, or a critical chain",
         treatment: None,
         watch: &["Timed out waiting for device"],
-        find: |v: &View<'_>| one(units::missing_devices(v)),
+        find: |v: &View<'_>| one(units::missing_devices(v).or_else(|| waits::timed_out(v))),
     },
     Rule {
         id: "generators",
@@ -60,17 +75,36 @@ pub(super) const RULES: &[Rule] = &[
         find: |v: &View<'_>| one(units::journal_flush(v)),
     },
     Rule {
+        id: "late-unit",
+        group: Group::Userspace,
+        title: "systemd is busy after the default target",
+        about: "systemd reports the end of startup when its last job is done, which may be long after the default target.",
+        model: "the time between the target and the end of startup, at most the unit's time; 90 % of it is expected to be saved",
+        risk: "what the unit does",
+        confidence: Confidence::Medium,
+        needs: "the time of the default target and the end of startup (`systemd-analyze time`)",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| one(waits::late(v)),
+    },
+    Rule {
         id: "longest-unit",
         group: Group::Userspace,
         title: "A unit delays first light",
         about: "This unit delays first light more than any other unit on the critical chain.",
-        model: "gain on the critical path if the unit takes half its time; nothing where another path is as long",
+        model: "gain on the critical path if the unit takes half its time. Where only a printed chain is known: 70 % of the unit's time, because other units may take its place. Where only durations are known: 75 % of a unit that takes a quarter of the userspace, 30 % of others",
         risk: "depends on the service. Run `firstlight blame --kind unit` for its context",
         confidence: Confidence::Low,
-        needs: "units with their order (`systemctl show`, `systemd-analyze dump`)",
+        needs: "units (`systemctl show`, or `systemd-analyze` dump, critical-chain or blame)",
         treatment: None,
         watch: &[],
-        find: |v: &View<'_>| one(units::longest(v)),
+        find: |v: &View<'_>| {
+            let longest = one(units::longest(v)).into_iter();
+            longest
+                .chain(waits::on_chain(v))
+                .chain(waits::blamed(v))
+                .collect()
+        },
     },
     Rule {
         id: "many-scripts",

@@ -71,3 +71,10 @@ pub(in crate::findings) fn initcalls_why(
          console: {time} at {baud} baud. A production boot without it is faster."
     )
 }
+
+pub(in crate::findings) fn faster(window: impl Display) -> String {
+    format!(
+        " These lines were written within {window}, which is less: this console is faster than \
+         its rate says, or the kernel does not wait for it."
+    )
+}

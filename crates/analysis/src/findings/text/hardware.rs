@@ -18,6 +18,6 @@ pub(in crate::findings) fn empty_ports(time: impl Display, ports: impl Display) 
     format!("The kernel waits {time} for {ports} without a disk")
 }
 
-pub(in crate::findings) fn silence(gap: impl Display) -> String {
-    format!("The kernel logs nothing for {gap}")
+pub(in crate::findings) fn silence(gap: impl Display, next: impl Display) -> String {
+    format!("The kernel logs nothing for {gap} before `{next}`")
 }

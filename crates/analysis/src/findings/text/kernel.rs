@@ -35,6 +35,10 @@ pub(in crate::findings) fn self_test(time: impl Display, name: impl Display) -> 
     format!("The kernel tests itself for {time}: {name}")
 }
 
-pub(in crate::findings) fn long_calls(calls: impl Display) -> String {
-    format!("{calls} of 50 ms or more before the first program")
+pub(in crate::findings) fn long_calls(
+    calls: impl Display,
+    time: impl Display,
+    longest: &str,
+) -> String {
+    format!("{calls} of 50 ms or more, {time} in total; the longest is `{longest}`")
 }

@@ -28,3 +28,4 @@ pub(super) mod startup;
 pub(super) mod storage;
 pub(super) mod units;
 pub(super) mod view;
+pub(super) mod waits;

@@ -1,12 +1,14 @@
 //! Several boots, as they are named on the command line.
 
 use crate::args::Reading;
-use crate::input;
+use crate::input::{self, Input};
 use agent::capture::MANIFEST;
 use analysis::BootTimes;
 use anyhow::{Context, Result, bail};
 use inspect::table;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// How far below a folder captures are looked for: `VARIANT/PERTURBATION/capture`.
@@ -52,17 +54,93 @@ fn of_path(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
     }
     // A capture, a raw file, or a folder with the logs of one boot.
     if captures.is_empty() {
+        if path.is_dir() && !path.join(MANIFEST).is_file() {
+            return of_logs(path, reading);
+        }
         captures.push(path.to_owned());
     }
-    let boot = |path: PathBuf| -> Result<BootTimes> {
+    let boot = |path: PathBuf| -> Result<Vec<BootTimes>> {
         // A trial that left no capture has no times, and is a boot.
         if path.join(TRIAL).is_file() {
-            return Ok(BootTimes::default());
+            return Ok(vec![BootTimes::default()]);
         }
-        let record = input::boot(&[path], reading)?;
-        Ok(BootTimes::of(&record, &reading.options()))
+        of_input(&path, reading)
     };
-    captures.into_iter().map(boot).collect()
+    let all = captures.into_iter().map(boot);
+    let all: Vec<Vec<BootTimes>> = all.collect::<Result<_>>()?;
+    Ok(all.into_iter().flatten().collect())
+}
+
+/// The boots of a capture or a raw file: a log may hold several, one after the other.
+fn of_input(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
+    let inputs = [input::read(path)?];
+    let count = input::several::boots(&inputs[0]);
+    let chosen: Vec<Option<NonZeroUsize>> = match reading.boot {
+        None if count > 1 => (1..=count).map(NonZeroUsize::new).collect(),
+        boot => vec![boot],
+    };
+    let times = chosen.into_iter().map(|boot| {
+        let reading = Reading {
+            boot,
+            ..reading.clone()
+        };
+        let record = input::record_from(&inputs, &reading)?;
+        Ok(BootTimes::of(&record, &reading.options()))
+    });
+    times.collect()
+}
+
+/// The boots of a folder of logs. They are of one boot if they can be; else files whose names
+/// have the same number are (`run_1_time.txt`, `run_1_blame.txt`), if any can, else each file.
+fn of_logs(folder: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
+    let of = |paths: &[PathBuf]| -> Result<Vec<BootTimes>> {
+        match paths {
+            [one] => of_input(one, reading),
+            _ => {
+                let record = input::boot(paths, reading)?;
+                Ok(vec![BootTimes::of(&record, &reading.options())])
+            }
+        }
+    };
+    let files = input::of_folder(folder)?;
+    if is_one(&files)
+        && let Ok(all) = of(&files)
+    {
+        return Ok(all);
+    }
+    let mut groups: BTreeMap<u64, Vec<PathBuf>> = BTreeMap::new();
+    for file in &files {
+        if let Some(number) = number(file) {
+            groups.entry(number).or_default().push(file.clone());
+        }
+    }
+    let numbered: usize = groups.values().map(Vec::len).sum();
+    if numbered == files.len() && groups.values().all(|g| is_one(g)) {
+        let all: Result<Vec<Vec<BootTimes>>> = groups.values().map(|g| of(g)).collect();
+        if let Ok(all) = all {
+            return Ok(all.into_iter().flatten().collect());
+        }
+    }
+    let all: Result<Vec<Vec<BootTimes>>> = files.iter().map(|f| of_input(f, reading)).collect();
+    Ok(all?.into_iter().flatten().collect())
+}
+
+/// Whether files can be the evidence of one boot, by their formats: of a log there is one.
+fn is_one(files: &[PathBuf]) -> bool {
+    const LOGS: [&str; 3] = ["kernel-log", "serial", "console"];
+    let is_log = |f: &&PathBuf| match input::read(f) {
+        Ok(Input::Raw(raw)) => LOGS.contains(&raw.source.name()),
+        _ => false,
+    };
+    files.iter().filter(is_log).count() <= 1
+}
+
+/// The first number in a file's name.
+fn number(file: &Path) -> Option<u64> {
+    let name = file.file_name()?.to_str()?;
+    let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let end = digits.find(|c: char| !c.is_ascii_digit());
+    digits.get(..end.unwrap_or(digits.len()))?.parse().ok()
 }
 
 /// Boots of several variants are no boots of one system.

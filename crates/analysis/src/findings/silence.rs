@@ -1,0 +1,193 @@
+//! Times in which the kernel says nothing, although it is not done yet.
+
+use super::found::Found;
+use super::subject::subject;
+use super::text::hardware as text;
+use super::view::{Line, View};
+use record::{Nanos, Origin, Phase, SourceId, mark};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A silence from here on is worth a look, however long the boot is, and none below the
+/// other; between them it depends on the boot.
+const ALWAYS: Nanos = Nanos::from_millis(300);
+const NEVER: Nanos = Nanos::from_millis(50);
+const PARTS_OF_BOOT: i64 = 20;
+
+/// How many silences are told.
+const MOST: usize = 4;
+
+/// From here on a silence is a wait for something, not work that nobody reports.
+const LONG: Nanos = Nanos(1_000_000_000);
+
+/// What its cause brings when it is gone: of a long silence and of a shorter one.
+const OF_LONG: (i64, i64, i64) = (50, 90, 100);
+const OF_SHORT: (i64, i64, i64) = (20, 65, 100);
+
+/// The level of messages that only inform (`KERN_INFO`), and of those below.
+const INFORMATION: u8 = 6;
+
+/// How the first line of a kernel's log begins.
+pub(super) const BANNER: &str = "Linux version ";
+
+/// What lines of a kernel that only inform begin with: a console with `quiet` has none of
+/// them, an excerpt of a log has.
+const INFORMS: [&str; 16] = [
+    "clocksource: Switched to",
+    "Switched to clocksource",
+    "Switching to clocksource",
+    "Freeing unused kernel",
+    "Freeing init memory",
+    "input: ",
+    "raid6: ",
+    "sd ",
+    "scsi host",
+    "PCI: ",
+    "usbcore: ",
+    "NET: Registered",
+    "Memory: ",
+    "cpuidle: using",
+    "IP-Config: ",
+    "Run /",
+];
+
+/// Words of lines that complain, of which a quiet console has more than of others.
+const COMPLAINS: [&str; 14] = [
+    "rror",
+    "ail",
+    "arning",
+    "nable",
+    "imeout",
+    "imed out",
+    "nvalid",
+    "BUG",
+    "issing",
+    "ulnerable",
+    "annot",
+    "unsupported",
+    "not found",
+    "deprecated",
+];
+
+/// Fewer lines tell nothing of the log that they are from.
+const FEWEST_LINES: usize = 4;
+
+/// Lines that timers and threads write beside what the kernel is doing: a silence goes on
+/// through them.
+const BESIDE: [&str; 5] = [
+    "random: nonblocking pool is initialized",
+    "Refined TSC clocksource",
+    "random: crng init done",
+    "random: fast init done",
+    "clocksource: timekeeping watchdog",
+];
+
+/// Other rules tell of what follows these.
+const TOLD: [&str; 8] = [
+    "Waiting for root device",
+    "Trying to unpack rootfs",
+    "Unpacking initramfs",
+    "Calibrating delay loop",
+    "before mounting root device",
+    "raid6: ",
+    ": attaching mtd",
+    "DHCP requests",
+];
+
+/// Nothing was said for long, and no initcall is known that took it. Idle programs are
+/// silent, too: what counts is the time until the first of them runs, and until the root
+/// is there.
+pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
+    if super::cmdline::has(view, record::SpanKind::Initcall) {
+        return Vec::new();
+    }
+    let rows = &view.phases.phases;
+    let busy = |p: Phase| matches!(p, Phase::Kernel | Phase::Initrd);
+    let Some(begin) = rows.iter().find(|p| busy(p.name)).map(|p| p.start) else {
+        return Vec::new();
+    };
+    let end = rows.iter().filter(|p| busy(p.name)).map(|p| p.end).max();
+    let end = end.unwrap_or(begin);
+    let least = Nanos((end - begin).0 / PARTS_OF_BOOT).clamp(NEVER, ALWAYS);
+    let is_kernels = kernels(view);
+    let inside = |t: Nanos| begin <= t && t <= end;
+    let enabled = view.record.mark(mark::CONSOLE_ENABLED).map(|m| m.at);
+    let mut found: Vec<(Nanos, Line<'_>, Line<'_>)> = Vec::new();
+    for at in 0..view.record.messages().len() {
+        let Some(line) = view.line(at) else { break };
+        // Stamps before the clock runs say nothing of time.
+        let Some(from) = line.message.at.filter(|t| inside(*t) && t.0 != 0) else {
+            continue;
+        };
+        let is_beside = |l: &Line<'_>| BESIDE.iter().any(|b| l.text.contains(b));
+        if !is_kernels(&line) || is_beside(&line) || TOLD.iter().any(|t| line.text.contains(t)) {
+            continue;
+        }
+        let mut next = view
+            .after(&line)
+            .filter(|l| is_kernels(l) && l.message.at.is_some());
+        let Some(next) = next.find(|l| !is_beside(l)) else {
+            continue;
+        };
+        let Some(to) = next.message.at.filter(|t| inside(*t)) else {
+            continue;
+        };
+        // The flush of the console is another rule's.
+        if to - from > least && enabled != Some(to) {
+            found.push((to - from, line, next));
+        }
+    }
+    found.sort_by_key(|(gap, line, _)| (std::cmp::Reverse(*gap), line.at));
+    let found = found.into_iter().take(MOST).map(|(gap, line, next)| {
+        let (low, expected, high) = if gap >= LONG { OF_LONG } else { OF_SHORT };
+        let after = view.quote(&next);
+        Found::new()
+            .title(text::silence(gap, &after.text))
+            .evidence([view.quote(&line), after])
+            .parts(gap, low, expected, high)
+            .within(gap)
+            .names(subject(next.text))
+            .names(subject(line.text))
+    });
+    found.collect()
+}
+
+/// Which lines are the kernel's, in logs that have all that it says. On a serial line,
+/// where everybody writes, the kernel's lines are stamped; what a console shows with
+/// `quiet` is silent where the kernel was not.
+fn kernels<'v>(view: &'v View<'_>) -> impl Fn(&Line<'_>) -> bool + 'v {
+    let stamped: BTreeSet<Origin> = view
+        .record
+        .arrivals()
+        .iter()
+        .filter(|a| a.stamped.is_some())
+        .map(|a| a.origin)
+        .collect();
+    let informs = |m: &&record::Message| {
+        let text = view.record.text(m);
+        m.level.is_some_and(|l| l >= INFORMATION)
+            || text.starts_with(BANNER)
+            || INFORMS.iter().any(|i| text.starts_with(i))
+            || text.contains("mounted filesystem ")
+    };
+    let messages = view.record.messages().iter();
+    let mut whole: BTreeSet<SourceId> = messages.filter(informs).map(|m| m.origin.source).collect();
+    // Of an excerpt it is what its lines are about that tells.
+    let mut of_source: BTreeMap<SourceId, (usize, usize)> = BTreeMap::new();
+    for message in view.record.messages() {
+        let text = view.record.text(message);
+        let complains = COMPLAINS.iter().any(|c| text.contains(c));
+        let count = of_source.entry(message.origin.source).or_default();
+        count.0 += 1;
+        count.1 += usize::from(complains);
+    }
+    let excerpts = of_source.iter().filter(|(_, (lines, complaints))| {
+        *lines >= FEWEST_LINES && complaints.saturating_mul(2) < *lines
+    });
+    whole.extend(excerpts.map(|(source, _)| *source));
+    move |line| {
+        let source = view.record.source(line.message.origin.source);
+        let kernels = source.is_some_and(|s| s.format == "kernel-log")
+            || stamped.contains(&line.message.origin);
+        kernels && whole.contains(&line.message.origin.source)
+    }
+}

@@ -1,0 +1,155 @@
+//! The words of `findings::waits`.
+
+use record::Phase;
+use std::fmt::Display;
+
+pub(in crate::findings) const UNIT_WHY: &str = "It is on the critical chain. Mask it if the product does not need it, start it later, or \
+     look into what it waits for.";
+
+pub(in crate::findings) const BLAMED_WHY: &str = "It takes longer than most other units. The input does not show what waits for it: add \
+     `systemd-analyze critical-chain`, or better `systemctl show '*'`.";
+
+pub(in crate::findings) const BUSY_WHY: &str = "The default target was reached, but jobs were still running. `systemctl list-jobs` during \
+     boot, or `systemd-analyze plot`, shows which.";
+
+pub(in crate::findings) const STAGE_WHY: &str = "The loader timed this stage itself. Leave out what it does if the product does not need it \
+     to boot, or look for a fixed delay in the driver.";
+
+pub(in crate::findings) const EARLY_WHY: &str = "Before it relocates itself, U-Boot reads its device tree and sets up memory. This usually \
+     takes tens of milliseconds. A long time is a sign that the data cache is off: enable it and \
+     the MMU early.";
+
+pub(in crate::findings) const BEFORE_LOADER: &str = "what runs before its first mark";
+
+pub(in crate::findings) const QUIET_WHY: &str = "Something between these two lines takes this long: a read, a fixed delay, or a device that \
+     is slow to answer.";
+
+pub(in crate::findings) fn took(
+    name: impl Display,
+    time: impl Display,
+    from: impl Display,
+    to: impl Display,
+) -> String {
+    format!("{name} took {time}, from {from} to {to}")
+}
+
+pub(in crate::findings) fn span(name: impl Display, time: impl Display) -> String {
+    format!("{name} took {time}")
+}
+
+pub(in crate::findings) fn between(from: &str, to: &str) -> String {
+    format!("`{from}` to `{to}`")
+}
+
+pub(in crate::findings) fn command(name: &str) -> String {
+    format!("`{name}`")
+}
+
+pub(in crate::findings) fn stage(what: impl Display, time: impl Display) -> String {
+    format!("The boot loader takes {time} for {what}")
+}
+
+pub(in crate::findings) fn quiet(time: impl Display, line: impl Display) -> String {
+    format!("The boot loader writes nothing for {time} after `{line}`")
+}
+
+pub(in crate::findings) fn unit(unit: impl Display, time: impl Display) -> String {
+    format!("{unit} delays the boot for {time}")
+}
+
+pub(in crate::findings) fn blamed(unit: impl Display, time: impl Display) -> String {
+    format!("{unit} takes {time} to start")
+}
+
+pub(in crate::findings) fn wait(
+    later: impl Display,
+    time: impl Display,
+    earlier: impl Display,
+) -> String {
+    format!("{later} starts {time} after {earlier}")
+}
+
+pub(in crate::findings) fn wait_why(earlier: &str, later: &str, suspects: &str) -> String {
+    let more = match suspects {
+        "" => String::new(),
+        names => format!(" By their duration these units could be the cause: {names}."),
+    };
+    format!(
+        "The critical chain names nothing between the two. {later} also waits for something else: \
+         a device, a job that `{earlier}` does not stand for, or a unit that the chain does not \
+         show.{more} `systemctl show '*'` has the full order."
+    )
+}
+
+pub(in crate::findings) fn timeout(unit: impl Display, time: impl Display) -> String {
+    format!("{unit} waits {time} for a job that times out")
+}
+
+pub(in crate::findings) fn timeout_why(earlier: &str, later: &str) -> String {
+    format!(
+        "{later} starts 90 s after the first unit, which is how long systemd waits for a device. \
+         {earlier} was active long before. A line of /etc/fstab, a swap or a unit names a device \
+         that does not exist: correct it, or add `nofail`."
+    )
+}
+
+pub(in crate::findings) fn again(time: impl Display) -> String {
+    format!(" A second timeout follows and keeps systemd busy for another {time}.")
+}
+
+pub(in crate::findings) fn late(unit: impl Display, time: impl Display) -> String {
+    format!("{unit} runs for {time} after the default target")
+}
+
+pub(in crate::findings) fn late_why(unit: &str, tail: impl Display) -> String {
+    format!(
+        "systemd reports the end of startup only {tail} after the default target. {unit} is the \
+         longest unit that is not on the critical chain. It does not delay the target."
+    )
+}
+
+pub(in crate::findings) fn target(target: impl Display, end: impl Display) -> String {
+    format!("default target at {target}, startup finished at {end}")
+}
+
+pub(in crate::findings) fn busy(time: impl Display) -> String {
+    format!("systemd is busy for {time} after the default target")
+}
+
+pub(in crate::findings) const fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Firmware => "firmware",
+        Phase::Loader => "boot loader",
+        Phase::Decompression => "kernel decompression",
+        Phase::Kernel => "kernel",
+        Phase::Initrd => "initrd",
+        Phase::Userspace => "userspace",
+        Phase::App => "application",
+    }
+}
+
+pub(in crate::findings) fn phase(name: impl Display, time: impl Display) -> String {
+    format!("The {name} takes {time}")
+}
+
+pub(in crate::findings) const fn phase_why(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Firmware => {
+            "The input shows only its length. Turn off what the firmware tests and searches: fast \
+             boot, network boot, unused controllers."
+        }
+        Phase::Loader => {
+            "The input shows only its length. Check the menu timeout and the size of what the \
+             loader reads. A serial capture shows its stages."
+        }
+        Phase::Initrd => {
+            "The input shows only its length. The initrd (initramfs) loads modules and waits for \
+             the root device. Build it for this machine only. A kernel log and the journal of the \
+             initrd show what it waits for."
+        }
+        _ => {
+            "The input shows only its length. Add `dmesg` to the input; with `initcall_debug` on \
+             the kernel command line it names what takes long."
+        }
+    }
+}

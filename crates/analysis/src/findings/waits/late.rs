@@ -1,0 +1,80 @@
+//! What systemd is still busy with when the default target was reached: `Startup finished`
+//! comes when the last job is done.
+
+use super::links;
+use super::tail::tail;
+use crate::findings::evidence::Evidence;
+use crate::findings::found::Found;
+use crate::findings::text::waits as text;
+use crate::findings::units::is_told;
+use crate::findings::view::View;
+use crate::spans;
+use record::{Nanos, SpanKind};
+
+/// Of the stretch, if the longest unit beside the chain goes: the next one may be nearly
+/// as long.
+const PARTS: (i64, i64, i64) = (40, 90, 100);
+
+/// Without a unit that could be it.
+const UNKNOWN: (i64, i64, i64) = (20, 60, 100);
+
+/// A shorter unit does not explain the stretch, in percent of it.
+const EXPLAINS: i64 = 40;
+
+/// The unit that the stretch after the target is for, most likely: the longest one beside
+/// the chain.
+pub(in crate::findings) fn late_unit(view: &View<'_>) -> Option<(String, Nanos)> {
+    let (target, tail) = tail(view)?;
+    let (links, _) = links(view);
+    let on_chain = |name: &str| links.iter().any(|l| l.unit == name);
+    let least = Nanos(tail.0 / 100 * EXPLAINS);
+    let spans = spans::distinct(view.record);
+    let late = spans.iter().filter(|s| s.kind == SpanKind::Unit);
+    let late = late.filter_map(|s| {
+        let time = match (s.start, s.end) {
+            (Some(start), Some(end)) => (end - start.max(target)).max(Nanos::ZERO),
+            _ => s.reported?,
+        };
+        let name = view.record.name(s.name);
+        // A device is there when it is there: it is no job's work.
+        let is_work = !name.ends_with(".device") && !on_chain(name);
+        (is_work && time >= least).then_some((time, name))
+    });
+    let (time, name) = late.max_by_key(|(time, name)| (*time, std::cmp::Reverse(*name)))?;
+    Some((name.to_owned(), time.min(tail)))
+}
+
+/// The stretch between the default target and the end of the last job.
+pub(in crate::findings) fn late(view: &View<'_>) -> Option<Found> {
+    let (target, tail) = tail(view)?;
+    let unit = late_unit(view);
+    // Another rule tells of the unit, or of the timeout.
+    if unit.as_ref().is_some_and(|(u, _)| is_told(u))
+        || (unit.is_none() && super::timed_out(view).is_some())
+    {
+        return None;
+    }
+    let first_light = view.phases.first_light.as_ref()?;
+    let evidence = Evidence {
+        text: text::target(target, first_light.at),
+        place: first_light.origin.clone(),
+    };
+    let found = Found::new().evidence([evidence]).within(tail);
+    Some(match unit {
+        Some((unit, time)) => {
+            let (low, expected, high) = PARTS;
+            found
+                .title(text::late(&unit, time))
+                .why(text::late_why(&unit, tail))
+                .parts(time, low, expected, high)
+                .names([unit])
+        }
+        None => {
+            let (low, expected, high) = UNKNOWN;
+            found
+                .title(text::busy(tail))
+                .why(text::BUSY_WHY)
+                .parts(tail, low, expected, high)
+        }
+    })
+}

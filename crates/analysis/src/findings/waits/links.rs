@@ -1,0 +1,84 @@
+//! The chain of units that first light waited for, from what there is: the order of all
+//! units, or the list that `systemd-analyze critical-chain` prints.
+
+use crate::chain::critical_chain;
+use crate::findings::view::View;
+use crate::place::Place;
+use crate::spans;
+use record::{DependencyKind, NameId, Nanos, Span, SpanKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A unit of the chain.
+#[derive(Clone, Debug)]
+pub(in crate::findings) struct Link {
+    pub unit: String,
+    pub start: Nanos,
+    pub end: Nanos,
+    pub place: Place,
+}
+
+/// Each number of a printed chain is rounded by itself.
+const ROUNDING: Nanos = Nanos::from_millis(5);
+
+/// The format of printed chains.
+const CHAIN: &str = "systemd-analyze";
+
+/// The chain, the last unit first, and whether it is a printed list, of which nothing is
+/// known beside it.
+pub(in crate::findings) fn links(view: &View<'_>) -> (Vec<Link>, bool) {
+    match printed(view) {
+        Some(links) => (links, true),
+        None => {
+            let chain = critical_chain(view.record, view.phases);
+            let link = |l: crate::ChainLink| Link {
+                unit: l.unit,
+                start: l.start,
+                end: l.end,
+                place: l.origin,
+            };
+            (chain.into_iter().map(link).collect(), false)
+        }
+    }
+}
+
+/// A list in which each unit stands behind one other. Units that started again later, and
+/// so show a time behind that of their follower, are passed over.
+fn printed(view: &View<'_>) -> Option<Vec<Link>> {
+    let record = view.record;
+    let mut behind: BTreeMap<NameId, NameId> = BTreeMap::new();
+    let mut followed = BTreeSet::new();
+    for d in record.dependencies() {
+        let source = record.source(d.origin.source);
+        let is_list = source.is_some_and(|s| s.format == CHAIN);
+        let is_after = d.kind == DependencyKind::After;
+        if !is_list || !is_after || behind.insert(d.from, d.to).is_some() {
+            return None;
+        }
+        followed.insert(d.to);
+    }
+    let mut roots = behind.keys().filter(|n| !followed.contains(*n));
+    let root = *roots.next().filter(|_| roots.next().is_none())?;
+    let mut spans: BTreeMap<NameId, Span> = BTreeMap::new();
+    for &span in spans::distinct(record).iter() {
+        if span.kind == SpanKind::Unit {
+            spans.entry(span.name).or_insert(span);
+        }
+    }
+    let mut links: Vec<Link> = Vec::new();
+    let (mut at, mut seen) = (Some(root), BTreeSet::new());
+    while let Some(name) = at.filter(|n| seen.insert(*n)) {
+        if let Some(span) = spans.get(&name)
+            && let (Some(start), Some(end)) = (span.start, span.end)
+            && links.last().is_none_or(|l| end <= l.start + ROUNDING)
+        {
+            links.push(Link {
+                unit: record.name(name).to_owned(),
+                start,
+                end,
+                place: Place::of(record, span.origin),
+            });
+        }
+        at = behind.get(&name).copied();
+    }
+    (links.len() > 1).then_some(links)
+}

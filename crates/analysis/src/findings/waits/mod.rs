@@ -1,0 +1,29 @@
+//! The longest waits of a boot, whatever their cause: what is long is always told, with the
+//! names of what stands beside it.
+
+mod late;
+mod links;
+mod phase;
+mod stage;
+mod tail;
+mod timeout;
+mod units;
+
+pub(super) use late::{late, late_unit};
+pub(super) use links::{Link, links};
+pub(super) use phase::opaque;
+pub(super) use stage::stages;
+pub(super) use timeout::timed_out;
+pub(super) use units::{between, blamed, on_chain};
+
+use super::view::View;
+use record::Nanos;
+
+/// A wait is told from this part of the boot on, in percent, and from this time on.
+const LEAST_PERCENT: i64 = 2;
+const LEAST: Nanos = Nanos::from_millis(200);
+
+/// From what length on a wait of this boot is worth a line.
+fn worth(view: &View<'_>) -> Nanos {
+    Nanos(view.total.0 / 100 * LEAST_PERCENT).max(LEAST)
+}

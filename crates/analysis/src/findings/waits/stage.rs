@@ -1,0 +1,113 @@
+//! What firmware and loaders take long for, as their own records and lines show it.
+
+use super::worth;
+use crate::findings::found::Found;
+use crate::findings::loader;
+use crate::findings::subject::subject;
+use crate::findings::text::waits as text;
+use crate::findings::view::{Line, View};
+use record::{Nanos, Phase, Span, SpanKind};
+
+/// How many are told.
+const MOST: usize = 4;
+
+/// Of a stage between two marks of a loader's own.
+const OF_STAGE: (i64, i64, i64) = (40, 80, 100);
+
+/// Of a time in which a loader wrote nothing.
+const OF_SILENCE: (i64, i64, i64) = (40, 90, 100);
+
+/// The mark that U-Boot makes at zero.
+const RESET: &str = "reset";
+
+/// Before U-Boot relocates itself it does little; with its caches off that little takes so
+/// long.
+const BEFORE_RELOCATION: Nanos = Nanos::from_millis(300);
+
+/// Stages and silences before the kernel, the longest first.
+pub(in crate::findings) fn stages(view: &View<'_>) -> Vec<Found> {
+    let least = worth(view).min(Nanos::from_millis(500));
+    let mut all: Vec<(Nanos, Found)> = timed(view, least);
+    all.extend(silences(view, least));
+    all.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+    all.into_iter().take(MOST).map(|(_, found)| found).collect()
+}
+
+/// The stages that a loader timed itself, and the commands that it timed. What was added up
+/// over several stages lies in others.
+fn timed(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
+    let format = |s: &Span| view.record.source(s.origin.source).map(|i| i.format);
+    let is_stage = |s: &&Span| match format(s) {
+        Some("bootstage" | "serial") => s.start.is_some(),
+        Some("console") => true,
+        _ => false,
+    };
+    let spans = view.record.spans().iter();
+    let stages = spans.filter(|s| s.kind == SpanKind::Stage).filter(is_stage);
+    let found = stages.filter_map(|span| {
+        let time = span.duration().filter(|t| *t >= least)?;
+        let name = view.record.name(span.name);
+        let (what, names) = match name.split_once(" -> ") {
+            // What runs before the loader's own first mark is not the loader.
+            Some((RESET, _)) => (text::BEFORE_LOADER.to_owned(), vec![RESET]),
+            Some((from, to)) => (text::between(from, to), vec![to, from]),
+            None => (text::command(name), vec![name]),
+        };
+        let early = name.starts_with("board_init_f -> ") && time >= BEFORE_RELOCATION;
+        let why = if early {
+            text::EARLY_WHY
+        } else {
+            text::STAGE_WHY
+        };
+        let (low, expected, high) = OF_STAGE;
+        let found = Found::new()
+            .title(text::stage(what, time))
+            .why(why)
+            .evidence([view.evidence(text::span(name, time), span.origin)])
+            .parts(time, low, expected, high)
+            .within(time)
+            .names(names)
+            .names(early.then_some("dcache"));
+        Some((time, found))
+    });
+    found.collect()
+}
+
+/// The times in which firmware and loader wrote nothing.
+fn silences(view: &View<'_>, least: Nanos) -> Vec<(Nanos, Found)> {
+    let kernel = view.phases.phases.iter().find(|p| p.name >= Phase::Kernel);
+    let until = kernel.map_or(view.phases.end(), |p| p.start);
+    let is_serial = |l: &Line<'_>| {
+        let source = view.record.source(l.message.origin.source);
+        source.is_some_and(|s| s.format == "serial")
+    };
+    let mut found = Vec::new();
+    for at in 0..view.record.messages().len() {
+        let Some(line) = view.line(at) else { break };
+        let Some(from) = line.message.at.filter(|t| *t < until) else {
+            continue;
+        };
+        // Other rules tell of these.
+        if !is_serial(&line) || loader::is_told(line.text) {
+            continue;
+        }
+        let Some(next) = view.after(&line).find(|l| l.message.at.is_some()) else {
+            continue;
+        };
+        let silence = next.message.at.unwrap_or(from).min(until) - from;
+        if silence < least {
+            continue;
+        }
+        let quote = view.quote(&line);
+        let (low, expected, high) = OF_SILENCE;
+        let one = Found::new()
+            .title(text::quiet(silence, &quote.text))
+            .why(text::QUIET_WHY)
+            .evidence([quote, view.quote(&next)])
+            .parts(silence, low, expected, high)
+            .within(silence)
+            .names(subject(line.text));
+        found.push((silence, one));
+    }
+    found
+}

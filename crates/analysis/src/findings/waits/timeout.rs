@@ -1,0 +1,80 @@
+//! Jobs that systemd waits for until they time out, as the times of a chain show them.
+
+use super::{Link, links, tail};
+use crate::findings::evidence::Evidence;
+use crate::findings::found::Found;
+use crate::findings::text::waits as text;
+use crate::findings::view::View;
+use record::Nanos;
+
+/// `DefaultTimeoutStartSec=`: how long systemd waits for a device, and how much later it
+/// goes on.
+const TIMEOUT: Nanos = Nanos(90_000_000_000);
+const LATE: Nanos = Nanos(500_000_000);
+
+/// A shorter wait in a chain is no timeout, even if it ends at the right moment.
+const LEAST: Nanos = Nanos(20_000_000_000);
+
+/// Of the waits; other units start in the meantime that would start later without them.
+const PARTS: (i64, i64, i64) = (60, 92, 100);
+
+/// What waits for devices: targets, and what is mounted or swapped to.
+fn waits_for_devices(unit: &str) -> bool {
+    let kind = unit.rsplit_once('.').map(|(_, kind)| kind);
+    matches!(kind, Some("target" | "mount" | "swap" | "device"))
+}
+
+/// Whether `at` is a timeout behind `begun`.
+fn fits(begun: Nanos, at: Nanos) -> bool {
+    let past = at - begun - TIMEOUT;
+    Nanos::ZERO <= past && past <= LATE
+}
+
+/// Whether a unit of the chain begins when a job that began with the first unit times out.
+pub(super) fn is_one(view: &View<'_>, links: &[Link], later: &Link) -> bool {
+    let mut pairs = links.iter().zip(links.iter().skip(1));
+    let waited = pairs
+        .find(|(l, _)| l.unit == later.unit)
+        .map(|(l, e)| l.start - e.end);
+    let Some(first) = links.last() else {
+        return false;
+    };
+    let begun = [Some(tail::userspace(view)), Some(first.start)];
+    waited.is_some_and(|w| w >= LEAST)
+        && waits_for_devices(&later.unit)
+        && begun.into_iter().flatten().any(|b| fits(b, later.start))
+}
+
+/// Waits that last as long as systemd waits for a device that never comes.
+pub(in crate::findings) fn timed_out(view: &View<'_>) -> Option<Found> {
+    let (links, is_printed) = links(view);
+    if !is_printed {
+        return None;
+    }
+    let pairs = links.iter().zip(links.iter().skip(1));
+    let mut waits = pairs.filter(|(later, _)| is_one(view, &links, later));
+    let (later, earlier) = waits.next()?;
+    let wait = later.start - earlier.end;
+    let mut all = wait;
+    let mut more = String::new();
+    // What timed out once is often tried again.
+    if let Some((target, tail)) = tail::tail(view)
+        && fits(later.start, target + tail)
+    {
+        all = all + tail;
+        more = text::again(tail);
+    }
+    let (low, expected, high) = PARTS;
+    Some(
+        Found::new()
+            .title(text::timeout(&later.unit, wait))
+            .why(text::timeout_why(&earlier.unit, &later.unit) + &more)
+            .evidence([later, earlier].map(|link| Evidence {
+                text: text::took(&link.unit, link.end - link.start, link.start, link.end),
+                place: link.place.clone(),
+            }))
+            .parts(all, low, expected, high)
+            .within(all)
+            .names([later.unit.clone(), earlier.unit.clone()]),
+    )
+}

@@ -1,0 +1,152 @@
+//! Units on the chain, and waits between them.
+
+use super::{Link, late, links, timeout, worth};
+use crate::findings::evidence::Evidence;
+use crate::findings::found::{Found, Scope};
+use crate::findings::text::waits as text;
+use crate::findings::units::is_told;
+use crate::findings::view::View;
+use crate::spans;
+use record::{Nanos, Phase, SpanKind};
+
+/// How many units, and how many waits, are told.
+const MOST: usize = 4;
+
+/// Of a unit's own time: units that went from published boots brought 0.6 to 1 of it, since
+/// others take the place of what went.
+const OF_UNIT: (i64, i64, i64) = (35, 70, 100);
+
+/// Of a wait between two units of a printed chain, whose cause stands elsewhere: in
+/// published boots its removal brought 0.35 to 0.95 of it.
+const OF_WAIT: (i64, i64, i64) = (30, 65, 95);
+
+/// Below this part of a wait a unit does not explain it, in percent.
+const EXPLAINS: i64 = 50;
+
+/// The units of a printed chain that take long, and of which no other rule tells.
+pub(in crate::findings) fn on_chain(view: &View<'_>) -> Vec<Found> {
+    let (links, is_printed) = links(view);
+    if !is_printed {
+        return Vec::new();
+    }
+    let least = worth(view);
+    let mut long: Vec<&Link> = links
+        .iter()
+        .filter(|l| !is_told(&l.unit) && l.end - l.start >= least)
+        .collect();
+    long.sort_by_key(|l| std::cmp::Reverse(l.end - l.start));
+    let found = long.into_iter().take(MOST).map(|link| {
+        let time = link.end - link.start;
+        let (low, expected, high) = OF_UNIT;
+        Found::new()
+            .title(text::unit(&link.unit, time))
+            .why(text::UNIT_WHY)
+            .evidence([Evidence {
+                text: text::took(&link.unit, time, link.start, link.end),
+                place: link.place.clone(),
+            }])
+            .parts(time, low, expected, high)
+            .within(time)
+            .names([link.unit.clone()])
+    });
+    found.collect()
+}
+
+/// A unit that takes this part of the userspace or more, in percent, most likely delays it.
+const LIKELY: i64 = 25;
+
+/// Of a unit's time, where nothing tells what waited for it: if it is likely to be waited
+/// for, and if not.
+const BLAMED: (i64, i64, i64) = (30, 75, 100);
+const DOUBTFUL: (i64, i64, i64) = (0, 30, 60);
+
+/// The units that took longest, where no order of units is known.
+pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
+    let is_unit = |s: &&record::Span| s.kind == SpanKind::Unit;
+    let spans = spans::distinct(view.record);
+    let has_times = spans.iter().filter(is_unit).any(|s| s.start.is_some());
+    if has_times || !view.record.dependencies().is_empty() {
+        return Vec::new();
+    }
+    let late = late::late_unit(view).map(|(unit, _)| unit);
+    let userspace = view.length(Phase::Userspace);
+    let mut units: Vec<(Nanos, &str, record::Origin)> = spans
+        .iter()
+        .filter(is_unit)
+        .filter_map(|s| Some((s.reported?, view.record.name(s.name), s.origin)))
+        .filter(|(time, name, _)| {
+            let is_work = !name.ends_with(".device") && !is_told(name);
+            is_work && *time >= worth(view) && late.as_deref() != Some(*name)
+        })
+        .collect();
+    units.sort_by_key(|(time, name, _)| (std::cmp::Reverse(*time), *name));
+    let longest = units.first().map_or(Nanos::ZERO, |u| u.0);
+    let found = units.into_iter().take(MOST).map(|(time, unit, origin)| {
+        // Without a length of the userspace the first of the list is what counts.
+        let likely = match userspace > Nanos::ZERO {
+            true => time.0 >= userspace.0 / 100 * LIKELY,
+            false => time == longest,
+        };
+        let (low, expected, high) = if likely { BLAMED } else { DOUBTFUL };
+        Found::new()
+            .title(text::blamed(unit, time))
+            .why(text::BLAMED_WHY)
+            .evidence([view.evidence(text::span(unit, time), origin)])
+            .parts(time, low, expected, high)
+            .within(time)
+            .names([unit])
+            .scope(Scope::Unknown)
+    });
+    found.collect()
+}
+
+/// Waits in the chain: a unit became active, and the one behind it started much later.
+pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
+    let (links, is_printed) = links(view);
+    if !is_printed {
+        return Vec::new();
+    }
+    let least = worth(view);
+    let pairs = links.iter().zip(links.iter().skip(1));
+    let mut waits: Vec<(Nanos, &Link, &Link)> = pairs
+        .map(|(later, earlier)| (later.start - earlier.end, later, earlier))
+        .filter(|(wait, later, _)| *wait >= least && !timeout::is_one(view, &links, later))
+        .collect();
+    waits.sort_by_key(|w| std::cmp::Reverse(w.0));
+    let found = waits.into_iter().take(MOST).map(|(wait, later, earlier)| {
+        let (low, expected, high) = OF_WAIT;
+        let suspects = suspects(view, &links, wait);
+        Found::new()
+            .title(text::wait(&later.unit, wait, &earlier.unit))
+            .why(text::wait_why(
+                &earlier.unit,
+                &later.unit,
+                &suspects.join(", "),
+            ))
+            .evidence([&earlier, &later].map(|link| Evidence {
+                text: text::took(&link.unit, link.end - link.start, link.start, link.end),
+                place: link.place.clone(),
+            }))
+            .parts(wait, low, expected, high)
+            .within(wait)
+            .names([later.unit.clone(), earlier.unit.clone()])
+            .names(suspects)
+    });
+    found.collect()
+}
+
+/// The units beside the chain that are long enough to explain a wait, the longest first.
+fn suspects(view: &View<'_>, links: &[Link], wait: Nanos) -> Vec<String> {
+    let on_chain = |name: &str| links.iter().any(|l| l.unit == name);
+    let enough = Nanos(wait.0 / 100 * EXPLAINS);
+    let mut found: Vec<(Nanos, &str)> = spans::distinct(view.record)
+        .iter()
+        .filter(|s| s.kind == SpanKind::Unit)
+        .filter_map(|s| Some((s.duration()?, view.record.name(s.name))))
+        .filter(|(time, name)| *time >= enough && !on_chain(name))
+        .collect();
+    found.sort_by_key(|(time, name)| (std::cmp::Reverse(*time), *name));
+    found.dedup();
+    let names = found.into_iter().map(|(_, name)| name.to_owned());
+    names.take(3).collect()
+}

@@ -1,0 +1,256 @@
+//! What is long is told, with the names of what stands beside it, and no finding saves more
+//! than the time that it looked at.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::record;
+use firstlight_analysis::{Finding, SystemFacts, advice, phases};
+use record::Nanos;
+
+fn found(text: &str) -> Vec<Finding> {
+    let record = record(text);
+    advice(&record, &phases(&record), &SystemFacts::default()).findings
+}
+
+fn one(text: &str, id: &str) -> Finding {
+    let all = found(text);
+    let ids: Vec<_> = all.iter().map(|f| f.id).collect();
+    let of = all.iter().find(|f| f.id == id);
+    of.unwrap_or_else(|| panic!("{id} is not in {ids:?}"))
+        .clone()
+}
+
+fn ms(time: Nanos) -> i64 {
+    time.0 / 1_000_000
+}
+
+/// A printed chain, whose targets are points, with a unit that was started again.
+const CHAIN: &str = "source chain.txt systemd-analyze
+    clock userspace monotonic
+    mark 0s userspace-start userspace
+    mark 60s multi-user.target -
+    span unit 60s 60s multi-user.target
+    span unit 52s 52.2s app.service
+    span unit 10s 22s net.service
+    span unit 9s 9s basic.target
+    span unit 70s 70s again.mount
+    span unit 1s 8.9s early.service
+    after multi-user.target app.service
+    after app.service net.service
+    after net.service basic.target
+    after basic.target again.mount
+    after again.mount early.service";
+
+#[test]
+fn the_longest_units_and_waits_of_a_chain_are_told() {
+    let all = found(CHAIN);
+    assert_eq!(all[0].id, "chain-wait");
+    assert_eq!(all[0].names, ["app.service", "net.service"]);
+    let (low, high) = all[0].saving.unwrap();
+    assert!(ms(low) >= 8_000 && ms(high) <= 30_000, "{low} {high}");
+    let units: Vec<_> = all.iter().filter(|f| f.id == "longest-unit").collect();
+    assert_eq!(units[0].names, ["net.service"]);
+    assert_eq!(units[1].names, ["early.service"]);
+    assert_eq!(ms(units[0].expected), 8_400);
+    // What was started again later is no part of the way.
+    assert!(
+        all.iter()
+            .all(|f| !f.names.contains(&"again.mount".to_owned()))
+    );
+}
+
+#[test]
+fn a_wait_may_be_explained_by_a_unit_beside_the_chain() {
+    let blame = "source blame.txt systemd-analyze
+        span unit - - slow.service reported=28s
+        span unit - - quick.service reported=1s";
+    let f = one(&format!("{CHAIN}\n{blame}"), "chain-wait");
+    assert!(
+        f.names.contains(&"slow.service".to_owned()),
+        "{:?}",
+        f.names
+    );
+    assert!(
+        !f.names.contains(&"quick.service".to_owned()),
+        "{:?}",
+        f.names
+    );
+}
+
+#[test]
+fn a_wait_of_ninety_seconds_for_a_target_is_a_timeout() {
+    let text = |sysinit: &str| {
+        format!(
+            "source chain.txt systemd-analyze
+            clock userspace monotonic
+            mark 0s userspace-start userspace
+            mark 100s multi-user.target -
+            span unit 100s 100s multi-user.target
+            span unit {sysinit} {sysinit} sysinit.target
+            span unit 6s 7s clock.service
+            span unit 3s 3s system.slice
+            after multi-user.target sysinit.target
+            after sysinit.target clock.service
+            after clock.service system.slice"
+        )
+    };
+    let f = one(&text("93.1s"), "device-timeout");
+    assert_eq!(f.names, ["sysinit.target", "clock.service"]);
+    assert_eq!(ms(f.saving.unwrap().1), 86_100);
+    // A wait that ends at any other moment is only a wait.
+    let ids: Vec<_> = found(&text("95s")).iter().map(|f| f.id).collect();
+    assert!(ids.contains(&"chain-wait"), "{ids:?}");
+    assert!(!ids.contains(&"device-timeout"), "{ids:?}");
+}
+
+#[test]
+fn what_runs_after_the_default_target_is_told_by_its_length() {
+    let text = |unit: &str| {
+        format!(
+            "source time.txt systemd-analyze
+            clock monotonic monotonic
+            mark 0s kernel-clock-start kernel
+            mark 2s userspace-start userspace
+            mark 10s multi-user.target -
+            mark 40s startup-finished -
+            source blame.txt systemd-analyze
+            span unit - - {unit} reported=33s
+            span unit - - other.service reported=4s"
+        )
+    };
+    let f = one(&text("index.service"), "late-unit");
+    assert_eq!(f.names, ["index.service"]);
+    assert_eq!((ms(f.expected), ms(f.saving.unwrap().1)), (27_000, 30_000));
+    // What another rule tells is waited for, too.
+    let f = one(&text("NetworkManager-wait-online.service"), "waiting-unit");
+    assert!(f.on_critical_path);
+    assert_eq!(ms(f.expected), 30_000);
+}
+
+#[test]
+fn the_first_of_a_list_of_durations_is_told() {
+    let text = "source blame.txt systemd-analyze
+        span unit - - big.service reported=47s
+        span unit - - dev-sda1.device reported=50s
+        span unit - - small.service reported=2s";
+    let all = found(text);
+    assert_eq!(all[0].names, ["big.service"]);
+    assert!(ms(all[0].expected) > 30_000);
+    assert!(!all[0].on_critical_path);
+    assert!(
+        all.iter()
+            .all(|f| !f.names.contains(&"dev-sda1.device".to_owned()))
+    );
+}
+
+#[test]
+fn a_phase_of_which_only_the_length_is_known_is_told() {
+    let text = "source time.txt systemd-analyze
+        clock monotonic monotonic
+        mark 0s kernel-clock-start kernel
+        mark 1s initrd-start initrd
+        mark 4s userspace-start userspace
+        mark 9s startup-finished -";
+    let f = one(text, "opaque-phase");
+    assert_eq!(f.names, ["initrd"]);
+    let log = format!("{text}\nsource dmesg kernel-log\nsay 2s 6 a\nsay 500ms 6 b");
+    assert!(found(&log).iter().all(|f| f.id != "opaque-phase"));
+}
+
+const KERNEL: &str = "mark 0s kernel-start kernel
+    mark 4s userspace-start userspace
+    mark 300s startup-finished -\n";
+
+#[test]
+fn a_silence_names_what_stands_beside_it_and_ends_with_the_kernel() {
+    let text = format!(
+        "{KERNEL}say 1s 6 ahci 0000:00:1f.2: ready
+        say 2s 6 tsc: Refined TSC clocksource calibration: 1 MHz
+        say 3s 6 fd7: no controllers found
+        say 5s 6 idle
+        say 200s 6 still idle"
+    );
+    let f = one(&text, "kernel-silence");
+    assert_eq!(ms(f.saving.unwrap().1), 2_000);
+    assert!(f.names.contains(&"fd7".to_owned()), "{:?}", f.names);
+    assert!(f.names.contains(&"ahci".to_owned()), "{:?}", f.names);
+    let silences = found(&text);
+    let silences = silences.iter().filter(|f| f.id == "kernel-silence");
+    assert_eq!(silences.count(), 1, "idle programs are silent");
+}
+
+const SHORT: &str = "mark 0s kernel-start kernel
+    mark 4s userspace-start userspace
+    mark 9s startup-finished -\n";
+
+#[test]
+fn benchmarks_are_as_long_as_the_silences_before_their_results() {
+    let text = format!(
+        "{SHORT}say 1s 6 other work
+        say 2s 6 raid6: a gen() 1 MB/s
+        say 2.1s 6 raid6: b gen() 1 MB/s
+        say 3.1s 6 other work in between
+        say 3.2s 6 xor: c 1 MB/s"
+    );
+    let f = one(&text, "raid-benchmarks");
+    // 1 s before the first line is not its own: the others took 0.1 s.
+    assert_eq!(ms(f.saving.unwrap().1), 300);
+}
+
+#[test]
+fn no_saving_is_above_the_time_that_it_was_taken_from() {
+    // Two initcalls side by side: together 2 s of sums, 1 s of time.
+    let text = format!(
+        "{SHORT}span initcall 1s 2s a_init outcome=0
+        span initcall 1s 2s b_init outcome=0"
+    );
+    let f = one(&text, "long-initcalls");
+    assert_eq!(ms(f.saving.unwrap().1), 1_000);
+    // An early console is gone when the real one is there.
+    let text = format!(
+        "{SHORT}fact kernel.cmdline earlyprintk=serial
+        mark 500ms console-enabled -"
+    );
+    let f = one(&text, "debug-words");
+    assert_eq!(ms(f.saving.unwrap().1), 150);
+}
+
+#[test]
+fn a_console_without_a_uart_costs_no_line_time() {
+    let line = format!("say 1s 6 {}\n", "x".repeat(83)).repeat(1_000);
+    let ids = |device: &str| -> Vec<&'static str> {
+        let text = format!("{SHORT}fact kernel.cmdline console={device},115200\n{line}");
+        found(&text).iter().map(|f| f.id).collect()
+    };
+    assert!(ids("ttyS0").contains(&"console-output"));
+    assert!(ids("ttymxc1").contains(&"console-output"));
+    for device in ["ttysclp0", "hvc0", "tty0", "ttyGS0"] {
+        assert!(!ids(device).contains(&"console-output"), "{device}");
+    }
+}
+
+#[test]
+fn a_loader_tells_its_stages_and_silences() {
+    let text = "source boot.txt bootstage
+        clock counter counter
+        mark 0s power-on firmware
+        mark 1s board_init_f loader
+        span stage 0s 1s reset~->~board_init_f
+        span stage 1s 1.9s board_init_f~->~board_init_r
+        span stage 1.9s 1.91s board_init_r~->~main_loop
+        mark 1.91s main_loop -";
+    let all = found(text);
+    assert_eq!(all[0].names, ["reset"]);
+    assert_eq!(all[1].names, ["board_init_r", "board_init_f", "dcache"]);
+    assert_eq!(all.len(), 2);
+    let text = "source board.log serial
+        clock host wall
+        mark 0s U-Boot~SPL loader
+        mark 2s U-Boot loader
+        say 100ms - Trying to boot from CARD
+        say 1.9s - NOTICE: next";
+    let f = one(text, "loader-stages");
+    assert_eq!(f.names, ["Trying to boot from CARD"]);
+    assert_eq!(ms(f.saving.unwrap().1), 1_800);
+}

@@ -1,0 +1,179 @@
+//! The console of a boot loader without any stamps, as it is copied from a terminal. Its
+//! only times are those that U-Boot prints itself: of a command run under `time`, of a read,
+//! and of `bootstage report`.
+//!
+//! Units of the ledger are lines.
+
+use crate::bootstage::{Outcome, Reader as BootstageReader};
+use crate::serial::{Stages, screen};
+use crate::source::{Input, Sniff, Source};
+use crate::text;
+use record::{ClockId, ClockKind, NoteKind, Origin, Phase, Recorder, Severity, SpanKind};
+
+/// The reader of such texts.
+#[derive(Debug)]
+pub struct Console;
+
+const BLANK_LINE: NoteKind = NoteKind::new(
+    "blank_line",
+    Severity::Info,
+    "Blank lines were skipped. No action needed.",
+);
+
+const NO_STAMPS: NoteKind = NoteKind::new(
+    "no_timestamps",
+    Severity::Doubt,
+    "The lines have no timestamps, so only times that the loader prints itself are known. Record \
+     the console with `firstlight capture serial`.",
+);
+
+/// What only a loader prints, beside the lines that begin its stages.
+const LOADER: [&str; 8] = [
+    "Hit any key to stop autoboot",
+    "starting USB",
+    "scanning bus",
+    " bytes read in ",
+    "## Booting kernel from",
+    "## Loading kernel from",
+    "Loading Environment from",
+    "switch to partitions #",
+];
+
+fn is_loaders(line: &str) -> bool {
+    let stages = Stages::builtin();
+    let stage = stages.find(line).and_then(|at| stages.get(at));
+    stage.is_some_and(|s| s.phase() < Phase::Decompression)
+        || LOADER.iter().any(|l| line.contains(l))
+}
+
+impl Source for Console {
+    fn name(&self) -> &'static str {
+        "console"
+    }
+
+    fn description(&self) -> &'static str {
+        "console of a boot loader without timestamps, copied from a terminal"
+    }
+
+    fn sniff(&self, head: &[u8]) -> Sniff {
+        let lines = text::lines(head).take(500);
+        let mut of_loader = lines.filter(|l| is_loaders(&screen(l.bytes)));
+        // Any log that knows more goes first.
+        match of_loader.next() {
+            Some(_) => Sniff::Maybe,
+            None => Sniff::No,
+        }
+    }
+
+    fn read(&self, input: Input<'_>, recorder: &mut Recorder) {
+        let source = recorder.source(input.name, self.name());
+        let clock = recorder.clock("serial", ClockKind::Wall, 1_000_000);
+        let mut reader = Reader {
+            clock,
+            command: None,
+            bootstage: BootstageReader::new(source),
+        };
+        let mut first = true;
+        for line in text::lines(input.bytes) {
+            let origin = Origin {
+                source,
+                offset: line.offset,
+            };
+            let text = screen(line.bytes);
+            if text.trim().is_empty() {
+                recorder.skipped(origin, &BLANK_LINE);
+                continue;
+            }
+            if std::mem::take(&mut first) {
+                recorder.note(origin, &NO_STAMPS, String::new);
+            }
+            reader.line(&text, origin, recorder);
+            recorder.took(source);
+        }
+        reader.bootstage.finish(recorder);
+    }
+}
+
+struct Reader {
+    clock: ClockId,
+    /// The first line since the last time that was printed: the command, or what it said
+    /// first.
+    command: Option<(String, Origin)>,
+    bootstage: BootstageReader,
+}
+
+impl Reader {
+    fn line(&mut self, text: &str, origin: Origin, recorder: &mut Recorder) {
+        let is_report = self.bootstage.line(text, origin.offset, None, recorder) != Outcome::Other;
+        if let Some(ns) = timed(text) {
+            if let Some((command, begun)) = self.command.take() {
+                self.span(&command, ns, begun, recorder);
+            }
+        } else if let Some(ns) = text
+            .split_once(" bytes read in ")
+            .and_then(|(_, t)| millis(t))
+        {
+            let what = format!(
+                "reading {} bytes",
+                text.split(' ').next().unwrap_or_default()
+            );
+            self.span(&what, ns, origin, recorder);
+        } else if !is_report && (self.command.is_none() || is_prompt(text)) {
+            let words = text.trim().trim_start_matches(['=', '>', '#', ' ']);
+            let words = words.strip_prefix("time ").unwrap_or(words);
+            let words = words.trim_end_matches(['.', ' ']).to_owned();
+            self.command = Some((words, origin));
+        }
+        recorder.message(self.clock, None, None, text, origin);
+    }
+
+    fn span(&self, what: &str, ns: i64, origin: Origin, recorder: &mut Recorder) {
+        let name = recorder.name(what);
+        let span = recorder.span_of(self.clock, SpanKind::Stage, name, origin);
+        recorder.span(span.reported(Some(ns)));
+    }
+}
+
+/// `=> usb start`
+fn is_prompt(text: &str) -> bool {
+    text.trim_start().starts_with("=> ")
+}
+
+/// `time: 20.163 seconds`, `time: 1 minutes, 2.345 seconds`: what the command `time` of
+/// U-Boot prints.
+fn timed(text: &str) -> Option<i64> {
+    let rest = text.trim().strip_prefix("time: ")?;
+    let (minutes, rest) = match rest.split_once(" minutes, ") {
+        Some((minutes, rest)) => (minutes.parse::<i64>().ok()?, rest),
+        None => (0, rest),
+    };
+    let number = rest.strip_suffix(" seconds")?;
+    let (ns, _, rest) = text::seconds(number.as_bytes())?;
+    let all = minutes.checked_mul(60_000_000_000)?.checked_add(ns)?;
+    rest.is_empty().then_some(all)
+}
+
+/// The nanoseconds of `52 ms (19.2 MiB/s)`.
+fn millis(text: &str) -> Option<i64> {
+    let (number, _) = text.split_once(" ms")?;
+    number.trim().parse::<i64>().ok()?.checked_mul(1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{millis, timed};
+
+    #[test]
+    fn the_times_that_u_boot_prints_are_read() {
+        for (text, ns) in [
+            ("time: 2.500 seconds", Some(2_500_000_000)),
+            ("time: 1 minutes, 2.500 seconds", Some(62_500_000_000)),
+            ("time: soon", None),
+            ("time: 2.500 minutes", None),
+        ] {
+            assert_eq!(timed(text), ns, "{text}");
+        }
+        assert_eq!(millis("52 ms (19.2 MiB/s)"), Some(52_000_000));
+        assert_eq!(millis("a while"), None);
+    }
+}

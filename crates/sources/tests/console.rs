@@ -1,0 +1,28 @@
+//! Consoles without stamps: the corpus, and damaged input.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{assert_conserved, check_corpus, read};
+use firstlight_sources::console::Console;
+use proptest::prelude::*;
+
+#[test]
+fn the_corpus_gives_what_it_gave() {
+    check_corpus("console");
+}
+
+proptest! {
+    #[test]
+    fn damage_is_counted_and_never_fatal(
+        damages in proptest::collection::vec(common::damage(), 0..8),
+    ) {
+        let path = common::workspace().join("corpus/console/usb.txt");
+        let mut bytes = std::fs::read(path).unwrap();
+        for damage in &damages {
+            bytes = damage.apply(&bytes);
+        }
+        assert_conserved(&read(&Console, &bytes));
+    }
+}
