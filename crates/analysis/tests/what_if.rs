@@ -244,6 +244,29 @@ after later.mount first.mount
     assert_eq!(units, ["first.mount", "slow.service"]);
 }
 
+/// A service that usually comes after `basic.target` is seen to come before it.
+#[test]
+fn a_chain_says_more_than_the_usual_order() {
+    let text = "\
+source chain.txt systemd-analyze
+clock monotonic monotonic
+mark 0s kernel-clock-start kernel
+mark 1s userspace-start userspace
+mark 10s startup-finished -
+span unit 10s 10s multi-user.target
+span unit 4s 10s slow.service
+span unit 4s 4s basic.target
+span unit 4s 4s sysinit.target
+span unit 2s 4s own.service
+after multi-user.target slow.service
+after slow.service basic.target
+after basic.target sysinit.target
+after sysinit.target own.service
+";
+    let f = without(text, &["slow.service", "own.service"]);
+    assert_eq!(saves(&f), (5_200, 8_000, 8_000));
+}
+
 /// The times of units alone, as a plot has them.
 #[test]
 fn without_an_order_units_stand_as_usual() {

@@ -7,7 +7,7 @@ use super::text::units as text;
 use super::view::View;
 use super::waits;
 use crate::chain::{ChainLink, critical_chain};
-use crate::path::PathKind;
+use crate::path::{PathKind, UnitOrder};
 use crate::spans;
 use record::{Nanos, SpanKind};
 
@@ -96,7 +96,8 @@ pub(super) fn started(view: &View<'_>, wanted: impl Fn(&str) -> bool) -> Vec<Sta
 /// What first light has to do with a unit, in a sentence.
 fn waited(view: &View<'_>, unit: &str) -> &'static str {
     let path = view.path();
-    if path.items.iter().any(|i| i.name == unit) {
+    let is_known = path.order != UnitOrder::Guessed;
+    if is_known && path.items.iter().any(|i| i.name == unit) {
         return text::WAITED;
     }
     match path.knows_units {

@@ -166,8 +166,15 @@ fn as_usual(units: &mut Vec<Unit<'_>>, reached: impl Fn(&str) -> Option<Nanos>) 
         let target = usual::before(unit.name).and_then(|n| places.get(n));
         edges.extend(target.map(|t| (*t, at)));
     }
+    let seen: Vec<Option<(Nanos, Nanos)>> = units.iter().map(|u| u.seen).collect();
+    let times = |at: usize| seen.get(at).copied().flatten();
     for (at, before) in edges {
-        if let Some(unit) = units.get_mut(at) {
+        // What is seen to be otherwise is otherwise.
+        let is_late = match (times(at), times(before)) {
+            (Some((start, _)), Some((_, end))) => end > start,
+            _ => false,
+        };
+        if !is_late && let Some(unit) = units.get_mut(at) {
             unit.after.push(before);
         }
     }
