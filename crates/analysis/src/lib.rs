@@ -40,6 +40,7 @@ mod facts;
 mod findings;
 mod functions;
 mod gaps;
+mod history;
 mod io;
 mod ledger;
 mod path;
@@ -62,7 +63,8 @@ mod tune;
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
 pub use boots::{
-    BootTimes, Boots, BootsChange, BootsError, BootsTime, Distribution, Gate, GateError, Judged,
+    Allowance, BootTimes, Boots, BootsChange, BootsError, BootsTime, Budget, BudgetVerdict,
+    Budgeted, Distribution, Gate, GateCompared, GateError, GateQuestion, GateVerdict, Judged,
     TimeKind, boots, gate,
 };
 pub use bootstrap::{Interval, interval};
@@ -87,6 +89,10 @@ pub use findings::{
 };
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use gaps::{Gap, gaps};
+pub use history::{
+    Accepted, Differing, Drift, EntryTimes, FEWEST, Groups, History, HistoryChange, HistoryEntry,
+    HistoryQuestion, HistoryResolution, HistoryVerdict, Level, Series, history,
+};
 pub use io::{
     Depth, Io, IoDevice, IoFailure, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency,
     Owner, Owners, OwnersFrom, ProcessOf, Seek, SeekDevice, SeekPoint, Sequence, io, io_requests,

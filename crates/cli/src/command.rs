@@ -11,6 +11,7 @@ use crate::verbs::diff::Diff;
 use crate::verbs::export::Export;
 use crate::verbs::flash::args::Flash;
 use crate::verbs::help::Help;
+use crate::verbs::history::args::History;
 use crate::verbs::image::args::Image;
 use crate::verbs::io::Io;
 use crate::verbs::path::Path;
@@ -83,10 +84,14 @@ pub enum Verb {
     #[command(
         after_help = "Examples:\n  $ firstlight gate base/trials/baseline --against new/trials/baseline\n  \
             $ firstlight gate before.tar.zst --against after.tar.zst --allow 50ms\n  \
-            $ firstlight gate before.csv --against after.csv --of Total_Sec\n\n\
-            Exit codes: 0 not slower, 1 slower, 2 cannot tell."
+            $ firstlight gate before.csv --against after.csv --of Total_Sec\n  \
+            $ firstlight gate --against boot.log --budget first-light=2s --budget userspace=800ms\n  \
+            $ firstlight gate base --against new --markdown gate.md --junit gate.xml --github\n\n\
+            Exit codes: 0 not slower and within all budgets, 1 slower or over budget, 2 cannot tell."
     )]
     Gate(Gate),
+    /// Keep boots of commits and releases, and find where they changed
+    History(History),
     /// Rank what to change, with evidence, expected saving and cost
     #[command(after_help = "Examples:\n  $ firstlight advise dmesg.txt\n  \
             $ firstlight advise boot.tar.zst --image vmlinuz --image rootfs/ --config .config\n  \
@@ -143,7 +148,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Look at a boot",
         &["show", "blame", "path", "io", "report", "serve", "export"],
     ),
-    ("Compare boots", &["diff", "boots", "gate"]),
+    ("Compare boots", &["diff", "boots", "gate", "history"]),
     ("Take evidence", &["capture", "cold"]),
     ("Make it faster", &["advise", "treat", "tune", "prefetch"]),
     ("Exact lab", &["lab", "demo"]),

@@ -9,6 +9,7 @@ mod interrupt;
 mod judge;
 mod mounted;
 mod out;
+mod outputs;
 mod progress;
 mod size;
 mod verbs;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Some(Verb::Blame(a)) => verbs::blame::run(a, &mut out),
         Some(Verb::Io(a)) => verbs::io::run(a, &mut out),
         Some(Verb::Boots(a)) => verbs::boots::run(a, &mut out),
+        Some(Verb::History(a)) => verbs::history::run(a, &mut out),
         Some(Verb::Gate(a)) => verbs::boots::gate::run(a, &mut out),
         Some(Verb::Diff(a)) => verbs::diff::run(a, &mut out),
         Some(Verb::Path(a)) => verbs::path::run(a, &mut out),

@@ -22,6 +22,7 @@
 //! assert!(screen.contains("kernel"));
 //! ```
 
+pub mod ci;
 mod classic;
 pub mod csv;
 pub mod export;
@@ -34,6 +35,7 @@ mod plan;
 mod resolution;
 mod schemas;
 pub mod terminal;
+pub mod trend;
 mod tuned;
 
 mod words;

@@ -12,6 +12,7 @@ pub mod export;
 pub mod findings;
 pub mod flash;
 pub mod help;
+pub mod history;
 pub mod image;
 pub mod io;
 pub mod lab;

@@ -17,6 +17,7 @@ mod done;
 mod formats;
 mod functions;
 mod gaps;
+mod history;
 mod io;
 mod lab;
 mod lab_plan;
@@ -32,7 +33,9 @@ pub(crate) mod values;
 
 pub use advise::{Advise, AdviseEvidence, AdviseFinding, AdviseSilent, advise};
 pub use blame::{Blame, BlameRow, blame};
-pub use boots::{Boots, BootsDistribution, BootsRow, BootsRowChange, Gate, boots, gate};
+pub use boots::{
+    Boots, BootsDistribution, BootsRow, BootsRowChange, Gate, GateBudget, boots, gate,
+};
 pub use capture::{Capture, CaptureMark, CaptureSerial, CaptureSsh};
 pub use classics::{
     Classics, ClassicsResult, ClassicsRow, ClassicsValue, Published, classics, classics_result,
@@ -49,6 +52,10 @@ pub use done::{Export, Report, Serve};
 pub use formats::{Format, Formats, formats};
 pub use functions::{CallRow, Calls, FunctionRow, Functions, calls, functions};
 pub use gaps::{Gap, Gaps, gaps};
+pub use history::{
+    History, HistoryAdd, HistoryAnnotate, HistoryChange, HistoryDrift, HistoryGroups, HistoryItem,
+    HistoryResolution, HistorySeries, HistoryShow, history, history_show,
+};
 pub use io::{
     Io, IoDepth, IoDevice, IoEvents, IoFile, IoLatency, IoOperation, IoProcess, IoSequence,
     IoStretch, io,
