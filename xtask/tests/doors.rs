@@ -14,6 +14,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("flash", &["rawimage"]),
     ("disk", &["rawimage"]),
     ("bootimage", &["rawimage"]),
+    ("history", &[]),
     ("serve", &[]),
     ("redact", &[]),
     ("sources", &["record", "agent"]),
@@ -49,6 +50,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "flash",
             "disk",
             "bootimage",
+            "history",
         ],
     ),
     (
@@ -81,6 +83,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "flash",
             "disk",
             "bootimage",
+            "history",
             "serve",
             "redact",
             "inspect",

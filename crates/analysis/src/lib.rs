@@ -43,6 +43,7 @@ mod fleet;
 mod forecast;
 mod functions;
 mod gaps;
+mod history;
 mod io;
 mod ledger;
 mod load;
@@ -67,7 +68,8 @@ pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
 pub use boot_kind::{BootKind, boot_kind};
 pub use boots::{
-    BootTimes, Boots, BootsChange, BootsError, BootsTime, Distribution, Gate, GateError, Judged,
+    Allowance, BootTimes, Boots, BootsChange, BootsError, BootsTime, Budget, BudgetVerdict,
+    Budgeted, Distribution, Gate, GateCompared, GateError, GateQuestion, GateVerdict, Judged,
     TimeKind, boots, gate,
 };
 pub use bootstrap::{Interval, interval};
@@ -94,6 +96,10 @@ pub use fleet::{FleetItem, FleetRow, LONGEST_BOOT, MOST_ITEMS, RowStatus, fleet_
 pub use forecast::{Changed, Changes, Forecast, ForecastError, WhatIf, what_if};
 pub use functions::{CallRow, Calls, FunctionOrder, FunctionRow, Functions, calls, functions};
 pub use gaps::{Gap, gaps};
+pub use history::{
+    Accepted, Differing, Drift, EntryTimes, FEWEST, Groups, History, HistoryChange, HistoryEntry,
+    HistoryQuestion, HistoryResolution, HistoryVerdict, Level, Series, history,
+};
 pub use io::{
     Depth, Io, IoDevice, IoFailure, IoFile, IoOperation, IoProcess, IoRequest, IoStretch, Latency,
     Owner, Owners, OwnersFrom, ProcessOf, Seek, SeekDevice, SeekPoint, Sequence, io, io_requests,

@@ -5,8 +5,8 @@ mod common;
 
 use common::record;
 use firstlight_analysis::{
-    BootTimes, Boots, BootsError, BootsTime, Gate, GateError, Judged, Options, TimeKind, Verdict,
-    boots, gate,
+    Allowance, BootTimes, Boots, BootsError, BootsTime, Budget, BudgetVerdict, Gate, GateError,
+    GateQuestion, GateVerdict, Judged, Options, TimeKind, Verdict, boots, gate,
 };
 use record::Nanos;
 
@@ -144,8 +144,25 @@ fn a_table_has_its_columns_in_order() {
 
 fn judged(base: &[BootTimes], new: &[BootTimes], percent: i64) -> Result<Gate, GateError> {
     let both = boots(base, Some(new)).unwrap();
-    let is_it = |t: &BootsTime| t.kind == TimeKind::FirstLight;
-    gate(&both, is_it, |median| Nanos(median.0 / 100 * percent))
+    let question = GateQuestion {
+        allow: Some(Allowance::Percent(percent as f64)),
+        ..GateQuestion::default()
+    };
+    gate(&both, &question)
+}
+
+/// The same, of a time of another name; as little as there is matters.
+fn judged_of(both: &Boots, name: &str) -> Result<Gate, GateError> {
+    let question = GateQuestion {
+        of: Some(name),
+        allow: Some(Allowance::Time(Nanos::ZERO)),
+        ..GateQuestion::default()
+    };
+    gate(both, &question)
+}
+
+fn passed(gate: &Gate) -> bool {
+    gate.verdict == GateVerdict::Passed
 }
 
 fn set(clock: &str, count: i64, kernel: i64) -> Vec<BootTimes> {
@@ -158,33 +175,36 @@ fn a_gate_closes_for_what_is_slower_than_is_allowed() {
     for clock in ["virtual", "monotonic"] {
         let (base, slower) = (set(clock, 5, 1000), set(clock, 5, 1040));
         let closed = judged(&base, &slower, 1).unwrap();
-        assert!(!closed.passed, "{clock}");
-        assert_eq!(closed.time.delta(), Nanos::from_millis(40));
+        assert_eq!(closed.verdict, GateVerdict::Slower, "{clock}");
+        let compared = closed.compared.unwrap();
+        assert_eq!(compared.time.delta(), Nanos::from_millis(40));
         let names: Vec<&str> = closed.slower.iter().map(|i| &*i.name).collect();
         assert_eq!(names, ["session-1.scope"], "{clock}");
         // Less than 3 % of 1.8 s; faster; the same.
-        assert!(judged(&base, &slower, 3).unwrap().passed, "{clock}");
-        assert!(judged(&slower, &base, 0).unwrap().passed, "{clock}");
-        assert!(judged(&base, &base, 0).unwrap().passed, "{clock}");
+        assert!(passed(&judged(&base, &slower, 3).unwrap()), "{clock}");
+        assert!(passed(&judged(&slower, &base, 0).unwrap()), "{clock}");
+        assert!(passed(&judged(&base, &base, 0).unwrap()), "{clock}");
     }
     // Slower by less than such boots vary.
-    assert!(
-        judged(&set("virtual", 5, 1000), &set("virtual", 5, 1002), 0)
-            .unwrap()
-            .passed
-    );
+    let near = judged(&set("virtual", 5, 1000), &set("virtual", 5, 1002), 0);
+    assert!(passed(&near.unwrap()));
 }
 
 #[test]
 fn a_gate_says_when_it_cannot_say() {
-    let few = judged(&set("printk", 4, 1000), &set("printk", 4, 1200), 1).unwrap_err();
-    assert_eq!(few, GateError::TooFew { base: 4, new: 4 });
+    let few = judged(&set("printk", 4, 1000), &set("printk", 4, 1200), 1).unwrap();
+    assert_eq!(few.verdict, GateVerdict::CannotTell);
+    assert!(
+        few.reason
+            .unwrap()
+            .starts_with("4 against 4 boots are too few")
+    );
     // Four of many can be told apart.
     let told = judged(&set("printk", 4, 1000), &set("printk", 9, 1200), 1);
-    assert!(!told.unwrap().passed);
+    assert!(!passed(&told.unwrap()));
     // Exact boots may be one against one.
     let one = |kernel| set("virtual", 1, kernel);
-    assert!(!judged(&one(1000), &one(1040), 1).unwrap().passed);
+    assert!(!passed(&judged(&one(1000), &one(1040), 1).unwrap()));
     let dark = |count: usize| {
         vec![BootTimes::of(&record("clock printk printk\n"), &Options::default()); count]
     };
@@ -202,13 +222,13 @@ fn a_boot_that_never_comes_to_first_light_does_not_pass() {
     let mut new = set("virtual", 4, 1000);
     new.push(dark.clone());
     let closed = judged(&set("virtual", 4, 1000), &new, 1).unwrap();
-    assert!(!closed.passed);
+    assert_eq!(closed.verdict, GateVerdict::Missing);
     assert_eq!(
-        closed.missing.unwrap(),
+        closed.reason.unwrap(),
         "1 of 5 boots after the change do not have it"
     );
     let none = judged(&set("virtual", 4, 1000), &[dark], 1).unwrap();
-    assert!(!none.passed && none.missing.unwrap().starts_with("no boot"));
+    assert!(!passed(&none) && none.reason.unwrap().starts_with("no boot"));
 }
 
 #[test]
@@ -225,15 +245,15 @@ fn an_item_whose_ranges_overlap_is_judged_too() {
     base.push(3000);
     let judge = |base: &[i64], new: &[i64]| {
         let both = boots(&set(base), Some(&set(new))).unwrap();
-        gate(&both, |t| t.is_called("a.service"), |_| Nanos(0))
+        judged_of(&both, "a.service")
     };
-    assert!(!judge(&base, &[2000; 20]).unwrap().passed);
-    let few = judge(&[1000, 3000], &[2000, 2000]).unwrap_err();
-    assert_eq!(few, GateError::TooFew { base: 2, new: 2 });
+    assert!(!passed(&judge(&base, &[2000; 20]).unwrap()));
+    let few = judge(&[1000, 3000], &[2000, 2000]).unwrap();
+    assert_eq!(few.verdict, GateVerdict::CannotTell);
     // As little as is allowed is found.
     let near: Vec<i64> = (0..10).map(|n| 10_000 + n).collect();
     let slower: Vec<i64> = near.iter().map(|n| n + 40).collect();
-    assert!(!judge(&near, &slower).unwrap().passed);
+    assert!(!passed(&judge(&near, &slower).unwrap()));
 }
 
 #[test]
@@ -241,7 +261,7 @@ fn a_name_means_one_time_and_first_light_one_stretch() {
     let row = BootTimes::of_columns([("a_s", Some(Nanos(1))), ("a_s", Some(Nanos(2)))]);
     let set = vec![row; 5];
     let both = boots(&set, Some(&set)).unwrap();
-    let twice = gate(&both, |t| t.is_called("a_s"), |_| Nanos(0)).unwrap_err();
+    let twice = judged_of(&both, "a_s").unwrap_err();
     assert!(
         matches!(twice, GateError::Ambiguous { count: 2, .. }),
         "{twice}"
@@ -253,6 +273,96 @@ fn a_name_means_one_time_and_first_light_one_stretch() {
         vec![BootTimes::of(&record(&text), &Options::default()); 5]
     };
     let both = boots(&boot("power-on"), Some(&boot("kernel-start"))).unwrap();
-    let other = gate(&both, |t| t.is_called("first light"), |_| Nanos(0)).unwrap_err();
+    let other = judged_of(&both, "first light").unwrap_err();
     assert!(matches!(other, GateError::OtherZero { .. }), "{other}");
+}
+
+/// A gate that cannot see the slowdown that was asked for does not pass.
+#[test]
+fn a_gate_that_cannot_see_does_not_pass() {
+    // Boots that vary by a tenth of a second, of 1.8 s.
+    let wide = |shift: i64| -> Vec<BootTimes> {
+        let boot = |n: i64| boot("monotonic", 1000 + shift + n * 37 % 200, 800, 10, 1);
+        (0..8).map(boot).collect()
+    };
+    let both = boots(&wide(0), Some(&wide(3))).unwrap();
+    let ask = |see: Option<Allowance>, allow: Option<Allowance>| {
+        let question = GateQuestion {
+            see,
+            allow,
+            ..GateQuestion::default()
+        };
+        gate(&both, &question).unwrap()
+    };
+    let blind = ask(Some(Allowance::Percent(1.0)), None);
+    assert_eq!(blind.verdict, GateVerdict::CannotTell);
+    assert!(blind.reason.unwrap().contains("was asked for"));
+    let allowed = ask(None, Some(Allowance::Time(Nanos::from_millis(5))));
+    assert_eq!(allowed.verdict, GateVerdict::CannotTell);
+    let roomy = ask(Some(Allowance::Percent(30.0)), None);
+    assert!(passed(&roomy));
+    let resolution = roomy.compared.unwrap().resolution.unwrap();
+    assert!(resolution > Nanos::from_millis(18) && resolution < Nanos::from_millis(400));
+}
+
+#[test]
+fn gains_are_told_beside_losses() {
+    let gained = judged(&set("monotonic", 6, 1200), &set("monotonic", 6, 1000), 1).unwrap();
+    assert!(passed(&gained) && gained.compared.unwrap().gained);
+    assert_eq!(gained.faster.len(), 1);
+    assert!(gained.slower.is_empty());
+}
+
+#[test]
+fn budgets_are_kept_or_not_with_and_without_base_boots() {
+    let new = set("monotonic", 6, 1000);
+    let budget = |name: &str, ms: i64| Budget {
+        name: name.into(),
+        limit: Nanos::from_millis(ms),
+    };
+    let verdict = |boots: &Boots, budgets: &[Budget]| {
+        let question = GateQuestion {
+            budgets,
+            ..GateQuestion::default()
+        };
+        gate(boots, &question).map(|g| {
+            let all: Vec<BudgetVerdict> = g.budgets.iter().map(|b| b.verdict).collect();
+            (g.verdict, all)
+        })
+    };
+    let alone = boots(&new, None).unwrap();
+    let both = boots(&new, Some(&new)).unwrap();
+    for boots in [&alone, &both] {
+        let kept = verdict(
+            boots,
+            &[budget("first-light", 2000), budget("kernel", 1500)],
+        );
+        assert_eq!(
+            kept.unwrap(),
+            (GateVerdict::Passed, vec![BudgetVerdict::Within; 2])
+        );
+        let over = verdict(
+            boots,
+            &[budget("first_light", 1000), budget("kernel", 1500)],
+        );
+        assert_eq!(
+            over.unwrap(),
+            (
+                GateVerdict::OverBudget,
+                vec![BudgetVerdict::Over, BudgetVerdict::Within]
+            )
+        );
+        // Kernels of 1000 to 1005 ms.
+        let unsure = verdict(boots, &[budget("kernel", 1002)]);
+        assert_eq!(unsure.unwrap().0, GateVerdict::CannotTell);
+        let unknown = verdict(boots, &[budget("kernle", 1002)]).unwrap_err();
+        assert!(unknown.to_string().contains("--budget kernle"), "{unknown}");
+    }
+    let one = boots(&new[..1], None).unwrap();
+    let kept = verdict(&one, &[budget("first light", 2000)]).unwrap();
+    assert_eq!(kept.0, GateVerdict::Passed);
+    // Too few to compare: the budget does not make up for it.
+    let few = boots(&new[..1], Some(&new[..1])).unwrap();
+    let few = verdict(&few, &[budget("first light", 2000)]).unwrap();
+    assert_eq!(few.0, GateVerdict::CannotTell);
 }

@@ -187,3 +187,40 @@ pub struct Demo {
     #[arg(long)]
     pub each: bool,
 }
+
+/// Files for the programs that show results.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Outputs")]
+pub struct Outputs {
+    /// Write a Markdown report for a pull request to FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub markdown: Option<PathBuf>,
+    /// Write JUnit XML (GitLab, Jenkins) to FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub junit: Option<PathBuf>,
+    /// Write SARIF 2.1.0 (GitHub code scanning) to FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub sarif: Option<PathBuf>,
+    /// Write TAP version 13 to FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub tap: Option<PathBuf>,
+    /// Write Prometheus text metrics to FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub prometheus: Option<PathBuf>,
+    /// Write a KCIDB 5.3 report to FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub kcidb: Option<PathBuf>,
+    /// Write Bencher Metric Format JSON to FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub bencher: Option<PathBuf>,
+    /// Write JSON for github-action-benchmark (customSmallerIsBetter) to FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub benchmark: Option<PathBuf>,
+    /// Write a badge (SVG) to FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub badge: Option<PathBuf>,
+    /// Print GitHub annotations, and append a report to the job summary if
+    /// GITHUB_STEP_SUMMARY is set
+    #[arg(long)]
+    pub github: bool,
+}

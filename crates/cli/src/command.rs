@@ -12,6 +12,7 @@ use crate::verbs::export::Export;
 use crate::verbs::flash::args::Flash;
 use crate::verbs::fleet::Fleet;
 use crate::verbs::help::Help;
+use crate::verbs::history::args::History;
 use crate::verbs::image::args::Image;
 use crate::verbs::io::Io;
 use crate::verbs::path::Path;
@@ -97,8 +98,10 @@ pub enum Verb {
     #[command(
         after_help = "Examples:\n  $ firstlight gate base/trials/baseline --against new/trials/baseline\n  \
             $ firstlight gate before.tar.zst --against after.tar.zst --allow 50ms\n  \
-            $ firstlight gate before.csv --against after.csv --of Total_Sec\n\n\
-            Exit codes: 0 not slower, 1 slower, 2 cannot tell."
+            $ firstlight gate before.csv --against after.csv --of Total_Sec\n  \
+            $ firstlight gate --against boot.log --budget first-light=2s --budget userspace=800ms\n  \
+            $ firstlight gate base --against new --markdown gate.md --junit gate.xml --github\n\n\
+            Exit codes: 0 not slower and within all budgets, 1 slower or over budget, 2 cannot tell."
     )]
     Gate(Gate),
     /// Turn the logs of many boots into two tables: boots, and what took time in each
@@ -115,6 +118,8 @@ pub enum Verb {
             $ firstlight fleet blame store --base 1.9 --release 1.10"
     )]
     Fleet(Fleet),
+    /// Keep boots of commits and releases, and find where they changed
+    History(History),
     /// Rank what to change, with evidence, expected saving and cost
     #[command(after_help = "Examples:\n  $ firstlight advise dmesg.txt\n  \
             $ firstlight advise boot.tar.zst --image vmlinuz --image rootfs/ --config .config\n  \
@@ -173,7 +178,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "show", "blame", "path", "io", "report", "serve", "export", "redact",
         ],
     ),
-    ("Compare boots", &["diff", "boots", "gate"]),
+    ("Compare boots", &["diff", "boots", "gate", "history"]),
     ("Many boots", &["rows", "fleet"]),
     ("Take evidence", &["capture", "cold"]),
     ("Make it faster", &["advise", "treat", "tune", "prefetch"]),

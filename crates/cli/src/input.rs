@@ -39,6 +39,15 @@ pub fn shown(paths: &[PathBuf]) -> String {
     paths.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
+/// Says which columns and rows of the table `path` hold no boots.
+pub fn say_left_out(path: &Path, left_out: &[String]) {
+    if !left_out.is_empty() {
+        let shown = path.display();
+        let left_out = left_out.join(", ");
+        anstream::eprintln!("firstlight: {shown}: no times: {left_out}");
+    }
+}
+
 /// The evidence of one boot: of this machine's last one without any path, of the files in
 /// a folder that is no capture.
 pub fn of_one_boot(paths: &[PathBuf]) -> Result<Vec<Input>> {

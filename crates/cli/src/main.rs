@@ -7,6 +7,7 @@ mod input;
 mod interrupt;
 mod judge;
 mod out;
+mod outputs;
 mod progress;
 mod size;
 mod verbs;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Some(Verb::Blame(a)) => verbs::blame::run(a, &mut out),
         Some(Verb::Io(a)) => verbs::io::run(a, &mut out),
         Some(Verb::Boots(a)) => verbs::boots::run(a, &mut out),
+        Some(Verb::History(a)) => verbs::history::run(a, &mut out),
         Some(Verb::Gate(a)) => verbs::boots::gate::run(a, &mut out),
         #[cfg(feature = "parquet")]
         Some(Verb::Rows(a)) => verbs::rows::run(a, &mut out),

@@ -10,7 +10,7 @@ pub struct Out {
     stdout: BufWriter<StdoutLock<'static>>,
     pub json: bool,
     pub style: Style,
-    refused: bool,
+    code: u8,
 }
 
 impl Out {
@@ -29,7 +29,7 @@ impl Out {
         Self {
             stdout: BufWriter::new(stdout.lock()),
             json: output.json,
-            refused: false,
+            code: 0,
             style: Style {
                 color,
                 width: width.unwrap_or(100).clamp(60, 200),
@@ -62,15 +62,20 @@ impl Out {
         Ok(self.stdout.flush()?)
     }
 
+    /// Notes the answer of a gate: 0 yes, 1 no, 2 not known.
+    pub fn exit_code(&mut self, code: u8) {
+        self.code = self.code.max(code);
+    }
+
     /// Notes the answer of a gate: if it is no, the exit code is 1.
     pub fn gate(&mut self, passed: bool) {
-        self.refused |= !passed;
+        self.exit_code(u8::from(!passed));
     }
 
     /// Writes what is left, and says how the program ends.
     pub fn finish(mut self) -> Result<ExitCode> {
         self.flush()?;
-        Ok(ExitCode::from(u8::from(self.refused)))
+        Ok(ExitCode::from(self.code))
     }
 }
 

@@ -21,6 +21,15 @@ pub enum ClockKind {
 }
 
 impl ClockKind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [
+        Self::Virtual,
+        Self::Counter,
+        Self::Wall,
+        Self::Printk,
+        Self::Monotonic,
+    ];
+
     /// The word used in every output.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

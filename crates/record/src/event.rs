@@ -25,6 +25,17 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Self; 7] = [
+        Self::Firmware,
+        Self::Loader,
+        Self::Decompression,
+        Self::Kernel,
+        Self::Initrd,
+        Self::Userspace,
+        Self::App,
+    ];
+
     /// The word used in every output.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -22,6 +22,7 @@
 //! assert!(screen.contains("kernel"));
 //! ```
 
+pub mod ci;
 mod classic;
 pub mod csv;
 pub mod export;
@@ -35,6 +36,7 @@ mod redaction;
 mod resolution;
 mod schemas;
 pub mod terminal;
+pub mod trend;
 mod tuned;
 
 mod words;

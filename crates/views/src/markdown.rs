@@ -8,7 +8,7 @@ use record::{ClockKind, Nanos};
 use std::fmt::Write;
 
 /// A cell's text: a bar would begin another cell, a line break another row.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('|', "\\|")
         .replace(['\n', '\r'], " ")

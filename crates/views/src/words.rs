@@ -1,9 +1,9 @@
 //! Words that several views share.
 
-use analysis::{Experiment, margin};
+use analysis::{Experiment, GateCompared, GateVerdict, margin};
 use chrono::DateTime;
 use flash::files::Why;
-use record::ClockKind;
+use record::{ClockKind, Nanos};
 use std::collections::BTreeSet;
 
 /// What a reader must know about the times of this clock.
@@ -45,6 +45,34 @@ pub(crate) fn spread(e: &Experiment) -> Option<String> {
             margins.join(" or ")
         )
     })
+}
+
+/// A difference, with its sign.
+pub(crate) fn signed(t: Nanos) -> String {
+    let plus = if t > Nanos::ZERO { "+" } else { "" };
+    format!("{plus}{t}")
+}
+
+/// `+4.11 %`, of `whole`; nothing of nothing.
+pub(crate) fn percent(change: Nanos, whole: Nanos) -> String {
+    match whole {
+        Nanos::ZERO => String::new(),
+        whole => format!("{:+.2} %", 100.0 * change.get() as f64 / whole.get() as f64),
+    }
+}
+
+/// How the time of a gate changed: `+1.000 s (+9.90 %): 10.100 s -> 11.100 s`.
+pub(crate) fn gate_moved(c: &GateCompared) -> String {
+    let medians = c.time.base.as_ref().zip(c.time.against.as_ref());
+    let Some((a, b)) = medians.filter(|_| c.verdict != GateVerdict::Missing) else {
+        return String::new();
+    };
+    let change = b.median - a.median;
+    let percent = match percent(change, a.median) {
+        percent if percent.is_empty() => percent,
+        percent => format!(" ({percent})"),
+    };
+    format!("{}{percent}: {} -> {}", signed(change), a.median, b.median)
 }
 
 /// `initcall` or `initcalls`; `match` or `matches`; `try` or `tries`.

@@ -1,27 +1,106 @@
 //! Whether boots got slower: the answer for a machine that builds and boots.
 
+use super::allowance::{Allowance, Budget, BudgetVerdict, Budgeted, budgeted};
 use super::{Boots, BootsTime, Judged, TimeKind};
 use crate::effect::Verdict;
 use crate::statistics::{Judgement, least_chance};
 use record::{ClockKind, Nanos};
+
+/// What the gate has to be able to see if nobody says how much is fine, in percent.
+const SEE: f64 = 5.0;
+
+/// How much slower is fine if nobody says so, in percent.
+const ALLOW: f64 = 0.5;
+
+/// What is asked of a gate.
+#[derive(Clone, Debug, Default)]
+pub struct GateQuestion<'a> {
+    /// The time to judge; without one, first light.
+    pub of: Option<&'a str>,
+    /// How much slower is fine; half a percent if nobody says so.
+    pub allow: Option<Allowance>,
+    /// The slowdown that has to be visible; without one, what is fine, or 5 % if nobody
+    /// says that either.
+    pub see: Option<Allowance>,
+    /// How long times may take at most.
+    pub budgets: &'a [Budget],
+}
+
+/// What a gate says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GateVerdict {
+    /// Not slower by more than is fine, and within all budgets.
+    Passed,
+    /// It cannot tell.
+    CannotTell,
+    /// Over a budget.
+    OverBudget,
+    /// Some boots after the change do not have the time.
+    Missing,
+    /// Slower.
+    Slower,
+}
+
+impl GateVerdict {
+    /// The word used in every output.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::CannotTell => "cannot_tell",
+            Self::OverBudget => "over_budget",
+            Self::Missing => "missing",
+            Self::Slower => "slower",
+        }
+    }
+
+    /// 0 if it passed, 1 if it did not, 2 if that is not known.
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::CannotTell => 2,
+            Self::OverBudget | Self::Missing | Self::Slower => 1,
+        }
+    }
+}
 
 /// Whether a time got slower.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
     /// What the clocks count; `None` for tables.
     pub clock: Option<ClockKind>,
-    /// How many boots there are, before and after.
+    /// How many boots there are, before and after; none before if only budgets were asked.
     pub boots: (usize, usize),
-    /// The time that was judged.
+    /// The worst of all verdicts.
+    pub verdict: GateVerdict,
+    /// Why, in a clause, if it is not for a length.
+    pub reason: Option<String>,
+    /// The comparison; `None` if only budgets were asked.
+    pub compared: Option<GateCompared>,
+    /// Each budget.
+    pub budgets: Vec<Budgeted>,
+    /// Items that take longer, and new ones: the largest difference first.
+    pub slower: Vec<BootsTime>,
+    /// Items that take less, and those that are gone: the largest difference first.
+    pub faster: Vec<BootsTime>,
+}
+
+/// The time that is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GateCompared {
+    /// The time.
     pub time: BootsTime,
     /// How much slower is still fine.
     pub allowed: Nanos,
-    /// Whether it is not slower, or not by more than is allowed.
-    pub passed: bool,
-    /// Why not, in a clause, if it is not for its length.
-    pub missing: Option<String>,
-    /// Items that take longer, and new ones: the largest difference first.
-    pub slower: Vec<BootsTime>,
+    /// The slowdown that has to be visible.
+    pub asked: Nanos,
+    /// The least slowdown that these boots show; `None` if that is not known.
+    pub resolution: Option<Nanos>,
+    /// What became of it.
+    pub verdict: GateVerdict,
+    /// Whether it got faster by more than is fine.
+    pub gained: bool,
 }
 
 /// Why nothing can be said.
@@ -54,48 +133,76 @@ pub enum GateError {
         /// The marks.
         zeros: String,
     },
-    /// Boots in real time vary.
+    /// No time, or several, are meant by the name of a budget.
     #[error(
-        "{base} against {new} boots are too few: real boots vary, so a difference cannot be \
-         told from noise; use at least 5 of each"
+        "--budget {name}: matches no time, or several; choose a name that `firstlight boots` lists \
+         once"
     )]
-    TooFew {
-        /// How many boots before have the time.
-        base: usize,
-        /// How many after.
-        new: usize,
+    NoBudget {
+        /// The name.
+        name: String,
     },
 }
 
-/// Judges the time of `boots`, which compares, that `is_it`; `allow` says what is still
-/// fine, of the median before.
+/// Judges `boots`: the time that is asked for, if they compare, and all budgets.
 ///
 /// Exact boots are judged by their spread, and one against one by the bare difference;
 /// boots in real time by chance, however small the difference. A time that some boot
-/// after the change has not at all did not pass.
+/// after the change has not at all did not pass, and neither did one of which a slowdown
+/// of the asked size could not be seen.
 ///
 /// # Errors
-/// If no boot before has such a time, several times are it, first light is told from
-/// different zeros, or there are too few boots in real time.
-pub fn gate(
-    boots: &Boots,
-    is_it: impl Fn(&BootsTime) -> bool,
-    allow: impl Fn(Nanos) -> Nanos,
-) -> Result<Gate, GateError> {
-    let all = boots.times.iter().chain(&boots.items);
-    let meant: Vec<&BootsTime> = all.filter(|t| is_it(t)).collect();
-    let mut time = match meant.as_slice() {
-        [] => return Err(GateError::NoTime),
-        [one] => (*one).clone(),
-        several => {
-            let kinds: Vec<String> = several
-                .iter()
-                .map(|t| format!("{} {}", t.kind.as_str(), t.name))
-                .collect();
-            let (count, kinds) = (several.len(), kinds.join(", "));
-            return Err(GateError::Ambiguous { count, kinds });
-        }
+/// If no boot before has such a time, several times are it, or first light is told from
+/// different zeros.
+pub fn gate(boots: &Boots, question: &GateQuestion<'_>) -> Result<Gate, GateError> {
+    let budgets = question.budgets.iter().map(|b| {
+        let name = b.name.clone();
+        budgeted(boots, b).ok_or(GateError::NoBudget { name })
+    });
+    let budgets = budgets.collect::<Result<Vec<Budgeted>, GateError>>()?;
+    let mut reason = None;
+    let compared = match boots.against {
+        None => None,
+        Some(after) => match compared(boots, after, question) {
+            Ok((compared, why)) => {
+                reason = why;
+                Some(compared)
+            }
+            // Whoever asks for budgets of a table need not have first light in it.
+            Err(GateError::NoTime) if question.of.is_none() && !budgets.is_empty() => None,
+            Err(error) => return Err(error),
+        },
     };
+    let of_budgets = budgets.iter().map(|b| match b.verdict {
+        BudgetVerdict::Within => GateVerdict::Passed,
+        BudgetVerdict::CannotTell => GateVerdict::CannotTell,
+        BudgetVerdict::Over => GateVerdict::OverBudget,
+        BudgetVerdict::Missing => GateVerdict::Missing,
+    });
+    let verdicts = compared.iter().map(|c| c.verdict).chain(of_budgets);
+    let (slower, faster) = items(boots);
+    Ok(Gate {
+        clock: boots.clock,
+        boots: match boots.against {
+            Some(after) => (boots.boots, after),
+            None => (0, boots.boots),
+        },
+        verdict: verdicts.max().unwrap_or(GateVerdict::Passed),
+        reason,
+        compared,
+        budgets,
+        slower,
+        faster,
+    })
+}
+
+/// The comparison, and why it is as it is, if that is not for its length.
+fn compared(
+    boots: &Boots,
+    after: usize,
+    question: &GateQuestion<'_>,
+) -> Result<(GateCompared, Option<String>), GateError> {
+    let mut time = meant(boots, question.of)?.clone();
     if time.kind == TimeKind::FirstLight && boots.zeros.len() > 1 {
         let zeros: Vec<&str> = boots.zeros.iter().map(String::as_str).collect();
         let zeros = zeros.join(", ");
@@ -107,41 +214,105 @@ pub fn gate(
         .map(|d| (d.boots, d.median))
         .ok_or(GateError::NoTime)?;
     let new = time.against.as_ref().map_or(0, |d| d.boots);
-    let after = boots.against.unwrap_or_default();
-    let missing = (new < after).then(|| match new {
-        0 => "no boot after the change has it".to_owned(),
-        _ => format!(
-            "{} of {after} boots after the change do not have it",
-            after - new
-        ),
-    });
     // What is allowed says how small a difference matters.
     let judgement = Judgement {
         minimum_effect: 0.0,
         ..Judgement::default()
     };
     time.change = time.judged(boots.clock, &judgement);
+    let allowed = question.allow.unwrap_or(Allowance::Percent(ALLOW));
+    // Nobody can see a slowdown of nothing.
+    let allow_is_some = |a: &Allowance| a.of(median) > Nanos::ZERO;
+    let asked = question.see.or(question.allow.filter(allow_is_some));
+    let asked = asked.unwrap_or(Allowance::Percent(SEE)).of(median);
+    let allowed = allowed.of(median);
+    let resolution = time.change.and_then(|c| match c.judged {
+        Judged::Exact(e) => (!e.unperturbed).then_some(e.least),
+        Judged::Sample(_) if least_chance(base, new) > judgement.significance => None,
+        Judged::Sample(s) => Some(Nanos((s.interval.1 - s.interval.0).get() / 2)),
+    });
+    let is = |wanted: Verdict| time.change.is_some_and(|c| c.verdict == wanted);
     let is_sample = time
         .change
         .is_some_and(|c| matches!(c.judged, Judged::Sample(_)));
-    if is_sample && missing.is_none() && least_chance(base, new) > judgement.significance {
-        return Err(GateError::TooFew { base, new });
-    }
-    let allowed = allow(median);
-    let is_slower = time.change.is_some_and(|c| c.verdict == Verdict::Slower);
-    // A side without any items was not asked for them.
-    let has_items = boots.items.iter().any(|i| i.base.is_some());
-    let slower = boots.items.iter().filter(|i| {
-        let grew = i.delta() > Nanos::ZERO && i.against.is_some() && has_items;
-        grew && i.is_apart() && i.change.is_none_or(|c| c.verdict == Verdict::Slower)
-    });
-    Ok(Gate {
-        clock: boots.clock,
-        boots: (boots.boots, after),
-        passed: missing.is_none() && !(is_slower && time.delta() > allowed),
+    let (verdict, reason) = if new < after {
+        let reason = match new {
+            0 => "no boot after the change has it".to_owned(),
+            _ => format!(
+                "{} of {after} boots after the change do not have it",
+                after - new
+            ),
+        };
+        (GateVerdict::Missing, Some(reason))
+    } else if is_sample && resolution.is_none() {
+        let reason = format!(
+            "{base} against {new} boots are too few: real boots vary, so a difference cannot be \
+             told from noise; use at least 5 of each"
+        );
+        (GateVerdict::CannotTell, Some(reason))
+    } else if is(Verdict::Slower) && time.delta() > allowed {
+        (GateVerdict::Slower, None)
+    } else if let Some(least) = resolution.filter(|r| *r > asked) {
+        let reason = format!(
+            "these boots show a slowdown of {least} or more, and {asked} was asked for; give more \
+             boots, or ask for less with --see or --allow"
+        );
+        (GateVerdict::CannotTell, Some(reason))
+    } else {
+        (GateVerdict::Passed, None)
+    };
+    let gained = is(Verdict::Faster) && time.delta().abs() > allowed;
+    let compared = GateCompared {
         time,
         allowed,
-        missing,
-        slower: slower.cloned().collect(),
-    })
+        asked,
+        resolution,
+        verdict,
+        gained,
+    };
+    Ok((compared, reason))
+}
+
+/// The one time that is called so.
+fn meant<'b>(boots: &'b Boots, of: Option<&str>) -> Result<&'b BootsTime, GateError> {
+    let is_it = |t: &&BootsTime| match of {
+        Some(name) => t.is_called(name),
+        None => t.kind == TimeKind::FirstLight,
+    };
+    let all = boots.times.iter().chain(&boots.items);
+    let meant: Vec<&BootsTime> = all.filter(is_it).collect();
+    match meant.as_slice() {
+        [] => Err(GateError::NoTime),
+        [one] => Ok(one),
+        several => {
+            let kinds: Vec<String> = several
+                .iter()
+                .map(|t| format!("{} {}", t.kind.as_str(), t.name))
+                .collect();
+            let (count, kinds) = (several.len(), kinds.join(", "));
+            Err(GateError::Ambiguous { count, kinds })
+        }
+    }
+}
+
+/// The items that take longer, and those that take less.
+fn items(boots: &Boots) -> (Vec<BootsTime>, Vec<BootsTime>) {
+    if boots.against.is_none() {
+        return (Vec::new(), Vec::new());
+    }
+    // A side without any items was not asked for them.
+    let has_base = boots.items.iter().any(|i| i.base.is_some());
+    let has_new = boots.items.iter().any(|i| i.against.is_some());
+    let moved = |i: &&BootsTime, verdict: Verdict| {
+        i.is_apart() && i.change.is_none_or(|c| c.verdict == verdict)
+    };
+    let slower = boots.items.iter().filter(|i| {
+        let grew = i.delta() > Nanos::ZERO && i.against.is_some() && has_base;
+        grew && moved(i, Verdict::Slower)
+    });
+    let faster = boots.items.iter().filter(|i| {
+        let shrank = i.delta() < Nanos::ZERO && i.base.is_some() && has_new;
+        shrank && moved(i, Verdict::Faster)
+    });
+    (slower.cloned().collect(), faster.cloned().collect())
 }

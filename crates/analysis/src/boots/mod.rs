@@ -5,12 +5,14 @@
 //! length, a milestone by how long after the start of its phase it comes, an item
 //! by how long it takes. So what happens in one phase moves no number of another.
 
+mod allowance;
 mod distribution;
 mod gate;
 mod times;
 
+pub use allowance::{Allowance, Budget, BudgetVerdict, Budgeted};
 pub use distribution::Distribution;
-pub use gate::{Gate, GateError, gate};
+pub use gate::{Gate, GateCompared, GateError, GateQuestion, GateVerdict, gate};
 pub use times::{BootTimes, TimeKind};
 
 use crate::effect::{Effect, Verdict, effect};

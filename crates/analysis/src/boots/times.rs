@@ -56,6 +56,8 @@ pub struct BootTimes {
     pub(super) zero: Option<String>,
     /// Whether it is a row of a table.
     pub(super) is_row: bool,
+    /// What it ran on: fields and their values.
+    pub(super) environment: Vec<(&'static str, String)>,
     /// Each with its name in this boot.
     pub(super) times: BTreeMap<Key, (String, Nanos)>,
 }
@@ -73,7 +75,13 @@ impl BootTimes {
         if let Some(f) = &phases.first_light {
             boot.add(TimeKind::FirstLight, &f.mark, f.at);
         }
-        let total = facts(record).into_iter().find(|f| f.key == STARTUP_TOTAL);
+        let facts = facts(record);
+        for (field, key) in [("kernel", "kernel.version"), ("machine", "machine")] {
+            let fact = facts.iter().find(|f| f.key == key);
+            let value = fact.map(|f| (field, f.value.clone()));
+            boot.environment.extend(value);
+        }
+        let total = facts.into_iter().find(|f| f.key == STARTUP_TOTAL);
         if let Some(ns) = total.and_then(|f| f.value.parse().ok()) {
             boot.add(TimeKind::Total, "systemd's total", Nanos(ns));
         }
@@ -93,6 +101,36 @@ impl BootTimes {
             places.insert(place, ());
         }
         boot
+    }
+
+    /// What its clock counts; `None` if nothing says so.
+    #[must_use]
+    pub const fn clock(&self) -> Option<ClockKind> {
+        self.clock
+    }
+
+    /// The mark at its time zero; `None` of a row of a table.
+    #[must_use]
+    pub fn zero(&self) -> Option<&str> {
+        self.zero.as_deref()
+    }
+
+    /// What it ran on, where the evidence says so: `kernel` and `machine`.
+    #[must_use]
+    pub fn environment(&self) -> &[(&'static str, String)] {
+        &self.environment
+    }
+
+    /// Its times, each under a name that does not change from boot to boot; the second
+    /// of a name and those after it carry their number.
+    pub fn times(&self) -> impl Iterator<Item = (TimeKind, String, Nanos)> {
+        self.times.iter().map(|((kind, stable, nth), (_, time))| {
+            let name = match nth {
+                1 => stable.clone(),
+                nth => format!("{stable} #{nth}"),
+            };
+            (*kind, name, *time)
+        })
     }
 
     /// Of a row of a table: its columns and what they hold, in order.

@@ -13,6 +13,7 @@ pub mod findings;
 pub mod flash;
 pub mod fleet;
 pub mod help;
+pub mod history;
 pub mod image;
 pub mod io;
 pub mod lab;

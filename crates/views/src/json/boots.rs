@@ -2,13 +2,13 @@
 
 use super::document::Document;
 use super::values::{CLOCKS, VERDICTS};
-use analysis::{BootsChange, BootsTime, Distribution, Judged};
+use analysis::{BootsChange, BootsTime, Distribution, GateVerdict, Judged};
 use record::{ClockKind, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Kinds of times that boots are compared by.
-const KINDS: [&str; 11] = [
+pub(super) const KINDS: [&str; 11] = [
     "first_light",
     "total",
     "phase",
@@ -135,32 +135,72 @@ pub fn boots(b: &analysis::Boots) -> Boots {
     }
 }
 
+/// Verdicts of a gate.
+const GATE_VERDICTS: [&str; 5] = ["passed", "cannot_tell", "over_budget", "missing", "slower"];
+
+/// Verdicts of a budget.
+const BUDGET_VERDICTS: [&str; 4] = ["within", "over", "missing", "cannot_tell"];
+
 /// Verdict on whether boots became slower.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Gate {
     /// Name and version of this format.
     #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
-    /// Whether the time is not slower, or slower by no more than allowed.
+    /// Verdict; the worst one of the comparison and all budgets.
+    #[schemars(extend("enum" = GATE_VERDICTS))]
+    pub verdict: &'static str,
+    /// Whether the verdict is `passed`.
     pub passed: bool,
     /// Kind of clock; null for tables, which do not say.
     #[schemars(extend("enum" = CLOCKS))]
     pub clock: Option<&'static str>,
-    /// Number of base boots.
-    #[schemars(range(min = 1))]
+    /// Number of base boots; 0 if only budgets were asked for.
     pub boots: usize,
     /// Number of new boots.
     #[schemars(range(min = 1))]
     pub against: usize,
-    /// Time that the gate judges.
-    pub time: BootsRow,
-    /// Slowdown that is still accepted.
+    /// Time that the gate compares; null if only budgets were asked for.
+    pub time: Option<BootsRow>,
+    /// Slowdown that is still accepted; null without a comparison.
     #[schemars(range(min = 0))]
-    pub allowed_ns: i64,
-    /// Reason why the gate failed other than a slowdown; null if there is none.
+    pub allowed_ns: Option<i64>,
+    /// Slowdown that must be visible; null without a comparison.
+    #[schemars(range(min = 0))]
+    pub asked_ns: Option<i64>,
+    /// Smallest slowdown that these boots show; null if unknown.
+    #[schemars(range(min = 0))]
+    pub resolution_ns: Option<i64>,
+    /// Whether the time became faster by more than is allowed for a slowdown.
+    pub gained: bool,
+    /// Reason for the verdict other than a slowdown; null if there is none.
     pub missing: Option<String>,
+    /// Budgets.
+    pub budgets: Vec<GateBudget>,
     /// Items that are slower or new.
     pub slower: Vec<BootsRow>,
+    /// Items that are faster or gone.
+    pub faster: Vec<BootsRow>,
+}
+
+/// A budget and its verdict.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct GateBudget {
+    /// Name of the time.
+    pub name: String,
+    /// The longest accepted time.
+    #[schemars(range(min = 0))]
+    pub limit_ns: i64,
+    /// Verdict.
+    #[schemars(extend("enum" = BUDGET_VERDICTS))]
+    pub verdict: &'static str,
+    /// Number of new boots with this time.
+    pub boots: usize,
+    /// Median of the new boots; null if none has this time.
+    pub median_ns: Option<i64>,
+    /// Range of the median: its 95 % confidence interval from six boots on, else minimum and
+    /// maximum.
+    pub range_ns: Option<[i64; 2]>,
 }
 
 impl Document for Gate {
@@ -171,16 +211,31 @@ impl Document for Gate {
 /// Whether a time got slower, in the shape of `schemas/gate.json`.
 #[must_use]
 pub fn gate(g: &analysis::Gate) -> Gate {
+    let compared = g.compared.as_ref();
+    let budget = |b: &analysis::Budgeted| GateBudget {
+        name: b.budget.name.clone(),
+        limit_ns: b.budget.limit.get(),
+        verdict: b.verdict.as_str(),
+        boots: b.boots.0,
+        median_ns: b.median.map(Nanos::get),
+        range_ns: b.range.map(|(low, high)| [low.get(), high.get()]),
+    };
     Gate {
         schema: Gate::SCHEMA,
-        passed: g.passed,
+        verdict: g.verdict.as_str(),
+        passed: g.verdict == GateVerdict::Passed,
         clock: g.clock.map(ClockKind::as_str),
         boots: g.boots.0,
         against: g.boots.1,
-        time: row(&g.time, true),
-        allowed_ns: g.allowed.get(),
-        missing: g.missing.clone(),
+        time: compared.map(|c| row(&c.time, true)),
+        allowed_ns: compared.map(|c| c.allowed.get()),
+        asked_ns: compared.map(|c| c.asked.get()),
+        resolution_ns: compared.and_then(|c| c.resolution).map(Nanos::get),
+        gained: compared.is_some_and(|c| c.gained),
+        missing: g.reason.clone(),
+        budgets: g.budgets.iter().map(budget).collect(),
         slower: g.slower.iter().map(|r| row(r, true)).collect(),
+        faster: g.faster.iter().map(|r| row(r, true)).collect(),
     }
 }
 

@@ -18,6 +18,7 @@ pub mod flash;
 mod formats;
 mod functions;
 mod gaps;
+mod history;
 pub mod image;
 mod io;
 mod lab;
@@ -38,7 +39,9 @@ pub use self::treat::{
 };
 pub use advise::{Advise, AdviseEvidence, AdviseFinding, AdviseJoint, AdviseSilent, advise};
 pub use blame::{Blame, BlameRow, blame};
-pub use boots::{Boots, BootsDistribution, BootsRow, BootsRowChange, Gate, boots, gate};
+pub use boots::{
+    Boots, BootsDistribution, BootsRow, BootsRowChange, Gate, GateBudget, boots, gate,
+};
 pub use capture::{Capture, CaptureMark, CaptureSerial, CaptureSsh};
 pub use classics::{
     Classics, ClassicsResult, ClassicsRow, ClassicsValue, Published, classics, classics_result,
@@ -55,6 +58,10 @@ pub use done::{Export, Report, Rows, RowsTables, Serve};
 pub use formats::{Format, Formats, formats};
 pub use functions::{CallRow, Calls, FunctionRow, Functions, calls, functions};
 pub use gaps::{Gap, Gaps, gaps};
+pub use history::{
+    History, HistoryAdd, HistoryAnnotate, HistoryChange, HistoryDrift, HistoryGroups, HistoryItem,
+    HistoryResolution, HistorySeries, HistoryShow, history, history_show,
+};
 pub use io::{
     Io, IoDepth, IoDevice, IoEvents, IoFile, IoLatency, IoOperation, IoProcess, IoSequence,
     IoStretch, io,

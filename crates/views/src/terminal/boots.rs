@@ -1,11 +1,14 @@
 //! Several boots, and what a change made of them.
 
 use super::lab::chance;
-use super::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, delta};
+use super::layout::{Ansi, BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, delta};
 use super::style::Style;
 use super::table::{Cell, Column, Table, cell};
 use crate::words::{self, counted};
-use analysis::{Boots, BootsChange, BootsTime, Distribution, Gate, Judged, TimeKind, Verdict};
+use analysis::{
+    Boots, BootsChange, BootsTime, BudgetVerdict, Budgeted, Distribution, Gate, GateCompared,
+    GateVerdict, Judged, TimeKind, Verdict,
+};
 use record::{ClockKind, Nanos};
 
 /// From these widths on, a table has room for an interval and for its chance.
@@ -61,43 +64,83 @@ pub fn boots(b: &Boots, top: usize, style: &Style) -> String {
 #[must_use]
 pub fn gate(g: &Gate, top: usize, style: &Style) -> String {
     let mut screen = Screen::new(style);
-    let (ansi, word) = match (g.passed, &g.missing) {
-        (true, _) => (GOOD, "passed"),
-        (false, None) => (BAD, "slower"),
-        (false, Some(_)) => (BAD, "missing"),
-    };
-    let medians = g.time.base.as_ref().zip(g.time.against.as_ref());
-    let moved = match (medians, &g.missing) {
-        (_, Some(missing)) => missing.clone(),
-        (Some((a, b)), None) => {
-            let change = b.median - a.median;
-            let percent = match a.median {
-                Nanos::ZERO => String::new(),
-                whole => {
-                    let part = change.get() as f64 / whole.get() as f64;
-                    format!(" ({:+.2} %)", 100.0 * part)
-                }
+    match &g.compared {
+        Some(compared) => gate_compared(&mut screen, g, compared),
+        None => {
+            let (ansi, word) = gate_word(g.verdict);
+            let line = format!("{}  budgets", screen.paint(ansi, word));
+            screen.line(&line);
+            let text = match g.boots {
+                (0, new) => format!("{}, nothing to compare with", counted(new, "boot")),
+                _ => "the base boots have no first-light time; only budgets were checked".into(),
             };
-            let change = delta(change);
-            let (a, b) = (a.median, b.median);
-            format!("{}{percent}: {a} -> {b}", change.trim())
+            screen.wrapped("", INDENT, DIM, &text);
         }
-        (None, None) => String::new(),
+    }
+    if let Some(clock) = g.clock {
+        screen.wrapped("", INDENT, DIM, words::clock(clock));
+    }
+    if !g.budgets.is_empty() {
+        screen.heading("Budgets", "");
+        gate_budgets(&mut screen, &g.budgets);
+    }
+    for (title, what, items) in [
+        ("Slower items", "increases", &g.slower),
+        ("Faster items", "decreases", &g.faster),
+    ] {
+        let total = items.len();
+        if total == 0 {
+            continue;
+        }
+        let about = match total > top {
+            true => format!("the {top} largest {what} of {total}"),
+            false => String::new(),
+        };
+        screen.heading(title, &about);
+        compared(&mut screen, items.iter().take(top), g.clock);
+    }
+    screen.finish()
+}
+
+const fn gate_word(verdict: GateVerdict) -> (Ansi, &'static str) {
+    match verdict {
+        GateVerdict::Passed => (GOOD, "passed"),
+        GateVerdict::CannotTell => (WARN, "cannot tell"),
+        GateVerdict::OverBudget => (BAD, "over budget"),
+        GateVerdict::Missing => (BAD, "missing"),
+        GateVerdict::Slower => (BAD, "slower"),
+    }
+}
+
+fn gate_compared(screen: &mut Screen, g: &Gate, c: &GateCompared) {
+    let (ansi, word) = match c.verdict {
+        GateVerdict::Passed if g.verdict != GateVerdict::Passed => gate_word(g.verdict),
+        GateVerdict::Passed if c.gained => (GOOD, "faster"),
+        verdict => gate_word(verdict),
     };
     let line = format!(
-        "{}  {}  {moved}",
+        "{}  {}  {}",
         screen.paint(ansi, word),
-        screen.paint(BOLD, g.time.label()),
+        screen.paint(BOLD, c.time.label()),
+        words::gate_moved(c),
     );
     screen.line(&line);
     let (before, after) = g.boots;
     let text = format!(
         "{} against {after}, medians; allowed increase: {}",
         counted(before, "boot"),
-        g.allowed
+        c.allowed
     );
     screen.wrapped("", INDENT, DIM, &text);
-    let have = g.time.base.as_ref().map_or(0, |d| d.boots);
+    if let Some(reason) = &g.reason {
+        let ansi = if c.verdict == GateVerdict::Missing {
+            BAD
+        } else {
+            WARN
+        };
+        screen.wrapped("", INDENT, ansi, reason);
+    }
+    let have = c.time.base.as_ref().map_or(0, |d| d.boots);
     if have < before {
         let text = format!(
             "{} of {} without this metric",
@@ -106,7 +149,7 @@ pub fn gate(g: &Gate, top: usize, style: &Style) -> String {
         );
         screen.wrapped("", INDENT, WARN, &text);
     }
-    if let Some(Judged::Sample(s)) = g.time.change.map(|c| c.judged) {
+    if let Some(Judged::Sample(s)) = c.time.change.map(|c| c.judged) {
         let (low, high) = (delta(s.interval.0), delta(s.interval.1));
         let text = format!(
             "95 % confidence interval {} to {}, {}",
@@ -115,25 +158,45 @@ pub fn gate(g: &Gate, top: usize, style: &Style) -> String {
             chance(s.p_value)
         );
         screen.wrapped("", INDENT, DIM, &text);
-        if g.passed && s.interval.1 > g.allowed {
+        if c.verdict == GateVerdict::Passed && s.interval.1 > c.allowed {
             let text = "warning: with this few boots a regression larger than --allow could go \
                         unnoticed; run more boots";
             screen.wrapped("", INDENT, WARN, text);
         }
     }
-    if let Some(clock) = g.clock {
-        screen.wrapped("", INDENT, DIM, words::clock(clock));
-    }
-    let total = g.slower.len();
-    if total > 0 {
-        let about = match total > top {
-            true => format!("the {top} largest increases of {total}"),
-            false => String::new(),
+    let text = match c.resolution {
+        Some(Nanos::ZERO) => "resolution: these boots show any slowdown".to_owned(),
+        Some(least) => format!("resolution: these boots show a slowdown of {least} or more"),
+        None => "resolution: unknown with so few boots".to_owned(),
+    };
+    screen.wrapped("", INDENT, DIM, &text);
+}
+
+fn gate_budgets(screen: &mut Screen, budgets: &[Budgeted]) {
+    let mut table = Table::new([
+        Column::name("").at_least(16),
+        Column::time("budget"),
+        Column::time("median"),
+        Column::number("range"),
+        Column::text("verdict"),
+    ]);
+    for b in budgets {
+        let (ansi, word) = match b.verdict {
+            BudgetVerdict::Within => (GOOD, "within"),
+            BudgetVerdict::Over => (BAD, "over"),
+            BudgetVerdict::Missing => (BAD, "missing"),
+            BudgetVerdict::CannotTell => (WARN, "cannot tell"),
         };
-        screen.heading("Slower items", &about);
-        compared(&mut screen, g.slower.iter().take(top), g.clock);
+        let range = b.range.map(|(low, high)| format!("{low} to {high}"));
+        table.row([
+            cell(&b.budget.name),
+            cell(b.budget.limit),
+            cell(b.median),
+            cell(range.unwrap_or_default()).dim(),
+            cell(word).ansi(ansi),
+        ]);
     }
-    screen.finish()
+    table.print(screen);
 }
 
 fn explained(b: &Boots) -> &'static str {

@@ -57,12 +57,16 @@ pub fn gate() -> analysis::Gate {
         vec![analysis::BootTimes::of(&of, &Options::default()); 5]
     };
     let both = analysis::boots(&set(VARIANT), Some(&set(BASE))).unwrap();
-    analysis::gate(
-        &both,
-        |t| t.name == "kernel",
-        |median| Nanos(median.0 / 100),
-    )
-    .unwrap()
+    let question = analysis::GateQuestion {
+        of: Some("kernel"),
+        allow: Some(analysis::Allowance::Percent(1.0)),
+        budgets: &[analysis::Budget {
+            name: "kernel".into(),
+            limit: Nanos::from_millis(200),
+        }],
+        ..Default::default()
+    };
+    analysis::gate(&both, &question).unwrap()
 }
 
 pub fn comparison() -> Comparison {

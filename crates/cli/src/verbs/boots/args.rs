@@ -1,6 +1,7 @@
 //! The arguments of `boots` and `gate`.
 
-use crate::args::{Compared, Reading};
+use crate::args::{Compared, Outputs, Reading};
+use analysis::{Allowance, Budget};
 use clap::{Args, ValueHint};
 use record::Nanos;
 use std::path::PathBuf;
@@ -30,34 +31,40 @@ pub struct Boots {
 pub struct Gate {
     #[command(flatten)]
     pub compared: Compared,
-    /// Allow this slowdown: a percentage of the base median, or a time
-    #[arg(long, value_name = "PERCENT|TIME", default_value = "0.5%", value_parser = allowance)]
-    pub allow: Allowance,
+    /// Allow this slowdown: a percentage of the base median, or a time [default: 0.5%]
+    #[arg(long, value_name = "PERCENT|TIME", value_parser = allowance)]
+    pub allow: Option<Allowance>,
+    /// Exit with 2 unless a slowdown of this size is visible [default: --allow, else 5%]
+    #[arg(long, value_name = "PERCENT|TIME", value_parser = allowance)]
+    pub see: Option<Allowance>,
+    /// Fail if a time of the new boots exceeds a limit, such as first-light=2s; repeatable.
+    /// Without BASE, only budgets are checked
+    #[arg(long = "budget", value_name = "NAME=TIME", value_parser = budget)]
+    pub budgets: Vec<Budget>,
     /// Judge another time than first light: a phase, milestone, item or column, as `boots` names it
     #[arg(long, value_name = "NAME")]
     pub of: Option<String>,
+    #[command(flatten)]
+    pub outputs: Outputs,
 }
 
-/// The slowdown that is still fine.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Allowance {
-    /// Percent of the base median.
-    Percent(f64),
-    /// A time.
-    Time(Nanos),
-}
-
-impl Allowance {
-    /// The time that it is for a base of this median.
-    pub fn of(self, median: Nanos) -> Nanos {
-        match self {
-            Self::Percent(percent) => Nanos((median.get() as f64 * percent / 100.0) as i64),
-            Self::Time(time) => time,
-        }
+fn budget(text: &str) -> Result<Budget, String> {
+    let wrong = || format!("expected NAME=TIME such as first-light=2s, found `{text}`");
+    let (name, time) = text.rsplit_once('=').ok_or_else(wrong)?;
+    let time = crate::args::duration(time.trim()).map_err(|_| wrong())?;
+    let ns = i64::try_from(time.as_nanos()).map_err(|_| wrong())?;
+    let name = name.trim().to_owned();
+    if name.is_empty() {
+        return Err(wrong());
     }
+    Ok(Budget {
+        name,
+        limit: Nanos(ns),
+    })
 }
 
-fn allowance(text: &str) -> Result<Allowance, String> {
+/// A percentage or a time.
+pub fn allowance(text: &str) -> Result<Allowance, String> {
     let wrong =
         || format!("expected a percentage such as 1% or a time such as 50ms, found `{text}`");
     if let Some(number) = text.strip_suffix('%') {

@@ -5,7 +5,8 @@ use super::set;
 use crate::args::Compared;
 use crate::input;
 use crate::out::Out;
-use analysis::{BootsTime, TimeKind};
+use crate::outputs;
+use analysis::GateQuestion;
 use anyhow::{Context, Result};
 
 /// How many items the screen holds; JSON has them all.
@@ -17,21 +18,31 @@ pub fn run(args: &Gate, out: &mut Out) -> Result<()> {
         against,
         reading,
     } = &args.compared;
-    let (before, after) = (set::of(base, reading)?, set::of(against, reading)?);
-    let boots = analysis::boots(&before, Some(&after))?;
-    let is_it = |t: &BootsTime| match &args.of {
-        Some(name) => t.is_called(name),
-        None => t.kind == TimeKind::FirstLight,
+    let after = set::of(against, reading)?;
+    // Without base boots, budgets are all that can be judged.
+    let only_budgets = base.is_empty() && !args.budgets.is_empty();
+    let boots = match only_budgets {
+        true => analysis::boots(&after, None)?,
+        false => analysis::boots(&set::of(base, reading)?, Some(&after))?,
     };
-    let allow = |median| args.allow.of(median);
-    let gate = analysis::gate(&boots, is_it, allow);
-    let both = || format!("{} and {}", input::shown(base), input::shown(against));
+    let question = GateQuestion {
+        of: args.of.as_deref(),
+        allow: args.allow,
+        see: args.see,
+        budgets: &args.budgets,
+    };
+    let gate = analysis::gate(&boots, &question);
+    let both = || match only_budgets {
+        true => input::shown(against),
+        false => format!("{} and {}", input::shown(base), input::shown(against)),
+    };
     let gate = gate.with_context(both)?;
     let text = if out.json {
         views::json::text(&views::json::gate(&gate))
     } else {
         views::terminal::gate(&gate, ITEMS, &out.style)
     };
-    out.gate(gate.passed);
+    outputs::write(&args.outputs, &views::ci::of_gate(&gate), out)?;
+    out.exit_code(gate.verdict.exit_code());
     out.text(&text)
 }

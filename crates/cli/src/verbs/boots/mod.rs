@@ -2,7 +2,7 @@
 
 pub mod args;
 pub mod gate;
-mod set;
+pub mod set;
 
 use crate::out::Out;
 use anyhow::Result;

@@ -36,11 +36,8 @@ pub fn of(paths: &[PathBuf], reading: &Reading) -> Result<Vec<BootTimes>> {
 fn of_path(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
     if table::is_one(path) {
         let read = table::read(path)?;
-        if !read.left_out.is_empty() {
-            let left_out = read.left_out.join(", ");
-            anstream::eprintln!("firstlight: {}: no times: {left_out}", path.display());
-        }
-        return Ok(read.boots);
+        input::say_left_out(path, &table::left_out(&read, &[]));
+        return Ok(table::boots(&read));
     }
     let mut captures = Vec::new();
     if path.is_dir() && !path.join(MANIFEST).is_file() {

@@ -1,0 +1,91 @@
+//! The rates of the change points, measured over simulated histories: what
+//! `./x bench history` runs.
+//!
+//! `histories COUNT` prints a table; `histories write FOLDER COUNT` writes the same series
+//! as tables, for other programs.
+#![allow(clippy::print_stdout, reason = "an example prints")]
+
+#[path = "../tests/histories/mod.rs"]
+mod histories;
+
+use histories::{Scatter, false_alarms, found, steps_found};
+use std::fmt::Write;
+
+/// The series of the table: no step, a step of two deviations with 10 points behind it, and
+/// one of one deviation with 40 points behind it.
+const CASES: [(&str, usize, usize, f64); 3] = [
+    ("none", 200, 200, 0.0),
+    ("two", 110, 100, 2.0),
+    ("one", 200, 160, 1.0),
+];
+
+fn main() -> std::io::Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["write", folder, count] => write(folder, count.parse().unwrap_or(100)),
+        ["online", count] => {
+            online(count.parse().unwrap_or(100));
+            Ok(())
+        }
+        rest => {
+            let count = rest.first().and_then(|c| c.parse().ok()).unwrap_or(1000);
+            table(count);
+            Ok(())
+        }
+    }
+}
+
+fn table(count: u64) {
+    println!(
+        "{count} histories each\n{:<12}{:>14}{:>18}{:>20}",
+        "scatter", "false alarms", "2 sd, 10 after", "1 sd, 40 after"
+    );
+    let part = |n: usize| format!("{:.1} %", 100.0 * n as f64 / count as f64);
+    for scatter in Scatter::ALL {
+        println!(
+            "{:<12}{:>14}{:>18}{:>20}",
+            scatter.name(),
+            part(false_alarms(scatter, count, 200)),
+            part(steps_found(scatter, count, 100, 2.0, 10)),
+            part(steps_found(scatter, count, 160, 1.0, 40)),
+        );
+    }
+}
+
+/// In how many histories of 200 points that are looked at after each point something is
+/// ever found.
+fn online(count: u64) {
+    for scatter in Scatter::ALL {
+        let alarms = (0..count).filter(|seed| {
+            let series = scatter.series(200, 200, 0.0, *seed);
+            let ends = |end: usize| series.get(..end).is_some_and(|s| !found(s).is_empty());
+            (10..=200).any(ends)
+        });
+        let part = 100.0 * alarms.count() as f64 / count as f64;
+        println!(
+            "{:<12}{part:.1} % with a look after each point",
+            scatter.name()
+        );
+    }
+}
+
+fn write(folder: &str, count: u64) -> std::io::Result<()> {
+    for scatter in Scatter::ALL {
+        for (name, points, at, step) in CASES {
+            for seed in 0..count {
+                let offset = if step > 0.0 { 1_000_000 } else { 0 };
+                let mut text = String::from("time,commit,first_light_ms\n");
+                let series = scatter.series(points, at, step, seed + offset);
+                for (i, value) in series.iter().enumerate() {
+                    let day = 1_700_000_000 + 86_400 * i;
+                    // Writing into a string does not fail.
+                    let _ = writeln!(text, "{day},c{i},{:.3}", value.get() as f64 / 1e6);
+                }
+                let kind = scatter.name().replace(' ', "-");
+                std::fs::write(format!("{folder}/{kind}-{name}-{seed}.csv"), text)?;
+            }
+        }
+    }
+    Ok(())
+}

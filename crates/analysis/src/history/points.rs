@@ -1,0 +1,127 @@
+//! All changes of level of a series.
+
+use super::split::{self, LEAST, Split};
+use record::Nanos;
+
+/// The part of the chance of a false alarm that goes to windows, and the least of them.
+const FOR_WINDOWS: f64 = 0.2;
+const WINDOW: usize = 40;
+
+/// How often the places of changes are found again between their neighbors.
+const ROUNDS: usize = 8;
+
+/// Where the level of `values` changes, in order: at `chance` or less that any of them is
+/// one of a series that has none. A level may begin where `may_begin` says.
+///
+/// A series is split at its strongest change, and so is each part. A level that does not
+/// last is lost in a long series: where no split is found, windows are looked at. At the
+/// end each change is held against what lies between its neighbors.
+pub(super) fn change_points(values: &[Nanos], may_begin: &[bool], chance: f64) -> Vec<Split> {
+    let mut open = vec![(0, values.len())];
+    let mut places = Vec::new();
+    while let Some((from, to)) = open.pop() {
+        if let Some(at) = first_split(values, may_begin, (from, to), chance) {
+            places.push(at);
+            open.push((from, at));
+            open.push((at, to));
+        }
+    }
+    places.sort_unstable();
+    settled(values, may_begin, places, chance)
+}
+
+fn within(values: &[Nanos], may_begin: &[bool], (from, to): (usize, usize)) -> Option<Split> {
+    let split = split::best(values.get(from..to)?, may_begin.get(from..to)?)?;
+    Some(moved(split, from))
+}
+
+/// The same, located by the values themselves.
+fn located(values: &[Nanos], may_begin: &[bool], (from, to): (usize, usize)) -> Option<Split> {
+    let (values, may_begin) = (values.get(from..to)?, may_begin.get(from..to)?);
+    let split = split::best(values, may_begin)?;
+    Some(moved(split.located(values, may_begin), from))
+}
+
+fn moved(split: Split, by: usize) -> Split {
+    Split {
+        at: split.at + by,
+        range: (split.range.0 + by, split.range.1 + by),
+        ..split
+    }
+}
+
+fn first_split(
+    values: &[Nanos],
+    may_begin: &[bool],
+    (from, to): (usize, usize),
+    chance: f64,
+) -> Option<usize> {
+    let windows = windows(from, to);
+    let (whole, each) = match windows.len() {
+        0 => (chance, 0.0),
+        n => (
+            chance * (1.0 - FOR_WINDOWS),
+            chance * FOR_WINDOWS / n as f64,
+        ),
+    };
+    let found = within(values, may_begin, (from, to));
+    if let Some(split) = found.filter(|s| s.p <= whole) {
+        return Some(split.at);
+    }
+    let found = windows
+        .into_iter()
+        .filter_map(|w| within(values, may_begin, w));
+    let best = found.min_by(|a, b| a.p.total_cmp(&b.p))?;
+    (best.p <= each).then_some(best.at)
+}
+
+/// Stretches of a half, a quarter and so on of the whole, each overlapping the next by
+/// half (as in seeded binary segmentation: Kovács and others, 2023).
+fn windows(from: usize, to: usize) -> Vec<(usize, usize)> {
+    let mut all = Vec::new();
+    let mut length = (to - from) / 2;
+    while length >= WINDOW {
+        let starts = (from..=to - length).step_by((length / 2).max(1));
+        all.extend(starts.map(|start| (start, start + length)));
+        length /= 2;
+    }
+    all
+}
+
+/// Each change between its neighbors, without those that are none there.
+fn settled(
+    values: &[Nanos],
+    may_begin: &[bool],
+    mut places: Vec<usize>,
+    chance: f64,
+) -> Vec<Split> {
+    let mut found = Vec::new();
+    for _ in 0..ROUNDS {
+        let between = |i: usize| {
+            let from = i.checked_sub(1).and_then(|i| places.get(i)).copied();
+            let to = places.get(i + 1).copied();
+            (from.unwrap_or(0), to.unwrap_or(values.len()))
+        };
+        found = (0..places.len())
+            .filter_map(|i| located(values, may_begin, between(i)))
+            .collect();
+        let weakest = found.iter().enumerate();
+        let weakest = weakest.max_by(|(_, a), (_, b)| a.p.total_cmp(&b.p));
+        let dropped = match weakest {
+            Some((i, split)) if split.p > chance => Some(i),
+            _ => None,
+        };
+        if let Some(i) = dropped {
+            found.remove(i);
+        }
+        let mut next: Vec<usize> = found.iter().map(|s| s.at).collect();
+        next.dedup_by(|b, a| *b < *a + LEAST);
+        if dropped.is_none() && next == places {
+            break;
+        }
+        places = next;
+    }
+    found.dedup_by(|b, a| b.at < a.at + LEAST);
+    found.retain(|s| s.p <= chance);
+    found
+}

@@ -1,0 +1,129 @@
+//! Simulated histories of the scatter that boots have, and what is found in them.
+#![allow(dead_code, reason = "the test and the benchmark use a part each")]
+
+use firstlight_analysis::{Chance, History, HistoryEntry, HistoryQuestion, TimeKind, history};
+use record::Nanos;
+
+/// How boots scatter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scatter {
+    /// Normally.
+    Normal,
+    /// Mostly upwards: exponentially.
+    Upwards,
+    /// Normally, and one in twenty is 3 to 15 deviations late.
+    Outliers,
+    /// Normally in two groups, the second four deviations later, with 3 of 10 boots.
+    TwoGroups,
+    /// Normally around a level that rises or falls by a quarter of a deviation over 200 boots.
+    SlowDrift,
+    /// The same by a whole deviation.
+    Drift,
+    /// Normally, and each boot has three tenths of the deviation of the one before.
+    Memory,
+}
+
+impl Scatter {
+    pub const ALL: [Self; 7] = [
+        Self::Normal,
+        Self::Upwards,
+        Self::Outliers,
+        Self::TwoGroups,
+        Self::SlowDrift,
+        Self::Drift,
+        Self::Memory,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Upwards => "upwards",
+            Self::Outliers => "outliers",
+            Self::TwoGroups => "two groups",
+            Self::SlowDrift => "slow drift",
+            Self::Drift => "drift",
+            Self::Memory => "memory",
+        }
+    }
+
+    /// The standard deviation of a boot around its level, in units.
+    pub fn deviation(self) -> f64 {
+        match self {
+            Self::Normal | Self::SlowDrift | Self::Drift | Self::Upwards => 1.0,
+            // 1 + 0.05 * (81 + 12) - (0.05 * 9)^2.
+            Self::Outliers => 2.334,
+            // 1 + 16 * 0.3 * 0.7.
+            Self::TwoGroups => 2.088,
+            // 1 / (1 - 0.09).
+            Self::Memory => 1.048,
+        }
+    }
+
+    /// A unit of 10 ms around 1 s, `count` of them, with a step of `step` standard
+    /// deviations at `at`.
+    pub fn series(self, count: usize, at: usize, step: f64, seed: u64) -> Vec<Nanos> {
+        let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9).wrapping_add(self as u64));
+        let mut number = || (chance.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        let slope = if number() < 0.5 { -1.0 } else { 1.0 };
+        let mut before = 0.0;
+        let all = (0..count).map(|i| {
+            let (a, b) = (number(), number());
+            // Box and Muller.
+            let normal = (-2.0 * (1.0 - a).ln()).sqrt() * (2.0 * std::f64::consts::PI * b).cos();
+            let unit = match self {
+                Self::Normal => normal,
+                Self::Upwards => -(1.0 - a).ln(),
+                Self::Outliers if number() < 0.05 => normal + 3.0 + 12.0 * number(),
+                Self::Outliers => normal,
+                Self::TwoGroups if number() < 0.3 => normal + 4.0,
+                Self::TwoGroups => normal,
+                Self::SlowDrift => normal + slope * i as f64 / 800.0,
+                Self::Drift => normal + slope * i as f64 / 200.0,
+                Self::Memory => normal + 0.3 * before,
+            };
+            before = unit;
+            let level = if i >= at {
+                step * self.deviation()
+            } else {
+                0.0
+            };
+            Nanos(1_000_000_000 + ((unit + level) * 1e7) as i64)
+        });
+        all.collect()
+    }
+}
+
+/// The answer for a history of first light.
+pub fn answer(values: &[Nanos]) -> History {
+    let entry = |(i, value): (usize, &Nanos)| HistoryEntry {
+        label: i.to_string(),
+        times: vec![(TimeKind::FirstLight, String::new(), *value)],
+        ..HistoryEntry::default()
+    };
+    let entries: Vec<HistoryEntry> = values.iter().enumerate().map(entry).collect();
+    history(&entries, None, &HistoryQuestion::default())
+}
+
+/// Where changes are found.
+pub fn found(values: &[Nanos]) -> Vec<usize> {
+    answer(values).changes.iter().map(|c| c.index).collect()
+}
+
+/// Of `histories` without a step, in how many something is found.
+pub fn false_alarms(scatter: Scatter, histories: u64, count: usize) -> usize {
+    let alarms = (0..histories).filter(|seed| {
+        let series = scatter.series(count, count, 0.0, *seed);
+        !found(&series).is_empty()
+    });
+    alarms.count()
+}
+
+/// Of `histories` with a step up of `step` deviations at `at`, in how many it is found, no
+/// further than ten away, once `after` points follow it.
+pub fn steps_found(scatter: Scatter, histories: u64, at: usize, step: f64, after: usize) -> usize {
+    let hits = (0..histories).filter(|seed| {
+        let series = scatter.series(at + after, at, step, seed + 1_000_000);
+        found(&series).iter().any(|f| f.abs_diff(at) <= 10)
+    });
+    hits.count()
+}

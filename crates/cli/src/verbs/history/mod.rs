@@ -1,0 +1,83 @@
+//! `firstlight history`: boots of commits and releases, and where their times changed.
+
+mod add;
+pub mod args;
+mod read;
+mod store;
+
+use crate::out::Out;
+use crate::{beside, outputs};
+use analysis::HistoryVerdict;
+use anyhow::{Result, bail};
+use args::{History, HistoryAnnotate, HistoryCheck, HistoryShow, HistoryVerb};
+use history::{Annotation, NOTES};
+use std::io::Write;
+
+pub fn run(args: &History, out: &mut Out) -> Result<()> {
+    match &args.verb {
+        HistoryVerb::Add(a) => add::run(a, out),
+        HistoryVerb::Check(a) => check(a, out),
+        HistoryVerb::Show(a) => show(a, out),
+        HistoryVerb::Annotate(a) => annotate(a, out),
+    }
+}
+
+fn check(args: &HistoryCheck, out: &mut Out) -> Result<()> {
+    let (history, notes) = read::answer(&args.judged)?;
+    let input = args.judged.input.display().to_string();
+    let text = match out.json {
+        true => views::json::text(&views::json::history(&history, &notes)),
+        false => views::terminal::history(&history, &input, &notes, &out.style),
+    };
+    outputs::write(&args.outputs, &views::ci::of_history(&history, &input), out)?;
+    out.exit_code(match history.verdict {
+        HistoryVerdict::Fine => 0,
+        HistoryVerdict::Regressed(_) => 1,
+        HistoryVerdict::CannotTell(_) => 2,
+    });
+    out.text(&text)
+}
+
+fn show(args: &HistoryShow, out: &mut Out) -> Result<()> {
+    let (history, notes) = read::answer(&args.judged)?;
+    let input = args.judged.input.display().to_string();
+    if let Some(path) = &args.out {
+        let page = views::trend::page(&history, &input, &notes);
+        beside::write(path, |file| Ok(file.write_all(page.as_bytes())?))?;
+        if !out.json {
+            return out.text(&format!("wrote {}\n", path.display()));
+        }
+    }
+    let text = match out.json {
+        true => views::json::text(&views::json::history_show(&history, &notes)),
+        false => views::terminal::history(&history, &input, &notes, &out.style),
+    };
+    out.text(&text)
+}
+
+fn annotate(args: &HistoryAnnotate, out: &mut Out) -> Result<()> {
+    let store = store::read(&args.store)?;
+    let is_there = store.entries.iter().any(|e| e.label() == args.entry);
+    if !is_there {
+        bail!(
+            "{}: no entry is called {}; `firstlight history show` lists them",
+            args.store.display(),
+            args.entry
+        );
+    }
+    let texts = [&args.accept, &args.reject, &args.text];
+    let text = texts
+        .into_iter()
+        .flatten()
+        .next()
+        .cloned()
+        .unwrap_or_default();
+    let mut note = Annotation::new(args.entry.clone(), text, add::now());
+    note.accepted = args.accept.is_some();
+    note.item.clone_from(&args.of);
+    let (file, _) = store::add(&args.store, NOTES, &history::text_of(&note))?;
+    match out.json {
+        true => out.text(&views::json::text(&views::json::HistoryAnnotate::of(file))),
+        false => out.text(&format!("annotated {}\n", args.entry)),
+    }
+}

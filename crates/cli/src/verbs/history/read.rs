@@ -1,0 +1,233 @@
+//! From a store or a table to the entries that are judged.
+
+use super::args::Judged;
+use super::store;
+use crate::input;
+use analysis::{Accepted, BlameKind, EntryTimes, HistoryEntry, HistoryQuestion, TimeKind};
+use anyhow::Result;
+use history::{At, Entry, Table};
+use inspect::table;
+use record::{ClockKind, Nanos, Phase};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Columns that name a row, the best first.
+const LABELS: [&str; 13] = [
+    "commit", "sha", "revision", "hash", "change", "release", "version", "tag", "build", "date",
+    "label", "name", "image",
+];
+
+/// Columns that are of the environment, and what these are called.
+const ENVIRONMENT: [(&str, &str); 4] = [
+    ("kernel", "kernel"),
+    ("machine", "machine"),
+    ("board", "machine"),
+    ("config", "config"),
+];
+
+/// Entries in order, and what is wrong with the input.
+pub struct Read {
+    pub entries: Vec<HistoryEntry>,
+    pub clock: Option<ClockKind>,
+    pub accepted: Vec<Accepted>,
+    /// One sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The answer to what was asked, and what is wrong with the input.
+pub fn answer(args: &Judged) -> Result<(analysis::History, Vec<String>)> {
+    let read = match table::is_one(&args.input) {
+        true => of_table(&args.input)?,
+        false => of_store(args)?,
+    };
+    let question = HistoryQuestion {
+        of: args.of.as_deref(),
+        allow: args.allow,
+        see: args.see,
+        accepted: read.accepted,
+    };
+    let history = analysis::history(&read.entries, read.clock, &question);
+    Ok((history, read.notes))
+}
+
+fn of_table(path: &Path) -> Result<Read> {
+    let read = table::read(path)?;
+    let place = |wanted: &str| {
+        read.others
+            .iter()
+            .position(|c| c.eq_ignore_ascii_case(wanted))
+    };
+    let label = LABELS.iter().find_map(|l| place(l));
+    let fields: Vec<(&'static str, usize)> = ENVIRONMENT
+        .iter()
+        .filter_map(|(column, field)| Some((*field, place(column)?)))
+        .collect();
+    let date = place("date").or_else(|| place("time"));
+    let mut used: Vec<usize> = fields.iter().map(|f| f.1).collect();
+    used.extend(label.into_iter().chain(date));
+    let used: Vec<&str> = used
+        .iter()
+        .filter_map(|at| read.others.get(*at).map(String::as_str))
+        .collect();
+    input::say_left_out(path, &table::left_out(&read, &used));
+    let text = |row: &history::Row, at: usize| row.others.get(at).cloned().unwrap_or_default();
+    let entry = |(number, row): (usize, &history::Row)| {
+        let label = label.map(|at| text(row, at)).filter(|l| !l.is_empty());
+        let environment = fields.iter().map(|(field, at)| (*field, text(row, *at)));
+        HistoryEntry {
+            label: label.unwrap_or_else(|| format!("row {}", number + 1)),
+            environment: environment.filter(|(_, v)| !v.is_empty()).collect(),
+            times: of_row(&read, row),
+        }
+    };
+    let dates = read
+        .rows
+        .iter()
+        .filter_map(|r| At::parse(&text(r, date?)).ok());
+    let dates: Vec<At> = dates.collect();
+    let back = dates.windows(2).filter(|w| w[1] < w[0]).count();
+    let mut notes = Vec::new();
+    if back > 0 {
+        notes.push(format!(
+            "{} is dated before the row above it; rows are read in the order of the file",
+            views::counted(back, "row")
+        ));
+    }
+    Ok(Read {
+        entries: read.rows.iter().enumerate().map(entry).collect(),
+        clock: None,
+        accepted: Vec::new(),
+        notes,
+    })
+}
+
+fn of_row(table: &Table, row: &history::Row) -> EntryTimes {
+    let cells = table.times.iter().zip(&row.times).enumerate();
+    let times = cells.filter_map(|(at, (name, time))| {
+        Some((TimeKind::Column(at), name.clone(), Nanos((*time)?)))
+    });
+    times.collect()
+}
+
+fn of_store(args: &Judged) -> Result<Read> {
+    let store = store::read(&args.input)?;
+    let mut notes = store.notes;
+    let order = history::ordered(&store.entries, &store.names);
+    for (count, what) in [
+        (
+            order.without_place,
+            "has no date, number or release and comes first",
+        ),
+        (order.backwards, "is dated before an older release"),
+        (
+            order.unset_clock,
+            "is dated before 2000: the clock was not set",
+        ),
+    ] {
+        if count > 0 {
+            notes.push(format!("{} {what}", views::counted(count, "entry")));
+        }
+    }
+    let ordered = order.places.iter().filter_map(|i| store.entries.get(*i));
+    let ordered: Vec<&Entry> = ordered.collect();
+    // The newest entry of the machine says which clock and which zero are judged.
+    let is_machine = |e: &&&Entry| match &args.machine {
+        Some(machine) => e.environment.machine.as_ref() == Some(machine),
+        None => true,
+    };
+    let Some(newest) = ordered.iter().rev().find(is_machine) else {
+        if let Some(machine) = &args.machine {
+            notes.push(format!("no entry is of the machine {machine}"));
+        }
+        return Ok(Read {
+            entries: Vec::new(),
+            clock: None,
+            accepted: Vec::new(),
+            notes,
+        });
+    };
+    let is_virtual = |e: &Entry| e.clock.as_deref() == Some("virtual");
+    let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
+    let mut used = Vec::new();
+    for entry in &ordered {
+        let machine = |e: &Entry| e.environment.machine.clone().unwrap_or_default();
+        let why = if machine(entry) != machine(newest) {
+            format!("of the machine {}", named(&machine(entry)))
+        } else if is_virtual(entry) != is_virtual(newest) {
+            "of another kind of clock".to_owned()
+        } else if entry.first_light.is_some() && entry.zero != newest.zero {
+            let zero = entry.zero.as_deref().unwrap_or_default();
+            format!("measured from {}", named(zero))
+        } else {
+            used.push(*entry);
+            continue;
+        };
+        *left_out.entry(why).or_default() += 1;
+    }
+    for (why, count) in left_out {
+        let entries = views::counted(count, "entry");
+        notes.push(format!("left out: {entries} {why}"));
+    }
+    let mut accepted: BTreeMap<(String, Option<String>), (bool, String)> = BTreeMap::new();
+    for note in store.annotations {
+        // In the order in which they were written: the last one counts.
+        accepted.insert((note.label, note.item), (note.accepted, note.text));
+    }
+    let accepted = accepted.into_iter().filter(|(_, (is, _))| *is);
+    let clock = newest.clock.as_deref();
+    Ok(Read {
+        entries: used.into_iter().map(of_entry).collect(),
+        clock: ClockKind::ALL
+            .into_iter()
+            .find(|k| Some(k.as_str()) == clock),
+        accepted: accepted
+            .map(|((label, item), (_, why))| Accepted { label, item, why })
+            .collect(),
+        notes,
+    })
+}
+
+fn named(name: &str) -> &str {
+    match name {
+        "" => "without a name",
+        name => name,
+    }
+}
+
+fn of_entry(entry: &Entry) -> HistoryEntry {
+    let environment = &entry.environment;
+    let fields = [
+        ("kernel", &environment.kernel),
+        ("machine", &environment.machine),
+        ("config", &environment.config),
+    ];
+    let mut times: EntryTimes = Vec::with_capacity(entry.times.len() + 1);
+    if let Some(light) = &entry.first_light {
+        times.push((TimeKind::FirstLight, light.mark.clone(), Nanos(light.ns)));
+    }
+    let known = entry.times.iter();
+    times.extend(known.filter_map(|t| Some((kind(&t.0, &t.1)?, t.1.clone(), Nanos(t.2)))));
+    HistoryEntry {
+        label: entry.label(),
+        environment: fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.clone()?)))
+            .collect(),
+        times,
+    }
+}
+
+/// The kind of a time by its word; `None` for one that a later version may know.
+fn kind(word: &str, name: &str) -> Option<TimeKind> {
+    match word {
+        "total" => Some(TimeKind::Total),
+        "phase" => {
+            let phase = Phase::ALL.into_iter().find(|p| p.as_str() == name)?;
+            Some(TimeKind::Phase(phase))
+        }
+        // Columns of several tables are told by their names.
+        "column" => Some(TimeKind::Column(0)),
+        "milestone" => Some(TimeKind::Milestone),
+        word => BlameKind::named(word).map(TimeKind::Item),
+    }
+}

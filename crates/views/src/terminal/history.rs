@@ -1,0 +1,206 @@
+//! A history of boots: where its times changed.
+
+use super::lab::chance;
+use super::layout::{Ansi, BAD, BOLD, DIM, GOOD, Screen, WARN};
+use super::style::Style;
+use super::table::{Column, Table, cell};
+use crate::words::{self, counted, percent, signed};
+use analysis::{Differing, History, HistoryChange, HistoryVerdict};
+
+/// Where the lines below a verdict begin.
+const INDENT: usize = 8;
+
+/// The most change points that are listed: the newest.
+const CHANGES: usize = 12;
+
+/// How many items explain a change.
+const ITEMS: usize = 5;
+
+/// The verdict on a history, with its change points; `input` is its name for the commands
+/// that say more, and `notes` are problems of it.
+#[must_use]
+pub fn history(h: &History, input: &str, notes: &[String], style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    verdict(&mut screen, h, input);
+    for r in &h.resolution {
+        let text = format!(
+            "{}: {} since the last change point, median {}, scatter {}; a step of {} is visible \
+             within 10 entries, and half of that with four boots an entry",
+            r.item,
+            counted(r.entries, "entry"),
+            r.level,
+            r.scatter,
+            r.visible
+        );
+        screen.wrapped("", INDENT, DIM, &text);
+    }
+    if let Some(clock) = h.clock {
+        screen.wrapped("", INDENT, DIM, words::clock(clock));
+    }
+    changes(&mut screen, h);
+    for g in &h.groups {
+        screen.heading("Two groups of boots", &g.item);
+        let text = format!(
+            "{} around {} and {} around {}; the slower group begins at {}.",
+            counted(g.counts.0, "boot"),
+            g.medians.0,
+            g.counts.1,
+            g.medians.1,
+            g.from
+        );
+        screen.wrapped("", 2, DIM, &text);
+        for field in &g.environment {
+            screen.wrapped("", 2, WARN, &format!("differs with {field}"));
+        }
+        items(&mut screen, &g.items, ["faster", "slower"]);
+    }
+    for d in &h.drifts {
+        let label = |at: usize| h.labels.get(at).map_or("", String::as_str);
+        screen.heading("Drift", &d.item);
+        let text = format!(
+            "{} from {} to {}, without a step: no single entry explains it.",
+            signed(d.change),
+            label(d.entries.0),
+            label(d.entries.1)
+        );
+        screen.wrapped("", 2, WARN, &text);
+    }
+    if !notes.is_empty() {
+        screen.heading("Data quality", "");
+        for note in notes {
+            screen.wrapped("", 2, WARN, note);
+        }
+    }
+    screen.finish()
+}
+
+fn verdict(screen: &mut Screen, h: &History, input: &str) {
+    let last = |h: &History| {
+        let judged = h.changes.iter().rfind(|c| c.is_judged);
+        judged.map_or("no change point".to_owned(), |c| {
+            format!("last change point: {}, {}", c.label, moved(c))
+        })
+    };
+    let (ansi, word, text): (Ansi, &str, String) = match &h.verdict {
+        HistoryVerdict::Regressed(at) => {
+            let text = h.changes.get(*at).map_or(String::new(), |c| {
+                format!("{}  {} since {}", c.item, moved(c), c.label)
+            });
+            (BAD, "slower", text)
+        }
+        HistoryVerdict::Fine => (GOOD, "fine", last(h)),
+        HistoryVerdict::CannotTell(why) => (WARN, "cannot tell", why.clone()),
+    };
+    let entries = counted(h.labels.len(), "entry");
+    let line = format!("{}  {text}", screen.paint(ansi, word));
+    screen.line(&line);
+    screen.wrapped("", INDENT, DIM, &entries);
+    let HistoryVerdict::Regressed(at) = h.verdict else {
+        return;
+    };
+    let Some(c) = h.changes.get(at) else { return };
+    let text = format!(
+        "{} -> {}, 95 % confidence interval {} to {}, {}",
+        c.medians.0,
+        c.medians.1,
+        signed(c.interval.0),
+        signed(c.interval.1),
+        chance(c.p)
+    );
+    screen.wrapped("", INDENT, DIM, &text);
+    let label = |at: usize| h.labels.get(at).map_or("", String::as_str);
+    if c.range.0 != c.range.1 {
+        let text = format!(
+            "the change is between {} and {} with 95 % confidence",
+            label(c.range.0.saturating_sub(1)),
+            label(c.range.1)
+        );
+        screen.wrapped("", INDENT, DIM, &text);
+    }
+    for field in &c.environment {
+        screen.wrapped("", INDENT, WARN, &format!("changed there: {field}"));
+    }
+    let text = format!("look at it: firstlight history show {input} -o trend.html");
+    screen.wrapped("", INDENT, DIM, &text);
+    let text = format!(
+        "accept it: firstlight history annotate {input} --entry {} --accept REASON",
+        c.label
+    );
+    screen.wrapped("", INDENT, DIM, &text);
+    if !c.items.is_empty() {
+        screen.heading("Items that changed with it", "");
+        items(screen, &c.items, ["before", "after"]);
+    }
+}
+
+/// `+210.0 ms (+4.10 %)`.
+fn moved(c: &HistoryChange) -> String {
+    match percent(c.change, c.medians.0) {
+        part if part.is_empty() => signed(c.change),
+        part => format!("{} ({part})", signed(c.change)),
+    }
+}
+
+fn items(screen: &mut Screen, items: &[Differing], heads: [&str; 2]) {
+    let mut table = Table::new([
+        Column::name("").at_least(16),
+        Column::text("kind"),
+        Column::time(heads[0]),
+        Column::time(heads[1]),
+        Column::time("change"),
+    ]);
+    for d in items.iter().take(ITEMS) {
+        table.row([
+            cell(&d.name),
+            cell(d.kind.as_str()).dim(),
+            cell(d.before),
+            cell(d.after),
+            cell(signed(d.delta())),
+        ]);
+    }
+    table.print(screen);
+}
+
+fn changes(screen: &mut Screen, h: &History) {
+    let total = h.changes.len();
+    if total == 0 {
+        return;
+    }
+    let about = match total > CHANGES {
+        true => format!("the newest {CHANGES} of {total}"),
+        false => String::new(),
+    };
+    screen.heading("Change points", &about);
+    let mut table = Table::new([
+        Column::name("entry").at_least(8),
+        Column::name("").at_least(12),
+        Column::time("before"),
+        Column::time("after"),
+        Column::time("change"),
+        Column::number("95 % interval").from_width(96),
+        Column::text(""),
+    ]);
+    for c in h.changes.iter().skip(total.saturating_sub(CHANGES)) {
+        let ansi = match c.change > record::Nanos::ZERO {
+            _ if !c.is_judged || c.accepted.is_some() => DIM,
+            true => BAD,
+            false => GOOD,
+        };
+        let accepted = c.accepted.as_ref().map(|why| format!("accepted: {why}"));
+        table.row([
+            cell(&c.label).ansi(if c.is_judged { BOLD } else { DIM }),
+            cell(&c.item),
+            cell(c.medians.0),
+            cell(c.medians.1),
+            cell(signed(c.change)).ansi(ansi),
+            cell(format!(
+                "{} to {}",
+                signed(c.interval.0),
+                signed(c.interval.1)
+            ))
+            .dim(),
+            cell(accepted.unwrap_or_else(|| chance(c.p))).dim(),
+        ]);
+    }
+    table.print(screen);
+}
