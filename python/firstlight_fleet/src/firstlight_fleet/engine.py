@@ -39,17 +39,20 @@ def _view(
 ) -> None:
     names = ", ".join(columns)
     files = store.files(part)
+    fields = [(name, schema.COLUMNS[name]) for name in columns]
     if not files:
-        fields = [(name, schema.COLUMNS[name]) for name in columns]
         connection.register(part, pa.schema(fields).empty_table())
         return
-    if store.is_local and not _misses_columns(store):
+    if store.is_local:
         listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
         types = "{'part': varchar, 'product': varchar, 'day': varchar}"
+        # Files of an older version may lack columns; the empty table has them all.
+        connection.register(f"{part}_columns", pa.schema(fields).empty_table())
         try:
             connection.execute(
-                f"create view {part} as select {names} from read_parquet([{listed}],"
-                f" hive_partitioning = true, hive_types = {types}, union_by_name = true)"
+                f"create view {part} as select {names} from (select * from"
+                f" read_parquet([{listed}], hive_partitioning = true, hive_types = {types},"
+                f" union_by_name = true) union all by name select * from {part}_columns)"
             )
         except duckdb.Error as error:
             raise FleetError(
@@ -64,12 +67,6 @@ def _view(
         for name in columns
     )
     connection.execute(f"create view {part} as select {chosen} from {part}_files")
-
-
-def _misses_columns(store: Store) -> bool:
-    """Whether an older version made the store, and lacked columns."""
-    there = {field.name for field in store.table.schema().fields}
-    return not set(schema.COLUMNS) <= there
 
 
 def _sql(kind: pa.DataType) -> str:
