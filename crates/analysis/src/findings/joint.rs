@@ -6,7 +6,7 @@
 //! each takes its share of what the others leave.
 
 use super::found::Scope;
-use super::rule::Group;
+use super::group::Group;
 use super::view::View;
 use super::{Finding, Joint};
 use crate::path::{Estimate, Model, Shorter};

@@ -14,6 +14,7 @@ mod devices;
 mod evidence;
 mod filesystems;
 mod found;
+mod group;
 mod hardware;
 mod images;
 mod in_place;
@@ -45,7 +46,8 @@ mod waits;
 
 pub use catalogue::CATALOGUE;
 pub use evidence::Evidence;
-pub use rule::{Confidence, Group, Rule};
+pub use group::Group;
+pub use rule::{Confidence, Rule};
 
 use crate::path::{Estimate, PathKind, UnitOrder};
 use crate::phases::{Phases, phases};

@@ -1,7 +1,7 @@
 //! A record as the rules see it.
 
 use super::evidence::{Evidence, SHOWN};
-use super::rule::Group;
+use super::group::Group;
 use super::text::view as text;
 use crate::path::{CriticalPath, Model, Through};
 use crate::phases::Phases;

@@ -1,7 +1,8 @@
 //! What an application does when it starts.
 
 use super::one;
-use crate::findings::rule::{Confidence, Group, Rule};
+use crate::findings::group::Group;
+use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
 use crate::findings::{application, libraries, processes, relocations, root};
 

@@ -1,7 +1,8 @@
 //! The kernel command line.
 
 use super::one;
-use crate::findings::rule::{Confidence, Group, Rule};
+use crate::findings::group::Group;
+use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
 use crate::findings::{cmdline, console, kernel, startup};
 

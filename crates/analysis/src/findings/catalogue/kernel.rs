@@ -1,7 +1,8 @@
 //! The kernel, its configuration and its image.
 
 use super::one;
-use crate::findings::rule::{Confidence, Group, Rule};
+use crate::findings::group::Group;
+use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
 use crate::findings::{
     config, hardware, images, initramfs, kernel, modules, probes, root, silence, startup, waits,

@@ -1,7 +1,8 @@
 //! File systems and the devices under them.
 
 use super::one;
-use crate::findings::rule::{Confidence, Group, Rule};
+use crate::findings::group::Group;
+use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
 use crate::findings::{devices, filesystems, images, in_place, requests, root, storage, units};
 

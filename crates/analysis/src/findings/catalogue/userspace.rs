@@ -1,7 +1,8 @@
 //! Init, units and scripts.
 
 use super::one;
-use crate::findings::rule::{Confidence, Group, Rule};
+use crate::findings::group::Group;
+use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
 use crate::findings::{
     coldplug, modules, order, pictures, processes, scripts, storage, units, waits,
