@@ -198,6 +198,16 @@ fn benchmarks_are_as_long_as_the_silences_before_their_results() {
     assert_eq!(ms(f.saving.unwrap().1), 300);
 }
 
+/// `dmesg | grep initcall | sort` is what people post.
+#[test]
+fn an_initcall_of_which_only_the_end_is_there_is_told() {
+    let text =
+        format!("{SHORT}span initcall - 3s wait_init reported=2.5s outcome=0 doubt=lost_start");
+    let f = one(&text, "long-initcalls");
+    assert_eq!(f.names, ["wait_init"]);
+    assert_eq!(ms(f.saving.unwrap().1), 2_500);
+}
+
 #[test]
 fn no_saving_is_above_the_time_that_it_was_taken_from() {
     // Two initcalls side by side: together 2 s of sums, 1 s of time.

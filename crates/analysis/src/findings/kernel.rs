@@ -6,7 +6,7 @@ use super::modules;
 use super::text::kernel as text;
 use super::view::{View, elapsed, function, sum};
 use crate::place::Place;
-use record::{Nanos, Phase};
+use record::{Doubt, Nanos, Phase};
 
 /// Where the kernel runs every deferred self test of its ciphers.
 const TESTS: [&str; 2] = ["crypto_algapi_init", "cryptomgr_init"];
@@ -348,9 +348,9 @@ pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
         !name.contains('[')
             && *time >= least
             && s.outcome.map(i32::unsigned_abs) != Some(ENODEV)
-            && s.doubt.is_none()
+            && matches!(s.doubt, None | Some(Doubt::LostStart))
     });
-    let (longest, time, _) = *found.first()?;
+    let (longest, time, span) = *found.first()?;
     let all = elapsed(&found);
     let names = found
         .iter()
@@ -376,7 +376,12 @@ pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
             .evidence(view.initcall_evidence(&found))
             .saving(low, expected + Nanos(rest.0 / 10 * 8), all)
             .within(all)
-            .scope(Scope::Items(names)),
+            .names(names.iter().map(|n: &String| function(n).to_owned()))
+            // One whose start is not known has no place on the path.
+            .scope(match span.start {
+                Some(_) => Scope::Items(names),
+                None => Scope::Serial,
+            }),
     )
 }
 

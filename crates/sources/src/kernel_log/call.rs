@@ -9,7 +9,7 @@
 //! probe platform_probe in driver D for device X returned 0 after 19 usecs
 //! ```
 
-use crate::text::number;
+use crate::text::{number, without_indent};
 use memchr::{memchr, memchr2, memmem};
 
 /// A function, as `%pS` prints it.
@@ -115,7 +115,8 @@ impl Call<'_> {
 #[inline]
 pub(super) fn call(text: &[u8]) -> Option<Call<'_>> {
     match text.first()? {
-        b'c' => begin(text.strip_prefix(b"calling  ")?),
+        // Pages that show logs make of the second blank one or more of their own.
+        b'c' => begin(without_indent(text.strip_prefix(b"calling  ")?)),
         b'i' => end(text.strip_prefix(b"initcall ")?),
         b'p' => probe(text.strip_prefix(b"probe ")?),
         _ => None,
@@ -352,6 +353,13 @@ mod tests {
                 Call::Begin {
                     function: fuse,
                     task: Some(260),
+                },
+            ),
+            (
+                "calling   foo.cfi_jt+0x0/0x8 @ 1",
+                Call::Begin {
+                    function: dotted,
+                    task: Some(1),
                 },
             ),
             (

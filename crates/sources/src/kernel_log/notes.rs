@@ -36,7 +36,7 @@ pub(super) const BAD_JSON: NoteKind = NoteKind::new(
 );
 pub(super) const LATER_BOOT: NoteKind = NoteKind::new(
     "later_boot",
-    Severity::DataLoss,
+    Severity::Info,
     "These lines are of a later boot. `--boot N` chooses the boot that is read.",
 );
 pub(super) const EARLIER_BOOT: NoteKind = NoteKind::new(

@@ -47,7 +47,7 @@ pub(in crate::findings) fn on_chain(view: &View<'_>) -> Vec<Found> {
             }])
             .parts(time, low, expected, high)
             .within(time)
-            .names([link.unit.clone()])
+            .scope(Scope::Items(vec![link.unit.clone()]))
     });
     found.collect()
 }
