@@ -352,7 +352,7 @@ pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
     });
     let (longest, time, span) = *found.first()?;
     let all = elapsed(&found);
-    let names = found
+    let names: Vec<String> = found
         .iter()
         .map(|(name, _, _)| (*name).to_owned())
         .collect();
