@@ -57,6 +57,7 @@ mod resolution;
 mod row;
 mod spans;
 mod stable_name;
+mod starts;
 mod statistics;
 mod subsystems;
 mod summary;
@@ -121,6 +122,7 @@ pub use readings::{Readings, readings};
 pub use resolution::{
     Alike, DRAWS, Found, Resolution, RunError, RunResolution, resolution, run_resolution,
 };
+pub use starts::{Start, StartCase, start_case, start_difference};
 pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use subsystems::{SubsystemRow, Subsystems, subsystem_of, subsystems};
 pub use summary::{KindSummary, Summary, summary};

@@ -25,6 +25,7 @@ pub mod mounting;
 pub mod open;
 pub mod owners;
 pub mod paths;
+pub mod reads;
 pub mod requests;
 pub mod system;
 pub mod table;

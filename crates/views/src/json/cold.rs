@@ -1,6 +1,8 @@
 //! `firstlight.cold/1`.
 
 use super::document::Document;
+use analysis::{Interval, StartCase};
+use inspect::reads::Reads;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -155,4 +157,70 @@ pub struct ColdSkipped {
     pub path: String,
     /// Why the file was not relocated.
     pub reason: String,
+}
+
+impl ColdBounds {
+    /// Of a median and its interval.
+    #[must_use]
+    pub const fn of(interval: Interval) -> Self {
+        Self {
+            median_ns: interval.median.0,
+            low_ns: interval.low.0,
+            high_ns: interval.high.0,
+        }
+    }
+}
+
+impl ColdCase {
+    /// Of the starts in a case.
+    #[must_use]
+    pub fn of(case: &StartCase) -> Self {
+        Self {
+            case: case.case.to_owned(),
+            times_ns: case.times.iter().map(|t| t.0).collect(),
+            bounds: ColdBounds::of(case.bounds),
+            processor_ns: case.processor_ns,
+            read_bytes: case.read_bytes,
+            major_faults: case.major_faults,
+            storage_wait_ns: case.storage_wait_ns,
+        }
+    }
+}
+
+impl ColdReads {
+    /// Of an access list in figures.
+    #[must_use]
+    pub fn of(reads: &Reads) -> Self {
+        let filesystems = reads.filesystems.iter();
+        let filesystems = filesystems.map(|(mount, files, bytes)| match mount {
+            Some(mount) => ColdFilesystem {
+                place: mount.place.display().to_string(),
+                kind: mount.kind.clone(),
+                device: mount.device.clone(),
+                files: *files,
+                bytes: *bytes,
+            },
+            None => ColdFilesystem {
+                place: "/".to_owned(),
+                kind: String::new(),
+                device: String::new(),
+                files: *files,
+                bytes: *bytes,
+            },
+        });
+        let largest = reads.largest.iter().map(|(path, bytes, pieces)| ColdFile {
+            path: String::from_utf8_lossy(path).into_owned(),
+            bytes: *bytes,
+            pieces: *pieces,
+        });
+        Self {
+            files: reads.files,
+            bytes: reads.bytes,
+            pieces: reads.pieces,
+            metadata_bytes: reads.metadata_bytes,
+            directories: reads.directories,
+            filesystems: filesystems.collect(),
+            largest: largest.collect(),
+        }
+    }
 }

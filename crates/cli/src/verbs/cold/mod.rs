@@ -7,16 +7,16 @@ mod order;
 
 use crate::out::Out;
 use crate::{interrupt, progress};
-use agent::access::{AccessList, RangeKind};
+use agent::access::AccessList;
 use agent::prefetch::Settings;
-use analysis::{Interval, interval};
+use analysis::{Start, start_case, start_difference};
 use anyhow::{Context, Result, bail};
 use args::Cold;
 use capture::accesses::recording::{Options, record};
 use capture::accesses::sweep;
 use capture::cold::evict::{Eviction, files_of};
 use capture::cold::start::{Case, Measured, once};
-use record::Nanos;
+use inspect::reads::Mount;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -222,22 +222,6 @@ fn recorded(
     }
 }
 
-fn bounds(values: &[Nanos]) -> Option<json::ColdBounds> {
-    let Interval { median, low, high } = interval(values)?;
-    Some(json::ColdBounds {
-        median_ns: median.0,
-        low_ns: low.0,
-        high_ns: high.0,
-    })
-}
-
-fn middle(values: impl Iterator<Item = u64>) -> i64 {
-    let values: Vec<Nanos> = values
-        .map(|v| Nanos(i64::try_from(v).unwrap_or(i64::MAX)))
-        .collect();
-    analysis::median(&values).map_or(0, |n| n.0)
-}
-
 fn report(
     args: &Cold,
     command: Vec<String>,
@@ -245,33 +229,34 @@ fn report(
     measured: &BTreeMap<Case, Vec<Measured>>,
     (moved, notes): (Vec<json::ColdMoved>, Vec<String>),
 ) -> Result<json::Cold> {
-    let nothing = "there is nothing to compare";
-    let mut cases = Vec::new();
-    for (case, runs) in measured {
-        let times: Vec<Nanos> = runs.iter().map(|r| r.time).collect();
-        let waits: Option<Vec<u64>> = runs.iter().map(|r| r.storage_wait_ns).collect();
-        cases.push(json::ColdCase {
-            case: case.as_str().to_owned(),
-            times_ns: times.iter().map(|t| t.0).collect(),
-            bounds: bounds(&times).context(nothing)?,
-            processor_ns: middle(runs.iter().map(|r| r.usage.processor_ns)),
-            read_bytes: middle(runs.iter().map(|r| r.usage.read_bytes)),
-            major_faults: middle(runs.iter().map(|r| r.usage.major_faults)),
-            storage_wait_ns: waits.map(|w| middle(w.into_iter())),
+    let starts = |case: Case| -> Option<Vec<Start>> {
+        let all = measured.get(&case)?.iter();
+        let all = all.map(|m| Start {
+            time: m.time,
+            processor_ns: m.usage.processor_ns,
+            read_bytes: m.usage.read_bytes,
+            major_faults: m.usage.major_faults,
+            storage_wait_ns: m.storage_wait_ns,
         });
-    }
-    let minus = |a: Case, b: Case| -> Option<json::ColdBounds> {
-        let (a, b) = (measured.get(&a)?, measured.get(&b)?);
-        let pairs = a.iter().zip(b).map(|(a, b)| Nanos(a.time.0 - b.time.0));
-        bounds(&pairs.collect::<Vec<_>>())
+        Some(all.collect())
     };
+    let cases = measured.keys().map(|case| {
+        let figures = start_case(case.as_str(), &starts(*case)?)?;
+        Some(json::ColdCase::of(&figures))
+    });
+    let cases: Option<Vec<_>> = cases.collect();
+    let minus = |a: Case, b: Case| {
+        let difference = start_difference(&starts(a)?, &starts(b)?)?;
+        Some(json::ColdBounds::of(difference))
+    };
+    let nothing = "there is nothing to compare";
     Ok(json::Cold {
         schema: json::Cold::SCHEMA.to_owned(),
         host: None,
         command,
         runs: args.runs.get(),
         eviction: eviction.as_str().to_owned(),
-        cases,
+        cases: cases.context(nothing)?,
         cold_costs: minus(Case::Cold, Case::Warm).context(nothing)?,
         prefetch_saves: minus(Case::Cold, Case::Prefetch),
         order_saves: minus(Case::Cold, Case::Order),
@@ -285,57 +270,10 @@ fn report(
 /// A list in figures.
 fn reads(list: &AccessList) -> json::ColdReads {
     let mounts = capture::accesses::mounts::mounts().unwrap_or_default();
-    let mut reads = json::ColdReads {
-        files: 0,
-        bytes: 0,
-        pieces: 0,
-        metadata_bytes: 0,
-        directories: list.directories,
-        filesystems: Vec::new(),
-        largest: Vec::new(),
-    };
-    for entry in &list.entries {
-        let pieces = entry.pieces(RangeKind::Touched, list.page_bytes);
-        let bytes: u64 = pieces.iter().map(|p| p.1).sum();
-        if entry.is_device() {
-            reads.metadata_bytes += bytes;
-            continue;
-        }
-        if bytes == 0 {
-            continue;
-        }
-        reads.files += 1;
-        reads.bytes += bytes;
-        reads.pieces += pieces.len() as u64;
-        let path = String::from_utf8_lossy(&entry.path).into_owned();
-        let mount = mounts
-            .iter()
-            .filter(|m| std::path::Path::new(&path).starts_with(&m.place))
-            .max_by_key(|m| m.place.as_os_str().len());
-        let place = mount.map_or_else(|| "/".to_owned(), |m| m.place.display().to_string());
-        match reads.filesystems.iter_mut().find(|f| f.place == place) {
-            Some(known) => {
-                known.files += 1;
-                known.bytes += bytes;
-            }
-            None => reads.filesystems.push(json::ColdFilesystem {
-                place,
-                kind: mount.map(|m| m.kind.clone()).unwrap_or_default(),
-                device: mount.map(|m| m.source.clone()).unwrap_or_default(),
-                files: 1,
-                bytes,
-            }),
-        }
-        reads.largest.push(json::ColdFile {
-            path,
-            bytes,
-            pieces: pieces.len() as u64,
-        });
-    }
-    reads
-        .filesystems
-        .sort_by_key(|f| std::cmp::Reverse(f.bytes));
-    reads.largest.sort_by_key(|f| std::cmp::Reverse(f.bytes));
-    reads.largest.truncate(10);
-    reads
+    let mounts = mounts.into_iter().map(|m| Mount {
+        place: m.place,
+        kind: m.kind,
+        device: m.source,
+    });
+    json::ColdReads::of(&inspect::reads::reads(list, &mounts.collect::<Vec<_>>()))
 }
