@@ -12,6 +12,9 @@ NAMES = ["releases", "boards", "blame", "blame_boots", "outliers", "why", "item"
 #: How many suspects get a list of boots: the raw items are read for these only.
 _SUSPECTS = 20
 
+#: An item is odd in an outlier if it explains this share of what the boot took longer.
+_ODD_SHARE = 0.05
+
 
 class Engine(Protocol):
     """What answers SQL over the tables of a store."""
@@ -87,5 +90,6 @@ def outliers(engine: Engine, top: int) -> Rows:
             {key: value for key, value in item.items() if key != "boot_id"}
             for item in odd
             if item["boot_id"] == row["boot_id"]
+            and item["excess_ns"] >= _ODD_SHARE * row["excess_ns"]
         ]
     return rows

@@ -48,7 +48,11 @@ class Spark:
         for table, columns in schema.TABLES.items():
             part = frame.where(frame["part"] == table)
             chosen = [name if name in there else f"null as {name}" for name in columns]
-            part.selectExpr(*chosen).createOrReplaceTempView(table)
+            part = part.selectExpr(*chosen)
+            if table.endswith("_hist"):
+                # Small, and read several times by each question.
+                part = part.persist()
+            part.createOrReplaceTempView(table)
         for name, query in schema.VIEWS.items():
             self.session.sql(query).createOrReplaceTempView(name)
 

@@ -38,7 +38,7 @@ times as (
 neighbors as (
   select product, clock, zero, board, release, ordinal,
     lag(ordinal) over (partition by product, clock, zero, board order by ordinal) as before
-  from times
+  from (select distinct product, clock, zero, board, release, ordinal from h) d
 ),
 cells as (
   select h.product, h.clock, h.zero, h.board, p.ordinal, 1 as side, stratum, bucket, n

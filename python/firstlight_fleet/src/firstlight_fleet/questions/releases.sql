@@ -40,7 +40,7 @@ times as (
 neighbors as (
   select product, clock, zero, metric, release, ordinal,
     lag(ordinal) over (partition by product, clock, zero, metric order by ordinal) as before
-  from times
+  from (select distinct product, clock, zero, metric, release, ordinal from h) d
 ),
 cells as (
   select h.product, h.clock, h.zero, h.metric, p.ordinal, 1 as side, stratum, bucket, n
