@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use types::{Capture, HERE, STDIN};
 
 pub use line::line;
-pub use open::{capture_of, read, read_named};
+pub use open::{capture_of, file, read, read_named};
 pub use packed::tar_magic;
 pub use types::Input;
 

@@ -14,6 +14,9 @@ const INLINE: u16 = 0x8;
 const FRAGMENT: u16 = 0x20;
 /// A distance with this bit is how many blocks the physical cluster has.
 const CBLKCNT: u32 = 1 << 11;
+/// The low part of an entry has at least so many bits: one more than the number of
+/// the bit [`CBLKCNT`].
+const LEAST_LOW_BITS: u32 = 12;
 
 /// The eight bytes in front of an index.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +112,8 @@ impl Compact {
 
     /// Reads all entries.
     pub(super) fn read(&self, header: &Header, bytes: &[u8]) -> Option<Vec<Entry>> {
-        if header.cluster_bits > 14 || (self.middle > 0 && header.cluster_bits != 12) {
+        // As the kernel has it: entries of two bytes have room for 12 bits.
+        if header.cluster_bits > 14 || (self.middle > 0 && header.cluster_bits > 12) {
             return None;
         }
         let mut all = Vec::new();
@@ -140,12 +144,15 @@ fn unpack(
 ) -> Option<()> {
     let base = le32(pack, pack.len() - 4)?;
     let bits = (pack.len() - 4) * 8 / entries;
-    let mask = (1_u32 << header.cluster_bits) - 1;
+    // Smaller clusters do not make the offset narrower: a count of blocks has to
+    // have room (`lobits` in `z_erofs_load_compact_lcluster`).
+    let low_bits = header.cluster_bits.max(LEAST_LOW_BITS);
+    let mask = (1_u32 << low_bits) - 1;
     let decode = |i: usize| -> Option<(u32, u32)> {
         let position = bits * i;
         // Four bytes reach into the base, and never behind it.
         let value = le32(pack, position / 8)? >> (position % 8);
-        Some((value & mask, (value >> header.cluster_bits) & 3))
+        Some((value & mask, (value >> low_bits) & 3))
     };
     // How many blocks lie before the next head, counted from the base.
     let mut blocks = u32::from(!header.is_big());

@@ -263,6 +263,17 @@ pub const KINDS: &[TreatmentKind] = &[
         in_lab: true,
     },
     TreatmentKind {
+        form: "ubi-fastmap=on",
+        example: "ubi-fastmap=on",
+        what: "lets UBI keep a fastmap: adds `ubi.fm_autoconvert=1`, and sets the fifth field of \
+            each `ubi.mtd=`",
+        targets: CMDLINE,
+        risk: "a few erase blocks; needs CONFIG_MTD_UBI_FASTMAP; a kernel without the fifth field \
+            of `ubi.mtd=` does not attach the device",
+        then: "boot once and shut down cleanly: the next boot uses the fastmap",
+        in_lab: true,
+    },
+    TreatmentKind {
         form: "modules=unsigned",
         example: "modules=unsigned",
         what: "removes the signatures of the modules in the initramfs",
