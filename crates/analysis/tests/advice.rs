@@ -32,7 +32,7 @@ const BOOT: &str = "mark 0s kernel-start kernel
 /// that it is expected to save, from and to.
 type Planted = (&'static str, &'static str, Option<&'static str>, (i64, i64));
 
-const PLANTED: [Planted; 44] = [
+const PLANTED: [Planted; 45] = [
     (
         "rootdelay=5",
         "root-delay",
@@ -222,6 +222,12 @@ const PLANTED: [Planted; 44] = [
         (35, 40),
     ),
     (
+        "x\nspan unit 2s 8.207s udev-settle.service",
+        "waiting-unit",
+        Some("mask=udev-settle.service"),
+        (6_000, 6_207),
+    ),
+    (
         "x\nspan unit 5s 9s NetworkManager-wait-online.service",
         "waiting-unit",
         Some("mask=NetworkManager-wait-online.service"),
@@ -356,6 +362,43 @@ const LOADER: &str = "source board.log serial
     mark 200ms U-Boot loader
     mark 8s kernel-start kernel
     mark 12s startup-finished -\n";
+
+/// The board of Opdenacker's talk (Embedded Linux Conference, 2014): its stamps say 523 ms
+/// for the checksum and 864 ms for the copy, far more than any model of a processor.
+#[test]
+fn the_stamps_of_a_slow_loader_count_in_full() {
+    let text = "source console.log serial
+        clock host wall
+        mark 0s U-Boot loader
+        mark 19s kernel-start kernel
+        mark 25s startup-finished -
+        say 16590578us - ## Booting kernel from Legacy Image at 21000000 ...
+        say 16597986us -    Image Type:   ARM Linux Kernel Image (uncompressed)
+        say 16602881us -    Data Size:    3464112 Bytes = 3.3 MiB
+        say 16606542us -    Load Address: 20008000
+        say 16611256us -    Verifying Checksum ... OK
+        say 17134317us - ## Flattened Device Tree blob at 22000000
+        say 17141707us -    Loading Kernel Image ... OK
+        say 18005814us -    Loading Device Tree to 2bb12000, end 2bb1a0b6 ... OK\n";
+    let all = found(text);
+    for (id, stamps, title) in [
+        (
+            "loader-checksums",
+            523_061_000,
+            "checksums 1 image in 523.1 ms",
+        ),
+        (
+            "moved-kernel",
+            864_107_000,
+            "copies the kernel for 864.1 ms",
+        ),
+    ] {
+        let f = all.iter().find(|f| f.id == id).unwrap();
+        assert_eq!(f.saving.unwrap().1.0, stamps, "{id}");
+        assert!(f.expected.0 > stamps / 100 * 97, "{id}");
+        assert!(f.title.contains(title), "{}", f.title);
+    }
+}
 
 #[test]
 fn a_loader_tells_what_it_waits_for() {

@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{Scratch, firstlight, json};
+use common::{Scratch, firstlight, json, sample};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -204,6 +204,41 @@ fn a_wrong_list_is_refused_in_one_sentence() {
         let errors = String::from_utf8_lossy(&out.stderr).into_owned();
         assert!(errors.contains(said), "{text}: {errors}");
         assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+}
+
+/// Compressed erofs with blocks of 2 KiB, and an ext4 whose files share blocks.
+#[test]
+fn rare_images_of_others_are_mapped() {
+    let scratch = Scratch::new();
+    let requests = scratch.file("requests", b"0+4000000\n");
+    let map = |name: &str| {
+        let image = sample(name)?;
+        Some(json(&[
+            "image",
+            "map",
+            &image,
+            "--requests",
+            &requests,
+            "--json",
+        ]))
+    };
+    if let Some(erofs) = map("images/erofs-lz4-2k-blocks.img") {
+        assert_eq!(erofs["notes"], Value::Array(Vec::new()));
+        let rows = erofs["rows"].as_array().unwrap();
+        let files = rows
+            .iter()
+            .filter(|r| r["kind"] == "file" && r["packed"] == true);
+        assert!(files.count() > 10);
+    }
+    if let Some(shared) = map("images/ext4-shared_blocks.img") {
+        let note = shared["notes"][0].as_str().unwrap();
+        assert!(note.contains("several files (shared_blocks)"), "{note}");
+        let rows = shared["rows"].as_array().unwrap();
+        let both = rows
+            .iter()
+            .find(|r| r["kind"] == "file" && r["files"].is_array());
+        assert_ne!(both.unwrap()["files"][0], both.unwrap()["path"]);
     }
 }
 

@@ -333,3 +333,19 @@ fn image_size(part: &Part<'_>) -> io::Result<Option<u64>> {
     }
     Ok(zimage::stated_size(&head))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+    use super::*;
+
+    #[test]
+    fn a_variable_without_a_value_is_told() {
+        let text = b"bootdelay=0\0ethaddr=\0serial=\0serial=42\0bootcmd=bootm\0\0";
+        let data = Data::new(text.to_vec()).unwrap();
+        assert_eq!(data.emptied(), [b"ethaddr"]);
+        let notes = proposals(&data, None, None).unwrap().notes;
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].starts_with("`ethaddr=` has no value"), "{notes:?}");
+    }
+}

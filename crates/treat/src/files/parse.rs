@@ -258,7 +258,7 @@ pub const KINDS: &[TreatmentKind] = &[
         example: "kernel=uncompressed",
         what: "boots an uncompressed kernel",
         targets: &["lab"],
-        risk: "the image is three to five times as large, which costs storage and load time",
+        risk: "the image is two to eight times as large, which costs storage and load time",
         then: "on a board, build the kernel without compression",
         in_lab: true,
     },
