@@ -119,8 +119,8 @@ impl Builder {
                 "{overlaps} pieces overlap another piece; only the first is shown"
             )),
             Sharing::Told(feature) if overlaps > 0 => self.note(format!(
-                "{overlaps} pieces belong to several files ({feature}); each row names one of them \
-                 as the owner, and --json the others as `files`"
+                "blocks in {overlaps} places belong to several files ({feature}); each row names one \
+                 of them as the owner, and --json the others as `files`"
             )),
             _ => {}
         }

@@ -199,3 +199,33 @@ pub(super) fn full(header: &Header, bytes: &[u8]) -> Vec<Entry> {
     };
     bytes.chunks_exact(8).filter_map(entry).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+    use super::{Compact, Entry, Header};
+
+    /// Two entries of 16 bits and the block that they count from: a head at byte 100 of the
+    /// first cluster, and one that goes on.
+    #[test]
+    fn small_clusters_have_twelve_bits_all_the_same() {
+        let mut pack = (100_u16 | 1 << 12).to_le_bytes().to_vec();
+        pack.extend((1_u16 | 2 << 12).to_le_bytes());
+        pack.extend(7_u32.to_le_bytes());
+        for cluster_bits in [9, 10, 11, 12] {
+            let header = Header {
+                advice: 0,
+                inline_size: 0,
+                cluster_bits,
+                is_whole_in_fragment: false,
+            };
+            let entries = Compact::of(&header, 32, 2).read(&header, &pack).unwrap();
+            let head = Entry::Head {
+                offset: 100,
+                block: 8,
+                is_plain: false,
+            };
+            assert_eq!(entries, [head, Entry::Goes { blocks: None }]);
+        }
+    }
+}
