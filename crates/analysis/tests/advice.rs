@@ -225,7 +225,7 @@ const PLANTED: [Planted; 45] = [
         "x\nspan unit 2s 8.207s udev-settle.service",
         "waiting-unit",
         Some("mask=udev-settle.service"),
-        (6_000, 6_207),
+        (3_000, 6_207),
     ),
     (
         "x\nspan unit 5s 9s NetworkManager-wait-online.service",

@@ -39,8 +39,8 @@ pub(crate) fn starts_scripts(root: &Path) -> Result<bool, Unfit> {
         );
         return Err(unfit(&table, why));
     }
-    let text = fs::read_to_string(&script)
-        .map_err(|e| unfit(&script, format!("cannot be read: {e}")))?;
+    let text =
+        fs::read_to_string(&script).map_err(|e| unfit(&script, format!("cannot be read: {e}")))?;
     // A pattern of names: `for i in /etc/init.d/S??*`.
     let pattern = |line: &str| {
         line.match_indices("/S")
@@ -131,13 +131,15 @@ mod tests {
         let refused = starts_scripts(root(loops, Some(elsewhere)).path()).unwrap_err();
         assert!(
             refused.path.ends_with("inittab") && refused.why.contains("starts no"),
-            "{}", refused.why
+            "{}",
+            refused.why
         );
         let program = root("\x7fELF", None);
         let refused = starts_scripts(program.path()).unwrap_err();
         assert!(
             refused.why.contains("is no shell script"),
-            "{}", refused.why
+            "{}",
+            refused.why
         );
     }
 

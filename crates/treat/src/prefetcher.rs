@@ -185,7 +185,7 @@ pub fn install<E: From<Error>>(
         return Err(Error::unfit(&root.join(INSTALLED), why).into());
     }
     let with = match init {
-        Init::Busybox => Some(busybox::starts_scripts(root)?),
+        Init::Busybox => Some(busybox::starts_scripts(root).map_err(Error::from)?),
         _ => None,
     };
     let all = things(&agent()?, list, init, with);
@@ -222,12 +222,7 @@ pub fn install<E: From<Error>>(
 }
 
 /// What is to be made. `scripts`: whether the first script of BusyBox starts others.
-fn things(
-    agent: &[u8],
-    list: Option<&AccessList>,
-    init: Init,
-    scripts: Option<bool>,
-) -> Vec<Made> {
+fn things(agent: &[u8], list: Option<&AccessList>, init: Init, scripts: Option<bool>) -> Vec<Made> {
     let file = |path, bytes: &[u8], mode| Made::File {
         path,
         bytes: bytes.to_vec(),

@@ -2,6 +2,7 @@
 
 use super::detect::{self, Evidence};
 use super::error::Error;
+use crate::transfer::TransferError;
 use rawimage::ReadAt;
 use rawimage::endian::Endian;
 
@@ -26,7 +27,7 @@ impl Mode {
     /// The image does not show it; or it shows that `sumtool` would take a wrong one,
     /// and leave out files; and what reading says.
     pub fn erase_size(self, image: &dyn ReadAt, endian: Endian) -> Result<u32, Error> {
-        let found = detect::erase_size(image, endian).map_err(Error::Length)?;
+        let found = detect::erase_size(image, endian).map_err(TransferError::Length)?;
         if self == Self::Safe {
             return Ok(found.ok_or(Error::UnknownEraseSize)?.bytes);
         }

@@ -89,7 +89,7 @@ impl Decompressor {
                 let length = lzokay::decompress::decompress(data, &mut self.0.out);
                 length.is_ok_and(|length| length == wanted)
             }
-            kind::LZMA => lzma(data, &mut self.out).is_some(),
+            kind::LZMA => lzma(data, &mut self.0.out).is_some(),
             other => return Err(Failure::Unsupported(other.into(), None)),
         };
         if whole {
