@@ -1,6 +1,6 @@
 #![no_main]
 
-use flash::files::{Folder, extract};
+use flash::files::{Folder, Rights, extract};
 use flash::jffs2::{Filesystem, OpenOptions};
 use fuzz::jffs2::{ERASE_SIZE, Image};
 use std::fs;
@@ -47,7 +47,7 @@ libfuzzer_sys::fuzz_target!(|image: Image| {
     };
     let before = state();
     let folder = outside().join("in");
-    let mut sink = Folder::new(&folder, false).unwrap();
+    let mut sink = Folder::new(&folder, Rights::default()).unwrap();
     // A disk may refuse; nothing may be outside all the same.
     if let Ok(done) = extract(&filesystem, &mut sink) {
         let there = fs::read_dir(&folder).unwrap().count() as u64;

@@ -220,6 +220,8 @@ pub struct EnvironmentProposal {
     pub cost: String,
     /// The time that it saves in nanoseconds, where the environment shows it.
     pub saves_ns: Option<u64>,
+    /// The bytes that are read in vain, where the change reads less.
+    pub surplus_bytes: Option<u64>,
 }
 
 /// Files of a root filesystem that say how it boots.

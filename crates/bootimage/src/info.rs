@@ -271,7 +271,10 @@ fn item(image: &Part<'_>, at: u64, limit: u64, depth: usize) -> io::Result<Item>
     }
     // What is only recognised.
     let head = image.read(0, 1 << 18)?;
-    Ok(new(all, Kind::Foreign(Foreign::recognise(&head))))
+    let mut item = new(all, Kind::Foreign(Foreign::recognise(&head)));
+    let places = super::firmware::parts(image)?;
+    inside(image, &mut item, &places, limit, depth)?;
+    Ok(item)
 }
 
 fn uimage_item(

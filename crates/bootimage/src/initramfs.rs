@@ -44,6 +44,9 @@ pub struct Segment {
     pub early: Vec<String>,
     /// Whether it holds nothing else.
     pub is_only_early: bool,
+    /// Whether it ends without the entry `TRAILER!!!`. Linux does not ask for it; other
+    /// tools do.
+    pub is_open_ended: bool,
     /// What is wrong with it.
     pub problem: Option<String>,
 }
@@ -184,6 +187,7 @@ fn segment(
         content: 0,
         early: Vec::new(),
         is_only_early: true,
+        is_open_ended: false,
         problem: None,
     };
     let part = image.from(offset);
@@ -198,10 +202,17 @@ fn segment(
     };
     let mut reader = Reader::new(decoder);
     let ended = entries(&mut reader, plain, &mut segment, each);
-    let archive = reader.offset();
+    let mut archive = reader.offset();
     let mut decoder = reader.into_inner();
     match ended {
         Ok(()) if plain => {}
+        // Without the entry that ends it, an archive ends where another begins.
+        Err(cpio::Error::Magic { offset: end, .. })
+            if plain && segment.count() > 0 && another(image, offset.saturating_add(end))? =>
+        {
+            segment.is_open_ended = true;
+            archive = end;
+        }
         // To where the stream ends, with its checksum.
         Ok(()) => {
             if let Err(failure) = decoder.finish() {
@@ -259,16 +270,26 @@ fn entries(
             }
         }
     }
-    // Linux wants the end of an archive; GNU cpio always writes it.
-    if !between && segment.problem.is_none() && segment.count() > 0 {
-        segment.problem = Some("the archive is truncated: TRAILER!!! is missing".to_owned());
-    }
+    segment.is_open_ended = !between && segment.count() > 0;
     Ok(())
+}
+
+/// Whether zeros, or a stream that Linux unpacks, begin at a place.
+fn another(image: &Part<'_>, at: u64) -> io::Result<bool> {
+    let head = image.read(at, 32)?;
+    let packed = Compression::detect(&head).is_some_and(Compression::is_read_by_linux);
+    Ok(packed || head.starts_with(&[0; 4]))
 }
 
 /// What is wrong with the whole.
 fn judge(found: &mut Initramfs) {
     for (i, segment) in found.segments.iter().enumerate() {
+        if segment.is_open_ended {
+            found.problems.push(format!(
+                "segment {i} ends without the entry TRAILER!!!: Linux unpacks it, other tools may \
+                 refuse it"
+            ));
+        }
         let microcode = segment.early.iter().any(|n| n.starts_with("kernel/x86/"));
         if !microcode {
             continue;

@@ -18,6 +18,7 @@ pub mod device_tree;
 mod edit;
 pub mod environment;
 pub mod fdt;
+pub mod firmware;
 pub mod fit;
 pub mod info;
 pub mod initramfs;

@@ -70,6 +70,33 @@ fn changed(image: &[u8], options: &Options, changes: &[&str]) -> Result<Vec<u8>,
     Ok(out)
 }
 
+/// At a place that is no multiple of 512, among much that looks like names: a size that is
+/// given must not make each of those cost a checksum of all of it.
+#[test]
+fn a_given_size_does_not_end_the_search_early() {
+    const SIZE: usize = 131_072;
+    let mut image = b"\x01\x02\x03\x04ab=c".repeat(40_000);
+    let first = copy(SIZE, Some(1), Endian::Little, 0, TEXT);
+    let second = copy(SIZE, Some(2), Endian::Little, 0, TEXT);
+    let at = 40_000 * 8 - 33;
+    image.truncate(at);
+    image.extend([first, second].concat());
+    image.extend(b"\x01\x02\x03\x04ab=c".repeat(10_000));
+    for size in [None, Some(SIZE as u64)] {
+        let options = Options {
+            size,
+            ..Options::default()
+        };
+        let found = look(&image, &options).unwrap();
+        assert_eq!((found.gave_up, found.environments.len()), (None, 1));
+        let places = found.environments[0].copies.iter().map(|c| c.offset);
+        let wanted = [at as u64, (at + SIZE) as u64];
+        assert_eq!(places.collect::<Vec<_>>(), wanted);
+    }
+    let after = changed(&image, &Options::default(), &["bootdelay=0"]).unwrap();
+    assert_eq!(after.len(), image.len());
+}
+
 #[test]
 fn any_size_is_found_in_any_form() {
     for size in [

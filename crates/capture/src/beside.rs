@@ -2,10 +2,14 @@
 //! one or the new one, whole.
 
 use crate::error::FileError;
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, linkat, openat};
 use std::fs::{File, Permissions};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::NamedTempFile;
 
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -48,24 +52,117 @@ pub fn write<T, E: From<BesideError>>(
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let mut beside = tempfile::Builder::new()
-        .prefix(".firstlight-")
-        .suffix(".new")
-        // The umask takes away what the user does not want.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
-        .map_err(cannot)?;
+    sweep(folder);
+    let mut beside = New::in_folder(folder).map_err(cannot)?;
+    // Says to other writers that somebody is at work on it.
+    flock(beside.file(), FlockOperation::NonBlockingLockExclusive).ok();
     if let Some(old) = old {
-        beside.as_file().set_permissions(old).map_err(cannot)?;
+        beside.file().set_permissions(old).map_err(cannot)?;
     }
-    let done = fill(beside.as_file_mut())?;
-    beside.as_file().sync_all().map_err(cannot)?;
-    beside.persist(&path).map_err(|e| cannot(e.error))?;
+    let done = fill(beside.file())?;
+    beside.file().sync_all().map_err(cannot)?;
+    beside.persist(folder, &path).map_err(cannot)?;
     // The new name is on the disk when the folder is.
     File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(cannot)?;
     Ok(done)
+}
+
+/// What a file is called before it has its own name, where it has a name at all.
+const PREFIX: &str = ".firstlight-";
+const SUFFIX: &str = ".new";
+/// The umask takes away what the user does not want.
+const RIGHTS: u32 = 0o666;
+/// Younger ones may be of a writer that did not come to lock them yet.
+const OLD: Duration = Duration::from_secs(60);
+
+/// A new file: without a name, so that nothing is left of it if its writer is killed;
+/// with one, where the filesystem or the system cannot do that.
+enum New {
+    Anonymous(File),
+    Named(NamedTempFile),
+}
+
+impl New {
+    fn in_folder(folder: &Path) -> io::Result<Self> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let file = openat(CWD, folder, flags, Mode::from_raw_mode(RIGHTS)).map(File::from);
+        match file {
+            // It gets its name by way of /proc.
+            Ok(file) if Path::new(&proc_name(&file)).exists() => Ok(Self::Anonymous(file)),
+            _ => Ok(Self::Named(names().tempfile_in(folder)?)),
+        }
+    }
+
+    fn file(&mut self) -> &mut File {
+        match self {
+            Self::Anonymous(file) => file,
+            Self::Named(named) => named.as_file_mut(),
+        }
+    }
+
+    /// Gives it its name.
+    fn persist(self, folder: &Path, path: &Path) -> io::Result<()> {
+        let file = match self {
+            Self::Anonymous(file) => file,
+            Self::Named(named) => return named.persist(path).map(drop).map_err(|e| e.error),
+        };
+        let link = |to: &Path| {
+            let from = proc_name(&file);
+            linkat(CWD, from, CWD, to, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
+        };
+        match link(path) {
+            // A link replaces nothing: it is renamed from a name of its own.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                let named = names().make_in(folder, link)?;
+                named.persist(path).map_err(|e| e.error)
+            }
+            linked => linked,
+        }
+    }
+}
+
+fn proc_name(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+fn names() -> tempfile::Builder<'static, 'static> {
+    let mut names = tempfile::Builder::new();
+    names
+        .prefix(PREFIX)
+        .suffix(SUFFIX)
+        .permissions(Permissions::from_mode(RIGHTS));
+    names
+}
+
+/// Removes what writers left that were killed while their file had a name of its own.
+/// What cannot be looked at is left: the new file is what counts.
+fn sweep(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let is_ours = name.to_str().is_some_and(|n| {
+            let middle = n.strip_prefix(PREFIX).and_then(|n| n.strip_suffix(SUFFIX));
+            middle.is_some_and(|m| m.len() == 6 && m.bytes().all(|b| b.is_ascii_alphanumeric()))
+        });
+        if is_ours && is_abandoned(&entry.path()).unwrap_or(false) {
+            std::fs::remove_file(entry.path()).ok();
+        }
+    }
+}
+
+/// Whether nobody is at work on a file.
+fn is_abandoned(path: &Path) -> io::Result<bool> {
+    // A link or a pipe of that name is not ours, and must not be waited for.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(openat(CWD, path, flags, Mode::empty())?);
+    let metadata = file.metadata()?;
+    let age = metadata.modified()?.elapsed().unwrap_or_default();
+    let is_old = metadata.is_file() && age > OLD;
+    Ok(is_old && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
 /// Where a link leads, and the rights of the file that is there.
@@ -85,7 +182,11 @@ fn target(path: &Path) -> Result<(PathBuf, Option<Permissions>), BesideError> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::print_stdout,
+        reason = "a test, which says what it skips"
+    )]
     use super::*;
     use std::io::Write;
     use std::os::unix::fs::symlink;
@@ -126,6 +227,59 @@ mod tests {
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o7777, 0o640);
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    /// A writer that is killed cannot clean up: there must be nothing to clean.
+    #[test]
+    fn while_it_is_written_a_file_has_no_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let flags = OFlags::TMPFILE | OFlags::RDWR;
+        if openat(CWD, folder.path(), flags, Mode::RUSR).is_err() {
+            println!("skipped: no files without a name on {:?}", folder.path());
+            return;
+        }
+        for there in [false, true] {
+            let path = folder.path().join("image");
+            write(&path, |file| {
+                file.write_all(b"new")?;
+                let names = std::fs::read_dir(folder.path())?.count();
+                assert_eq!(names, usize::from(there));
+                Ok::<_, TestError>(())
+            })
+            .unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), b"new");
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
+    }
+
+    #[test]
+    fn what_killed_writers_left_is_swept_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let hour = std::time::SystemTime::now() - Duration::from_secs(3600);
+        let old = |name: &str| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(hour).unwrap();
+            file
+        };
+        old(".firstlight-Ab3dE9.new");
+        old(".firstlight-notes.new.txt");
+        let working = old(".firstlight-aaaaaa.new");
+        flock(&working, FlockOperation::LockExclusive).unwrap();
+        File::create(folder.path().join(".firstlight-bbbbbb.new")).unwrap();
+        symlink("/etc/passwd", folder.path().join(".firstlight-cccccc.new")).unwrap();
+        let path = folder.path().join("image");
+        write(&path, |_| Ok::<_, TestError>(())).unwrap();
+        let entries = std::fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        let left = [
+            ".firstlight-aaaaaa.new",
+            ".firstlight-bbbbbb.new",
+            ".firstlight-cccccc.new",
+            ".firstlight-notes.new.txt",
+            "image",
+        ];
+        assert_eq!(names, left);
     }
 
     #[test]

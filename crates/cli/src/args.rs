@@ -97,6 +97,13 @@ pub struct Tune {
     /// Also try this treatment; repeatable
     #[arg(long, value_name = "TREATMENT")]
     pub with: Vec<String>,
+    /// Never try this treatment; repeatable
+    #[arg(long, value_name = "TREATMENT")]
+    pub without: Vec<String>,
+    /// Treatments to try that nobody named: `product` leaves out those that weaken a product's
+    /// security, `lab` tries all
+    #[arg(long, value_name = "POLICY", default_value = "product")]
+    pub policy: TunePolicy,
     /// Try at most N treatments, the most promising ones [default: 24]
     #[arg(
         long,
@@ -124,6 +131,15 @@ pub struct Tune {
     /// Print the planned treatments and their duration, but boot nothing
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// What the search may try by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TunePolicy {
+    /// Nothing that takes a protection away
+    Product,
+    /// Everything that findings recommend
+    Lab,
 }
 
 impl Reading {

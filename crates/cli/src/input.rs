@@ -23,7 +23,7 @@ use types::{Capture, HERE, STDIN};
 
 pub use folder::files as of_folder;
 pub use line::line;
-pub use open::{capture_of, read, read_named};
+pub use open::{capture_of, file, read, read_named};
 pub use packed::tar_magic;
 pub use types::Input;
 

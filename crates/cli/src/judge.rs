@@ -64,6 +64,7 @@ impl Judge for Captures {
         let advice = analysis::advice(record, &phases(record), &facts);
         let all = advice.findings.into_iter().map(|f| Recommended {
             finding: f.id.to_owned(),
+            price: f.cost,
             is_vague: f.saving.is_none() && f.confidence == analysis::Confidence::Low,
             treatment: f.treatment,
         });

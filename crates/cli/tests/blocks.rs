@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{Scratch, firstlight, json};
+use common::{Scratch, firstlight, json, sample};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -205,6 +205,73 @@ fn a_wrong_list_is_refused_in_one_sentence() {
         assert!(errors.contains(said), "{text}: {errors}");
         assert_eq!(errors.lines().count(), 1, "{errors}");
     }
+}
+
+/// Compressed erofs with blocks of 2 KiB, and an ext4 whose files share blocks.
+#[test]
+fn rare_images_of_others_are_mapped() {
+    let scratch = Scratch::new();
+    let requests = scratch.file("requests", b"0+4000000\n");
+    let map = |name: &str| {
+        let image = sample(name)?;
+        Some(json(&[
+            "image",
+            "map",
+            &image,
+            "--requests",
+            &requests,
+            "--json",
+        ]))
+    };
+    if let Some(erofs) = map("images/erofs-lz4-2k-blocks.img") {
+        assert_eq!(erofs["notes"], Value::Array(Vec::new()));
+        let rows = erofs["rows"].as_array().unwrap();
+        let files = rows
+            .iter()
+            .filter(|r| r["kind"] == "file" && r["packed"] == true);
+        assert!(files.count() > 10);
+    }
+    if let Some(shared) = map("images/ext4-shared_blocks.img") {
+        let note = shared["notes"][0].as_str().unwrap();
+        assert!(note.contains("several files (shared_blocks)"), "{note}");
+        let rows = shared["rows"].as_array().unwrap();
+        let both = rows
+            .iter()
+            .find(|r| r["kind"] == "file" && r["files"].is_array());
+        assert_ne!(both.unwrap()["files"][0], both.unwrap()["path"]);
+    }
+}
+
+/// What comes out of a pipe is gone when it was read, and a second opening of it waits for
+/// ever.
+#[test]
+fn a_list_may_come_out_of_a_pipe() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(image) = ext4(dir.path()) else {
+        return;
+    };
+    let name = image.to_str().unwrap();
+    let exe = env!("CARGO_BIN_EXE_firstlight");
+    let rows = |line: &str| {
+        let out = std::process::Command::new("timeout")
+            .args(["60", "sh", "-c", line])
+            .output()
+            .unwrap();
+        assert_eq!(out.status.code(), Some(0), "{line}: {out:?}");
+        let map: Value = serde_json::from_slice(&out.stdout).unwrap();
+        map["rows"].as_array().unwrap().len()
+    };
+    let map = format!("{exe} image map {name} --json --requests");
+    let list = dir.path().join("list");
+    fs::write(&list, "0+8\n16+8\n").unwrap();
+    let fifo = dir.path().join("fifo");
+    let [list, fifo] = [&list, &fifo].map(|p| p.display());
+    let all = rows(&format!("{map} {list}"));
+    assert!(all >= 2);
+    assert_eq!(rows(&format!("{map} - < {list}")), all);
+    assert_eq!(rows(&format!("cat {list} | {map} /dev/stdin")), all);
+    let piped = format!("mkfifo {fifo} && (cat {list} > {fifo} & {map} {fifo})");
+    assert_eq!(rows(&piped), all);
 }
 
 #[test]
@@ -451,6 +518,17 @@ fn a_mounted_folder_is_mapped_as_its_image_is() {
     fs::hard_link(&named, mounted.at().join("again")).unwrap();
     let folder = mounted.at().display().to_string();
     let of_folder = places(&folder, &list);
+    let score = |image: &str| {
+        let all = json(&["image", "score", image, "--files", &list, "--json"]);
+        [
+            "requests",
+            "discontinuities",
+            "read_bytes",
+            "over_read_bytes",
+        ]
+        .map(|k| all[k].clone())
+    };
+    let folder_score = score(&folder);
     let first = of_folder.first().unwrap().clone();
     // A request, and the way back; what is nobody's stays nobody's.
     let (sector, bytes) = (first.3 / 512, first.4);
@@ -463,6 +541,8 @@ fn a_mounted_folder_is_mapped_as_its_image_is() {
     assert!(mounted.unmount());
     let image = mounted.dir.path().join("image");
     assert_eq!(of_folder, places(image.to_str().unwrap(), &list));
+    // A last block that is part full is one read all the same.
+    assert_eq!(folder_score, score(image.to_str().unwrap()));
 }
 
 #[test]

@@ -9,7 +9,7 @@
 
 mod common;
 
-use common::{Scratch, firstlight, json, tool, workspace};
+use common::{Scratch, firstlight, json, sample, tool, workspace};
 use serde_json::{Value, json as value};
 use std::fs;
 use std::process::Command;
@@ -90,6 +90,32 @@ fn a_change_is_written_beside_and_renamed() {
     // Without -o nothing is written.
     let plan = json(&["flash", "env", ENVIRONMENT, "--set", "a=b", "--json"]);
     assert!(plan["change"]["out"].is_null());
+}
+
+/// Two copies at places that are no multiples of 512, between bytes that look like names.
+#[test]
+fn an_environment_at_an_odd_place_can_be_changed() {
+    let Some(image) = sample("images/env-set-readback-fails.img") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let out = scratch.path("out");
+    json(&[
+        "flash",
+        "env",
+        "--json",
+        &image,
+        "--set",
+        "bootdelay=0",
+        "-o",
+        &out,
+    ]);
+    let after = json(&["flash", "env", "--json", &out]);
+    assert_eq!(after["environments"][0]["variables"]["bootdelay"], "0");
+    assert_eq!(
+        after["environments"][0]["copies"].as_array().unwrap().len(),
+        2
+    );
 }
 
 #[test]

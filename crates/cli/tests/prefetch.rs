@@ -338,18 +338,21 @@ fn tree(root: &Path) -> Vec<String> {
 
 #[test]
 fn a_root_is_after_uninstall_as_it_was_before_install() {
-    let cases: [(&str, &[&str], &[&str]); 4] = [
+    let loops = "#!/bin/sh\nfor i in /etc/init.d/S??*; do $i start; done\n";
+    let single = "#!/bin/sh\nmount -a\napplication &\n";
+    let cases: [(&str, &[&str], &[(&str, &str)]); 5] = [
         (
             "systemd",
             &["usr/lib/systemd", "etc/systemd/system"],
-            &["usr/lib/systemd/systemd"],
+            &[("usr/lib/systemd/systemd", "x")],
         ),
         (
             "systemd",
             &["usr/lib/systemd", "etc"],
-            &["usr/lib/systemd/systemd"],
+            &[("usr/lib/systemd/systemd", "x")],
         ),
-        ("busybox", &["etc/init.d"], &["etc/init.d/rcS"]),
+        ("busybox", &["etc/init.d"], &[("etc/init.d/rcS", loops)]),
+        ("busybox", &["etc/init.d"], &[("etc/init.d/rcS", single)]),
         ("initramfs", &["etc/initramfs-tools/hooks"], &[]),
     ];
     for (init, folders, files) in cases {
@@ -357,8 +360,8 @@ fn a_root_is_after_uninstall_as_it_was_before_install() {
         for folder in folders {
             fs::create_dir_all(root.path().join(folder)).unwrap();
         }
-        for file in files {
-            fs::write(root.path().join(file), "x").unwrap();
+        for (file, text) in files {
+            fs::write(root.path().join(file), text).unwrap();
         }
         let before = tree(root.path());
         let place = root.path().to_str().unwrap();
@@ -373,6 +376,12 @@ fn a_root_is_after_uninstall_as_it_was_before_install() {
         assert_eq!(tree(root.path()), before, "{init}: a plan changes nothing");
         assert_eq!(install(false)["done"], true);
         assert_ne!(tree(root.path()), before);
+        if files.iter().any(|(_, text)| *text == single) {
+            // Nothing but that script would start it.
+            let script = fs::read_to_string(root.path().join("etc/init.d/rcS")).unwrap();
+            assert!(script.contains("firstlight-agent prefetch"), "{script}");
+            assert!(!root.path().join("etc/init.d/S00firstlight").exists());
+        }
         let again = firstlight(&["prefetch", "install", place, "--init", init]);
         assert_eq!(again.status.code(), Some(2));
         json(&["prefetch", "uninstall", place, "--json"]);

@@ -8,6 +8,17 @@ use crate::names::Names;
 /// So many notes are kept; how many more there were is said.
 const MOST_NOTES: usize = 20;
 
+/// What it means that two files have a piece in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sharing {
+    /// The filesystem is damaged.
+    Damage,
+    /// Equal content is stored once, as ever in this filesystem.
+    Usual,
+    /// Equal content is stored once, because of this feature, which is rare.
+    Told(&'static str),
+}
+
 /// A map that grows.
 pub(super) struct Builder {
     unit: u64,
@@ -98,16 +109,20 @@ impl Builder {
     }
 
     /// Sorts, and lets nothing lie twice: of what overlaps, what was added
-    /// first stays. `sharing_is_fine` where equal files are stored once on
-    /// purpose; else overlaps are noted.
-    pub(super) fn finish(mut self, facts: Facts, sharing_is_fine: bool) -> Map {
+    /// first stays.
+    pub(super) fn finish(mut self, facts: Facts, sharing: Sharing) -> Map {
         let mut intervals = std::mem::take(&mut self.intervals);
         let mut shared = std::mem::take(&mut self.sharing);
         let overlaps = resolve(&mut intervals, &mut shared);
-        if overlaps > 0 && !sharing_is_fine {
-            self.note(format!(
+        match sharing {
+            Sharing::Damage if overlaps > 0 => self.note(format!(
                 "{overlaps} pieces overlap another piece; only the first is shown"
-            ));
+            )),
+            Sharing::Told(feature) if overlaps > 0 => self.note(format!(
+                "blocks in {overlaps} places belong to several files ({feature}); each row names one \
+                 of them as the owner, and --json the others as `files`"
+            )),
+            _ => {}
         }
         if self.more_notes > 0 {
             let more = self.more_notes;
@@ -118,7 +133,10 @@ impl Builder {
         self.inodes.dedup_by_key(|i| i.number);
         intervals.shrink_to_fit();
         shared.sort_by_key(Interval::start);
+        let lengths = shared.iter().map(|i| i.end() - i.start());
         Map {
+            longest_shared: lengths.max().unwrap_or(0),
+            block: self.unit,
             facts,
             notes: self.notes,
             unit: self.unit,
@@ -162,4 +180,31 @@ fn resolve(intervals: &mut Vec<Interval>, shared: &mut Vec<Interval>) -> u64 {
     }
     intervals.truncate(kept);
     overlaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Builder, Sharing};
+    use crate::map::Kind;
+    use crate::mounted::Mounted;
+
+    #[test]
+    fn each_owner_of_shared_blocks_is_known() {
+        let map = |sharing| {
+            let facts = Mounted::new("ext4", 1 << 20, 4096, 2).finish().facts;
+            let mut builder = Builder::new(4096, 2, 1000);
+            builder.add(10, 8, Kind::File, 12, 0);
+            builder.add(12, 2, Kind::File, 13, 0);
+            builder.add(13, 9, Kind::File, 14, 0);
+            builder.finish(facts, sharing)
+        };
+        let told = map(Sharing::Told("shared_blocks"));
+        assert_eq!(told.sharers(10 * 4096, 2 * 4096), []);
+        assert_eq!(told.sharers(12 * 4096, 4096), [13]);
+        assert_eq!(told.sharers(13 * 4096, 4096), [13, 14]);
+        assert_eq!(told.sharers(17 * 4096, 4096), [14]);
+        assert!(told.notes[0].contains("belong to several files (shared_blocks)"));
+        assert!(map(Sharing::Damage).notes[0].contains("overlap"));
+        assert_eq!(map(Sharing::Usual).notes.len(), 0);
+    }
 }

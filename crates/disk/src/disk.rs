@@ -206,6 +206,11 @@ fn looks_like(volume: &Part<'_>) -> Result<Option<Foreign>, Error> {
             | Foreign::Romfs
             | Foreign::Xfs
             | Foreign::F2fs
+            | Foreign::Fat
+            | Foreign::Exfat
+            | Foreign::Ntfs
+            | Foreign::Luks
+            | Foreign::Lvm
     );
     Ok(known.then_some(found))
 }

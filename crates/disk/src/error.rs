@@ -13,7 +13,7 @@ pub enum Error {
     /// It is no filesystem that is known here.
     #[error(
         "cannot map this image: byte {at} begins {found}; pass ext2, ext3, ext4, squashfs or \
-         erofs, alone or in a partition of a disk"
+         erofs, alone or in a partition of a disk{}", advice(.found)
     )]
     Unknown {
         /// Where it was looked for.
@@ -45,6 +45,10 @@ pub enum Error {
         /// What there is.
         there: String,
     },
+}
+
+fn advice(found: &Foreign) -> String {
+    found.advice().map_or(String::new(), |a| format!("; {a}"))
 }
 
 impl Error {

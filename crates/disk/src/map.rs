@@ -283,6 +283,10 @@ pub struct Map {
     pub(super) intervals: Vec<Interval>,
     /// What shares its place with one of the intervals, in order of place.
     pub(super) shared: Vec<Interval>,
+    /// No piece of `shared` is longer, in units.
+    pub(super) longest_shared: u64,
+    /// Content is read in pieces of so many bytes: blocks, or what is packed.
+    pub(super) block: u64,
     /// In order of number.
     pub(super) inodes: Vec<Inode>,
     pub(super) names: Names,
@@ -371,22 +375,20 @@ impl Map {
         found
     }
 
-    /// The files whose content shares the piece at byte `start` with others:
-    /// the ends of files in a fragment, and equal files.
+    /// The files that share a piece of `len` bytes from byte `start` on with its
+    /// owner: the ends of files in a fragment, and files with equal blocks.
     #[must_use]
-    pub fn sharers(&self, start: u64) -> Vec<u32> {
+    pub fn sharers(&self, start: u64, len: u64) -> Vec<u32> {
         let unit = start.checked_div(self.unit).unwrap_or(0);
-        let at = self.intervals.partition_point(|i| i.end() <= unit);
-        let Some(interval) = self.intervals.get(at).filter(|i| i.start() <= unit) else {
-            return Vec::new();
-        };
+        let end = start.saturating_add(len).div_ceil(self.unit.max(1));
         let first = self
             .shared
-            .partition_point(|i| i.start() < interval.start());
+            .partition_point(|i| i.start().saturating_add(self.longest_shared) <= unit);
         let shared = self.shared.get(first..).unwrap_or_default();
         let mut inodes: Vec<u32> = shared
             .iter()
-            .take_while(|i| i.start() == interval.start())
+            .take_while(|i| i.start() < end)
+            .filter(|i| i.end() > unit)
             .map(|i| i.inode)
             .collect();
         inodes.sort_unstable();

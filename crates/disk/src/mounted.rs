@@ -3,7 +3,7 @@
 //!
 //! The kernel says nothing of metadata there, so none is in such a map.
 
-use crate::build::Builder;
+use crate::build::{Builder, Sharing};
 use crate::facts::{Facts, State};
 use crate::map::{Inode, Kind, Map};
 use std::collections::HashMap;
@@ -97,7 +97,11 @@ impl Mounted {
             self.builder.note(text);
         }
         self.facts.inodes = self.builder.inodes.len() as u64;
-        self.builder.finish(self.facts, true)
+        let block = u64::from(self.facts.block_size).max(UNIT);
+        let mut map = self.builder.finish(self.facts, Sharing::Usual);
+        // Files are read in whole blocks, however fine places are counted.
+        map.block = block;
+        map
     }
 
     fn number(&mut self, inode: u64) -> u32 {

@@ -82,7 +82,7 @@ pub fn score(disk: &Disk, paths: &[Vec<u8>]) -> Score {
                     continue;
                 }
                 score.bytes = score.bytes.saturating_add(left.min(len));
-                len = len.min(left.max(1).next_multiple_of(map.unit));
+                len = len.min(left.max(1).next_multiple_of(map.block.max(1)));
                 score.over_read_bytes += len.saturating_sub(left);
             }
             score.read_bytes = score.read_bytes.saturating_add(len);

@@ -9,7 +9,7 @@
 //! ```
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example")]
-use firstlight_flash::files::{Files, Folder, Visit, extract};
+use firstlight_flash::files::{Files, Folder, Rights, Visit, extract};
 use firstlight_flash::jffs2::{
     CheckOptions, Cleanmarkers, Endian, Filesystem, Mode, OpenOptions, Options, check, summarize,
     verify,
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["extract", input, folder] => {
             let image = File::open(input)?;
             let filesystem = Filesystem::open(&image, &OpenOptions::default())?;
-            let mut folder = Folder::new(Path::new(folder), false)?;
+            let mut folder = Folder::new(Path::new(folder), Rights::default())?;
             println!("{:?}", extract(&filesystem, &mut folder)?);
             println!("{:?}", filesystem.lost());
         }

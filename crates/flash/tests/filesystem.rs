@@ -1,11 +1,17 @@
 //! Reading an image gives back the tree that it was made of.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test"
+)]
+
 mod common;
 
 use common::seen::{look, require_same};
 use common::{Making, Random, cases, has, tree};
-use firstlight_flash::files::{Folder, Wrong, extract};
+use firstlight_flash::files::{Folder, Rights, Why, Wrong, extract};
 use firstlight_flash::jffs2::{
     Cleanmarkers, Endian, Filesystem, Mode, OpenOptions, Options, summarize, verify,
 };
@@ -63,7 +69,7 @@ fn trees_come_back_as_they_were() {
                 "seed {seed} {what} {size} {making:?}"
             );
             let out = dir.path().join(what);
-            let mut folder = Folder::new(&out, false).unwrap();
+            let mut folder = Folder::new(&out, Rights::default()).unwrap();
             let done = extract(&filesystem, &mut folder).unwrap();
             assert_eq!(done.not, [], "seed {seed} {what} {making:?}");
             require_same(&out, &root, &format!("seed {seed} {what} {making:?}"));
@@ -140,7 +146,7 @@ fn devices_pipes_and_owners_are_read() {
 fn a_folder_that_is_not_empty_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("x"), "").unwrap();
-    assert!(Folder::new(dir.path(), false).is_err());
+    assert!(Folder::new(dir.path(), Rights::default()).is_err());
 }
 
 /// Images made by hand.
@@ -276,7 +282,7 @@ mod by_hand {
     fn data_that_cannot_be_had_is_told() {
         let mut log = Log::default();
         log.name(1, 1, b"f", 5, 8);
-        log.compressed(5, 1, FILE, 0, b"junk", 4, 8, 4);
+        log.compressed(5, 1, FILE, 0, b"junk", 4, 9, 4);
         log.write(5, 2, FILE, 4, b"good", 8);
         assert_eq!(log.content(5), b"????good");
         let bytes = log.bytes.as_slice();
@@ -289,9 +295,7 @@ mod by_hand {
             .collect();
         assert_eq!(
             told,
-            [
-                "4 bytes at byte 0 cannot be read: compression 8 (LZMA (OpenWrt only)) is not supported"
-            ]
+            ["4 bytes at byte 0 cannot be read: compression 9 is not known"]
         );
     }
 
@@ -381,7 +385,7 @@ mod by_hand {
         let out = dir.path().join("a/b/out");
         let bytes = log.bytes.as_slice();
         let filesystem = open(&bytes);
-        let mut folder = Folder::new(&out, false).unwrap();
+        let mut folder = Folder::new(&out, Rights::default()).unwrap();
         let done = extract(&filesystem, &mut folder).unwrap();
         assert_eq!(done.not.len(), names.len() + 4, "{done:#?}");
         let mut found: Vec<_> = look(dir.path()).into_keys().collect();
@@ -395,6 +399,33 @@ mod by_hand {
     }
 
     #[test]
+    fn devices_are_made_only_on_request() {
+        let mut log = Log::default();
+        log.name(1, 1, b"null", 5, 2);
+        log.write(5, 1, 0o020_666, 0, &[1, 3], 2);
+        let bytes = log.bytes.as_slice();
+        let filesystem = open(&bytes);
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out");
+        let mut folder = Folder::new(&out, Rights::default()).unwrap();
+        let done = extract(&filesystem, &mut folder).unwrap();
+        let told: Vec<_> = done.not.iter().map(|n| (&n.path[..], &n.why)).collect();
+        assert_eq!(told, [(&b"null"[..], &Why::Device)]);
+        assert!(!out.join("null").exists());
+        let rights = Rights {
+            devices: true,
+            ..Rights::default()
+        };
+        let mut folder = Folder::new(&dir.path().join("asked"), rights).unwrap();
+        let done = extract(&filesystem, &mut folder).unwrap();
+        match done.not.first().map(|n| &n.why) {
+            None => assert_eq!(done.specials, 1),
+            Some(Why::NotMade(kind)) => eprintln!("skipped: no device can be made: {kind}"),
+            Some(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
     fn holes_of_gigabytes_cost_nothing() {
         let mut log = Log::default();
         log.name(1, 1, b"f", 5, 8);
@@ -403,7 +434,7 @@ mod by_hand {
         let dir = tempfile::tempdir().unwrap();
         let bytes = log.bytes.as_slice();
         let filesystem = open(&bytes);
-        let mut folder = Folder::new(&dir.path().join("out"), false).unwrap();
+        let mut folder = Folder::new(&dir.path().join("out"), Rights::default()).unwrap();
         let done = extract(&filesystem, &mut folder).unwrap();
         assert_eq!((done.bytes, done.not.len()), (1, 0));
         let meta = fs::metadata(dir.path().join("out/f")).unwrap();

@@ -57,7 +57,7 @@ impl Sink for Watcher {
         Ok(())
     }
 
-    fn special(&mut self, entry: &Entry, _device: Option<Device>) -> io::Result<()> {
+    fn special(&mut self, entry: &Entry, _device: Option<Device>) -> io::Result<bool> {
         self.path(entry);
         Err(io::ErrorKind::PermissionDenied.into())
     }

@@ -10,7 +10,7 @@ mod common;
 
 use common::seen::{require_same, strip_attributes};
 use common::{Random, cases, has, run, tree};
-use firstlight_flash::files::{Entry, Files, Folder, Visit, extract};
+use firstlight_flash::files::{Entry, Files, Folder, Rights, Visit, extract};
 use firstlight_flash::ubi::cost::NANDSIM;
 use firstlight_flash::ubifs::node::{self, kind};
 use firstlight_flash::ubifs::{Error, Filesystem, Home, Refusal, inspect, master, verify};
@@ -65,7 +65,7 @@ fn trees_come_back_as_they_were() {
         let verified = verify(&filesystem).unwrap();
         assert_eq!(verified.findings.list, [], "seed {seed} {options}");
         let out = dir.path().join("out");
-        let mut folder = Folder::new(&out, false).unwrap();
+        let mut folder = Folder::new(&out, Rights::default()).unwrap();
         let done = extract(&filesystem, &mut folder).unwrap();
         assert_eq!(done.not, [], "seed {seed} {options}");
         require_same(&out, &root, &format!("seed {seed} {options}"));
@@ -559,8 +559,8 @@ mod by_hand {
             &mut self,
             _: &Entry,
             _: Option<firstlight_flash::files::Device>,
-        ) -> std::io::Result<()> {
-            Ok(())
+        ) -> std::io::Result<bool> {
+            Ok(true)
         }
         fn metadata(
             &mut self,

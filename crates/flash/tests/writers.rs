@@ -55,8 +55,8 @@ impl Sink for Seen {
         self.made(entry, None, original)
     }
 
-    fn special(&mut self, entry: &Entry, device: Option<Device>) -> io::Result<()> {
-        self.made(entry, device, b"special")
+    fn special(&mut self, entry: &Entry, device: Option<Device>) -> io::Result<bool> {
+        self.made(entry, device, b"special").map(|()| true)
     }
 
     fn metadata(&mut self, entry: &Entry, attributes: &[Attribute]) -> io::Result<()> {

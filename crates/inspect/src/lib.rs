@@ -19,6 +19,8 @@ pub mod contents;
 pub mod disk;
 mod error;
 pub mod experiment;
+mod followers;
+mod item;
 pub mod kernel_image;
 pub mod map;
 pub mod mounting;

@@ -43,17 +43,21 @@ impl Row<'_> {
         (start, end.div_ceil(unit.bytes) - start, exact)
     }
 
-    /// The files whose ends share a fragment, if it is one.
+    /// The files whose ends share a fragment, if it is one; or that share the blocks of
+    /// the file that is named as the owner.
     #[must_use]
     pub fn sharers(&self) -> Option<Vec<Vec<u8>>> {
         let extent = &self.piece.extent;
         let volume = self.piece.volume?;
         let map = volume.map.as_ref().ok()?;
-        (extent.kind == Kind::Fragment).then(|| {
-            let start = volume.start.saturating_add(self.base);
-            let inodes = map.sharers(extent.start.saturating_sub(start));
-            inodes.into_iter().filter_map(|i| map.path(i)).collect()
-        })
+        if !matches!(extent.kind, Kind::Fragment | Kind::File) {
+            return None;
+        }
+        let start = volume.start.saturating_add(self.base);
+        let mut inodes = map.sharers(extent.start.saturating_sub(start), extent.len);
+        inodes.retain(|inode| Some(*inode) != extent.inode);
+        let files: Vec<Vec<u8>> = inodes.into_iter().filter_map(|i| map.path(i)).collect();
+        (extent.kind == Kind::Fragment || !files.is_empty()).then_some(files)
     }
 }
 

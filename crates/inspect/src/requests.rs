@@ -3,8 +3,8 @@
 use crate::error::Error;
 use record::Record;
 use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
 
 /// So much of a list decides what it is.
 const HEAD: u64 = 4096;
@@ -53,18 +53,22 @@ pub struct Requests {
     pub notes: Vec<String>,
 }
 
-/// Whether the file at `path` holds lines of `start+len`: by the first line that says
-/// something.
+/// Whether a file holds lines of `start+len`: by the first line that says something. It
+/// is read from its start, and then is there again; `shown` names it.
 ///
 /// # Errors
-/// It cannot be read.
-pub fn is_plain(path: &Path) -> Result<bool, Error> {
-    let shown = path.display().to_string();
-    let file = File::open(path).map_err(|e| Error::io(&shown, "cannot be opened", e))?;
+/// It cannot be read, or is empty.
+pub fn is_plain(file: &mut File, shown: &Path) -> Result<bool, Error> {
+    let shown = shown.display().to_string();
     let mut head = Vec::new();
     file.take(HEAD)
         .read_to_end(&mut head)
+        .and_then(|_| file.rewind())
         .map_err(|e| Error::io(&shown, "cannot be read", e))?;
+    if head.is_empty() {
+        let why = "the list is empty; expected lines of `start+len`, or a trace";
+        return Err(Error::unusable(&shown, why));
+    }
     let text = String::from_utf8_lossy(&head);
     let mut lines = text.lines().map(str::trim);
     Ok(match lines.find(|l| !l.is_empty() && !l.starts_with('#')) {
@@ -95,13 +99,13 @@ fn request(line: &str) -> Option<Request> {
 ///
 /// # Errors
 /// A list cannot be read, or has a line that is none.
-pub fn plain<P: AsRef<Path>>(paths: &[P], unit: Unit) -> Result<Requests, Error> {
+pub fn plain(files: Vec<(File, PathBuf)>, unit: Unit) -> Result<Requests, Error> {
     let mut list = Vec::new();
-    for path in paths {
-        let path = path.as_ref();
+    for (mut file, path) in files {
         let shown = path.display().to_string();
-        let text =
-            std::fs::read_to_string(path).map_err(|e| Error::io(&shown, "cannot be read", e))?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)
+            .map_err(|e| Error::io(&shown, "cannot be read", e))?;
         for (line, number) in text.lines().zip(1..) {
             let said = line.trim();
             if said.is_empty() || said.starts_with('#') {

@@ -190,6 +190,7 @@ fn item_facts(
                     why: p.why,
                     cost: p.cost,
                     saves_ns: p.saves_ns,
+                    surplus_bytes: p.surplus_bytes,
                 }),
                 _ => None,
             });

@@ -1,68 +1,18 @@
 //! What a file is, of all that can be read here: boot images, flash and disks.
 
-use ::disk::{Facts, Partition, Table};
+use crate::followers::followers;
+pub use crate::item::{Item, Kind};
 use bootimage::info;
 use flash::jffs2::detect;
-use rawimage::{Endian, Foreign, Part};
+use rawimage::{Foreign, Part};
 use std::io;
 
 /// JFFS2 is looked for in so much of an image.
 const SEARCHED: u64 = 64 << 20;
 
-/// Something recognised.
-#[derive(Clone, Debug)]
-pub struct Item {
-    /// Where it begins, bytes from the start of the file.
-    pub offset: u64,
-    /// How many bytes it takes there.
-    pub size: u64,
-    /// What it is.
-    pub kind: Kind,
-    /// What is worth saying about it, a sentence each.
-    pub notes: Vec<String>,
-    /// What is in it, where it is not compressed.
-    pub inside: Vec<Item>,
-}
-
-/// What something is.
-#[derive(Clone, Debug)]
-pub enum Kind {
-    /// What a boot loader reads, or what is only recognised.
-    Boot(info::Kind),
-    /// A JFFS2 filesystem.
-    Jffs2 {
-        /// Its byte order.
-        endian: Endian,
-        /// The size of an erase block, if the image shows it.
-        erase_size: Option<u32>,
-    },
-    /// A filesystem of a disk.
-    Filesystem(Facts),
-    /// A disk with partitions.
-    Disk(Table, Vec<Partition>),
-}
-
-impl Kind {
-    /// The word used in every output.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Boot(kind) => kind.name(),
-            Self::Jffs2 { .. } => "jffs2",
-            Self::Filesystem(_) => "filesystem",
-            Self::Disk(..) => "disk",
-        }
-    }
-
-    /// As a boot image.
-    #[must_use]
-    pub const fn boot(&self) -> Option<&info::Kind> {
-        match self {
-            Self::Boot(kind) => Some(kind),
-            _ => None,
-        }
-    }
-}
+/// So much of a partition says what it is, bytes: the magic number of btrfs and
+/// reiserfs lies behind 64 KiB.
+const RECOGNISED: usize = 68 << 10;
 
 /// What `image` is, in order of place; one item, but for environments. Each stream in
 /// it may decompress to `limit` bytes.
@@ -73,7 +23,8 @@ pub fn inspect(image: &Part<'_>, limit: u64) -> Result<Vec<Item>, info::Error> {
     let front = item(image, info::front(image, limit)?)?;
     let unknown = [Foreign::Unknown, Foreign::UbootEnvironment];
     if !matches!(&front.kind, Kind::Boot(info::Kind::Foreign(f)) if unknown.contains(f)) {
-        return Ok(vec![front]);
+        let behind = followers(image, &front)?;
+        return Ok([vec![front], behind].concat());
     }
     // What has no magic number at its front.
     let found = info::search(image)?.into_iter().map(|i| item(image, i));
@@ -124,15 +75,22 @@ fn recognise(part: &Part<'_>, foreign: Foreign, item: &mut Item) -> io::Result<(
     if let Ok(Some((table, partitions))) = ::disk::partitions(part) {
         for partition in &partitions {
             let inner = part.part(partition.start, partition.len);
-            if let Ok(Some(facts)) = ::disk::facts(&inner) {
-                item.inside.push(Item {
-                    offset: item.offset.saturating_add(partition.start),
-                    size: partition.len.min(part.len()),
-                    kind: Kind::Filesystem(facts),
-                    notes: Vec::new(),
-                    inside: Vec::new(),
-                });
-            }
+            let kind = match ::disk::facts(&inner) {
+                Ok(Some(facts)) => Kind::Filesystem(facts),
+                Ok(None) => match Foreign::recognise(&inner.read(0, RECOGNISED)?) {
+                    Foreign::Unknown | Foreign::Zeros => continue,
+                    // What cannot be looked into still has a name.
+                    foreign => Kind::Boot(info::Kind::Foreign(foreign)),
+                },
+                Err(_) => continue,
+            };
+            item.inside.push(Item {
+                offset: item.offset.saturating_add(partition.start),
+                size: partition.len.min(part.len()),
+                kind,
+                notes: Vec::new(),
+                inside: Vec::new(),
+            });
         }
         item.kind = Kind::Disk(table, partitions);
         return Ok(());

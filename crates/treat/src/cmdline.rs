@@ -119,6 +119,20 @@ impl CommandLine {
         possible
     }
 
+    /// Puts what `with` says in the place of each of the kernel's words; false if all
+    /// stay as they are.
+    pub(crate) fn change(&mut self, mut with: impl FnMut(&str) -> Option<String>) -> bool {
+        let end = self.end();
+        let mut changed = false;
+        for word in self.0.iter_mut().take(end) {
+            if let Some(new) = with(word).filter(|new| new != word) {
+                *word = new;
+                changed = true;
+            }
+        }
+        changed
+    }
+
     fn end(&self) -> usize {
         self.0.iter().position(|w| w == END).unwrap_or(self.0.len())
     }

@@ -24,12 +24,15 @@
 //! # }
 //! ```
 
+mod busybox;
 mod cmdline;
+mod fastmap;
 pub mod files;
 mod initramfs;
 pub mod mounted;
 pub mod order;
 pub mod prefetcher;
+mod protection;
 pub mod reading;
 pub mod relocate;
 pub mod shell;

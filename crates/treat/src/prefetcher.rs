@@ -4,6 +4,7 @@
 //! each new file with its CRC, each new directory, and the times of directories
 //! that were there. So an installation that was cut short is taken back, too.
 
+use crate::busybox;
 use agent::access::{AccessList, encode};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use std::fs::{self, Permissions};
@@ -48,6 +49,12 @@ const SCRIPT_TEXT: &str = "\
 [ \"$1\" = start ] || exit 0
 /usr/lib/firstlight/firstlight-agent prefetch /usr/lib/firstlight/boot.list \\
     --memory /usr/lib/firstlight/memory --quiet &
+";
+
+/// What starts it where one script starts everything.
+const START_TEXT: &str = "\
+# Firstlight reads ahead what the boot needs; the boot does not wait for it.
+/usr/lib/firstlight/firstlight-agent prefetch /usr/lib/firstlight/boot.list --memory /usr/lib/firstlight/memory --quiet &
 ";
 
 const HOOK: &str = "etc/initramfs-tools/hooks/firstlight";
@@ -103,6 +110,15 @@ pub enum Error {
     },
 }
 
+impl From<busybox::Unfit> for Error {
+    fn from(unfit: busybox::Unfit) -> Self {
+        Self::Unfit {
+            path: unfit.path,
+            why: unfit.why,
+        }
+    }
+}
+
 impl Error {
     fn unfit(path: &Path, why: impl Into<String>) -> Self {
         Self::Unfit {
@@ -128,12 +144,17 @@ enum Made {
         path: &'static str,
         to: &'static str,
     },
+    /// Lines that are put behind the first line of a script that is there.
+    Lines {
+        path: &'static str,
+        text: &'static str,
+    },
 }
 
 impl Made {
     const fn path(&self) -> &'static str {
         match self {
-            Self::File { path, .. } | Self::Link { path, .. } => path,
+            Self::File { path, .. } | Self::Link { path, .. } | Self::Lines { path, .. } => path,
         }
     }
 }
@@ -163,11 +184,15 @@ pub fn install<E: From<Error>>(
         );
         return Err(Error::unfit(&root.join(INSTALLED), why).into());
     }
-    let all = things(&agent()?, list, init);
+    let with = match init {
+        Init::Busybox => Some(busybox::starts_scripts(root).map_err(Error::from)?),
+        _ => None,
+    };
+    let all = things(&agent()?, list, init, with);
     let (directories, touched) = directories(root, &all)?;
     for made in &all {
         let path = root.join(made.path());
-        if fs::symlink_metadata(&path).is_ok() {
+        if !matches!(made, Made::Lines { .. }) && fs::symlink_metadata(&path).is_ok() {
             let why = "a file that firstlight did not write already exists; move it away";
             return Err(Error::unfit(&path, why).into());
         }
@@ -179,6 +204,10 @@ pub fn install<E: From<Error>>(
                 format!("new /{path}, {} bytes, mode {mode:o}", bytes.len())
             }
             Made::Link { path, to } => format!("new /{path}, a link to {to}"),
+            Made::Lines { path, text } => {
+                let count = text.lines().count();
+                format!("/{path} starts the prefetcher: {count} new lines")
+            }
         })
         .collect();
     if init == Init::Initramfs {
@@ -192,8 +221,8 @@ pub fn install<E: From<Error>>(
     Ok(lines)
 }
 
-/// What is to be made.
-fn things(agent: &[u8], list: Option<&AccessList>, init: Init) -> Vec<Made> {
+/// What is to be made. `scripts`: whether the first script of BusyBox starts others.
+fn things(agent: &[u8], list: Option<&AccessList>, init: Init, scripts: Option<bool>) -> Vec<Made> {
     let file = |path, bytes: &[u8], mode| Made::File {
         path,
         bytes: bytes.to_vec(),
@@ -209,6 +238,10 @@ fn things(agent: &[u8], list: Option<&AccessList>, init: Init) -> Vec<Made> {
                 to: "/etc/systemd/system/firstlight-prefetch.service",
             });
         }
+        Init::Busybox if scripts == Some(false) => all.push(Made::Lines {
+            path: busybox::RCS,
+            text: START_TEXT,
+        }),
         Init::Busybox => all.push(file(SCRIPT, SCRIPT_TEXT.as_bytes(), 0o755)),
         Init::Initramfs => {
             all.push(file(HOOK, HOOK_TEXT.as_bytes(), 0o755));
@@ -310,6 +343,7 @@ fn make(
         text += &match made {
             Made::File { path, bytes, .. } => format!("file {:08x} {path}\n", crc(bytes)),
             Made::Link { path, .. } => format!("link {path}\n"),
+            Made::Lines { path, .. } => format!("lines {path}\n"),
         };
     }
     let folder = root.join(FOLDER);
@@ -334,6 +368,9 @@ fn make(
                     .map_err(cannot(&path))?;
             }
             Made::Link { to, .. } => symlink(to, &path).map_err(cannot(&path))?,
+            Made::Lines { text, .. } => {
+                busybox::insert(&path, text).map_err(cannot(&path))?;
+            }
         }
     }
     Ok(())
@@ -357,6 +394,7 @@ pub fn uninstall(root: &Path, dry_run: bool) -> Result<Vec<String>, Error> {
         return Err(Error::unfit(&installed, why));
     }
     let (mut files, mut folders, mut times) = (Vec::new(), Vec::new(), Vec::new());
+    let mut inserted = Vec::new();
     for line in lines {
         let wrong = || Error::unfit(&installed, format!("cannot be understood: `{line}`"));
         let (word, rest) = line.split_once(' ').ok_or_else(wrong)?;
@@ -377,6 +415,7 @@ pub fn uninstall(root: &Path, dry_run: bool) -> Result<Vec<String>, Error> {
                 files.push((path.to_owned(), Some(crc_before.to_owned())));
             }
             "link" => files.push((path.to_owned(), None)),
+            "lines" => inserted.push(path.to_owned()),
             "folder" => folders.push(path.to_owned()),
             "times" => times.push((path.to_owned(), rest.to_owned())),
             _ => return Err(wrong()),
@@ -394,6 +433,13 @@ pub fn uninstall(root: &Path, dry_run: bool) -> Result<Vec<String>, Error> {
             (true, _) => done.push(format!("remove /{path}")),
             (false, true) => changed.push(format!("/{path} was changed since, and stays")),
             (false, false) => {}
+        }
+    }
+    for path in &inserted {
+        done.push(format!("/{path} no longer starts the prefetcher"));
+        if !dry_run {
+            let path = root.join(path);
+            busybox::remove(&path, START_TEXT).map_err(Error::io(&path, "cannot be written"))?;
         }
     }
     let stays = |path: &str| changed.iter().any(|c| c.starts_with(&format!("/{path} ")));

@@ -1,6 +1,7 @@
 //! Treatments of a boot: parsed, planned, applied and undone.
 
-use crate::cmdline::{self, WordError};
+use crate::cmdline::{self, CommandLine, WordError};
+use crate::fastmap;
 use crate::initramfs;
 use crate::reading;
 use crate::spec::{BootSpec, Initramfs, KernelForm};
@@ -39,6 +40,8 @@ pub enum Treatment {
     Initramfs(Compression),
     /// `modules=unsigned`: the modules in the initramfs have no signatures.
     UnsignedModules,
+    /// `ubi-fastmap=on`: the kernel command line says that UBI keeps a fastmap.
+    UbiFastmap,
 }
 
 /// Why a treatment cannot be understood, applied or undone.
@@ -49,7 +52,7 @@ pub enum TreatError {
         "unknown treatment `{found}`; known treatments: `cmdline+=PARAMETER`, \
          `cmdline-=PARAMETER`, `mask=UNIT`, `kernel=uncompressed`, `kernel=image`, \
          `env=NAME=VALUE`, `env-=NAME`, `prefetch=LIST`, `order=LIST`, `build=FRAGMENT`, \
-         `initramfs=METHOD` and `modules=unsigned`"
+         `initramfs=METHOD`, `modules=unsigned` and `ubi-fastmap=on`"
     )]
     Unknown {
         /// The text.
@@ -115,6 +118,8 @@ enum Inverse {
     Take(usize, String),
     /// Put these words back at these places, first to last.
     Put(Vec<(usize, String)>),
+    /// The command line before, and after.
+    CommandLine(CommandLine, CommandLine),
     /// The form before, and the one after.
     Form(KernelForm, KernelForm),
     /// The variable, what was said of it before, and after.
@@ -211,6 +216,9 @@ impl Treatment {
         if text == initramfs::UNSIGNED {
             return Ok(Self::UnsignedModules);
         }
+        if text == fastmap::TEXT {
+            return Ok(Self::UbiFastmap);
+        }
         Err(TreatError::Unknown {
             found: text.chars().take(80).collect(),
         })
@@ -271,6 +279,7 @@ impl Treatment {
             },
             Self::Initramfs(method) => initramfs::plan_packing(*method, spec),
             Self::UnsignedModules => initramfs::plan_unsigned(spec),
+            Self::UbiFastmap => fastmap::plan(&spec.cmdline),
         }
     }
 
@@ -326,6 +335,10 @@ impl Treatment {
                 after.initramfs.unsigned = true;
                 Inverse::Initramfs(spec.initramfs, after.initramfs)
             }
+            Self::UbiFastmap => match fastmap::enable(&mut after.cmdline) {
+                true => Inverse::CommandLine(spec.cmdline.clone(), after.cmdline.clone()),
+                false => Inverse::Nothing,
+            },
         };
         let treatment = self.clone();
         Ok((after, Undo { treatment, inverse }))
@@ -346,6 +359,7 @@ impl fmt::Display for Treatment {
             Self::Build(fragment) => write!(f, "build={fragment}"),
             Self::Initramfs(method) => write!(f, "initramfs={}", method.name()),
             Self::UnsignedModules => f.write_str(initramfs::UNSIGNED),
+            Self::UbiFastmap => f.write_str(fastmap::TEXT),
         }
     }
 }
@@ -361,6 +375,9 @@ impl Undo {
             Inverse::Nothing => true,
             Inverse::Take(at, word) => before.cmdline.take(*at, word),
             Inverse::Put(words) => words.iter().all(|(at, w)| before.cmdline.put(*at, w)),
+            Inverse::CommandLine(was, is) => {
+                std::mem::replace(&mut before.cmdline, was.clone()) == *is
+            }
             Inverse::Form(was, is) => {
                 let unchanged = before.kernel == *is;
                 before.kernel = *was;

@@ -51,6 +51,7 @@ fn apply_and_undo_is_identity() {
             "initramfs=lz4",
             "initramfs=none",
             "modules=unsigned",
+            "ubi-fastmap=on",
         ] {
             let before = spec(line);
             let treatment = Treatment::parse(text).unwrap();

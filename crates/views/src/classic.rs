@@ -46,6 +46,10 @@ pub struct ClassicValue {
     pub published_ratio: Option<f64>,
     /// The figure here, relative to the first of its group.
     pub measured_ratio: Option<f64>,
+    /// `measured`, or `modeled` where a formula added a part; `None`: not known.
+    pub basis: Option<String>,
+    /// In which way the published figure is not of the same thing, in a clause.
+    pub partial: Option<String>,
 }
 
 impl ClassicValue {
@@ -53,6 +57,13 @@ impl ClassicValue {
     #[must_use]
     pub fn measured_ms(&self) -> Option<f64> {
         self.measured_ns.map(|ns| ns as f64 / 1e6)
+    }
+
+    /// What the figure rests on, and whether it is of the same thing, in a cell.
+    pub(crate) fn basis_cell(&self) -> String {
+        let partial = self.partial.as_ref().map(|p| format!("partial: {p}"));
+        let both: Vec<String> = self.basis.clone().into_iter().chain(partial).collect();
+        both.join("; ")
     }
 
     /// Its cells in a table: the published figure and its ratio, the figure here and

@@ -133,7 +133,10 @@ pub fn classics(results: &[ClassicResult]) -> String {
     };
     let mut text = format!(
         "{title}. Ratios are relative to the first row of\neach group. Measured times are \
-         virtual: instructions at a stated rate, not board seconds.\n"
+         virtual: instructions at a stated rate, not board seconds.\n\
+         A row's basis is `measured`, or `modeled` where console bytes or the loading of the\n\
+         kernel are added by a formula. A row is partial if the published figure is not of the\n\
+         same thing.\n"
     );
     let figures = || results.iter().flat_map(|r| &r.values);
     let measured = figures().filter(|v| v.measured_ns.is_some()).count();
@@ -147,8 +150,8 @@ pub fn classics(results: &[ClassicResult]) -> String {
     for r in results {
         let _ = write!(
             text,
-            "\n## {}\n\n`{}`. {}.\n\n| | published | ratio | measured | ratio |\n\
-             |---|---:|---:|---:|---:|\n",
+            "\n## {}\n\n`{}`. {}.\n\n| | published | ratio | measured | ratio | basis |\n\
+             |---|---:|---:|---:|---:|---|\n",
             cell(&r.classic.title),
             r.classic.id,
             r.classic.source
@@ -157,8 +160,9 @@ pub fn classics(results: &[ClassicResult]) -> String {
             let [published, of_first, here, ratio] = v.cells();
             let _ = writeln!(
                 text,
-                "| {} | {published} | {of_first} | {here} | {ratio} |",
-                cell(&v.name)
+                "| {} | {published} | {of_first} | {here} | {ratio} | {} |",
+                cell(&v.name),
+                cell(&v.basis_cell())
             );
         }
         let _ = write!(

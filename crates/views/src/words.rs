@@ -175,6 +175,7 @@ pub(crate) fn not_extracted(why: &Why) -> String {
         Why::Data(bytes, why) => format!("{} are lost, and zero: {why}", size(*bytes)),
         Why::Gap(bytes) => format!("{} are in no node, and zero", size(*bytes)),
         Why::Damaged => "the link or device is damaged".to_owned(),
+        Why::Device => "is a device node; --devices makes device nodes, as root".to_owned(),
         Why::NotMade(kind) => format!("could not be made: {kind}"),
         Why::Metadata(kind) => {
             format!("has not all of its owner, rights, times and attributes: {kind}")

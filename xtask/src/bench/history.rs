@@ -27,7 +27,10 @@ pub fn run() -> Result<()> {
     let python = folder.join("venv/bin/python");
     if !python.exists() {
         let venv = folder.join("venv");
-        let made = Command::new("python3").args(["-m", "venv"]).arg(&venv).status();
+        let made = Command::new("python3")
+            .args(["-m", "venv"])
+            .arg(&venv)
+            .status();
         let pip = Command::new(&python)
             .args(["-m", "pip", "install", "--quiet", "apache-otava"])
             .status();
@@ -39,5 +42,9 @@ pub fn run() -> Result<()> {
     }
     let script = root().join("xtask/src/bench/otava.py");
     let args = [script.to_string_lossy(), series.to_string_lossy()];
-    step(&python.to_string_lossy(), &[&args[0], &args[1], BESIDE], &[])
+    step(
+        &python.to_string_lossy(),
+        &[&args[0], &args[1], BESIDE],
+        &[],
+    )
 }

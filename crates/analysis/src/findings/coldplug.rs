@@ -14,7 +14,7 @@ use record::Nanos;
 const MDEV_WORK: u64 = 24_600_000;
 
 /// What udev takes to make the nodes of a board: 1,015 ms on a SAMA5D3 of 536 MHz
-/// (Opdenacker, Embedded Linux Conference Europe 2014), an instruction a cycle.
+/// (Opdenacker, Embedded Linux Conference, 2014), an instruction a cycle.
 const UDEV_WORK: u64 = 544_000_000;
 
 /// The line by which a kernel says that it makes the nodes itself.

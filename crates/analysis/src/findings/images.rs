@@ -258,15 +258,14 @@ pub(super) fn environment(view: &View<'_>, wanted: &[&str]) -> Vec<Found> {
     for (image, proposals) in environments(view) {
         for p in proposals
             .iter()
-            .filter(|p| wanted.contains(&p.name.as_str()))
+            .filter(|p| p.surplus_bytes.is_none() && wanted.contains(&p.name.as_str()))
         {
             let title = match p.name.as_str() {
                 "bootdelay" => "The boot loader waits for a key",
                 "silent" => text::CONSOLE,
                 "verify" => text::CHECKS,
                 "boot_targets" => text::TARGETS,
-                "bootcmd" => text::SCRIPTS,
-                _ => text::SURPLUS,
+                _ => text::SCRIPTS,
             };
             let (low, expected, high) = match (p.name.as_str(), p.saves_ns) {
                 (_, Some(ns)) => {
@@ -279,8 +278,7 @@ pub(super) fn environment(view: &View<'_>, wanted: &[&str]) -> Vec<Found> {
                 ("boot_targets", None) => {
                     (Nanos::ZERO, Nanos::from_millis(200), Nanos(3_000_000_000))
                 }
-                ("bootcmd", None) => (Nanos::ZERO, Nanos::from_millis(5), Nanos::from_millis(50)),
-                _ => (Nanos::ZERO, Nanos::from_millis(100), Nanos(1_000_000_000)),
+                _ => (Nanos::ZERO, Nanos::from_millis(5), Nanos::from_millis(50)),
             };
             let change = format!("env={}={}", p.name, p.value);
             all.push(
@@ -300,7 +298,10 @@ pub(super) fn environment(view: &View<'_>, wanted: &[&str]) -> Vec<Found> {
     all
 }
 
-/// JFFS2 images without summaries.
+/// The option of kernels that read summaries.
+const SUMMARY: &str = "JFFS2_SUMMARY";
+
+/// JFFS2 images without summaries, or for a kernel that reads none.
 pub(super) fn jffs2_summary(view: &View<'_>) -> Vec<Found> {
     let found = view.system.images.iter().filter_map(|image| {
         let ImageKind::Jffs2 {
@@ -312,19 +313,34 @@ pub(super) fn jffs2_summary(view: &View<'_>) -> Vec<Found> {
         else {
             return None;
         };
-        let bare = used_blocks.checked_sub(summarised).filter(|n| *n > 0)?;
+        let bare = used_blocks.saturating_sub(summarised);
         let time = nanos(saves_ns);
-        let why = text::jffs2_why(bare, used_blocks);
-        Some(
-            Found::new()
-                .why(why)
-                .evidence([Evidence {
-                    text: text::summaries(summarised, used_blocks),
-                    place: image.place.clone(),
-                }])
+        let found = Found::new().evidence([Evidence {
+            text: text::summaries(summarised, used_blocks),
+            place: image.place.clone(),
+        }]);
+        // A kernel without the option reads every node, summary or not.
+        let config = view.system.config.as_ref();
+        if let Some(config) = config.filter(|c| c.get(SUMMARY) == Some("n")) {
+            return (used_blocks > 0).then(|| {
+                let evidence = config.place(SUMMARY).map(|place| Evidence {
+                    text: text::NO_SUMMARY_OPTION.to_owned(),
+                    place,
+                });
+                found
+                    .title(text::SUMMARIES_IGNORED)
+                    .why(text::ignored_why(bare, used_blocks))
+                    .evidence(evidence)
+                    .parts(time, 0, 100, 150)
+                    .treatment(format!("config=CONFIG_{SUMMARY}=y"))
+            });
+        }
+        (bare > 0).then(|| {
+            found
+                .why(text::jffs2_why(bare, used_blocks))
                 .parts(time, 30, 100, 150)
-                .treatment("jffs2=summaries"),
-        )
+                .treatment("jffs2=summaries")
+        })
     });
     found.collect()
 }
@@ -381,21 +397,36 @@ pub(super) fn ubi_fastmap(view: &View<'_>) -> Vec<Found> {
                     place: image.place.clone(),
                 }])
                 .parts(time, 20, 80, 150)
-                .treatment("cmdline+=ubi.fm_autoconvert=1"),
+                .treatment("ubi-fastmap=on"),
         )
     });
     found.collect()
 }
 
-/// Variables that are told of under names of their own.
-const NAMED: [&str; 5] = ["bootdelay", "silent", "verify", "boot_targets", "bootcmd"];
-
-/// Lengths in an environment that are longer than what is loaded.
-pub(super) fn other_variables(view: &View<'_>) -> Vec<Found> {
-    let names: Vec<String> = environments(view)
-        .flat_map(|(_, proposals)| proposals.iter().map(|p| p.name.clone()))
-        .filter(|n| !NAMED.contains(&n.as_str()))
-        .collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    environment(view, &names)
+/// Commands of an environment that read more than what is loaded, whatever variable they
+/// stand in.
+pub(super) fn surplus(view: &View<'_>) -> Vec<Found> {
+    let mut all = Vec::new();
+    for (image, proposals) in environments(view) {
+        for p in proposals {
+            let Some(bytes) = p.surplus_bytes else {
+                continue;
+            };
+            // A slow chip gives a tenth of what a card does; a fast medium four times it.
+            let time = transfer(bytes, USUAL_RATE);
+            all.push(
+                Found::new()
+                    .title(text::surplus(bytes))
+                    .why(p.why.clone())
+                    .evidence([Evidence {
+                        text: text::environment(&p.name, &p.value),
+                        place: image.place.clone(),
+                    }])
+                    .parts(time, 25, 100, 1_000)
+                    .cost(p.cost.clone())
+                    .treatment(format!("env={}={}", p.name, p.value)),
+            );
+        }
+    }
+    all
 }

@@ -18,6 +18,10 @@ const USUAL_RATE: u64 = 20_000_000;
 /// The rate of a console that nothing tells.
 const ASSUMED_BAUD: i64 = 115_200;
 
+/// One step of a loader takes no longer: behind a line that is silent for more, something
+/// else happened.
+const LONGEST_STEP: Nanos = Nanos(20_000_000_000);
+
 /// A silence that is longer is no count.
 const LONGEST_COUNT: Nanos = Nanos(60_000_000_000);
 
@@ -153,6 +157,12 @@ fn is_no_memory(view: &View<'_>, address: u64) -> bool {
 /// What stands before an address in the kernel's list of its memory.
 pub(super) const MEMORY: &str = "[mem ";
 
+/// Whether what is booted is a zImage, by what it says of itself when it unpacks.
+fn is_zimage(view: &View<'_>) -> bool {
+    view.said("Uncompressing Linux").next().is_some()
+        || view.length(Phase::Decompression) > Nanos::ZERO
+}
+
 /// The kernel is copied to where it runs after it was loaded.
 pub(super) fn moved_kernel(view: &View<'_>) -> Option<Found> {
     let loading = view
@@ -179,28 +189,27 @@ pub(super) fn moved_kernel(view: &View<'_>) -> Option<Found> {
         }
     }
     let size = view.said("Data Size:").find_map(|l| l.number("Data Size:"));
-    let measured = view
-        .silence_after(&loading)
-        .filter(|t| *t < Nanos(5_000_000_000));
+    let measured = view.silence_after(&loading).filter(|t| *t < LONGEST_STEP);
     // A copy runs at some hundred megabytes a second with caches on.
     let modelled = size.map(|s| transfer(s, 200_000_000));
-    let time = match (measured, modelled) {
-        (Some(m), Some(model)) => m.min(Nanos(model.0.saturating_mul(20))),
-        (m, model) => m.or(model)?,
+    let found = Found::new()
+        .evidence([view.quote(&loading)])
+        .evidence(booting.as_ref().map(|l| view.quote(l)))
+        .evidence(address.map(|l| view.quote(&l)));
+    let found = match measured {
+        Some(time) => found.title(text::moved(time)).parts(time, 80, 98, 100),
+        None => found.parts(modelled?, 20, 80, 100),
     };
-    Some(
-        Found::new()
-            .evidence([view.quote(&loading)])
-            .evidence(booting.map(|l| view.quote(&l)))
-            .evidence(address.map(|l| view.quote(&l)))
-            .parts(time, 20, 80, 100),
-    )
+    // A zImage runs where it was loaded; of other kernels that is not known.
+    let at = from.and_then(hex).filter(|_| is_zimage(view));
+    Some(found.maybe_treatment(at.map(|at| format!("uimage-load={at:#010x}"))))
 }
 
 /// Checksums of what is booted, and what they cost for each byte.
 pub(super) fn checksums(view: &View<'_>) -> Option<Found> {
     let mut evidence = Vec::new();
     let mut time = Nanos::ZERO;
+    let mut all_measured = true;
     let lines: Vec<Line<'_>> = view
         .said("Verifying Checksum")
         .chain(view.said("Verifying Hash Integrity"))
@@ -223,9 +232,11 @@ pub(super) fn checksums(view: &View<'_>) -> Option<Found> {
             .map_or(5, |(_, n)| *n);
         let bytes = sizes.get(i).or(sizes.first()).copied().unwrap_or(4 << 20);
         let modelled = transfer(bytes.saturating_mul(per_byte), USUAL_SPEED);
-        // The line is written when the check begins, and ended when it is done.
-        let measured = view.silence_after(line);
-        time = time + measured.map_or(modelled, |m| m.min(Nanos(modelled.0.saturating_mul(10))));
+        // The line is written when the check begins, and ended when it is done. However long
+        // that is against the model: the model's processor is not this one.
+        let measured = view.silence_after(line).filter(|t| *t < LONGEST_STEP);
+        all_measured &= measured.is_some();
+        time = time + measured.unwrap_or(modelled);
         evidence.push(view.quote(line));
     }
     if evidence.is_empty() {
@@ -233,13 +244,16 @@ pub(super) fn checksums(view: &View<'_>) -> Option<Found> {
     }
     let n = evidence.len();
     evidence.truncate(super::evidence::SHOWN);
-    Some(
-        Found::new()
-            .title(text::checksums(count(n, "image", "images")))
-            .evidence(evidence)
-            .parts(time, 30, 80, 100)
-            .treatment("env=verify=no"),
-    )
+    let images = count(n, "image", "images");
+    let found = match all_measured {
+        true => Found::new()
+            .title(text::checksums_in(images, time))
+            .parts(time, 80, 98, 100),
+        false => Found::new()
+            .title(text::checksums(images))
+            .parts(time, 30, 80, 100),
+    };
+    Some(found.evidence(evidence).treatment("env=verify=no"))
 }
 
 /// A loader that says more than this is chatty.

@@ -101,7 +101,7 @@ pub(super) fn ubi_scan(view: &View<'_>) -> Option<Found> {
             .title(text::ubi(time))
             .evidence([view.quote(&begin), view.quote(&scanned)])
             .parts(time, 30, 80, 95)
-            .treatment("cmdline+=ubi.fm_autoconvert=1"),
+            .treatment("ubi-fastmap=on"),
     )
 }
 

@@ -211,10 +211,12 @@ pub(super) fn spare(view: &View<'_>) -> Vec<Found> {
 }
 
 const SETTLE: &str = "systemd-udev-settle.service";
+/// The same, as systemd called it before version 183.
+const OLD_SETTLE: &str = "udev-settle.service";
 const NETWORK: &str = "units that need the network immediately must wait for it themselves";
 
 /// Units that only wait, what for, and what is lost without them.
-const WAITS: [(&str, &str, &str); 8] = [
+const WAITS: [(&str, &str, &str); 9] = [
     (
         "systemd-networkd-wait-online.service",
         "the network to come up",
@@ -251,6 +253,11 @@ const WAITS: [(&str, &str, &str); 8] = [
         "units that expect a device without ordering after it may start too early",
     ),
     (
+        OLD_SETTLE,
+        "udev to process every device",
+        "units that expect a device without ordering after it may start too early",
+    ),
+    (
         "plymouth-quit-wait.service",
         "the splash screen to disappear",
         "the console may show messages before the splash is gone",
@@ -270,7 +277,7 @@ pub(super) fn waits(view: &View<'_>) -> Vec<Found> {
     let found = units.into_iter().filter_map(|unit| {
         let (_, what, lost) = known(&unit.name)?;
         let title = text::waits(&unit.name, unit.time, what);
-        let shared = unit.name == SETTLE && is_alone(view);
+        let shared = [SETTLE, OLD_SETTLE].contains(&unit.name.as_str()) && is_alone(view);
         let beside = match shared {
             true => text::SHARED,
             false => "",

@@ -134,6 +134,18 @@ impl Data {
         known
     }
 
+    /// The names of entries without a value, `name=`, whose variable U-Boot takes away
+    /// when it reads them: of several of one name the last counts.
+    #[must_use]
+    pub fn emptied(&self) -> Vec<Vec<u8>> {
+        let mut last = std::collections::BTreeMap::new();
+        for (name, value) in self.entries().filter_map(split) {
+            last.insert(name, value.is_empty());
+        }
+        let empty = last.into_iter().filter(|(_, is_empty)| *is_empty);
+        empty.map(|(name, _)| name.to_vec()).collect()
+    }
+
     /// The value of a variable.
     #[must_use]
     pub fn get(&self, name: &[u8]) -> Option<Vec<u8>> {

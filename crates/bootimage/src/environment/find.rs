@@ -180,7 +180,10 @@ impl Finder {
     fn fits(&mut self, header: &[u8], begin: usize, stored: [u32; 2]) -> Option<usize> {
         let most = header.len().min(usize::try_from(LARGEST).ok()?);
         let all = header.get(begin..most)?;
-        if self.sizes.only.is_none() && !(plausible(all) && (self.sizes.fine || is_text(all))) {
+        // Each checksum of a stated size costs all of that size: where every place is
+        // looked at, what cannot be an environment must not use up the work.
+        let certain = self.sizes.only.is_some() && self.sizes.fine;
+        if !certain && !(plausible(all) && (self.sizes.fine || is_text(all))) {
             return None;
         }
         if let Some(size) = self.sizes.only {

@@ -116,16 +116,13 @@ pub fn check_changed(
     changed: &Part<'_>,
     before: &Environment,
     changes: &[Change],
-    options: &Options,
 ) -> Result<(), Error> {
     let options = Options {
-        offset: before
-            .active()
-            .map(|c| c.offset)
-            .filter(|_| before.copies.len() == 1),
+        // Exactly where it was written: no search, which may give up.
+        offset: before.copies.first().map(|c| c.offset),
+        redundant: before.copies.get(1).map(|c| c.offset),
         size: before.active().map(|c| c.size),
         scheme: before.scheme,
-        ..*options
     };
     let found = find(changed, &options)?;
     let places = |e: &Environment| e.copies.iter().map(|c| c.offset).collect::<Vec<_>>();

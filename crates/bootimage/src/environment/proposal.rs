@@ -18,6 +18,8 @@ pub struct Proposal {
     pub cost: String,
     /// The time that it saves, nanoseconds, where the environment shows it.
     pub saves_ns: Option<u64>,
+    /// The bytes that are read in vain, where the change reads less.
+    pub surplus_bytes: Option<u64>,
 }
 
 /// What is proposed, and what else is worth a look.
@@ -31,6 +33,8 @@ pub struct Proposals {
 
 /// U-Boot's own delay where none is set: `CONFIG_BOOTDELAY` is 2 by default.
 const DEFAULT_DELAY: u64 = 2;
+/// So many entries without a value are named.
+const MOST_EMPTIED: usize = 20;
 /// The block size of the commands for disks, bytes.
 const DISK_BLOCK: u64 = 512;
 /// NAND flash is read in pages; no usual page is larger.
@@ -53,6 +57,7 @@ pub fn proposals(
     verify(data, signed, &mut found);
     targets(data, &mut found);
     script(data, &mut found);
+    emptied(data, &mut found);
     let statements = reached(data, "bootcmd");
     for statement in &statements {
         waits(statement, &mut found);
@@ -89,6 +94,7 @@ fn delay(data: &Data, found: &mut Proposals) {
                 cost: "only a key already pressed reaches the prompt; with -2, no key does"
                     .to_owned(),
                 saves_ns: (!unset).then(|| n.unsigned_abs().saturating_mul(1_000_000_000)),
+                surplus_bytes: None,
             });
         }
         Some(-1) => notes.push("bootdelay is -1, so U-Boot stops at its prompt".to_owned()),
@@ -100,6 +106,16 @@ fn delay(data: &Data, found: &mut Proposals) {
     }
     if data.get(b"bootcmd").is_none() {
         notes.push("bootcmd is not set, so U-Boot runs its built-in command".to_owned());
+    }
+}
+
+/// Entries without a value are no variables, and yet a reader of the bytes sees them.
+fn emptied(data: &Data, found: &mut Proposals) {
+    for name in data.emptied().into_iter().take(MOST_EMPTIED) {
+        let name = String::from_utf8_lossy(&name).into_owned();
+        found.notes.push(format!(
+            "`{name}=` has no value: U-Boot drops the variable when it loads the environment"
+        ));
     }
 }
 
@@ -122,6 +138,7 @@ fn silent(data: &Data, found: &mut Proposals) {
         },
         cost: "U-Boot prints nothing; it must be built with CONFIG_SILENT_CONSOLE".to_owned(),
         saves_ns: None,
+        surplus_bytes: None,
     });
 }
 
@@ -147,6 +164,7 @@ fn verify(data: &Data, signed: Option<bool>, found: &mut Proposals) {
                     .to_owned(),
             },
             saves_ns: None,
+            surplus_bytes: None,
         }),
         (false, Some(true)) => found.notes.push(
             "verify is off, so U-Boot does not check the signatures of the FIT image that it \
@@ -171,6 +189,7 @@ fn targets(data: &Data, found: &mut Proposals) {
         why: format!("U-Boot tries `{}` in turn", targets.trim()),
         cost: format!("U-Boot boots only from {first}; name the device that you use"),
         saves_ns: None,
+        surplus_bytes: None,
     });
 }
 
@@ -186,6 +205,7 @@ fn script(data: &Data, found: &mut Proposals) {
         },
         cost: "changes to those scripts no longer affect the boot".to_owned(),
         saves_ns: None,
+        surplus_bytes: None,
     });
 }
 
@@ -293,6 +313,7 @@ fn exact_size(
         why: format!("`{text}` reads {read} bytes, but the image has {needed}"),
         cost: "a larger image requires another change".to_owned(),
         saves_ns: None,
+        surplus_bytes: Some(read - exact),
     });
     Ok(())
 }
@@ -311,4 +332,20 @@ fn image_size(part: &Part<'_>) -> io::Result<Option<u64>> {
         return Ok(Some(fit::from_tree(part, &tree, false)?.end));
     }
     Ok(zimage::stated_size(&head))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+    use super::*;
+
+    #[test]
+    fn a_variable_without_a_value_is_told() {
+        let text = b"bootdelay=0\0ethaddr=\0serial=\0serial=42\0bootcmd=bootm\0\0";
+        let data = Data::new(text.to_vec()).unwrap();
+        assert_eq!(data.emptied(), [b"ethaddr"]);
+        let notes = proposals(&data, None, None).unwrap().notes;
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].starts_with("`ethaddr=` has no value"), "{notes:?}");
+    }
 }

@@ -9,29 +9,44 @@ use inspect::kernel_image;
 use sources::{SNIFF_BYTES, Sniff, Source};
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::path::{Component, Path};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Component, Path, PathBuf};
 
 /// Reads a path: a capture in a tar (plain or zstd) or a directory, or a raw
 /// file in a format that is recognised by its first bytes.
 pub fn read(path: &Path) -> Result<Input> {
-    if path == Path::new(STDIN) {
-        return read_named(spooled()?, Path::new("standard input"));
-    }
     if path.is_dir() {
         return read_directory(path);
     }
-    let shown = path.display();
-    let file = File::open(path).with_context(|| format!("{shown}: cannot be opened"))?;
-    read_named(file, path)
+    let (file, shown) = file(path)?;
+    read_named(file, &shown)
 }
 
-/// Standard input as a file, which can be read twice.
-fn spooled() -> Result<File> {
-    let mut file = tempfile::tempfile().context("no temporary file for standard input")?;
-    let mut stdin = std::io::stdin().lock().take(MAX_RAW_BYTES + 1);
-    let length = std::io::copy(&mut stdin, &mut file).context("standard input")?;
+/// Opens a path so that it can be read twice, and gives what to call it. A pipe, and
+/// standard input, are copied first.
+pub fn file(path: &Path) -> Result<(File, PathBuf)> {
+    if path == Path::new(STDIN) {
+        let shown = PathBuf::from("standard input");
+        return Ok((spooled(&mut std::io::stdin().lock(), &shown)?, shown));
+    }
+    let shown = path.display();
+    let mut file = File::open(path).with_context(|| format!("{shown}: cannot be opened"))?;
+    let kind = file.metadata().map(|m| m.file_type());
+    if kind.is_ok_and(|k| k.is_fifo()) {
+        file = spooled(&mut file, path)?;
+    }
+    Ok((file, path.to_owned()))
+}
+
+/// What can be read only once, as a file.
+fn spooled(input: &mut dyn Read, path: &Path) -> Result<File> {
+    let shown = path.display();
+    let mut file =
+        tempfile::tempfile().with_context(|| format!("no temporary file for {shown}"))?;
+    let length = std::io::copy(&mut input.take(MAX_RAW_BYTES + 1), &mut file)
+        .with_context(|| shown.to_string())?;
     if length > MAX_RAW_BYTES {
-        bail!("standard input: more than {MAX_RAW_BYTES} bytes; write them to a file and name it");
+        bail!("{shown}: more than {MAX_RAW_BYTES} bytes; write them to a file and name it");
     }
     file.rewind()?;
     Ok(file)

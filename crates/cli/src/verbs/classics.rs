@@ -123,6 +123,8 @@ fn result(classic: &Classic, report: Report) -> views::ClassicResult {
         measured_ns: v.measured_ns,
         published_ratio: v.published_ratio,
         measured_ratio: v.measured_ratio,
+        basis: Some(v.basis.as_str().to_owned()),
+        partial: v.partial,
     });
     views::ClassicResult {
         classic: published(classic),

@@ -1,13 +1,13 @@
 //! `firstlight tune`: tries treatments in the lab, and keeps the smallest set that helps.
 
-use crate::args::Tune;
+use crate::args::{Tune, TunePolicy};
 use crate::beside;
 use crate::judge::Captures;
 use crate::out::Out;
 use crate::progress;
 use crate::verbs::{lab as lab_verb, report as page};
 use anyhow::{Result, bail};
-use lab::search::{self, Found, Local, Settings};
+use lab::search::{self, Found, Local, Policy, Settings};
 use lab::{Experiment, Quick};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -69,6 +69,11 @@ fn settings(args: &Tune, experiment: &Experiment, dir: &Path) -> Settings {
         tries: args.tries,
         enough: args.enough,
         leave_out: args.leave_out,
+        policy: match args.policy {
+            TunePolicy::Product => Policy::Product,
+            TunePolicy::Lab => Policy::Lab,
+        },
+        without: args.without.clone(),
     }
 }
 
@@ -139,6 +144,10 @@ fn command(args: &Tune, dir: &Path) -> String {
         words.push(format!("--storage {storage}"));
     }
     words.extend(args.with.iter().map(|t| format!("--with '{t}'")));
+    words.extend(args.without.iter().map(|t| format!("--without '{t}'")));
+    if args.policy == TunePolicy::Lab {
+        words.push("--policy lab".to_owned());
+    }
     if args.tries != 24 {
         words.push(format!("--tries {}", args.tries));
     }

@@ -6,7 +6,7 @@ mod superblock;
 #[cfg(test)]
 mod tests;
 
-use crate::build::Builder;
+use crate::build::{Builder, Sharing};
 use crate::error::Error;
 use crate::map::{Inode as Known, Kind, Map};
 use inode::{Inode, Layout};
@@ -86,7 +86,7 @@ pub fn map(volume: &Part<'_>) -> Result<Map, Error> {
             sb.facts.bytes
         ));
     }
-    Ok(map.finish(sb.facts, true))
+    Ok(map.finish(sb.facts, Sharing::Usual))
 }
 
 impl Reader<'_, '_> {

@@ -14,6 +14,9 @@ const INLINE: u16 = 0x8;
 const FRAGMENT: u16 = 0x20;
 /// A distance with this bit is how many blocks the physical cluster has.
 const CBLKCNT: u32 = 1 << 11;
+/// The low part of an entry has at least so many bits: one more than the number of
+/// the bit [`CBLKCNT`].
+const LEAST_LOW_BITS: u32 = 12;
 
 /// The eight bytes in front of an index.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +112,8 @@ impl Compact {
 
     /// Reads all entries.
     pub(super) fn read(&self, header: &Header, bytes: &[u8]) -> Option<Vec<Entry>> {
-        if header.cluster_bits > 14 || (self.middle > 0 && header.cluster_bits != 12) {
+        // As the kernel has it: entries of two bytes have room for 12 bits.
+        if header.cluster_bits > 14 || (self.middle > 0 && header.cluster_bits > 12) {
             return None;
         }
         let mut all = Vec::new();
@@ -140,12 +144,15 @@ fn unpack(
 ) -> Option<()> {
     let base = le32(pack, pack.len() - 4)?;
     let bits = (pack.len() - 4) * 8 / entries;
-    let mask = (1_u32 << header.cluster_bits) - 1;
+    // Smaller clusters do not make the offset narrower: a count of blocks has to
+    // have room (`lobits` in `z_erofs_load_compact_lcluster`).
+    let low_bits = header.cluster_bits.max(LEAST_LOW_BITS);
+    let mask = (1_u32 << low_bits) - 1;
     let decode = |i: usize| -> Option<(u32, u32)> {
         let position = bits * i;
         // Four bytes reach into the base, and never behind it.
         let value = le32(pack, position / 8)? >> (position % 8);
-        Some((value & mask, (value >> header.cluster_bits) & 3))
+        Some((value & mask, (value >> low_bits) & 3))
     };
     // How many blocks lie before the next head, counted from the base.
     let mut blocks = u32::from(!header.is_big());
@@ -191,4 +198,34 @@ pub(super) fn full(header: &Header, bytes: &[u8]) -> Vec<Entry> {
         })
     };
     bytes.chunks_exact(8).filter_map(entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+    use super::{Compact, Entry, Header};
+
+    /// Two entries of 16 bits and the block that they count from: a head at byte 100 of the
+    /// first cluster, and one that goes on.
+    #[test]
+    fn small_clusters_have_twelve_bits_all_the_same() {
+        let mut pack = (100_u16 | 1 << 12).to_le_bytes().to_vec();
+        pack.extend((1_u16 | 2 << 12).to_le_bytes());
+        pack.extend(7_u32.to_le_bytes());
+        for cluster_bits in [9, 10, 11, 12] {
+            let header = Header {
+                advice: 0,
+                inline_size: 0,
+                cluster_bits,
+                is_whole_in_fragment: false,
+            };
+            let entries = Compact::of(&header, 32, 2).read(&header, &pack).unwrap();
+            let head = Entry::Head {
+                offset: 100,
+                block: 8,
+                is_plain: false,
+            };
+            assert_eq!(entries, [head, Entry::Goes { blocks: None }]);
+        }
+    }
 }

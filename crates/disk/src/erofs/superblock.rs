@@ -28,6 +28,12 @@ const FEATURES: [(bool, u32, &str); 11] = [
     (false, 0x10, "plain_xattr_pfx"),
 ];
 
+/// Features that are known by name only, from Linux 6.16 and 6.17 on.
+const NEWER: [(u32, &str); 2] = [
+    (0x80, "48-bit block numbers"),
+    (0x100, "compressed metadata"),
+];
+
 #[derive(Clone, Debug)]
 pub(super) struct Superblock {
     pub block_bits: u32,
@@ -59,13 +65,18 @@ impl Superblock {
             ));
         }
         let incompatible = n32(80);
-        if incompatible & !KNOWN != 0 {
-            return Err(Error::NotYet {
-                what: format!(
-                    "erofs with the incompatible features {:#x}",
-                    incompatible & !KNOWN
-                ),
-            });
+        let unknown = incompatible & !KNOWN;
+        if unknown != 0 {
+            let named: Vec<&str> = NEWER
+                .iter()
+                .filter(|(bit, _)| unknown & bit != 0)
+                .map(|(_, name)| *name)
+                .collect();
+            let what = match named.as_slice() {
+                [] => format!("erofs with the incompatible features {unknown:#x}"),
+                named => format!("erofs with {}", named.join(" and ")),
+            };
+            return Err(Error::NotYet { what });
         }
         let compatible = n32(8);
         let used = FEATURES.iter().filter(|(is_incompatible, bit, _)| {

@@ -83,3 +83,17 @@ fn every_packed_file_reads_back() {
         reads_back(options);
     }
 }
+
+/// Smaller blocks than pages: an entry of the index still has room for 12 bits.
+#[test]
+fn packed_files_in_small_blocks_read_back() {
+    for options in [
+        &["-zlz4", "-b512"][..],
+        &["-zlz4hc", "-b1024"],
+        &["-zlz4", "-b2048"],
+        &["-zlz4", "-b2048", "-C8192"],
+        &["-zlz4", "-b1024", "-E", "legacy-compress"],
+    ] {
+        reads_back(options);
+    }
+}

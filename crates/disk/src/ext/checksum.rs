@@ -113,6 +113,16 @@ impl Sums {
         put(block, tail, &sum.to_le_bytes());
     }
 
+    /// Whether the sum of a block of extents is right; `None` if there is none.
+    pub(super) fn extents_hold(self, number: u32, generation: u32, block: &[u8]) -> Option<bool> {
+        let seed = self.inode_seed(number, generation)?;
+        let tail = 12 + 12 * usize::from(le16(block, 4)?);
+        let Some(stored) = le32(block, tail) else {
+            return Some(false);
+        };
+        Some(stored == crc32c(seed, block.get(..tail)?))
+    }
+
     /// Whether directories and inodes have sums.
     pub(super) fn cover_all(self) -> bool {
         matches!(self, Self::All(_))

@@ -61,6 +61,11 @@ impl<'a> Inode<'a> {
         self.n32(0x20)
     }
 
+    /// What tells it from others that had its number before.
+    pub(super) fn generation(&self) -> u32 {
+        self.n32(0x64)
+    }
+
     /// Deletion time; of an inode that was deleted while open, the next one.
     pub(super) fn next_orphan(&self) -> u32 {
         self.n32(0x14)

@@ -12,9 +12,10 @@ pub mod superblock;
 mod tests;
 mod tree;
 
-use crate::build::Builder;
+use crate::build::{Builder, Sharing};
 use crate::error::Error;
 use crate::map::{Inode as Known, Kind, Map};
+use checksum::Sums;
 use group::Table;
 use inode::{Inode, flag};
 use rawimage::FileType;
@@ -22,7 +23,7 @@ use rawimage::Part;
 use reader::Reader;
 use std::collections::HashSet;
 use std::io;
-use superblock::Superblock;
+use superblock::{Superblock, ro_compat};
 use tree::{Found, Run};
 
 const ROOT: u32 = 2;
@@ -109,6 +110,7 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         let mut content = Content { number, kind };
+        self.generation = inode.generation();
         if inode.flags() & flag::EXTENTS != 0 {
             tree::extents(self, number, root, &mut content)
         } else if number == RESIZE {
@@ -315,6 +317,8 @@ pub(crate) fn journal(volume: &Part<'_>, sb: &Superblock) -> Result<Journal, Err
         followed: HashSet::new(),
         directory_blocks: 0,
         cut: false,
+        sums: Sums::of(sb, &volume.read(superblock::AT, 1024)?),
+        generation: inode.generation(),
     };
     match found.has_extents {
         true => tree::extents(&mut reader, number, inode.root(), &mut found)?,
@@ -365,6 +369,8 @@ pub fn map(volume: &Part<'_>) -> Result<Map, Error> {
         followed: HashSet::new(),
         directory_blocks: sb.blocks,
         cut: false,
+        sums: Sums::of(&sb, &volume.read(superblock::AT, 1024)?),
+        generation: 0,
     };
     for table in &tables {
         reader.table(table)?;
@@ -381,6 +387,9 @@ pub fn map(volume: &Part<'_>) -> Result<Map, Error> {
             "the image is truncated: it has {has} of {needs} bytes; the rest is omitted"
         ));
     }
-    let shares = sb.has(2, 0x4000);
-    Ok(reader.map.finish(sb.facts.clone(), shares))
+    let sharing = match sb.has(2, ro_compat::SHARED_BLOCKS) {
+        true => Sharing::Told("shared_blocks"),
+        false => Sharing::Damage,
+    };
+    Ok(reader.map.finish(sb.facts.clone(), sharing))
 }

@@ -1,5 +1,6 @@
 //! What the reading of one image carries from inode to inode.
 
+use super::checksum::Sums;
 use super::superblock::Superblock;
 use crate::build::Builder;
 use rawimage::Part;
@@ -17,6 +18,10 @@ pub(super) struct Reader<'a, 'v> {
     pub directory_blocks: u64,
     /// Set where the image ends before the filesystem does.
     pub cut: bool,
+    /// What its sums begin with.
+    pub sums: Sums,
+    /// The generation of the inode that is read: sums of its blocks begin with it.
+    pub generation: u32,
 }
 
 impl Reader<'_, '_> {

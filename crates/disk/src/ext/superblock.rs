@@ -44,6 +44,8 @@ pub mod ro_compat {
     pub const GDT_CSUM: u32 = 0x10;
     /// All metadata has checksums.
     pub const METADATA_CSUM: u32 = 0x400;
+    /// Blocks of equal content belong to several files.
+    pub const SHARED_BLOCKS: u32 = 0x4000;
 }
 
 /// Names of the bits, as `dumpe2fs` prints them.
@@ -331,7 +333,7 @@ impl Superblock {
 fn check_features(features: &[u32; 3]) -> Result<(), Error> {
     if features[1] & incompat::JOURNAL_DEV != 0 {
         return Err(Error::NotYet {
-            what: "a journal on a separate device".to_owned(),
+            what: "an external journal of ext4, which holds no files,".to_owned(),
         });
     }
     let unknown = features[1] & !incompat::KNOWN;

@@ -242,3 +242,49 @@ fn rare_layouts_are_as_debugfs_says() {
     );
     equals_debugfs("200M", &["-t", "ext4", "-b", "65536"]);
 }
+
+/// A file of more pieces than an inode holds has blocks that say where they lie, and each
+/// has a sum.
+#[test]
+fn a_wrong_sum_over_extents_is_noted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, image) = (dir.path().join("tree"), dir.path().join("image"));
+    fs::create_dir(&root).unwrap();
+    let [r, i] = [&root, &image].map(|p| p.to_str().unwrap());
+    let options = [
+        "-q",
+        "-t",
+        "ext4",
+        "-O",
+        "metadata_csum",
+        "-b",
+        "1024",
+        "-d",
+        r,
+        i,
+        "20M",
+    ];
+    if !tool("mke2fs", &options) {
+        return;
+    }
+    debugfs(
+        &image,
+        "write big /big\npunch /big 10 20\npunch /big 40 50\n",
+        true,
+    );
+    debugfs(
+        &image,
+        "punch /big 70 80\npunch /big 100 110\npunch /big 150 160\n",
+        true,
+    );
+    let mut bytes = fs::read(&image).unwrap();
+    let look = |bytes: &[u8]| super::map(&Part::whole(&bytes).unwrap()).unwrap();
+    let map = look(&bytes);
+    assert_eq!(map.notes, Vec::<String>::new());
+    let tree = map.extents().find(|e| e.kind == Kind::ExtentTree).unwrap();
+    // Behind the last extent nothing is read, and the sum is over that as well.
+    bytes[usize::try_from(tree.start + tree.len - 100).unwrap()] ^= 1;
+    let notes = look(&bytes).notes;
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].contains("has a wrong checksum"), "{notes:?}");
+}

@@ -66,6 +66,12 @@ fn extent_node(
             let Some(bytes) = reader.metadata_block(block, inode)? else {
                 continue;
             };
+            if reader.sums.extents_hold(inode, reader.generation, &bytes) == Some(false) {
+                reader.map.note(format!(
+                    "inode {inode}: block {block} of its extent tree has a wrong checksum; the \
+                     kernel refuses to read the file there"
+                ));
+            }
             found.metadata(reader, block, Kind::ExtentTree);
             extent_node(reader, inode, &bytes, depth, found)?;
             continue;

@@ -10,7 +10,7 @@ mod superblock;
 #[cfg(test)]
 mod tests;
 
-use crate::build::Builder;
+use crate::build::{Builder, Sharing};
 use crate::error::Error;
 use crate::map::{Inode as Known, Kind, Map};
 use inode::{Content, Inode, NO_FRAGMENT};
@@ -106,7 +106,7 @@ pub fn map(volume: &Part<'_>) -> Result<Map, Error> {
             sb.facts.bytes
         ));
     }
-    Ok(map.finish(sb.facts, true))
+    Ok(map.finish(sb.facts, Sharing::Usual))
 }
 
 /// The first byte of each fragment, and its stored size.

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::facts::{Facts, State};
 use rawimage::Part;
-use rawimage::bytes::{le16, le32, le64};
+use rawimage::bytes::{be16, le16, le32, le64};
 
 /// Its length in bytes.
 pub(super) const SIZE: u64 = 96;
@@ -73,8 +73,13 @@ impl Superblock {
     pub(super) fn read(volume: &Part<'_>) -> Result<Self, Error> {
         let bytes = volume.read(0, 96)?;
         if bytes.starts_with(b"sqsh") {
+            let number = |at| be16(&bytes, at).unwrap_or(0);
             return Err(Error::NotYet {
-                what: "big-endian squashfs (before 4.0)".to_owned(),
+                what: format!(
+                    "big-endian squashfs {}.{} (before 4.0)",
+                    number(28),
+                    number(30)
+                ),
             });
         }
         if bytes.len() < 96 || !bytes.starts_with(b"hsqs") {

@@ -39,12 +39,12 @@ pub trait Sink {
     /// Ends the extraction.
     fn hard_link(&mut self, entry: &Entry, original: &[u8]) -> io::Result<()>;
 
-    /// Makes a pipe, a socket, or a device.
+    /// Makes a pipe, a socket, or a device. `false` if it was not to be made.
     ///
     /// # Errors
     /// [`io::ErrorKind::PermissionDenied`] and [`io::ErrorKind::Unsupported`]
     /// are told and passed over; others end the extraction.
-    fn special(&mut self, entry: &Entry, device: Option<Device>) -> io::Result<()>;
+    fn special(&mut self, entry: &Entry, device: Option<Device>) -> io::Result<bool>;
 
     /// Gives metadata to what was made: a file after its last byte, a directory
     /// after all that is in it.
@@ -75,6 +75,8 @@ pub enum Why {
     Gap(u64),
     /// The link or device is damaged, or of no known type.
     Damaged,
+    /// It is a device, and devices were not asked for.
+    Device,
     /// The sink could not make it.
     NotMade(io::ErrorKind),
     /// The sink could not give it all of its metadata.
@@ -85,7 +87,7 @@ impl Why {
     /// Whether the image is at fault, and not the rights of the user.
     #[must_use]
     pub fn is_loss(&self) -> bool {
-        !matches!(self, Self::NotMade(_) | Self::Metadata(_))
+        !matches!(self, Self::Device | Self::NotMade(_) | Self::Metadata(_))
     }
 
     /// A name for programs.
@@ -96,7 +98,7 @@ impl Why {
             Self::Data(..) => "data",
             Self::Gap(_) => "gap",
             Self::Damaged => "damaged",
-            Self::NotMade(_) => "not_made",
+            Self::Device | Self::NotMade(_) => "not_made",
             Self::Metadata(_) => "metadata",
         }
     }
@@ -243,10 +245,16 @@ fn special<F: Files + ?Sized>(
     done: &mut Extracted,
 ) -> Result<bool, F::Error> {
     match sink.special(entry, device) {
-        Ok(()) => {
+        Ok(true) => {
             done.specials += 1;
             metadata(filesystem, sink, entry, done)?;
             Ok(true)
+        }
+        Ok(false) => {
+            let path = entry.path.clone();
+            let why = Why::Device;
+            done.not.push(NotExtracted { path, why });
+            Ok(false)
         }
         Err(e) if passes(&e) => {
             let path = entry.path.clone();

@@ -16,26 +16,34 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Folder {
     root: PathBuf,
-    owners: bool,
+    rights: Rights,
     file: Option<File>,
+}
+
+/// What is made only where the user asks for it: as root, both can open a hole in the
+/// machine that an image is extracted on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rights {
+    /// Files get the owner, the group and the set-user-id bits that they have in the
+    /// image.
+    pub owners: bool,
+    /// Device nodes are made.
+    pub devices: bool,
 }
 
 impl Folder {
     /// Makes the folder, or takes an empty one.
     ///
-    /// With `owners`, files get the owner, the group and the set-user-id bits
-    /// that they have in the image, which takes root's rights.
-    ///
     /// # Errors
     /// [`io::ErrorKind::DirectoryNotEmpty`], or what making it says.
-    pub fn new(root: &Path, owners: bool) -> io::Result<Self> {
+    pub fn new(root: &Path, rights: Rights) -> io::Result<Self> {
         std::fs::create_dir_all(root)?;
         if std::fs::read_dir(root)?.next().is_some() {
             return Err(io::ErrorKind::DirectoryNotEmpty.into());
         }
         Ok(Self {
             root: root.to_owned(),
-            owners,
+            rights,
             file: None,
         })
     }
@@ -76,7 +84,10 @@ impl Sink for Folder {
         std::fs::hard_link(self.path(original), self.path(&entry.path))
     }
 
-    fn special(&mut self, entry: &Entry, device: Option<Device>) -> io::Result<()> {
+    fn special(&mut self, entry: &Entry, device: Option<Device>) -> io::Result<bool> {
+        if device.is_some() && !self.rights.devices {
+            return Ok(false);
+        }
         let kind = match entry.stat.file_type {
             FileType::BlockDevice => Type::BlockDevice,
             FileType::CharacterDevice => Type::CharacterDevice,
@@ -86,7 +97,8 @@ impl Sink for Folder {
         };
         let number = device.map_or(0, |d| fs::makedev(d.major, d.minor));
         let path = self.path(&entry.path);
-        Ok(fs::mknodat(CWD, path, kind, Mode::from(0o600), number)?)
+        fs::mknodat(CWD, path, kind, Mode::from(0o600), number)?;
+        Ok(true)
     }
 
     fn metadata(&mut self, entry: &Entry, attributes: &[Attribute]) -> io::Result<()> {
@@ -100,7 +112,7 @@ impl Sink for Folder {
                 first = Err(io::Error::from(e));
             }
         };
-        if self.owners {
+        if self.rights.owners {
             let user = fs::Uid::from_raw(stat.uid);
             let group = fs::Gid::from_raw(stat.gid);
             let flags = AtFlags::SYMLINK_NOFOLLOW;
@@ -112,7 +124,7 @@ impl Sink for Folder {
             note(fs::lsetxattr(&path, name, &attribute.value, flags));
         }
         if !is_link {
-            let bits = if self.owners { 0o7777 } else { 0o777 };
+            let bits = if self.rights.owners { 0o7777 } else { 0o777 };
             note(fs::chmod(&path, Mode::from(stat.mode & bits)));
         }
         let time = |seconds: i64| Timespec {

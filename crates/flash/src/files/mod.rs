@@ -7,7 +7,7 @@ mod tree;
 mod verify;
 
 pub use extract::{Extracted, NotExtracted, Sink, Why, extract};
-pub use folder::Folder;
+pub use folder::{Folder, Rights};
 pub use rawimage::FileType;
 pub use tree::{Entry, LONGEST_PATH, NameFault, Tree, Visit};
 pub use verify::{Finding, Findings, MOST_FINDINGS, ReadAll, Wrong, read_all};

@@ -66,6 +66,17 @@ pub enum Error {
         /// What the image shows.
         found: EraseSize,
     },
+    /// `sumtool` would take an erase size that contradicts the image.
+    #[error(
+        "the image was made for erase blocks of {} bytes ({}), and sumtool would use {default} and \
+         lose files: give the erase size", .found.bytes, evidence(.found)
+    )]
+    NotOfSumtool {
+        /// What `sumtool` takes where nothing is given.
+        default: u32,
+        /// What the image shows.
+        found: EraseSize,
+    },
     /// A node lies across the end of an erase block.
     #[error(
         "the node at byte {offset} crosses the end of an erase block of {given} bytes; pass the \

@@ -47,6 +47,8 @@ struct ValueFile {
     /// Whether the ratios of those after it are to this one.
     #[serde(default)]
     baseline: bool,
+    /// What is not the same as in the published measurement.
+    partial: Option<String>,
 }
 
 fn begin() -> String {
@@ -165,6 +167,7 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
             from: v.from,
             to: v.to,
             baseline,
+            partial: v.partial,
         }
     });
     Ok(Classic {

@@ -59,6 +59,28 @@ pub struct Value {
     pub to: String,
     /// Which value begins the group whose ratios this one is in.
     pub baseline: usize,
+    /// In which way the published figure is not of the same thing, in a clause.
+    pub partial: Option<String>,
+}
+
+/// What a figure here rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// All of it passed on the machine's clock.
+    Measured,
+    /// A part of it was added by a formula: console bytes, or the loading of a kernel.
+    Modeled,
+}
+
+impl Basis {
+    /// The word used in every output.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Modeled => "modeled",
+        }
+    }
 }
 
 /// How a classic is run.
@@ -140,6 +162,20 @@ pub fn of_file(path: &Path) -> Result<Classic, LabError> {
 }
 
 impl Classic {
+    /// What its figures rest on.
+    #[must_use]
+    pub fn basis(&self) -> Basis {
+        match &self.method {
+            Method::Workload {
+                uart_baud: None,
+                load_bytes_per_s: None,
+                ..
+            }
+            | Method::Experiment(_) => Basis::Measured,
+            Method::Workload { .. } => Basis::Modeled,
+        }
+    }
+
     /// What it needs and this host does not have: programs or files, and Debian's
     /// packages of them. Without any, it runs.
     #[must_use]
@@ -176,7 +212,7 @@ impl Classic {
 
 #[cfg(test)]
 mod tests {
-    use super::{Method, classics};
+    use super::{Basis, Method, classics};
 
     #[test]
     fn every_file_is_understood_and_every_figure_has_a_case() {
@@ -192,6 +228,16 @@ mod tests {
                 Method::Workload { cases, .. } => cases.iter().map(|c| c.0.as_str()).collect(),
                 Method::Experiment(e) => e.variants.iter().map(|v| v.name.as_str()).collect(),
             };
+            let basis = match classic.id.as_str() {
+                "root-filesystems"
+                | "quiet"
+                | "kernel-compression"
+                | "initramfs-in-kernel"
+                | "optimize-for-size"
+                | "modules" => Basis::Modeled,
+                _ => Basis::Measured,
+            };
+            assert_eq!(classic.basis(), basis, "{}", classic.id);
             for value in &classic.values {
                 for case in [&value.case, &value.minus].into_iter().flatten() {
                     assert!(cases.contains(&case.as_str()), "{}: {case}", classic.id);

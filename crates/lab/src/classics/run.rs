@@ -1,6 +1,6 @@
 //! Running a classic: each case once, in exact time.
 
-use super::{Classic, Method, Value};
+use super::{Basis, Classic, Method, Value};
 use crate::artifacts::{Cache, hash_bytes};
 use crate::capture;
 use crate::emulator::Qemu;
@@ -42,6 +42,10 @@ pub struct ReportValue {
     pub published_ratio: Option<f64>,
     /// The figure here as a part of the first of its group.
     pub measured_ratio: Option<f64>,
+    /// What the figure here rests on.
+    pub basis: Basis,
+    /// In which way the published figure is not of the same thing, in a clause.
+    pub partial: Option<String>,
 }
 
 /// The version of `case.json`.
@@ -145,6 +149,8 @@ pub fn run(
                 .zip(first_ns)
                 .filter(|(_, f)| *f != 0)
                 .map(|(n, f)| n as f64 / f as f64),
+            basis: classic.basis(),
+            partial: value.partial.clone(),
         });
     }
     Ok(report)

@@ -25,6 +25,20 @@ pub struct Settings {
     pub enough: u8,
     /// At most so many treatments are left out in turn; `None`: all.
     pub leave_out: Option<usize>,
+    /// What may be tried without being named.
+    pub policy: Policy,
+    /// Treatments that are not tried, as texts.
+    pub without: Vec<String>,
+}
+
+/// What a search may try that nobody named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Nothing that takes a protection away.
+    #[default]
+    Product,
+    /// Everything.
+    Lab,
 }
 
 /// Boots sets of treatments, and remembers what was booted.

@@ -99,6 +99,8 @@ pub struct Recommended {
     pub finding: String,
     /// The treatment's text; `None`: the finding names none.
     pub treatment: Option<String>,
+    /// What following it costs, in a clause.
+    pub price: String,
     /// Whether it is a rule of thumb without an expected saving: not worth a boot.
     pub is_vague: bool,
 }

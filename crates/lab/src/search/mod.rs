@@ -14,6 +14,7 @@ mod bench;
 mod judge;
 mod outcome;
 mod patches;
+mod prices;
 mod reading;
 mod sets;
 mod smallest;
@@ -21,7 +22,7 @@ mod sockets;
 mod trials;
 mod whole;
 
-pub use bench::Settings;
+pub use bench::{Policy, Settings};
 pub use judge::{Effect, Judge, JudgeError, Recommended, Typical, Verdict};
 pub use outcome::{Dropped, Found, Health, Kept, Measured};
 pub use patches::{kernel_config, patches};

@@ -54,6 +54,8 @@ pub struct Kept {
     /// How much later first light comes without it, and how much neutral perturbations alone
     /// move the two; `None`: it was not left out.
     pub share: Option<(Nanos, Nanos)>,
+    /// What it costs, in a clause.
+    pub price: String,
 }
 
 /// A treatment that is not kept.

@@ -27,14 +27,20 @@ pub fn patches(found: &Found) -> Vec<(&'static str, String)> {
         let mut text = String::new();
         let words = added_words(found);
         if let Some(part) = words.as_ref().and_then(|w| export(w, form)) {
-            let _ = writeln!(text, "# all kernel parameters\n{part}");
+            let _ = writeln!(text, "# all kernel parameters");
+            for kept in &found.kept {
+                if let Treatment::AddWord(word) = &kept.treatment {
+                    let _ = writeln!(text, "# {word}: costs {}", kept.price);
+                }
+            }
+            let _ = writeln!(text, "{part}");
         }
         for kept in &found.kept {
             let treatment = FileTreatment::from(kept.treatment.clone());
             if matches!(kept.treatment, Treatment::AddWord(_)) {
                 continue;
             }
-            let _ = writeln!(text, "# {treatment}");
+            let _ = writeln!(text, "# {treatment}: costs {}", kept.price);
             match export(&treatment, form) {
                 Some(part) => text.push_str(&part),
                 None => {

@@ -175,6 +175,8 @@ fn find(trials: &mut Made, sick: Option<char>) -> Result<Found, LabError> {
         tries: 24,
         enough: 95,
         leave_out: None,
+        policy: super::Policy::Product,
+        without: Vec::new(),
     };
     let with = TREATMENTS.map(str::to_owned);
     let both: (&mut dyn Trials, &mut dyn Judge) = (trials, &mut judge);

@@ -1,9 +1,10 @@
 //! The search: which sets are booted, and what is kept.
 
 use super::alone::one_by_one;
-use super::bench::{Bench, Settings, of_capture};
+use super::bench::{Bench, Policy, Settings, of_capture};
 use super::judge::{Judge, Verdict};
 use super::outcome::{Dropped, Found, Kept};
+use super::prices::Prices;
 use super::reading;
 use super::sets::{candidates, in_lab, name, set};
 use super::smallest::{is_enough, smallest};
@@ -20,6 +21,7 @@ fn recommended(
     bench: &mut Bench<'_>,
     capture: &Path,
     all: &mut Vec<Treatment>,
+    prices: &mut Prices,
     dropped: &mut Vec<Dropped>,
 ) -> Result<Option<Treatment>, LabError> {
     let findings = bench.judge.recommended(capture);
@@ -34,6 +36,14 @@ fn recommended(
             // What the lab records by is no cause of the boot's.
             Some(Treatment::RemoveWord(word)) if cmdline.contains(&word) => {}
             Some(treatment) => {
+                if let Some(why) = refused(bench.settings, &treatment, all) {
+                    dropped.push(Dropped {
+                        treatment: text,
+                        why,
+                    });
+                    continue;
+                }
+                prices.put(&treatment, finding.price);
                 if !finding.is_vague && !all.contains(&treatment) {
                     all.push(treatment.clone());
                 }
@@ -46,6 +56,21 @@ fn recommended(
         }
     }
     Ok(most)
+}
+
+/// Why a treatment that a finding recommends is not tried; `None`: it is. What is in `all`
+/// already was named.
+fn refused(settings: &Settings, treatment: &Treatment, all: &[Treatment]) -> Option<String> {
+    if settings.without.contains(&treatment.to_string()) {
+        return Some("not tried: left out by --without".to_owned());
+    }
+    let lost = treatment
+        .weakens()
+        .filter(|_| settings.policy == Policy::Product && !all.contains(treatment))?;
+    Some(format!(
+        "not tried: it weakens a product ({lost}); `--with {treatment}` tries it, and so does \
+         `--policy lab`"
+    ))
 }
 
 /// Tries treatments together and alone, and keeps the smallest set that saves enough. `with`
@@ -67,6 +92,26 @@ pub fn search(
     let tries = settings.tries.max(1);
     let mut all = candidates(&bench.experiment, with)?;
     let mut dropped = Vec::new();
+    let mut prices = Prices::default();
+    for text in &settings.without {
+        // One that is misspelled would be tried after all.
+        Treatment::parse(text).map_err(|e| LabError::Search(e.to_string()))?;
+        if with.contains(text) {
+            return Err(LabError::Search(format!(
+                "`{text}` stands both in --with and in --without"
+            )));
+        }
+    }
+    all.retain(|t| {
+        let stays = !settings.without.contains(&t.to_string());
+        if !stays {
+            dropped.push(Dropped {
+                treatment: t.to_string(),
+                why: "not tried: left out by --without".to_owned(),
+            });
+        }
+        stays
+    });
     bench.boot(&[(BASELINE.to_owned(), Vec::new())])?;
     let baseline = bench.measured(BASELINE)?.clone();
     if baseline.times.is_empty() {
@@ -77,7 +122,7 @@ pub fn search(
     }
     let seen = bench.look(BASELINE, &[])?;
     let named = all.len();
-    let most = recommended(&mut bench, &seen, &mut all, &mut dropped)?;
+    let most = recommended(&mut bench, &seen, &mut all, &mut prices, &mut dropped)?;
     let tried = all.get(..tries).unwrap_or(&all);
     match reading::treatments(&mut bench, tried, &mut dropped, say) {
         // They promise more than most findings.
@@ -177,6 +222,7 @@ pub fn search(
     let mut kept: Vec<Kept> = Vec::new();
     for i in unmeasured {
         kept.extend(all.get(*i).cloned().map(|treatment| Kept {
+            price: prices.of(&treatment),
             treatment,
             share: None,
         }));
@@ -190,6 +236,7 @@ pub fn search(
         };
         match chosen.contains(i) {
             true => kept.push(Kept {
+                price: prices.of(&treatment),
                 treatment,
                 share: Some((*share, *spread)),
             }),
@@ -223,4 +270,37 @@ pub fn search(
 fn limits(bench: &mut Bench<'_>, capture: &Path) -> Result<Vec<(String, Nanos)>, LabError> {
     let limits = bench.judge.limits(capture);
     limits.map_err(of_capture(capture))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+    use super::*;
+
+    #[test]
+    fn what_weakens_a_product_is_tried_only_on_request() {
+        let settings = |policy, without: &[&str]| Settings {
+            out: std::path::PathBuf::new(),
+            ensemble: 1,
+            tries: 1,
+            enough: 95,
+            leave_out: None,
+            policy,
+            without: without.iter().map(|t| (*t).to_owned()).collect(),
+        };
+        let [rodata, quiet] = ["cmdline+=rodata=off", "cmdline+=quiet"];
+        let [weak, sound] = [rodata, quiet].map(|t| Treatment::parse(t).unwrap());
+        let product = settings(Policy::Product, &[]);
+        let why = refused(&product, &weak, &[]).unwrap();
+        assert!(why.contains("--with cmdline+=rodata=off"), "{why}");
+        assert_eq!(refused(&product, &sound, &[]), None);
+        assert_eq!(refused(&product, &weak, std::slice::from_ref(&weak)), None);
+        assert_eq!(refused(&settings(Policy::Lab, &[]), &weak, &[]), None);
+        let without = settings(Policy::Lab, &[quiet]);
+        assert!(
+            refused(&without, &sound, &[])
+                .unwrap()
+                .contains("--without")
+        );
+    }
 }

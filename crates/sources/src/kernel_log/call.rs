@@ -115,8 +115,13 @@ impl Call<'_> {
 #[inline]
 pub(super) fn call(text: &[u8]) -> Option<Call<'_>> {
     match text.first()? {
-        // Pages that show logs make of the second blank one or more of their own.
-        b'c' => begin(without_indent(text.strip_prefix(b"calling  ")?)),
+        b'c' => match text.strip_prefix(b"calling  ") {
+            // Pages that show logs make of the second blank one or more of their own.
+            Some(rest) => begin(without_indent(rest)),
+            // Text that was pasted has one space. It is less sure then that the line is one
+            // of these, so all of it has to be there.
+            None => begin(text.strip_prefix(b"calling ")?).filter(Call::is_whole_initcall),
+        },
         b'i' => end(text.strip_prefix(b"initcall ")?),
         b'p' => probe(text.strip_prefix(b"probe ")?),
         _ => None,
@@ -344,12 +349,31 @@ mod tests {
     }
 
     #[test]
+    fn one_space_is_enough_for_a_whole_line_only() {
+        for text in [
+            "calling fuse_init+0x0/0x1b0",
+            "calling home",
+            "calling home @ ",
+        ] {
+            assert_eq!(call(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
     fn whole_lines() {
         let fuse = function("fuse_init+0x0/0x1b0 [fuse]", 9);
         let dotted = function("foo.cfi_jt+0x0/0x8", 10);
         let rows = [
             (
                 "calling  fuse_init+0x0/0x1b0 [fuse] @ 260",
+                Call::Begin {
+                    function: fuse,
+                    task: Some(260),
+                },
+            ),
+            // As pages print it, and as it is pasted from them.
+            (
+                "calling fuse_init+0x0/0x1b0 [fuse] @ 260",
                 Call::Begin {
                     function: fuse,
                     task: Some(260),

@@ -81,9 +81,9 @@ impl FileTreatment {
                 (changes, left) = programs::without_library(target, path)?;
                 changes
             }
-            Self::Boot(t @ (Treatment::AddWord(_) | Treatment::RemoveWord(_))) => {
-                command_lines(t, target)?
-            }
+            Self::Boot(
+                t @ (Treatment::AddWord(_) | Treatment::RemoveWord(_) | Treatment::UbiFastmap),
+            ) => command_lines(t, target)?,
             Self::Boot(Treatment::Mask(unit)) => mask(unit, target)?,
             Self::Boot(Treatment::Kernel(_)) => {
                 return Err(target.wrong(

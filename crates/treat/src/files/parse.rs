@@ -258,8 +258,19 @@ pub const KINDS: &[TreatmentKind] = &[
         example: "kernel=uncompressed",
         what: "boots an uncompressed kernel",
         targets: &["lab"],
-        risk: "the image is three to five times as large, which costs storage and load time",
+        risk: "the image is two to eight times as large, which costs storage and load time",
         then: "on a board, build the kernel without compression",
+        in_lab: true,
+    },
+    TreatmentKind {
+        form: "ubi-fastmap=on",
+        example: "ubi-fastmap=on",
+        what: "lets UBI keep a fastmap: adds `ubi.fm_autoconvert=1`, and sets the fifth field of \
+            each `ubi.mtd=`",
+        targets: CMDLINE,
+        risk: "a few erase blocks; needs CONFIG_MTD_UBI_FASTMAP; a kernel without the fifth field \
+            of `ubi.mtd=` does not attach the device",
+        then: "boot once and shut down cleanly: the next boot uses the fastmap",
         in_lab: true,
     },
     TreatmentKind {

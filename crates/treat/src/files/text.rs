@@ -3,6 +3,7 @@
 
 use super::parse::FstabChange;
 use crate::cmdline::{CommandLine, WordError};
+use crate::fastmap;
 use crate::treatment::Treatment;
 
 /// A change of words on a command line.
@@ -13,6 +14,7 @@ pub(super) fn words(treatment: &Treatment, line: &str) -> Result<String, WordErr
     let changed = match treatment {
         Treatment::AddWord(word) => words.add(word).is_some(),
         Treatment::RemoveWord(word) => !words.remove(word).is_empty(),
+        Treatment::UbiFastmap => fastmap::enable(&mut words),
         _ => false,
     };
     // What is not changed keeps its blanks.

@@ -104,6 +104,14 @@ pub struct ClassicsValue {
     pub published_ratio: Option<f64>,
     /// Reproduced value divided by the first of its group.
     pub measured_ratio: Option<f64>,
+    /// Basis of the reproduced value: `modeled` if a formula added a part. Missing if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["measured", "modeled"]))]
+    pub basis: Option<String>,
+    /// How the published value differs in kind. Missing if both are of the same thing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub partial: Option<String>,
 }
 
 /// The list, in the shape of `schemas/classics.json`.
@@ -136,6 +144,8 @@ pub fn classics_result(result: &ClassicResult) -> ClassicsResult {
         measured_ns: v.measured_ns,
         published_ratio: v.published_ratio,
         measured_ratio: v.measured_ratio,
+        basis: v.basis.clone(),
+        partial: v.partial.clone(),
     });
     ClassicsResult {
         schema: ClassicsResult::SCHEMA,

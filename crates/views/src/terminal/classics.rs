@@ -42,6 +42,7 @@ pub fn classics_result(result: &ClassicResult, style: &Style) -> String {
         Column::number("ratio"),
         Column::number("measured"),
         Column::number("ratio"),
+        Column::text("basis"),
     ]);
     for v in &result.values {
         let [published, of_first, here, ratio] = v.cells();
@@ -51,6 +52,7 @@ pub fn classics_result(result: &ClassicResult, style: &Style) -> String {
             cell(of_first),
             cell(here),
             cell(ratio),
+            cell(v.basis_cell()),
         ]);
     }
     table.print(&mut screen);

@@ -327,6 +327,8 @@ pub fn classic_result() -> ClassicResult {
         measured_ns,
         published_ratio: Some(ratios.0),
         measured_ratio: ratios.1,
+        basis: Some("modeled".to_owned()),
+        partial: (name == "quiet").then(|| "another kernel".to_owned()),
     };
     ClassicResult {
         classic: classic(&[]),

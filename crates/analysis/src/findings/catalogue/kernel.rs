@@ -240,7 +240,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "The kernel image decompresses itself",
         about: "A compressed kernel is decompressed before its first instruction, on one CPU. An uncompressed kernel skips this, but the loader must read more bytes.",
         model: "measured: the time this boot spent on it; half of it where loading more bytes takes time",
-        risk: "an image three to five times as large to store and load",
+        risk: "an image two to eight times as large to store and load",
         confidence: Confidence::Medium,
         needs: "a boot whose decompression was observed (the lab, or serial stages)",
         treatment: Some("kernel=uncompressed"),

@@ -10,7 +10,27 @@ pub(in crate::findings) const TARGETS: &str = "The boot loader tries one boot ta
 
 pub(in crate::findings) const SCRIPTS: &str = "The boot loader's script runs other scripts";
 
-pub(in crate::findings) const SURPLUS: &str = "The boot loader reads more than it needs";
+pub(in crate::findings) const SUMMARIES_IGNORED: &str = "The kernel ignores the summaries of JFFS2";
+
+pub(in crate::findings) const NO_SUMMARY_OPTION: &str = "# CONFIG_JFFS2_SUMMARY is not set";
+
+pub(in crate::findings) fn surplus(bytes: impl Display) -> String {
+    format!("The boot loader reads {bytes} bytes more than the image has")
+}
+
+pub(in crate::findings) fn ignored_why(bare: u64, used_blocks: impl Display) -> String {
+    let then = match bare {
+        0 => "The image has its summaries already.".to_owned(),
+        bare => format!(
+            "{bare} of {used_blocks} erase blocks have no summary either: apply \
+             `jffs2=summaries` to the image as well. One without the other saves nothing."
+        ),
+    };
+    format!(
+        "Without CONFIG_JFFS2_SUMMARY the kernel reads every node of every erase block when it \
+         mounts JFFS2. Build it with that option. {then}"
+    )
+}
 
 pub(in crate::findings) fn kernel_why(
     packed: impl Display,

@@ -32,6 +32,14 @@ pub(in crate::findings) fn checksums(images: impl Display) -> String {
     format!("The boot loader checksums {images}")
 }
 
+pub(in crate::findings) fn checksums_in(images: impl Display, time: impl Display) -> String {
+    format!("The boot loader checksums {images} in {time}")
+}
+
+pub(in crate::findings) fn moved(time: impl Display) -> String {
+    format!("The boot loader copies the kernel for {time} after loading it")
+}
+
 pub(in crate::findings) fn chatter_why(
     lines: impl Display,
     bytes: impl Display,

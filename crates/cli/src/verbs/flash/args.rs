@@ -183,7 +183,7 @@ pub struct Summarize {
     /// Image to write
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
-    /// Erase block size: 128KiB, 0x20000 or 131072 [default: detected; with --compat 64KiB]
+    /// Erase block size: 128KiB, 0x20000 or 131072 [default: detected; with --compat 64KiB, or refused where the image shows another one]
     #[arg(short, long, value_name = "SIZE", value_parser = size::erase_size)]
     pub erase_size: Option<u32>,
     /// Write no clean markers into the data, as on NAND
@@ -228,6 +228,9 @@ pub struct Extract {
     /// Restore owners and set-user-id bits; needs root
     #[arg(long)]
     pub owners: bool,
+    /// Make device nodes; needs root
+    #[arg(long)]
+    pub devices: bool,
     #[command(flatten)]
     pub inside: Inside,
 }

@@ -115,7 +115,7 @@ fn change(
                 .with_context(|| format!("{}: cannot be written", path.display()))?;
             drop(output);
             let changed = Part::whole(&*file)?;
-            environment::check_changed(&changed, environment, changes, &options(args))?;
+            environment::check_changed(&changed, environment, changes)?;
             anyhow::Ok(())
         })?;
     }

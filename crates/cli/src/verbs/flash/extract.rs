@@ -3,7 +3,7 @@
 use super::args::Extract;
 use crate::out::Out;
 use anyhow::{Context, Result, anyhow, bail};
-use flash::files::{Folder, extract};
+use flash::files::{Folder, Rights, extract};
 use inspect::open::Filesystem;
 use std::io;
 use views::{json, plural, terminal};
@@ -12,7 +12,11 @@ pub fn run(args: &Extract, out: &mut Out) -> Result<()> {
     let (image, to) = (args.image.display(), args.out.display());
     let mut damaged = 0;
     let (done, lost) = args.inside.filesystem(&args.image, |filesystem| {
-        let mut folder = Folder::new(&args.out, args.owners).map_err(|e| match e.kind() {
+        let rights = Rights {
+            owners: args.owners,
+            devices: args.devices,
+        };
+        let mut folder = Folder::new(&args.out, rights).map_err(|e| match e.kind() {
             io::ErrorKind::DirectoryNotEmpty => {
                 anyhow!("{to} is not empty; extract into a new folder or an empty one")
             }

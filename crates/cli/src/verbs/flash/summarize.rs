@@ -12,9 +12,6 @@ use inspect::open;
 use std::fs::File;
 use views::{json, terminal};
 
-/// The erase size of `sumtool` where none is given.
-const SUMTOOL_ERASE_SIZE: u32 = 65_536;
-
 pub fn run(args: &Summarize, out: &mut Out) -> Result<()> {
     let shown = args.image.display().to_string();
     let input = open::image(&args.image)?;
@@ -48,15 +45,19 @@ fn options(args: &Summarize, input: &File) -> Result<Options> {
         }
         (given, found) => given.or(found).unwrap_or(Endian::Little),
     };
-    let erase_size = match (args.erase_size, args.compat) {
-        (Some(given), _) => given,
-        (None, true) => SUMTOOL_ERASE_SIZE,
-        (None, false) => {
-            // With them no erase size would be found, or a wrong one.
-            Oob::refuse(input, endian)?;
-            let found = detect::erase_size(input, endian)?;
-            let found = found.ok_or(Error::UnknownEraseSize);
-            found.context("--erase-size is missing")?.bytes
+    let mode = match args.compat {
+        true => Mode::Compatible,
+        false => Mode::Safe,
+    };
+    let erase_size = match args.erase_size {
+        Some(given) => given,
+        None => {
+            if mode == Mode::Safe {
+                // With them no erase size would be found, or a wrong one.
+                Oob::refuse(input, endian)?;
+            }
+            let found = mode.erase_size(input, endian);
+            found.context("--erase-size is missing")?
         }
     };
     Ok(Options {
@@ -68,11 +69,7 @@ fn options(args: &Summarize, input: &File) -> Result<Options> {
             None => Cleanmarkers::AsFound,
         },
         pad: args.pad,
-        mode: if args.compat {
-            Mode::Compatible
-        } else {
-            Mode::Safe
-        },
+        mode,
     })
 }
 

@@ -62,17 +62,23 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
 
 /// Lists of `start+len`, or a trace.
 fn read(args: &Args) -> Result<Requests> {
-    let paths = &args.requests;
-    let [first, ..] = paths.as_slice() else {
+    // Each is opened once: what comes out of a pipe is gone when it was read.
+    let files = args.requests.iter().map(|p| input::file(p));
+    let mut files = files.collect::<Result<Vec<_>>>()?;
+    let Some((first, path)) = files.first_mut() else {
         bail!("expected a list of requests");
     };
-    if requests::is_plain(first)? {
-        return Ok(requests::plain(paths, args.unit.unwrap_or(Unit::SECTORS))?);
+    let shown = path.display().to_string();
+    if requests::is_plain(first, path)? {
+        return Ok(requests::plain(files, args.unit.unwrap_or(Unit::SECTORS))?);
     }
     if args.unit.is_some_and(|u| u != Unit::SECTORS) {
         bail!("--unit is for lines of `start+len`; traces count in sectors of 512 bytes");
     }
-    let record = input::boot(paths, &Reading::default())?;
-    let shown = first.display().to_string();
+    let inputs = files
+        .into_iter()
+        .map(|(file, path)| input::read_named(file, &path))
+        .collect::<Result<Vec<_>>>()?;
+    let record = input::record_from(&inputs, &Reading::default())?;
     Ok(requests::traced(&record, args.device.as_deref(), &shown)?)
 }

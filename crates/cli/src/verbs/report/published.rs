@@ -36,6 +36,8 @@ struct Value {
     measured_ns: Option<i64>,
     published_ratio: Option<f64>,
     measured_ratio: Option<f64>,
+    basis: Option<String>,
+    partial: Option<String>,
 }
 
 /// Whether a folder holds one published result.
@@ -96,6 +98,8 @@ fn result(dir: &Path, text: &str) -> Result<ClassicResult> {
         measured_ns: v.measured_ns,
         published_ratio: v.published_ratio,
         measured_ratio: v.measured_ratio,
+        basis: v.basis,
+        partial: v.partial,
     });
     let values: Vec<ClassicValue> = values.collect();
     Ok(ClassicResult {

@@ -176,6 +176,11 @@ pub fn arrange(
 }
 
 pub(super) fn check(volume: &Part<'_>, sb: &Superblock) -> Result<(), ArrangeError> {
+    // First: with clusters, for one, a group may have more blocks than without.
+    let unfit = NOT_ARRANGED.iter().find(|(bit, _)| sb.has(2, *bit));
+    if let Some((_, feature)) = unfit {
+        return Err(ArrangeError::Feature { feature });
+    }
     let bytes = sb.blocks.checked_mul(u64::from(sb.block_size));
     if bytes.is_none_or(|b| b > volume.len()) || sb.blocks_per_group > sb.block_size * 8 {
         return Err(ArrangeError::Cut { group: 0 });
@@ -186,12 +191,8 @@ pub(super) fn check(volume: &Part<'_>, sb: &Superblock) -> Result<(), ArrangeErr
         State::NotClean => Some("it is marked as mounted"),
         State::Errors => Some("it has recorded errors"),
     };
-    if let Some(state) = state {
-        return Err(ArrangeError::NotClean { state });
-    }
-    let unfit = NOT_ARRANGED.iter().find(|(bit, _)| sb.has(2, *bit));
-    match unfit {
-        Some((_, feature)) => Err(ArrangeError::Feature { feature }),
+    match state {
+        Some(state) => Err(ArrangeError::NotClean { state }),
         None => Ok(()),
     }
 }

@@ -312,3 +312,27 @@ fn free_space_in_many_runs_breaks_the_order_and_no_file() {
         assert!(content(&file, &after, *inode) == was, "inode {inode}");
     }
 }
+
+/// A group of it has more blocks than one without clusters can: that is no damage.
+#[test]
+fn a_filesystem_of_clusters_is_named_and_not_called_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("image");
+    let i = image.to_str().unwrap();
+    if !tool("mke2fs", &["-q", "-t", "ext4", "-O", "bigalloc", i, "64M"]) {
+        return;
+    }
+    let file = fs::File::open(&image).unwrap();
+    let volume = Part::whole(&file).unwrap();
+    let map = map(&volume).unwrap();
+    let refused = arrange(&volume, &map, &[]).unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            ArrangeError::Feature {
+                feature: "bigalloc"
+            }
+        ),
+        "{refused}"
+    );
+}

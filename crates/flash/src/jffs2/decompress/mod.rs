@@ -5,12 +5,16 @@ mod rubin;
 
 use crate::files::Failure;
 use crate::inflate::Inflater;
+use std::io::Read;
 
 /// Compressed data of a node with more bytes than this is refused.
 ///
 /// The data of one node is at most a page of memory, and 64 KiB is the largest
 /// page that is common; `mkfs.jffs2` can be told to make larger nodes.
 pub const LARGEST_DATA: u32 = 1 << 18;
+
+/// The memory that the decoder of LZMA may take, bytes. Its dictionary has 8 KiB.
+const LZMA_MEMORY: u64 = 1 << 20;
 
 /// Types of compression.
 pub mod kind {
@@ -30,7 +34,7 @@ pub mod kind {
     pub const ZLIB: u8 = 6;
     /// LZO1X.
     pub const LZO: u8 = 7;
-    /// LZMA, in OpenWrt only.
+    /// LZMA, of OpenWrt's kernels.
     pub const LZMA: u8 = 8;
 }
 
@@ -85,10 +89,8 @@ impl Decompressor {
                 let length = lzokay::decompress::decompress(data, &mut self.0.out);
                 length.is_ok_and(|length| length == wanted)
             }
-            other => {
-                let name = (other == kind::LZMA).then_some("LZMA (OpenWrt only)");
-                return Err(Failure::Unsupported(other.into(), name));
-            }
+            kind::LZMA => lzma(data, &mut self.0.out).is_some(),
+            other => return Err(Failure::Unsupported(other.into(), None)),
         };
         if whole {
             Ok(&self.0.out)
@@ -110,6 +112,25 @@ impl Decompressor {
     }
 }
 
+/// LZMA as OpenWrt's patch `jffs2_make_lzma_available` writes it: the bare stream,
+/// without properties, length or end mark. The properties are constants there: a
+/// dictionary of 8 KiB, and `lc`, `lp` and `pb` all 0. The header of the LZMA utilities
+/// says the same, so it is put in front.
+fn lzma(data: &[u8], out: &mut [u8]) -> Option<()> {
+    const DICTIONARY: u32 = 0x2000;
+    let mut header = [0; 13];
+    header
+        .get_mut(1..5)?
+        .copy_from_slice(&DICTIONARY.to_le_bytes());
+    header
+        .get_mut(5..)?
+        .copy_from_slice(&(out.len() as u64).to_le_bytes());
+    let stream = liblzma::stream::Stream::new_lzma_decoder(LZMA_MEMORY).ok()?;
+    let input = header.chain(data);
+    let mut decoder = liblzma::bufread::XzDecoder::new_stream(input, stream);
+    decoder.read_exact(out).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,10 +142,8 @@ mod tests {
         assert_eq!(d.run(kind::NONE, b"abcd", 3), Ok(&b"abc"[..]));
         assert_eq!(d.run(kind::NONE, b"ab", 3), Err(Failure::Corrupt));
         assert_eq!(d.run(kind::ZERO, b"", 3), Ok(&[0, 0, 0][..]));
-        assert_eq!(
-            d.run(kind::LZMA, b"", 3),
-            Err(Failure::Unsupported(8, Some("LZMA (OpenWrt only)")))
-        );
+        assert_eq!(d.run(kind::LZMA, b"", 3), Err(Failure::Corrupt));
+        assert_eq!(d.run(9, b"", 3), Err(Failure::Unsupported(9, None)));
         assert_eq!(
             d.run(kind::ZLIB, b"", u32::MAX),
             Err(Failure::TooLong(LARGEST_DATA))
@@ -138,6 +157,24 @@ mod tests {
         let mut d = Decompressor::default();
         assert_eq!(d.run(kind::ZLIB, &data, 3), Ok(&b"abc"[..]));
         assert_eq!(d.run(kind::ZLIB, &data, 4), Err(Failure::Corrupt));
+    }
+
+    /// Made with liblzma: a bare stream with `lc`, `lp` and `pb` 0.
+    #[test]
+    fn lzma_of_openwrt_is_read() {
+        let data = [
+            0x00, 0x30, 0xe9, 0xcb, 0xef, 0x07, 0x30, 0xdd, 0x2b, 0x0e, 0x31, 0xaa, 0xed, 0xa8,
+            0x4b, 0x26, 0x38, 0x27, 0x1b, 0x93, 0xb9, 0xbb, 0xdb, 0xd3, 0x27, 0x9b, 0x66, 0xfc,
+            0x8d, 0xe7, 0x6e, 0x5b, 0xd7, 0xf2, 0x24, 0xbf, 0xff, 0x65, 0x2c, 0x00, 0x00,
+        ];
+        let text = b"aaaaabbbbbaaaaaccccccaaaaaaabababababaaaaaaaaaaaa the same again the same \
+                     again";
+        let mut d = Decompressor::default();
+        assert_eq!(d.run(kind::LZMA, &data, text.len() as u32), Ok(&text[..]));
+        assert_eq!(
+            d.run(kind::LZMA, &data[..20], text.len() as u32),
+            Err(Failure::Corrupt)
+        );
     }
 
     /// Made with the kernel's own `compr_rubin.c`, version 6.1.

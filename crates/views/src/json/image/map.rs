@@ -81,7 +81,7 @@ struct MapRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     bytes: Option<u64>,
-    /// Files whose ends share a fragment. Present only for fragments.
+    /// Files whose ends share a fragment, or other files with the same blocks. Missing if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<Vec<String>>,
 }

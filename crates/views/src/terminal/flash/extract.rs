@@ -47,12 +47,7 @@ pub fn extract(out: &str, done: &Extracted, lost: &[Lost], style: &Style) -> Str
             );
         }
         if done.not.iter().any(|n| !n.why.is_loss()) {
-            screen.wrapped(
-                "",
-                2,
-                WARN,
-                "Devices, owners and most attributes need root.",
-            );
+            screen.wrapped("", 2, WARN, "Owners and most attributes need root.");
         }
     }
     screen.finish()

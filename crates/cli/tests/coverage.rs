@@ -1,0 +1,189 @@
+//! `experiments/coverage.toml`: each technique of the documents that Firstlight implements,
+//! and whether what a row names exists. `docs/coverage.md` is made from it.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{firstlight, workspace};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+
+/// How many rows there are: none may be dropped.
+const ROWS: usize = 148;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Coverage {
+    firstlight_coverage: u32,
+    documents: BTreeMap<String, String>,
+    row: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    number: usize,
+    document: String,
+    technique: String,
+    verb: Option<String>,
+    treatment: Option<String>,
+    experiment: Option<String>,
+    published: Option<String>,
+    measured: Option<String>,
+    state: State,
+    reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Works,
+    Partial,
+    Absent,
+    Impossible,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Works => "works",
+            Self::Partial => "partial",
+            Self::Absent => "absent",
+            Self::Impossible => "impossible",
+        }
+    }
+}
+
+fn coverage() -> Coverage {
+    let text = fs::read_to_string(workspace().join("experiments/coverage.toml")).unwrap();
+    toml::from_str(&text).unwrap()
+}
+
+#[test]
+fn rows_are_complete_and_honest() {
+    let all = coverage();
+    assert_eq!(all.firstlight_coverage, 1);
+    assert_eq!(all.row.len(), ROWS);
+    for (row, number) in all.row.iter().zip(1..) {
+        assert_eq!(row.number, number);
+        assert!(all.documents.contains_key(&row.document), "row {number}");
+        // Only what works needs no reason; what works can at least be measured.
+        assert_eq!(
+            row.reason.is_none(),
+            row.state == State::Works,
+            "row {number}"
+        );
+        assert!(
+            row.state != State::Works || row.verb.is_some(),
+            "row {number}"
+        );
+        let texts = [&row.verb, &row.treatment, &row.experiment, &row.published];
+        let texts = texts.into_iter().chain([&row.measured, &row.reason]);
+        for text in texts.flatten() {
+            assert!(
+                !text.trim().is_empty() && !text.contains('|'),
+                "row {number}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_a_row_names_exists() {
+    let all = coverage();
+    let mut verbs: Vec<&str> = all.row.iter().filter_map(|r| r.verb.as_deref()).collect();
+    verbs.sort_unstable();
+    verbs.dedup();
+    for verb in verbs {
+        let words: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
+        let help = firstlight(&words);
+        let said = String::from_utf8_lossy(&help.stdout).into_owned();
+        let usage = said
+            .lines()
+            .any(|l| l.contains("Usage: ") && l.contains(verb));
+        assert!(help.status.success() && usage, "no verb `{verb}`: {said}");
+    }
+    for row in &all.row {
+        if let Some(treatment) = &row.treatment {
+            let parsed = treat::FileTreatment::parse(treatment);
+            assert!(parsed.is_ok(), "row {}: {:?}", row.number, parsed.err());
+        }
+        if let Some(experiment) = &row.experiment {
+            assert!(
+                workspace().join(experiment).is_file(),
+                "row {}: no {experiment}",
+                row.number
+            );
+        }
+    }
+}
+
+/// `docs/coverage.md`.
+fn page(all: &Coverage) -> String {
+    let mut text = String::from(
+        "# Coverage of the source documents\n\n\
+         You know a technique from one of the documents that Firstlight implements, and want to\n\
+         know what Firstlight does with it. A row *works* if you can measure the technique on your\n\
+         own input, apply it as a treatment where there is something to change, and repeat its\n\
+         proof in the lab. Every other row says what is missing.\n\n\
+         This page is generated from `experiments/coverage.toml`.\n\n",
+    );
+    let mut counts: BTreeMap<State, usize> = BTreeMap::new();
+    for row in &all.row {
+        *counts.entry(row.state).or_default() += 1;
+    }
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|(state, n)| format!("{n} {}", state.word()))
+        .collect();
+    writeln!(text, "{} rows: {}.", all.row.len(), counts.join(", ")).unwrap();
+    for (id, title) in &all.documents {
+        write!(
+            text,
+            "\n## {title}\n\n\
+             | # | Technique | State | Verb | Treatment | Experiment | Published | Here |\n\
+             |---:|---|---|---|---|---|---|---|\n"
+        )
+        .unwrap();
+        let code = |of: &Option<String>| of.as_ref().map_or(String::new(), |t| format!("`{t}`"));
+        let plain = |of: &Option<String>| of.clone().unwrap_or_default();
+        for row in all.row.iter().filter(|r| r.document == *id) {
+            let experiment = row.experiment.as_ref().map_or(String::new(), |path| {
+                let name = path.strip_prefix("experiments/").unwrap_or(path);
+                format!("[{name}](../{path})")
+            });
+            let state = match &row.reason {
+                Some(reason) => format!("{}: {reason}", row.state.word()),
+                None => row.state.word().to_owned(),
+            };
+            writeln!(
+                text,
+                "| {} | {} | {state} | {} | {} | {experiment} | {} | {} |",
+                row.number,
+                row.technique,
+                code(&row.verb),
+                code(&row.treatment),
+                plain(&row.published),
+                plain(&row.measured)
+            )
+            .unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn the_page_is_made_from_the_file() {
+    let path = workspace().join("docs/coverage.md");
+    let made = page(&coverage());
+    if std::env::var_os("FIRSTLIGHT_BLESS").is_some() {
+        fs::write(&path, &made).unwrap();
+    }
+    let stored = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        stored == made,
+        "docs/coverage.md is old: run `FIRSTLIGHT_BLESS=1 cargo test -p firstlight --test coverage`"
+    );
+}
