@@ -8,7 +8,7 @@ use std::process::Command;
 /// How many histories of each kind, and how many of them Otava is given: it needs a second
 /// for a few.
 const HISTORIES: &str = "1000";
-const BESIDE: &str = "100";
+const BESIDE: &str = "60";
 
 pub fn run() -> Result<()> {
     let example = ["--package", "firstlight-analysis", "--example", "histories"];
@@ -40,7 +40,7 @@ pub fn run() -> Result<()> {
             return Ok(());
         }
     }
-    let script = root().join("xtask/src/bench/otava.py");
+    let script = root().join("xtask/src/bench/beside_otava.py");
     let args = [script.to_string_lossy(), series.to_string_lossy()];
     step(
         &python.to_string_lossy(),

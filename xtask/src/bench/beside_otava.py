@@ -1,6 +1,6 @@
 """Change points that Apache Otava finds in the tables that `histories write` made.
 
-    otava.py FOLDER COUNT
+    beside_otava.py FOLDER COUNT
 
 It is asked for a minimum magnitude of zero and its default p value, the same for every
 kind of scatter. Counts are those of `crates/analysis/tests/histories/mod.rs`.
