@@ -154,7 +154,7 @@ fn of_store(args: &Judged) -> Result<Read> {
         let why = if machine(entry) != machine(newest) {
             format!("of the machine {}", named(&machine(entry)))
         } else if is_virtual(entry) != is_virtual(newest) {
-            "of another kind of clock".to_owned()
+            "on a different clock".to_owned()
         } else if entry.first_light.is_some() && entry.zero != newest.zero {
             let zero = entry.zero.as_deref().unwrap_or_default();
             format!("measured from {}", named(zero))
