@@ -330,8 +330,8 @@ fn what_cannot_be_used_gets_one_sentence() {
         ("no/such/file", "No such file"),
         ("/", "is a folder"),
         (&empty, "is empty"),
-        (&zeros, "it looks like zero bytes"),
-        (&tar, "it looks like a tar archive"),
+        (&zeros, "which look like zero bytes"),
+        (&tar, "which look like a tar archive"),
         ("README.md", "no JFFS2 node"),
     ] {
         for verb in ["check", "list", "verify"] {
@@ -450,7 +450,7 @@ fn the_check_of_a_static_volume_is_spared_and_made_again() {
     assert!(fs::read(&copied).unwrap().starts_with(b"hsqs"));
     let volume = |volume| refused(&["flash", "ubi", BOARD, "--skip-check", volume, "-o", &out]);
     assert!(volume("rootfs").contains("is dynamic"));
-    assert!(volume("x").contains("there are: boot, rootfs"));
+    assert!(volume("x").contains("known volumes: boot, rootfs"));
     assert!(refused(&["flash", "ubi", BOARD, "-o", &out]).contains("goes with --skip-check"));
     assert!(fs::read(&out).unwrap() == board);
 }

@@ -14,6 +14,7 @@ pub fn schema_files() -> Vec<SchemaFile> {
         schema_file::<json::Capture>(),
         schema_file::<json::Classics>(),
         schema_file::<json::ClassicsResult>(),
+        schema_file::<json::ClassicsResults>(),
         schema_file::<json::Cold>(),
         schema_file::<json::Deferrals>(),
         schema_file::<json::Diff>(),

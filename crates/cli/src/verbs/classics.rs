@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use lab::classics::{Classic, Report, classics, of_file};
 use std::io::Write as _;
 use std::path::Path;
+use views::json::ClassicsResults;
 
 pub fn run(args: &LabClassics, out: &mut Out) -> Result<()> {
     let mut all = classics()?;
@@ -48,10 +49,7 @@ pub fn run(args: &LabClassics, out: &mut Out) -> Result<()> {
         let results: Vec<_> = results.iter().map(views::json::classics_result).collect();
         match &results[..] {
             [one] if !args.all => views::json::text(one),
-            _ => views::json::text(&serde_json::json!({
-                "schema": "firstlight.classics.results/1",
-                "results": results,
-            })),
+            _ => views::json::text(&ClassicsResults::of(results)),
         }
     } else if args.markdown {
         views::markdown::classics(&results)

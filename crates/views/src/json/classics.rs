@@ -45,6 +45,32 @@ pub struct ClassicsRow {
     pub missing: Vec<String>,
 }
 
+/// Several published results, and their reproductions.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct ClassicsResults {
+    /// Name and version of this format.
+    #[schemars(extend("const" = Self::SCHEMA))]
+    pub schema: &'static str,
+    /// Results.
+    pub results: Vec<ClassicsResult>,
+}
+
+impl Document for ClassicsResults {
+    const SCHEMA: &'static str = "firstlight.classics.results/1";
+    const TITLE: &'static str = "Output of `firstlight lab classics --json` for several results";
+}
+
+impl ClassicsResults {
+    /// The document of several results.
+    #[must_use]
+    pub fn of(results: Vec<ClassicsResult>) -> Self {
+        Self {
+            schema: Self::SCHEMA,
+            results,
+        }
+    }
+}
+
 /// A published table.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Published {

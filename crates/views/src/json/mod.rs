@@ -44,7 +44,8 @@ pub use boots::{
 };
 pub use capture::{Capture, CaptureMark, CaptureSerial, CaptureSsh};
 pub use classics::{
-    Classics, ClassicsResult, ClassicsRow, ClassicsValue, Published, classics, classics_result,
+    Classics, ClassicsResult, ClassicsResults, ClassicsRow, ClassicsValue, Published, classics,
+    classics_result,
 };
 pub use cold::{
     Cold, ColdBounds, ColdCase, ColdFile, ColdFilesystem, ColdMoved, ColdReads, ColdSkipped,

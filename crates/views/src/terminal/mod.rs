@@ -55,7 +55,7 @@ pub use lab::lab;
 pub use lab_plan::lab_plan;
 pub use path::{path, what_if};
 pub use redact::redact;
-pub use serial::serial_line;
+pub use serial::{serial_capture, serial_line};
 pub use show::show;
 pub use style::Style;
 pub use subsystems::subsystems;

@@ -2,7 +2,37 @@
 
 use super::layout::{DIM, clean, fit};
 use super::style::Style;
+use crate::json::Capture;
 use record::Nanos;
+
+/// A console that was captured: `why` it ended, and how long the adapter may keep
+/// characters back, in milliseconds.
+#[must_use]
+pub fn serial_capture(done: &Capture, why: &str, latency_ms: Option<u32>) -> String {
+    let mut text = String::new();
+    if let Some(serial) = &done.serial {
+        text += &format!(
+            "{}: {} lines, {} bytes; {why}\n",
+            done.capture, serial.lines, serial.bytes
+        );
+        let widest = serial.marks.iter().map(|m| m.name.chars().count()).max();
+        let widest = widest.unwrap_or(0);
+        for mark in &serial.marks {
+            let at = Nanos(mark.at_ns).to_string();
+            text += &format!("  {:widest$}  {at:>10}  {}\n", mark.name, mark.text);
+        }
+    }
+    for loss in &done.missing {
+        text += &format!("firstlight: {loss}\n");
+    }
+    if let Some(ms) = latency_ms {
+        text += &format!(
+            "firstlight: the adapter may keep characters back for {ms} ms; for better stamps write 1 \
+             into its latency_timer in /sys/class/tty/*/device\n"
+        );
+    }
+    text
+}
 
 /// A line of a console, behind the stamps `[first delta last]`, in seconds:
 /// when its first character arrived, how long after that of the line before,

@@ -15,7 +15,7 @@ use record::Nanos;
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc;
 use views::json::{self, Document};
-use views::terminal::serial_line;
+use views::terminal::{serial_capture, serial_line};
 
 pub fn run(args: &CaptureSerial, out: &mut Out) -> Result<()> {
     let options = options(args)?;
@@ -38,11 +38,13 @@ pub fn run(args: &CaptureSerial, out: &mut Out) -> Result<()> {
         console: &console,
         taken: &taken,
     };
+    let document = done.json();
     if out.json {
-        out.text(&json::text(&done.json()))?;
+        out.text(&json::text(&document))?;
     } else {
         out.flush()?;
-        anstream::eprint!("{}", done.text());
+        let text = serial_capture(&document, &done.why(), taken.latency_ms);
+        anstream::eprint!("{text}");
     }
     let off = args.power.power_off.as_deref();
     let off = off.map_or(Ok(()), switch_off);
@@ -163,38 +165,6 @@ struct Done<'a> {
 }
 
 impl Done<'_> {
-    fn text(&self) -> String {
-        let Taken { outcome, .. } = self.taken;
-        let mut text = format!(
-            "{}: {} lines, {} bytes; {}\n",
-            self.args.out.display(),
-            self.taken.lines,
-            outcome.bytes,
-            self.why()
-        );
-        let widest = self
-            .taken
-            .marks
-            .iter()
-            .map(|s| s.name.chars().count())
-            .max();
-        let widest = widest.unwrap_or(0);
-        for s in &self.taken.marks {
-            let at = s.at.to_string();
-            text += &format!("  {:widest$}  {at:>10}  {}\n", s.name, s.text);
-        }
-        for loss in outcome.losses() {
-            text += &format!("firstlight: {loss}\n");
-        }
-        if let Some(ms) = self.taken.latency_ms {
-            text += &format!(
-                "firstlight: the adapter may keep characters back for {ms} ms; for better stamps \
-                 write 1 into its latency_timer in /sys/class/tty/*/device\n"
-            );
-        }
-        text
-    }
-
     fn json(&self) -> json::Capture {
         let Taken { outcome, .. } = self.taken;
         let marks = self.taken.marks.iter().map(|s| json::CaptureMark {
