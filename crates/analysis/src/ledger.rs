@@ -1,5 +1,6 @@
 //! What was lost, doubtful or ignored, and the balance of every source.
 
+use crate::contradictions::contradictions;
 use crate::place::Place;
 use record::{Record, Severity};
 
@@ -40,7 +41,8 @@ pub struct LedgerNote {
 pub struct Ledger {
     /// Every source, in the order they were read.
     pub sources: Vec<SourceBalance>,
-    /// Every note: data loss first, then doubts, then what is worth knowing.
+    /// Every note: what contradicts itself first, then data loss, then doubts, then what is
+    /// worth knowing.
     pub notes: Vec<LedgerNote>,
 }
 
@@ -81,6 +83,6 @@ pub fn ledger(record: &Record) -> Ledger {
     });
     Ledger {
         sources: sources.collect(),
-        notes: notes.collect(),
+        notes: contradictions(record).into_iter().chain(notes).collect(),
     }
 }

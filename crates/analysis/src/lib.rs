@@ -34,6 +34,7 @@ mod chart;
 mod clocks;
 mod compare;
 mod console;
+mod contradictions;
 mod deferrals;
 mod effect;
 mod experiment;

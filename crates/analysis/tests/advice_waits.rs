@@ -185,6 +185,25 @@ const SHORT: &str = "mark 0s kernel-start kernel
     mark 9s startup-finished -\n";
 
 #[test]
+fn a_silence_as_long_as_a_known_timeout_says_so() {
+    let text = "mark 0s kernel-start kernel
+        say 2s 6 sd 0:0:0:0: [sda] Attached SCSI disk
+        say 32.4s 6 EXT4-fs (sda1): mounted filesystem
+        mark 32.5s root-mounted -
+        mark 40s startup-finished -";
+    let f = one(text, "kernel-silence");
+    assert!(f.names.contains(&"resume".to_owned()), "{:?}", f.names);
+    assert!(f.why.contains("resume="), "{}", f.why);
+    // A line that a thread writes beside may be what was waited for.
+    let beside = text.replace(
+        "say 32.4s",
+        "say 32.35s 5 random: crng init done\nsay 32.4s",
+    );
+    let f = one(&beside, "kernel-silence");
+    assert!(f.names.contains(&"random".to_owned()), "{:?}", f.names);
+}
+
+#[test]
 fn benchmarks_are_as_long_as_the_silences_before_their_results() {
     let text = format!(
         "{SHORT}say 1s 6 other work
@@ -224,6 +243,17 @@ fn no_saving_is_above_the_time_that_it_was_taken_from() {
     );
     let f = one(&text, "debug-words");
     assert_eq!(ms(f.saving.unwrap().1), 150);
+}
+
+#[test]
+fn a_passphrase_is_time_of_its_own() {
+    let text = format!(
+        "{SHORT}say 5s - Please enter passphrase for disk root (sda3): ...
+        say 8s 6 dm-0: up"
+    );
+    let f = one(&text, "passphrase");
+    assert!(f.title.contains("3.000 s"), "{}", f.title);
+    assert_eq!(f.saving, None);
 }
 
 #[test]

@@ -405,3 +405,35 @@ fn a_loss_counts_in_its_own_log_and_time() {
     ];
     assert_eq!(silences(&two), wanted);
 }
+
+#[test]
+fn what_cannot_be_of_one_boot_is_said_first() {
+    let of = |text: &str| -> Vec<String> {
+        let ledger = firstlight_analysis::ledger(&record(text));
+        let kinds = ledger.notes.into_iter().map(|n| n.kind);
+        kinds.filter(|k| k != "clock_unrelated").collect()
+    };
+    let units = |other: &str| {
+        format!(
+            "source blame.txt systemd-analyze
+            span unit - - a.service reported=5s
+            span unit - - b.service reported=1s
+            note data_loss lost 1 x
+            source chain.txt systemd-analyze
+            clock userspace monotonic
+            span unit 1s 3s a.service
+            span unit 3s {other} b.service"
+        )
+    };
+    assert_eq!(of(&units("5s")), ["unit_times_differ", "lost"]);
+    // One of two may have run again; rounding is no difference.
+    assert_eq!(of(&units("4.01s"))[0], "unit_times_differ");
+    let same = units("4.01s").replace("span unit 1s 3s", "span unit 1s 6.01s");
+    assert_eq!(of(&same), ["lost"]);
+    let kernels = "source a.txt kernel-log
+        fact kernel.version 6.1.0 (x) #1
+        source b.txt capture
+        fact kernel.version 6.2.0";
+    assert_eq!(of(kernels), ["different_kernels"]);
+    assert_eq!(of(&kernels.replace("6.2.0", "6.1.0")), [""; 0]);
+}

@@ -376,7 +376,7 @@ pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
             .evidence(view.initcall_evidence(&found))
             .saving(low, expected + Nanos(rest.0 / 10 * 8), all)
             .within(all)
-            .names(names.iter().map(|n: &String| function(n).to_owned()))
+            .names(names.iter().map(|n| function(n).to_owned()))
             // One whose start is not known has no place on the path.
             .scope(match span.start {
                 Some(_) => Scope::Items(names),

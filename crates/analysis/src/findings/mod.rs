@@ -325,7 +325,7 @@ fn waited(view: &View<'_>, names: &[String]) -> Waited {
         any = true;
         sum + i.saving_if_halved
     });
-    if !any {
+    if !any || path.order == UnitOrder::Guessed {
         // The last job of a boot is waited for, and so is a unit of a printed chain.
         let late = waits::late_unit(view).filter(|(unit, _)| is_named(unit));
         let (links, is_printed) = waits::links(view);

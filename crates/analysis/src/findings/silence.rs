@@ -13,6 +13,22 @@ const ALWAYS: Nanos = Nanos::from_millis(300);
 const NEVER: Nanos = Nanos::from_millis(50);
 const PARTS_OF_BOOT: i64 = 20;
 
+/// How long something waits before it gives up, what, and in words.
+const TIMEOUTS: [(Nanos, &str, &str); 4] = [
+    (
+        Nanos(10_000_000_000),
+        "deferred_probe_timeout",
+        text::OF_10_S,
+    ),
+    (Nanos(30_000_000_000), "resume", text::OF_30_S),
+    (Nanos(60_000_000_000), "firmware", text::OF_60_S),
+    (Nanos(120_000_000_000), "ip", text::OF_120_S),
+];
+
+/// How much shorter and longer a silence is than the wait in it.
+const EARLY: Nanos = Nanos::from_millis(200);
+const LATE: Nanos = Nanos::from_millis(1_500);
+
 /// How many silences are told.
 const MOST: usize = 4;
 
@@ -111,7 +127,7 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     let is_kernels = kernels(view);
     let inside = |t: Nanos| begin <= t && t <= end;
     let enabled = view.record.mark(mark::CONSOLE_ENABLED).map(|m| m.at);
-    let mut found: Vec<(Nanos, Line<'_>, Line<'_>)> = Vec::new();
+    let mut found: Vec<(Nanos, Line<'_>, Line<'_>, Vec<&str>)> = Vec::new();
     for at in 0..view.record.messages().len() {
         let Some(line) = view.line(at) else { break };
         // Stamps before the clock runs say nothing of time.
@@ -122,10 +138,16 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         if !is_kernels(&line) || is_beside(&line) || TOLD.iter().any(|t| line.text.contains(t)) {
             continue;
         }
-        let mut next = view
+        let next = view
             .after(&line)
             .filter(|l| is_kernels(l) && l.message.at.is_some());
-        let Some(next) = next.find(|l| !is_beside(l)) else {
+        let mut beside: Vec<&str> = Vec::new();
+        let next = next.into_iter().find(|l| {
+            let is_beside = is_beside(l);
+            beside.extend(is_beside.then_some(l.text));
+            !is_beside
+        });
+        let Some(next) = next else {
             continue;
         };
         let Some(to) = next.message.at.filter(|t| inside(*t)) else {
@@ -133,21 +155,34 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         };
         // The flush of the console is another rule's.
         if to - from > least && enabled != Some(to) {
-            found.push((to - from, line, next));
+            found.push((to - from, line, next, beside));
         }
     }
-    found.sort_by_key(|(gap, line, _)| (std::cmp::Reverse(*gap), line.at));
-    let found = found.into_iter().take(MOST).map(|(gap, line, next)| {
-        let (low, expected, high) = if gap >= LONG { OF_LONG } else { OF_SHORT };
-        let after = view.quote(&next);
-        Found::new()
-            .title(text::silence(gap, &after.text))
-            .evidence([view.quote(&line), after])
-            .parts(gap, low, expected, high)
-            .within(gap)
-            .names(subject(next.text))
-            .names(subject(line.text))
-    });
+    found.sort_by_key(|(gap, line, ..)| (std::cmp::Reverse(*gap), line.at));
+    let found = found
+        .into_iter()
+        .take(MOST)
+        .map(|(gap, line, next, beside)| {
+            let (low, expected, high) = if gap >= LONG { OF_LONG } else { OF_SHORT };
+            let after = view.quote(&next);
+            let hint = TIMEOUTS.iter().find(|(length, ..)| {
+                let past = gap - *length;
+                Nanos(-EARLY.0) <= past && past <= LATE
+            });
+            let mut found = Found::new();
+            if let Some((_, _, what)) = hint {
+                found.more.push_str(what);
+            }
+            found
+                .title(text::silence(gap, &after.text))
+                .evidence([view.quote(&line), after])
+                .parts(gap, low, expected, high)
+                .within(gap)
+                .names(subject(next.text))
+                .names(subject(line.text))
+                .names(beside.into_iter().flat_map(subject))
+                .names(hint.map(|(_, name, _)| *name))
+        });
     found.collect()
 }
 

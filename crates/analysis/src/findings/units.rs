@@ -526,3 +526,22 @@ pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
             .names([unit]),
     )
 }
+
+/// How the prompts for the passphrase of a disk begin: systemd's and cryptsetup's.
+pub(super) const PROMPTS: [&str; 3] = [
+    "Please enter passphrase for disk",
+    "Please unlock disk",
+    "Enter passphrase for /dev/",
+];
+
+/// The boot waits until a person has typed a passphrase.
+pub(super) fn passphrase(view: &View<'_>) -> Option<Found> {
+    let line = PROMPTS.iter().find_map(|p| view.said(p).next())?;
+    let waited = view.silence_after(&line)?;
+    Some(
+        Found::new()
+            .title(text::passphrase(waited))
+            .evidence([view.quote(&line)])
+            .names(["cryptsetup"]),
+    )
+}

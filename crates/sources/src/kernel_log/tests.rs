@@ -100,7 +100,7 @@ fn forms_of_logs_that_others_post() {
         ));
         assert_eq!(
             record.messages()[1].at.map(|t| t.get()),
-            Some(1_000_000_000)
+            Some(2_000_000_000)
         );
     }
     // OpenWrt's logread: the kernel's own stamp stands in the words.

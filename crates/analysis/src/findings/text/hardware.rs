@@ -18,6 +18,18 @@ pub(in crate::findings) fn empty_ports(time: impl Display, ports: impl Display) 
     format!("The kernel waits {time} for {ports} without a disk")
 }
 
+pub(in crate::findings) const OF_10_S: &str = " 10 s is how long the kernel waits for missing suppliers of devices \
+     (`deferred_probe_timeout=`).";
+
+pub(in crate::findings) const OF_30_S: &str = " 30 s is how long an initramfs waits for the device to resume from: check `resume=` and \
+     RESUME in initramfs.conf.";
+
+pub(in crate::findings) const OF_60_S: &str =
+    " 60 s is how long the kernel waits for a firmware file that no program delivers.";
+
+pub(in crate::findings) const OF_120_S: &str =
+    " 120 s is how long `ip=` waits for the carrier of a network.";
+
 pub(in crate::findings) fn silence(gap: impl Display, next: impl Display) -> String {
     format!("The kernel logs nothing for {gap} before `{next}`")
 }

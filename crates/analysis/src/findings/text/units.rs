@@ -96,3 +96,7 @@ pub(in crate::findings) fn missing_device(unit: impl Display) -> String {
 pub(in crate::findings) fn journal(name: impl Display, time: impl Display) -> String {
     format!("{name} takes {time} to write the journal to disk")
 }
+
+pub(in crate::findings) fn passphrase(time: impl Display) -> String {
+    format!("The boot waits {time} for a passphrase")
+}
