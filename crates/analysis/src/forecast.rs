@@ -1,6 +1,6 @@
 //! What if: first light with some things shorter, or gone.
 
-use crate::load::{Load, WHOLE};
+use crate::load::Load;
 use crate::path::{CriticalPath, Estimate, Model, NewItem, Shorter, Through, UnitOrder};
 use crate::phases::Phases;
 use record::{Nanos, Record};
@@ -186,7 +186,7 @@ fn forecast(
         changed,
         unknown: match nothing {
             true => Vec::new(),
-            false => unknown(path, load),
+            false => unknown(path, model.is_guessed(), load),
         },
     })
 }
@@ -237,23 +237,27 @@ impl Model<'_> {
         if let Some(gain) = self.played_on(count) {
             return Ok(around(gain));
         }
-        let Some(now) = load.processors else {
+        if load.processors.is_none() {
             return Err(ForecastError::NoLoad {
                 what: "how many processors there are",
             });
-        };
-        let (Some(before), Some(after)) = (load.wanting(now), load.wanting(count)) else {
+        }
+        let Some(longer) = load.longer(self.userspace(), count) else {
             return Err(ForecastError::NoLoad {
                 what: "how busy the processors were",
             });
         };
-        let gain = i128::from(self.userspace().get()) * i128::from(before - after);
-        let gain = gain / i128::from(WHOLE);
-        Ok(around(Nanos(i64::try_from(gain).unwrap_or_default())))
+        // It may be nothing, and may be twice as much.
+        let (gain, twice) = (Nanos::ZERO - longer, Nanos::ZERO - (longer + longer));
+        Ok(Estimate {
+            least: twice.min(Nanos::ZERO),
+            expected: gain,
+            most: twice.max(Nanos::ZERO),
+        })
     }
 }
 
-/// A gain that may be nothing, and may be half as much again.
+/// A gain of a boot that was played again, which may be half as much, or half as much again.
 fn around(gain: Nanos) -> Estimate {
     let half = Nanos(gain.get() / 2);
     let (low, high) = (gain - half, gain + half);
@@ -265,7 +269,7 @@ fn around(gain: Nanos) -> Estimate {
 }
 
 /// What the range of a forecast covers.
-fn unknown(path: &CriticalPath, load: Load) -> Vec<&'static str> {
+fn unknown(path: &CriticalPath, is_guessed: bool, load: Load) -> Vec<&'static str> {
     let mut unknown = Vec::new();
     match path.order {
         UnitOrder::Chain => unknown.push(
@@ -279,6 +283,10 @@ fn unknown(path: &CriticalPath, load: Load) -> Vec<&'static str> {
         UnitOrder::None if !path.knows_processes => unknown.push(
             "The input shows neither units nor processes, so userspace is one item that stays \
              as it is.",
+        ),
+        UnitOrder::None if is_guessed => unknown.push(
+            "The input shows when processes lived, but not which process waited for which. Each is \
+             taken to wait for the programs that it started.",
         ),
         UnitOrder::None | UnitOrder::Known => {}
     }

@@ -37,7 +37,7 @@ fn share(all: Nanos, millionths: i64) -> Nanos {
 }
 
 /// All of something.
-pub(crate) const WHOLE: i64 = 1_000_000;
+const WHOLE: i64 = 1_000_000;
 
 /// What the log of a kernel says of its processors, and what stands before the number.
 const COUNTS: [&str; 4] = [
@@ -164,12 +164,26 @@ impl Load {
         Part { expected, most }
     }
 
-    /// How much of the time on the path is spent for want of a processor, with `count` of
-    /// them for the same work.
-    pub(crate) fn wanting(self, with: usize) -> Option<i64> {
-        let (processors, busy) = (self.processors?.max(1), self.busy?);
-        let busy = busy.saturating_mul(count(processors)) / count(with.max(1));
-        Some(all_busy(busy.min(1_000), with) / count(with))
+    /// How much longer the same work takes on `with` processors, of so much time; less than
+    /// nothing: shorter. `None` if the input does not show how many there are, or how busy.
+    ///
+    /// While all processors are busy, half of what runs is taken to be beside the path, and
+    /// to delay it half of the time. The work needs its time on all processors together at
+    /// least.
+    pub(crate) fn longer(self, time: Nanos, with: usize) -> Option<Nanos> {
+        let (now, busy) = (self.processors?.max(1), self.busy?);
+        let others = |n: usize| {
+            let work = busy.saturating_mul(count(now)) / count(n);
+            all_busy(work.min(1_000), n) / count(n) / 4
+        };
+        let longer = share(time, others(with) - others(now));
+        let work = i128::from(time.get()) * i128::from(busy) * i128::from(count(now));
+        let least = work / i128::from(count(with)) / 1_000;
+        let least = Nanos(i64::try_from(least).unwrap_or(i64::MAX)) - time;
+        Some(match with < now {
+            true => longer.max(least),
+            false => longer,
+        })
     }
 }
 
@@ -187,6 +201,7 @@ fn all_busy(busy: i64, n: usize) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::{Load, Part, WHOLE, of_line};
+    use record::Nanos;
 
     #[test]
     fn kernels_say_how_many_processors_they_have() {
@@ -226,13 +241,18 @@ mod tests {
     }
 
     #[test]
-    fn more_processors_are_wanted_less() {
+    fn the_same_work_takes_less_time_on_more_processors() {
         let load = Load {
             processors: Some(2),
             busy: Some(800),
         };
-        let wanting = [1, 2, 3, 4, 8].map(|n| load.wanting(n).unwrap());
-        assert!(wanting.windows(2).all(|w| w[0] > w[1]), "{wanting:?}");
-        assert_eq!(Load::default().wanting(4), None);
+        let second = Nanos::from_millis(1_000);
+        let longer = [1, 2, 3, 4, 8].map(|n| load.longer(second, n).unwrap());
+        // 1.6 s of work have to be done on the one.
+        assert_eq!(longer[0], Nanos::from_millis(600));
+        assert_eq!(longer[1], Nanos::ZERO);
+        assert!(longer.windows(2).all(|w| w[0] > w[1]), "{longer:?}");
+        assert!(longer[4] > Nanos::from_millis(-100), "{longer:?}");
+        assert_eq!(Load::default().longer(second, 4), None);
     }
 }

@@ -319,6 +319,68 @@ span unit - - short.service reported=2s
     assert!(least < expected && most >= expected);
 }
 
+/// A start script, its programs, and one that goes on; nothing says who woke whom.
+#[test]
+fn a_script_waits_for_the_programs_that_it_starts() {
+    let text = "\
+source boot.tgz bootchart
+clock uptime monotonic
+mark 0s kernel-start kernel
+mark 1s userspace-start userspace
+mark 8s first-light -
+process 1 init 1s -
+process 10 rc 1200ms 7s parent=1
+process 11 modprobe 1500ms 3s parent=10
+process 12 daemon 3s - parent=10
+process 13 fsck 3500ms 6s parent=10
+process 14 blkid 4s 5s parent=13
+process 20 getty 7100ms - parent=1
+";
+    let found = try_with(text, &Changes::default()).unwrap();
+    assert!(found.path.knows_processes);
+    let items = found.path.items.iter();
+    let items: Vec<(&str, i64)> = items.map(|i| (&*i.name, ms(i.end - i.start))).collect();
+    assert_eq!(
+        items,
+        [
+            ("kernel", 1_000),
+            ("init (1)", 200),
+            ("rc (10)", 300),
+            ("modprobe (11)", 1_500),
+            ("rc (10)", 500),
+            ("fsck (13)", 500),
+            ("blkid (14)", 1_000),
+            ("fsck (13)", 1_000),
+            ("rc (10)", 1_000),
+            ("init (1)", 1_000),
+        ]
+    );
+    let f = without(text, &["modprobe"]);
+    assert_eq!(saves(&f), (525, 1_500, 1_500));
+    assert!(f.unknown[0].contains("when processes lived"));
+}
+
+/// A unit that begins before the first process has read all units comes after what was
+/// before: less time of that is less for all.
+#[test]
+fn what_is_before_the_first_unit_is_saved_whole() {
+    let text = "\
+source plot.svg systemd-plot
+clock monotonic monotonic
+mark 0s power-on firmware
+mark 2s kernel-clock-start kernel
+mark 3s userspace-start userspace
+mark 3500ms units-load-start -
+mark 4s units-load-finish -
+mark 9s startup-finished -
+span unit 3100ms 3200ms early.mount
+span unit 4s 7s one.service
+span unit 7500ms 9s two.service
+";
+    let f = shorten(text, "firmware", 500);
+    assert_eq!(saves(&f), (1_500, 1_500, 1_500));
+}
+
 /// Any boot of initcalls and units.
 fn any_boot() -> impl Strategy<Value = String> {
     let units = prop::collection::vec((0_i64..5_000, 0_i64..3_000, any::<bool>()), 1..9);

@@ -13,6 +13,7 @@ mod device;
 mod gate;
 mod graph;
 mod kernel;
+mod lives;
 mod model;
 mod order;
 mod processes;

@@ -5,7 +5,7 @@ use super::graph::NodeId;
 use super::replay::{self, Replay};
 use super::report::{CriticalPath, PathKind, UnitOrder};
 use super::units::UNTIL_FIRST_LIGHT;
-use super::{back, kernel, processes, units};
+use super::{back, kernel, lives, processes, units};
 use crate::LAST_EVENT;
 use crate::load::{Load, load};
 use crate::phases::Phases;
@@ -36,6 +36,8 @@ pub(crate) struct Model<'r> {
     pub(super) on_path: BTreeSet<NodeId>,
     order: UnitOrder,
     knows_processes: bool,
+    /// Whether the processes are known by their lives alone.
+    is_guessed: bool,
     zero: String,
     mark: String,
 }
@@ -53,6 +55,7 @@ impl<'r> Model<'r> {
             on_path: BTreeSet::new(),
             order: UnitOrder::None,
             knows_processes: false,
+            is_guessed: false,
             zero: phases.zero.clone(),
             mark: first_light.map_or_else(
                 || {
@@ -67,15 +70,17 @@ impl<'r> Model<'r> {
                 let _ = model.by_units(phases, UnitOrder::Chain)
                     || model.by_processes(phases)
                     || model.by_units(phases, UnitOrder::Guessed)
+                    || model.by_lives(phases)
                     || model.by_phases(phases);
             }
             Through::Processes => {
                 let _ = model.by_processes(phases)
                     || model.by_units(phases, UnitOrder::Guessed)
+                    || model.by_lives(phases)
                     || model.by_phases(phases);
             }
         }
-        if model.order >= UnitOrder::Chain || model.knows_processes {
+        if model.order >= UnitOrder::Chain || model.knows_processes && !model.is_guessed {
             model.replay = replay::of(record, model.from, model.end);
         }
         let mut at = model.last;
@@ -115,6 +120,15 @@ impl<'r> Model<'r> {
         true
     }
 
+    fn by_lives(&mut self, phases: &Phases) -> bool {
+        let programs = [Phase::Initrd, Phase::Userspace, Phase::App];
+        let before = self.until(phases, &programs);
+        self.last = lives::until(&mut self.all, before, self.end);
+        self.knows_processes = self.last.is_some();
+        self.is_guessed = self.knows_processes;
+        self.knows_processes
+    }
+
     fn by_phases(&mut self, phases: &Phases) -> bool {
         let before = self.until(phases, &[Phase::Userspace, Phase::App]);
         self.last = kernel::rest(&mut self.all, phases, before, self.end);
@@ -124,6 +138,11 @@ impl<'r> Model<'r> {
     /// How busy its processors are while programs start.
     pub(crate) fn load(&self) -> Load {
         load(self.all.record, self.from, self.end)
+    }
+
+    /// Whether who waited for whom is a guess.
+    pub(crate) fn is_guessed(&self) -> bool {
+        self.is_guessed || self.order == UnitOrder::Guessed
     }
 
     /// How long programs start.

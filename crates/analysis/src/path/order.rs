@@ -13,10 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The format whose order is that of a critical chain.
 const CHAIN: &str = "systemd-analyze";
 
-/// Without any order, a unit that begins so soon after another one ended is taken to have
-/// waited for it.
-const NEXT: Nanos = Nanos::from_millis(20);
-
 /// A unit, and those before it that it waits for, by their places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unit<'r> {
@@ -181,7 +177,7 @@ fn as_usual(units: &mut Vec<Unit<'_>>, reached: impl Fn(&str) -> Option<Nanos>) 
 }
 
 /// Where nothing is known of the order, each unit comes after the one that ended last
-/// before it began, if that was shortly before.
+/// before it began.
 fn one_after_another(units: &mut [Unit<'_>]) {
     let places = units.iter().enumerate();
     let ends = places.filter_map(|(at, u)| {
@@ -196,7 +192,6 @@ fn one_after_another(units: &mut [Unit<'_>]) {
         };
         let before = ends.partition_point(|e| e.0 <= start);
         let last = before.checked_sub(1).and_then(|b| ends.get(b));
-        let last = last.filter(|l| start - l.0 <= NEXT);
         unit.after.extend(last.map(|l| l.1));
     }
 }

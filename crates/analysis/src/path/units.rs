@@ -126,7 +126,10 @@ fn add(
         let mut waits: Vec<NodeId> = waits
             .filter_map(|a| nodes.get(*a).copied().flatten())
             .collect();
-        waits.extend(manager);
+        match unit.seen {
+            Some((start, _)) => waits.extend(done_by(all, manager, start)),
+            None => waits.extend(manager),
+        }
         let ready = waits.iter().map(|w| all.graph.end(*w)).max();
         let ready = ready.unwrap_or(Nanos::ZERO);
         let (start, end) = unit.seen.unwrap_or((ready, ready + unit.length));
@@ -152,6 +155,19 @@ fn add(
         }
     }
     nodes
+}
+
+/// What the first process had done by a time, or what was done before it ran: units can
+/// begin before it has done all.
+fn done_by(all: &Activities<'_>, manager: &[NodeId], start: Nanos) -> Option<NodeId> {
+    let mut at = manager.last().copied();
+    while let Some(id) = at {
+        if all.graph.end(id) <= start {
+            break;
+        }
+        at = all.graph.waited_for(id);
+    }
+    at
 }
 
 /// The boot is over for systemd when no unit is left that it starts.

@@ -274,8 +274,8 @@ impl Model<'_> {
         let felt = load.felt();
         let several = load.processors.is_some_and(|n| n > 1);
         let sure = match self.order() {
-            UnitOrder::None => 100,
-            UnitOrder::Guessed => OF_GUESS,
+            _ if self.is_guessed() => OF_GUESS,
+            UnitOrder::None | UnitOrder::Guessed => 100,
             UnitOrder::Chain => OF_CHAIN,
             UnitOrder::Known if several => OF_KNOWN.1,
             UnitOrder::Known => OF_KNOWN.0,
@@ -408,6 +408,8 @@ impl Model<'_> {
     }
 
     fn times(&self, shorter: &Shorter, waiting: &BTreeSet<NodeId>, scenario: Scenario) -> Times {
+        // What comes by itself comes with the first program.
+        let serial = self.serial(shorter);
         self.all.graph.times(&|id, course: Course| {
             let mut new = course;
             if let Some(duration) = shorter.durations.get(&id) {
@@ -420,14 +422,17 @@ impl Model<'_> {
                 };
                 new.duration = part(course.duration, hundredths);
             } else if scenario == Scenario::Least && self.ends_by_itself(id) {
-                new.ends = Some(self.all.graph.end(id));
+                new.ends = Some(self.all.graph.end(id) - serial);
             } else if scenario == Scenario::Most && self.is_aside(id) {
                 new.duration = Nanos::ZERO;
+            }
+            if scenario != Scenario::Least && self.is_loose(id, course.lag) {
+                (new.duration, new.lag) = (Nanos::ZERO, Nanos::ZERO);
             }
             if let Some(lag) = shorter.lags.get(&id) {
                 new.lag = *lag;
             } else if scenario == Scenario::Least && self.is_held(id, course.lag) {
-                new.begins = self.all.about(id).map(|a| a.start);
+                new.begins = self.all.about(id).map(|a| a.start - serial);
             }
             new
         })
@@ -454,6 +459,13 @@ impl Model<'_> {
     fn is_held(&self, id: NodeId, lag: Nanos) -> bool {
         let is_unit = self.all.about(id).is_some_and(|a| a.kind == PathKind::Unit);
         is_unit && lag > AT_ONCE && self.order() != UnitOrder::Known
+    }
+
+    /// Whether a unit beside a chain began long after all that it is known to wait for. It may
+    /// wait for something on the chain.
+    fn is_loose(&self, id: NodeId, lag: Nanos) -> bool {
+        let is_beside = self.order() == UnitOrder::Chain && !self.on_path.contains(&id);
+        is_beside && self.is_held(id, lag)
     }
 
     /// Whether an activity stands only where it usually would, and not on the path.
