@@ -93,9 +93,8 @@ fn device_number<'a>(word: &str, before: &str, after: &'a str) -> Option<&'a str
         .unwrap_or(minor.len());
     let behind = minor.get(end..)?;
     let alone = before.is_empty() || before.ends_with([' ', '-', '(']);
-    let ends = behind.is_empty() || behind.starts_with([' ', ')', '.']);
-    (is_number(word) && end > 0 && word.len() <= 3 && alone && ends && !behind.starts_with(".."))
-        .then_some(behind)
+    let ends = behind.is_empty() || behind.starts_with([' ', ')']);
+    (is_number(word) && end > 0 && word.len() <= 3 && alone && ends).then_some(behind)
 }
 
 fn is_number(word: &str) -> bool {
@@ -212,12 +211,19 @@ mod tests {
             ("session-3.scope", "session-*.scope"),
             ("0000:00:1f.2", "0000:00:1f.2"),
             ("33c0000.pinctrl", "33c0000.pinctrl"),
-            ("usb 1-1:1.0", "usb 1-1:1.0"),
+            ("usb 1-1:1.0", "usb 1-1:1.*"),
             ("mmcblk0p2", "mmcblk0p2"),
             ("getty@tty1.service", "getty@tty1.service"),
             ("deadbeefcafe.service", "deadbeefcafe.service"),
         ] {
             assert_eq!(canonical(name), folded);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_name_has_a_canonical_one(name in "\\PC{0,40}|[a-f0-9:.x@ -]{0,40}") {
+            proptest::prop_assert!(canonical(&name).len() <= name.len() + 8);
         }
     }
 }

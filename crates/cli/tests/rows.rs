@@ -1,0 +1,151 @@
+//! `rows` finds the boots in folders, archives and lists, and drops none.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{firstlight, workspace};
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const LOG: &str = "[    0.000000] Linux version 6.1.0\n\
+    [    1.000000] calling  slow_init+0x0/0x10 @ 1\n\
+    [    1.250000] initcall slow_init+0x0/0x10 returned 0 after 250000 usecs\n\
+    [    2.000000] firstlight: mark first-light\n";
+
+/// A log that differs from others in one number.
+fn log(number: usize) -> String {
+    LOG.replace("1.250000", &format!("1.25{number:04}"))
+}
+
+/// The counts that `rows` prints of these inputs: ok, without first light, implausible, bad.
+fn counts(inputs: &[&Path], out: &Path) -> [u64; 4] {
+    let inputs: Vec<&str> = inputs.iter().map(|p| p.to_str().unwrap()).collect();
+    let rest = ["--json", "--out", out.to_str().unwrap()];
+    let done = firstlight(&[&["rows"], &inputs[..], &rest].concat());
+    assert!(done.status.success(), "{done:?}");
+    of_json(&done.stdout)
+}
+
+fn of_json(json: &[u8]) -> [u64; 4] {
+    let done: Value = serde_json::from_slice(json).unwrap();
+    assert_eq!(done["schema"], "firstlight.rows/1");
+    ["ok", "no_first_light", "implausible", "bad"].map(|key| done[key].as_u64().unwrap())
+}
+
+#[test]
+fn a_folder_of_folders_holds_a_boot_in_each_and_a_folder_of_logs_one_in_each_log() {
+    let dir = tempfile::tempdir().unwrap();
+    for number in 0..3 {
+        let boot = dir.path().join(format!("boots/{number}"));
+        fs::create_dir_all(&boot).unwrap();
+        fs::write(boot.join("dmesg.txt"), log(number)).unwrap();
+        let analyze = workspace().join("corpus/systemd/debian12.txt");
+        fs::copy(analyze, boot.join("analyze.txt")).unwrap();
+        fs::create_dir_all(dir.path().join("logs")).unwrap();
+        fs::write(dir.path().join(format!("logs/{number}.log")), log(number)).unwrap();
+    }
+    let out = dir.path().join("out");
+    assert_eq!(counts(&[&dir.path().join("boots")], &out), [3, 0, 0, 0]);
+    assert_eq!(counts(&[&dir.path().join("logs")], &out), [3, 0, 0, 0]);
+    for name in ["boots.parquet", "items.parquet"] {
+        let file = fs::read(out.join(name)).unwrap();
+        assert!(
+            file.starts_with(b"PAR1") && file.ends_with(b"PAR1"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn archives_and_lists_hold_the_same_boots() {
+    let dir = tempfile::tempdir().unwrap();
+    let tar = dir.path().join("boots.tar");
+    let mut archive = tar::Builder::new(fs::File::create(&tar).unwrap());
+    for number in 0..70 {
+        let log = log(number);
+        let mut header = tar::Header::new_gnu();
+        header.set_size(log.len() as u64);
+        header.set_mode(0o644);
+        let name = format!("field/{number}.log");
+        archive
+            .append_data(&mut header, name, log.as_bytes())
+            .unwrap();
+    }
+    archive.finish().unwrap();
+    let out = dir.path().join("out");
+    assert_eq!(counts(&[&tar], &out), [70, 0, 0, 0]);
+    // Cut in the middle of a member: what is whole counts, and the rest is a bad boot.
+    let bytes = fs::read(&tar).unwrap();
+    let torn = dir.path().join("torn.tar");
+    fs::write(&torn, &bytes[..1024 * 10 + 700]).unwrap();
+    let [ok, _, _, bad] = counts(&[&torn], &out);
+    assert!(ok == 10 && bad >= 1, "{ok} {bad}");
+
+    let capture = workspace().join("corpus/captures/v1-debian.tar.zst");
+    let list = format!("{}\n{}\n/missing\n", tar.display(), capture.display());
+    let mut rows = Command::new(env!("CARGO_BIN_EXE_firstlight"))
+        .args([
+            "rows",
+            "--from-list",
+            "-",
+            "--every",
+            "40",
+            "--json",
+            "--out",
+        ])
+        .arg(&out)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    rows.stdin
+        .take()
+        .unwrap()
+        .write_all(list.as_bytes())
+        .unwrap();
+    let done = rows.wait_with_output().unwrap();
+    assert!(done.status.success());
+    let [ok, other, _, bad] = of_json(&done.stdout);
+    assert_eq!((ok + other, bad), (71, 1));
+    assert!(out.join("boots-00001.parquet").is_file());
+}
+
+#[test]
+fn what_is_no_boot_is_a_bad_row_and_what_is_no_file_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path().join("logs");
+    fs::create_dir_all(logs.join("ten-days")).unwrap();
+    fs::write(logs.join("empty.log"), "").unwrap();
+    fs::write(logs.join("noise.log"), [0u8, 255, 3].repeat(999)).unwrap();
+    fs::write(
+        logs.join("no-end.log"),
+        "[    0.000000] Linux version 6.1.0\n",
+    )
+    .unwrap();
+    let long = LOG.replace("[    2.0", "[864000.0");
+    fs::write(logs.join("ten-days/dmesg.txt"), long).unwrap();
+    let out = dir.path().join("out");
+    assert_eq!(counts(&[&logs], &out), [0, 1, 1, 2]);
+
+    let missing = firstlight(&["rows", "/missing", "--out", out.to_str().unwrap()]);
+    assert_eq!(missing.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&missing.stderr);
+    assert_eq!(said, "firstlight: /missing: no such file or folder\n");
+}
+
+#[test]
+fn without_its_program_fleet_says_how_to_install_it() {
+    let done = Command::new(env!("CARGO_BIN_EXE_firstlight"))
+        .args(["fleet", "sql", "store", "select 1", "--json"])
+        .env("PATH", "/nonexistent")
+        .output()
+        .unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(said.contains("pipx install firstlight-fleet"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
