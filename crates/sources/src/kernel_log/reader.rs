@@ -479,8 +479,7 @@ impl Reader {
         host: Option<(ClockId, i64)>,
     ) -> Outcome {
         // A date in a line of a log that the kernel stamped is a part of its words.
-        if matches!(shaped.stamp, Stamp::Wall { .. }) && self.clock_start && !shaped.by_program
-        {
+        if matches!(shaped.stamp, Stamp::Wall { .. }) && self.clock_start && !shaped.by_program {
             return Outcome::Other;
         }
         let stamp = self.relative.absolute(shaped.stamp, shaped.text, origin);
