@@ -153,7 +153,7 @@ fn compat_writes_the_bytes_of_sumtool() {
     let image = workspace().join(ROOTFS);
     let image = image.to_str().unwrap();
     let (ours, theirs) = (scratch.path("ours"), scratch.path("theirs"));
-    let options: [(&[&str], &[&str]); 5] = [
+    let options: [(&[&str], &[&str]); 4] = [
         (&["-n", "-p", "-e", "8KiB"], &["-n", "-p", "-e", "8KiB"]),
         (&["-e", "16"], &["-e", "16"]),
         (
@@ -356,11 +356,12 @@ fn what_cannot_be_used_gets_one_sentence() {
         let out = firstlight(&[&["flash", "check", ROOTFS], args.as_slice()].concat());
         assert_eq!(out.status.code(), Some(2), "{args:?}");
         let said = String::from_utf8(out.stderr).unwrap();
-        assert!(said.contains("expected"), "{said}");
+        let says = said.contains("expected") || said.contains("; pass a");
+        assert!(says, "{said}");
     }
     let said = refused(&["flash", "check", ROOTFS, "-e", "6001"]);
     assert!(
-        said.contains("an erase size of 6001 bytes is not possible"),
+        said.contains("impossible erase block size of 6001 bytes"),
         "{said}"
     );
 }

@@ -59,7 +59,7 @@ fn lists() -> Vec<(&'static str, Option<Vec<u8>>, &'static str)> {
     let newer = b"firstlight-access-list 7\n".to_vec();
     let stale = (10..30).map(|n| entry(&format!("/etc/gone{n}"))).collect();
     vec![
-        ("cut", Some(fine[..fine.len() - 9].to_vec()), "cut short"),
+        ("cut", Some(fine[..fine.len() - 9].to_vec()), "is truncated"),
         ("newer", Some(newer), "version 7"),
         (
             "outside",
@@ -71,7 +71,11 @@ fn lists() -> Vec<(&'static str, Option<Vec<u8>>, &'static str)> {
             Some(list("armv5t", vec![entry("/bin/busybox")])),
             "armv5t",
         ),
-        ("stale", Some(list(HERE, stale)), "not what was recorded"),
+        (
+            "stale",
+            Some(list(HERE, stale)),
+            "have changed since the recording",
+        ),
         ("absent", None, "No such file"),
     ]
 }
