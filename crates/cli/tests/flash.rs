@@ -153,7 +153,7 @@ fn compat_writes_the_bytes_of_sumtool() {
     let image = workspace().join(ROOTFS);
     let image = image.to_str().unwrap();
     let (ours, theirs) = (scratch.path("ours"), scratch.path("theirs"));
-    let options: [(&[&str], &[&str]); 5] = [
+    let options: [(&[&str], &[&str]); 4] = [
         (&["-n", "-p", "-e", "8KiB"], &["-n", "-p", "-e", "8KiB"]),
         (&["-e", "16"], &["-e", "16"]),
         (
