@@ -155,6 +155,7 @@ fn compat_writes_the_bytes_of_sumtool() {
     let (ours, theirs) = (scratch.path("ours"), scratch.path("theirs"));
     let options: [(&[&str], &[&str]); 4] = [
         (&["-n", "-p", "-e", "8KiB"], &["-n", "-p", "-e", "8KiB"]),
+        (&["-p"], &["-p"]),
         (&["-e", "16"], &["-e", "16"]),
         (
             &["--cleanmarker", "20", "-e", "8KiB"],
@@ -175,18 +176,37 @@ fn compat_writes_the_bytes_of_sumtool() {
     }
 }
 
-/// The default of `sumtool` is 64 KiB; in this image it is 8 KiB, and its clean markers say
-/// so.
+/// The default of `sumtool` is 64 KiB; in this image it is 128 KiB, and its clean markers
+/// say so.
 #[test]
 fn compat_takes_no_erase_size_that_the_image_contradicts() {
     let scratch = Scratch::new();
-    let out = scratch.path("out");
-    let said = refused(&["flash", "summarize", "--compat", ROOTFS, "-o", &out]);
+    let tree = scratch.path("tree");
+    fs::create_dir(&tree).unwrap();
+    // Nothing that packs: several blocks, each with a marker.
+    let mut state = 1_u64;
+    let noise = (0..500_000).map(|_| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as u8
+    });
+    fs::write(format!("{tree}/noise"), noise.collect::<Vec<u8>>()).unwrap();
+    let (image, out) = (scratch.path("image"), scratch.path("out"));
+    if !tool(
+        "mkfs.jffs2",
+        &["-r", &tree, "-o", &image, "-l", "-e", "128KiB"],
+    ) {
+        return;
+    }
+    let args = ["flash", "summarize", "--compat", &image, "-o", &out];
+    let said = refused(&args);
     assert!(
-        said.contains("made for erase blocks of 8192 bytes"),
+        said.contains("made for erase blocks of 131072 bytes"),
         "{said}"
     );
     assert!(!Path::new(&out).exists());
+    json(&[&args[..], &["--json", "-e", "128KiB"]].concat());
 }
 
 #[test]
