@@ -1,7 +1,9 @@
 //! What was lost, doubtful or ignored, and the balance of every source.
 
-use crate::contradictions::contradictions;
+mod contradictions;
+
 use crate::place::Place;
+use contradictions::contradictions;
 use record::{Record, Severity};
 
 /// The balance of one source: `units == events + noted`.

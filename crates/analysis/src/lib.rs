@@ -34,7 +34,6 @@ mod chart;
 mod clocks;
 mod compare;
 mod console;
-mod contradictions;
 mod deferrals;
 mod effect;
 mod experiment;

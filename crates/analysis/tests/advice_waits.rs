@@ -225,6 +225,7 @@ fn an_initcall_of_which_only_the_end_is_there_is_told() {
     let f = one(&text, "long-initcalls");
     assert_eq!(f.names, ["wait_init"]);
     assert_eq!(ms(f.saving.unwrap().1), 2_500);
+    assert_eq!(ms(f.expected), 2_425);
 }
 
 #[test]

@@ -377,10 +377,11 @@ pub(super) fn long_initcalls(view: &View<'_>) -> Option<Found> {
             .saving(low, expected + Nanos(rest.0 / 10 * 8), all)
             .within(all)
             .names(names.iter().map(|n| function(n).to_owned()))
-            // One whose start is not known has no place on the path.
+            // One whose start is not known has no place on the path, and behind one that
+            // waits so long everything waits.
             .scope(match span.start {
-                Some(_) => Scope::Items(names),
-                None => Scope::Serial,
+                Some(_) if time < WAITS_LONG => Scope::Items(names),
+                _ => Scope::Serial,
             }),
     )
 }

@@ -478,9 +478,14 @@ impl Reader {
         origin: Origin,
         host: Option<(ClockId, i64)>,
     ) -> Outcome {
-        // A date in a line of a log that the kernel stamped is a part of its words.
-        if matches!(shaped.stamp, Stamp::Wall { .. }) && self.clock_start && !shaped.by_program {
-            return Outcome::Other;
+        // In a log that the kernel stamped, a date is a part of the words, or of a clock that
+        // nothing relates to the kernel's: the line came between its neighbors.
+        if matches!(shaped.stamp, Stamp::Wall { .. }) && self.clock_start {
+            if !shaped.by_program {
+                return Outcome::Other;
+            }
+            self.unstamped(recorder, shaped.text, origin, None);
+            return Outcome::Kernel { printk_ns: None };
         }
         let stamp = self.relative.absolute(shaped.stamp, shaped.text, origin);
         let Some(time) = self.time(recorder, stamp, origin, host) else {
@@ -623,15 +628,17 @@ impl Reader {
         let Some((times, at, origin)) = &self.finished else {
             return;
         };
+        let before = times.firmware.unwrap_or_default() + times.loader.unwrap_or_default();
         // The kernel's own stamps are better.
         if self.clock_start || self.monotonic.is_some() {
-            if let Some(at) = at {
-                recorder.mark(at.clock, mark::STARTUP_FINISHED, at.ns, None, *origin);
+            let of_kernel = self.printk.zip(times.total);
+            let of_kernel = of_kernel.map(|(clock, total)| (clock, (total - before).get()));
+            if let Some((clock, ns)) = at.map(|at| (at.clock, at.ns)).or(of_kernel) {
+                recorder.mark(clock, mark::STARTUP_FINISHED, ns, None, *origin);
             }
             return;
         }
         startup::record(times, *origin, recorder);
-        let before = times.firmware.unwrap_or_default() + times.loader.unwrap_or_default();
         if let (Some(at), Some((_, step)), Some(total)) = (at, self.realtime, times.total) {
             let monotonic = recorder.clock("monotonic", ClockKind::Monotonic, 1_000_000);
             let finish = (monotonic, (total - before).get());

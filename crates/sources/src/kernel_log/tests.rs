@@ -117,6 +117,14 @@ fn forms_of_logs_that_others_post() {
         record.text(&record.messages()[2]),
         "procd: - init complete -"
     );
+    // Without a relation to the kernel's clock the day's is none.
+    assert_eq!(record.last().map(|t| t.get()), Some(4_500_000_000));
+    let record = log(
+        "Nov 22 10:00:05 pc kernel: [    0.000000] Linux version 6.1\n\
+        Nov 22 10:00:09 pc systemd[1]: Startup finished in 1s (kernel) + 4s (userspace) = 5s.\n",
+    );
+    let end = record.mark(mark::STARTUP_FINISHED).map(|m| m.at.get());
+    assert_eq!(end, Some(5_000_000_000));
     // A page's blanks, and a date in the words of a stamped log.
     let record = log(
         "[\u{a0}\u{a0}\u{a0} 1.000000] Linux version 6.1\n[\u{a0}\u{a0}\u{a0} 2.000000] BIOS\n\
