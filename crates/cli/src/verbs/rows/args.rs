@@ -18,8 +18,8 @@ pub struct Rows {
     /// Folder for boots.parquet and items.parquet
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: PathBuf,
-    /// Start new files (boots-00000.parquet, ...) after N boots, and print each pair when it is
-    /// complete
+    /// Start new files (boots-00000.parquet, ...) after N boots or 500,000 items, and print each
+    /// pair when it is complete
     #[arg(long, value_name = "N")]
     pub every: Option<NonZeroU64>,
     #[command(flatten)]

@@ -11,6 +11,10 @@ use views::json::{self, Document};
 
 type Writer = BufWriter<File>;
 
+/// With `--every`, a pair of files ends also at so many items: who reads a pair at once needs
+/// about 1 KB of memory for each.
+const MOST_ITEMS: u64 = 500_000;
+
 /// The tables in a folder. Files have a name that ends in `.part` until they are whole.
 pub struct Tables<'a> {
     dir: &'a Path,
@@ -59,7 +63,8 @@ impl<'a> Tables<'a> {
         pair.tables.add(source, row)?;
         pair.names.boots += 1;
         pair.names.items += row.items.len() as u64;
-        match every.is_some_and(|n| pair.names.boots >= n) {
+        let full = |n| pair.names.boots >= n || pair.names.items >= MOST_ITEMS;
+        match every.is_some_and(full) {
             true => self.finish_pair(),
             false => Ok(None),
         }
