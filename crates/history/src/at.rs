@@ -3,13 +3,13 @@
 use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The place of an entry in its history. Dates come before numbers.
+/// The place of an entry in its history. Numbers come before dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum At {
-    /// Seconds since 1970, in UTC.
-    Date(i64),
     /// A number in a sequence, such as that of a build.
     Sequence(u64),
+    /// Seconds since 1970, in UTC.
+    Date(i64),
 }
 
 /// A text that is neither a date nor a number.

@@ -28,7 +28,7 @@ details svg{height:6rem}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%}
 th,td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
-th:first-child,td:first-child,.text{text-align:left;white-space:normal;overflow-wrap:anywhere}
+th:first-child,td:first-child,.text{text-align:left;white-space:normal;overflow-wrap:break-word;min-width:7rem}
 details{border-bottom:1px solid var(--line);padding:.4rem 0}
 summary{cursor:pointer;overflow-wrap:anywhere}
 code{overflow-wrap:anywhere}
@@ -248,7 +248,7 @@ fn changes(text: &mut String, h: &History) {
         let _ = writeln!(
             text,
             "<tr><td>{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td \
-             class=\"{color}\">{} {}</td><td>{} to {}</td><td>{:.4}</td><td \
+             class=\"{color}\">{} {}</td><td>{} to {}</td><td>{}</td><td \
              class=\"text\">{}</td></tr>",
             escaped(&c.label),
             escaped(&c.item),
@@ -258,7 +258,7 @@ fn changes(text: &mut String, h: &History) {
             part(c),
             signed(c.interval.0),
             signed(c.interval.1),
-            c.p,
+            chance(c.p),
             remarks.join("; ")
         );
     }
@@ -317,6 +317,13 @@ fn items(text: &mut String, items: &[Differing], heads: [&str; 2]) {
         );
     }
     text.push_str("</table></div>\n");
+}
+
+fn chance(p: f64) -> String {
+    match p < 0.001 {
+        true => "&lt; 0.001".to_owned(),
+        false => format!("{p:.3}"),
+    }
 }
 
 /// Text in an element or an attribute.

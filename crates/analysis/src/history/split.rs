@@ -74,7 +74,9 @@ pub(super) fn best(values: &[Nanos], may_begin: &[bool]) -> Option<Split> {
     let plain = strongest(&scores, &places, |_| 1.0)?;
     // A straight line explains as much as a step: what is left has to have the step.
     let slope = Slope::of(&scores);
-    let drifts = slope.squared >= LINE && slope.squared + MORE_THAN_LINE >= plain.squared;
+    let line = strength(slope.squared, count);
+    let drifts =
+        count > FEW && line >= LINE && line + MORE_THAN_LINE >= strength(plain.squared, count);
     let (best, scores) = match drifts {
         false => (plain, scores),
         true => {
@@ -88,9 +90,7 @@ pub(super) fn best(values: &[Nanos], may_begin: &[bool]) -> Option<Split> {
     let p = match count <= FEW && !drifts {
         true => permuted(&scores, &places, best.squared),
         false => {
-            let n = count as f64;
-            let ratio = (best.squared / (n - 1.0)).min(1.0 - 1e-12);
-            let strength = -(n - 2.0) * (1.0 - ratio).ln() / inflation;
+            let strength = strength(best.squared, count) / inflation;
             chance(strength.max(0.0).sqrt(), count, places.len())
         }
     };
@@ -100,6 +100,14 @@ pub(super) fn best(values: &[Nanos], may_begin: &[bool]) -> Option<Split> {
         p,
         inflation,
     })
+}
+
+/// What a squared standardized sum of so many scores is worth: the logarithm of the ratio
+/// of likelihoods, twice, which does not end at the number of scores.
+fn strength(squared: f64, count: usize) -> f64 {
+    let n = count as f64;
+    let ratio = (squared / (n - 1.0)).min(1.0 - 1e-12);
+    -(n - 2.0) * (1.0 - ratio).ln()
 }
 
 /// How much of a series a straight line explains, as a squared standardized sum.

@@ -115,7 +115,6 @@ const fn gate_word(verdict: GateVerdict) -> (Ansi, &'static str) {
 fn gate_compared(screen: &mut Screen, g: &Gate, c: &GateCompared) {
     let (ansi, word) = match c.verdict {
         GateVerdict::Passed if g.verdict != GateVerdict::Passed => gate_word(g.verdict),
-        GateVerdict::Passed if c.gained => (GOOD, "faster"),
         verdict => gate_word(verdict),
     };
     let line = format!(
@@ -139,6 +138,9 @@ fn gate_compared(screen: &mut Screen, g: &Gate, c: &GateCompared) {
             WARN
         };
         screen.wrapped("", INDENT, ansi, reason);
+    }
+    if c.gained {
+        screen.wrapped("", INDENT, GOOD, "faster by more than the allowed increase");
     }
     let have = c.time.base.as_ref().map_or(0, |d| d.boots);
     if have < before {

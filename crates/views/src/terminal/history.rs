@@ -22,21 +22,7 @@ const ITEMS: usize = 5;
 pub fn history(h: &History, input: &str, notes: &[String], style: &Style) -> String {
     let mut screen = Screen::new(style);
     verdict(&mut screen, h, input);
-    for r in &h.resolution {
-        let text = format!(
-            "{}: {} since the last change point, median {}, scatter {}; a step of {} is visible \
-             within 10 entries, and half of that with four boots an entry",
-            r.item,
-            counted(r.entries, "entry"),
-            r.level,
-            r.scatter,
-            r.visible
-        );
-        screen.wrapped("", INDENT, DIM, &text);
-    }
-    if let Some(clock) = h.clock {
-        screen.wrapped("", INDENT, DIM, words::clock(clock));
-    }
+    explained(&mut screen, h);
     changes(&mut screen, h);
     for g in &h.groups {
         screen.heading("Two groups of boots", &g.item);
@@ -127,7 +113,29 @@ fn verdict(screen: &mut Screen, h: &History, input: &str) {
         c.label
     );
     screen.wrapped("", INDENT, DIM, &text);
-    if !c.items.is_empty() {
+}
+
+/// What can be seen, on which clock, and by which items the last change is explained.
+fn explained(screen: &mut Screen, h: &History) {
+    for r in &h.resolution {
+        let text = format!(
+            "{}: {} since the last change point, median {}, scatter {}; a step of {} is visible \
+             within 10 entries, and half of that with four boots an entry",
+            r.item,
+            counted(r.entries, "entry"),
+            r.level,
+            r.scatter,
+            r.visible
+        );
+        screen.wrapped("", INDENT, DIM, &text);
+    }
+    if let Some(clock) = h.clock {
+        screen.wrapped("", INDENT, DIM, words::clock(clock));
+    }
+    let HistoryVerdict::Regressed(at) = h.verdict else {
+        return;
+    };
+    if let Some(c) = h.changes.get(at).filter(|c| !c.items.is_empty()) {
         screen.heading("Items that changed with it", "");
         items(screen, &c.items, ["before", "after"]);
     }

@@ -89,7 +89,7 @@ fn of_table(path: &Path) -> Result<Read> {
     let mut notes = Vec::new();
     if back > 0 {
         notes.push(format!(
-            "{} is dated before the row above it; rows are read in the order of the file",
+            "dated before the row above: {}; rows are read in the order of the file",
             views::counted(back, "row")
         ));
     }
@@ -116,17 +116,26 @@ fn of_store(args: &Judged) -> Result<Read> {
     for (count, what) in [
         (
             order.without_place,
-            "has no date, number or release and comes first",
+            "without a date, number or release, and put first",
         ),
-        (order.backwards, "is dated before an older release"),
+        (order.backwards, "dated before an older release"),
         (
             order.unset_clock,
-            "is dated before 2000: the clock was not set",
+            "dated before 2000, when the clock was not set",
         ),
     ] {
         if count > 0 {
-            notes.push(format!("{} {what}", views::counted(count, "entry")));
+            notes.push(format!("{what}: {}", views::counted(count, "entry")));
         }
+    }
+    let has = |wanted: fn(&At) -> bool| {
+        store
+            .entries
+            .iter()
+            .any(|e| e.at.is_some_and(|at| wanted(&at)))
+    };
+    if has(|at| matches!(at, At::Sequence(_))) && has(|at| matches!(at, At::Date(_))) {
+        notes.push("some entries have a number and others a date; numbers come first".to_owned());
     }
     let ordered = order.places.iter().filter_map(|i| store.entries.get(*i));
     let ordered: Vec<&Entry> = ordered.collect();

@@ -123,7 +123,7 @@ pub fn read(path: &Path) -> Result<Store> {
     }
     if strangers > 0 {
         store.notes.push(format!(
-            "{} that are no entries were ignored",
+            "ignored, because it is no entry of a history: {}",
             views::counted(strangers, "file")
         ));
     }
