@@ -277,7 +277,7 @@ fn what_cannot_be_done_is_said_before_it_is_begun() {
     case(&free, &["-", "--mark", "x"], "expected NAME=REGEX");
     case(&free, &["-", "--end-on", "(x"], "--end-on");
     case(&free, &["/dev/nowhere"], "/dev/nowhere: cannot open");
-    case(&free, &["tcp:nowhere"], "write tcp:HOST:PORT");
+    case(&free, &["tcp:nowhere"], "write HOST:PORT");
     case(&free, &["/"], "is a directory");
     assert!(!free.exists() && !free.with_extension("tar.part").exists());
     let help = firstlight(&["capture", "serial", "--help"]);
