@@ -155,7 +155,6 @@ fn compat_writes_the_bytes_of_sumtool() {
     let (ours, theirs) = (scratch.path("ours"), scratch.path("theirs"));
     let options: [(&[&str], &[&str]); 4] = [
         (&["-n", "-p", "-e", "8KiB"], &["-n", "-p", "-e", "8KiB"]),
-        (&["-p"], &["-p"]),
         (&["-e", "16"], &["-e", "16"]),
         (
             &["--cleanmarker", "20", "-e", "8KiB"],
