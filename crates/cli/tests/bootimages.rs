@@ -187,7 +187,10 @@ fn an_environment_of_barebox_is_recognised() {
     let info = json(&["image", "info", "--json", &image]);
     assert_eq!(info["files"][0]["items"][0]["kind"], "barebox-environment");
     let said = refused(&["flash", "env", &image, "--set", "a=b"]);
-    assert!(said.contains("Barebox at byte 8192"), "{said}");
+    assert!(
+        said.contains("a Barebox environment begins at byte 8192"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -209,7 +212,7 @@ fn verify_is_not_turned_off_for_a_signed_fit_image() {
             &old,
         ]);
         assert!(
-            said.contains("signatures") && said.contains("refused"),
+            said.contains("would turn off the signature check"),
             "{said}"
         );
     }
@@ -226,7 +229,7 @@ fn verify_is_not_turned_off_for_a_signed_fit_image() {
         "-o",
         &old,
     ]);
-    assert!(said.contains("signatures"), "{said}");
+    assert!(said.contains("signature check"), "{said}");
     assert_eq!(fs::read(&old).unwrap(), b"old");
     // In the same image.
     let both = [corpus(ENVIRONMENT), corpus(SIGNED)].concat();
@@ -311,7 +314,7 @@ fn what_cannot_be_done_is_said_in_a_sentence() {
         ),
         (
             vec!["flash", "env", ENVIRONMENT, "--offset", "1MiB"],
-            "behind the end",
+            "past the end",
         ),
         (
             vec![
@@ -329,7 +332,7 @@ fn what_cannot_be_done_is_said_in_a_sentence() {
         (vec!["image", "info", &empty], "is empty"),
         (
             vec!["image", "repack", &zeros, "-c", "zstd", "-o", &out],
-            "no archive",
+            "contains no archive",
         ),
         (
             vec!["image", "repack", UIMAGE, "-c", "zstd", "-o", &out],
