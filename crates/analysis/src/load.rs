@@ -60,14 +60,14 @@ pub fn load(record: &Record, from: Nanos, to: Nanos) -> Load {
 
 /// The count that the kernel says.
 fn counted(record: &Record) -> Option<usize> {
-    let said = record.messages().iter().filter_map(|m| {
+    let mut said = record.messages().iter().filter_map(|m| {
         let text = record.text(m);
         if !COUNTS.iter().any(|c| text.contains(c)) {
             return None;
         }
         of_line(text)
     });
-    said.last().filter(|n| *n > 0)
+    said.next_back().filter(|n| *n > 0)
 }
 
 /// The count of a bootchart.

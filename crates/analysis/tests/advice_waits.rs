@@ -17,8 +17,8 @@ fn one(text: &str, id: &str) -> Finding {
     let all = found(text);
     let ids: Vec<_> = all.iter().map(|f| f.id).collect();
     let of = all.iter().find(|f| f.id == id);
-    of.unwrap_or_else(|| panic!("{id} is not in {ids:?}"))
-        .clone()
+    assert!(of.is_some(), "{id} is not in {ids:?}");
+    of.unwrap().clone()
 }
 
 fn ms(time: Nanos) -> i64 {

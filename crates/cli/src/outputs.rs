@@ -8,9 +8,12 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use views::ci::{self, Report};
 
+/// What a report becomes in one format.
+type Text = fn(&Report) -> String;
+
 /// Writes all that was asked for. Annotations go to standard output, before the report.
 pub fn write(outputs: &Outputs, report: &Report, out: &mut Out) -> Result<()> {
-    let files: [(_, fn(&Report) -> String); 9] = [
+    let files: [(_, Text); 9] = [
         (&outputs.markdown, ci::markdown),
         (&outputs.junit, ci::junit),
         (&outputs.sarif, ci::sarif),

@@ -340,7 +340,8 @@ fn tree(root: &Path) -> Vec<String> {
 fn a_root_is_after_uninstall_as_it_was_before_install() {
     let loops = "#!/bin/sh\nfor i in /etc/init.d/S??*; do $i start; done\n";
     let single = "#!/bin/sh\nmount -a\napplication &\n";
-    let cases: [(&str, &[&str], &[(&str, &str)]); 5] = [
+    type Case<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, &'a str)]);
+    let cases: [Case<'_>; 5] = [
         (
             "systemd",
             &["usr/lib/systemd", "etc/systemd/system"],

@@ -45,7 +45,7 @@ fn read(unit: Unit, reading: &Reading, source: &mut FleetSource) -> Result<Fleet
             left_out,
         } => {
             source.source = name;
-            source.written = paths.iter().filter_map(|p| written(p)).max();
+            source.written = paths.iter().filter_map(written).max();
             let read: Result<Vec<Input>> = paths.iter().map(|p| input::read(p)).collect();
             if read.is_err() {
                 source.boot_id = of_files(&paths);
