@@ -127,7 +127,7 @@ fn a_block_device_that_holds_nothing_else() {
     );
     assert!(fs::read(&at).unwrap().starts_with(b"\xeb\x3c\x90mkfs.fat"));
     let error = room(b"", 8192).unwrap_err().to_string();
-    assert!(error.contains("and the payload's memory 8176"), "{error}");
+    assert!(error.contains("but the payload memory has 8176"), "{error}");
 }
 
 /// A pseudo-terminal: the host's end, and the target's device file.

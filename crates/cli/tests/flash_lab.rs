@@ -290,7 +290,7 @@ fn linux_takes_what_was_treated_and_agrees_with_what_was_seen() {
     let lines: Vec<&str> = text.lines().filter(|l| !l.is_empty()).collect();
     assert_eq!(lines.len(), 1, "{text}");
     assert!(
-        lines[0].contains("/dev/mtd0: cannot open: Permission denied"),
+        lines[0].contains("/dev/mtd0: cannot be opened: Permission denied"),
         "{text}"
     );
 }

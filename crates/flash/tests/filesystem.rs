@@ -295,7 +295,7 @@ mod by_hand {
             .collect();
         assert_eq!(
             told,
-            ["4 bytes at byte 0 cannot be read: compression 9 is not known"]
+            ["4 bytes at byte 0 cannot be read: unknown compression 9"]
         );
     }
 

@@ -497,7 +497,7 @@ mod tests {
     fn what_a_file_lacks_is_named() {
         for (from, to, said) in [
             ("treated = \"short\"", "treated = \"none\"", "`none`"),
-            ("_planted = 1", "_planted = 2", "found 2"),
+            ("_planted = 1", "_planted = 2", "unsupported version 2"),
             ("id = ", "ids = ", "ids"),
             (
                 "cause = \"x\"",

@@ -119,12 +119,12 @@ fn strace_counts_the_same_calls() {
 
 #[test]
 fn a_child_that_ends_before_its_parent_s_call_returns_stays_ended() {
-    let log = b"10 100.000000 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>\n\
-        11 100.001000 brk(NULL) = 0x5000\n\
-        11 100.002000 exit_group(3) = ?\n\
-        11 100.003000 +++ exited with 3 +++\n\
-        10 100.004000 <... clone resumed>) = 11\n\
-        10 100.005000 +++ exited with 0 +++\n";
+    let log = b"10 1700000000.000000 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>\n\
+        11 1700000000.001000 brk(NULL) = 0x5000\n\
+        11 1700000000.002000 exit_group(3) = ?\n\
+        11 1700000000.003000 +++ exited with 3 +++\n\
+        10 1700000000.004000 <... clone resumed>) = 11\n\
+        10 1700000000.005000 +++ exited with 0 +++\n";
     let record = read(&Strace, log);
     assert_conserved(&record);
     let child: Vec<_> = record.processes().iter().filter(|p| p.pid == 11).collect();

@@ -527,7 +527,7 @@ fn what_cannot_be_treated_is_refused_and_nothing_changes() {
         ),
         (file("signed.itb", &signed), "initramfs=lz4", "signed FIT"),
         (file("signed2.itb", &signed), "cmdline+=quiet", "signed FIT"),
-        (file("both.bin", &both), "env=verify=no", "signatures"),
+        (file("both.bin", &both), "env=verify=no", "signature check"),
     ] {
         let before = seen(folder.path());
         let refused = apply(&target, text).unwrap_err().to_string();

@@ -67,12 +67,15 @@ pub(super) fn search(image: &Part<'_>, place: Place) -> Result<Search, Error> {
         Some(size) => Some(checked_size(size)?),
         None => None,
     };
+    let work = image
+        .len()
+        .saturating_mul(WORK_PER_BYTE)
+        .saturating_add(WORK);
+    // Of a stated size the first pass may spend all on places that only look like one.
+    let later = only.map_or(0, |_| work);
     let mut finder = Finder {
         sizes: Sizes { only, fine: true },
-        work: image
-            .len()
-            .saturating_mul(WORK_PER_BYTE)
-            .saturating_add(WORK),
+        work,
         copies: Vec::new(),
     };
     if let Some(offset) = place.offset {
@@ -83,6 +86,7 @@ pub(super) fn search(image: &Part<'_>, place: Place) -> Result<Search, Error> {
     let gave_up = finder.all(image, ALIGNMENT)?;
     if finder.copies.is_empty() {
         finder.sizes.fine = false;
+        finder.work += later;
         let gave_up = finder.all(image, 1)?;
         return Ok(finder.end(gave_up));
     }

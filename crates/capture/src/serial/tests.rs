@@ -9,7 +9,7 @@ use super::reader::Heard;
 use rustix::fd::OwnedFd;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -326,9 +326,14 @@ fn pipes_sockets_and_files_are_listened_to() {
         .flat_map(|b| std::iter::repeat_n(*b, 1 + usize::from(*b == 255)))
         .collect();
     client.write_all(&doubled).unwrap();
-    drop(client);
-    let (outcome, memory) = listening.join().unwrap();
+    client.shutdown(std::net::Shutdown::Write).unwrap();
+    let (outcome, mut memory) = listening.join().unwrap();
+    assert_eq!(memory.line.take(), Some((115_200, 10)));
     whole(outcome, memory);
+    // What was said to it: the options, and the settings of the port.
+    let mut said = Vec::new();
+    client.read_to_end(&mut said).unwrap();
+    assert!(said.windows(4).any(|w| w == [255, 250, 44, 1]), "{said:?}");
 
     // A file that has something already, and grows.
     let file = folder.path().join("file");
@@ -383,7 +388,7 @@ fn what_is_not_there_yet_is_waited_for() {
     )));
     let error = listening.join().unwrap().0.unwrap_err().to_string();
     assert!(
-        error.contains("unix:/nowhere: cannot be opened") && error.contains("--wait"),
+        error.contains("unix:/nowhere: cannot open") && error.contains("--wait"),
         "{error}"
     );
 }

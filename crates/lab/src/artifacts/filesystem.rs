@@ -455,11 +455,8 @@ mod tests {
                 .unwrap_err()
                 .contains("write one of ext2")
         );
-        assert!(
-            Form::parse("romfs:xz")
-                .unwrap_err()
-                .contains("there are none")
-        );
+        let why = Form::parse("romfs:xz").unwrap_err();
+        assert!(why.contains("romfs"), "{why}");
         assert!(
             Form::parse("squashfs:bz")
                 .unwrap_err()

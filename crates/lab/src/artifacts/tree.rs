@@ -215,7 +215,7 @@ mod tests {
             ("root = true\n[texts]\n\"\" = \"x\"", "``"),
             (
                 "root = true\napplets = [\"sbin/init\"]\n[texts]\n\"sbin/init\" = \"x\"",
-                "once, and found `sbin/init`",
+                "`sbin/init`",
             ),
             ("applets = [\"bin/sh\"]", "a tree with `root = true`"),
         ] {

@@ -241,20 +241,20 @@ mod tests {
                 "initrd; too large",
             ),
             (ended(9), "", "", Reason::Emulator, "signal: 9"),
-            (ended(7), "", "", Reason::Emulator, "the disk is full"),
+            (ended(7), "", "", Reason::Emulator, "is full, so free"),
             (
                 Stop::WallLimit,
                 "x\n",
                 "",
                 Reason::WallLimit,
-                "after 7 s of the host",
+                "after 7 s on the host",
             ),
             (
                 Stop::VirtualLimit,
                 "x\n",
                 "",
                 Reason::VirtualLimit,
-                "passed 9 s",
+                "after 9 s of virtual time",
             ),
             (
                 ended(0),

@@ -179,9 +179,21 @@ mod tests {
     #[test]
     fn what_cannot_be_recorded_is_said() {
         for (asked, cmdline, said) in [
-            (&["console", "probes"][..], "", "1: expected `console`, "),
-            (&["function_graph:"], "", "0: expected `console`, "),
-            (&["function_graph:a b"], "", "0: expected `console`, "),
+            (
+                &["console", "probes"][..],
+                "",
+                "1: `record` has the unknown value `probes`",
+            ),
+            (
+                &["function_graph:"],
+                "",
+                "0: `record` has the unknown value",
+            ),
+            (
+                &["function_graph:a b"],
+                "",
+                "0: `record` has the unknown value",
+            ),
             (
                 &["sched", "sched"],
                 "",
@@ -190,7 +202,7 @@ mod tests {
             (
                 &["sched"],
                 "quiet trace_event=x",
-                "0: the command line has `trace_event=x`",
+                "0: the kernel command line has `trace_event=x`",
             ),
         ] {
             let found = words(asked, cmdline).unwrap_err();

@@ -151,7 +151,7 @@ mod tests {
         for (bytes, part) in [
             (&b"\x7fELF"[..], "not an x86 kernel image"),
             (&[][..], "not an x86 kernel image"),
-            (cut, "is cut"),
+            (cut, "is truncated"),
             (&old, "too old"),
         ] {
             let said = BzImage::parse(path, bytes).unwrap_err().to_string();
