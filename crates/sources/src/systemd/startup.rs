@@ -205,11 +205,19 @@ pub(crate) fn record(times: &StartupTimes, origin: Origin, recorder: &mut Record
 /// printed parts, each of which is cut, so it can be a little more than their sum.
 const TOTAL: &str = "systemd.startup_total_ns";
 
+/// The fact of the time in userspace as systemd printed it, in nanoseconds.
+const USERSPACE: &str = "systemd.startup_userspace_ns";
+
 /// Records the total of one `Startup finished` line, and notes what is wrong or missing
 /// in the line.
 pub(super) fn doubts(times: &StartupTimes, origin: Origin, recorder: &mut Recorder) {
     if let Some(total) = times.total {
         recorder.fact(TOTAL, &total.get().to_string(), origin);
+    }
+    // The phases end where the total does, so the last one may differ from its printed time
+    // by a millisecond for each part.
+    if let (Some(userspace), Some(_)) = (times.userspace, times.kernel) {
+        recorder.fact(USERSPACE, &userspace.get().to_string(), origin);
     }
     if let Some(off) = times.contradiction() {
         recorder.note(origin, &PARTS_DO_NOT_ADD_UP, || {
