@@ -95,7 +95,6 @@ fn the_first_line_of_the_forms_is_two_seconds_off() {
     assert!(off.detail.contains("difference 2.020 s"), "{}", off.detail);
     // Eight more sums and targets that belong to them.
     assert_eq!(note("several_boots").unwrap().count, 11);
-    assert_eq!(note("boot_not_finished").unwrap().count, 1);
     assert_eq!(
         record.mark(mark::INITRD_START).unwrap().at,
         Nanos(2_020_000)
