@@ -5,6 +5,7 @@ pub mod args;
 mod read;
 mod store;
 
+use crate::input::names;
 use crate::out::Out;
 use crate::{beside, outputs};
 use analysis::HistoryVerdict;
@@ -42,7 +43,9 @@ fn show(args: &HistoryShow, out: &mut Out) -> Result<()> {
     let (history, notes) = read::answer(&args.judged)?;
     let input = args.judged.input.display().to_string();
     if let Some(path) = &args.out {
-        let page = views::trend::page(&history, &input, &notes);
+        // The page is sent to others: it names the file, not the folder.
+        let title = names::one(&args.judged.input);
+        let page = views::trend::page(&history, &title, &notes);
         beside::write(path, |file| Ok(file.write_all(page.as_bytes())?))?;
         if !out.json {
             return out.text(&format!("wrote {}\n", path.display()));
