@@ -54,6 +54,13 @@ const DOORS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "input",
+        &[
+            "record", "sources", "agent", "capture", "analysis", "inspect", "rawimage", "redact",
+            "history",
+        ],
+    ),
+    (
         "lab",
         &[
             "treat",
@@ -87,6 +94,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "serve",
             "redact",
             "inspect",
+            "input",
         ],
     ),
     ("xtask", &[]),
@@ -144,7 +152,11 @@ fn every_room_in_the_table_is_there() {
 
 /// Where unsafe code may be turned on, other than in the agent, and what for.
 const UNSAFE: &[(&str, &str)] = &[
-    ("cli/src/input/bytes.rs", "mapped files and memory advice"),
+    ("input/src/bytes.rs", "mapped files and memory advice"),
+    (
+        "cli/src/input.rs",
+        "the signal that a mapped file sends when it is cut",
+    ),
     (
         "capture/src/serial/port.rs",
         "TIOCGICOUNT, a request of a serial driver that no library has",

@@ -43,6 +43,19 @@ impl RowStatus {
     }
 }
 
+/// What is known of a boot besides its record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FleetSource {
+    /// A hash of the content of its files, in hexadecimal.
+    pub boot_id: String,
+    /// Where it was read: a path, or a path and a member.
+    pub source: String,
+    /// The size of what was read, bytes.
+    pub bytes: u64,
+    /// When its newest file was written, nanoseconds since 1970.
+    pub written: Option<i64>,
+}
+
 /// A boot in one row. Times are on the boot's clock, from its zero mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FleetRow {

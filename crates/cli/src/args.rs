@@ -143,11 +143,18 @@ pub enum TunePolicy {
 }
 
 impl Reading {
+    /// The same, for the room that reads inputs.
+    pub fn chosen(&self) -> input::Reading {
+        input::Reading {
+            first_light: self.first_light.clone(),
+            boot: self.boot,
+            stages: self.stages.clone(),
+        }
+    }
+
     /// The same for the analyses.
     pub fn options(&self) -> Options {
-        Options {
-            first_light: self.first_light.clone(),
-        }
+        self.chosen().options()
     }
 }
 

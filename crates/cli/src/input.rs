@@ -1,31 +1,32 @@
-//! From what the user named to the record of one boot.
-
-mod bytes;
-pub mod folder;
-mod line;
-pub mod names;
-mod open;
-mod packed;
-pub mod redacted;
-pub mod several;
-mod types;
+//! The user's inputs: read by the room `input`, with its notes on standard error.
 
 use crate::args::Reading;
-use agent::capture;
-use agent::here::Gathered;
-use anyhow::{Context, Result, bail};
-use bytes::Bytes;
+use analysis::BootTimes;
+use anyhow::Result;
 use record::{Record, Recorder};
-use sources::{Source, serial};
-use std::num::NonZeroUsize;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use types::{Capture, HERE, STDIN};
 
-pub use folder::files as of_folder;
-pub use line::line;
-pub use open::{capture_of, file, read, read_named};
-pub use packed::tar_magic;
-pub use types::Input;
+pub use ::input::{HERE, Input, STDIN, line, names, redacted};
+
+fn say(note: String) {
+    anstream::eprintln!("firstlight: {note}");
+}
+
+/// [`::input::read`].
+pub fn read(path: &Path) -> Result<Input> {
+    Ok(::input::read(path)?)
+}
+
+/// [`::input::file`].
+pub fn file(path: &Path) -> Result<(File, PathBuf)> {
+    Ok(::input::file(path)?)
+}
+
+/// [`::input::read_named`].
+pub fn read_named(file: File, path: &Path) -> Result<Input> {
+    Ok(::input::read_named(file, path)?)
+}
 
 /// These inputs in full, for a sentence to the user.
 pub fn shown(paths: &[PathBuf]) -> String {
@@ -39,189 +40,77 @@ pub fn shown(paths: &[PathBuf]) -> String {
     paths.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Says which columns and rows of the table `path` hold no boots.
-pub fn say_left_out(path: &Path, left_out: &[String]) {
-    if !left_out.is_empty() {
-        let shown = path.display();
-        let left_out = left_out.join(", ");
-        anstream::eprintln!("firstlight: {shown}: no times: {left_out}");
-    }
+/// [`::input::history::read`].
+pub fn history(path: &Path, machine: Option<&str>) -> Result<::input::history::Read> {
+    Ok(::input::history::read(path, machine, &say)?)
 }
 
-/// The evidence of one boot: of this machine's last one without any path, of the files in
-/// a folder that is no capture.
+/// [`::input::of_one_boot`].
 pub fn of_one_boot(paths: &[PathBuf]) -> Result<Vec<Input>> {
-    if paths.is_empty() {
-        return Ok(vec![here()?]);
-    }
-    if paths.iter().filter(|p| *p == Path::new(STDIN)).count() > 1 {
-        bail!("standard input (-) can be read only once");
-    }
-    let paths = folder::expanded(paths)?;
-    let inputs = paths.iter().map(|p| read(p)).collect::<Result<Vec<_>>>()?;
-    let captures = inputs.iter().filter(|i| matches!(i, Input::Capture(_)));
-    let captures = captures.count();
-    if captures > 1 {
-        bail!(
-            "{captures} captures are {captures} boots; give one, or compare two with \
-             `firstlight diff BASE --against NEW`"
-        );
-    }
-    Ok(inputs)
+    Ok(::input::of_one_boot(paths, &say)?)
 }
 
-/// This machine's last boot.
-fn here() -> Result<Input> {
-    let gathered = ::capture::here::gather();
-    if gathered.manifest.sources.iter().all(|s| s.format == "none") {
-        let why: Vec<&str> = gathered.notes().collect();
-        bail!(
-            "this machine's last boot cannot be read: {}; name a log or a capture",
-            why.join("; ")
-        );
-    }
-    Ok(of_gathered(gathered))
-}
-
-/// What was gathered on this machine, as the capture that it could be kept as.
-fn of_gathered(gathered: Gathered) -> Input {
-    Input::Capture(Box::new(Capture {
-        path: PathBuf::from(HERE),
-        manifest: gathered.manifest,
-        members: gathered.members,
-    }))
-}
-
-/// The record of the boot that the paths hold the evidence of.
+/// [`::input::boot`].
 pub fn boot(paths: &[PathBuf], reading: &Reading) -> Result<Record> {
     boot_into(Recorder::new(), paths, reading)
 }
 
-/// The same, kept by a recorder that may not keep all.
+/// [`::input::boot_into`].
 pub fn boot_into(recorder: Recorder, paths: &[PathBuf], reading: &Reading) -> Result<Record> {
-    record_into(recorder, &of_one_boot(paths)?, reading)
+    cut::end_in_a_sentence();
+    Ok(::input::boot_into(
+        recorder,
+        paths,
+        &reading.chosen(),
+        &say,
+    )?)
 }
 
-/// One record of several inputs, which stay to be looked at.
+/// [`::input::record_from`].
 pub fn record_from(inputs: &[Input], reading: &Reading) -> Result<Record> {
-    record_into(Recorder::new(), inputs, reading)
+    cut::end_in_a_sentence();
+    Ok(::input::record_from(inputs, &reading.chosen())?)
 }
 
-fn record_into(mut recorder: Recorder, inputs: &[Input], reading: &Reading) -> Result<Record> {
-    let virtual_time = |i: &Input| match i {
-        Input::Capture(c) => c.manifest.clocks.iter().any(|k| k.kind == "virtual"),
-        Input::Raw(_) => false,
-    };
-    if inputs.len() > 1 && inputs.iter().any(&virtual_time) {
-        bail!(
-            "a capture in virtual time is given with other inputs; virtual and wall time are never \
-             mixed: give that capture alone, or compare with `firstlight diff`"
-        );
-    }
-    let serial = reading
-        .stages
-        .as_deref()
-        .map(serial_with_stages)
-        .transpose()?;
-    let serial = serial.as_ref().map(|s| s as &dyn Source);
-    let mut raw = Vec::new();
-    for (input, name) in inputs.iter().zip(names::of_inputs(inputs)) {
-        match input {
-            Input::Raw(file) => raw.push((file, name)),
-            Input::Capture(capture) => read_capture(capture, serial, &mut recorder)?,
-        }
-    }
-    let files = raw.iter().map(|(r, name)| (r.source, &**name, &*r.bytes));
-    let maps: Vec<&Bytes> = raw.iter().map(|(r, _)| &r.bytes).collect();
-    let files: Vec<_> = files.collect();
-    several::check(&files, serial, reading.boot)?;
-    Bytes::bounded(&maps, || {
-        read_by_source(files, serial, reading.boot, &mut recorder);
-    });
-    let record = recorder.finish();
-    several::one_boot(&record)?;
-    if let Some(wanted) = &reading.first_light
-        && analysis::first_light(&record, &reading.options()).is_none()
-    {
-        bail!("--first-light `{wanted}` matched no mark, unit or line of the input");
-    }
-    Ok(record)
+/// [`::input::boots::of`].
+pub fn boots(paths: &[PathBuf], reading: &Reading) -> Result<Vec<BootTimes>> {
+    cut::end_in_a_sentence();
+    Ok(::input::boots::of(paths, &reading.chosen(), &say)?)
 }
 
-fn read_capture(
-    capture: &Capture,
-    serial: Option<&dyn Source>,
-    recorder: &mut Recorder,
-) -> Result<()> {
-    let source = recorder.source(capture::MANIFEST, sources::capture::FORMAT);
-    sources::capture::apply(&capture.manifest, source, recorder);
-    let mut files = Vec::new();
-    for file in &capture.manifest.sources {
-        let Some((name, bytes)) = capture.members.iter().find(|(n, _)| *n == file.file) else {
-            bail!(
-                "{}: its manifest names {}, which is not in it",
-                capture.path.display(),
-                file.file
-            );
-        };
-        let reader = match file.format.as_str() {
-            "none" => None,
-            "" => sources::sniff(bytes),
-            format => {
-                let known = sources::named(format);
-                if known.is_none() {
-                    sources::capture::unread(file, source, recorder);
+/// A mapped file that another program cuts while it is read.
+mod cut {
+    use std::sync::Once;
+
+    static INSTALLED: Once = Once::new();
+
+    #[expect(
+        unsafe_code,
+        reason = "there is no safe way to handle a signal of the machine's"
+    )]
+    pub fn end_in_a_sentence() {
+        extern "C" fn handler(_signal: libc::c_int) {
+            let name = ::input::first_mapped().unwrap_or(b"an input");
+            let parts: [&[u8]; 3] = [
+                b"firstlight: ",
+                name,
+                b" (or another large input): got shorter while it was read; take a copy, and read \
+                  that\n",
+            ];
+            // SAFETY: the calls are async-signal-safe, and the texts are immutable.
+            unsafe {
+                for part in parts {
+                    libc::write(2, part.as_ptr().cast(), part.len());
                 }
-                known
-            }
-        };
-        if let Some(reader) = reader {
-            files.push((reader, name.as_str(), bytes.as_slice()));
-        }
-    }
-    read_by_source(files, serial, None, recorder);
-    Ok(())
-}
-
-/// Reads files, those of one format together: they may be parts of one stream.
-/// A serial log is read with the user's own stages, if there are any. Of a log of several
-/// boots the one that the user chose is read, or the last.
-fn read_by_source(
-    files: Vec<(&'static dyn Source, &str, &[u8])>,
-    serial: Option<&dyn Source>,
-    boot: Option<NonZeroUsize>,
-    recorder: &mut Recorder,
-) {
-    let mut formats: Vec<(&'static dyn Source, Vec<sources::Input<'_>>)> = Vec::new();
-    for (source, name, bytes) in files {
-        let input = sources::Input { name, bytes };
-        match formats.iter_mut().find(|f| f.0.name() == source.name()) {
-            Some((_, inputs)) => inputs.push(input),
-            None => formats.push((source, vec![input])),
-        }
-    }
-    for (source, inputs) in formats {
-        let own = serial.filter(|s| s.name() == source.name());
-        let source = own.unwrap_or(source);
-        match boot {
-            None => source.read_all(&inputs, recorder),
-            Some(boot) => {
-                for input in inputs {
-                    match source.boots(input.bytes).get(boot.get() - 1) {
-                        Some(range) => source.read_boot(input, range.clone(), recorder),
-                        None => source.read(input, recorder),
-                    }
-                }
+                libc::_exit(2);
             }
         }
+        INSTALLED.call_once(|| {
+            // SAFETY: the handler only makes async-signal-safe calls and ends.
+            unsafe {
+                let handler: extern "C" fn(libc::c_int) = handler;
+                libc::signal(libc::SIGBUS, handler as libc::sighandler_t);
+            }
+        });
     }
-}
-
-fn serial_with_stages(path: &Path) -> Result<serial::SerialWithStages> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
-    let stages = serial::stages_from_toml(&text)
-        .with_context(|| format!("{shown}: not a table of stages"))?;
-    let all = stages.before(serial::Stages::builtin());
-    Ok(serial::Serial::with_stages(all))
 }

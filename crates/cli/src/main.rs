@@ -92,18 +92,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// An error and its causes, in one line; a cause that the error already says
-/// is not said twice.
+/// An error and its causes, in one line.
 pub(crate) fn sentence(error: &anyhow::Error) -> String {
-    let mut text = String::new();
-    for cause in error.chain() {
-        let cause = cause.to_string();
-        if !text.contains(&cause) {
-            if !text.is_empty() {
-                text.push_str(": ");
-            }
-            text.push_str(&cause);
-        }
-    }
-    text
+    ::input::sentence(error.as_ref())
 }

@@ -42,6 +42,7 @@ mod source;
 mod table;
 mod tables;
 mod time;
+mod words;
 
 pub mod mark;
 
@@ -58,3 +59,4 @@ pub use recorder::{Recorder, SpanBuilder};
 pub use series::{Sample, Series, SeriesId, Unit};
 pub use source::{Origin, SourceId, SourceInfo};
 pub use time::{Nanos, When};
+pub use words::{counted, plural};

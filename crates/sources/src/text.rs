@@ -8,10 +8,9 @@ use memchr::{memchr, memchr3};
 use record::{Origin, SourceId};
 use std::borrow::Cow;
 
-/// `1 device` or `2 devices`: a number and what it counts, which takes an `s`.
+/// `1 device` or `2 devices`: a number and what it counts.
 pub(crate) fn counted(n: u64, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{plural}")
+    record::counted(usize::try_from(n).unwrap_or(usize::MAX), what)
 }
 
 /// One line of an input.

@@ -3,6 +3,7 @@
 use analysis::{Experiment, GateCompared, GateVerdict, margin};
 use chrono::DateTime;
 use flash::files::Why;
+pub use record::plural;
 use record::{ClockKind, Nanos};
 use std::collections::BTreeSet;
 
@@ -73,20 +74,6 @@ pub(crate) fn gate_moved(c: &GateCompared) -> String {
         percent => format!(" ({percent})"),
     };
     format!("{}{percent}: {} -> {}", signed(change), a.median, b.median)
-}
-
-/// `initcall` or `initcalls`; `match` or `matches`; `try` or `tries`.
-#[must_use]
-pub fn plural(n: usize, word: &str) -> String {
-    if n == 1 {
-        return word.to_owned();
-    }
-    let vowel = |c: char| "aeiou".contains(c);
-    match word.strip_suffix('y') {
-        Some(stem) if !stem.ends_with(vowel) => format!("{stem}ies"),
-        _ if ["s", "x", "ch", "sh"].iter().any(|e| word.ends_with(e)) => format!("{word}es"),
-        _ => format!("{word}s"),
-    }
 }
 
 /// `1 initcall`, `1,332 initcalls`.

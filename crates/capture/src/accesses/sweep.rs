@@ -7,6 +7,7 @@ use super::lock::Lock;
 use super::owner::Owner;
 use super::session::INSTANCE;
 use agent::trace::Tracefs;
+use record::counted;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -63,13 +64,6 @@ impl Swept {
             counted(instances, "trace instance"),
             counted(settings, "setting")
         ))
-    }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Two tables of many boots: one row per boot, and one row per item of a boot.
 
 use super::columns::{Cell, Holds, ParquetError, Table};
-use analysis::FleetRow;
+use analysis::{FleetRow, FleetSource};
 use chrono::DateTime;
 use record::{Nanos, Phase};
 use std::fmt::Write as _;
@@ -56,19 +56,6 @@ const PHASES: [(Phase, &str); 7] = [
     (Phase::Userspace, "userspace_ns"),
     (Phase::App, "app_ns"),
 ];
-
-/// What is known of a boot besides its record.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FleetSource {
-    /// A hash of the content of its files, in hexadecimal.
-    pub boot_id: String,
-    /// Where it was read: a path, or a path and a member.
-    pub source: String,
-    /// The size of what was read, bytes.
-    pub bytes: u64,
-    /// When its newest file was written, nanoseconds since 1970.
-    pub written: Option<i64>,
-}
 
 /// Both tables while they are written.
 pub struct FleetTables<W: Write + Send> {
@@ -180,8 +167,8 @@ fn day_of(at: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FleetSource, FleetTables, day_of};
-    use analysis::FleetRow;
+    use super::{FleetTables, day_of};
+    use analysis::{FleetRow, FleetSource};
 
     #[test]
     fn days_are_those_of_the_calendar() {

@@ -29,7 +29,7 @@ pub use chrome::chrome;
 #[cfg(feature = "parquet")]
 pub use columns::ParquetError;
 #[cfg(feature = "parquet")]
-pub use fleet::{FLEET_SCHEMA, FleetSource, FleetTables};
+pub use fleet::{FLEET_SCHEMA, FleetTables};
 pub use folded::folded;
 pub use overview::svg;
 #[cfg(feature = "parquet")]

@@ -1,7 +1,6 @@
 //! `firstlight gate`: did the boot get slower?
 
 use super::args::Gate;
-use super::set;
 use crate::args::Compared;
 use crate::input;
 use crate::out::Out;
@@ -18,12 +17,12 @@ pub fn run(args: &Gate, out: &mut Out) -> Result<()> {
         against,
         reading,
     } = &args.compared;
-    let after = set::of(against, reading)?;
+    let after = input::boots(against, reading)?;
     // Without base boots, budgets are all that can be judged.
     let only_budgets = base.is_empty() && !args.budgets.is_empty();
     let boots = match only_budgets {
         true => analysis::boots(&after, None)?,
-        false => analysis::boots(&set::of(base, reading)?, Some(&after))?,
+        false => analysis::boots(&input::boots(base, reading)?, Some(&after))?,
     };
     let question = GateQuestion {
         of: args.of.as_deref(),

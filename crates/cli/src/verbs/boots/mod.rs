@@ -2,17 +2,17 @@
 
 pub mod args;
 pub mod gate;
-pub mod set;
 
+use crate::input;
 use crate::out::Out;
 use anyhow::Result;
 use args::Boots;
 
 pub fn run(args: &Boots, out: &mut Out) -> Result<()> {
-    let base = set::of(&args.base, &args.reading)?;
+    let base = input::boots(&args.base, &args.reading)?;
     let against = match args.against.is_empty() {
         true => None,
-        false => Some(set::of(&args.against, &args.reading)?),
+        false => Some(input::boots(&args.against, &args.reading)?),
     };
     let boots = analysis::boots(&base, against.as_deref())?;
     let text = if out.json {

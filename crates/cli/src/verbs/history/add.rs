@@ -4,7 +4,6 @@ use super::args::HistoryAdd;
 use super::store;
 use crate::input;
 use crate::out::Out;
-use crate::verbs::boots::set;
 use analysis::{BootTimes, TimeKind};
 use anyhow::{Context, Result, bail};
 use history::{At, ENTRIES, Entry, FirstLight, Time};
@@ -12,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub fn run(args: &HistoryAdd, out: &mut Out) -> Result<()> {
-    let boots = set::of(&args.boots, &args.reading)?;
+    let boots = input::boots(&args.boots, &args.reading)?;
     let config = args.config.as_deref().map(digest).transpose()?;
     let at = match (&args.at, &args.release) {
         (Some(at), _) => Some(*at),

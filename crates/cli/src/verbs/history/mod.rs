@@ -2,15 +2,14 @@
 
 mod add;
 pub mod args;
-mod read;
 mod store;
 
 use crate::input::names;
 use crate::out::Out;
 use crate::{beside, outputs};
-use analysis::HistoryVerdict;
+use analysis::{HistoryQuestion, HistoryVerdict};
 use anyhow::{Result, bail};
-use args::{History, HistoryAnnotate, HistoryCheck, HistoryShow, HistoryVerb};
+use args::{History, HistoryAnnotate, HistoryCheck, HistoryShow, HistoryVerb, Judged};
 use history::{Annotation, NOTES};
 use std::io::Write;
 
@@ -23,8 +22,21 @@ pub fn run(args: &History, out: &mut Out) -> Result<()> {
     }
 }
 
+/// The answer to what was asked, and what is wrong with the input.
+fn answer(args: &Judged) -> Result<(analysis::History, Vec<String>)> {
+    let read = crate::input::history(&args.input, args.machine.as_deref())?;
+    let question = HistoryQuestion {
+        of: args.of.as_deref(),
+        allow: args.allow,
+        see: args.see,
+        accepted: read.accepted,
+    };
+    let history = analysis::history(&read.entries, read.clock, &question);
+    Ok((history, read.notes))
+}
+
 fn check(args: &HistoryCheck, out: &mut Out) -> Result<()> {
-    let (history, notes) = read::answer(&args.judged)?;
+    let (history, notes) = answer(&args.judged)?;
     let input = args.judged.input.display().to_string();
     let text = match out.json {
         true => views::json::text(&views::json::history(&history, &notes)),
@@ -40,7 +52,7 @@ fn check(args: &HistoryCheck, out: &mut Out) -> Result<()> {
 }
 
 fn show(args: &HistoryShow, out: &mut Out) -> Result<()> {
-    let (history, notes) = read::answer(&args.judged)?;
+    let (history, notes) = answer(&args.judged)?;
     let input = args.judged.input.display().to_string();
     if let Some(path) = &args.out {
         // The page is sent to others: it names the file, not the folder.
@@ -59,7 +71,7 @@ fn show(args: &HistoryShow, out: &mut Out) -> Result<()> {
 }
 
 fn annotate(args: &HistoryAnnotate, out: &mut Out) -> Result<()> {
-    let store = store::read(&args.store)?;
+    let store = input::history::store::read(&args.store)?;
     let is_there = store.entries.iter().any(|e| e.label() == args.entry);
     if !is_there {
         bail!(

@@ -1,27 +1,17 @@
 //! `firstlight rows`: the logs of many boots as two tables.
 
-mod archive;
 pub mod args;
-mod find;
-mod format;
-mod read;
 mod tables;
-mod unit;
 
-use crate::args::Reading;
 use crate::out::Out;
 use crate::progress;
-use analysis::FleetRow;
 use anyhow::{Context, Result, bail};
 use args::Rows;
+use input::rows::{Unit, each, each_of_list, rows};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 use tables::Tables;
-use unit::Unit;
-use views::export::FleetSource;
 
 /// How many boots are read side by side before their rows are written. This bounds the
 /// memory, whatever the input.
@@ -45,26 +35,27 @@ pub fn run(args: &Rows, out: &mut Out) -> Result<()> {
             let open: usize = chunk.iter().map(Unit::open_files).sum();
             if chunk.len() >= CHUNK || open >= OPEN_FILES {
                 read += chunk.len() as u64;
-                write(std::mem::take(&mut chunk), args, &mut tables, out)?;
+                write(std::mem::take(&mut chunk), args, &mut tables, out)
+                    .map_err(|e| input::Error::Taken(e.into()))?;
                 progress::say(format!("{read} boots read"));
             }
             Ok(())
         };
         for path in &args.inputs {
             if path == Path::new("-") {
-                find::each_of_list(std::io::stdin().lock(), &mut give)?;
+                each_of_list(std::io::stdin().lock(), &mut give)?;
             } else {
-                find::each(path, &mut give)?;
+                each(path, &mut give)?;
             }
         }
         match &args.from_list {
             Some(list) if list == Path::new("-") => {
-                find::each_of_list(std::io::stdin().lock(), &mut give)?;
+                each_of_list(std::io::stdin().lock(), &mut give)?;
             }
             Some(list) => {
                 let shown = list.display();
                 let file = File::open(list).with_context(|| format!("{shown}: cannot be read"))?;
-                find::each_of_list(BufReader::new(file), &mut give)?;
+                each_of_list(BufReader::new(file), &mut give)?;
             }
             None => {}
         }
@@ -88,7 +79,7 @@ pub fn run(args: &Rows, out: &mut Out) -> Result<()> {
 
 /// Reads boots side by side and writes their rows in the order of the input.
 fn write(units: Vec<Unit>, args: &Rows, tables: &mut Tables<'_>, out: &mut Out) -> Result<()> {
-    for (source, row) in rows(units, &args.reading) {
+    for (source, row) in rows(units, &args.reading.chosen()) {
         if let Some(line) = tables.add(&source, &row)?
             && !out.json
         {
@@ -97,31 +88,4 @@ fn write(units: Vec<Unit>, args: &Rows, tables: &mut Tables<'_>, out: &mut Out) 
         }
     }
     Ok(())
-}
-
-fn rows(units: Vec<Unit>, reading: &Reading) -> Vec<(FleetSource, FleetRow)> {
-    let lanes = thread::available_parallelism().map_or(1, usize::from);
-    let lanes = lanes.min(units.len());
-    let queue = Mutex::new(units.into_iter().enumerate());
-    let done = Mutex::new(Vec::new());
-    let work = || {
-        loop {
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((place, unit)) = next else {
-                return;
-            };
-            let row = read::row(unit, reading);
-            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-            done.push((place, row));
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..lanes {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let mut rows = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    rows.sort_by_key(|(place, _)| *place);
-    rows.into_iter().map(|(_, row)| row).collect()
 }

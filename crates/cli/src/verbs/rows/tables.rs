@@ -1,12 +1,12 @@
 //! The files that the rows go into.
 
 use super::args::Rows;
-use analysis::{FleetRow, RowStatus};
+use analysis::{FleetRow, FleetSource, RowStatus};
 use anyhow::{Context, Result};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use views::export::{FleetSource, FleetTables};
+use views::export::FleetTables;
 use views::json::{self, Document};
 
 type Writer = BufWriter<File>;

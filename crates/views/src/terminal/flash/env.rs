@@ -2,7 +2,7 @@
 
 use crate::terminal::Style;
 use crate::terminal::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, clean, left, right};
-use crate::words::{plural, size, thousands};
+use crate::words::{counted, size, thousands};
 use bootimage::Patch;
 use bootimage::environment::{Change, Difference, Environment, Look, Proposal, Proposals};
 use record::Nanos;
@@ -24,7 +24,7 @@ pub fn env(image: &str, look: &Look, style: &Style) -> String {
             "environment of Barebox, {} at {}, {}",
             size(barebox.size),
             place(barebox.offset),
-            plural_of(barebox.files.len(), "file"),
+            counted(barebox.files.len(), "file"),
         );
         screen.heading(image, &about);
         screen.blank();
@@ -54,10 +54,6 @@ pub fn env(image: &str, look: &Look, style: &Style) -> String {
         screen.wrapped("", 2, WARN, &text);
     }
     screen.finish()
-}
-
-fn plural_of(n: usize, word: &str) -> String {
-    format!("{n} {}", plural(n, word))
 }
 
 /// `byte 8192 (0x2000)`.
@@ -118,7 +114,7 @@ fn head(screen: &mut Screen, image: &str, environment: &Environment) {
     let count = data.map_or(0, |d| d.variables().len());
     let line = format!(
         "  {}, {} of {} bytes used",
-        plural_of(count, "variable"),
+        counted(count, "variable"),
         data.map_or(0, |d| d.used()),
         data.map_or(0, |d| d.bytes().len())
     );
@@ -245,7 +241,7 @@ pub fn env_differences(a: &str, b: &str, all: &[Difference], style: &Style) -> S
     let mut screen = Screen::new(style);
     let about = match all.len() {
         0 => "the same variables".to_owned(),
-        n => format!("{} differ", plural_of(n, "variable")),
+        n => format!("{} differ", counted(n, "variable")),
     };
     screen.heading(&format!("{a} and {b}"), &about);
     for difference in all {

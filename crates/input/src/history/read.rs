@@ -1,13 +1,12 @@
 //! From a store or a table to the entries that are judged.
 
-use super::args::Judged;
 use super::store;
-use crate::input;
-use analysis::{Accepted, BlameKind, EntryTimes, HistoryEntry, HistoryQuestion, TimeKind};
-use anyhow::Result;
-use history::{At, Entry, Table};
+use crate::error::Result;
+use crate::{Say, say_left_out};
+use ::history::{At, Entry, Table};
+use analysis::{Accepted, BlameKind, EntryTimes, HistoryEntry, TimeKind};
 use inspect::table;
-use record::{ClockKind, Nanos, Phase};
+use record::{ClockKind, Nanos, Phase, counted};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -27,30 +26,29 @@ const ENVIRONMENT: [(&str, &str); 4] = [
 
 /// Entries in order, and what is wrong with the input.
 pub struct Read {
+    /// In their order.
     pub entries: Vec<HistoryEntry>,
+    /// The clock of the entries of a store.
     pub clock: Option<ClockKind>,
+    /// What was accepted.
     pub accepted: Vec<Accepted>,
     /// One sentence each.
     pub notes: Vec<String>,
 }
 
-/// The answer to what was asked, and what is wrong with the input.
-pub fn answer(args: &Judged) -> Result<(analysis::History, Vec<String>)> {
-    let read = match table::is_one(&args.input) {
-        true => of_table(&args.input)?,
-        false => of_store(args)?,
-    };
-    let question = HistoryQuestion {
-        of: args.of.as_deref(),
-        allow: args.allow,
-        see: args.see,
-        accepted: read.accepted,
-    };
-    let history = analysis::history(&read.entries, read.clock, &question);
-    Ok((history, read.notes))
+/// The entries of a table, or those of a store for one machine: that of the newest entry
+/// without `machine`.
+///
+/// # Errors
+/// The input cannot be read.
+pub fn read(input: &Path, machine: Option<&str>, say: &Say) -> Result<Read> {
+    match table::is_one(input) {
+        true => of_table(input, say),
+        false => of_store(input, machine),
+    }
 }
 
-fn of_table(path: &Path) -> Result<Read> {
+fn of_table(path: &Path, say: &Say) -> Result<Read> {
     let read = table::read(path)?;
     let place = |wanted: &str| {
         read.others
@@ -69,9 +67,9 @@ fn of_table(path: &Path) -> Result<Read> {
         .iter()
         .filter_map(|at| read.others.get(*at).map(String::as_str))
         .collect();
-    input::say_left_out(path, &table::left_out(&read, &used));
-    let text = |row: &history::Row, at: usize| row.others.get(at).cloned().unwrap_or_default();
-    let entry = |(number, row): (usize, &history::Row)| {
+    say_left_out(path, &table::left_out(&read, &used), say);
+    let text = |row: &::history::Row, at: usize| row.others.get(at).cloned().unwrap_or_default();
+    let entry = |(number, row): (usize, &::history::Row)| {
         let label = label.map(|at| text(row, at)).filter(|l| !l.is_empty());
         let environment = fields.iter().map(|(field, at)| (*field, text(row, *at)));
         HistoryEntry {
@@ -90,7 +88,7 @@ fn of_table(path: &Path) -> Result<Read> {
     if back > 0 {
         notes.push(format!(
             "dated before the row above: {}; rows are read in the order of the file",
-            views::counted(back, "row")
+            counted(back, "row")
         ));
     }
     Ok(Read {
@@ -101,7 +99,7 @@ fn of_table(path: &Path) -> Result<Read> {
     })
 }
 
-fn of_row(table: &Table, row: &history::Row) -> EntryTimes {
+fn of_row(table: &Table, row: &::history::Row) -> EntryTimes {
     let cells = table.times.iter().zip(&row.times).enumerate();
     let times = cells.filter_map(|(at, (name, time))| {
         Some((TimeKind::Column(at), name.clone(), Nanos((*time)?)))
@@ -109,10 +107,10 @@ fn of_row(table: &Table, row: &history::Row) -> EntryTimes {
     times.collect()
 }
 
-fn of_store(args: &Judged) -> Result<Read> {
-    let store = store::read(&args.input)?;
+fn of_store(input: &Path, machine: Option<&str>) -> Result<Read> {
+    let store = store::read(input)?;
     let mut notes = store.notes;
-    let order = history::ordered(&store.entries, &store.names);
+    let order = ::history::ordered(&store.entries, &store.names);
     for (count, what) in [
         (
             order.without_place,
@@ -125,7 +123,7 @@ fn of_store(args: &Judged) -> Result<Read> {
         ),
     ] {
         if count > 0 {
-            notes.push(format!("{what}: {}", views::counted(count, "entry")));
+            notes.push(format!("{what}: {}", counted(count, "entry")));
         }
     }
     let has = |wanted: fn(&At) -> bool| {
@@ -140,12 +138,12 @@ fn of_store(args: &Judged) -> Result<Read> {
     let ordered = order.places.iter().filter_map(|i| store.entries.get(*i));
     let ordered: Vec<&Entry> = ordered.collect();
     // The newest entry of the machine says which clock and which zero are judged.
-    let is_machine = |e: &&&Entry| match &args.machine {
-        Some(machine) => e.environment.machine.as_ref() == Some(machine),
+    let is_machine = |e: &&&Entry| match machine {
+        Some(machine) => e.environment.machine.as_deref() == Some(machine),
         None => true,
     };
     let Some(newest) = ordered.iter().rev().find(is_machine) else {
-        if let Some(machine) = &args.machine {
+        if let Some(machine) = machine {
             notes.push(format!("no entry is of the machine {machine}"));
         }
         return Ok(Read {
@@ -174,7 +172,7 @@ fn of_store(args: &Judged) -> Result<Read> {
         *left_out.entry(why).or_default() += 1;
     }
     for (why, count) in left_out {
-        let entries = views::counted(count, "entry");
+        let entries = counted(count, "entry");
         notes.push(format!("left out: {entries} {why}"));
     }
     let mut accepted: BTreeMap<(String, Option<String>), (bool, String)> = BTreeMap::new();

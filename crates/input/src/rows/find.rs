@@ -3,9 +3,9 @@
 use super::archive;
 use super::format::{self, Format, Judge};
 use super::unit::{Give, Unit};
-use crate::input::folder::MOST_FILES;
+use crate::error::{On, Result};
+use crate::folder::MOST_FILES;
 use agent::capture;
-use anyhow::{Context, Result};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub fn each(path: &Path, give: &mut Give<'_>) -> Result<()> {
 pub fn each_of_list(list: impl BufRead, give: &mut Give<'_>) -> Result<()> {
     use std::os::unix::ffi::OsStringExt;
     for line in list.split(b'\n') {
-        let mut line = line.context("the list of inputs cannot be read")?;
+        let mut line = line.on(|| "the list of inputs cannot be read".to_owned())?;
         if line.last() == Some(&b'\r') {
             line.pop();
         }

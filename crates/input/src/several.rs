@@ -1,7 +1,7 @@
 //! Several boots in what was given for one: in one log, or in several files.
 
-use super::Input;
-use anyhow::{Result, bail};
+use crate::Input;
+use crate::error::{Result, refuse};
 use record::{Fact, Record};
 use sources::Source;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub fn boots(input: &Input) -> usize {
 }
 
 /// Whether the files hold the boot that the user chose.
-pub(super) fn check(
+pub(crate) fn check(
     files: &[(&'static dyn Source, &str, &[u8])],
     serial: Option<&dyn Source>,
     boot: Option<NonZeroUsize>,
@@ -36,7 +36,7 @@ pub(super) fn check(
         } else {
             &format!("{most} boots")
         };
-        bail!("--boot {boot}: the input holds {boots}; give a number from 1 to {most}");
+        refuse!("--boot {boot}: the input holds {boots}; give a number from 1 to {most}");
     }
     Ok(())
 }
@@ -50,7 +50,7 @@ const ONCE: [(&str, &str); 2] = [
 
 /// Refuses files that cannot be of one boot: those of the same kind that say something else
 /// of what a boot has once.
-pub(super) fn one_boot(record: &Record) -> Result<()> {
+pub(crate) fn one_boot(record: &Record) -> Result<()> {
     for (key, what) in ONCE {
         let mut said: BTreeMap<&str, &Fact> = BTreeMap::new();
         for fact in record.facts().iter().filter(|f| record.name(f.key) == key) {
@@ -62,7 +62,7 @@ pub(super) fn one_boot(record: &Record) -> Result<()> {
         let Some(first) = facts.next() else { continue };
         let other = facts.find(|f| file(f) != file(first) && format(f) == format(first));
         if let (Some(a), Some(b)) = (file(first), other.and_then(|f| file(f))) {
-            bail!(
+            refuse!(
                 "{a} and {b} are of different boots: their {what} differ; give the files of one \
                  boot, or compare them with `firstlight diff BASE --against NEW`"
             );

@@ -1,6 +1,6 @@
 //! What the inputs of a boot are.
 
-use super::bytes::Bytes;
+use crate::bytes::Bytes;
 use agent::capture::Manifest;
 use sources::Source;
 use std::path::PathBuf;
@@ -15,15 +15,21 @@ pub enum Input {
 
 /// The evidence of one boot, with its manifest.
 pub struct Capture {
+    /// Where it was read.
     pub path: PathBuf,
+    /// Its manifest.
     pub manifest: Manifest,
+    /// The names and the content of its files.
     pub members: Vec<(String, Vec<u8>)>,
 }
 
 /// A file of one format.
 pub struct Raw {
+    /// The path that the user gave.
     pub name: String,
+    /// What reads its format.
     pub source: &'static dyn Source,
+    /// Its content.
     pub bytes: Bytes,
 }
 

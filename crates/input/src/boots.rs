@@ -1,10 +1,9 @@
 //! Several boots, as they are named on the command line.
 
-use crate::args::Reading;
-use crate::input::{self, Input};
+use crate::error::{On, Result, refuse};
+use crate::{Input, Reading, Say, say_left_out};
 use agent::capture::MANIFEST;
 use analysis::BootTimes;
-use anyhow::{Context, Result, bail};
 use inspect::table;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,22 +20,25 @@ const TRIAL: &str = "trial.json";
 const MOST: usize = 10_000;
 
 /// The boots of all `paths`; without any, this machine's last one.
-pub fn of(paths: &[PathBuf], reading: &Reading) -> Result<Vec<BootTimes>> {
+///
+/// # Errors
+/// One of them cannot be read.
+pub fn of(paths: &[PathBuf], reading: &Reading, say: &Say) -> Result<Vec<BootTimes>> {
     if paths.is_empty() {
-        let record = input::boot(paths, reading)?;
+        let record = crate::boot::boot(paths, reading, say)?;
         return Ok(vec![BootTimes::of(&record, &reading.options())]);
     }
     let mut all = Vec::new();
     for path in paths {
-        all.extend(of_path(path, reading)?);
+        all.extend(of_path(path, reading, say)?);
     }
     Ok(all)
 }
 
-fn of_path(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
+fn of_path(path: &Path, reading: &Reading, say: &Say) -> Result<Vec<BootTimes>> {
     if table::is_one(path) {
         let read = table::read(path)?;
-        input::say_left_out(path, &table::left_out(&read, &[]));
+        say_left_out(path, &table::left_out(&read, &[]), say);
         return Ok(table::boots(&read));
     }
     let mut captures = Vec::new();
@@ -47,12 +49,12 @@ fn of_path(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
     }
     if captures.len() > MOST {
         let shown = path.display();
-        bail!("{shown}: has more than {MOST} captures; name some of them");
+        refuse!("{shown}: has more than {MOST} captures; name some of them");
     }
     // A capture, a raw file, or a folder with the logs of one boot.
     if captures.is_empty() {
         if path.is_dir() && !path.join(MANIFEST).is_file() {
-            return of_logs(path, reading);
+            return of_logs(path, reading, say);
         }
         captures.push(path.to_owned());
     }
@@ -70,8 +72,8 @@ fn of_path(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
 
 /// The boots of a capture or a raw file: a log may hold several, one after the other.
 fn of_input(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
-    let inputs = [input::read(path)?];
-    let count = input::several::boots(&inputs[0]);
+    let inputs = [crate::read(path)?];
+    let count = crate::several::boots(&inputs[0]);
     let chosen: Vec<Option<NonZeroUsize>> = match reading.boot {
         None if count > 1 => (1..=count).map(NonZeroUsize::new).collect(),
         boot => vec![boot],
@@ -81,7 +83,7 @@ fn of_input(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
             boot,
             ..reading.clone()
         };
-        let record = input::record_from(&inputs, &reading)?;
+        let record = crate::record_from(&inputs, &reading)?;
         Ok(BootTimes::of(&record, &reading.options()))
     });
     times.collect()
@@ -89,17 +91,17 @@ fn of_input(path: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
 
 /// The boots of a folder of logs. They are of one boot if they can be; else files whose names
 /// have the same number are (`run_1_time.txt`, `run_1_blame.txt`), if any can, else each file.
-fn of_logs(folder: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
+fn of_logs(folder: &Path, reading: &Reading, say: &Say) -> Result<Vec<BootTimes>> {
     let of = |paths: &[PathBuf]| -> Result<Vec<BootTimes>> {
         match paths {
             [one] => of_input(one, reading),
             _ => {
-                let record = input::boot(paths, reading)?;
+                let record = crate::boot::boot(paths, reading, say)?;
                 Ok(vec![BootTimes::of(&record, &reading.options())])
             }
         }
     };
-    let files = input::of_folder(folder)?;
+    let files = crate::folder::files(folder, say)?;
     if is_one(&files)
         && let Ok(all) = of(&files)
     {
@@ -125,7 +127,7 @@ fn of_logs(folder: &Path, reading: &Reading) -> Result<Vec<BootTimes>> {
 /// Whether files can be the evidence of one boot, by their formats: of a log there is one.
 fn is_one(files: &[PathBuf]) -> bool {
     const LOGS: [&str; 3] = ["kernel-log", "serial", "console"];
-    let is_log = |f: &&PathBuf| match input::read(f) {
+    let is_log = |f: &&PathBuf| match crate::read(f) {
         Ok(Input::Raw(raw)) => LOGS.contains(&raw.source.name()),
         _ => false,
     };
@@ -155,7 +157,7 @@ fn several_variants(folder: &Path) -> Result<()> {
     let names: Vec<_> = names.iter().map(|n| n.to_string_lossy()).collect();
     match names.as_slice() {
         [] | [_] => Ok(()),
-        [first, ..] => bail!(
+        [first, ..] => refuse!(
             "{shown}: has {} variants; name the folder of one, such as {}",
             names.len(),
             trials.join(&**first).display()
@@ -182,7 +184,7 @@ fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let shown = folder.display();
-    let entries = std::fs::read_dir(folder).with_context(|| format!("{shown}: cannot be read"))?;
+    let entries = std::fs::read_dir(folder).on(|| format!("{shown}: cannot be read"))?;
     let mut all: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
     all.sort();
     Ok(all)

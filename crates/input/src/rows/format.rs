@@ -1,6 +1,5 @@
 //! Whether files of one folder are one boot, or a boot each.
 
-use crate::input;
 use agent::capture;
 use rawimage::compression::Compression;
 use sources::SNIFF_BYTES;
@@ -42,7 +41,7 @@ pub fn of_path(path: &Path) -> Format {
 }
 
 fn of_head(head: &[u8], path: &Path) -> Format {
-    if input::tar_magic(head) && !sources::is_archive_of_others(head) {
+    if crate::tar_magic(head) && !sources::is_archive_of_others(head) {
         return Format::Archive;
     }
     if let Some(source) = sources::sniff(head) {
@@ -53,9 +52,9 @@ fn of_head(head: &[u8], path: &Path) -> Format {
     if !packed || !path.is_file() {
         return Format::Unknown;
     }
-    match input::read(path) {
-        Ok(input::Input::Capture(_)) => Format::Archive,
-        Ok(input::Input::Raw(raw)) => Format::Known(raw.source.name()),
+    match crate::read(path) {
+        Ok(crate::Input::Capture(_)) => Format::Archive,
+        Ok(crate::Input::Raw(raw)) => Format::Known(raw.source.name()),
         Err(_) => Format::Unknown,
     }
 }

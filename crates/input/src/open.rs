@@ -1,10 +1,10 @@
 //! From a path to what it turns out to be.
 
-use super::bytes::{Bytes, MAX_RAW_BYTES};
-use super::packed::{self, tar_magic};
-use super::types::{Capture, Input, Raw, STDIN};
+use crate::bytes::{Bytes, MAX_RAW_BYTES};
+use crate::error::{On, Result, refuse};
+use crate::packed::{self, tar_magic};
+use crate::types::{Capture, Input, Raw, STDIN};
 use agent::capture::{self, Limits};
-use anyhow::{Context, Result, bail};
 use inspect::kernel_image;
 use sources::{SNIFF_BYTES, Sniff, Source};
 use std::fs::File;
@@ -30,7 +30,7 @@ pub fn file(path: &Path) -> Result<(File, PathBuf)> {
         return Ok((spooled(&mut std::io::stdin().lock(), &shown)?, shown));
     }
     let shown = path.display();
-    let mut file = File::open(path).with_context(|| format!("{shown}: cannot be opened"))?;
+    let mut file = File::open(path).on(|| format!("{shown}: cannot be opened"))?;
     let kind = file.metadata().map(|m| m.file_type());
     if kind.is_ok_and(|k| k.is_fifo()) {
         file = spooled(&mut file, path)?;
@@ -41,12 +41,11 @@ pub fn file(path: &Path) -> Result<(File, PathBuf)> {
 /// What can be read only once, as a file.
 fn spooled(input: &mut dyn Read, path: &Path) -> Result<File> {
     let shown = path.display();
-    let mut file =
-        tempfile::tempfile().with_context(|| format!("no temporary file for {shown}"))?;
-    let length = std::io::copy(&mut input.take(MAX_RAW_BYTES + 1), &mut file)
-        .with_context(|| shown.to_string())?;
+    let mut file = tempfile::tempfile().on(|| format!("no temporary file for {shown}"))?;
+    let length =
+        std::io::copy(&mut input.take(MAX_RAW_BYTES + 1), &mut file).on(|| shown.to_string())?;
     if length > MAX_RAW_BYTES {
-        bail!("{shown}: more than {MAX_RAW_BYTES} bytes; write them to a file and name it");
+        refuse!("{shown}: more than {MAX_RAW_BYTES} bytes; write them to a file and name it");
     }
     file.rewind()?;
     Ok(file)
@@ -60,7 +59,7 @@ pub fn read_named(mut file: File, path: &Path) -> Result<Input> {
     let mut start = Read::by_ref(&mut file).take(SNIFF_BYTES as u64);
     start
         .read_to_end(&mut head)
-        .with_context(|| format!("{shown}: cannot be read"))?;
+        .on(|| format!("{shown}: cannot be read"))?;
     if head.is_empty() {
         let name = shown.to_string();
         if let Some(source) = sources::SOURCES.iter().find(|s| s.may_be_empty(&name)) {
@@ -71,13 +70,13 @@ pub fn read_named(mut file: File, path: &Path) -> Result<Input> {
                 bytes,
             }));
         }
-        bail!("{shown}: the file is empty; expected a capture or a log of one boot");
+        refuse!("{shown}: the file is empty; expected a capture or a log of one boot");
     }
     if !sources::is_archive_of_others(&head)
         && let Some(stream) = tar_stream(&head, &mut file)?
     {
         let members = capture::read_tar(stream, Limits::default())
-            .with_context(|| format!("{shown}: not a capture that can be read"))?;
+            .on(|| format!("{shown}: not a capture that can be read"))?;
         return capture_of(path, members);
     }
     let image: &'static dyn Source = &kernel_image::KERNEL_IMAGE;
@@ -88,16 +87,15 @@ pub fn read_named(mut file: File, path: &Path) -> Result<Input> {
         if let Some(log) = packed::log(&name, &head, file)? {
             return Ok(Input::Raw(log));
         }
-        bail!("{shown}: {}", unknown_format(&head));
+        refuse!("{shown}: {}", unknown_format(&head));
     };
     if length > MAX_RAW_BYTES && !source.is_bounded() {
-        bail!(
+        refuse!(
             "{shown}: {length} bytes are more than a log of one boot has; expected at most \
              {MAX_RAW_BYTES}; cut it to the boot that you want to see"
         );
     }
-    let bytes =
-        Bytes::of(file, head, length, path).with_context(|| format!("{shown}: cannot be read"))?;
+    let bytes = Bytes::of(file, head, length, path).on(|| format!("{shown}: cannot be read"))?;
     Ok(Input::Raw(Raw {
         name: shown.to_string(),
         source,
@@ -125,7 +123,7 @@ fn tar_stream<'a>(head: &[u8], file: &'a mut File) -> Result<Option<Box<dyn Read
 fn read_directory(path: &Path) -> Result<Input> {
     let shown = path.display();
     if !path.join(capture::MANIFEST).is_file() {
-        bail!(
+        refuse!(
             "{shown}: a directory without {}; expected a capture, or name the files in it",
             capture::MANIFEST
         );
@@ -138,16 +136,16 @@ fn read_directory(path: &Path) -> Result<Input> {
             .components()
             .all(|c| matches!(c, Component::Normal(_)));
         if !inside || !std::fs::symlink_metadata(&file).is_ok_and(|m| m.is_file()) {
-            bail!("{shown}: not a regular file inside the capture; expected one");
+            refuse!("{shown}: not a regular file inside the capture; expected one");
         }
         let mut bytes = Vec::new();
-        let opened = File::open(&file).with_context(|| format!("{shown}: cannot be opened"))?;
+        let opened = File::open(&file).on(|| format!("{shown}: cannot be opened"))?;
         opened
             .take(limits.member_bytes + 1)
             .read_to_end(&mut bytes)
-            .with_context(|| format!("{shown}: cannot be read"))?;
+            .on(|| format!("{shown}: cannot be read"))?;
         if bytes.len() as u64 > limits.member_bytes {
-            bail!(
+            refuse!(
                 "{shown}: larger than a capture's file may be ({} bytes)",
                 limits.member_bytes
             );
@@ -156,7 +154,7 @@ fn read_directory(path: &Path) -> Result<Input> {
     };
     let mut members = vec![read(capture::MANIFEST)?];
     let manifest = sources::capture::manifest(&members[0].1)
-        .with_context(|| format!("{shown}: its {}", capture::MANIFEST))?;
+        .on(|| format!("{shown}: its {}", capture::MANIFEST))?;
     for file in &manifest.sources {
         members.push(read(&file.file)?);
     }
@@ -170,14 +168,14 @@ pub fn capture_of(path: &Path, mut members: Vec<(String, Vec<u8>)>) -> Result<In
         .iter()
         .position(|(name, _)| name == capture::MANIFEST);
     let Some(at) = at else {
-        bail!(
+        refuse!(
             "{shown}: an archive without {}; expected a capture",
             capture::MANIFEST
         );
     };
     let (_, manifest_bytes) = members.remove(at);
     let manifest = sources::capture::manifest(&manifest_bytes)
-        .with_context(|| format!("{shown}: its {}", capture::MANIFEST))?;
+        .on(|| format!("{shown}: its {}", capture::MANIFEST))?;
     Ok(Input::Capture(Box::new(Capture {
         path: path.to_owned(),
         manifest,

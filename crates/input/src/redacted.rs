@@ -1,9 +1,9 @@
 //! Inputs without what identifies a machine or a person.
 
-use super::bytes::Bytes;
-use super::types::{Capture, Input, Raw};
+use crate::bytes::Bytes;
+use crate::error::{On, Result};
+use crate::types::{Capture, Input, Raw};
 use agent::capture::{Manifest, NoteInfo};
-use anyhow::{Context, Result};
 use redact::Redactor;
 use std::path::PathBuf;
 
@@ -50,7 +50,7 @@ pub fn redacted(redactor: &mut Redactor, input: Input) -> Result<Input> {
                 .collect();
             let manifest = redactor.redact(&serde_json::to_vec(&manifest)?);
             let mut manifest: Manifest = serde_json::from_slice(&manifest)
-                .context("the manifest is no JSON after redaction")?;
+                .on(|| "the manifest is no JSON after redaction".to_owned())?;
             manifest.notes.extend(note(redactor));
             Input::Capture(Box::new(Capture {
                 path: PathBuf::from(text(redactor, &path.display().to_string())),
@@ -88,7 +88,11 @@ fn note(redactor: &Redactor) -> Option<NoteInfo> {
     let counts = redactor.counts();
     let parts = counts.iter().map(|c| {
         let places = usize::try_from(c.places).unwrap_or(usize::MAX);
-        format!("{} in {}", c.kind.as_str(), views::counted(places, "place"))
+        format!(
+            "{} in {}",
+            c.kind.as_str(),
+            record::counted(places, "place")
+        )
     });
     let parts = parts.collect::<Vec<_>>().join(", ");
     (!parts.is_empty()).then(|| NoteInfo {

@@ -1,8 +1,8 @@
 //! Logs that somebody packed, or that Windows wrote: what is in them.
 
-use super::bytes::{Bytes, MAX_RAW_BYTES};
-use super::types::Raw;
-use anyhow::{Result, bail};
+use crate::bytes::{Bytes, MAX_RAW_BYTES};
+use crate::error::{Result, refuse};
+use crate::types::Raw;
 use rawimage::Part;
 use rawimage::compression::{Compression, Decoder, Failure};
 use sources::SNIFF_BYTES;
@@ -51,7 +51,7 @@ pub fn log(name: &str, head: &[u8], mut file: File) -> Result<Option<Raw>> {
         return Ok(None);
     };
     if let Some(damage) = damage {
-        bail!(
+        refuse!(
             "{name}: {form}, and damaged behind the first {} bytes of what is in it ({damage}); \
              expected a whole file: make plain text of what there is of it, and give that",
             bytes.len()

@@ -1,7 +1,7 @@
 //! The line of a source that evidence stands in.
 
-use super::names;
-use super::types::Input;
+use crate::names;
+use crate::types::Input;
 use analysis::Place;
 
 /// The longest line that is shown, in bytes.

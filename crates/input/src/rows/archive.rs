@@ -2,8 +2,8 @@
 
 use super::format::{self, Format, Judge};
 use super::unit::{Give, Member, Unit};
-use crate::input::tar_magic;
-use anyhow::Result;
+use crate::error::Result;
+use crate::tar_magic;
 use rawimage::compression::Compression;
 use sources::SNIFF_BYTES;
 use std::fs::File;

@@ -2,17 +2,17 @@
 
 use super::format::is_manifest;
 use super::unit::{Member, Unit};
-use crate::args::Reading;
-use crate::input::{self, Input};
+use crate::Input;
+use crate::Reading;
+use crate::error::{On, Result, refuse};
 use analysis::FleetRow;
-use anyhow::{Context, Result, bail};
+use analysis::FleetSource;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
-use views::export::FleetSource;
 
 /// How many digits of the hash name a boot: 128 bits.
 const ID_DIGITS: usize = 32;
@@ -37,7 +37,7 @@ fn read(unit: Unit, reading: &Reading, source: &mut FleetSource) -> Result<Fleet
     let (inputs, left_out) = match unit {
         Unit::Bad { name, reason } => {
             source.source = name;
-            bail!("{reason}");
+            refuse!("{reason}");
         }
         Unit::Paths {
             name,
@@ -46,7 +46,7 @@ fn read(unit: Unit, reading: &Reading, source: &mut FleetSource) -> Result<Fleet
         } => {
             source.source = name;
             source.written = paths.iter().filter_map(written).max();
-            let read: Result<Vec<Input>> = paths.iter().map(|p| input::read(p)).collect();
+            let read: Result<Vec<Input>> = paths.iter().map(|p| crate::read(p)).collect();
             if read.is_err() {
                 source.boot_id = of_files(&paths);
             }
@@ -69,7 +69,7 @@ fn read(unit: Unit, reading: &Reading, source: &mut FleetSource) -> Result<Fleet
         digests.extend(files.into_iter().map(digest));
     }
     source.boot_id = named(&digests);
-    let record = input::record_from(&inputs, reading)?;
+    let record = crate::record_from(&inputs, reading)?;
     let mut row = analysis::fleet_row(&record, &reading.options());
     if left_out > 0 {
         row.doubts.insert("files_left_out".to_owned(), left_out);
@@ -83,18 +83,21 @@ fn of_members(name: &str, members: Vec<Member>, id: &mut String) -> Result<Vec<I
         let mut files = Vec::new();
         for mut member in members {
             let mut bytes = Vec::new();
-            member.file.read_to_end(&mut bytes).context("a member")?;
+            member
+                .file
+                .read_to_end(&mut bytes)
+                .on(|| "a member".to_owned())?;
             let file = Path::new(&member.name).file_name();
             let file = file.map(|n| n.to_string_lossy().into_owned());
             files.push((file.unwrap_or_default(), bytes));
         }
         *id = named(&files.iter().map(|f| digest(&f.1)).collect::<Vec<_>>());
-        return Ok(vec![input::capture_of(Path::new(name), files)?]);
+        return Ok(vec![crate::capture_of(Path::new(name), files)?]);
     }
     let mut inputs = Vec::new();
     for member in members {
-        let mut copy = member.file.try_clone().context("a member")?;
-        match input::read_named(member.file, Path::new(&member.name)) {
+        let mut copy = member.file.try_clone().on(|| "a member".to_owned())?;
+        match crate::read_named(member.file, Path::new(&member.name)) {
             Ok(input) => inputs.push(input),
             Err(error) => {
                 let mut bytes = Vec::new();

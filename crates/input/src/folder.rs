@@ -1,7 +1,8 @@
 //! Folders that are no captures: their files, as if each had been named.
 
+use crate::Say;
+use crate::error::{On, Result, refuse};
 use agent::capture;
-use anyhow::{Context, Result, bail};
 use inspect::kernel_image::KERNEL_IMAGE;
 use sources::{SNIFF_BYTES, Sniff, Source};
 use std::fs::File;
@@ -16,11 +17,11 @@ const MOST_NAMED: usize = 3;
 
 /// `paths`, with the files of each folder that is no capture in its place. What
 /// is in no known format there is left out, and said.
-pub fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+pub fn expanded(paths: &[PathBuf], say: &Say) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for path in paths {
         if path.is_dir() && !path.join(capture::MANIFEST).is_file() {
-            all.extend(files(path)?);
+            all.extend(files(path, say)?);
         } else {
             all.push(path.clone());
         }
@@ -29,9 +30,9 @@ pub fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
 }
 
 /// The files of a folder that is no capture, in known formats.
-pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+pub fn files(folder: &Path, say: &Say) -> Result<Vec<PathBuf>> {
     let shown = folder.display();
-    let entries = std::fs::read_dir(folder).with_context(|| format!("{shown}: cannot be read"))?;
+    let entries = std::fs::read_dir(folder).on(|| format!("{shown}: cannot be read"))?;
     let mut found: Vec<PathBuf> = entries
         .flatten()
         .take(MOST_FILES)
@@ -41,7 +42,7 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     found.sort();
     let (known, others): (Vec<PathBuf>, Vec<PathBuf>) = found.into_iter().partition(|p| knows(p));
     if known.is_empty() {
-        bail!(
+        refuse!(
             "{shown}: a directory without {} and without a file in a format that is known here; \
              expected a capture, or logs of one boot",
             capture::MANIFEST
@@ -55,10 +56,10 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
             .collect();
         let (count, more) = (others.len(), others.len() > MOST_NAMED);
         let dots = if more { ", ..." } else { "" };
-        anstream::eprintln!(
-            "firstlight: {shown}: left out {count} in no known format: {}{dots}",
+        say(format!(
+            "{shown}: left out {count} in no known format: {}{dots}",
             names.join(", ")
-        );
+        ));
     }
     Ok(known)
 }

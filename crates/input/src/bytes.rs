@@ -66,12 +66,12 @@ impl Bytes {
     #[expect(
         unsafe_code,
         reason = "a mapped file may be cut by somebody else while it is read; \
-                  the handler of the signal that follows ends the program with a sentence"
+                  the program's handler of SIGBUS then ends it with a sentence"
     )]
     fn map(file: &File, path: &Path) -> io::Result<Self> {
-        end_in_a_sentence_if_cut(path);
+        FIRST_MAPPED.set(path.as_os_str().as_bytes().to_vec()).ok();
         // SAFETY: the mapping is read-only and private; when the file gets
-        // shorter, reads past its end raise SIGBUS, which is handled above.
+        // shorter, reads past its end raise SIGBUS, which the program handles.
         let map = unsafe { Mmap::map(file)? };
         map.advise(Advice::Sequential).ok();
         Ok(Self::Mapped(map))
@@ -137,32 +137,13 @@ fn resident_file_bytes() -> u64 {
     pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
-/// What the handler writes: a signal handler can build no text.
-static SENTENCE: OnceLock<Vec<u8>> = OnceLock::new();
+/// The first file that was mapped: a signal handler can build no text.
+static FIRST_MAPPED: OnceLock<Vec<u8>> = OnceLock::new();
 
-#[expect(
-    unsafe_code,
-    reason = "there is no safe way to handle a signal of the machine's"
-)]
-fn end_in_a_sentence_if_cut(path: &Path) {
-    extern "C" fn cut(_signal: libc::c_int) {
-        let sentence = SENTENCE.get().map_or(&[][..], Vec::as_slice);
-        // SAFETY: both calls are async-signal-safe, and the text is immutable.
-        unsafe {
-            libc::write(2, sentence.as_ptr().cast(), sentence.len());
-            libc::_exit(2);
-        }
-    }
-    let mut sentence = b"firstlight: ".to_vec();
-    sentence.extend_from_slice(path.as_os_str().as_bytes());
-    sentence.extend_from_slice(
-        b" (or another large input): got shorter while it was read; take a copy, and read that\n",
-    );
-    if SENTENCE.set(sentence).is_ok() {
-        // SAFETY: the handler only makes async-signal-safe calls and ends.
-        unsafe {
-            let handler: extern "C" fn(libc::c_int) = cut;
-            libc::signal(libc::SIGBUS, handler as libc::sighandler_t);
-        }
-    }
+/// The path of the first file that was mapped. A mapped file that another program cuts
+/// raises SIGBUS when its end is read; a handler may name this file, and nothing in this
+/// function is unsafe in a handler.
+#[must_use]
+pub fn first_mapped() -> Option<&'static [u8]> {
+    FIRST_MAPPED.get().map(Vec::as_slice)
 }

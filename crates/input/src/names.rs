@@ -2,7 +2,7 @@
 //! screens, pictures. Its file name, and of the folders above it only as many as tell
 //! it from the other inputs: where a user keeps a file is nobody else's business.
 
-use super::types::{HERE, Input};
+use crate::types::{HERE, Input};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 

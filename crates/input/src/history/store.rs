@@ -1,0 +1,165 @@
+//! The files of a store.
+
+use crate::error::{Error, On, Result, refuse};
+use ::history::{Annotation, Content, ENTRIES, Entry, HEAD, HEAD_FILE, NOTES};
+use record::counted;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The largest file of a store that is read, in bytes: 100,000 items have less.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// How many damaged files are named.
+const NAMED: usize = 5;
+
+/// What is in a store.
+#[derive(Debug, Default)]
+pub struct Store {
+    /// Its entries, in no order.
+    pub entries: Vec<Entry>,
+    /// The name of the file of each.
+    pub names: Vec<String>,
+    /// Its annotations.
+    pub annotations: Vec<Annotation>,
+    /// What is wrong with its files, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Whether there is a store at `path`.
+///
+/// # Errors
+/// If there is something else, or it cannot be read.
+pub fn is_one(path: &Path) -> Result<bool> {
+    let shown = path.display();
+    let head = path.join(HEAD_FILE);
+    match std::fs::read(&head) {
+        Ok(bytes) if bytes == HEAD.as_bytes() => Ok(true),
+        Ok(bytes) => {
+            let newer = String::from_utf8_lossy(&bytes);
+            match newer.starts_with("{\"firstlight_history_store\":") && newer.ends_with("}\n") {
+                true => refuse!(
+                    "{}: the store has a newer format than this program reads; update firstlight",
+                    head.display()
+                ),
+                false => refuse!(
+                    "{}: is damaged; expected {}, restore it from version control",
+                    head.display(),
+                    HEAD.trim_end()
+                ),
+            }
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(e) if path.is_file() => {
+            let _ = e;
+            refuse!("{shown}: is a file; expected the folder of a history, or a table (.csv, .tsv)")
+        }
+        Err(e) => Err(e).on(|| format!("{}: cannot be read", head.display())),
+    }
+}
+
+/// All that is in the store at `path`.
+///
+/// # Errors
+/// There is no store, or its folders cannot be read. Damaged files are notes.
+pub fn read(path: &Path) -> Result<Store> {
+    if !is_one(path)? {
+        refuse!(
+            "{}: is no history, because it has no {HEAD_FILE}; `firstlight history add` makes one",
+            path.display()
+        );
+    }
+    let mut files = Vec::new();
+    let mut strangers = 0;
+    for folder in [ENTRIES, NOTES] {
+        listed(&path.join(folder), 1, &mut files, &mut strangers)?;
+    }
+    files.sort();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let part = files.len().div_ceil(threads).max(1);
+    let read: Vec<(PathBuf, Result<Content>)> = std::thread::scope(|scope| {
+        let parts = files.chunks(part).map(|part| {
+            scope.spawn(|| {
+                let all = part.iter().map(|file| (file.clone(), of_file(file)));
+                all.collect::<Vec<_>>()
+            })
+        });
+        let parts: Vec<_> = parts.collect();
+        let joined = parts.into_iter().filter_map(|p| p.join().ok());
+        joined.flatten().collect()
+    });
+    let mut store = Store::default();
+    let mut damaged = Vec::new();
+    for (file, content) in read {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        match content {
+            // A copy in another folder is the same boot.
+            Ok(Content::Entry(_)) if store.names.last().is_some_and(|n| *n == *name) => {
+                damaged.push(format!("{}: is a copy of another entry", file.display()));
+            }
+            Ok(Content::Entry(entry)) => {
+                store.entries.push(*entry);
+                store.names.push(name.into_owned());
+            }
+            Ok(Content::Annotation(annotation)) => store.annotations.push(annotation),
+            Err(e) => damaged.push(crate::sentence(&e)),
+        }
+    }
+    let more = damaged.len().saturating_sub(NAMED);
+    store.notes.extend(damaged.into_iter().take(NAMED));
+    if more > 0 {
+        store.notes.push(format!("{more} more files were not read"));
+    }
+    if strangers > 0 {
+        store.notes.push(format!(
+            "ignored, because it is no entry of a history: {}",
+            counted(strangers, "file")
+        ));
+    }
+    store.annotations.sort_by_key(|a| a.written);
+    Ok(store)
+}
+
+/// The entries below `folder`, and how many other files there are.
+fn listed(
+    folder: &Path,
+    depth: usize,
+    found: &mut Vec<PathBuf>,
+    strangers: &mut usize,
+) -> Result<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => {
+            let shown = folder.display();
+            return Err(e).on(|| format!("{shown}: cannot be read"));
+        }
+    };
+    for entry in entries {
+        let entry = entry.on(|| format!("{}: cannot be read", folder.display()))?;
+        let path = entry.path();
+        let is_folder = entry.file_type().is_ok_and(|t| t.is_dir());
+        let is_json = path.extension().is_some_and(|e| e == "json");
+        match is_folder {
+            true if depth > 0 => listed(&path, depth - 1, found, strangers)?,
+            false if is_json => found.push(path),
+            _ => *strangers += 1,
+        }
+    }
+    Ok(())
+}
+
+fn of_file(path: &Path) -> Result<Content> {
+    let shown = path.display();
+    let file = File::open(path).on(|| format!("{shown}: cannot be opened"))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .on(|| format!("{shown}: cannot be read"))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        refuse!("{shown}: is larger than an entry may be ({MAX_BYTES} bytes)");
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let content = ::history::read(&name, &bytes);
+    content.map_err(|e| Error::Unusable(format!("{shown}: {e}")))
+}
