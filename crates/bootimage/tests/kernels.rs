@@ -28,7 +28,7 @@ fn packed(compression: Compression, bytes: &[u8]) -> Vec<u8> {
 /// What a kernel unpacks to: an ELF file with a banner and a configuration.
 fn kernel() -> Vec<u8> {
     let mut bytes = vec![0; 64];
-    bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
     bytes[18] = 62;
     bytes[24..32].copy_from_slice(&0x100_0000_u64.to_le_bytes());
     let mut state = 7_u32;
@@ -287,7 +287,7 @@ fn a_configuration_is_found_wherever_it_lies() {
     ] {
         let mut kernel = vec![0x41; (3 << 20) + 500];
         kernel[..4].copy_from_slice(b"\x7fELF");
-        kernel[4..6].copy_from_slice(&[1, 1]);
+        kernel[4..7].copy_from_slice(&[1, 1, 1]);
         let at = at.max(64);
         kernel.splice(at..at + marked.len(), marked.iter().copied());
         let item = look(&kernel);

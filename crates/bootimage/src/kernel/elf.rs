@@ -1,6 +1,9 @@
 //! ELF headers, as far as a boot needs them. Source: the ELF specification.
 
-use rawimage::bytes::{be16, be32, be64, le16, le32, le64};
+use object::elf::{FileHeader32, FileHeader64, NoteType, PT_INTERP};
+use object::read::elf::{FileHeader, ProgramHeader as _};
+use object::{Endianness, FileKind, LittleEndian};
+use rawimage::bytes::{le32, le64};
 
 /// What the header of an ELF file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,68 +42,61 @@ impl Elf {
 /// Reads the header that `bytes` begin with; `None` if they are no ELF file.
 #[must_use]
 pub fn header(bytes: &[u8]) -> Option<Elf> {
-    let kind = bytes.strip_prefix(b"\x7fELF")?;
-    let is_64 = match kind.first()? {
-        1 => false,
-        2 => true,
-        _ => return None,
-    };
-    let is_big_endian = match kind.get(1)? {
-        1 => false,
-        2 => true,
-        _ => return None,
-    };
-    let (machine, entry) = match (is_big_endian, is_64) {
-        (false, false) => (le16(bytes, 18)?, u64::from(le32(bytes, 24)?)),
-        (false, true) => (le16(bytes, 18)?, le64(bytes, 24)?),
-        (true, false) => (be16(bytes, 18)?, u64::from(be32(bytes, 24)?)),
-        (true, true) => (be16(bytes, 18)?, be64(bytes, 24)?),
-    };
+    match FileKind::parse(bytes).ok()? {
+        FileKind::Elf32 => of::<FileHeader32<Endianness>>(bytes),
+        FileKind::Elf64 => of::<FileHeader64<Endianness>>(bytes),
+        _ => None,
+    }
+}
+
+fn of<Header: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Option<Elf> {
+    let header = Header::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
     Some(Elf {
-        is_64,
-        is_big_endian,
-        machine,
-        entry,
+        is_64: header.is_class_64(),
+        is_big_endian: header.is_big_endian(),
+        machine: header.e_machine(endian).0,
+        entry: header.e_entry(endian).into(),
     })
+}
+
+/// Whether a program asks for a dynamic linker.
+#[must_use]
+pub fn has_interpreter(bytes: &[u8]) -> bool {
+    fn of<Header: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Option<bool> {
+        let header = Header::parse(bytes).ok()?;
+        let endian = header.endian().ok()?;
+        let segments = header.program_headers(endian, bytes).ok()?;
+        Some(segments.iter().any(|s| s.p_type(endian) == PT_INTERP))
+    }
+    let has = match FileKind::parse(bytes) {
+        Ok(FileKind::Elf32) => of::<FileHeader32<Endianness>>(bytes),
+        Ok(FileKind::Elf64) => of::<FileHeader64<Endianness>>(bytes),
+        _ => None,
+    };
+    has == Some(true)
 }
 
 /// The note of an ELF kernel that names its entry for a hypervisor:
 /// `XEN_ELFNOTE_PHYS32_ENTRY`.
-const PVH_NOTE: u32 = 18;
+const PVH_NOTE: NoteType = NoteType(18);
 
 /// Where a hypervisor (QEMU, with PVH) enters an x86-64 kernel; `None` if the
 /// kernel has no such entry.
 #[must_use]
 pub fn pvh_entry(elf: &[u8]) -> Option<u64> {
-    // 64-bit little-endian ELF: e_phoff at 32, e_phentsize at 54, e_phnum at 56.
-    if elf.get(..6)? != b"\x7fELF\x02\x01" {
-        return None;
-    }
-    let table = usize::try_from(le64(elf, 32)?).ok()?;
-    let (size, count) = (le16(elf, 54)?, le16(elf, 56)?);
-    for i in 0..usize::from(count) {
-        let at = table.checked_add(i * usize::from(size))?;
-        // p_type 4 is PT_NOTE; p_offset at 8, p_filesz at 32.
-        if le32(elf, at)? != 4 {
-            continue;
-        }
-        let start = usize::try_from(le64(elf, at.checked_add(8)?)?).ok()?;
-        let length = usize::try_from(le64(elf, at.checked_add(32)?)?).ok()?;
-        let mut notes = elf.get(start..start.checked_add(length)?)?;
-        // Each note: length of name, length of content, type; both padded to 4.
-        while notes.len() >= 12 {
-            let name = usize::try_from(le32(notes, 0)?).ok()?;
-            let content = usize::try_from(le32(notes, 4)?).ok()?;
-            let kind = le32(notes, 8)?;
-            let content_at = 12_usize.checked_add(name)?.checked_next_multiple_of(4)?;
-            if kind == PVH_NOTE && notes.get(12..15) == Some(b"Xen") {
-                return match content {
-                    4 => le32(notes, content_at).map(u64::from),
-                    _ => le64(notes, content_at),
+    let header = FileHeader64::<LittleEndian>::parse(elf).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, elf).ok()?.iter();
+    let notes = segments.filter_map(|s| s.notes(endian, elf).ok()?);
+    for mut notes in notes {
+        while let Ok(Some(note)) = notes.next() {
+            if note.n_type(endian) == PVH_NOTE && note.name() == b"Xen" {
+                return match note.desc().len() {
+                    4 => le32(note.desc(), 0).map(u64::from),
+                    _ => le64(note.desc(), 0),
                 };
             }
-            let next = content_at.checked_add(content)?;
-            notes = notes.get(next.checked_next_multiple_of(4)?..)?;
         }
     }
     None
@@ -113,7 +109,7 @@ mod tests {
     #[test]
     fn the_pvh_entry_is_found_behind_other_notes() {
         let mut elf = vec![0; 64 + 56];
-        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        elf[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         elf[32] = 64;
         elf[54] = 56;
         elf[56] = 1;
@@ -134,5 +130,25 @@ mod tests {
         for end in 0..elf.len() {
             assert_eq!(pvh_entry(&elf[..end]), None);
         }
+    }
+
+    #[test]
+    fn programs_with_and_without_a_dynamic_linker() {
+        // (class, e_phoff, e_phentsize, e_phnum, size of the header, of an entry)
+        for (class, offset, size, count, header, entry) in
+            [(2, 32, 54, 56, 64, 56), (1, 28, 42, 44, 52, 32)]
+        {
+            let mut elf = vec![0; usize::from(header) + 2 * usize::from(entry)];
+            elf[..7].copy_from_slice(b"\x7fELF\0\x01\x01");
+            elf[4] = class;
+            (elf[offset], elf[size], elf[count]) = (header, entry, 2);
+            elf[usize::from(header)] = 1;
+            let second = usize::from(header + entry);
+            elf[second] = 2;
+            assert!(!has_interpreter(&elf));
+            elf[second] = 3;
+            assert!(has_interpreter(&elf));
+        }
+        assert!(!has_interpreter(b""));
     }
 }

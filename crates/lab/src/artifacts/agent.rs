@@ -6,6 +6,7 @@
 use crate::arch::Arch;
 use crate::error::LabError;
 use crate::tools::last_words;
+use bootimage::kernel::elf;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ impl Arch {
     }
 
     /// Its number in the header of an ELF file (`e_machine`).
-    const fn elf_machine(self) -> u64 {
+    const fn elf_machine(self) -> u16 {
         match self {
             Self::X86_64 => 62,
             Self::Aarch64 => 183,
@@ -57,11 +58,11 @@ impl Arch {
 /// If there is none, or it needs shared libraries, or is for another processor.
 pub fn agent_program(arch: Arch, say: &mut dyn FnMut(String)) -> Result<Vec<u8>, LabError> {
     let (path, bytes) = find(arch, say)?;
-    match elf_machine(&bytes) {
-        Some(machine) if machine == arch.elf_machine() => {}
+    match elf::header(&bytes) {
+        Some(header) if header.machine == arch.elf_machine() => {}
         _ => return Err(LabError::AgentOfAnother { path, arch }),
     }
-    if names_an_interpreter(&bytes) {
+    if elf::has_interpreter(&bytes) {
         return Err(LabError::AgentNotStatic { path });
     }
     Ok(bytes)
@@ -119,7 +120,7 @@ fn find(arch: Arch, say: &mut dyn FnMut(String)) -> Result<(PathBuf, Vec<u8>), L
     let places = folder.ancestors().take(2).map(|f| f.join(PLAIN));
     for path in places {
         if let Some((path, bytes)) = read(path)
-            && elf_machine(&bytes) == Some(arch.elf_machine())
+            && elf::header(&bytes).is_some_and(|h| h.machine == arch.elf_machine())
         {
             if let Some(why) = why_not {
                 say(format!("{why}; using {} instead", path.display()));
@@ -411,49 +412,9 @@ fn has_source_of_library() -> bool {
         .is_file()
 }
 
-/// Whether an ELF program asks for a dynamic linker: it has a program header of
-/// type `PT_INTERP`, 3.
-fn names_an_interpreter(elf: &[u8]) -> bool {
-    // Where the fields of the ELF header are: of the 64-bit form, or of the
-    // 32-bit form. The table begins at e_phoff and has e_phnum entries of
-    // e_phentsize bytes; an entry begins with its type.
-    let table = || {
-        Some(match elf.get(4)? {
-            2 => (
-                number(elf, 32, 8)?,
-                number(elf, 54, 2)?,
-                number(elf, 56, 2)?,
-            ),
-            _ => (
-                number(elf, 28, 4)?,
-                number(elf, 42, 2)?,
-                number(elf, 44, 2)?,
-            ),
-        })
-    };
-    let Some((start, size, count)) = table() else {
-        return false;
-    };
-    (0..count).any(|i| {
-        let at = i.checked_mul(size).and_then(|o| start.checked_add(o));
-        at.and_then(|at| number(elf, usize::try_from(at).ok()?, 4)) == Some(3)
-    })
-}
-
-/// What kind of processor an ELF program is for.
-fn elf_machine(elf: &[u8]) -> Option<u64> {
-    elf.starts_with(b"\x7fELF").then(|| number(elf, 18, 2))?
-}
-
-/// A little-endian number of `length` bytes.
-fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
-    let bytes = bytes.get(at..at.checked_add(length)?)?;
-    Some(bytes.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Arch, Host, Way, choose, elf_machine, names_an_interpreter, nothing_fetched};
+    use super::{Arch, Host, Way, choose, nothing_fetched};
 
     #[test]
     fn what_is_missing_to_build_is_said() {
@@ -516,32 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_with_shared_libraries_are_told_apart() {
-        // (class, e_phoff, e_phentsize, e_phnum, size of the header, of an entry)
-        for (class, offset, size, count, header, entry) in
-            [(2, 32, 54, 56, 64, 56), (1, 28, 42, 44, 52, 32)]
-        {
-            let mut elf = vec![0; usize::from(header) + 2 * usize::from(entry)];
-            elf[..4].copy_from_slice(b"\x7fELF");
-            elf[4] = class;
-            (elf[offset], elf[size], elf[count]) = (header, entry, 2);
-            elf[usize::from(header)] = 1;
-            let second = usize::from(header + entry);
-            elf[second] = 2;
-            assert!(!names_an_interpreter(&elf));
-            elf[second] = 3;
-            assert!(names_an_interpreter(&elf));
-        }
-        assert!(!names_an_interpreter(b""));
-    }
-
-    #[test]
     fn processors_are_told_apart() {
-        let mut elf = b"\x7fELF".to_vec();
-        assert_eq!(elf_machine(&elf), None);
-        elf.resize(20, 0);
-        elf[18] = 183;
-        assert_eq!(elf_machine(&elf), Some(Arch::Aarch64.elf_machine()));
         assert_eq!(Arch::of_machine("aarch64"), Some(Arch::Aarch64));
         assert_eq!(Arch::of_machine("armv7l"), Some(Arch::Armv7));
         assert_eq!(Arch::of_machine("mips"), None);

@@ -1,11 +1,15 @@
 //! What the dynamic linker has to do for a program or library: its dynamic section.
 //!
-//! Layout: System V ABI, "Program Header", "Dynamic Section" and "Relocation"; packed
-//! relative relocations: generic ABI, "SHT_RELR".
+//! The file is read by `object`. Layout: System V ABI, "Program Header", "Dynamic Section"
+//! and "Relocation"; packed relative relocations: generic ABI, "SHT_RELR".
 
 use analysis::Dynamic;
+use object::elf::{self, DynamicTag, FileHeader32, FileHeader64};
+use object::pod::slice_from_bytes;
+use object::read::elf::RelrIterator;
+use object::read::elf::{Dyn as _, FileHeader, ProgramHeader as _, Rel as _, Rela as _};
+use object::{Endianness, FileKind, Pod, ReadCache, ReadRef as _};
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// No dynamic section, and no table of relocations or names, is larger.
@@ -15,183 +19,71 @@ const MOST: u64 = 64 << 20;
 const MOST_NEEDED: usize = 4096;
 const LONGEST_NAME: usize = 255;
 
-/// The machine whose relocations have a form of their own (`EM_MIPS`).
-const MIPS: u64 = 8;
-
 /// A file has some ten segments.
-const MOST_SEGMENTS: u64 = 256;
-
-/// Segments by type: one that is loaded, and the dynamic section.
-const LOAD: u64 = 1;
-const DYNAMIC: u64 = 2;
-
-/// Tags of the dynamic section.
-const NEEDED: u64 = 1;
-const CALLS_SIZE: u64 = 2;
-const NAMES: u64 = 5;
-const RELA: u64 = 7;
-const RELA_SIZE: u64 = 8;
-const NAMES_SIZE: u64 = 10;
-const REL: u64 = 17;
-const REL_SIZE: u64 = 18;
-const CALLS_FORM: u64 = 20;
-const CALLS: u64 = 23;
-const BIND_NOW: u64 = 24;
-const FLAGS: u64 = 30;
-const RELR_SIZE: u64 = 35;
-const RELR: u64 = 36;
-const GNU_HASH: u64 = 0x6fff_fef5;
-const FLAGS_1: u64 = 0x6fff_fffb;
-
-/// `DF_BIND_NOW` of FLAGS, `DF_1_NOW` of FLAGS_1.
-const FLAG_NOW: u64 = 8;
-const FLAG_1_NOW: u64 = 1;
-
-/// A file of little-endian numbers, as wide as its class says.
-struct Elf {
-    file: File,
-    wide: bool,
-}
-
-/// A piece of a file that is loaded: its place in memory and in the file, and its length.
-struct Segment {
-    kind: u64,
-    offset: u64,
-    address: u64,
-    size: u64,
-}
-
-impl Elf {
-    fn open(path: &Path) -> Option<(Self, Vec<u8>)> {
-        let file = File::open(path).ok()?;
-        let mut head = vec![0_u8; 64];
-        let read = file.read_at(&mut head, 0).ok()?;
-        head.truncate(read);
-        let is_little = head.starts_with(b"\x7fELF") && head.get(5) == Some(&1);
-        let wide = *head.get(4)? == 2;
-        let is_read = is_little && number(&head, 18, 2)? != MIPS;
-        is_read.then_some((Self { file, wide }, head))
-    }
-
-    fn bytes(&self, offset: u64, size: u64) -> Option<Vec<u8>> {
-        let size = usize::try_from(size.min(MOST)).ok()?;
-        let there = self.file.metadata().ok()?.len();
-        // A damaged size must not take more memory than the file has bytes.
-        if size as u64 > there {
-            return None;
-        }
-        let mut bytes = vec![0; size];
-        self.file.read_exact_at(&mut bytes, offset).ok()?;
-        Some(bytes)
-    }
-
-    /// As many bytes as an address takes.
-    const fn word(&self) -> usize {
-        if self.wide { 8 } else { 4 }
-    }
-
-    fn segments(&self, head: &[u8]) -> Option<Vec<Segment>> {
-        let (at, entry, count) = match self.wide {
-            true => (
-                number(head, 32, 8)?,
-                number(head, 54, 2)?,
-                number(head, 56, 2)?,
-            ),
-            false => (
-                number(head, 28, 4)?,
-                number(head, 42, 2)?,
-                number(head, 44, 2)?,
-            ),
-        };
-        if count > MOST_SEGMENTS || entry < 32 {
-            return None;
-        }
-        let table = self.bytes(at, entry.checked_mul(count)?)?;
-        let each = table.chunks_exact(usize::try_from(entry).ok()?).map(|s| {
-            let fields = match self.wide {
-                true => [number(s, 8, 8)?, number(s, 16, 8)?, number(s, 32, 8)?],
-                false => [number(s, 4, 4)?, number(s, 8, 4)?, number(s, 16, 4)?],
-            };
-            let [offset, address, size] = fields;
-            let kind = number(s, 0, 4)?;
-            Some(Segment {
-                kind,
-                offset,
-                address,
-                size,
-            })
-        });
-        each.collect()
-    }
-
-    /// How many relocations of a table need a symbol, and how many need none.
-    fn relocations(&self, table: &[u8], has_addend: bool) -> (u64, u64) {
-        let fields = if has_addend { 3 } else { 2 };
-        let (mut with, mut without) = (0, 0);
-        for entry in table.chunks_exact(self.word() * fields) {
-            let info = number(entry, self.word(), self.word()).unwrap_or(0);
-            match info >> if self.wide { 32 } else { 8 } {
-                0 => without += 1,
-                _ => with += 1,
-            }
-        }
-        (with, without)
-    }
-
-    /// How many places a packed table names: an even word is one, an odd one has a bit for
-    /// each of those behind it.
-    fn packed(&self, table: &[u8]) -> u64 {
-        let words = table.chunks_exact(self.word());
-        words.fold(0, |sum, word| {
-            let word = number(word, 0, self.word()).unwrap_or(0);
-            sum + match word & 1 {
-                0 => 1,
-                _ => u64::from(word.count_ones()) - 1,
-            }
-        })
-    }
-}
-
-/// A little-endian number of `size` bytes.
-fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
-    let field = bytes.get(at..at.checked_add(size)?)?;
-    Some(field.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)))
-}
+const MOST_SEGMENTS: usize = 256;
 
 /// What the dynamic linker does for the file at `path`; `None` if it is no ELF file, or
-/// one without a dynamic section, of a MIPS machine, or of big-endian numbers.
+/// one without a dynamic section, or of a MIPS machine, whose relocations have a form of
+/// their own.
 pub fn read(path: &Path) -> Option<Dynamic> {
-    let (elf, head) = Elf::open(path)?;
-    let segments = elf.segments(&head)?;
-    let dynamic = segments.iter().find(|s| s.kind == DYNAMIC)?;
-    let section = elf.bytes(dynamic.offset, dynamic.size)?;
-    let word = elf.word();
-    let pairs = section.chunks_exact(2 * word).map_while(|entry| {
-        let tag = number(entry, 0, word)?;
-        (tag != 0).then_some((tag, number(entry, word, word)?))
-    });
-    let entries: Vec<(u64, u64)> = pairs.collect();
-    let value = |tag| entries.iter().find(|(t, _)| *t == tag).map(|(_, v)| *v);
-    let table = |at: u64, size: u64| {
-        let (address, size) = (value(at)?, value(size)?);
-        let holds =
-            |s: &&Segment| s.kind == LOAD && address >= s.address && address - s.address < s.size;
-        let segment = segments.iter().find(holds)?;
-        let offset = (address - segment.address).checked_add(segment.offset)?;
-        elf.bytes(offset, size)
-    };
-    let (mut symbolic, mut relative) = (0, 0);
-    for (at, size, has_addend) in [(RELA, RELA_SIZE, true), (REL, REL_SIZE, false)] {
-        if let Some(table) = table(at, size) {
-            let (with, without) = elf.relocations(&table, has_addend);
-            symbolic += with;
-            relative += without;
-        }
+    let cache = ReadCache::new(File::open(path).ok()?);
+    match FileKind::parse(&cache).ok()? {
+        FileKind::Elf32 => of::<FileHeader32<Endianness>>(&cache),
+        FileKind::Elf64 => of::<FileHeader64<Endianness>>(&cache),
+        _ => None,
     }
-    let packed = table(RELR, RELR_SIZE).map_or(0, |t| elf.packed(&t));
-    let has_addend = value(CALLS_FORM) == Some(RELA);
-    let calls = table(CALLS, CALLS_SIZE).map_or(0, |t| elf.relocations(&t, has_addend).0);
-    let names = table(NAMES, NAMES_SIZE).unwrap_or_default();
+}
+
+fn of<Elf: FileHeader<Endian = Endianness>>(file: &ReadCache<File>) -> Option<Dynamic> {
+    let header = Elf::parse(file).ok()?;
+    let endian = header.endian().ok()?;
+    if header.e_machine(endian) == elf::EM_MIPS {
+        return None;
+    }
+    let segments = header.program_headers(endian, file).ok()?;
+    if segments.len() > MOST_SEGMENTS {
+        return None;
+    }
+    let dynamic = segments
+        .iter()
+        .find(|s| s.p_type(endian) == elf::PT_DYNAMIC)?;
+    if dynamic.p_filesz(endian).into() > MOST {
+        return None;
+    }
+    let pairs = dynamic.dynamic(endian, file).ok()??.iter();
+    let pairs = pairs.map(|entry| (entry.d_tag(endian), entry.d_val(endian).into()));
+    let entries: Vec<(DynamicTag, u64)> = pairs.take_while(|e| e.0 != elf::DT_NULL).collect();
+    let value = |tag| entries.iter().find(|(t, _)| *t == tag).map(|(_, v)| *v);
+    // The bytes of a table in a loaded segment.
+    let table = |at: DynamicTag, size: DynamicTag| {
+        let (address, size) = (value(at)?, value(size)?);
+        let offset = segments.iter().find_map(|s| {
+            let behind = address.checked_sub(s.p_vaddr(endian).into())?;
+            let holds = s.p_type(endian) == elf::PT_LOAD && behind < s.p_filesz(endian).into();
+            holds.then(|| behind.checked_add(s.p_offset(endian).into()))?
+        })?;
+        file.read_bytes_at(offset, size.min(MOST)).ok()
+    };
+    // How many relocations of a table need a symbol, and how many need none.
+    let with_addend = |bytes| {
+        let with = all::<Elf::Rela>(bytes).filter(|r| r.r_sym(endian, false) != 0);
+        (with.count() as u64, all::<Elf::Rela>(bytes).count() as u64)
+    };
+    let without_addend = |bytes| {
+        let with = all::<Elf::Rel>(bytes).filter(|r| r.r_sym(endian) != 0);
+        (with.count() as u64, all::<Elf::Rel>(bytes).count() as u64)
+    };
+    let rela = table(elf::DT_RELA, elf::DT_RELASZ).map_or((0, 0), with_addend);
+    let rel = table(elf::DT_REL, elf::DT_RELSZ).map_or((0, 0), without_addend);
+    let symbolic = rela.0 + rel.0;
+    let packed =
+        table(elf::DT_RELR, elf::DT_RELRSZ).map_or(0, |bytes| packed::<Elf>(endian, bytes));
+    let calls = table(elf::DT_JMPREL, elf::DT_PLTRELSZ);
+    let calls = calls.map_or(0, |bytes| match value(elf::DT_PLTREL) {
+        Some(form) if i64::try_from(form) == Ok(elf::DT_RELA.0) => with_addend(bytes).0,
+        _ => without_addend(bytes).0,
+    });
+    let names = table(elf::DT_STRTAB, elf::DT_STRSZ).unwrap_or_default();
     let name = |at: u64| {
         let rest = names.get(usize::try_from(at).ok()?..)?;
         let name = rest.get(..=LONGEST_NAME).unwrap_or(rest);
@@ -199,22 +91,38 @@ pub fn read(path: &Path) -> Option<Dynamic> {
         let name = Some(name).filter(|n| n.len() <= LONGEST_NAME)?;
         Some(String::from_utf8_lossy(name).into_owned())
     };
-    let needed = entries.iter().filter(|(tag, _)| *tag == NEEDED);
+    let needed = entries.iter().filter(|(tag, _)| *tag == elf::DT_NEEDED);
     let has_flag = |tag, flag| value(tag).is_some_and(|v| v & flag != 0);
     Some(Dynamic {
         needed: needed
             .take(MOST_NEEDED)
             .filter_map(|(_, at)| name(*at))
             .collect(),
-        relative,
+        relative: rela.1 + rel.1 - symbolic,
         packed,
         symbolic,
         calls,
-        binds_now: value(BIND_NOW).is_some()
-            || has_flag(FLAGS, FLAG_NOW)
-            || has_flag(FLAGS_1, FLAG_1_NOW),
-        has_gnu_hash: value(GNU_HASH).is_some(),
-        offset: dynamic.offset,
+        binds_now: value(elf::DT_BIND_NOW).is_some()
+            || has_flag(elf::DT_FLAGS, elf::DF_BIND_NOW.0)
+            || has_flag(elf::DT_FLAGS_1, elf::DF_1_NOW.0),
+        has_gnu_hash: value(elf::DT_GNU_HASH).is_some(),
+        offset: dynamic.p_offset(endian).into(),
+    })
+}
+
+/// The whole entries in a table.
+fn all<T: Pod>(bytes: &[u8]) -> impl Iterator<Item = &T> {
+    let count = bytes.len() / size_of::<T>().max(1);
+    let entries = slice_from_bytes(bytes, count);
+    entries.map_or(&[][..], |(entries, _)| entries).iter()
+}
+
+/// How many places a packed table names.
+fn packed<Elf: FileHeader>(endian: Elf::Endian, bytes: &[u8]) -> u64 {
+    let count = bytes.len() / size_of::<Elf::Relr>().max(1);
+    let words = slice_from_bytes::<Elf::Relr>(bytes, count);
+    words.map_or(0, |(words, _)| {
+        RelrIterator::<Elf>::new(endian, words).count() as u64
     })
 }
 
@@ -234,7 +142,7 @@ mod tests {
     /// 0x500.
     fn elf(wide: bool, entries: &[(u64, u64)]) -> Vec<u8> {
         let word = if wide { 8 } else { 4 };
-        let mut b = b"\x7fELF\0\x01".to_vec();
+        let mut b = b"\x7fELF\0\x01\x01".to_vec();
         b[4] = if wide { 2 } else { 1 };
         let head: [(usize, u64, usize); 3] = match wide {
             true => [(32, 64, 8), (54, 56, 2), (56, 2, 2)],
