@@ -15,6 +15,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("disk", &["rawimage"]),
     ("bootimage", &["rawimage"]),
     ("history", &[]),
+    ("bisect", &[]),
     ("serve", &[]),
     ("redact", &[]),
     ("sources", &["record", "agent"]),
@@ -32,6 +33,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "flash",
             "disk",
             "bootimage",
+            "bisect",
         ],
     ),
     (
@@ -65,6 +67,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "flash",
             "disk",
             "bootimage",
+            "bisect",
         ],
     ),
     (
@@ -87,6 +90,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "serve",
             "redact",
             "inspect",
+            "bisect",
         ],
     ),
     ("xtask", &[]),
