@@ -18,7 +18,6 @@ pub enum Ends {
 /// than one look does. That costs boots, and no wrong answer, because what is found later is
 /// confirmed by other boots.
 pub fn ends<B: Boots>(bench: &mut Bench<'_, B>, last: &[usize]) -> Result<Ends, B::Error> {
-    let see = bench.settings.see_ns as f64;
     let most = bench.settings.most;
     let mut count = bench.settings.first.max(2);
     loop {
@@ -26,6 +25,7 @@ pub fn ends<B: Boots>(bench: &mut Bench<'_, B>, last: &[usize]) -> Result<Ends, 
         let [Ok(low), Ok(high)] = both.as_slice() else {
             return Ok(Ends::CannotTell);
         };
+        let see = bench.see();
         let Test { delta, p, half } = bench.test(low, high);
         let is_real = p <= bench.settings.error;
         if is_real && delta.abs() > see {
@@ -66,6 +66,7 @@ impl<B: Boots> Bench<'_, B> {
         Ok(Found {
             outcome,
             ends: self.compared(&first, &second),
+            see_ns: self.see() as i64,
             first,
             second,
             boots: self.total(),

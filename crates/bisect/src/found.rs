@@ -68,6 +68,8 @@ pub struct Found {
     pub outcome: Outcome,
     /// The first system against the second.
     pub ends: Comparison,
+    /// The smallest difference that matters, in nanoseconds.
+    pub see_ns: i64,
     /// The boots of the first system, in nanoseconds.
     pub first: Vec<i64>,
     /// The boots of the second.

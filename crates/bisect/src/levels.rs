@@ -10,10 +10,19 @@ pub struct Settings {
     pub first: usize,
     /// How many boots a set gets at most.
     pub most: usize,
-    /// The smallest difference that matters, in nanoseconds. Smaller ones are "no difference".
-    pub see_ns: i64,
+    /// The smallest difference that matters. Smaller ones are "no difference".
+    pub see: See,
     /// The accepted probability of a wrong answer.
     pub error: f64,
+}
+
+/// The smallest difference that matters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum See {
+    /// In nanoseconds.
+    Ns(i64),
+    /// As a part of the first system's time, such as 0.005.
+    Part(f64),
 }
 
 /// The two levels between which boots are judged.
@@ -35,11 +44,22 @@ pub struct Test {
 }
 
 impl<B: Boots> Bench<'_, B> {
+    /// The smallest difference that matters, in nanoseconds.
+    pub fn see(&self) -> f64 {
+        match self.settings.see {
+            See::Ns(ns) => ns as f64,
+            See::Part(part) => match self.known().get(&Vec::new()) {
+                Some(Ok(times)) => part * median(times),
+                _ => 0.0,
+            },
+        }
+    }
+
     /// The standard deviation that is reckoned with: chance can make that of few boots too
     /// small, and a difference of which nobody asked must not decide.
     fn scale(&self) -> (f64, usize) {
         let (scale, df) = self.scatter();
-        (scale.max(self.settings.see_ns as f64 / 10.0), df)
+        (scale.max(self.see() / 10.0), df)
     }
 
     /// Student's test with the scatter of all boots.

@@ -19,8 +19,8 @@ mod ordered;
 mod sets;
 mod student;
 
-pub use boots::{Boot, Boots, Trace};
+pub use boots::{Boot, Boots, Say, Trace};
 pub use found::{Comparison, Culprit, Found, Outcome, Sample};
-pub use levels::Settings;
+pub use levels::{See, Settings};
 pub use ordered::ordered;
 pub use sets::sets;

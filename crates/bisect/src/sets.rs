@@ -98,7 +98,7 @@ fn whole<B: Boots>(
     levels: &Levels,
 ) -> Result<bool, B::Error> {
     let change = median(&levels.high) - median(&levels.low);
-    let little = (bench.settings.see_ns as f64 / 2.0).max(change.abs() / 8.0);
+    let little = (bench.see() / 2.0).max(change.abs() / 8.0);
     let mut count = bench.count(set).max(1);
     loop {
         let Ok(times) = bench.one(set, count)? else {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-use firstlight_bisect::{Boot, Boots, Found, Outcome, Settings, ordered, sets};
+use firstlight_bisect::{Boot, Boots, Found, Outcome, See, Settings, ordered, sets};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -91,7 +91,7 @@ fn exact() -> Settings {
     Settings {
         first: 2,
         most: 6,
-        see_ns: 5_000_000,
+        see: See::Part(0.005),
         error: 0.01,
     }
 }
@@ -101,7 +101,7 @@ fn real() -> Settings {
     Settings {
         first: 4,
         most: 40,
-        see_ns: 10_000_000,
+        see: See::Ns(10_000_000),
         error: 0.01,
     }
 }
