@@ -29,6 +29,14 @@ pub struct BisectPlan {
 }
 
 impl Bisected {
+    /// What a difference is called.
+    pub(crate) fn noun(kind: &str) -> &'static str {
+        match kind {
+            "run" => "commit",
+            _ => "difference",
+        }
+    }
+
     /// The names of some differences.
     pub(crate) fn named(&self, numbers: &[usize]) -> Vec<String> {
         let found = numbers.iter().filter_map(|i| self.names.get(*i));

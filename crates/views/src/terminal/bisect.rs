@@ -53,17 +53,19 @@ pub fn bisect(b: &Bisected, style: &Style) -> String {
         );
         screen.wrapped("", INDENT, PLAIN, &text);
     }
-    let text = format!(
-        "{} {first}, {} {second}: {} ({})",
-        clean(&b.ends[0]),
-        clean(&b.ends[1]),
-        signed(whole),
-        percent(whole, first)
-    );
-    screen.wrapped("", INDENT, DIM, &text);
+    if !found.first.is_empty() && !found.second.is_empty() {
+        let text = format!(
+            "{} {first}, {} {second}: {} ({})",
+            clean(&b.ends[0]),
+            clean(&b.ends[1]),
+            signed(whole),
+            percent(whole, first)
+        );
+        screen.wrapped("", INDENT, DIM, &text);
+    }
     let text = format!(
         "{}, {}; accepted probability of a wrong answer: {} %",
-        counted(b.names.len(), "difference"),
+        counted(b.names.len(), Bisected::noun(b.kind)),
         counted(found.boots, "boot"),
         b.error * 100.0
     );
@@ -81,13 +83,16 @@ pub fn bisect(b: &Bisected, style: &Style) -> String {
                 let text = format!("all other differences together: {}", moved(others, first));
                 screen.wrapped("  ", 4, DIM, &text);
             }
-            if rest_ns.abs() > found.see_ns / 2 {
+            // What scatter explains is no rest.
+            let scatter = found.ends.interval_ns[1].abs_diff(found.ends.interval_ns[0]) / 2;
+            let is_same_way = (*rest_ns > 0) == (found.ends.delta_ns > 0);
+            if is_same_way && rest_ns.unsigned_abs() > scatter.max(found.see_ns.unsigned_abs()) {
                 let text = format!("{} of the change remain unexplained", Nanos(*rest_ns));
                 screen.wrapped("  ", 4, WARN, &text);
             }
         }
         Outcome::Unconfirmed { among } if among.len() < b.names.len() => {
-            listed(&mut screen, "In question", &b.named(among));
+            listed(&mut screen, "In question", b.kind, &b.named(among));
         }
         _ => {}
     }
@@ -167,8 +172,8 @@ fn explained(
     }
 }
 
-fn listed(screen: &mut Screen, title: &str, names: &[String]) {
-    screen.heading(title, &counted(names.len(), "difference"));
+fn listed(screen: &mut Screen, title: &str, kind: &str, names: &[String]) {
+    screen.heading(title, &counted(names.len(), Bisected::noun(kind)));
     for name in names.iter().take(LISTED) {
         screen.wrapped("  ", 4, PLAIN, &clean(name));
     }
@@ -183,6 +188,6 @@ fn listed(screen: &mut Screen, title: &str, names: &[String]) {
 pub fn bisect_plan(plan: &BisectPlan, style: &Style) -> String {
     let mut screen = Screen::new(style);
     let title = format!("{} against {}", clean(&plan.ends[0]), clean(&plan.ends[1]));
-    listed(&mut screen, &title, &plan.names);
+    listed(&mut screen, &title, plan.kind, &plan.names);
     screen.finish()
 }

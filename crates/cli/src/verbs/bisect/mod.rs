@@ -146,7 +146,9 @@ fn in_lab(
         trials: &mut trials,
         judge: &mut Captures::default(),
     };
-    let found = bisect::sets(&mut boots, plan.names.len(), &settings, &mut said);
+    let found = bisect::sets(&mut boots, plan.names.len(), &settings, &mut |t| {
+        said("difference", t)
+    });
     progress::clear();
     report(plan, &settings, found?, out)
 }
@@ -175,29 +177,30 @@ fn on_commits(args: &BisectRun, out: &mut Out) -> Result<()> {
     let all = std::iter::once(good).chain(commits).collect();
     let mut judge = Captures::default();
     let mut script = history::Script::new(here, &dir, all, args.script.clone(), &mut judge)?;
-    let found = bisect::ordered(&mut script, plan.names.len(), &settings, &mut said);
+    let found = bisect::ordered(&mut script, plan.names.len(), &settings, &mut |t| {
+        said("commit", t)
+    });
     let finished = script.finish();
     let found = found?;
     finished?;
     report(plan, &settings, found, out)
 }
 
-/// Shows on standard error how far the search is.
-fn said(trace: Trace<'_>) {
+/// Shows on standard error how far the search is; `noun` is what a difference is called.
+fn said(noun: &str, trace: Trace<'_>) {
     progress::clear();
     match trace {
         Trace::Open { count } => {
-            anstream::eprintln!(
-                "firstlight: {} in question",
-                views::counted(count, "difference")
-            );
+            let open = views::counted(count, noun);
+            anstream::eprintln!("firstlight: {open} in question");
         }
-        Trace::Booted { times, .. } if times.is_empty() => {
-            anstream::eprintln!("firstlight: a set of differences does not boot");
+        Trace::Booted { set, times } if times.is_empty() => {
+            let differences = views::counted(set.len(), noun);
+            anstream::eprintln!("firstlight: no time with {differences}");
         }
         Trace::Booted { set, times } => {
             let last = times.last().map_or(Nanos::ZERO, |t| Nanos(*t));
-            let differences = views::counted(set.len(), "difference");
+            let differences = views::counted(set.len(), noun);
             anstream::eprintln!(
                 "firstlight: boot {} with {differences}: {last}",
                 times.len()
