@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 const FILES: usize = 64;
 
 /// So many turns of a shell's loop take about 1 % of the boot of `experiments/gate/boot.toml`.
-const TURNS: usize = 5_000;
+const TURNS: usize = 700;
 
 /// The most boots that one culprit of [`FILES`] may take.
 const BOOTS: u64 = 14;

@@ -1,6 +1,6 @@
 //! The boots of a search: who runs them, and what came of each set.
 
-use crate::levels::Settings;
+use crate::settings::Settings;
 use std::collections::BTreeMap;
 
 /// What came of one boot.

@@ -17,10 +17,11 @@ mod found;
 mod levels;
 mod ordered;
 mod sets;
+mod settings;
 mod student;
 
 pub use boots::{Boot, Boots, Say, Trace};
 pub use found::{Comparison, Culprit, Found, Outcome, Sample};
-pub use levels::{See, Settings};
 pub use ordered::ordered;
 pub use sets::sets;
+pub use settings::{See, Settings};

@@ -4,7 +4,8 @@ use crate::boots::{Bench, Boots, Say};
 use crate::chain::{Unbootable, prefix, step};
 use crate::ends::{Ends, ends};
 use crate::found::{Culprit, Found, Outcome};
-use crate::levels::{Settings, Test};
+use crate::levels::Test;
+use crate::settings::Settings;
 
 /// So often the search begins again, with a tenth of the accepted error each time, if its
 /// answer is not confirmed.

@@ -4,7 +4,8 @@ use crate::boots::{Bench, Boots, Say, median};
 use crate::chain::{Unbootable, step};
 use crate::ends::{Ends, ends};
 use crate::found::{Comparison, Culprit, Found, Outcome};
-use crate::levels::{Levels, Settings};
+use crate::levels::Levels;
+use crate::settings::Settings;
 use std::collections::BTreeSet;
 
 /// More culprits than this are not searched: then many differences each do a little.
