@@ -8,6 +8,7 @@
 mod bench;
 mod fleet;
 mod fuzz;
+mod gate;
 mod oracles;
 mod runner;
 mod stages;

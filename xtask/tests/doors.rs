@@ -15,6 +15,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("disk", &["rawimage"]),
     ("bootimage", &["rawimage"]),
     ("history", &[]),
+    ("bisect", &[]),
     ("serve", &[]),
     ("redact", &[]),
     ("sources", &["record", "agent"]),
@@ -32,6 +33,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "flash",
             "disk",
             "bootimage",
+            "bisect",
         ],
     ),
     (
@@ -72,6 +74,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "flash",
             "disk",
             "bootimage",
+            "bisect",
         ],
     ),
     (
@@ -95,6 +98,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "redact",
             "inspect",
             "input",
+            "bisect",
         ],
     ),
     ("xtask", &[]),

@@ -214,3 +214,36 @@ fn a_level_begins_with_a_commit() {
     let first = asked.changes.iter().find(|c| c.is_judged).unwrap();
     assert_eq!(first.index % 10, 0);
 }
+
+/// A regression that was reverted and came back is the newest level, also where each level
+/// has few boots.
+#[test]
+fn a_regression_that_comes_back_is_found() {
+    for levels in [
+        &[(12, 0), (16, 120), (10, 0), (8, 120)][..],
+        &[(30, 0), (10, 120), (30, 0), (10, 120)],
+        &[(12, 0), (8, 120), (12, 0), (8, 120)],
+    ] {
+        let count = levels.iter().map(|l| l.0).sum();
+        let mut values = Scatter::Normal.series(count, count, 0.0, 5);
+        let mut at = 0;
+        for (boots, ms) in levels {
+            for value in &mut values[at..at + boots] {
+                *value = *value + Nanos::from_millis(*ms);
+            }
+            at += boots;
+        }
+        let history = answer(&values);
+        assert!(
+            matches!(history.verdict, HistoryVerdict::Regressed(_)),
+            "{levels:?}: {:?}",
+            history.changes
+        );
+    }
+    // Reverted for good, it is no regression.
+    let mut values = Scatter::Normal.series(60, 60, 0.0, 5);
+    for value in &mut values[15..27] {
+        *value = *value + Nanos::from_millis(120);
+    }
+    assert_eq!(answer(&values).verdict, HistoryVerdict::Fine);
+}

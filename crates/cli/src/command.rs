@@ -4,6 +4,7 @@
 use crate::args::Serve;
 use crate::args::{Capture, Demo, Lab, Output, Treat, Tune};
 use crate::verbs::advise::Advise;
+use crate::verbs::bisect::args::Bisect;
 use crate::verbs::blame::Blame;
 use crate::verbs::boots::args::{Boots, Gate};
 use crate::verbs::cold::args::Cold;
@@ -120,6 +121,8 @@ pub enum Verb {
     Fleet(Fleet),
     /// Keep boots of commits and releases, and find where they changed
     History(History),
+    /// Find the difference between two systems or commits that makes the boot slower
+    Bisect(Bisect),
     /// Rank what to change, with evidence, expected saving and cost
     #[command(after_help = "Examples:\n  $ firstlight advise dmesg.txt\n  \
             $ firstlight advise boot.tar.zst --image vmlinuz --image rootfs/ --config .config\n  \
@@ -178,7 +181,10 @@ const GROUPS: &[(&str, &[&str])] = &[
             "show", "blame", "path", "io", "report", "serve", "export", "redact",
         ],
     ),
-    ("Compare boots", &["diff", "boots", "gate", "history"]),
+    (
+        "Compare boots",
+        &["diff", "boots", "gate", "history", "bisect"],
+    ),
     ("Many boots", &["rows", "fleet"]),
     ("Take evidence", &["capture", "cold"]),
     ("Make it faster", &["advise", "treat", "tune", "prefetch"]),

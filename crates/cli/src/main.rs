@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Some(Verb::Io(a)) => verbs::io::run(a, &mut out),
         Some(Verb::Boots(a)) => verbs::boots::run(a, &mut out),
         Some(Verb::History(a)) => verbs::history::run(a, &mut out),
+        Some(Verb::Bisect(a)) => verbs::bisect::run(a, &mut out),
         Some(Verb::Gate(a)) => verbs::boots::gate::run(a, &mut out),
         #[cfg(feature = "parquet")]
         Some(Verb::Rows(a)) => verbs::rows::run(a, &mut out),

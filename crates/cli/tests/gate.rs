@@ -60,6 +60,47 @@ fn a_gate_of_tables() {
     assert!(few.contains("4 against 5"), "{few}");
 }
 
+/// What a gate says with no boot, one boot and five boots of a base is one of these sentences.
+#[test]
+fn few_base_boots_have_their_own_answers() {
+    let scratch = Scratch::new();
+    let rows = |name: &str, rows: usize, text: &str| {
+        let text: String = text
+            .lines()
+            .take(rows + 1)
+            .map(|l| format!("{l}\n"))
+            .collect();
+        scratch.file(name, text.as_bytes())
+    };
+    let gate = |base: &[&str], new: &str, more: &[&str], code: i32| {
+        let words = [
+            &["gate"],
+            base,
+            &["--against", new, "--of", "start_s"],
+            more,
+        ]
+        .concat();
+        said(&words, code)
+    };
+    let [none, one, five] = [0, 1, 5].map(|n| rows(&format!("base{n}.csv"), n, BASE));
+    let [new_one, new_five] = [1, 5].map(|n| rows(&format!("new{n}.csv"), n, SLOW));
+    // None: only budgets can be judged, and a table without boots is an error.
+    let budget = gate(&[], &new_five, &["--budget", "start_s=12s"], 0);
+    assert!(budget.contains("start_s"), "{budget}");
+    gate(&[], &new_five, &["--budget", "start_s=10.9s"], 1);
+    let empty = gate(&[&none], &new_five, &[], 2);
+    assert!(empty.contains("base0.csv"), "{empty}");
+    // One: its scatter is unknown, however large the difference is.
+    let single = gate(&[&one], &new_one, &[], 2);
+    assert!(single.starts_with("cannot tell"), "{single}");
+    assert!(single.contains("1 against 1"), "{single}");
+    let single = gate(&[&one], &new_five, &[], 2);
+    assert!(single.contains("1 against 5"), "{single}");
+    // Five: ranks decide, and the resolution is stated.
+    let enough = gate(&[&five], &new_five, &[], 1);
+    assert!(enough.contains("resolution"), "{enough}");
+}
+
 /// A folder holds the captures of several boots; one of a run with several variants is
 /// none of one system.
 #[test]

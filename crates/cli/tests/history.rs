@@ -448,6 +448,143 @@ fn the_steps_of_a_ci() {
     assert_eq!(step("check", "n8").status.code(), Some(1));
 }
 
+/// A repository of a project whose CI runs the steps on each push: red on a regression, green
+/// once it is gone, red again when a force-push brings it back under other commits. Stores of
+/// two branches become one by copying their files together.
+#[test]
+fn the_steps_of_a_ci_in_a_repository_whose_history_is_rewritten() {
+    let scratch = Scratch::new();
+    let project = scratch.path("project");
+    std::fs::create_dir_all(&project).unwrap();
+    let git = |args: &[&str], date: u64| {
+        let date = format!("{} +0000", 1_700_000_000 + date);
+        let out = Command::new("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@b", "-C", &project])
+            .args(args)
+            .env("GIT_COMMITTER_DATE", &date)
+            .env("GIT_AUTHOR_DATE", &date)
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{args:?}: {out:?}");
+        String::from_utf8(out.stdout).unwrap().trim().to_owned()
+    };
+    git(&["init", "-q", "-b", "main"], 0);
+    let step = |step: &str, store: &str, log: &str| {
+        let commit = git(&["rev-parse", "HEAD"], 0);
+        let out = Command::new(common::workspace().join("ci/steps.sh"))
+            .arg(step)
+            .current_dir(&project)
+            .env("FIRSTLIGHT", env!("CARGO_BIN_EXE_firstlight"))
+            .env("STORE", store)
+            .env("BOOTS", log)
+            .env("COMMIT", commit)
+            .env_remove("GITHUB_ACTIONS")
+            .env_remove("GITHUB_OUTPUT")
+            .output()
+            .unwrap();
+        out.status.code()
+    };
+    let mut date = 0;
+    let mut push = |store: &str, count: u64, ms: u64| {
+        for i in 0..count {
+            date += 60;
+            let text = format!("boot at {ms}, {date}");
+            git(&["commit", "-q", "--allow-empty", "-m", &text], date);
+            let log = log(&scratch, "boot.txt", ms + i * 7 % 5);
+            assert_eq!(step("add", store, &log), Some(0));
+        }
+        step("check", store, "")
+    };
+    let copy = |from: &str, to: &str| {
+        let out = Command::new("cp")
+            .args(["-r", "-T", from, to])
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{out:?}");
+    };
+    let [store, one, other] = ["boots.history", "one", "other"].map(|n| scratch.path(n));
+    assert_eq!(push(&store, 12, 3_000), Some(0), "noise");
+    for branch in [&one, &other] {
+        copy(&store, branch);
+    }
+    assert_eq!(push(&store, 8, 3_600), Some(1), "a regression");
+    // The regression is rewritten: other commits, the same boots.
+    git(&["reset", "-q", "--hard", "HEAD~8"], 0);
+    assert_eq!(push(&store, 8, 3_600), Some(1), "after a force-push");
+    git(&["reset", "-q", "--hard", "HEAD~8"], 0);
+    assert_eq!(push(&store, 10, 3_000), Some(0), "without the regression");
+
+    // Two branches, each with the store of its own cache.
+    let count = |store: &str| files(&Path::new(store).join("entries")).len();
+    let before = count(&one);
+    assert_eq!(push(&one, 2, 3_000), Some(0));
+    assert_eq!(push(&other, 8, 3_600), Some(1));
+    copy(&other, &one);
+    assert_eq!(count(&one), before + 10);
+    assert_eq!(step("check", &one, ""), Some(1), "of the other branch");
+}
+
+/// A commit that was booted several times, also with equal times, is one place.
+#[test]
+fn boots_of_one_commit_are_one_commit_and_equal_boots_are_kept_once() {
+    let scratch = Scratch::new();
+    let store = filled(&scratch, 12, 0);
+    let again = |ms: u64| {
+        let log = log(&scratch, "again.txt", ms);
+        let words = [
+            "history", "add", &store, &log, "--commit", "twice", "--at", "99",
+        ];
+        said(&words, 0)
+    };
+    assert!(again(3_001).starts_with("added 1 boot"));
+    assert!(again(3_001).contains("already in the history"));
+    assert!(again(3_003).starts_with("added 1 boot"));
+    for ms in [3_600, 3_610, 3_620, 3_630, 3_640, 3_650] {
+        again(ms);
+    }
+    let check = document(&["history", "check", "--json", &store], 0);
+    assert_eq!(check["entries"], 20, "{check:#}");
+    // Slow boots of a commit that has fast ones too are scatter, not a change.
+    assert_eq!(check["change_points"], serde_json::json!([]));
+}
+
+/// An entry with 100,000 items is read whole, and so is the change of one of them.
+#[test]
+fn an_entry_with_100_000_items_is_read() {
+    let scratch = Scratch::new();
+    let store = scratch.path("store");
+    said(
+        &[
+            "history",
+            "add",
+            &store,
+            &log(&scratch, "b.txt", 3_000),
+            "--at",
+            "1",
+        ],
+        0,
+    );
+    let first = files(&Path::new(&store).join("entries")).remove(0);
+    let name = first.file_name().unwrap().to_str().unwrap();
+    let history::Content::Entry(mut entry) =
+        history::read(name, &std::fs::read(&first).unwrap()).unwrap()
+    else {
+        panic!("an entry")
+    };
+    entry.at = Some(history::At::Sequence(2));
+    let items = (0..100_000).map(|i| history::Time("unit".to_owned(), format!("s{i}.service"), i));
+    entry.times = items.collect();
+    let bytes = history::text_of(&entry);
+    let path = Path::new(&store)
+        .join("entries")
+        .join(history::name_of(&bytes));
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, &bytes).unwrap();
+    let check = document(&["history", "check", "--json", &store], 2);
+    assert_eq!(check["entries"], 2, "{check:#}");
+    assert_eq!(check["notes"], serde_json::json!([]));
+}
+
 /// The files in `ci/` are valid, where the linters are.
 #[test]
 fn files_for_ci_are_linted() {

@@ -40,6 +40,7 @@ mod trial;
 mod workload;
 
 pub mod artifacts;
+pub mod bisect;
 pub mod mounts;
 pub mod planted;
 pub mod profiles;

@@ -22,6 +22,7 @@
 //! assert!(screen.contains("kernel"));
 //! ```
 
+mod bisected;
 pub mod ci;
 mod classic;
 pub mod csv;
@@ -41,6 +42,7 @@ mod tuned;
 
 mod words;
 
+pub use bisected::{BisectPlan, Bisected};
 pub use classic::{Classic, ClassicResult, ClassicValue};
 pub use findings_proof::{ExpectedSaving, FindingsProof, ProvenFinding, UnprovenCause};
 pub use mounts::{Mount, MountErrors, MountExperiment, Mounts};

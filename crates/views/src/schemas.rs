@@ -8,6 +8,8 @@ use crate::{FindingsProof, Mounts, Resolution, html};
 pub fn schema_files() -> Vec<SchemaFile> {
     let mut files = vec![
         schema_file::<json::Advise>(),
+        schema_file::<json::Bisect>(),
+        schema_file::<json::BisectPlan>(),
         schema_file::<json::Blame>(),
         schema_file::<json::Boots>(),
         schema_file::<json::Calls>(),

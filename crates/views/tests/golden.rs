@@ -256,3 +256,58 @@ fn pictures() {
     assert!(svg.contains("120 of 201: the busiest"));
     assert_eq!(svg.matches("<title>&lt;child ").count(), 119);
 }
+
+/// A pair that acts only together, and two systems of which nothing was confirmed.
+#[test]
+fn what_a_bisection_found() {
+    use bisect::{Comparison, Culprit, Found, Outcome, Sample};
+    use firstlight_views::Bisected;
+    let comparison = |delta_ns| Comparison {
+        delta_ns,
+        interval_ns: [delta_ns - 1_000_000, delta_ns + 1_000_000],
+        p: 0.000_2,
+    };
+    let culprit = |member| Culprit {
+        members: vec![member],
+        alone: Some(comparison(300_000)),
+        left_out: Some(comparison(-9_800_000)),
+    };
+    let mut bisected = Bisected {
+        kind: "config",
+        ends: ["old.config".to_owned(), "new.config".to_owned()],
+        names: [
+            "CONFIG_A n -> y",
+            "CONFIG_B n -> m",
+            "CONFIG_HZ 250 -> 1000",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        error: 0.01,
+        found: Found {
+            outcome: Outcome::Found {
+                culprits: vec![culprit(0), culprit(2)],
+                together: comparison(10_000_000),
+                others: Some(comparison(-100_000)),
+                interact: true,
+                rest_ns: 200_000,
+            },
+            ends: comparison(10_200_000),
+            see_ns: 5_000_000,
+            first: vec![1_000_000_000, 1_000_200_000],
+            second: vec![1_010_300_000, 1_010_200_000],
+            boots: 19,
+            unbootable: (1, Some("Kernel panic".to_owned())),
+            samples: vec![Sample {
+                set: vec![0, 2],
+                times: vec![1_010_000_000],
+            }],
+        },
+    };
+    check("bisect.txt", &terminal::bisect(&bisected, &plain(100)));
+    check("bisect.json", &json::text(&json::bisect(&bisected)));
+    bisected.found.outcome = Outcome::Unconfirmed { among: vec![0, 1] };
+    check(
+        "bisect_unconfirmed.txt",
+        &terminal::bisect(&bisected, &plain(100)),
+    );
+}

@@ -3,9 +3,13 @@
 use super::split::{self, LEAST, Split};
 use record::Nanos;
 
-/// The part of the chance of a false alarm that goes to windows, and the least of them.
+/// The part of the chance of a false alarm that goes to windows, and the least of them. A
+/// short stretch has shorter ones too: a regression that was reverted and came back is one
+/// of few boots.
 const FOR_WINDOWS: f64 = 0.2;
 const WINDOW: usize = 40;
+const SHORT: usize = 200;
+const SHORT_WINDOW: usize = 16;
 
 /// How often the places of changes are found again between their neighbors.
 const ROUNDS: usize = 8;
@@ -20,13 +24,13 @@ pub(super) fn change_points(values: &[Nanos], may_begin: &[bool], chance: f64) -
     let mut open = vec![(0, values.len())];
     let mut places = Vec::new();
     while let Some((from, to)) = open.pop() {
-        if let Some(at) = first_split(values, may_begin, (from, to), chance) {
-            places.push(at);
-            open.push((from, at));
-            open.push((at, to));
+        if let Some(place) = first_split(values, may_begin, (from, to), chance) {
+            places.push(place);
+            open.push((from, place.at));
+            open.push((place.at, to));
         }
     }
-    places.sort_unstable();
+    places.sort_unstable_by_key(|p| p.at);
     settled(values, may_begin, places, chance)
 }
 
@@ -50,12 +54,19 @@ fn moved(split: Split, by: usize) -> Split {
     }
 }
 
+/// Where a level may begin, and the stretch that says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    at: usize,
+    window: (usize, usize),
+}
+
 fn first_split(
     values: &[Nanos],
     may_begin: &[bool],
     (from, to): (usize, usize),
     chance: f64,
-) -> Option<usize> {
+) -> Option<Place> {
     let windows = windows(from, to);
     let (whole, each) = match windows.len() {
         0 => (chance, 0.0),
@@ -66,13 +77,17 @@ fn first_split(
     };
     let found = within(values, may_begin, (from, to));
     if let Some(split) = found.filter(|s| s.p <= whole) {
-        return Some(split.at);
+        return Some(Place {
+            at: split.at,
+            window: (0, values.len()),
+        });
     }
     let found = windows
         .into_iter()
-        .filter_map(|w| within(values, may_begin, w));
-    let best = found.min_by(|a, b| a.p.total_cmp(&b.p))?;
-    (best.p <= each).then_some(best.at)
+        .filter_map(|w| Some((w, within(values, may_begin, w)?)));
+    let (window, best) = found.min_by(|(_, a), (_, b)| a.p.total_cmp(&b.p))?;
+    let at = best.at;
+    (best.p <= each).then_some(Place { at, window })
 }
 
 /// Stretches of a half, a quarter and so on of the whole, each overlapping the next by
@@ -80,7 +95,11 @@ fn first_split(
 fn windows(from: usize, to: usize) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
     let mut length = (to - from) / 2;
-    while length >= WINDOW {
+    let least = match to - from <= SHORT {
+        true => SHORT_WINDOW,
+        false => WINDOW,
+    };
+    while length >= least {
         let starts = (from..=to - length).step_by((length / 2).max(1));
         all.extend(starts.map(|start| (start, start + length)));
         length /= 2;
@@ -88,39 +107,50 @@ fn windows(from: usize, to: usize) -> Vec<(usize, usize)> {
     all
 }
 
-/// Each change between its neighbors, without those that are none there.
+/// Each change between its neighbors, without those that are none there. One that only a
+/// window showed is held against that window: what lies around may be other levels.
 fn settled(
     values: &[Nanos],
     may_begin: &[bool],
-    mut places: Vec<usize>,
+    mut places: Vec<Place>,
     chance: f64,
 ) -> Vec<Split> {
-    let mut found = Vec::new();
+    let mut found: Vec<(Split, (usize, usize))> = Vec::new();
     for _ in 0..ROUNDS {
         let between = |i: usize| {
-            let from = i.checked_sub(1).and_then(|i| places.get(i)).copied();
-            let to = places.get(i + 1).copied();
-            (from.unwrap_or(0), to.unwrap_or(values.len()))
+            let from = i.checked_sub(1).and_then(|i| places.get(i)).map(|p| p.at);
+            let to = places.get(i + 1).map(|p| p.at);
+            let own = places.get(i).map_or((0, values.len()), |p| p.window);
+            let from = from.unwrap_or(0).max(own.0);
+            (from, to.unwrap_or(values.len()).min(own.1).max(from))
         };
         found = (0..places.len())
-            .filter_map(|i| located(values, may_begin, between(i)))
+            .filter_map(|i| {
+                let window = places.get(i)?.window;
+                Some((located(values, may_begin, between(i))?, window))
+            })
             .collect();
         let weakest = found.iter().enumerate();
-        let weakest = weakest.max_by(|(_, a), (_, b)| a.p.total_cmp(&b.p));
+        let weakest = weakest.max_by(|(_, a), (_, b)| a.0.p.total_cmp(&b.0.p));
         let dropped = match weakest {
-            Some((i, split)) if split.p > chance => Some(i),
+            Some((i, (split, _))) if split.p > chance => Some(i),
             _ => None,
         };
         if let Some(i) = dropped {
             found.remove(i);
         }
-        let mut next: Vec<usize> = found.iter().map(|s| s.at).collect();
-        next.dedup_by(|b, a| *b < *a + LEAST);
+        let next = found.iter().map(|(split, window)| Place {
+            at: split.at,
+            window: *window,
+        });
+        let mut next: Vec<Place> = next.collect();
+        next.dedup_by(|b, a| b.at < a.at + LEAST);
         if dropped.is_none() && next == places {
             break;
         }
         places = next;
     }
+    let mut found: Vec<Split> = found.into_iter().map(|(split, _)| split).collect();
     found.dedup_by(|b, a| b.at < a.at + LEAST);
     found.retain(|s| s.p <= chance);
     found

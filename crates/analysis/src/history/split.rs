@@ -17,6 +17,7 @@ const FEW: usize = 30;
 /// How many of them, and what the sequence of chance begins with.
 const DRAWS: u32 = 10_000;
 const SEED: u64 = 27;
+const LEAST_PERMUTED: f64 = 1.0 / (DRAWS as f64 + 1.0);
 
 /// How much less likely a place may be to be in the 95 % confidence interval: the
 /// likelihood ratio of Hinkley (1970), by Siegmund's distribution (1988) of it,
@@ -88,7 +89,14 @@ pub(super) fn best(values: &[Nanos], may_begin: &[bool]) -> Option<Split> {
     };
     let inflation = inflation(&scores, best.at);
     let p = match count <= FEW && !drifts {
-        true => permuted(&scores, &places, best.squared),
+        true => match permuted(&scores, &places, best.squared) {
+            // Beyond what so many permutations can say.
+            p if p <= LEAST_PERMUTED => {
+                let z = strength(best.squared, count).max(0.0).sqrt();
+                p.min(chance(z, count, places.len()))
+            }
+            p => p,
+        },
         false => {
             let strength = strength(best.squared, count) / inflation;
             chance(strength.max(0.0).sqrt(), count, places.len())

@@ -1,6 +1,7 @@
 //! One file per verb.
 
 pub mod advise;
+pub mod bisect;
 pub mod blame;
 pub mod boots;
 pub mod capture;

@@ -3,6 +3,7 @@
 //! nanoseconds on the record's clock, in keys that end in `_ns`.
 
 mod advise;
+mod bisect;
 mod blame;
 mod boots;
 mod capture;
@@ -38,6 +39,9 @@ pub use self::treat::{
     TreatApply, TreatChange, TreatEntry, TreatKind, TreatList, TreatPlan, TreatUndo,
 };
 pub use advise::{Advise, AdviseEvidence, AdviseFinding, AdviseJoint, AdviseSilent, advise};
+pub use bisect::{
+    Bisect, BisectChange, BisectCulprit, BisectPlan, BisectSample, bisect, bisect_plan,
+};
 pub use blame::{Blame, BlameRow, blame};
 pub use boots::{
     Boots, BootsDistribution, BootsRow, BootsRowChange, Gate, GateBudget, boots, gate,

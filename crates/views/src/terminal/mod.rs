@@ -6,6 +6,7 @@
 
 mod advise;
 mod bar;
+mod bisect;
 mod blame;
 mod boots;
 mod classics;
@@ -39,6 +40,7 @@ pub mod treat;
 mod tune;
 
 pub use advise::advise;
+pub use bisect::{bisect, bisect_plan};
 pub use blame::blame;
 pub use boots::{boots, gate};
 pub use classics::{classics, classics_result};

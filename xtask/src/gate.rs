@@ -1,0 +1,329 @@
+//! `./x test gate`: what others made says whether our files for CI are right, and real boots
+//! say whether `firstlight bisect` finds what was planted.
+
+use crate::runner::Summary;
+use crate::{root, step};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// How many files differ between two systems.
+const FILES: usize = 64;
+
+/// So many turns of a shell's loop take about 1 % of the boot of `experiments/gate/boot.toml`.
+const TURNS: usize = 700;
+
+/// The most boots that one culprit of [`FILES`] may take.
+const BOOTS: u64 = 14;
+
+/// Runs the stage. With `all`, ten plants, ten nulls and three pairs are booted instead of
+/// one each.
+///
+/// # Errors
+/// The program cannot be built or started.
+pub fn test(all: bool) -> Result<Summary> {
+    let bins = [
+        "build",
+        "--locked",
+        "--package",
+        "firstlight",
+        "--bin",
+        "firstlight",
+    ];
+    step("cargo", &bins, &[])?;
+    let mut stage = Stage {
+        folder: root().join("target/gate"),
+        summary: Summary::default(),
+    };
+    fs::create_dir_all(&stage.folder)?;
+    stage.install();
+    stage.files_for_ci();
+    stage.kcidb()?;
+    let (plants, pairs) = if all { (10, 3) } else { (1, 1) };
+    for n in 0..plants {
+        let at = n * 37 % FILES;
+        stage.bisect(&format!("plant {n}"), &[(at, spin(TURNS))], &[at])?;
+        stage.bisect(&format!("null {n}"), &[], &[])?;
+    }
+    for n in 0..pairs {
+        let [first, second] = [n * 17 % FILES, (n * 29 + 40) % FILES];
+        let both = format!("[ \"$switch\" != on ] || {{ {}; }}", spin(TURNS));
+        let planted = [
+            (first.min(second), "switch=on".to_owned()),
+            (first.max(second), both),
+        ];
+        stage.bisect(
+            &format!("pair {n}"),
+            &planted,
+            &[first.min(second), first.max(second)],
+        )?;
+    }
+    Ok(stage.summary)
+}
+
+/// A loop of a shell.
+fn spin(turns: usize) -> String {
+    format!("i=0; while [ $i -lt {turns} ]; do i=$((i+1)); done")
+}
+
+struct Stage {
+    folder: PathBuf,
+    summary: Summary,
+}
+
+fn firstlight(args: &[&str]) -> Result<Output> {
+    let output = Command::new(root().join("target/debug/firstlight"))
+        .args(args)
+        .current_dir(root())
+        .stdin(Stdio::null())
+        .output();
+    output.context("firstlight could not be started")
+}
+
+impl Stage {
+    fn judge(&mut self, name: &str, result: Result<()>) {
+        match result {
+            Ok(()) => {
+                eprintln!("    ok      {name}");
+                self.summary.passed += 1;
+            }
+            Err(why) => self.summary.failed.push(format!("gate: {name}: {why:#}")),
+        }
+    }
+
+    fn skip(&mut self, name: &str, why: &str) {
+        self.summary.skipped.push(format!("gate: {name}: {why}"));
+    }
+
+    /// A program that is on the path, or that the package managers of others installed into the
+    /// stage's folder.
+    fn tool(&self, name: &str) -> PathBuf {
+        let own = ["venv/bin", "bin"].map(|folder| self.folder.join(folder).join(name));
+        own.into_iter()
+            .find(|p| p.is_file())
+            .unwrap_or_else(|| name.into())
+    }
+
+    /// Installs what no Debian package has, where pip and Go can.
+    fn install(&mut self) {
+        let python = self.folder.join("venv/bin/python");
+        if !python.is_file() {
+            let venv = self.folder.join("venv");
+            let made = quiet(Command::new("python3").args(["-m", "venv"]).arg(&venv));
+            let install = ["-m", "pip", "install", "--quiet", "kcidb-io", "yamllint"];
+            if !made || !quiet(Command::new(&python).args(install)) {
+                fs::remove_dir_all(&venv).ok();
+            }
+        }
+        let bin = self.folder.join("bin");
+        if !bin.join("actionlint").is_file() {
+            let module = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7";
+            quiet(
+                Command::new("go")
+                    .args(["install", module])
+                    .env("GOBIN", bin),
+            );
+        }
+    }
+
+    /// The linters of each kind of file in `ci/`.
+    fn files_for_ci(&mut self) {
+        let style = "{extends: default, rules: {line-length: disable, document-start: disable, \
+                     comments: disable, truthy: disable}}";
+        let calls: [(&str, &[&str]); 5] = [
+            ("yamllint", &["-d", style, "ci/github/example.yml"]),
+            ("yamllint", &["-d", style, "ci/github/action.yml"]),
+            ("yamllint", &["-d", style, "ci/gitlab/boot-time.yml"]),
+            ("shellcheck", &["ci/steps.sh"]),
+            ("actionlint", &["ci/github/example.yml"]),
+        ];
+        for (tool, args) in calls {
+            let name = format!("{tool} {}", args.last().unwrap_or(&""));
+            let run = Command::new(self.tool(tool))
+                .args(args)
+                .current_dir(root())
+                .output();
+            match run {
+                Ok(out) if out.status.success() => self.judge(&name, Ok(())),
+                Ok(out) => {
+                    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+                    self.judge(&name, Err(anyhow::anyhow!(said)));
+                }
+                Err(_) => self.skip(&name, "it is not installed"),
+            }
+        }
+    }
+
+    /// A KCIDB report of each verdict, validated by kernelci.org's own `kcidb-io`.
+    fn kcidb(&mut self) -> Result<()> {
+        let python = self.folder.join("venv/bin/python");
+        if !python.is_file() {
+            self.skip("KCIDB report", "pip cannot install kcidb-io");
+            return Ok(());
+        }
+        for (name, rows, at) in [
+            ("regressed", 60, 40),
+            ("fine", 60, 60),
+            ("cannot tell", 4, 4),
+        ] {
+            let table = self.folder.join("boots.csv");
+            let report = self.folder.join("kcidb.json");
+            fs::write(&table, boots(rows, at))?;
+            firstlight(&[
+                "history",
+                "check",
+                &table.to_string_lossy(),
+                "--of",
+                "first_light_ms",
+                "--kcidb",
+                &report.to_string_lossy(),
+            ])?;
+            let script = "import json, sys, kcidb_io\n\
+                          data = json.load(open(sys.argv[1]))\n\
+                          kcidb_io.schema.V5_3.validate(data)\n";
+            let out = Command::new(&python)
+                .args(["-c", script])
+                .arg(&report)
+                .output()
+                .context("python could not be started")?;
+            let result = match out.status.success() {
+                true => Ok(()),
+                false => Err(anyhow::anyhow!(
+                    String::from_utf8_lossy(&out.stderr).into_owned()
+                )),
+            };
+            self.judge(&format!("KCIDB report ({name})"), result);
+        }
+        Ok(())
+    }
+
+    /// Bisects two systems with [`FILES`] files that differ, of which these are planted in the
+    /// second.
+    fn bisect(
+        &mut self,
+        name: &str,
+        planted: &[(usize, String)],
+        culprits: &[usize],
+    ) -> Result<()> {
+        let base = root().join("experiments/gate");
+        let work = self.folder.join("bisect");
+        let [first, second] = ["first", "second"].map(|n| work.join(n));
+        for (tree, value) in [(&first, 1), (&second, 2)] {
+            if tree.exists() {
+                fs::remove_dir_all(tree)?;
+            }
+            copy(&base.join("root"), tree)?;
+            for n in 0..FILES {
+                let text = planted.iter().find(|(at, _)| *at == n && value == 2);
+                let text = text.map_or(format!("v={value}"), |(_, text)| text.clone());
+                fs::write(tree.join("etc/boot.d").join(part(n)), text + "\n")?;
+            }
+        }
+        let out = firstlight(&[
+            "bisect",
+            "image",
+            &first.to_string_lossy(),
+            &second.to_string_lossy(),
+            "--experiment",
+            &base.join("boot.toml").to_string_lossy(),
+            "--out",
+            &work.join("trials").to_string_lossy(),
+            "--json",
+        ])?;
+        let found: Value = match serde_json::from_slice(&out.stdout) {
+            Ok(found) => found,
+            Err(_) => {
+                let said = String::from_utf8_lossy(&out.stderr).into_owned();
+                self.judge(name, Err(anyhow::anyhow!(said)));
+                return Ok(());
+            }
+        };
+        let part_of = |change: &Value| {
+            let delta = change["delta_ns"].as_f64().unwrap_or(0.0);
+            let whole = found["samples"][0]["times_ns"][0].as_f64().unwrap_or(1.0);
+            100.0 * delta / whole
+        };
+        eprintln!(
+            "    {name}: {} after {} boots, {:+.2} % in all",
+            found["verdict"],
+            found["boots"],
+            part_of(&found["change"])
+        );
+        self.judge(name, as_planted(&found, culprits));
+        Ok(())
+    }
+}
+
+/// Whether exactly the planted files were found, in as few boots as promised.
+fn as_planted(found: &Value, culprits: &[usize]) -> Result<()> {
+    let mut names: Vec<String> = found["culprits"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|c| c["names"].as_array().cloned().unwrap_or_default())
+        .map(|n| n.as_str().unwrap_or_default().to_owned())
+        .collect();
+    names.sort();
+    let wanted: Vec<String> = culprits
+        .iter()
+        .map(|n| format!("/etc/boot.d/{} (changed)", part(*n)))
+        .collect();
+    if names != wanted {
+        bail!("found {names:?}, planted {wanted:?}");
+    }
+    let verdict = if culprits.is_empty() {
+        "no_difference"
+    } else {
+        "found"
+    };
+    if found["verdict"] != verdict {
+        bail!("the verdict is {}, not {verdict}", found["verdict"]);
+    }
+    let boots = found["boots"].as_u64().unwrap_or(u64::MAX);
+    if culprits.len() < 2 && boots > BOOTS {
+        bail!("{boots} boots, more than {BOOTS}");
+    }
+    if culprits.len() == 2 && found["interact"] != true {
+        bail!("the pair is not named as such");
+    }
+    Ok(())
+}
+
+/// The name of a file that is sourced at boot.
+fn part(n: usize) -> String {
+    format!("{n:02}-part")
+}
+
+/// A table of boots: 50 ms slower from row `at` on.
+fn boots(rows: usize, at: usize) -> String {
+    let mut text = String::from("commit,first_light_ms\n");
+    for i in 0..rows {
+        let noise = (i * 7919 % 101) as f64 / 10.0;
+        let slow = if i >= at { 50.0 } else { 0.0 };
+        text += &format!("c{i},{:.1}\n", 1_000.0 + noise + slow);
+    }
+    text
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let place = to.join(path.file_name().unwrap_or_default());
+        match path.is_dir() {
+            true => copy(&path, &place)?,
+            false => fs::copy(&path, &place).map(drop)?,
+        }
+    }
+    Ok(())
+}
+
+fn quiet(call: &mut Command) -> bool {
+    let call = call
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    call.status().is_ok_and(|s| s.success())
+}
