@@ -9,6 +9,8 @@ mod bench;
 mod fleet;
 mod fuzz;
 mod oracles;
+mod packages;
+mod release;
 mod runner;
 mod stages;
 mod ui;
@@ -27,7 +29,8 @@ fn main() -> Result<()> {
         Some("bless") => bless(),
         Some("bench") => bench::run(rest),
         Some("fuzz") => fuzz::run(rest),
-        _ => bail!("say one of test, lint, bless, bench, fuzz"),
+        Some("release") => release::run(rest),
+        _ => bail!("say one of test, lint, bless, bench, fuzz, release"),
     }
 }
 
