@@ -70,7 +70,7 @@ pub(super) fn source(release: &Release) -> Result<()> {
             .arg(format!("--prefix={name}/"))
             .arg("--output")
             .arg(&tar)
-            .arg(&release.version.commit),
+            .arg("HEAD"),
     )?;
     quietly(Command::new("gzip").args(["-9nf"]).arg(&tar)).map(|_| ())
 }
