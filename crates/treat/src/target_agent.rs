@@ -24,101 +24,30 @@ pub const CAPTURES: &str = "/var/lib/firstlight-agent";
 
 const AGENT: &str = "usr/lib/firstlight-agent/firstlight-agent";
 const COLLECT: &str = "usr/lib/firstlight-agent/collect";
-const COLLECT_TEXT: &str = "\
-#!/bin/sh
-# Saves this boot as one file. The capture of the boot before stays until it is whole.
-set -e
-umask 077
-mkdir -p /var/lib/firstlight-agent
-cd /var/lib/firstlight-agent
-rm -f new.tar
-/usr/lib/firstlight-agent/firstlight-agent collect -o new.tar
-mv -f new.tar boot.tar
-";
+const COLLECT_TEXT: &str = include_str!("target_agent/collect");
 
 const UNIT: &str = "etc/systemd/system/firstlight-agent.service";
 const UNIT_LINK: &str = "etc/systemd/system/multi-user.target.wants/firstlight-agent.service";
 // A simple service behind the default target: nothing in the boot waits for it.
-const UNIT_TEXT: &str = "\
-[Unit]
-Description=Save this boot as one capture
-Documentation=man:firstlight(1)
-After=default.target
-
-[Service]
-Type=simple
-ExecStart=/usr/lib/firstlight-agent/collect
-Nice=10
-IOSchedulingClass=idle
-";
+const UNIT_TEXT: &str = include_str!("target_agent/firstlight-agent.service");
 
 const OPENRC: &str = "etc/init.d/firstlight-agent";
 const OPENRC_LINK: &str = "etc/runlevels/default/firstlight-agent";
-const OPENRC_TEXT: &str = "\
-#!/sbin/openrc-run
-# Saves this boot as one capture; the boot does not wait for it.
-description=\"Save this boot as one capture\"
-
-depend() {
-    after *
-}
-
-start() {
-    /usr/lib/firstlight-agent/collect &
-    return 0
-}
-";
+const OPENRC_TEXT: &str = include_str!("target_agent/openrc");
 
 const SCRIPT: &str = "etc/init.d/S99firstlight-agent";
-const SCRIPT_TEXT: &str = "\
-#!/bin/sh
-# Saves this boot as one capture; the boot does not wait for it.
-[ \"$1\" = start ] || exit 0
-/usr/lib/firstlight-agent/collect &
-";
+const SCRIPT_TEXT: &str = include_str!("target_agent/S99firstlight-agent");
 
 const HOOK: &str = "etc/initramfs-tools/hooks/firstlight-agent";
-const HOOK_TEXT: &str = "\
-#!/bin/sh
-# Puts the agent into the initramfs, for rdinit=/sbin/firstlight-agent.
-[ \"$1\" = prereqs ] && exit 0
-. /usr/share/initramfs-tools/hook-functions
-copy_file binary /usr/lib/firstlight-agent/firstlight-agent /sbin/firstlight-agent
-";
+const HOOK_TEXT: &str = include_str!("target_agent/initramfs-tools");
 
 const DRACUT: &str = "usr/lib/dracut/modules.d/95firstlight-agent/module-setup.sh";
-const DRACUT_TEXT: &str = "\
-#!/bin/bash
-# Puts the agent into the initramfs, for rdinit=/sbin/firstlight-agent.
-
-check() {
-    return 0
-}
-
-depends() {
-    return 0
-}
-
-install() {
-    inst_simple /usr/lib/firstlight-agent/firstlight-agent /sbin/firstlight-agent
-}
-";
+const DRACUT_TEXT: &str = include_str!("target_agent/dracut-module-setup.sh");
 const DRACUT_CONF: &str = "etc/dracut.conf.d/firstlight-agent.conf";
 const DRACUT_CONF_TEXT: &str = "add_dracutmodules+=\" firstlight-agent \"\n";
 
 const MKINITCPIO: &str = "usr/lib/initcpio/install/firstlight-agent";
-const MKINITCPIO_TEXT: &str = "\
-#!/bin/bash
-# Puts the agent into the initramfs, for rdinit=/usr/bin/firstlight-agent.
-
-build() {
-    add_binary /usr/lib/firstlight-agent/firstlight-agent /usr/bin/firstlight-agent
-}
-
-help() {
-    echo 'Adds the Firstlight agent, which captures the boot from the initramfs on.'
-}
-";
+const MKINITCPIO_TEXT: &str = include_str!("target_agent/mkinitcpio");
 const MKINITCPIO_CONF: &str = "etc/mkinitcpio.conf.d/firstlight-agent.conf";
 const MKINITCPIO_CONF_TEXT: &str = "HOOKS+=(firstlight-agent)\n";
 

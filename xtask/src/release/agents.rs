@@ -171,9 +171,15 @@ pub fn one(source: &Path, build: &Path, way: Way) -> Result<PathBuf> {
             .arg("-Zbuild-std=std,panic_abort")
             .arg("-Zbuild-std-features=optimize_for_size");
     }
-    let flags = remapped(source)
-        .into_iter()
-        .chain(way.flags.iter().map(|f| (*f).to_owned()));
+    let mut flags = remapped(source);
+    if way.own_library
+        && let Some(sysroot) = printed(&["--print", "sysroot"])
+    {
+        flags.push(format!(
+            "--remap-path-prefix={sysroot}/lib/rustlib/src/rust=/rust"
+        ));
+    }
+    flags.extend(way.flags.iter().map(|f| (*f).to_owned()));
     let variable = format!(
         "CARGO_TARGET_{}_RUSTFLAGS",
         way.target.to_uppercase().replace('-', "_")
@@ -191,7 +197,7 @@ pub fn one(source: &Path, build: &Path, way: Way) -> Result<PathBuf> {
         ])
         .arg("--target-dir")
         .arg(build)
-        .env(variable, flags.collect::<Vec<_>>().join(" "))
+        .env(variable, flags.join(" "))
         .stdin(Stdio::null())
         .status()
         .context("cargo could not be started")?;
@@ -217,9 +223,6 @@ pub(super) fn folders(source: &Path) -> Vec<(String, &'static str)> {
         PathBuf::from,
     );
     folders.push((cargo.join("registry/src").display().to_string(), "/crates"));
-    if let Some(sysroot) = printed(&["--print", "sysroot"]) {
-        folders.push((format!("{sysroot}/lib/rustlib/src/rust"), "/rust"));
-    }
     folders
 }
 

@@ -1,6 +1,6 @@
 //! Archives and recipes.
 
-use super::{Release, TARGET, place, put, quietly, sbom, sums, tree};
+use super::{AGENTS, Release, TARGET, deb, place, put, quietly, sbom, sums, tree};
 use anyhow::{Context, Result};
 use std::fmt::Write as _;
 use std::fs;
@@ -75,35 +75,36 @@ pub(super) fn source(release: &Release) -> Result<()> {
     quietly(Command::new("gzip").args(["-9nf"]).arg(&tar)).map(|_| ())
 }
 
-/// The Yocto layer with the list of crates, and the tree for Buildroot.
+/// The Yocto layer and the external tree for Buildroot: their files with this release's
+/// checksums, the list of crates, and what starts the agent.
 pub(super) fn layers(release: &Release, work: &Path) -> Result<()> {
-    let packaging = release.source.join("packaging");
     let version = &release.version.number;
-    for (from, ends) in [
+    let filled = filled(release)?;
+    let starts = release.source.join("crates/treat/src/target_agent");
+    for (from, name, scripts) in [
         (
             "meta-firstlight",
-            &["conf", "bb", "inc", "bbclass", "md"][..],
+            format!("meta-firstlight-{version}"),
+            "recipes-firstlight/firstlight/files",
         ),
         (
             "buildroot",
-            &["mk", "in", "desc", "md", "config", "sh", "txt"][..],
+            format!("buildroot-firstlight-{version}"),
+            "package/firstlight-agent",
         ),
     ] {
-        let name = match from {
-            "buildroot" => format!("buildroot-firstlight-{version}"),
-            _ => format!("{from}-{version}"),
-        };
-        let to = work.join(&name);
-        tree::copy(&packaging.join(from), &to, ends)?;
-        if from == "buildroot" {
-            for entry in fs::read_dir(packaging.join("buildroot/configs"))?.flatten() {
-                place(
-                    &entry.path(),
-                    &to.join("configs").join(entry.file_name()),
-                    0o644,
-                )?;
-            }
-        } else {
+        let (packaging, to) = (
+            release.source.join("packaging").join(from),
+            work.join(&name),
+        );
+        for file in deb::files(&packaging)? {
+            let text = fs::read_to_string(packaging.join(&file))?;
+            put(&to.join(&file), fill(&text, &filled).as_bytes(), 0o644)?;
+        }
+        for script in ["collect", "firstlight-agent.service", "S99firstlight-agent"] {
+            place(&starts.join(script), &to.join(scripts).join(script), 0o644)?;
+        }
+        if from == "meta-firstlight" {
             let lock = fs::read_to_string(release.source.join("Cargo.lock"))?;
             let list = to.join("recipes-firstlight/firstlight/firstlight-crates.inc");
             put(&list, crates(&lock).as_bytes(), 0o644)?;
@@ -111,6 +112,36 @@ pub(super) fn layers(release: &Release, work: &Path) -> Result<()> {
         pack(release, work, &name)?;
     }
     Ok(())
+}
+
+/// What stands for each placeholder of a recipe: version and checksums. An agent that is
+/// missing keeps its placeholder, so that nobody can use it.
+fn filled(release: &Release) -> Result<Vec<(String, String)>> {
+    let version = &release.version.number;
+    let mut all = vec![("@VERSION@".to_owned(), version.clone())];
+    for (placeholder, file) in [
+        ("@SHA256_SOURCE@", format!("firstlight-{version}.tar.gz")),
+        (
+            "@SHA256_PROGRAM@",
+            format!("firstlight-{version}-{TARGET}.tar.gz"),
+        ),
+    ] {
+        all.push((placeholder.to_owned(), sums::of(&release.dist.join(file))?));
+    }
+    for agent in AGENTS {
+        let file = release.dist.join(agent.file());
+        if file.is_file() {
+            let placeholder = format!("@SHA256_AGENT_{}@", agent.arch.to_uppercase());
+            all.push((placeholder, sums::of(&file)?));
+        }
+    }
+    Ok(all)
+}
+
+fn fill(text: &str, filled: &[(String, String)]) -> String {
+    filled
+        .iter()
+        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 /// The crates of `Cargo.lock` as BitBake's crate fetcher takes them.
@@ -129,24 +160,18 @@ pub(super) fn crates(lock: &str) -> String {
 
 /// Recipes that name this release's files with their checksums.
 pub(super) fn recipes(release: &Release) -> Result<()> {
-    let version = &release.version.number;
-    let source = sums::of(&release.dist.join(format!("firstlight-{version}.tar.gz")))?;
-    let program = sums::of(
-        &release
-            .dist
-            .join(format!("firstlight-{version}-{TARGET}.tar.gz")),
-    )?;
+    let filled = filled(release)?;
     for (from, to) in [
         ("arch/PKGBUILD", "PKGBUILD"),
         ("homebrew/firstlight.rb", "firstlight.rb"),
     ] {
         let path = release.source.join("packaging").join(from);
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        let text = text
-            .replace("@VERSION@", version)
-            .replace("@SHA256_SOURCE@", &source)
-            .replace("@SHA256_PROGRAM@", &program);
-        put(&release.dist.join(to), text.as_bytes(), 0o644)?;
+        put(
+            &release.dist.join(to),
+            fill(&text, &filled).as_bytes(),
+            0o644,
+        )?;
     }
     Ok(())
 }
