@@ -12,6 +12,7 @@ mod oracles;
 mod packages;
 mod release;
 mod runner;
+mod site;
 mod stages;
 mod ui;
 
@@ -29,8 +30,9 @@ fn main() -> Result<()> {
         Some("bless") => bless(),
         Some("bench") => bench::run(rest),
         Some("fuzz") => fuzz::run(rest),
+        Some("docs") => site::build(),
         Some("release") => release::run(rest),
-        _ => bail!("say one of test, lint, bless, bench, fuzz, release"),
+        _ => bail!("say one of test, lint, bless, bench, fuzz, docs, release"),
     }
 }
 

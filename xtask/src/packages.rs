@@ -521,8 +521,55 @@ fn debian(bench: &Bench, suite: &str) -> Result<Outcome> {
     .context("the lab in a clean system")?;
     let said = fs::read(top.join("root/smoke.txt"))?;
     expect_words(&said, "identical")?;
+    over_ssh(bench, &top, work.path())?;
     inside("dpkg --remove firstlight && test ! -e /usr/lib/firstlight")?;
     Ok(Outcome::Passed)
+}
+
+/// `install-agent ssh:HOST` on a clean system: the agent comes, captures this boot, and goes.
+/// An `ssh` that enters the root stands for the connection.
+fn over_ssh(bench: &Bench, top: &Path, work: &Path) -> Result<()> {
+    let ssh = work.join("ssh");
+    fs::write(
+        &ssh,
+        format!(
+            "#!/bin/sh\nfor last; do :; done\ncase \" $* \" in *' -O exit '*) exit 0 ;; esac\n\
+             exec chroot {} /bin/sh -c \"$last\"\n",
+            top.display()
+        ),
+    )?;
+    quietly(Command::new("chmod").arg("+x").arg(&ssh))?;
+    let on_host = |words: &[&str]| {
+        quietly(
+            Command::new(&bench.programs.program)
+                .args(["install-agent", "ssh:board", "--ssh"])
+                .arg(&ssh)
+                .args(words)
+                .env("FIRSTLIGHT_AGENT", &bench.release.dist),
+        )
+    };
+    let agent = top.join("usr/lib/firstlight-agent");
+    on_host(&["--start", "systemd", "--dry-run"])?;
+    if agent.exists() {
+        bail!("a plan of install-agent changed the host");
+    }
+    on_host(&["--start", "systemd"])?;
+    let inside = |words: &[&str]| quietly(Command::new("chroot").arg(top).args(words));
+    inside(&["/usr/lib/firstlight-agent/collect"])?;
+    let capture = "/var/lib/firstlight-agent/boot.tar";
+    expect_words(
+        &inside(&["/usr/bin/firstlight", "show", capture])?,
+        "kernel",
+    )?;
+    on_host(&["--undo"])?;
+    match agent.exists()
+        || top
+            .join("etc/systemd/system/firstlight-agent.service")
+            .exists()
+    {
+        true => bail!("install-agent --undo left something on the host"),
+        false => Ok(()),
+    }
 }
 
 /// /proc in a root; it goes when this is dropped.

@@ -1,6 +1,7 @@
 //! The agent, for each kind of processor: one static program below 1 MB.
 
-use super::{Release, place};
+use super::base::Release;
+use super::files::place;
 use anyhow::{Context, Result, bail};
 use std::fmt;
 use std::fs;

@@ -1,6 +1,9 @@
 //! Archives and recipes.
 
-use super::{AGENTS, Release, TARGET, deb, place, put, quietly, sbom, sums, tree};
+use super::agents::AGENTS;
+use super::base::{Release, TARGET};
+use super::files::{place, put, quietly};
+use super::{deb, sbom, sums, tree};
 use anyhow::{Context, Result};
 use std::fmt::Write as _;
 use std::fs;

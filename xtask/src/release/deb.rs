@@ -1,7 +1,8 @@
 //! The Debian package, by `dpkg-deb`. Nothing is linked dynamically, so one package
 //! serves every release of Debian.
 
-use super::{Release, put, quietly};
+use super::base::Release;
+use super::files::{put, quietly};
 use anyhow::{Context, Result};
 use std::fmt::Write as _;
 use std::fs;

@@ -5,7 +5,9 @@
 
 mod agents;
 mod archive;
+mod base;
 mod deb;
+mod files;
 mod licenses;
 mod notes;
 mod program;
@@ -17,39 +19,14 @@ mod version;
 
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
-pub use agents::{AGENTS, Agent, one as agent};
+pub use agents::{AGENTS, one as agent};
+pub use base::{Release, TARGET};
+pub use files::quietly;
+pub use program::Programs;
 pub use sums::write as sums;
 pub use version::Version;
-
-/// The target of the program: static, for any distribution.
-pub const TARGET: &str = "x86_64-unknown-linux-musl";
-
-/// What a release is made of, and where it goes.
-#[derive(Clone, Debug)]
-pub struct Release {
-    /// The checkout that is built.
-    pub source: PathBuf,
-    /// The folder of the results.
-    pub dist: PathBuf,
-    /// Where cargo builds.
-    pub build: PathBuf,
-    /// Version, commit and time.
-    pub version: Version,
-}
-
-/// The programs of a release.
-#[derive(Clone, Debug)]
-pub struct Programs {
-    /// `firstlight`, stripped.
-    pub program: PathBuf,
-    /// The agent for each kind of processor that could be built.
-    pub agents: Vec<(&'static Agent, PathBuf)>,
-    /// The kinds that could not, and why.
-    pub missing: Vec<String>,
-}
 
 /// `./x release [--dry-run] [--out DIR] [--sign KEY]`.
 ///
@@ -208,44 +185,4 @@ impl Release {
         }
         Ok(())
     }
-}
-
-/// Runs a command and fails with its last words.
-///
-/// # Errors
-/// If it cannot be started or fails.
-pub fn quietly(command: &mut Command) -> Result<Vec<u8>> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("{name} could not be started"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.trim_end();
-        let from = said.char_indices().rev().nth(2000).map_or(0, |(i, _)| i);
-        bail!(
-            "{name} failed: {}\n{}",
-            output.status,
-            said.get(from..).unwrap_or(said)
-        );
-    }
-    Ok(output.stdout)
-}
-
-/// Copies a file with these permissions; its folders are made.
-fn place(from: &Path, to: &Path, mode: u32) -> Result<()> {
-    let bytes = fs::read(from).with_context(|| from.display().to_string())?;
-    put(to, &bytes, mode)
-}
-
-/// Writes a file with these permissions; its folders are made.
-fn put(to: &Path, bytes: &[u8], mode: u32) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    }
-    fs::write(to, bytes).with_context(|| to.display().to_string())?;
-    fs::set_permissions(to, fs::Permissions::from_mode(mode))?;
-    Ok(())
 }

@@ -1,6 +1,8 @@
 //! The program: static, stripped, with its debug information in a file of its own.
 
-use super::{Release, TARGET, agents, quietly};
+use super::agents::{self, Agent};
+use super::base::{Release, TARGET};
+use super::files::quietly;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::PathBuf;
@@ -8,6 +10,17 @@ use std::process::{Command, Stdio};
 
 /// The most that the program may have, in bytes.
 const LIMIT: u64 = 15_000_000;
+
+/// The programs of a release.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// `firstlight`, stripped.
+    pub program: PathBuf,
+    /// The agent for each kind of processor that could be built.
+    pub agents: Vec<(&'static Agent, PathBuf)>,
+    /// The kinds that could not, and why.
+    pub missing: Vec<String>,
+}
 
 /// Builds `firstlight`; where the stripped program lies.
 pub(super) fn build(release: &Release) -> Result<PathBuf> {

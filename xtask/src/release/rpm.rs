@@ -1,6 +1,8 @@
 //! The RPM package, by `rpmbuild` from what is built already.
 
-use super::{Release, deb, quietly};
+use super::base::Release;
+use super::deb;
+use super::files::quietly;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;

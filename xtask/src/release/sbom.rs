@@ -1,6 +1,7 @@
 //! The bill of materials in CycloneDX 1.5, <https://cyclonedx.org/docs/1.5/json/>.
 
-use super::{Release, TARGET, quietly};
+use super::base::{Release, TARGET};
+use super::files::quietly;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Checksums, and a signature over them.
 
-use super::quietly;
+use super::files::quietly;
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;

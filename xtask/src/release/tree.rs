@@ -1,6 +1,8 @@
 //! What a package installs, in one folder: the layout of every package.
 
-use super::{Programs, Release, place, put, quietly};
+use super::base::Release;
+use super::files::{place, put, quietly};
+use super::program::Programs;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};

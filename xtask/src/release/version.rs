@@ -1,6 +1,6 @@
 //! The version, from one place: `[workspace.package]` in `Cargo.toml`.
 
-use super::quietly;
+use super::files::quietly;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::path::Path;
