@@ -10,7 +10,10 @@ mod fleet;
 mod fuzz;
 mod gate;
 mod oracles;
+mod packages;
+mod release;
 mod runner;
+mod site;
 mod stages;
 mod ui;
 
@@ -28,7 +31,9 @@ fn main() -> Result<()> {
         Some("bless") => bless(),
         Some("bench") => bench::run(rest),
         Some("fuzz") => fuzz::run(rest),
-        _ => bail!("say one of test, lint, bless, bench, fuzz"),
+        Some("docs") => site::build(),
+        Some("release") => release::run(rest),
+        _ => bail!("say one of test, lint, bless, bench, fuzz, docs, release"),
     }
 }
 

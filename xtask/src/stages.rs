@@ -1,7 +1,7 @@
 //! The stages of `./x test`, and which of them run when none is named.
 
 use crate::runner::{self, Summary};
-use crate::{fleet, gate, oracles, root, step, ui};
+use crate::{fleet, gate, oracles, packages as releases, root, step, ui};
 use anyhow::{Context, Result, bail};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -73,6 +73,11 @@ const STAGES: &[Stage] = &[
         name: "gate",
         about: "files for CI, by others' linters and schemas; bisection of real boots",
         run: |asked| gate::test(asked.all_cases),
+    },
+    Stage {
+        name: "packages",
+        about: "the release: reproducible, linted, installed in clean Debians and used",
+        run: |asked| releases::test(&asked.filter),
     },
 ];
 

@@ -15,6 +15,7 @@ use crate::verbs::fleet::Fleet;
 use crate::verbs::help::Help;
 use crate::verbs::history::args::History;
 use crate::verbs::image::args::Image;
+use crate::verbs::install_agent::InstallAgent;
 use crate::verbs::io::Io;
 use crate::verbs::path::Path;
 use crate::verbs::prefetch::args::Prefetch;
@@ -29,8 +30,19 @@ use std::fmt::Write;
 /// Show where every millisecond of a Linux boot goes, say what to change, change it, and
 /// prove that it helped
 #[derive(Debug, Parser)]
-#[command(name = "firstlight", version, disable_help_subcommand = true)]
+#[command(
+    name = "firstlight",
+    version,
+    disable_help_subcommand = true,
+    disable_version_flag = true
+)]
 pub struct Cli {
+    /// Print version
+    #[arg(short = 'V', long)]
+    pub version: bool,
+    /// With --version, also print commit, target, features and format versions
+    #[arg(long, requires = "version")]
+    pub verbose: bool,
     #[command(subcommand)]
     pub verb: Option<Verb>,
     #[command(flatten)]
@@ -141,6 +153,15 @@ pub enum Verb {
     Prefetch(Prefetch),
     /// Take a capture of this machine, a serial console, or a host
     Capture(Capture),
+    /// Install the agent on a target, so that each boot leaves one capture there
+    #[command(
+        after_help = "Examples:\n  $ firstlight install-agent rootfs/ --dry-run\n  \
+            $ firstlight install-agent ssh:root@board\n  \
+            $ firstlight install-agent rootfs/ --start dracut\n  \
+            $ firstlight install-agent --undo rootfs/\n\n\
+            The capture of the last boot is /var/lib/firstlight-agent/boot.tar on the target."
+    )]
+    InstallAgent(InstallAgent),
     /// Measure cold and warm starts of a program, and what prefetch and file order save
     #[command(
         after_help = "Examples:\n  $ sudo firstlight cold -- editor --version\n  \
@@ -186,7 +207,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         &["diff", "boots", "gate", "history", "bisect"],
     ),
     ("Many boots", &["rows", "fleet"]),
-    ("Take evidence", &["capture", "cold"]),
+    ("Take evidence", &["capture", "install-agent", "cold"]),
     ("Make it faster", &["advise", "treat", "tune", "prefetch"]),
     ("Exact lab", &["lab", "demo"]),
     ("Flash and images", &["flash", "image"]),
@@ -208,7 +229,7 @@ pub fn command() -> clap::Command {
                 .get_about()
                 .map(ToString::to_string)
                 .unwrap_or_default();
-            writeln!(verbs, "  {name:<12}{about}").ok();
+            writeln!(verbs, "  {name:<14}{about}").ok();
         }
         verbs.push('\n');
     }

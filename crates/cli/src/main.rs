@@ -39,6 +39,7 @@ fn main() -> ExitCode {
     };
     let mut out = Out::new(&cli.output);
     let done = match &cli.verb {
+        _ if cli.version => verbs::version::run(cli.verbose, &mut out),
         None => verbs::show::of(&[], &Reading::default(), &mut out),
         Some(Verb::Show(a)) => verbs::show::run(a, &mut out),
         Some(Verb::Blame(a)) => verbs::blame::run(a, &mut out),
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Some(Verb::Report(a)) => verbs::report::run(a, &mut out),
         #[cfg(feature = "serve")]
         Some(Verb::Serve(a)) => verbs::serve::run(a, &mut out),
+        Some(Verb::InstallAgent(a)) => verbs::install_agent::run(a, &mut out),
         Some(Verb::Capture(a)) => verbs::capture::run(a, &mut out),
         Some(Verb::Lab(a)) => match &a.verb {
             LabVerb::Run(a) => verbs::lab::run(a, &mut out),

@@ -13,13 +13,21 @@ pub enum Arch {
     Armv7,
     /// 32-bit ARM from ARMv5TE on, without one.
     Armv5,
+    /// 64-bit RISC-V with the extensions of Linux distributions (RV64GC).
+    Riscv64,
 }
 
 impl Arch {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::X86_64, Self::Aarch64, Self::Armv7, Self::Armv5];
+    pub const ALL: [Self; 5] = [
+        Self::X86_64,
+        Self::Aarch64,
+        Self::Armv7,
+        Self::Armv5,
+        Self::Riscv64,
+    ];
 
-    /// Its name: `x86_64`, `aarch64`, `armv7` or `armv5`.
+    /// Its name: `x86_64`, `aarch64`, `armv7`, `armv5` or `riscv64`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -27,6 +35,7 @@ impl Arch {
             Self::Aarch64 => "aarch64",
             Self::Armv7 => "armv7",
             Self::Armv5 => "armv5",
+            Self::Riscv64 => "riscv64",
         }
     }
 
@@ -38,6 +47,7 @@ impl Arch {
             "aarch64" => Some(Self::Aarch64),
             // 32-bit programs on a 64-bit kernel see it as armv8l.
             "armv7l" | "armv8l" => Some(Self::Armv7),
+            "riscv64" => Some(Self::Riscv64),
             "armv5tejl" | "armv5tel" | "armv6l" => Some(Self::Armv5),
             _ => None,
         }

@@ -42,7 +42,7 @@ const fn cost(arch: Arch) -> Option<ServerCost> {
         Arch::X86_64 => Some(ServerCost::X86_64),
         Arch::Armv7 => Some(ServerCost::ARMV7),
         Arch::Aarch64 => Some(ServerCost::AARCH64),
-        Arch::Armv5 => None,
+        Arch::Armv5 | Arch::Riscv64 => None,
     }
 }
 

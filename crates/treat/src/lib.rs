@@ -29,6 +29,7 @@ mod cmdline;
 mod fastmap;
 pub mod files;
 mod initramfs;
+mod installation;
 pub mod mounted;
 pub mod order;
 pub mod prefetcher;
@@ -37,6 +38,7 @@ pub mod reading;
 pub mod relocate;
 pub mod shell;
 mod spec;
+pub mod target_agent;
 mod treatment;
 
 pub use cmdline::{CommandLine, WordError};

@@ -46,6 +46,7 @@ pub fn schema_files() -> Vec<SchemaFile> {
         schema_file::<json::image::Relocate<'_>>(),
         schema_file::<json::image::Repack<'_>>(),
         schema_file::<json::image::Score<'_>>(),
+        schema_file::<json::InstallAgent>(),
         schema_file::<json::Io>(),
         schema_file::<json::Lab>(),
         schema_file::<json::Path>(),

@@ -5,5 +5,6 @@
 //! installed, also if it fails or is interrupted ([`session`]).
 
 pub mod host;
+pub mod install;
 pub mod plan;
 pub mod session;

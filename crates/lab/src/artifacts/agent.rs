@@ -1,7 +1,8 @@
 //! The agent's program, for each kind of processor that it is built for.
 //!
-//! A release has it beside `firstlight`, as `firstlight-agent-ARCH`. In a
-//! checkout it is built when it is wanted, so that it is never an old one.
+//! A release has it as `firstlight-agent-ARCH` beside `firstlight`, or in
+//! `lib/firstlight` beside that folder, where packages install it. In a checkout it is
+//! built when it is wanted, so that it is never an old one.
 
 use crate::arch::Arch;
 use crate::error::LabError;
@@ -36,6 +37,10 @@ impl Arch {
                 "armv5te-unknown-linux-gnueabi",
                 "armv5te-unknown-linux-musleabi",
             ],
+            Self::Riscv64 => [
+                "riscv64gc-unknown-linux-musl",
+                "riscv64gc-unknown-linux-gnu",
+            ],
         }
     }
 
@@ -45,13 +50,14 @@ impl Arch {
             Self::X86_64 => 62,
             Self::Aarch64 => 183,
             Self::Armv7 | Self::Armv5 => 40,
+            Self::Riscv64 => 243,
         }
     }
 }
 
 /// The agent's program for `arch`: one that `FIRSTLIGHT_AGENT` names, else
-/// `firstlight-agent-ARCH` beside the program that runs, else, in a checkout, the
-/// one that is built now, else `firstlight-agent` beside the program that runs.
+/// `firstlight-agent-ARCH` beside the program that runs or in `../lib/firstlight`, else, in
+/// a checkout, the one that is built now, else `firstlight-agent` beside the program that runs.
 /// `say` is told what takes time or is second best.
 ///
 /// # Errors
@@ -80,7 +86,7 @@ pub fn no_agent(arch: Arch) -> Option<String> {
         Some(named) => (named, true),
         None => (folder.join(&own_name), false),
     };
-    if place.is_file() {
+    if place.is_file() || (!is_named && installed(folder, &own_name).is_file()) {
         return None;
     }
     match Checkout::of(&running) {
@@ -104,8 +110,10 @@ fn find(arch: Arch, say: &mut dyn FnMut(String)) -> Result<(PathBuf, Vec<u8>), L
         };
         return read(path.clone()).ok_or(LabError::NoAgent { arch, place: path });
     }
-    if let Some(found) = read(folder.join(&own_name)) {
-        return Ok(found);
+    for place in [folder.join(&own_name), installed(folder, &own_name)] {
+        if let Some(found) = read(place) {
+            return Ok(found);
+        }
     }
     let why_not = match Checkout::of(&running) {
         None => None,
@@ -137,6 +145,19 @@ fn find(arch: Arch, say: &mut dyn FnMut(String)) -> Result<(PathBuf, Vec<u8>), L
     }
 }
 
+/// Where packages install the agent `name` for a program in `folder`.
+fn installed(folder: &Path, name: &str) -> PathBuf {
+    let prefix = folder.parent().unwrap_or(Path::new("/"));
+    prefix.join("lib/firstlight").join(name)
+}
+
+/// The folder of this source, where a program that is not released was built.
+const SOURCE: Option<&str> = match option_env!("FIRSTLIGHT_COMMIT") {
+    // `./x release` sets it: the same bytes come from any folder.
+    Some(_) => None,
+    None => Some(env!("CARGO_MANIFEST_DIR")),
+};
+
 /// The source that the running program was built from, if it still lies in that
 /// source's build folder.
 struct Checkout {
@@ -152,7 +173,7 @@ enum Built {
 
 impl Checkout {
     fn of(running: &Path) -> Option<Self> {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
+        let source = Path::new(SOURCE?).ancestors().nth(2)?;
         // Cargo marks its build folders with this file.
         let marked = |folder: &&Path| folder.join("CACHEDIR.TAG").is_file();
         let build = running.ancestors().find(marked)?;
@@ -324,7 +345,12 @@ struct Linker {
 }
 
 impl Linker {
-    const ALL: [Self; 3] = [
+    const ALL: [Self; 4] = [
+        Self {
+            target: "riscv64gc-unknown-linux-gnu",
+            program: "riscv64-linux-gnu-gcc",
+            packages: "gcc-riscv64-linux-gnu libc6-dev-riscv64-cross",
+        },
         Self {
             target: "armv5te-unknown-linux-gnueabi",
             program: "arm-linux-gnueabi-gcc",
@@ -480,6 +506,9 @@ mod tests {
     fn processors_are_told_apart() {
         assert_eq!(Arch::of_machine("aarch64"), Some(Arch::Aarch64));
         assert_eq!(Arch::of_machine("armv7l"), Some(Arch::Armv7));
+        assert_eq!(Arch::of_machine("riscv64"), Some(Arch::Riscv64));
+        elf[18] = 243;
+        assert_eq!(elf_machine(&elf), Some(Arch::Riscv64.elf_machine()));
         assert_eq!(Arch::of_machine("mips"), None);
     }
 }

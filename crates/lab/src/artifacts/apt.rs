@@ -27,6 +27,7 @@ pub const fn debian(arch: Arch) -> &'static str {
         Arch::Aarch64 => "arm64",
         Arch::Armv7 => "armhf",
         Arch::Armv5 => "armel",
+        Arch::Riscv64 => "riscv64",
     }
 }
 

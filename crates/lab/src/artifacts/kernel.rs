@@ -7,14 +7,14 @@ use crate::tools::Tool;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The package that depends on the newest kernel. Debian's kernel for ARMv5 runs on
-/// none of the lab's machines.
+/// The package that depends on the newest kernel. Debian's kernels for ARMv5 and RISC-V run
+/// on none of the lab's machines.
 const fn newest(arch: Arch) -> Option<&'static str> {
     match arch {
         Arch::X86_64 => Some("linux-image-amd64"),
         Arch::Aarch64 => Some("linux-image-arm64"),
         Arch::Armv7 => Some("linux-image-armmp"),
-        Arch::Armv5 => None,
+        Arch::Armv5 | Arch::Riscv64 => None,
     }
 }
 
@@ -36,6 +36,7 @@ pub(super) const fn folder(arch: Arch) -> &'static str {
         Arch::Aarch64 => "kernel-arm64",
         Arch::Armv7 => "kernel-armhf",
         Arch::Armv5 => "kernel-armel",
+        Arch::Riscv64 => "kernel-riscv64",
     }
 }
 

@@ -101,14 +101,14 @@ pub enum Method {
     Experiment(Box<Experiment>),
 }
 
-/// A file of `experiments/classics/`.
+/// A file of `experiments/classics/`, which `classics` leads to, so that the package has it.
 macro_rules! classic {
     ($name:literal) => {
         (
             $name,
             include_str!(concat!(
                 env!("CARGO_MANIFEST_DIR"),
-                "/../../experiments/classics/",
+                "/classics/",
                 $name,
                 ".toml"
             )),

@@ -21,6 +21,7 @@ mod functions;
 mod gaps;
 mod history;
 pub mod image;
+mod install_agent;
 mod io;
 mod lab;
 mod lab_plan;
@@ -67,6 +68,7 @@ pub use history::{
     History, HistoryAdd, HistoryAnnotate, HistoryChange, HistoryDrift, HistoryGroups, HistoryItem,
     HistoryResolution, HistorySeries, HistoryShow, history, history_show,
 };
+pub use install_agent::InstallAgent;
 pub use io::{
     Io, IoDepth, IoDevice, IoEvents, IoFile, IoLatency, IoOperation, IoProcess, IoSequence,
     IoStretch, io,

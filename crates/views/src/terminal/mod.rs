@@ -62,3 +62,14 @@ pub use show::show;
 pub use style::Style;
 pub use subsystems::subsystems;
 pub use tune::{tune, tune_plan};
+
+/// Changes of a root or a host, a sentence each.
+#[must_use]
+pub fn changes(action: &str, target: &str, done: bool, changes: &[String]) -> String {
+    let heading = if done { "done" } else { "would be done" };
+    let mut text = format!("{action} in {target}: {heading}\n");
+    for line in changes {
+        text += &format!("  {line}\n");
+    }
+    text
+}

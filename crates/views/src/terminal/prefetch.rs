@@ -181,13 +181,5 @@ pub fn replay(done: &PrefetchReplay) -> String {
 /// A prefetcher that was installed or removed, or would be.
 #[must_use]
 pub fn install(done: &PrefetchInstall) -> String {
-    let heading = match done.done {
-        false => "would be done",
-        true => "done",
-    };
-    let mut text = format!("{} in {}: {heading}\n", done.action, done.root);
-    for line in &done.changes {
-        text += &format!("  {line}\n");
-    }
-    text
+    super::changes(done.action, &done.root, done.done, &done.changes)
 }

@@ -1,0 +1,188 @@
+//! `./x release`: everything that is sent out, into `dist/`, with one version.
+//!
+//! Two runs on one commit give the same bytes, wherever the checkout lies: times are the
+//! commit's, paths are remapped, and archives are sorted.
+
+mod agents;
+mod archive;
+mod base;
+mod deb;
+mod files;
+mod licenses;
+mod notes;
+mod program;
+mod rpm;
+mod sbom;
+mod sums;
+mod tree;
+mod version;
+
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::PathBuf;
+
+pub use agents::{AGENTS, one as agent};
+pub use base::{Release, TARGET};
+pub use files::quietly;
+pub use program::Programs;
+pub use sums::write as sums;
+pub use version::Version;
+
+/// `./x release [--dry-run] [--out DIR] [--sign KEY]`.
+///
+/// # Errors
+/// If something of a release cannot be made.
+pub fn run(args: &[String]) -> Result<()> {
+    let (mut dry_run, mut out, mut key) = (false, None, None);
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--dry-run" => dry_run = true,
+            "--out" => out = args.next().map(PathBuf::from),
+            "--sign" => key = args.next(),
+            other => bail!("unknown option '{other}'; use --dry-run, --out DIR or --sign KEY"),
+        }
+    }
+    let source = fs::canonicalize(crate::root()).context("the checkout")?;
+    let release = Release {
+        dist: out.unwrap_or_else(|| source.join("dist")),
+        build: source.join("target/release-program"),
+        version: Version::read(&source)?,
+        source,
+    };
+    if dry_run {
+        return release.plan(key.is_some());
+    }
+    let programs = release.build()?;
+    release.package(&programs)?;
+    sums(&release.dist)?;
+    if let Some(key) = key {
+        sums::sign(&release.dist, key)?;
+    }
+    release.report(&programs)
+}
+
+impl Release {
+    /// Names of the results that depend on the version alone.
+    fn names(&self) -> Vec<(String, &'static str)> {
+        let v = &self.version.number;
+        let mut names = vec![
+            (
+                format!("firstlight-{v}-{TARGET}.tar.gz"),
+                "the program, agents, man page, completions, docs and experiments",
+            ),
+            (
+                format!("firstlight-{v}-{TARGET}.debug"),
+                "the program's debug information",
+            ),
+            (deb::name(v), "for Debian 12, Debian 13 and Ubuntu"),
+            (rpm::name(v), "for Fedora, openSUSE and RHEL"),
+            (format!("firstlight-{v}.tar.gz"), "the source"),
+            (
+                format!("meta-firstlight-{v}.tar.gz"),
+                "the Yocto layer, with the crates that its recipe fetches",
+            ),
+            (
+                format!("buildroot-firstlight-{v}.tar.gz"),
+                "the external tree for Buildroot",
+            ),
+            ("PKGBUILD".to_owned(), "for Arch Linux"),
+            ("firstlight.rb".to_owned(), "for Homebrew on Linux"),
+            (
+                format!("firstlight-{v}.cdx.json"),
+                "bill of materials (CycloneDX 1.5)",
+            ),
+            (
+                "THIRD-PARTY-LICENSES.txt".to_owned(),
+                "licenses of the crates",
+            ),
+            ("RELEASE-NOTES.md".to_owned(), "cut from CHANGELOG.md"),
+        ];
+        for agent in AGENTS {
+            names.push((agent.file(), "the agent for a target"));
+        }
+        names.push((sums::NAME.to_owned(), "checksums of all of these"));
+        names
+    }
+
+    fn plan(&self, signed: bool) -> Result<()> {
+        println!(
+            "Version {} from commit {}, dated {} (SOURCE_DATE_EPOCH).",
+            self.version.number, self.version.commit, self.version.epoch
+        );
+        println!("`./x release` would write to {}:\n", self.dist.display());
+        for (name, about) in self.names() {
+            println!("  {name:<52} {about}");
+        }
+        if signed {
+            println!("  {:<52} detached signature", format!("{}.asc", sums::NAME));
+        }
+        println!();
+        for agent in AGENTS {
+            match agent.way() {
+                Ok(way) => println!("  agent {:<8} {way}", agent.arch),
+                Err(why) => println!("  agent {:<8} missing: {why}", agent.arch),
+            }
+        }
+        if notes::cut(&self.source, &self.version.number)?.is_empty() {
+            bail!("CHANGELOG.md lists no change; write what changed before you release");
+        }
+        Ok(())
+    }
+
+    /// Builds the program and the agents.
+    ///
+    /// # Errors
+    /// If the program cannot be built; an agent that cannot is in `missing`.
+    pub fn build(&self) -> Result<Programs> {
+        fs::create_dir_all(&self.dist).context("dist")?;
+        let (agents, missing) = agents::build(self)?;
+        let program = program::build(self)?;
+        Ok(Programs {
+            program,
+            agents,
+            missing,
+        })
+    }
+
+    /// Writes everything that is made of the programs.
+    ///
+    /// # Errors
+    /// If a file cannot be written or a packager fails.
+    pub fn package(&self, programs: &Programs) -> Result<()> {
+        fs::create_dir_all(&self.dist).context("dist")?;
+        let crates = sbom::crates(self)?;
+        fs::write(
+            self.dist
+                .join(format!("firstlight-{}.cdx.json", self.version.number)),
+            sbom::document(self, &crates)?,
+        )?;
+        let licenses = licenses::text(&crates)?;
+        fs::write(self.dist.join("THIRD-PARTY-LICENSES.txt"), &licenses)?;
+        let notes = notes::cut(&self.source, &self.version.number)?;
+        fs::write(self.dist.join("RELEASE-NOTES.md"), notes)?;
+
+        let work = tempfile::tempdir().context("a temporary folder")?;
+        let tree = tree::stage(self, programs, &licenses, &work.path().join("tree"))?;
+        archive::program(self, &tree)?;
+        archive::source(self)?;
+        archive::layers(self, &work.path().join("layers"))?;
+        archive::recipes(self)?;
+        deb::write(self, &tree, &work.path().join("deb"))?;
+        rpm::write(self, &tree, &work.path().join("rpm"))?;
+        Ok(())
+    }
+
+    fn report(&self, programs: &Programs) -> Result<()> {
+        println!("\n{}:", self.dist.display());
+        for (name, about) in self.names() {
+            if let Ok(meta) = fs::metadata(self.dist.join(&name)) {
+                println!("{:>12}  {name:<52} {about}", meta.len());
+            }
+        }
+        for why in &programs.missing {
+            println!("missing: {why}");
+        }
+        Ok(())
+    }
+}
