@@ -11,10 +11,27 @@ import time
 from pathlib import Path
 
 import logs
+import pyarrow as pa
+import pyarrow.parquet as pq
 from conftest import BOOTS, answer, fleet
+from firstlight_fleet import ingest
+from firstlight_fleet.batch import Batch
+from firstlight_fleet.engine import Duck
+from firstlight_fleet.labels import Labels
+from firstlight_fleet.store import open_or_create, open_store
 
 #: How often an ingest is killed. `FIRSTLIGHT_KILLS=200` is the long form.
 KILLS = int(os.environ.get("FIRSTLIGHT_KILLS", "20"))
+
+#: Columns of the tables of `firstlight rows` that the store needs.
+_TEXTS = ["boot_id", "at_from", "day", "product", "board", "release", "kernel", "clock", "zero",
+          "boot_kind", "status", "reason", "doubts", "source"]
+_NUMBERS = ["at_ns", "first_light_ns", "items", "source_bytes", "schema_version"]
+_ROWS = {
+    "boots": pa.schema([(n, pa.string()) for n in _TEXTS] + [(n, pa.int64()) for n in _NUMBERS]),
+    "items": pa.schema([(n, pa.string()) for n in ["boot_id", "kind", "name", "raw_name"]]
+                       + [(n, pa.int64()) for n in ["start_ns", "dur_ns"]]),
+}
 
 _WHOLE = """
 select (select count(*) from boots) as boots,
@@ -181,3 +198,27 @@ def test_redaction_leaves_no_path_and_no_raw_name(tmp_path: Path) -> None:
     assert answer("sql", tmp_path / "store", query)["rows"] == [{"n": 0}]
     everything = b"".join(p.read_bytes() for p in (tmp_path / "store").rglob("*") if p.is_file())
     assert b"secret-host" not in everything
+
+
+def test_times_are_stored_to_the_nanosecond(tmp_path: Path) -> None:
+    rows = tmp_path / "rows"
+    boot = {"boot_id": "ab" * 16, "status": "ok", "items": 4, "schema_version": 1}
+    times = [(0, 7), (1_000, 2_500_000), (None, 1_999_999_999), (-5, 3)]
+    items = [{"boot_id": "ab" * 16, "kind": kind, "name": f"n{number}", "raw_name": None,
+              "start_ns": start, "dur_ns": took}
+             for kind in ["unit", "initcall"] for number, (start, took) in enumerate(times)]
+    items += [{**items[0], "kind": "probe", "start_ns": 5_000_000, "dur_ns": 0}]
+    rows.mkdir()
+    facts = {"firstlight.schema": "1"}
+    for name, table in [("boots", [boot]), ("items", items)]:
+        columns = pa.Table.from_pylist(table, schema=_ROWS[name]).replace_schema_metadata(facts)
+        pq.write_table(columns, rows / name)
+    batch = Batch(rows / "boots", rows / "items", Labels({}, []), redact=False)
+    store = open_or_create(str(tmp_path / "store"))
+    ingest.store_batch(store, batch, ingest.Report())
+    query = "select kind, name, start_ns, dur_ns from items order by kind, name"
+    there = Duck(open_store(str(tmp_path / "store"))).rows(query)
+    keys = ["kind", "name", "start_ns", "dur_ns"]
+    asked = sorted(({key: item[key] for key in keys} for item in items),
+                   key=lambda item: (item["kind"], item["name"]))
+    assert there == asked
