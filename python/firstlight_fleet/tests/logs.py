@@ -108,5 +108,5 @@ def label_map(path: Path) -> Path:
 if __name__ == "__main__":
     # The example of docs/fleet.ipynb: `logs.py FOLDER` makes FOLDER/field and FOLDER/map.csv.
     folder = Path(sys.argv[1])
-    fleet(folder / "field", 60)
+    fleet(folder / "field", 70)
     label_map(folder / "map.csv")
