@@ -39,6 +39,7 @@ def test_the_notebook_finds_the_culprit(
         for cell in notebook.cells:
             cell.metadata.pop("execution", None)
         nbformat.write(notebook, NOTEBOOK)
+        before = _shown(notebook)
     now = _shown(notebook)
     assert logs.NEW_UNIT in now[3].splitlines()[1]
     assert logs.SLOWER_UNIT in now[3].splitlines()[2]

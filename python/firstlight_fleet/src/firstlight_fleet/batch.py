@@ -133,18 +133,22 @@ class Batch:
         """Items of a name stand together: their times differ by little, which takes the least
         space."""
 
-        def unit(column: str) -> str:
+        def unit(time: str) -> str:
             return (
-                f"min(case when {column} % 1000000 = 0 then 1000000"
-                f" when {column} % 1000 = 0 then 1000 else 1 end) over (partition by kind)"
+                f"cast(min(case when {time}_ns % 1000000 = 0 then 1000000 else 1000 end)"
+                f" over (partition by kind, name) as bigint) as {time}_unit_ns"
+            )
+
+        def split(time: str) -> str:
+            return (
+                f"cast(floor({time}_ns / {time}_unit_ns) as bigint) as {time}_n, {time}_unit_ns,"
+                f" {time}_ns - {time}_n * {time}_unit_ns as {time}_rest_ns"
             )
 
         return (
             f"select 'items' as part, boot_id, {_PLACE}, kind, name, raw_name,"
-            " start_ns // start_unit_ns as start_n, start_unit_ns,"
-            " dur_ns // dur_unit_ns as dur_n, dur_unit_ns"
-            f" from (select *, cast({unit('start_ns')} as bigint) as start_unit_ns,"
-            f" cast({unit('dur_ns')} as bigint) as dur_unit_ns from items)"
+            f" {split('start')}, {split('dur')}"
+            f" from (select *, {unit('start')}, {unit('dur')} from items)"
             " order by product, day, kind, name, board, release, boot_id, start_n"
         )
 

@@ -38,8 +38,10 @@ COLUMNS: dict[str, pa.DataType] = {
     "dur_ns": _INT,
     "start_n": _INT,
     "start_unit_ns": _INT,
+    "start_rest_ns": _INT,
     "dur_n": _INT,
     "dur_unit_ns": _INT,
+    "dur_rest_ns": _INT,
     "metric": _TEXT,
     "bucket": _INT,
     "n": _INT,
@@ -91,19 +93,21 @@ TABLES: dict[str, list[str]] = {
     "items_hist": [*_PLACE, "kind", "name", "bucket", "n", "sum_ns"],
 }
 
-#: Columns that are stored in another form. Times of items are whole numbers of a unit, which is
-#: the same for a kind of item in a commit: nanoseconds that end with three or six zeros take
-#: twice the space. Version 1 stored nanoseconds.
+#: Columns that are stored in another form. Times of items are whole numbers of microseconds and a
+#: rest, or of milliseconds where all times of a name are: clocks of boots count these, and
+#: nanoseconds would take twice the space. Version 1 stored nanoseconds.
 EXPRESSIONS = {
-    ("items", "start_ns"): "coalesce(start_n * start_unit_ns, start_ns)",
-    ("items", "dur_ns"): "coalesce(dur_n * dur_unit_ns, dur_ns)",
+    ("items", f"{time}_ns"): f"coalesce({time}_n * {time}_unit_ns + {time}_rest_ns, {time}_ns)"
+    for time in ["start", "dur"]
 }
+
+#: The columns that these are made of.
+TIMES = [f"{time}_{part}" for time in ["start", "dur"] for part in ["n", "unit_ns", "rest_ns"]]
 
 
 def stored(table: str) -> list[str]:
     """The columns of the whole table that a table is made of."""
-    of_items = ["start_n", "start_unit_ns", "dur_n", "dur_unit_ns"] if table == "items" else []
-    return [*TABLES[table], *of_items]
+    return [*TABLES[table], *(TIMES if table == "items" else [])]
 
 
 def chosen(table: str, columns: list[str]) -> list[str]:
