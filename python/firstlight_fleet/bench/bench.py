@@ -14,7 +14,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,10 +27,9 @@ from firstlight_fleet.engine import Duck
 from firstlight_fleet.labels import Labels
 from firstlight_fleet.store import Store, open_or_create, open_store
 
-ROOT = Path(__file__).parents[3]
-
-#: A real boot of Debian in the lab, with initcall_debug.
-CAPTURE = ROOT / "corpus/captures/v1-debian-all.tar.zst"
+# The logs of real machines are those of the tests.
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import real  # noqa: E402
 
 ITEMS = 20
 BOOTS_IN_A_BATCH = 25_000
@@ -42,35 +40,9 @@ def say(what: str, figure: str) -> None:
     print(f"{what:<58} {figure}", flush=True)
 
 
-def kernel_log() -> list[tuple[int, str]]:
-    """The lines of the capture's kernel log: microseconds, and text."""
-    with tarfile.open(fileobj=pa.CompressedInputStream(pa.OSFile(str(CAPTURE)), "zstd"),
-                      mode="r|") as tar:
-        for member in tar:
-            if member.name.endswith("kmsg"):
-                text = tar.extractfile(member).read().decode("utf-8", "replace")
-                found = re.findall(r"^\d+,\d+,(\d+),[^;\n]*;(.*)$", text, re.MULTILINE)
-                return [(int(at), line) for at, line in found]
-    raise SystemExit(f"{CAPTURE}: no kernel log")
-
-
-def varied(lines: list[tuple[int, str]], chance: random.Random) -> str:
-    """The log of another boot of this machine. Gaps between lines vary by 5 % and a microsecond,
-    which is what three boots of a Raspberry Pi 4 vary by (their initcalls of 10 us to 1 ms)."""
-    said, before, at = [], 0, 0
-    for stamp, text in lines:
-        if stamp > before:
-            gap = (stamp - before) * math.exp(chance.gauss(0, 0.05)) + chance.gauss(0, 1)
-            at += max(0, round(gap))
-        before = stamp
-        said.append(f"[{at // 1_000_000:5}.{at % 1_000_000:06}] {text}")
-    said.append(f"[{at // 1_000_000:5}.{at % 1_000_000:06}] firstlight: mark first-light")
-    return "\n".join(said) + "\n"
-
-
 def logs(folder: Path, boots: int, traced: bool) -> tuple[float, float]:
     """Writes logs; the mean bytes of one, and of one by zstd -3."""
-    lines = kernel_log()
+    lines = real.debian()
     call = re.compile(r"calling  |initcall |probe of ")
     if not traced:
         lines = [line for line in lines if not call.match(line[1])]
@@ -79,7 +51,7 @@ def logs(folder: Path, boots: int, traced: bool) -> tuple[float, float]:
     raw = packed = 0
     for number in range(boots):
         chance = random.Random(number)
-        texts = {"dmesg.txt": varied(lines, chance)}
+        texts = {"dmesg.txt": real.varied(lines, chance)}
         if not traced:
             blamed = sorted(
                 ((took * math.exp(chance.gauss(0, scatter)), name) for name, took, scatter
