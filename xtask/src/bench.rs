@@ -1,6 +1,7 @@
 //! Speed against what people use today: ratios, measured side by side.
 
 mod flash;
+mod fleet;
 mod history;
 mod image;
 mod lab;
@@ -31,6 +32,7 @@ pub fn run(args: &[String]) -> Result<()> {
     match args.first().map(String::as_str) {
         None => {}
         Some("flash") => return flash::run(),
+        Some("fleet") => return fleet::run(args.get(1..).unwrap_or_default()),
         Some("history") => return history::run(),
         Some("image") => return image::run(),
         Some("lab") => return lab::run(),
@@ -40,7 +42,7 @@ pub fn run(args: &[String]) -> Result<()> {
         Some("ui") => return page(),
         Some(other) => {
             bail!(
-                "`{other}` is no benchmark; say `flash`, `history`, `image`, `lab`, `prefetch`, `sources`, `strangers`, `ui`, or nothing"
+                "`{other}` is no benchmark; say `flash`, `fleet`, `history`, `image`, `lab`, `prefetch`, `sources`, `strangers`, `ui`, or nothing"
             )
         }
     }

@@ -22,29 +22,28 @@ const DELTA: &str = "\
 </project>
 ";
 
-/// Runs the tests that have one of `filter` in their names; all if it is empty.
+/// The long form of the test that kills an ingest: `./x test fleet -- --kills 200`.
+const KILLS: &str = "--kills";
+
+/// Runs the tests that have one of `filter` in their names; all if it is empty. With
+/// `--kills N` in it, an ingest is killed N times, and no other test runs.
 ///
 /// # Errors
 /// If the program cannot be built or pytest cannot be started.
 pub fn test(filter: &[String]) -> Result<Summary> {
-    let skipped = |why: &str| {
-        let skipped = vec![format!("fleet: {why}")];
-        Ok(Summary {
-            skipped,
-            ..Summary::default()
-        })
+    let (kills, filter) = match filter {
+        [option, kills] if option == KILLS => (Some(kills), vec!["killed".to_owned()]),
+        filter => (None, filter.to_vec()),
     };
-    let venv = root().join("target/fleet/venv");
-    let python = venv.join("bin/python");
-    if !python.is_file() && !quiet("python3", &["-m", "venv", &text(&venv)]) {
-        return skipped("python3 has no venv (package python3-venv)");
-    }
-    let package = format!("{PACKAGE}[test]");
-    if !pip(&python, &package) {
-        return skipped(
-            "pip cannot install the package: no network, or no wheels for this machine",
-        );
-    }
+    let python = match installed() {
+        Ok(python) => python,
+        Err(why) => {
+            return Ok(Summary {
+                skipped: vec![format!("fleet: {why}")],
+                ..Summary::default()
+            });
+        }
+    };
     let jars = spark(&python);
     let build = [
         "build",
@@ -66,6 +65,9 @@ pub fn test(filter: &[String]) -> Result<Summary> {
     if let Ok(jars) = &jars {
         pytest.env("FIRSTLIGHT_DELTA_JAR_DIR", jars);
     }
+    if let Some(kills) = kills {
+        pytest.env("FIRSTLIGHT_KILLS", kills);
+    }
     if !filter.is_empty() {
         pytest.args(["-k", &filter.join(" or ")]);
     }
@@ -84,6 +86,23 @@ pub fn test(filter: &[String]) -> Result<Summary> {
         summary.skipped.push(format!("fleet: Spark: {why}"));
     }
     Ok(summary)
+}
+
+/// The Python of an environment that has the package and what its tests need, or why there
+/// is none.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn installed() -> Result<PathBuf, &'static str> {
+    let venv = root().join("target/fleet/venv");
+    let python = venv.join("bin/python");
+    if !python.is_file() && !quiet("python3", &["-m", "venv", &text(&venv)]) {
+        return Err("python3 has no venv (package python3-venv)");
+    }
+    match pip(&python, &format!("{PACKAGE}[test]")) {
+        true => Ok(python),
+        false => Err("pip cannot install the package: no network, or no wheels for this machine"),
+    }
 }
 
 fn pip(python: &Path, what: &str) -> bool {

@@ -50,6 +50,12 @@ pub fn log(name: &str, head: &[u8], mut file: File) -> Result<Option<Raw>> {
     let Some(source) = sources::sniff(head) else {
         return Ok(None);
     };
+    if bytes.len() as u64 >= MAX_RAW_BYTES {
+        bail!(
+            "{name}: {form}, and unpacks to more than the {MAX_RAW_BYTES} bytes that a log may have; \
+             unpack it, and give the part that is one boot"
+        );
+    }
     if let Some(damage) = damage {
         refuse!(
             "{name}: {form}, and damaged behind the first {} bytes of what is in it ({damage}); \

@@ -2,6 +2,7 @@
 
 import random
 import re
+import sys
 from pathlib import Path
 
 CORPUS = Path(__file__).parents[3] / "corpus"
@@ -102,3 +103,10 @@ def label_map(path: Path) -> Path:
     rows += [f"*/{r}/{b}/*,gateway,{b},{r}" for r in RELEASES for b in BOARDS]
     path.write_text("\n".join(rows) + "\n")
     return path
+
+
+if __name__ == "__main__":
+    # The example of docs/fleet.ipynb: `logs.py FOLDER` makes FOLDER/field and FOLDER/map.csv.
+    folder = Path(sys.argv[1])
+    fleet(folder / "field", 70)
+    label_map(folder / "map.csv")

@@ -39,12 +39,12 @@ def test_a_folder_with_other_files(tmp_path: Path) -> None:
 def test_a_newer_store(store: Path) -> None:
     first = store / "_delta_log/00000000000000000000.json"
     text = first.read_text()
-    assert "firstlight-fleet/1" in text
-    first.write_text(text.replace("firstlight-fleet/1", "firstlight-fleet/2"))
+    assert "firstlight-fleet/2" in text
+    first.write_text(text.replace("firstlight-fleet/2", "firstlight-fleet/3"))
     for checkpoint in store.glob("_delta_log/*checkpoint*"):
         checkpoint.unlink()
     text = sentence("sql", store, COUNT)
-    assert "the store has version 2, but this program reads up to 1" in text
+    assert "the store has version 3, but this program reads up to 2" in text
 
 
 def test_a_torn_file(store: Path) -> None:

@@ -1,5 +1,6 @@
 """Each boot is stored once, all of it or nothing, whoever writes and dies meanwhile."""
 
+import gzip
 import os
 import random
 import shutil
@@ -11,10 +12,28 @@ import time
 from pathlib import Path
 
 import logs
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from conftest import BOOTS, answer, fleet
+from firstlight_fleet import ingest
+from firstlight_fleet.batch import Batch
+from firstlight_fleet.engine import Duck
+from firstlight_fleet.labels import Labels
+from firstlight_fleet.store import open_or_create, open_store
 
 #: How often an ingest is killed. `FIRSTLIGHT_KILLS=200` is the long form.
 KILLS = int(os.environ.get("FIRSTLIGHT_KILLS", "20"))
+
+#: Columns of the tables of `firstlight rows` that the store needs.
+_TEXTS = ["boot_id", "at_from", "day", "product", "board", "release", "kernel", "clock", "zero",
+          "boot_kind", "status", "reason", "doubts", "source"]
+_NUMBERS = ["at_ns", "first_light_ns", "items", "source_bytes", "schema_version"]
+_ROWS = {
+    "boots": pa.schema([(n, pa.string()) for n in _TEXTS] + [(n, pa.int64()) for n in _NUMBERS]),
+    "items": pa.schema([(n, pa.string()) for n in ["boot_id", "kind", "name", "raw_name"]]
+                       + [(n, pa.int64()) for n in ["start_ns", "dur_ns"]]),
+}
 
 _WHOLE = """
 select (select count(*) from boots) as boots,
@@ -144,6 +163,46 @@ def test_bad_boots_are_in_quarantine_with_the_reason(tmp_path: Path) -> None:
     assert answer("ingest", tmp_path / "store", boots)["known"] == 5
 
 
+def test_a_log_bomb_is_in_quarantine(tmp_path: Path) -> None:
+    zeros = bytes(1 << 20)
+    with gzip.open(tmp_path / "dmesg.txt.gz", "wb", compresslevel=1) as bomb:
+        bomb.write(b"[    0.000000] Linux version 6.1.0\n")
+        for _ in range(1025):
+            bomb.write(zeros)
+    logs.boot(tmp_path / "good", "1.9", "b1", 1)
+    listed = [tmp_path / "dmesg.txt.gz", tmp_path / "good"]
+    done = answer("ingest", tmp_path / "store", *listed)
+    assert (done["stored"], done["quarantined"]) == (1, 1)
+    assert "unpacks to more than the 1073741824 bytes that a log may have" in done["rows"][0][
+        "reason"
+    ]
+
+
+def test_a_million_names_share_a_histogram(tmp_path: Path) -> None:
+    boots, each = 5_000, 200
+    rows = [{"boot_id": f"{n:032x}", "status": "ok", "items": each + 1, "schema_version": 1,
+             "first_light_ns": 10**9} for n in range(boots)]
+    ids = np.repeat([row["boot_id"] for row in rows], each + 1)
+    names = np.array([[f"a-{n}-{k}" for k in range(each)] + ["usual"] for n in range(boots)])
+    items = {
+        "boot_id": ids.tolist(),
+        "kind": ["unit"] * len(ids),
+        "name": names.ravel().tolist(),
+        "raw_name": [None] * len(ids),
+        "start_ns": np.arange(len(ids)),
+        "dur_ns": np.full(len(ids), 1_000_000),
+    }
+    report = _stored(tmp_path, rows, pa.table(items, schema=_ROWS["items"]))
+    (warning,) = report.warnings
+    assert "1000001 distinct item names in one batch of 5000 boots" in warning
+    query = "select name, cast(sum(n) as bigint) as n from items_hist group by name order by name"
+    assert answer("sql", tmp_path / "store", query)["rows"] == [
+        {"name": "(rare)", "n": boots}, {"name": "usual", "n": boots},
+    ]
+    query = "select count(distinct name) as n from items"
+    assert answer("sql", tmp_path / "store", query)["rows"] == [{"n": boots * each + 1}]
+
+
 def test_a_clock_of_1970_takes_the_day_of_the_file(tmp_path: Path) -> None:
     folder = tmp_path / "boot"
     folder.mkdir()
@@ -181,3 +240,31 @@ def test_redaction_leaves_no_path_and_no_raw_name(tmp_path: Path) -> None:
     assert answer("sql", tmp_path / "store", query)["rows"] == [{"n": 0}]
     everything = b"".join(p.read_bytes() for p in (tmp_path / "store").rglob("*") if p.is_file())
     assert b"secret-host" not in everything
+
+
+def _stored(folder: Path, boots: list[dict], items: pa.Table) -> ingest.Report:
+    """What becomes of tables of `firstlight rows` in a new store."""
+    facts = {"firstlight.schema": "1"}
+    tables = [("boots", pa.Table.from_pylist(boots, schema=_ROWS["boots"])), ("items", items)]
+    for name, table in tables:
+        pq.write_table(table.replace_schema_metadata(facts), folder / name)
+    batch = Batch(folder / "boots", folder / "items", Labels({}, []), redact=False)
+    report = ingest.Report()
+    ingest.store_batch(open_or_create(str(folder / "store")), batch, report)
+    return report
+
+
+def test_times_are_stored_to_the_nanosecond(tmp_path: Path) -> None:
+    boot = {"boot_id": "ab" * 16, "status": "ok", "items": 9, "schema_version": 1}
+    times = [(0, 7), (1_000, 2_500_000), (None, 1_999_999_999), (-5, 3)]
+    items = [{"boot_id": "ab" * 16, "kind": kind, "name": f"n{number}", "raw_name": None,
+              "start_ns": start, "dur_ns": took}
+             for kind in ["unit", "initcall"] for number, (start, took) in enumerate(times)]
+    items += [{**items[0], "kind": "probe", "start_ns": 5_000_000, "dur_ns": 0}]
+    _stored(tmp_path, [boot], pa.Table.from_pylist(items, schema=_ROWS["items"]))
+    query = "select kind, name, start_ns, dur_ns from items order by kind, name"
+    there = Duck(open_store(str(tmp_path / "store"))).rows(query)
+    keys = ["kind", "name", "start_ns", "dur_ns"]
+    asked = sorted(({key: item[key] for key in keys} for item in items),
+                   key=lambda item: (item["kind"], item["name"]))
+    assert there == asked

@@ -26,6 +26,8 @@ def test_an_old_store_answers_and_takes_more_boots(version: str, tmp_path: Path)
     logs.boot(tmp_path / "boot", "1.11", "b1", 77)
     assert answer("ingest", store, "--release", "1.11", tmp_path / "boot")["stored"] == 1
     whole(store, 5)
+    # Older programs refuse it from now on, because they would not see all times.
+    assert DeltaTable(store).metadata().name == f"{schema.NAME}/{schema.VERSION}"
 
 
 def test_there_is_a_kept_store_of_this_version() -> None:

@@ -95,7 +95,8 @@ def _asked(stored: Path) -> dict[str, str]:
         "blame_boots": {"release": "1.10", "suspects": suspects, "each": 5},
         "outliers": {"top": 20},
         "why": {"boots": boots, "each": 5},
-        "item": {"name": logs.SLOWER_UNIT},
+        "item": {"name": [logs.SLOWER_UNIT, logs.NEW_UNIT]},
+        "days": {},
     }
     assert sorted(values) == sorted(questions.NAMES)
     return {name: questions.filled(name, **values[name]) for name in questions.NAMES}

@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 from conftest import answer
 from firstlight_fleet import questions, release
+from firstlight_fleet.engine import Duck
+from firstlight_fleet.store import open_store
 
 _LN = np.log(1.02)
 
@@ -29,8 +31,16 @@ def test_percentiles_of_releases_and_boards_are_within_two_percent(stored) -> No
     assert checked == 3 * 3 * 3
     for row in answer("boards", stored)["rows"]:
         where = f"where release = '{row['release']}' and board = '{row['board']}'"
-        exact = _exact(stored, f"select first_light_ns as ns from boots {where}", 0.5)
-        assert abs(row["p50_ns"] / exact - 1) <= 0.02
+        for share, name in [(0.5, "p50_ns"), (0.95, "p95_ns"), (0.99, "p99_ns")]:
+            exact = _exact(stored, f"select first_light_ns as ns from boots {where}", share)
+            assert abs(row[name] / exact - 1) <= 0.02
+    days = Duck(open_store(str(stored))).rows(questions.filled("days"))
+    assert len(days) == 3
+    for row in days:
+        where = f"where release = '{row['release']}' and day = '{row['day']}'"
+        for share, name in [(0.5, "p50_ns"), (0.95, "p95_ns")]:
+            exact = _exact(stored, f"select first_light_ns as ns from boots {where}", share)
+            assert abs(row[name] / exact - 1) <= 0.02
 
 
 def test_percentiles_and_medians_of_items_are_within_two_percent(stored) -> None:

@@ -1,6 +1,7 @@
 """The command line of `firstlight-fleet`, which `firstlight fleet` calls."""
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ _EXAMPLES = """examples:
   firstlight fleet ingest store --release 1.10 --board b2 logs/
   firstlight fleet releases store
   firstlight fleet blame store --base 1.9 --release 1.10
+  firstlight fleet report store -o fleet.html
   firstlight fleet sql store 'select count(*) as n from boots' --json
 """
 
@@ -118,6 +120,15 @@ def _parser() -> argparse.ArgumentParser:
     why = question("why", "Compare one boot with its peers", _why)
     why.add_argument("boot", metavar="BOOT", help="boot id, or its first digits")
     why.add_argument("--top", type=int, default=20, metavar="N", help="items [default: 20]")
+
+    report = command("report", "Make one HTML page of the fleet", _report)
+    report.add_argument("-o", "--out", default="fleet.html", metavar="FILE",
+                        help="where the page goes [default: fleet.html]")
+    report.add_argument("--boot-pages", action="store_true",
+                        help="also make a page of each boot that the page lists, where its logs "
+                        "are still there")
+    report.add_argument("--engine", default="duckdb", metavar="ENGINE",
+                        help="duckdb, or a Spark master [default: duckdb]")
 
     command("compact", "Merge small files and histograms", _compact)
     expire = command("expire", "Delete old boots", _expire)
@@ -304,6 +315,28 @@ def _why(args: Any) -> None:
                 print(f"{name:<12}{boot[name]}")
         print(f"{'first light':<12}{output.duration(boot['first_light_ns'])}\n")
     _show(args, "why", rows, boot=boot)
+
+
+def _report(args: Any) -> None:
+    from pathlib import Path
+
+    from firstlight_fleet import report
+
+    data = report.gather(_engine(args), args.store)
+    out = Path(args.out)
+    made = report.pages_of_boots(data, out) if args.boot_pages else 0
+    page = report.page(data)
+    part = out.with_name(f".{out.name}.part")
+    try:
+        part.write_text(page, "utf-8")
+        part.replace(out)
+    except OSError as error:
+        raise FleetError(f"{out}: cannot be written: {error.strerror}") from error
+    if args.json:
+        sys.stdout.write(json.dumps(data, default=output.plain) + "\n")
+        return
+    also = f", and pages of {made} boots" if args.boot_pages else ""
+    print(f"{out}: {data['counts']['boots']} boots on a page of {len(page.encode())} bytes{also}")
 
 
 def _compact(args: Any) -> None:

@@ -37,10 +37,12 @@ class Duck:
 def _view(
     connection: duckdb.DuckDBPyConnection, store: Store, part: str, columns: list[str]
 ) -> None:
-    names = ", ".join(columns)
     files = store.files(part)
-    fields = [(name, schema.COLUMNS[name]) for name in columns]
+    names = ", ".join(schema.chosen(part, columns))
+    stored = schema.stored(part) if names != ", ".join(columns) else columns
+    fields = [(name, schema.COLUMNS[name]) for name in stored]
     if not files:
+        fields = [(name, schema.COLUMNS[name]) for name in columns]
         connection.register(part, pa.schema(fields).empty_table())
         return
     if store.is_local:
@@ -62,11 +64,13 @@ def _view(
     dataset = store.table.to_pyarrow_dataset(file_pruning_predicate=f"part = '{part}'")
     connection.register(f"{part}_files", dataset)
     there = set(dataset.schema.names)
-    chosen = ", ".join(
+    whole = ", ".join(
         name if name in there else f"cast(null as {_sql(schema.COLUMNS[name])}) as {name}"
-        for name in columns
+        for name in stored
     )
-    connection.execute(f"create view {part} as select {chosen} from {part}_files")
+    connection.execute(
+        f"create view {part} as select {names} from (select {whole} from {part}_files)"
+    )
 
 
 def _sql(kind: pa.DataType) -> str:

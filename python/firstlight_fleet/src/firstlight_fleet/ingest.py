@@ -12,7 +12,6 @@ from deltalake import (
     CommitProperties,
     PostCommitHookProperties,
     Transaction,
-    WriterProperties,
     write_deltalake,
 )
 from deltalake.exceptions import CommitFailedError, DeltaError
@@ -21,7 +20,7 @@ from firstlight_fleet import engine, rows
 from firstlight_fleet.batch import Batch
 from firstlight_fleet.errors import FleetError, first_line
 from firstlight_fleet.labels import Labels
-from firstlight_fleet.store import Store
+from firstlight_fleet.store import WRITER, Store
 
 #: All writers of a store name this application in their commits. Of two that commit at the
 #: same version Delta refuses the second, which then looks again which boots are stored.
@@ -109,13 +108,14 @@ def store_batch(store: Store, batch: Batch, report: Report) -> None:
 def _commit(store: Store, table: pa.Table) -> None:
     if store.is_local and not os.access(store.where, os.W_OK):
         raise PermissionError(f"Permission denied: no right to write in {store.where}")
+    store.upgrade()
     version = (store.table.transaction_version(APPLICATION) or 0) + 1
     write_deltalake(
         store.table,
         table,
         mode="append",
         schema_mode="merge",
-        writer_properties=WriterProperties(compression="ZSTD", compression_level=6),
+        writer_properties=WRITER,
         commit_properties=CommitProperties(
             app_transactions=[Transaction(APPLICATION, version)], max_commit_retries=3
         ),

@@ -9,12 +9,12 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-from deltalake import WriterProperties, write_deltalake
+from deltalake import write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 
 from firstlight_fleet import schema
 from firstlight_fleet.errors import FleetError, first_line
-from firstlight_fleet.store import Store
+from firstlight_fleet.store import WRITER, Store
 
 #: The size that compaction aims at, bytes.
 FILE_BYTES = 256 << 20
@@ -25,8 +25,6 @@ VACUUM_HOURS = 7 * 24
 
 _MOST_TRIES = 20
 
-_WRITER = WriterProperties(compression="ZSTD", compression_level=6)
-
 
 def compact(store: Store) -> dict[str, int]:
     """Merges histograms and small files, and removes files that nobody needs."""
@@ -36,7 +34,7 @@ def compact(store: Store) -> dict[str, int]:
             _tried(store, lambda p=part, q=product, d=day: _merge(store, p, q, d))
     _tried(
         store,
-        lambda: store.table.optimize.compact(target_size=FILE_BYTES, writer_properties=_WRITER),
+        lambda: store.table.optimize.compact(target_size=FILE_BYTES, writer_properties=WRITER),
     )
     store.refresh()
     removed = _tried(
@@ -82,7 +80,7 @@ def _merge(store: Store, part: str, product: str, day: str) -> None:
         pa.table(columns, schema=schema.SCHEMA),
         mode="overwrite",
         predicate=" and ".join(f"{key} = '{value}'" for key, _, value in place),
-        writer_properties=_WRITER,
+        writer_properties=WRITER,
     )
 
 

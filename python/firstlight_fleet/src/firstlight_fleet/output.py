@@ -24,10 +24,11 @@ def duration(ns: int | float | None) -> str:
 def as_json(kind: str, rows: Rows, **more: Any) -> str:
     """One JSON object with a `schema` key."""
     document = {"schema": f"firstlight.fleet.{kind}/1", **more, "rows": rows}
-    return json.dumps(document, indent=1, default=_plain) + "\n"
+    return json.dumps(document, indent=1, default=plain) + "\n"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value of an engine as JSON knows it."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, date | datetime):

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 Rows = list[dict[str, Any]]
 
 #: The ready questions, each a file `questions/NAME.sql`.
-NAMES = ["releases", "boards", "blame", "blame_boots", "outliers", "why", "item"]
+NAMES = ["releases", "boards", "blame", "blame_boots", "outliers", "why", "item", "days"]
 
 #: How many suspects get a list of boots: the raw items are read for these only.
 _SUSPECTS = 20

@@ -8,7 +8,7 @@ tables a row belongs to; views give each its own name and columns.
 import pyarrow as pa
 
 #: The version of the layout. Readers accept this version and older ones.
-VERSION = 1
+VERSION = 2
 
 #: What the table is called in its own metadata; the version follows the slash.
 NAME = "firstlight-fleet"
@@ -36,6 +36,12 @@ COLUMNS: dict[str, pa.DataType] = {
     "raw_name": _TEXT,
     "start_ns": _INT,
     "dur_ns": _INT,
+    "start_n": _INT,
+    "start_unit_ns": _INT,
+    "start_rest_ns": _INT,
+    "dur_n": _INT,
+    "dur_unit_ns": _INT,
+    "dur_rest_ns": _INT,
     "metric": _TEXT,
     "bucket": _INT,
     "n": _INT,
@@ -86,6 +92,31 @@ TABLES: dict[str, list[str]] = {
     "boots_hist": [*_PLACE, "zero", "metric", "bucket", "n", "sum_ns"],
     "items_hist": [*_PLACE, "kind", "name", "bucket", "n", "sum_ns"],
 }
+
+#: Columns that are stored in another form. Times of items are whole numbers of microseconds and a
+#: rest, or of milliseconds where all times of a name are: clocks of boots count these, and
+#: nanoseconds would take twice the space. Version 1 stored nanoseconds.
+EXPRESSIONS = {
+    ("items", f"{time}_ns"): f"coalesce({time}_n * {time}_unit_ns + {time}_rest_ns, {time}_ns)"
+    for time in ["start", "dur"]
+}
+
+#: The columns that these are made of.
+TIMES = [f"{time}_{part}" for time in ["start", "dur"] for part in ["n", "unit_ns", "rest_ns"]]
+
+
+def stored(table: str) -> list[str]:
+    """The columns of the whole table that a table is made of."""
+    return [*TABLES[table], *(TIMES if table == "items" else [])]
+
+
+def chosen(table: str, columns: list[str]) -> list[str]:
+    """What to select from the stored columns to get these columns of a table."""
+    return [
+        f"{EXPRESSIONS[table, name]} as {name}" if (table, name) in EXPRESSIONS else name
+        for name in columns
+    ]
+
 
 #: Views over those tables, in portable SQL. A boot that was in quarantine and could be
 #: read later is no longer there.

@@ -3,10 +3,17 @@
 import os
 from typing import Any
 
+import pyarrow as pa
+
 from firstlight_fleet import schema
 from firstlight_fleet.errors import FleetError, first_line
 
 Rows = list[dict[str, Any]]
+
+
+def _sql(kind: pa.DataType) -> str:
+    return "string" if kind == pa.string() else "bigint"
+
 
 #: What Spark needs to read Delta tables, from Maven. Spark 4.3.0 fails to read them.
 PACKAGE = "io.delta:delta-spark_2.13:4.4.0"
@@ -47,8 +54,11 @@ class Spark:
         there = set(frame.columns)
         for table, columns in schema.TABLES.items():
             part = frame.where(frame["part"] == table)
-            chosen = [name if name in there else f"null as {name}" for name in columns]
-            part = part.selectExpr(*chosen)
+            whole = [
+                name if name in there else f"cast(null as {_sql(schema.COLUMNS[name])}) as {name}"
+                for name in schema.stored(table)
+            ]
+            part = part.selectExpr(*whole).selectExpr(*schema.chosen(table, columns))
             if table.endswith("_hist"):
                 # Small, and read several times by each question.
                 part = part.persist()

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from deltalake import DeltaTable
+from deltalake import ColumnProperties, DeltaTable, WriterProperties
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from firstlight_fleet import schema
@@ -27,9 +27,28 @@ class Store:
         """The paths of the files of a part of the table."""
         return self.table.file_uris(file_pruning_predicate=f"part = '{part}'")
 
+    def upgrade(self) -> None:
+        """Marks a store of an older version as one of this version, which older programs then
+        refuse: they would not see what is written from now on."""
+        if self.table.metadata().name != f"{schema.NAME}/{schema.VERSION}":
+            self.table.alter.set_table_name(f"{schema.NAME}/{schema.VERSION}")
+            self.refresh()
+
     def refresh(self) -> None:
         """Moves on to the newest version."""
         self.table.update_incremental()
+
+
+#: How files are written. Times of items are in the order of names, so that their differences
+#: are small; a dictionary of them would be as large as they are.
+WRITER = WriterProperties(
+    compression="ZSTD",
+    compression_level=9,
+    column_properties={
+        name: ColumnProperties(dictionary_enabled=False, encoding="DELTA_BINARY_PACKED")
+        for name in ["start_n", "dur_n"]
+    },
+)
 
 
 def storage_options(where: str, given: list[str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
--- The history of an item, release by release: how many boots have it, and how long it takes.
+-- The history of items, release by release: how many boots have each, and how long it takes.
 --
--- :name  canonical name of the item
+-- :name  canonical names of the items
 with ordered as (
   select product, release, release_key,
     row_number() over (partition by product order by release_key, release) as ordinal
@@ -14,14 +14,14 @@ totals as (
 merged as (
   select product, clock, kind, name, release, bucket, cast(sum(n) as double) as n,
     sum(sum_ns) as sum_ns
-  from items_hist where name = :name and boot_kind in ('cold', 'warm', 'unknown')
+  from items_hist where name in (:name) and boot_kind in ('cold', 'warm', 'unknown')
   group by product, clock, kind, name, release, bucket
 ),
 counted as (
   select m.*,
-    sum(n) over (partition by product, clock, kind, release order by bucket
+    sum(n) over (partition by product, clock, kind, name, release order by bucket
       rows between unbounded preceding and current row) as upto,
-    sum(n) over (partition by product, clock, kind, release) as boots
+    sum(n) over (partition by product, clock, kind, name, release) as boots
   from merged m
 ),
 times as (
@@ -43,4 +43,4 @@ from times t
 join ordered o on o.product = t.product and o.release = t.release
 join totals n on n.product = t.product and n.clock = t.clock and n.release = t.release
   and n.kind = t.kind
-order by t.product, t.clock, t.kind, o.ordinal
+order by t.product, t.clock, t.kind, t.name, o.ordinal
