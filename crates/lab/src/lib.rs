@@ -26,6 +26,7 @@ mod experiment;
 mod files;
 mod initramfs;
 pub mod layout;
+mod loading;
 mod machine;
 mod modules;
 mod pace;
