@@ -41,6 +41,7 @@ impl Loading {
     ///
     /// The initramfs counts if it holds the product's root; else it holds the lab's agent,
     /// which no product has.
+    #[must_use]
     pub fn of(base: &Base, kernel: u64, initramfs: u64) -> Option<Self> {
         let read_by_loader = matches!(base.platform, Platform::Arm9 { nand: Some(_) });
         if base.storage.storage.model == Model::None || !base.mode.is_exact() || read_by_loader {
@@ -51,6 +52,7 @@ impl Loading {
     }
 
     /// Whether `base` charges loading, for the description of a machine.
+    #[must_use]
     pub fn word(base: &Base) -> &'static str {
         match Self::of(base, 1, 1) {
             Some(_) => "loading modeled",
@@ -78,11 +80,13 @@ impl Loading {
     }
 
     /// How it is charged, as a line of a trial's inputs.
+    #[must_use]
     pub fn input(&self) -> String {
         format!("loading_ns = {}\n", self.ns)
     }
 
     /// What was charged and how it is known, without a full stop.
+    #[must_use]
     pub fn sentence(&self) -> String {
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         let initramfs = match self.initramfs {
@@ -123,6 +127,7 @@ impl Loading {
     }
 
     /// The note of a capture that holds it.
+    #[must_use]
     pub fn note(&self) -> NoteInfo {
         NoteInfo {
             kind: note::MODELED.to_owned(),

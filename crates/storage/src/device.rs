@@ -175,6 +175,7 @@ impl Device {
 
 /// How long `reads` take one after another on an idle device of `size` bytes, in nanoseconds:
 /// each is where it begins and how many bytes it has, and waits for the one before.
+#[must_use]
 pub fn in_sequence(
     figures: &Storage,
     size: u64,

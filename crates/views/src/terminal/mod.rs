@@ -38,7 +38,7 @@ pub mod table;
 pub mod treat;
 mod tune;
 
-pub use advise::advise;
+pub use advise::{advise, plan};
 pub use blame::blame;
 pub use boots::{boots, gate};
 pub use classics::{classics, classics_result};
