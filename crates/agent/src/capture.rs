@@ -80,6 +80,8 @@ pub mod note {
     pub const RECORDING: &str = "recording";
     /// An instant is known less exactly than others.
     pub const COARSE: &str = "coarse";
+    /// A stage was computed from a model: nothing ran for it.
+    pub const MODELED: &str = "modeled";
 }
 
 /// A clock of the target, with readings of it beside other clocks.

@@ -35,6 +35,7 @@ mod clocks;
 mod compare;
 mod console;
 mod deferrals;
+mod drivers;
 mod effect;
 mod experiment;
 mod facts;
@@ -51,6 +52,7 @@ mod path;
 mod phases;
 mod picture;
 mod place;
+mod plan;
 mod processes;
 mod readings;
 mod resolution;
@@ -83,6 +85,7 @@ pub use compare::{
 };
 pub use console::{Console, Delay, Flush, LateLine, Rate, RateSource, Written, console};
 pub use deferrals::{Deferral, deferrals};
+pub use drivers::long_initcalls;
 pub use effect::{Effect, Verdict, effect, margin, median, range};
 pub use experiment::{
     ExactPair, Experiment, ExperimentError, RecordingCost, Sample, Trial, TrialFailure,
@@ -118,6 +121,7 @@ pub use phases::{
 };
 pub use picture::{Picture, picture};
 pub use place::Place;
+pub use plan::{Step, plan};
 pub use readings::{Readings, readings};
 pub use resolution::{
     Alike, DRAWS, Found, Resolution, RunError, RunResolution, resolution, run_resolution,
@@ -127,8 +131,8 @@ pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use subsystems::{SubsystemRow, Subsystems, subsystem_of, subsystems};
 pub use summary::{KindSummary, Summary, summary};
 pub use system::{
-    Dynamic, EnvironmentProposal, Filesystem, ImageFact, ImageKind, KernelConfig, Library,
-    RootTree, SystemFacts,
+    DriverSource, DriverWait, Dynamic, EnvironmentProposal, Filesystem, ImageFact, ImageKind,
+    KernelConfig, Library, RootTree, SystemFacts,
 };
 pub use tracks::{
     About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks, tracks_with,

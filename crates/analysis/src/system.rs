@@ -14,6 +14,38 @@ pub struct SystemFacts {
     pub images: Vec<ImageFact>,
     /// The root filesystem.
     pub root: Option<RootTree>,
+    /// Where initcalls come from, if a kernel's source was looked into.
+    pub drivers: Vec<DriverSource>,
+}
+
+/// Where an initcall comes from in a kernel's source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverSource {
+    /// The function.
+    pub function: String,
+    /// Where the initcall is declared.
+    pub place: Place,
+    /// The option that builds its file, without `CONFIG_`.
+    pub option: Option<String>,
+    /// Whether that option can be a module.
+    pub is_tristate: bool,
+    /// The module.
+    pub module: Option<String>,
+    /// Waits in the same file that state their time, the longest first.
+    pub waits: Vec<DriverWait>,
+    /// The module's parameters.
+    pub parameters: Vec<String>,
+}
+
+/// A wait in a driver's source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverWait {
+    /// How long, in microseconds.
+    pub us: u64,
+    /// Its line.
+    pub text: String,
+    /// Where it stands.
+    pub place: Place,
 }
 
 /// A kernel configuration: `.config`, `/boot/config-*`, `/proc/config`.

@@ -5,10 +5,10 @@ mod common;
 
 use common::record;
 use firstlight_analysis::{
-    Advice, EnvironmentProposal, Finding, ImageFact, ImageKind, KernelConfig, Place, RootTree,
-    SystemFacts, advice, phases,
+    Advice, DriverSource, DriverWait, EnvironmentProposal, Finding, ImageFact, ImageKind,
+    KernelConfig, Place, RootTree, SystemFacts, advice, long_initcalls, phases,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn advised(text: &str, system: &SystemFacts) -> Advice {
     let record = record(text);
@@ -32,7 +32,7 @@ const BOOT: &str = "mark 0s kernel-start kernel
 /// that it is expected to save, from and to.
 type Planted = (&'static str, &'static str, Option<&'static str>, (i64, i64));
 
-const PLANTED: [Planted; 45] = [
+const PLANTED: [Planted; 48] = [
     (
         "rootdelay=5",
         "root-delay",
@@ -93,7 +93,7 @@ const PLANTED: [Planted; 45] = [
     (
         "x\nsay 1s 6 a\nsay 4s 6 VFS: Mounted root (jffs2 filesystem) on device 31:3.",
         "jffs2-mount",
-        None,
+        Some("jffs2=summaries"),
         (2_000, 2_200),
     ),
     (
@@ -285,7 +285,7 @@ const PLANTED: [Planted; 45] = [
     (
         "x\nsay 1s 6 ata1: SATA max UDMA/133\nsay 1.6s 6 ata1: SATA link down (SStatus 0)",
         "empty-ports",
-        None,
+        Some("cmdline+=libata.force=1:disable"),
         (200, 300),
     ),
     (
@@ -303,6 +303,26 @@ const PLANTED: [Planted; 45] = [
     (
         "x\nsay 1s 4 FAT-fs (sda1): Volume was not properly unmounted.",
         "unclean-filesystem",
+        None,
+        (0, 0),
+    ),
+    (
+        "x\nsay 1s 4 EXT4-fs (sda1): warning: mounting fs with errors, running e2fsck is recommended",
+        "unclean-filesystem",
+        Some("ext=clean"),
+        (0, 0),
+    ),
+    (
+        "ro\nsay 1s 5 XFS (sda1): Starting recovery (logdev: internal)\n\
+         say 1.5s 5 XFS (sda1): Ending recovery (logdev: internal)\nmark 1.6s root-mounted -",
+        "journal-replay",
+        Some("cmdline+=rootflags=norecovery"),
+        (400, 500),
+    ),
+    (
+        "x\nfact latency.tracer irqsoff\nfact latency.us 252014\n\
+         fact latency.started ide_probe_port\nfact latency.ended ide_probe_port",
+        "interrupts-off",
         None,
         (0, 0),
     ),
@@ -687,7 +707,7 @@ fn a_root_tells_what_it_does_at_boot() {
             "etc/init.d/rcS",
             "cat /proc/mtd | grep root\n".repeat(8).leak(),
             "script-cats",
-            None,
+            Some("cat-pipes=etc/init.d"),
         ),
         ("etc/init.d/rcS", forks.leak(), "script-forks", None),
         (
@@ -742,6 +762,59 @@ fn sleeps_count_once_and_only_where_something_waits() {
     assert_eq!(sleeps.title, "Scripts sleep 3.000 s before first light");
 }
 
+/// The documents' own line in five scripts: a pipe each, and a substitution.
+#[test]
+fn five_scripts_with_a_pipe_are_enough() {
+    let names: Vec<String> = (10..15).map(|n| format!("etc/init.d/S{n}x")).collect();
+    let text = "#!/bin/sh\nx=`dmesg | grep model`\n";
+    let texts: Vec<(&str, &str)> = names.iter().map(|n| (n.as_str(), text)).collect();
+    let all = of_root(&texts);
+    let mut ids: Vec<&str> = all.iter().map(|f| f.id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, ["many-scripts", "script-forks"]);
+}
+
+/// A kernel's source names the option and the delays of a long initcall.
+#[test]
+fn the_kernels_source_tells_what_builds_an_initcall() {
+    let driver = DriverSource {
+        function: "ide_init".into(),
+        place: Place {
+            source: "drivers/ide/ide.c".into(),
+            offset: 7,
+        },
+        option: Some("IDE".into()),
+        is_tristate: true,
+        module: Some("ide_core".into()),
+        waits: vec![DriverWait {
+            us: 50_000,
+            text: "mdelay(50);".into(),
+            place: place(),
+        }],
+        parameters: vec!["noprobe".into()],
+    };
+    let system = SystemFacts {
+        drivers: vec![driver],
+        ..SystemFacts::default()
+    };
+    let boot = BOOT.replace("CMDLINE", "");
+    let of = |name: &str| {
+        let text = format!("{boot}span initcall 1s 2s {name}\n");
+        let all = advised(&text, &system).findings;
+        all.into_iter().find(|f| f.id == "driver-source")
+    };
+    let found = of("ide_init+0x0/0x160").unwrap();
+    assert_eq!(found.treatment.as_deref(), Some("config=CONFIG_IDE=m"));
+    assert_eq!(found.expected.0, 500_000_000);
+    let shown: Vec<_> = found.evidence.iter().map(|e| e.text.as_str()).collect();
+    assert!(shown.contains(&"mdelay(50);"), "{shown:?}");
+    assert!(found.why.contains("`ide_core`") && found.why.contains("noprobe"));
+    // A module stays one, and of another initcall nothing is known.
+    assert_eq!(of("ide_init+0x0/0x160 [ide_core]").unwrap().treatment, None);
+    assert_eq!(of("other_init+0x0/0x10"), None);
+    assert_eq!(long_initcalls(&record(&boot)), BTreeSet::new());
+}
+
 #[test]
 fn many_start_scripts_are_counted() {
     let names: Vec<String> = (10..30).map(|n| format!("etc/init.d/S{n}x")).collect();
@@ -751,6 +824,7 @@ fn many_start_scripts_are_counted() {
         all.iter().map(|f| f.id).collect::<Vec<_>>(),
         ["many-scripts"]
     );
+    assert_eq!(all[0].treatment.as_deref(), Some("start-script=one"));
 }
 
 #[test]

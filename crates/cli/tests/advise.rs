@@ -52,6 +52,66 @@ fn a_capture_is_advised_on_with_evidence_that_is_there() {
 }
 
 #[test]
+fn a_plan_begins_with_what_is_last_in_the_boot() {
+    let capture = workspace().join("corpus/captures/v1-debian.tar.zst");
+    let advice = advise(&[capture.to_str().unwrap(), "--plan"]);
+    let findings = advice["findings"].as_array().unwrap();
+    let steps = advice["plan"].as_array().unwrap();
+    assert_eq!(steps.len(), findings.len());
+    let place = |id: &str| steps.iter().position(|s| s["id"] == id).unwrap();
+    assert!(place("spare-unit") < place("kernel-decompression"));
+    for (number, step) in steps.iter().enumerate() {
+        let finding = &findings[step["finding"].as_u64().unwrap() as usize];
+        assert_eq!(finding["id"], step["id"]);
+        let after = step["after"].as_array().unwrap();
+        assert!(
+            after
+                .iter()
+                .all(|a| (a.as_u64().unwrap() as usize) < number)
+        );
+        assert_eq!(after.is_empty(), step["why"].is_null());
+    }
+    let screen = firstlight(&["advise", "--plan", capture.to_str().unwrap()]);
+    let screen = String::from_utf8(screen.stdout).unwrap();
+    assert!(screen.contains("in the order of work"), "{screen}");
+    assert!(advise(&[capture.to_str().unwrap()])["plan"].is_null());
+}
+
+#[test]
+fn a_kernel_tree_names_the_option_of_a_long_initcall() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("dmesg");
+    let text = "[    0.000000] Linux version 6.1.0\n\
+                [    0.100000] calling  ide_init+0x0/0x160 @ 1\n\
+                [    1.400000] initcall ide_init+0x0/0x160 returned 0 after 1300000 usecs\n\
+                [    2.000000] Run /init as init process\n";
+    fs::write(&log, text).unwrap();
+    for (name, text) in [
+        ("Kconfig", "config IDE\n\ttristate\n"),
+        ("Makefile", "obj-$(CONFIG_IDE) += ide.o\n"),
+        ("ide.c", "\tmdelay(50);\nmodule_init(ide_init);\n"),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let tree = folder.path().to_str().unwrap();
+    let advice = advise(&[log.to_str().unwrap(), "--kernel-tree", tree]);
+    let findings = advice["findings"].as_array().unwrap();
+    let found = findings
+        .iter()
+        .find(|f| f["id"] == "driver-source")
+        .unwrap();
+    assert_eq!(found["treatment"], "config=CONFIG_IDE=m");
+    let evidence = found["evidence"].as_array().unwrap();
+    assert!(
+        evidence
+            .iter()
+            .any(|e| e["source"] == "ide.c" && e["text"] == "mdelay(50);")
+    );
+    let refused = firstlight(&["advise", "--kernel-tree", "/proc", log.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
 fn an_offset_leads_to_the_line() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("dmesg");

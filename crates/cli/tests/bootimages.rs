@@ -472,3 +472,40 @@ fn dumpimage_agrees() {
         assert_eq!(ours, fs::read(&out).unwrap());
     }
 }
+
+#[test]
+fn an_image_is_created_of_a_folder_and_counted() {
+    let scratch = Scratch::new();
+    let tree = scratch.path("tree");
+    fs::create_dir_all(format!("{tree}/etc")).unwrap();
+    fs::write(format!("{tree}/etc/small"), "x").unwrap();
+    fs::write(format!("{tree}/large"), vec![1; 50_000]).unwrap();
+    let image = scratch.path("root.cramfs");
+    let made = json(&[
+        "image",
+        "create",
+        &tree,
+        "--form",
+        "cramfs:xip",
+        "-o",
+        &image,
+        "--json",
+    ]);
+    assert_eq!(made["bytes"], fs::metadata(&image).unwrap().len());
+    let wrong = refused(&["image", "create", &tree, "--form", "ntfs", "-o", &image]);
+    assert!(wrong.contains("write one of ext2"), "{wrong}");
+    let counted = json(&["image", "statistics", "corpus/disk/small.ext4", "--json"]);
+    let filesystem = &counted["filesystems"][0];
+    assert_eq!(filesystem["filesystem"], "ext4");
+    let costs = filesystem["check_costs"].as_array().unwrap();
+    assert_eq!(costs.len(), 4);
+    assert!(costs.iter().all(|c| c["ns"].as_u64().unwrap() > 0));
+    let chip = refused(&[
+        "image",
+        "statistics",
+        "corpus/disk/small.ext4",
+        "--storage",
+        "nand",
+    ]);
+    assert!(chip.contains("nand"), "{chip}");
+}

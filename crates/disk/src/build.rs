@@ -209,6 +209,7 @@ mod tests {
                 written: None,
                 mounts: None,
                 mounted_on: String::new(),
+                lifetime_written: None,
             };
             let mut builder = Builder::new(4096, 2, 1000);
             builder.add(10, 8, Kind::File, 12, 0);

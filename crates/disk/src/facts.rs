@@ -79,6 +79,9 @@ pub struct Facts {
     pub mounts: Option<u32>,
     /// Where it was mounted last; empty if that is not said.
     pub mounted_on: String,
+    /// How many bytes were written to it since it was made, as it counts itself; `None` if it
+    /// does not.
+    pub lifetime_written: Option<u64>,
 }
 
 /// Sixteen bytes in the usual form; `None` if all are zero.

@@ -31,6 +31,7 @@ mod names;
 mod partitions;
 mod score;
 pub mod squashfs;
+mod statistics;
 #[cfg(test)]
 mod testing;
 
@@ -43,3 +44,4 @@ pub use mounted::Mounted;
 pub use partitions::{Partition, Table};
 pub use rawimage::{FileType, Foreign, Part, ReadAt};
 pub use score::{Score, score};
+pub use statistics::{Check, Sized, Statistics, statistics};

@@ -42,6 +42,7 @@ impl Mounted {
             written: None,
             mounts: None,
             mounted_on: String::new(),
+            lifetime_written: None,
         };
         let mut large = HashMap::new();
         let root = short(&mut large, root);

@@ -22,6 +22,7 @@ pub mod experiment;
 mod followers;
 mod item;
 pub mod kernel_image;
+pub mod kernel_tree;
 pub mod map;
 pub mod mounting;
 pub mod open;

@@ -92,7 +92,12 @@ pub fn members(
         end = end_of(clock);
     }
     if end.is_some() {
-        manifest.marks.splice(0..0, host_marks(boot));
+        let mut marks = host_marks(boot);
+        if let Some(loading) = &boot.loading {
+            loading.charge(&mut marks);
+            manifest.notes.push(loading.note());
+        }
+        manifest.marks.splice(0..0, marks);
     }
     // The kernel's log by its own way holds all that the console has of it.
     let logged = manifest.sources.iter().any(|s| s.file.contains("kmsg"));
@@ -136,20 +141,25 @@ pub fn gave_up(members: &[Member]) -> Option<String> {
     notes.find(|n| n.kind == note::GAVE_UP).map(|n| n.text)
 }
 
-/// When first light came after reset, as the capture in `folder` says it.
+/// When first light came after power-on, as the capture in `folder` says it.
 #[must_use]
 pub fn first_light(folder: &Path) -> Option<Nanos> {
     mark_at(folder, mark::FIRST_LIGHT)
 }
 
-/// When the mark `name` came after reset, as the capture in `folder` says it.
+/// When the mark `name` came after power-on, as the capture in `folder` says it. The counter
+/// runs from reset; where loading is charged, power-on is that much earlier.
 #[must_use]
 pub fn mark_at(folder: &Path, name: &str) -> Option<Nanos> {
     let bytes = fs::read(folder.join(MANIFEST)).ok()?;
     let manifest: Manifest = serde_json::from_slice(&bytes).ok()?;
-    let mut marks = manifest.marks.iter();
-    let mark = marks.find(|m| m.name == name && m.clock == COUNTER)?;
-    Some(Nanos(mark.at_ns))
+    let find = |name: &str| {
+        let mut marks = manifest.marks.iter();
+        let mark = marks.find(|m| m.name == name && m.clock == COUNTER)?;
+        Some(mark.at_ns)
+    };
+    let power_on = find(mark::POWER_ON).unwrap_or(0);
+    Some(Nanos(find(name)?.saturating_sub(power_on)))
 }
 
 /// Puts what recording costs into the manifest of the capture in `folder`, in

@@ -8,6 +8,7 @@ use crate::emulator::{self, Clock, Limits, PowerOn, Qemu};
 use crate::error::LabError;
 use crate::experiment::{Base, Experiment};
 use crate::files::HashedFile;
+use crate::loading::Loading;
 use crate::machine::{Boot, Machine};
 use crate::pace::Pace;
 use crate::trial::Plan;
@@ -183,12 +184,14 @@ impl<H: Hardware> Machine for H {
 
     fn inputs(&self, plan: &Plan) -> String {
         let (initramfs, root) = self.files(&plan.spec);
+        let loading = loading(self, &plan.spec);
         format!(
-            "{}initramfs = {}\nroot = {}\nlimit_virtual_s = {:?}\n",
+            "{}initramfs = {}\nroot = {}\nlimit_virtual_s = {:?}\n{}",
             self.early_inputs(&plan.spec),
             initramfs.sha256,
             root.map_or("none", |r| &r.sha256),
-            self.common().base.limit_virtual_s
+            self.common().base.limit_virtual_s,
+            loading.map_or_else(String::new, |l| l.input())
         )
     }
 
@@ -215,12 +218,22 @@ impl<H: Hardware> Machine for H {
         {
             boot.notes.push(why);
         }
+        boot.loading = loading(self, &plan.spec);
+        boot.notes
+            .extend(boot.loading.as_ref().map(Loading::sentence));
         boot.notes.extend(storage::not_given_back(
             &base.storage.name,
             &base.storage.storage,
         ));
         Ok(boot)
     }
+}
+
+/// What loading the kernel and the initramfs of `spec` is charged.
+fn loading(hardware: &dyn Hardware, spec: &BootSpec) -> Option<Loading> {
+    let common = hardware.common();
+    let kernel = common.kernels.of(spec).ok()?.file.bytes;
+    Loading::of(&common.base, kernel, hardware.files(spec).0.bytes)
 }
 
 /// The stages of the boot of `spec`, which `key` stands for: known from an earlier

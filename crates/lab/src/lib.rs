@@ -26,6 +26,7 @@ mod experiment;
 mod files;
 mod initramfs;
 pub mod layout;
+mod loading;
 mod machine;
 mod modules;
 mod pace;
@@ -53,6 +54,7 @@ pub use event::Event;
 pub use experiment::{
     ArmArch, BASELINE, Base, Experiment, Kernel, Loader, Platform, Quick, Recording, Root, Variant,
 };
+pub use loading::Loading;
 pub use machine::{Boot, Evidence, HostMark, Machine};
 pub use run::{
     Basis, Difference, ExactCheck, Forecast, ForecastBoot, Options, Outcome, RecordingCost,

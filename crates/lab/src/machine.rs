@@ -1,6 +1,7 @@
 //! What a trial boots on.
 
 use crate::error::LabError;
+use crate::loading::Loading;
 use crate::trial::{Failure, Plan};
 use agent::capture::Member;
 use record::Phase;
@@ -46,6 +47,8 @@ pub struct Boot {
     /// When firmware, loader and decompression began and ended, in order; empty
     /// if that is not known.
     pub marks: Vec<HostMark>,
+    /// What reading kernel and initramfs would have taken, if that is charged.
+    pub loading: Option<Loading>,
     /// What else the host saw.
     pub evidence: Vec<Evidence>,
     /// Why it failed, if it did.

@@ -107,7 +107,7 @@ const UNKNOWN_PHASE: NoteKind = NoteKind {
 
 /// What the taker had to say about the capture, by the kinds of
 /// [`agent::capture::note`].
-const TAKERS_NOTES: [(&str, NoteKind); 6] = [
+const TAKERS_NOTES: [(&str, NoteKind); 7] = [
     (
         note::MISSING,
         NoteKind {
@@ -156,6 +156,15 @@ const TAKERS_NOTES: [(&str, NoteKind); 6] = [
             name: "seen_late",
             severity: Severity::Info,
             advice: "The mark may be late by up to this much.",
+        },
+    ),
+    (
+        note::MODELED,
+        NoteKind {
+            name: "modeled_stage",
+            severity: Severity::Info,
+            advice: "This stage was computed from the storage profile and added before the kernel. \
+                It is not measured.",
         },
     ),
 ];

@@ -43,6 +43,7 @@ pub mod kernel_config;
 pub mod kernel_log;
 pub mod kft;
 pub mod loader_console;
+pub mod logic;
 pub mod perf_script;
 pub mod serial;
 mod source;
@@ -68,6 +69,8 @@ pub static SOURCES: &[&dyn Source] = &[
     &blkparse::Blkparse,
     &bootstage::Bootstage,
     &cbmem::Cbmem,
+    &logic::Vcd,
+    &logic::LogicCsv,
     &loader_console::LoaderConsole,
     &systemd::Bus,
     &systemd::Journal,

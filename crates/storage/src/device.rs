@@ -173,6 +173,23 @@ impl Device {
     }
 }
 
+/// How long `reads` take one after another on an idle device of `size` bytes, in nanoseconds:
+/// each is where it begins and how many bytes it has, and waits for the one before.
+#[must_use]
+pub fn in_sequence(
+    figures: &Storage,
+    size: u64,
+    reads: impl IntoIterator<Item = (u64, u64)>,
+) -> u64 {
+    let mut device = Device::new(figures.clone(), size);
+    let mut now = 0;
+    for (at, bytes) in reads {
+        let kind = Kind::Read;
+        now = device.submit(now, Request { kind, at, bytes });
+    }
+    now
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Device, Kind, Request};

@@ -35,7 +35,7 @@ pub mod profiles;
 mod server;
 mod simulate;
 
-pub use device::{Device, Kind, Request};
+pub use device::{Device, Kind, Request, in_sequence};
 pub use figures::{Model, Storage};
 #[cfg(feature = "profiles")]
 pub use profiles::{Profile, ProfileError};

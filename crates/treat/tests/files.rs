@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::expect_used,
+    clippy::print_stderr,
     reason = "a test fails by panicking"
 )]
 
@@ -81,6 +82,20 @@ fn root(folder: &Path) -> PathBuf {
             "etc/systemd/system/a.service",
             "[Service]\nExecStart=/own\n",
         ),
+        (
+            "usr/lib/modules/6.1/modules.dep",
+            "kernel/btusb.ko.xz:\nkernel/snd_usb_audio.ko: kernel/snd.ko\n",
+        ),
+        ("usr/lib/udev/rules.d/50-a.rules", "# none\n"),
+        (
+            "etc/init.d/rcS",
+            "#!/bin/sh\necho first\nfor i in /etc/init.d/S??*; do\n  $i start\ndone\necho last\n",
+        ),
+        (
+            "etc/init.d/S10model",
+            "#!/bin/sh\ncase $1 in start) cat /proc/cpuinfo | grep model;; esac\nexit 1\n",
+        ),
+        ("etc/init.d/S20name", "#!/bin/sh\necho $0 $1\n"),
     ];
     for (path, text) in files {
         let path = root.join(path);
@@ -103,6 +118,10 @@ fn root(folder: &Path) -> PathBuf {
         ("usr/lib/libspare.so", "libspare.so.1"),
     ] {
         symlink(to, root.join(link)).unwrap();
+    }
+    for script in ["rcS", "S10model", "S20name"] {
+        let script = root.join("etc/init.d").join(script);
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     }
     let cmdline = root.join("boot/cmdline.txt");
     fs::set_permissions(&cmdline, fs::Permissions::from_mode(0o640)).unwrap();
@@ -184,7 +203,7 @@ fn undo(root: &Path, text: &str) -> Result<(), FileError> {
 }
 
 /// What changes a root tree, in every way there is.
-const TREATMENTS: [&str; 12] = [
+const TREATMENTS: [&str; 17] = [
     "cmdline+=quiet",
     "cmdline-=splash",
     "mask=a.service",
@@ -197,6 +216,11 @@ const TREATMENTS: [&str; 12] = [
     "strip=usr",
     "strip=usr/bin/app",
     "library-=usr/lib/libspare.so.1.0",
+    "io-scheduler=mmcblk*:none",
+    "late-modules=btusb,snd-usb-audio",
+    "cat-pipes=etc/init.d",
+    "cat-pipes=etc/init.d/S10model",
+    "start-script=one",
 ];
 
 #[test]
@@ -327,6 +351,13 @@ fn texts_and_kinds_agree() {
         "strip=",
         "strip=../x",
         "library-=/",
+        "ext=journal",
+        "io-scheduler=sda",
+        "io-scheduler=sd a:none",
+        "late-modules=a,,b",
+        "late-modules=",
+        "start-script=two",
+        "cat-pipes=..",
     ] {
         assert!(FileTreatment::parse(wrong).is_err(), "{wrong}");
     }
@@ -656,6 +687,129 @@ fn images_are_treated_and_put_back() {
         undo(&path, text).unwrap();
         assert_eq!(fs::read(&path).unwrap(), before);
     }
+}
+
+/// An ext image of 4 MiB with a directory of many names and a file of some blocks; `None`,
+/// with a visible line, where e2fsprogs is not installed.
+fn ext_image(folder: &Path, options: &[&str]) -> Option<PathBuf> {
+    let (tree, image) = (folder.join("tree"), folder.join("image"));
+    fs::create_dir_all(tree.join("many")).unwrap();
+    for n in 0..300 {
+        fs::write(tree.join(format!("many/name-of-some-length-{n}")), "x").unwrap();
+    }
+    fs::write(tree.join("large"), vec![7; 200_000]).unwrap();
+    let made = std::process::Command::new("mke2fs")
+        .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
+        .stdout(std::process::Stdio::null())
+        .args(["-q", "-F", "-b", "1024", "-d"])
+        .arg(&tree)
+        .args(options)
+        .arg(&image)
+        .arg("4096")
+        .status();
+    fs::remove_dir_all(&tree).unwrap();
+    match made {
+        Ok(status) => {
+            assert!(status.success());
+            Some(image)
+        }
+        Err(e) => {
+            eprintln!("skipped: mke2fs: {e}; install e2fsprogs");
+            None
+        }
+    }
+}
+
+#[test]
+fn ext_images_are_changed_by_their_own_tools_and_put_back() {
+    for (options, text) in [
+        (&["-t", "ext3"][..], "ext=no-journal"),
+        (&["-t", "ext2"], "ext=extents"),
+        (&["-t", "ext2", "-O", "^dir_index"], "ext=dir-index"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(image) = ext_image(folder.path(), options) else {
+            return;
+        };
+        let before = fs::read(&image).unwrap();
+        let changed = apply(&image, text);
+        assert!(
+            matches!(changed, Ok(Applied::Changed { .. })),
+            "{text}: {changed:?}"
+        );
+        let after = fs::read(&image).unwrap();
+        assert_ne!(after, before, "{text}");
+        assert_eq!(apply(&image, text).unwrap(), Applied::Already, "{text}");
+        assert_eq!(fs::read(&image).unwrap(), after, "{text}");
+        undo(&image, text).unwrap();
+        assert_eq!(fs::read(&image).unwrap(), before, "{text}");
+    }
+}
+
+#[test]
+fn an_unclean_ext_image_is_repaired_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(image) = ext_image(folder.path(), &["-t", "ext3"]) else {
+        return;
+    };
+    let clean = fs::read(&image).unwrap();
+    assert_eq!(apply(&image, "ext=clean").unwrap(), Applied::Already);
+    // The state in the superblock: not unmounted cleanly.
+    let mut dirty = clean.clone();
+    dirty[1_024 + 0x3a] = 0;
+    fs::write(&image, &dirty).unwrap();
+    let refused = apply(&image, "ext=no-journal").unwrap_err().to_string();
+    assert!(refused.contains("apply `ext=clean` first"), "{refused}");
+    assert_eq!(fs::read(&image).unwrap(), dirty);
+    let changed = apply(&image, "ext=clean");
+    assert!(
+        matches!(changed, Ok(Applied::Changed { .. })),
+        "{changed:?}"
+    );
+    undo(&image, "ext=clean").unwrap();
+    assert_eq!(fs::read(&image).unwrap(), dirty);
+    let other = folder.path().join("other");
+    fs::write(&other, [0; 5_000]).unwrap();
+    let refused = apply(&other, "ext=extents").unwrap_err().to_string();
+    assert!(refused.contains("not an ext2, ext3 or ext4"), "{refused}");
+}
+
+/// The merged script does what the loop did, and says so with what it prints.
+#[test]
+fn one_start_script_prints_what_the_loop_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = root(folder.path());
+    let run = || {
+        let script = fs::read_to_string(root.join("etc/init.d/rcS")).unwrap();
+        // The root is not `/` here.
+        let scripts = format!("{}/etc/init.d/", root.display());
+        let script = script.replace("/etc/init.d/S", &format!("{scripts}S"));
+        let done = std::process::Command::new("sh")
+            .arg("-c")
+            .arg(script)
+            .output()
+            .unwrap();
+        assert!(done.status.success());
+        String::from_utf8(done.stdout).unwrap()
+    };
+    fs::write(
+        root.join("etc/init.d/S15heredoc"),
+        "#!/bin/sh\ncat <<'END'\n$1 is not $0x\nEND\necho $1; x=1; exit 3",
+    )
+    .unwrap();
+    fs::set_permissions(
+        root.join("etc/init.d/S15heredoc"),
+        fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
+    let before = run();
+    apply(&root, "start-script=one").unwrap();
+    let merged = fs::read_to_string(root.join("etc/init.d/rcS")).unwrap();
+    // What asks for its name stays a program of its own.
+    assert!(merged.contains("\n/etc/init.d/S20name start\n"), "{merged}");
+    assert!(merged.contains("grep model"), "{merged}");
+    assert_eq!(run(), before);
+    assert!(before.starts_with("first\n") && before.ends_with("last\n"));
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub fn schema_files() -> Vec<SchemaFile> {
         schema_file::<json::image::Map<'_>>(),
         schema_file::<json::image::Order<'_>>(),
         schema_file::<json::image::Relocate<'_>>(),
+        schema_file::<json::image::Create<'_>>(),
+        schema_file::<json::image::Statistics<'_>>(),
         schema_file::<json::image::Repack<'_>>(),
         schema_file::<json::image::Score<'_>>(),
         schema_file::<json::InstallAgent>(),

@@ -50,6 +50,7 @@ pub(super) fn indirect(view: &View<'_>) -> Vec<Found> {
                 .title(text::INDIRECT)
                 .why(why)
                 .evidence([evidence(image, text)])
+                .treatment("ext=extents")
                 .saving(
                     Nanos::ZERO,
                     times(of_read, costs.command.0),
@@ -125,6 +126,7 @@ pub(super) fn unindexed(view: &View<'_>) -> Vec<Found> {
             .title(text::unindexed(path))
             .why(why)
             .evidence([evidence(image, text)])
+            .treatment("ext=dir-index")
             .scope(Scope::Unknown);
         match n {
             0 => found,
@@ -187,6 +189,7 @@ pub(super) fn journal(view: &View<'_>) -> Option<Found> {
             .why(why)
             .evidence([view.evidence(text, first.origin)])
             .evidence(image)
+            .treatment("ext=no-journal")
             .parts(time, 0, 50, 100)
             .scope(Scope::Unknown),
     )

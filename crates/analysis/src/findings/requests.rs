@@ -1,7 +1,7 @@
 //! How the kernel asks a block device: the size of what it reads ahead, and how long
 //! its scheduler keeps what the device has time for.
 
-use super::devices::{root_device, turns_not};
+use super::devices::{root_device, root_name, turns_not};
 use super::found::{Found, Scope};
 use super::text::requests as text;
 use super::view::{View, times, transfer};
@@ -297,6 +297,21 @@ fn idle(waits: &[(Nanos, Nanos)], busy: &[(Nanos, Nanos)]) -> Vec<Nanos> {
 /// A rest that is no longer than this, or than so many usual ones, is handing on.
 const JITTER: (Nanos, i64) = (Nanos::from_millis(1), 10);
 
+/// The rule that takes the scheduler from the root's device, whose name is known.
+fn without_scheduler(view: &View<'_>, device: Device) -> Option<String> {
+    let (root, _) = root_device(view)?;
+    let name = root_name(view).filter(|_| root == device)?;
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric());
+    let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    // `mmcblk0p2` and `nvme0n1p2` lie on what stands before the `p`, `sda2` on `sda`.
+    let disk = match digits.strip_suffix('p') {
+        Some(disk) if disk.ends_with(|c: char| c.is_ascii_digit()) => disk,
+        _ if name.starts_with("mmcblk") || name.starts_with("nvme") => name,
+        _ => digits,
+    };
+    is_plain.then(|| format!("io-scheduler={disk}:none"))
+}
+
 /// Requests that wait in the kernel while their device rests. Of a disk that turns
 /// nothing is said: there the order of reads is worth waiting for.
 pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
@@ -333,6 +348,7 @@ pub(super) fn scheduler(view: &View<'_>) -> Vec<Found> {
                 .title(text::scheduler(device, kept))
                 .why(why)
                 .evidence([view.evidence(text, longest.origin)])
+                .maybe_treatment(without_scheduler(view, *device))
                 // Nothing is expected: no experiment has shown such a time yet.
                 .parts(kept, 0, 0, 100)
                 .scope(Scope::Unknown)

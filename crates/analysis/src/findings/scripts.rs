@@ -29,6 +29,9 @@ fn start(view: &View<'_>, usual: i64, work: u64) -> i64 {
 /// What a script of its own takes: a shell and its libraries.
 const SCRIPT: i64 = 20_000_000;
 
+/// Where start scripts are.
+const SCRIPTS: &str = "etc/init.d";
+
 /// Whether a file is a script that init runs.
 fn is_script(path: &str) -> bool {
     let init = [
@@ -223,6 +226,9 @@ fn forks(line: &str) -> u64 {
     n + back_quotes / 2
 }
 
+/// So many forks are worth a word: five scripts with a pipe and a substitution each.
+const FEW_FORKS: u64 = 10;
+
 /// Programs that scripts start for what the shell can do.
 pub(super) fn script_forks(view: &View<'_>) -> Option<Found> {
     let tree = view.system.root.as_ref()?;
@@ -246,7 +252,7 @@ pub(super) fn script_forks(view: &View<'_>) -> Option<Found> {
         }
     }
     by_script.extend(current.map(|(_, sum, e)| (sum, e)));
-    if n < 40 {
+    if n < FEW_FORKS {
         return None;
     }
     by_script.sort_by_key(|(sum, e)| (std::cmp::Reverse(*sum), e.place.clone()));
@@ -271,10 +277,12 @@ pub(super) fn script_forks(view: &View<'_>) -> Option<Found> {
 pub(super) fn useless_cats(view: &View<'_>) -> Option<Found> {
     let tree = view.system.root.as_ref()?;
     let mut seen = Vec::new();
+    let mut in_folder = true;
     for (path, offset, line) in tree.lines(|p| is_run(tree, p)) {
         let Some(better) = code(line).and_then(shorter) else {
             continue;
         };
+        in_folder &= path.starts_with(SCRIPTS);
         let mut e = place(tree, path, offset, line);
         e.text = format!("{} -> {}", e.text, better.trim());
         seen.push(e);
@@ -292,6 +300,7 @@ pub(super) fn useless_cats(view: &View<'_>) -> Option<Found> {
                 "`cat`s are started",
             )))
             .evidence(seen)
+            .maybe_treatment(in_folder.then(|| format!("cat-pipes={SCRIPTS}")))
             .parts(
                 times(n as u64, start(view, PROGRAM, PROGRAM_WORK)),
                 20,
@@ -310,7 +319,7 @@ fn has_systemd(tree: &RootTree) -> bool {
 }
 
 /// So many scripts one after another are worth joining.
-const MANY_SCRIPTS: usize = 15;
+const MANY_SCRIPTS: usize = 5;
 
 /// Many scripts that init runs one after another.
 pub(super) fn many_scripts(view: &View<'_>) -> Option<Found> {
@@ -336,6 +345,7 @@ pub(super) fn many_scripts(view: &View<'_>) -> Option<Found> {
     };
     // BusyBox and Buildroot keep them in init.d itself.
     let plain = begun("etc/init.d/");
+    let is_busybox = single.is_empty() && level.is_empty();
     let all: Vec<String> = single.into_iter().chain(level).chain(plain).collect();
     if systemd || all.len() < MANY_SCRIPTS {
         return None;
@@ -349,6 +359,7 @@ pub(super) fn many_scripts(view: &View<'_>) -> Option<Found> {
         Found::new()
             .title(text::many(all.len()))
             .evidence(evidence)
+            .maybe_treatment(is_busybox.then(|| "start-script=one".to_owned()))
             .parts(time, 10, 70, 200)
             .scope(Scope::Unknown),
     )

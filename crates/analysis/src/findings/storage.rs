@@ -59,8 +59,14 @@ pub(super) fn journal_replay(view: &View<'_>) -> Option<Found> {
     if evidence.is_empty() {
         return None;
     }
+    let treatment = without_replay(view, &evidence);
     evidence.truncate(super::evidence::SHOWN);
-    Some(Found::new().evidence(evidence).parts(time, 50, 85, 100))
+    Some(
+        Found::new()
+            .evidence(evidence)
+            .maybe_treatment(treatment)
+            .parts(time, 50, 85, 100),
+    )
 }
 
 /// An old file system is mounted.
@@ -126,8 +132,22 @@ pub(super) fn jffs2_scan(view: &View<'_>) -> Option<Found> {
         Found::new()
             .title(text::jffs2(time))
             .evidence([view.quote(&line)])
+            .treatment("jffs2=summaries")
             .parts(time, 10, 70, 90),
     )
+}
+
+/// The option that leaves the log of a root alone that stays read-only: without it even
+/// `-o ro` replays. A root that is written to later cannot be mounted so.
+fn without_replay(view: &View<'_>, replays: &[Evidence]) -> Option<String> {
+    let stays = view.words().any(|w| w == "ro") && view.value("rootflags").is_none();
+    let all = |driver: &str| replays.iter().all(|e| e.text.contains(driver));
+    let option = match (all("XFS"), all("EXT")) {
+        (true, _) => "norecovery",
+        (_, true) => "noload",
+        _ => return None,
+    };
+    stays.then(|| format!("cmdline+=rootflags={option}"))
 }
 
 /// Scripts and units that check on a file system that has a journal.
@@ -141,7 +161,10 @@ pub(super) fn unclean(view: &View<'_>) -> Option<Found> {
     let evidence: Vec<Evidence> = std::iter::once(view.quote(&line))
         .chain(mounted.map(|m| view.evidence("the root is mounted".to_owned(), m.origin)))
         .collect();
-    Some(Found::new().evidence(evidence))
+    // The line names the driver; others have tools of their own.
+    let is_ext = line.text.contains("EXT");
+    let treatment = is_ext.then(|| "ext=clean".to_owned());
+    Some(Found::new().evidence(evidence).maybe_treatment(treatment))
 }
 
 /// systemd's search for partitions, as the kernel cuts the name of its program

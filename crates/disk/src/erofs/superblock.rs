@@ -113,6 +113,7 @@ impl Superblock {
             written: None,
             mounts: None,
             mounted_on: String::new(),
+            lifetime_written: None,
         };
         Ok(Self {
             block_bits: bits,

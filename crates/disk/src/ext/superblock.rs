@@ -195,6 +195,10 @@ impl Superblock {
             written: Some(u64::from(n32(0x30))).filter(|t| *t != 0),
             mounts: Some(u32::from(n16(0x34))),
             mounted_on: text(slice(0x88, 64)),
+            // `s_kbytes_written`, which ext4 alone counts.
+            lifetime_written: (u64::from(n32(0x178)) | u64::from(n32(0x17c)) << 32)
+                .checked_mul(1_024)
+                .filter(|bytes| *bytes > 0),
         };
         let found = Self {
             block_size,

@@ -128,6 +128,7 @@ impl Superblock {
             written: None,
             mounts: None,
             mounted_on: String::new(),
+            lifetime_written: None,
         };
         Ok(Self {
             inodes: n32(4),

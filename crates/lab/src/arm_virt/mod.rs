@@ -19,6 +19,7 @@ use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Kernel, Loader, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Archives, Tree};
+use crate::loading::Loading;
 use crate::machine::{Boot, HostMark};
 use crate::pace::Pace;
 use crate::profiles::served_profile;
@@ -223,12 +224,13 @@ impl ArmVirt {
             None => "no loader",
         };
         let description = format!(
-            "arm-virt {}, 1 vCPU {} {}, {} MiB, {starter}, storage {}",
+            "arm-virt {}, 1 vCPU {} {}, {} MiB, {starter}, storage {}, {}",
             arch.as_str(),
             arch.model().cpu,
             pace.describe(qemu.version()),
             base.memory_mb,
-            profile.name
+            profile.name,
+            Loading::word(&base)
         );
         let config = AgentConfig {
             machine: description.clone(),

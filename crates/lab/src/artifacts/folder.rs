@@ -69,6 +69,24 @@ impl Form {
         }
     }
 
+    /// Writes the image of what is in `folder`, which stays as it is, to `to`, without
+    /// padding; gives how many files and folders are in it. Owners are root where the format's
+    /// tool can say so, and nothing in it is newer than the emulated clock, so that the same
+    /// folder gives the same bytes.
+    ///
+    /// # Errors
+    /// If the folder cannot be read, the tool is missing or fails, or nothing can be written.
+    pub fn create(&self, folder: &Path, to: &mut fs::File) -> Result<u32, LabError> {
+        let (_, entries) = listing(folder)?;
+        let work = tempfile::tempdir().map_err(io_error(folder, "cannot be copied"))?;
+        let (tree, image) = (work.path().join("tree"), work.path().join("image"));
+        copy(folder, &tree)?;
+        self.make(&tree, &image, 0, entries)?;
+        let mut made = fs::File::open(&image).map_err(io_error(&image, "cannot be read"))?;
+        std::io::copy(&mut made, to).map_err(io_error(&image, "cannot be copied"))?;
+        Ok(entries)
+    }
+
     /// The image of what is in `folder`, which stays as it is, with `busybox` in it:
     /// from the cache, or made. Nothing in it is newer than the emulated clock.
     ///
@@ -97,14 +115,7 @@ impl Form {
             folder.display()
         ));
         let (tree, image) = (work.join("tree"), work.join("image"));
-        Tool::new("cp", "coreutils", "copy the root folder")
-            // The dot: what a link leads to, not the link.
-            .args([
-                "-a".as_ref(),
-                folder.join(".").as_os_str(),
-                tree.as_os_str(),
-            ])
-            .run()?;
+        copy(folder, &tree)?;
         if let Some(busybox) = busybox {
             put_busybox(&tree, &read(busybox)?)?;
         }
@@ -147,6 +158,15 @@ fn put_busybox(tree: &Path, busybox: &[u8]) -> Result<(), LabError> {
     file.write_all(busybox)
         .and_then(|()| file.set_permissions(fs::Permissions::from_mode(0o755)))
         .map_err(failed())
+}
+
+/// Copies what is in a folder.
+fn copy(folder: &Path, to: &Path) -> Result<(), LabError> {
+    Tool::new("cp", "coreutils", "copy the root folder")
+        // The dot: what a link leads to, not the link.
+        .args(["-a".as_ref(), folder.join(".").as_os_str(), to.as_os_str()])
+        .run()
+        .map(|_| ())
 }
 
 /// All that an image of `folder` depends on, and how many entries there are.
@@ -198,6 +218,28 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::Path;
+
+    /// A folder becomes an image that is the same each time, and stays as it is.
+    #[test]
+    fn an_image_of_a_folder_is_whole_and_the_same_again() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("bin")).unwrap();
+        fs::write(folder.path().join("bin/app"), [7; 9_000]).unwrap();
+        let before = listing(folder.path()).unwrap();
+        let form = Form::parse("cramfs:xip").unwrap();
+        let made = || {
+            let mut image = tempfile::tempfile().unwrap();
+            assert_eq!(form.create(folder.path(), &mut image).unwrap(), before.1);
+            let mut bytes = Vec::new();
+            std::io::Seek::rewind(&mut image).unwrap();
+            std::io::Read::read_to_end(&mut image, &mut bytes).unwrap();
+            bytes
+        };
+        let image = made();
+        assert_eq!(image.get(..4), Some(&0x28cd_3d45_u32.to_le_bytes()[..]));
+        assert_eq!(made(), image);
+        assert_eq!(listing(folder.path()).unwrap(), before);
+    }
 
     /// Puts busybox into a tree whose `bin` is a link to `target`, and whose
     /// `usr/bin` has a link as its busybox; gives what happened and what is there.

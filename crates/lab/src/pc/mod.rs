@@ -14,6 +14,7 @@ use crate::experiment::{Base, Experiment, Mode, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Tree};
 use crate::layout;
+use crate::loading::Loading;
 use crate::machine::{Boot, HostMark};
 use crate::pace::Pace;
 use crate::profiles::served_profile;
@@ -282,10 +283,11 @@ fn marks(stages: &Stages) -> Vec<HostMark> {
 
 fn describe(qemu: &Qemu, pace: Pace, base: &Base, profile: &Profile) -> String {
     format!(
-        "pc, 1 vCPU {}, {} MiB, storage {}",
+        "pc, 1 vCPU {}, {} MiB, storage {}, {}",
         pace.describe(qemu.version()),
         base.memory_mb,
-        profile.name
+        profile.name,
+        Loading::word(base)
     )
 }
 

@@ -3,9 +3,11 @@
 use super::content::Content;
 use super::error::FileError;
 use super::images::{ImageError, protected};
+use super::late;
 use super::parse::FileTreatment;
 use super::plan::{Change, Plan};
 use super::programs;
+use super::scripts;
 use super::text::{self, Holder};
 use super::tree::{Found, Target};
 use crate::treatment::{TreatError, Treatment};
@@ -126,6 +128,24 @@ impl FileTreatment {
                 &format!("an fstab line that mounts {folder}"),
                 |_, text| text::fstab(text, folder, change),
             )?,
+            Self::IoScheduler { device, scheduler } => {
+                udev(target)?;
+                let (path, rule) = late::scheduler_rule(device, scheduler);
+                vec![whole(target, &path, Content::File(rule.into()))?]
+            }
+            Self::LateModules(names) => {
+                systemd(target)?;
+                late::known(target, names)?;
+                let files = late::modules(names).into_iter();
+                files
+                    .map(|(path, content)| whole(target, &path, content))
+                    .collect::<Result<_, _>>()?
+            }
+            Self::CatPipes(path) => scripts::without_cats(target, path)?,
+            Self::OneStartScript => {
+                let (found, after) = scripts::one_script(target)?;
+                vec![changed(found, after.into_bytes())]
+            }
             Self::JournalInMemory => {
                 systemd(target)?;
                 vec![whole(target, JOURNAL, Content::File(VOLATILE.into()))?]
@@ -348,6 +368,17 @@ fn systemd(target: &Target) -> Result<(), FileError> {
         false => Err(target.wrong(
             "could not find systemd in this tree; pass a root tree with usr/lib/systemd/system or \
              etc/systemd/system",
+        )),
+    }
+}
+
+fn udev(target: &Target) -> Result<(), FileError> {
+    let folders = ["usr/lib/udev", "lib/udev", "etc/udev"];
+    match target.file().is_none() && folders.iter().any(|f| target.has(f)) {
+        true => Ok(()),
+        false => Err(target.wrong(
+            "could not find udev in this tree; pass a root tree with usr/lib/udev, or set the \
+             scheduler in the start script",
         )),
     }
 }

@@ -27,6 +27,9 @@ pub enum ImageError {
     /// What came out was looked at, and its consumer would not take it.
     #[error("the changed image would be rejected: {0}; check the original image")]
     NotAccepted(String),
+    /// A program that does the work is not there, or says no.
+    #[error("{0}")]
+    Tool(String),
     /// A change would break a chain of signatures or hashes.
     #[error("{0}, and a change would break it; change and sign the original instead")]
     Protected(&'static str),
@@ -54,7 +57,7 @@ pub struct NewImage {
 }
 
 impl NewImage {
-    fn same(bytes: &[u8]) -> Self {
+    pub(super) fn same(bytes: &[u8]) -> Self {
         Self {
             bytes: bytes.to_vec(),
             description: Vec::new(),

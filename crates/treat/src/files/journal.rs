@@ -47,13 +47,25 @@ pub struct Kept {
     pub paths: Vec<String>,
 }
 
+/// The lock of a side folder. It is given up by a word, not by closing: a program that is
+/// being started by another thread has the descriptor, too, until it runs.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // The end of this process gives it up in any case.
+        let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
 /// The journal of a target, locked.
 #[derive(Debug)]
 pub struct Journal<'t> {
     target: &'t Target,
     side: PathBuf,
     /// `None` as long as there is no side folder.
-    lock: Option<File>,
+    lock: Option<Lock>,
     /// What was finished or taken back when the journal was opened.
     recovered: Vec<String>,
 }
@@ -120,7 +132,7 @@ impl<'t> Journal<'t> {
                 side: self.side.clone(),
             });
         }
-        self.lock = Some(file);
+        self.lock = Some(Lock(file));
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Which treatments change an image as a whole.
 
+use super::ext;
 use super::images::{
     ImageError, NewImage, moved, remove_variable, repacked, set_variable, skip_check, summaries,
     tree_bootdelay,
@@ -20,6 +21,7 @@ impl FileTreatment {
             Self::UbiSkipCheck(_) => Some("a UBI image"),
             Self::UimageLoad(_) => Some("a legacy U-Boot image (uImage)"),
             Self::TreeBootdelay(_) => Some("a device tree"),
+            Self::Ext(_) => Some("an ext2, ext3 or ext4 image"),
             _ => None,
         }
     }
@@ -37,6 +39,7 @@ impl FileTreatment {
             Self::UbiSkipCheck(volume) => skip_check(bytes, volume),
             Self::UimageLoad(address) => moved(bytes, *address),
             Self::TreeBootdelay(delay) => tree_bootdelay(bytes, *delay),
+            Self::Ext(change) => ext::treated(bytes, *change),
             _ => return None,
         })
     }

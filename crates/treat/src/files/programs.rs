@@ -160,7 +160,7 @@ fn signed(found: &Found) -> Option<String> {
     ))
 }
 
-fn is_tree(target: &Target) -> Result<(), FileError> {
+pub(super) fn is_tree(target: &Target) -> Result<(), FileError> {
     match target.file() {
         Some(_) => Err(target.wrong("this is a file; pass the folder of a root tree")),
         None => Ok(()),
@@ -304,12 +304,17 @@ fn leads_to(target: &Target, link: &Found, library: &str) -> Result<bool, FileEr
 }
 
 /// Told of a path, or of a name that is no text, and of what is there.
-type Each<'e> = &'e mut dyn FnMut(Option<&str>, What) -> Result<(), FileError>;
+pub(super) type Each<'e> = &'e mut dyn FnMut(Option<&str>, What) -> Result<(), FileError>;
 
 /// Calls `each` for everything below `folder` that is no folder, by its path from the
 /// root, but for what is in `without`. A name that is no text is `None`. No link is
 /// followed.
-fn walk(target: &Target, folder: &str, without: &[&str], each: Each<'_>) -> Result<(), FileError> {
+pub(super) fn walk(
+    target: &Target,
+    folder: &str,
+    without: &[&str],
+    each: Each<'_>,
+) -> Result<(), FileError> {
     below(target, folder, (without, DEEPEST), each)
 }
 

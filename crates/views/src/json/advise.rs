@@ -16,6 +16,9 @@ pub struct Advise {
     /// Saving of the first 1, 2, 3, ... findings together. Findings overlap, so this is not the sum
     /// of their savings.
     pub joint: Vec<AdviseJoint>,
+    /// The findings in the order of work. Present only with `--plan`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Vec<AdviseStep>>,
     /// Findings that do not apply. Present only with `--all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent: Option<Vec<AdviseSilent>>,
@@ -80,6 +83,20 @@ pub struct AdviseJoint {
     pub saving_range_ns: [i64; 2],
 }
 
+/// A step of the work on a boot.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct AdviseStep {
+    /// Position of its finding in `findings`, from 0.
+    pub finding: usize,
+    /// Identifier of the finding.
+    #[schemars(regex(pattern = "^[a-z0-9-]+$"))]
+    pub id: &'static str,
+    /// Positions in `plan`, from 0, of the steps that must come first.
+    pub after: Vec<usize>,
+    /// Why they must; null if nothing must.
+    pub why: Option<&'static str>,
+}
+
 /// A line of the input that supports a finding.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct AdviseEvidence {
@@ -106,10 +123,10 @@ pub struct AdviseSilent {
     pub why: String,
 }
 
-/// Advice, in the shape of `schemas/advise.json`; with `all`, also the findings
-/// that do not apply.
+/// Advice, in the shape of `schemas/advise.json`, with the order of work if there is one; with
+/// `all`, also the findings that do not apply.
 #[must_use]
-pub fn advise(advice: &analysis::Advice, all: bool) -> Advise {
+pub fn advise(advice: &analysis::Advice, steps: Option<&[analysis::Step]>, all: bool) -> Advise {
     let evidence = |e: &analysis::Evidence| AdviseEvidence {
         source: e.place.source.clone(),
         offset: e.place.offset,
@@ -143,10 +160,17 @@ pub fn advise(advice: &analysis::Advice, all: bool) -> Advise {
         saving_ns: j.saving.expected.get(),
         saving_range_ns: [j.saving.least.get(), j.saving.most.get()],
     };
+    let step = |s: &analysis::Step| AdviseStep {
+        finding: s.finding,
+        id: advice.findings.get(s.finding).map_or("", |f| f.id),
+        after: s.after.clone(),
+        why: (!s.after.is_empty()).then_some(s.why),
+    };
     Advise {
         schema: Advise::SCHEMA,
         findings: advice.findings.iter().map(finding).collect(),
         joint: advice.joint.iter().map(joint).collect(),
+        plan: steps.map(|steps| steps.iter().map(step).collect()),
         silent: all.then(|| advice.silent.iter().map(silent).collect()),
     }
 }

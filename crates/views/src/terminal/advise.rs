@@ -5,7 +5,7 @@ use super::layout::{DIM, PLAIN, Screen};
 use super::style::Style;
 use super::table::{Column, Table, cell};
 use crate::words::counted;
-use analysis::{Advice, Finding};
+use analysis::{Advice, Finding, Step};
 use record::Nanos;
 
 /// What to change, the largest expected saving first.
@@ -37,6 +37,41 @@ pub fn advise(advice: &Advice, style: &Style) -> String {
             screen.wrapped("  ", 4, PLAIN, &format!("{}: {}.", s.title, s.why));
         }
     }
+    screen.finish()
+}
+
+/// What to change, in the order of work.
+#[must_use]
+pub fn plan(advice: &Advice, steps: &[Step], style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    if steps.is_empty() {
+        screen.line("No findings: no rule applies to this input.");
+        return screen.finish();
+    }
+    let about = format!("{}, in the order of work", counted(steps.len(), "step"));
+    screen.heading("Plan", &about);
+    let mut group = None;
+    for (i, step) in steps.iter().enumerate() {
+        let Some(f) = advice.findings.get(step.finding) else {
+            continue;
+        };
+        if group.replace(f.group) != Some(f.group) {
+            screen.line(&format!("  {}", screen.paint(DIM, f.group.as_str())));
+        }
+        let saving = match f.saving {
+            Some(_) => format!("saves {}", f.expected),
+            None => String::new(),
+        };
+        finding(&mut screen, i + 1, f, &saving, None);
+        if !step.after.is_empty() {
+            let numbers: Vec<String> = step.after.iter().map(|s| (s + 1).to_string()).collect();
+            let text = format!("step {}: {}", numbers.join(", "), step.why);
+            screen.wrapped("     after:", 18, PLAIN, &text);
+        }
+    }
+    let note = "What runs last in the boot comes first, because early steps remove what shows the \
+                rest. Measure after each step, and drop what does not help.";
+    screen.wrapped("", 2, DIM, note);
     screen.finish()
 }
 

@@ -39,7 +39,7 @@ pub mod table;
 pub mod treat;
 mod tune;
 
-pub use advise::advise;
+pub use advise::{advise, plan};
 pub use bisect::{bisect, bisect_plan};
 pub use blame::blame;
 pub use boots::{boots, gate};

@@ -5,7 +5,8 @@ use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
 use crate::findings::{
-    config, hardware, images, initramfs, kernel, modules, probes, root, silence, startup, waits,
+    config, delays, driver_source, hardware, images, initramfs, kernel, modules, probes, root,
+    silence, startup, waits,
 };
 
 /// Its rules, in the order of ids.
@@ -68,6 +69,19 @@ pub(super) const RULES: &[Rule] = &[
         find: |v: &View<'_>| one(kernel::certificates(v)),
     },
     Rule {
+        id: "busy-waits",
+        group: Group::Kernel,
+        title: "Drivers keep the CPU busy while they wait",
+        about: "`mdelay` and `udelay` spin, so nothing else runs meanwhile. `msleep` and `usleep_range` let others run.",
+        model: "measured: time in functions that spin; half of it is expected to be saved",
+        risk: "a change of a driver's source. A delay that is too short breaks the device",
+        confidence: Confidence::Low,
+        needs: "a function trace (`function_graph`, KFT)",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| one(delays::busy_waits(v)),
+    },
+    Rule {
         id: "crypto-self-tests",
         group: Group::Kernel,
         title: "The kernel self-tests its ciphers",
@@ -113,6 +127,19 @@ pub(super) const RULES: &[Rule] = &[
         find: |v: &View<'_>| probes::deferred(v),
     },
     Rule {
+        id: "driver-source",
+        group: Group::Kernel,
+        title: "A long initcall, with its option, module and delays",
+        about: "The kernel's source says which option builds a driver, whether it can be a module, which parameters it has and how long its code waits.",
+        model: "measured: the initcall; half of it is expected to be saved",
+        risk: "a module that the boot needs must be in the initramfs. A shorter delay can break the device",
+        confidence: Confidence::Medium,
+        needs: "a kernel log with `initcall_debug`, and the kernel's source (`--kernel-tree DIR`)",
+        treatment: Some("config=CONFIG_OPTION=m"),
+        watch: &[],
+        find: |v: &View<'_>| driver_source::driver_source(v),
+    },
+    Rule {
         id: "empty-ports",
         group: Group::Kernel,
         title: "The kernel waits for SATA ports without a disk",
@@ -121,7 +148,7 @@ pub(super) const RULES: &[Rule] = &[
         risk: "a disk at that port is not found",
         confidence: Confidence::Low,
         needs: "a kernel log",
-        treatment: None,
+        treatment: Some("cmdline+=libata.force=N:disable,..."),
         watch: &["SATA link down", "SATA max UDMA"],
         find: |v: &View<'_>| one(hardware::empty_ports(v)),
     },
@@ -220,6 +247,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: Some("config=CONFIG_FTRACE=n"),
         watch: &[],
         find: |v: &View<'_>| kernel::instrumentation(v),
+    },
+    Rule {
+        id: "interrupts-off",
+        group: Group::Kernel,
+        title: "Interrupts or preemption are off for long",
+        about: "Nothing else runs in this stretch, and no interrupt is served. Split the work, release the lock while waiting, or use a sleeping wait instead of `mdelay`.",
+        model: "not estimated: the stretch delays whatever is ready to run",
+        risk: "a change of a driver's source",
+        confidence: Confidence::Medium,
+        needs: "the text of the tracers `irqsoff`, `preemptoff` or `preemptirqsoff`",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| one(delays::interrupts_off(v)),
     },
     Rule {
         id: "kernel-compression",

@@ -5,6 +5,8 @@ pub(super) mod cmdline;
 pub(super) mod coldplug;
 pub(super) mod config;
 pub(super) mod console;
+pub(super) mod delays;
+pub(super) mod driver_source;
 pub(super) mod filesystems;
 pub(super) mod found;
 pub(super) mod hardware;

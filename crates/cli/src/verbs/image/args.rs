@@ -66,6 +66,20 @@ pub enum ImageVerb {
                       Every entry keeps every byte. The processor's microcode stays first, and as it was."
     )]
     Repack(Repack),
+    /// Show sizes of directories and files, and forecast the time of a file system check
+    #[command(
+        after_help = "Example:\n  $ firstlight image statistics root.ext4 --storage usb-flash"
+    )]
+    Statistics(Statistics),
+    /// Create a filesystem or flash image of a folder
+    #[command(
+        after_help = "Example:\n  $ firstlight image create target --form jffs2:nor:summary -o rootfs.jffs2\n\n\
+                      Forms: ext2, ext3, ext4[:no-journal], squashfs[:gzip|lzo|xz|lz4|zstd], erofs[:lz4],\n\
+                      cramfs, cramfs:xip (programs run from NOR flash), romfs, xfs, btrfs, f2fs,\n\
+                      jffs2[:nor|:nor-256k][:summary], ubifs[:none|lzo|zlib|zstd], ubi-squashfs.\n\
+                      The same folder gives the same bytes. Files are dated 2026 at the latest."
+    )]
+    Create(Create),
 }
 
 #[derive(Debug, Args)]
@@ -212,6 +226,32 @@ pub struct Repack {
     #[arg(short, long, value_name = "NAME", value_parser = compression)]
     pub compression: Compression,
     /// Initramfs to write
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct Statistics {
+    /// Filesystem or disk image, or device
+    #[arg(value_name = "IMAGE", value_hint = ValueHint::AnyPath)]
+    pub image: PathBuf,
+    /// Only this partition of a disk
+    #[arg(long, value_name = "N")]
+    pub partition: Option<u32>,
+    /// Storage profile for the check: of the lab or of a file (FILE.toml#NAME) [default: four of the lab]
+    #[arg(long, value_name = "PROFILE", value_parser = mount::Storage::parse)]
+    pub storage: Option<mount::Storage>,
+}
+
+#[derive(Debug, Args)]
+pub struct Create {
+    /// Folder whose content becomes the root of the image; it stays as it is
+    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub folder: PathBuf,
+    /// Filesystem and its options, such as squashfs:zstd or cramfs:xip
+    #[arg(long, value_name = "FORM")]
+    pub form: String,
+    /// Image to write
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
 }

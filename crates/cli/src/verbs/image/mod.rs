@@ -2,6 +2,7 @@
 
 pub mod args;
 mod arrange;
+mod create;
 mod info;
 mod map;
 mod mount;
@@ -9,6 +10,7 @@ mod order;
 mod relocate;
 mod repack;
 mod score;
+mod statistics;
 
 use crate::out::Out;
 use anyhow::Result;
@@ -22,5 +24,7 @@ pub fn run(args: &Image, out: &mut Out) -> Result<()> {
         ImageVerb::Order(a) => order::run(a, out),
         ImageVerb::Score(a) => score::run(a, out),
         ImageVerb::Repack(a) => repack::run(a, out),
+        ImageVerb::Statistics(a) => statistics::run(a, out),
+        ImageVerb::Create(a) => create::run(a, out),
     }
 }

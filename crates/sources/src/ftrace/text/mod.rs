@@ -113,6 +113,8 @@ struct Reader<'a> {
     /// Of a function graph without tasks: which one each processor runs.
     running: HashMap<u32, (Box<[u8]>, u32)>,
     last: i64,
+    /// Whether the tracer keeps the longest stretch of a kind.
+    keeps_longest: bool,
 }
 
 /// What the first event decides.
@@ -139,6 +141,7 @@ impl<'a> Reader<'a> {
             unused: HashMap::new(),
             running: HashMap::new(),
             last: i64::MIN,
+            keeps_longest: false,
         }
     }
 
@@ -189,7 +192,7 @@ impl<'a> Reader<'a> {
         match bytes.first() {
             None => return Read::Taken,
             Some(b'#') => {
-                Self::header(bytes, origin, recorder);
+                self.header(bytes, origin, recorder);
                 return Read::Taken;
             }
             _ => {}
@@ -212,7 +215,8 @@ impl<'a> Reader<'a> {
 
     /// `# entries-in-buffer/entries-written: 260/33860   #P:2`, and in the
     /// latency format `# latency: 0 us, #260/33860, CPU#0`.
-    fn header(line: &[u8], origin: Origin, recorder: &mut Recorder) {
+    fn header(&mut self, line: &[u8], origin: Origin, recorder: &mut Recorder) {
+        self.latency(line, origin, recorder);
         let counts = match memmem::find(line, b"entries-written: ") {
             Some(at) => line.get(at + 17..),
             None => memmem::find(line, b" us, #").and_then(|at| line.get(at + 6..)),
@@ -228,6 +232,35 @@ impl<'a> Reader<'a> {
             recorder.note_many(origin, &notes::EVENTS_LOST, lost, || {
                 format!("{kept} of {written} events were still in the buffer")
             });
+        }
+    }
+
+    /// What a tracer that keeps the longest stretch says of it: `# tracer: irqsoff`,
+    /// `# latency: 72 us, ...`, `#  => started at: FUNCTION`, `#  => ended at:   FUNCTION`
+    /// (Documentation/trace/ftrace.rst).
+    fn latency(&mut self, line: &[u8], origin: Origin, recorder: &mut Recorder) {
+        let line = lossy(line);
+        let rest = line.trim_start_matches('#').trim_start();
+        if let Some(tracer) = rest.strip_prefix("tracer: ") {
+            let tracer = tracer.trim();
+            self.keeps_longest = tracer.ends_with("off");
+            if self.keeps_longest {
+                recorder.fact("latency.tracer", tracer, origin);
+            }
+        }
+        if !self.keeps_longest {
+            return;
+        }
+        let found = [
+            ("latency: ", "latency.us"),
+            ("=> started at: ", "latency.started"),
+            ("=> ended at: ", "latency.ended"),
+        ]
+        .into_iter()
+        .find_map(|(begin, key)| Some((key, rest.strip_prefix(begin)?)));
+        if let Some((key, value)) = found {
+            let value = value.split_whitespace().next().unwrap_or_default();
+            recorder.fact(key, value.trim_end_matches(','), origin);
         }
     }
 

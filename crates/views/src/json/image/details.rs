@@ -280,6 +280,8 @@ pub(super) struct Filesystem {
     mounts: Option<u32>,
     /// Folder where it was last mounted.
     mounted_on: String,
+    /// Bytes written since it was created, as the file system counts them; null if it does not.
+    lifetime_written: Option<u64>,
 }
 
 /// A disk with partitions.
@@ -380,6 +382,7 @@ fn filesystem(f: &::disk::Facts) -> Filesystem {
         written: f.written,
         mounts: f.mounts,
         mounted_on: f.mounted_on.clone(),
+        lifetime_written: f.lifetime_written,
     }
 }
 

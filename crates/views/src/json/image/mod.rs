@@ -1,5 +1,6 @@
 //! Documents of `firstlight image`.
 
+mod create;
 mod details;
 mod fit;
 mod info;
@@ -10,10 +11,13 @@ mod part;
 mod relocate;
 mod repack;
 mod score;
+mod statistics;
 
+pub use create::Create;
 pub use info::Info;
 pub use map::{Map, MapRows};
 pub use order::Order;
 pub use relocate::Relocate;
 pub use repack::Repack;
 pub use score::Score;
+pub use statistics::{CheckCost, Statistics};

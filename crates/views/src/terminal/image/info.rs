@@ -322,6 +322,11 @@ fn filesystem(rows: &mut Rows<'_>, f: &disk::Facts) {
         time(f.mounted).map(|t| format!("{t}{on}{mounts}")),
     );
     rows.some("written", time(f.written));
+    rows.some(
+        "wear",
+        f.lifetime_written
+            .map(|n| format!("{} written since it was made, by its own count", size(n))),
+    );
     rows.row("more", "`firstlight image map` says which file lies where");
 }
 
