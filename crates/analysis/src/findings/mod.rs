@@ -270,6 +270,17 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
             }
         },
     };
+    // Without an order of units the length of one may tell that it was waited for.
+    let alone = match &found.scope {
+        Scope::Items(names) if !on_critical_path => match names.as_slice() {
+            [unit] if view.record.dependencies().is_empty() => waits::alone(view, unit),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some((least, expected)) = alone {
+        saving = saving.map(|(low, e, high)| (low.max(least), e.max(expected), high));
+    }
     // No rule saves more than the time that it looked at.
     let most = found
         .within

@@ -89,11 +89,12 @@ const FEWEST_LINES: usize = 4;
 
 /// Lines that timers and threads write beside what the kernel is doing: a silence goes on
 /// through them.
-const BESIDE: [&str; 5] = [
+const BESIDE: [&str; 6] = [
     "random: nonblocking pool is initialized",
     "Refined TSC clocksource",
     "random: crng init done",
     "random: fast init done",
+    "urandom warning(s) missed",
     "clocksource: timekeeping watchdog",
 ];
 

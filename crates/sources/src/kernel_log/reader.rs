@@ -9,7 +9,7 @@ use super::plain::{Kind, Parsed, Plain, Said, dropped};
 use super::relative::Relative;
 use super::shape::{self, Shaped, Stamp};
 use super::spans::{Moment, Spans};
-use super::units::Units;
+use super::units::{self, Units};
 use crate::systemd::startup::{self, StartupTimes, parse_time_line};
 use crate::text::{lossy, without_controls, without_cr};
 use hashbrown::DefaultHashBuilder;
@@ -594,7 +594,7 @@ impl Reader {
         if self.stamped <= QUIET_LINES && COMPLAINS.iter().any(complains) {
             self.complaints = self.complaints.saturating_add(1);
         }
-        if text.starts_with(b"systemd[1]: ") {
+        if text.starts_with(b"systemd[1]: ") || units::of_init(text).is_some() {
             self.units.line(recorder, at, text);
         }
         let known = own_stamp || line.level.is_some();

@@ -76,6 +76,7 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
         Some(b'0'..=b'9') => kmsg(line)
             .or_else(|| iso(line))
             .or_else(|| clocked(line))
+            .or_else(|| logcat(line))
             .or_else(|| syslog(line)),
         Some(b'a'..=b'z') => decoded(line).or_else(|| syslog(line)),
         Some(b'A'..=b'Z') => logread(line)
@@ -357,6 +358,35 @@ fn unix<'a>(clock: &[u8], text: &'a [u8]) -> Option<Shaped<'a>> {
     let name = name.get(..memchr(b' ', name)?)?;
     let of_journal = name == b"kernel:" || name.ends_with(b"]:");
     (digits == 6 && rest.is_empty() && of_journal).then(|| after_host(wall(ns, 1_000), text))
+}
+
+/// `09-09 04:52:04.345 I/init    (  312): text` and `09-09 04:52:04.345   312   315 I init    :
+/// text`: Android's `logcat -v time` and `-v threadtime`. The words begin with the tag.
+fn logcat(line: &[u8]) -> Option<Shaped<'_>> {
+    let (ns, resolution_ns, rest) = walltime::month_and_day_in_digits(line)?;
+    let rest = without_indent(rest.strip_prefix(b" ")?);
+    let text = match rest {
+        [b'V' | b'D' | b'I' | b'W' | b'E' | b'F', b'/', text @ ..] => text,
+        _ => {
+            let (_, rest) = number(rest)?;
+            let (_, rest) = number(without_indent(rest))?;
+            match without_indent(rest) {
+                [b'V' | b'D' | b'I' | b'W' | b'E' | b'F', b' ', text @ ..] => text,
+                _ => return None,
+            }
+        }
+    };
+    memmem::find(text, b": ")?;
+    let stamp = Stamp::Wall {
+        ns,
+        resolution_ns,
+        yearless: true,
+    };
+    Some(Shaped {
+        stamp,
+        by_program: true,
+        ..Shaped::plain(text)
+    })
 }
 
 /// `Sat 2026-11-21 21:02:00[.123456] UTC host kernel: text`: `journalctl -o short-full`
