@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 /// Descriptions, and the units that they are of.
-const DESCRIBED: [(&str, &str); 68] = [
+const DESCRIBED: [(&str, &str); 74] = [
     ("Accounts Service", "accounts-daemon.service"),
     (
         "Apply the settings specified in cloud-config",
@@ -126,6 +126,15 @@ const DESCRIBED: [(&str, &str); 68] = [
     ),
     ("Wait until snapd is fully seeded", "snapd.seeded.service"),
     ("dhcpcd on all interfaces", "dhcpcd.service"),
+    ("dracut cmdline hook", "dracut-cmdline.service"),
+    ("dracut initqueue hook", "dracut-initqueue.service"),
+    ("dracut pre-mount hook", "dracut-pre-mount.service"),
+    (
+        "dracut pre-pivot and cleanup hook",
+        "dracut-pre-pivot.service",
+    ),
+    ("dracut pre-trigger hook", "dracut-pre-trigger.service"),
+    ("dracut pre-udev hook", "dracut-pre-udev.service"),
     ("firewalld - dynamic firewall daemon", "firewalld.service"),
     ("udev Coldplug all Devices", "systemd-udev-trigger.service"),
     ("udev Kernel Device Manager", "systemd-udevd.service"),

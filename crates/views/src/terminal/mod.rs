@@ -37,6 +37,7 @@ mod subsystems;
 pub mod table;
 pub mod treat;
 mod tune;
+mod unknown;
 
 pub use advise::advise;
 pub use blame::blame;

@@ -5,7 +5,7 @@ use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
 use crate::findings::{
-    coldplug, modules, order, pictures, processes, scripts, storage, units, waits,
+    coldplug, modules, order, pictures, processes, quiet, scripts, storage, units, waits,
 };
 
 /// Its rules, in the order of ids.
@@ -171,6 +171,19 @@ pub(super) const RULES: &[Rule] = &[
         treatment: None,
         watch: &units::PROMPTS,
         find: |v: &View<'_>| one(units::passphrase(v)),
+    },
+    Rule {
+        id: "program-silence",
+        group: Group::Userspace,
+        title: "No program logs anything for a long time",
+        about: "systemd or the initramfs waits here, and no unit was starting. The next line names what ended the wait: a device, a timeout, or an answer from the network. Boot once with `systemd.log_level=debug` or `rd.debug`.",
+        model: "the length of the silence, which is measured; 75 % of it is expected to be saved if its cause goes",
+        risk: "depends on the cause",
+        confidence: Confidence::Low,
+        needs: "a log with time stamps that has the lines of programs, and the end of the boot",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| quiet::silences(v),
     },
     Rule {
         id: "rebuilt-at-boot",

@@ -41,11 +41,19 @@ pub(in crate::findings) fn alone(view: &View<'_>, unit: &str) -> Option<(Nanos, 
     let others = work.iter().filter(|(name, _)| *name != unit);
     let others = others.fold(Nanos::ZERO, |sum, w| sum + w.1);
     let is_most = time <= userspace && time.0 >= userspace.0 / 100 * MOST_OF;
-    if work.len() < 2 || !is_most || others.0 > time.0 / 100 * OTHERS {
+    if (work.len() < 2 && view.length(Phase::Userspace) == Nanos::ZERO)
+        || !is_most
+        || others.0 > time.0 / 100 * OTHERS
+    {
         return None;
     }
+    // A log with their times has all of them.
+    let has_times = spans
+        .iter()
+        .any(|s| s.kind == SpanKind::Unit && s.start.is_some());
     let shortest = work.iter().map(|w| w.1).min()?;
-    let (least, expected) = match shortest.0 > userspace.0 / CUT_PARTS {
+    let is_cut = !has_times && shortest.0 > userspace.0 / CUT_PARTS;
+    let (least, expected) = match is_cut {
         true => CUT,
         false => WHOLE,
     };

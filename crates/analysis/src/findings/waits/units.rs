@@ -55,6 +55,10 @@ pub(in crate::findings) fn on_chain(view: &View<'_>) -> Vec<Found> {
 /// A unit that takes this part of the userspace or more, in percent, most likely delays it.
 const LIKELY: i64 = 25;
 
+/// Where the units of a log are known with their times, but not their order, a shorter one is
+/// usual.
+const LONG: Nanos = Nanos(1_000_000_000);
+
 /// Of a unit's time, where nothing tells what waited for it: if it is likely to be waited
 /// for, and if not.
 const BLAMED: (i64, i64, i64) = (30, 75, 100);
@@ -67,6 +71,7 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
     if !view.record.dependencies().is_empty() {
         return Vec::new();
     }
+    let has_times = spans.iter().filter(is_unit).any(|s| s.start.is_some());
     let end = view.phases.end();
     let late = late::late_unit(view).map(|(unit, _)| unit);
     let userspace = view.length(Phase::Userspace);
@@ -82,7 +87,9 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
             Some((time, view.record.name(s.name), s.origin))
         })
         .filter(|(time, name, _)| {
+            // A short start among others is no cause.
             let is_work = !alone::is_device(name) && !is_told(name);
+            let is_work = is_work && (!has_times || *time >= LONG);
             is_work && *time >= worth(view) && late.as_deref() != Some(*name)
         })
         .collect();
