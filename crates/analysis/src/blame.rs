@@ -19,7 +19,8 @@ pub struct Blame {
 }
 
 /// What took longest: things of one kind, or of every kind but phases and
-/// processes: these two are what the others are part of. Processes are in the
+/// processes: these two are what the others are part of. The phases and their stages stand
+/// for all where there is nothing else. Processes are in the
 /// order of the processor time that they used. `top` limits the rows; 0 gives
 /// all.
 #[must_use]
@@ -44,6 +45,10 @@ pub fn blame_with(record: &Record, phases: &Phases, kind: Option<BlameKind>, top
             .then_with(|| a.start.or(a.end).cmp(&b.start.or(b.end)))
             .then_with(|| record.name(a.name).cmp(record.name(b.name)))
     });
+    // A boot of which nothing but its phases is known took time, too.
+    if kind.is_none() && total_rows == 0 {
+        return of_phases(phases, top);
+    }
     let row = |s: &Span| BlameRow {
         kind: s.kind.into(),
         name: record.name(s.name).to_owned(),
@@ -105,20 +110,26 @@ fn of_processes(record: &Record, top: usize) -> Blame {
 }
 
 fn of_phases(phases: &Phases, top: usize) -> Blame {
-    let row = |p: &crate::PhaseRow| BlameRow {
+    let row = |name: String, start, end, origin: &Place| BlameRow {
         kind: BlameKind::Phase,
-        name: p.name.as_str().to_owned(),
-        start: Some(p.start),
-        end: Some(p.end),
-        wall: Some(p.end - p.start),
+        name,
+        start: Some(start),
+        end: Some(end),
+        wall: Some(end - start),
         reported: None,
         doubt: None,
         outcome: None,
         pid: None,
         cpu: None,
-        origin: p.origin.clone(),
+        origin: origin.clone(),
     };
-    let mut rows: Vec<BlameRow> = phases.phases.iter().map(row).collect();
+    let mut rows: Vec<BlameRow> = Vec::new();
+    for p in &phases.phases {
+        let name = p.name.as_str();
+        rows.push(row(name.to_owned(), p.start, p.end, &p.origin));
+        let stages = p.stages.iter();
+        rows.extend(stages.map(|s| row(format!("{name}: {}", s.name), s.start, s.end, &p.origin)));
+    }
     let total_rows = rows.len();
     rows.sort_by(|a, b| (b.wall, a.start).cmp(&(a.wall, b.start)));
     if top > 0 {

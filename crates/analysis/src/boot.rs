@@ -9,6 +9,7 @@ use crate::ledger::{Ledger, ledger};
 use crate::phases::{Options, Phases, phases_with};
 use crate::readings::{Readings, readings};
 use crate::summary::{Summary, summary};
+use crate::unknown::{Unknown, unknown};
 use record::Record;
 
 /// A boot, explained.
@@ -16,6 +17,8 @@ use record::Record;
 pub struct Boot {
     /// Its parts.
     pub phases: Phases,
+    /// Where nothing is known, the longest stretch first.
+    pub unknown: Vec<Unknown>,
     /// Counts and sums.
     pub summary: Summary,
     /// What took longest, one for each kind that occurs (phases excepted).
@@ -61,6 +64,7 @@ pub fn boot(record: &Record, options: &Options, top: usize) -> Boot {
         cmdline: fact("kernel.cmdline"),
         kernel: fact("kernel.version"),
         machine: fact("machine"),
+        unknown: unknown(record, &phases),
         phases,
         summary,
     }

@@ -24,6 +24,7 @@
 //! assert_eq!(longest.rows[0].duration().unwrap().to_string(), "250.0 ms");
 //! ```
 
+mod aside;
 mod blame;
 mod boot;
 mod boot_kind;
@@ -66,6 +67,7 @@ mod summary;
 mod system;
 mod tracks;
 mod tune;
+mod unknown;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
 pub use boot::{Boot, boot};
@@ -138,3 +140,4 @@ pub use tracks::{
     About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks, tracks_with,
 };
 pub use tune::{HealthCheck, health};
+pub use unknown::{Unknown, unknown};

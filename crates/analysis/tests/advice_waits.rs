@@ -194,6 +194,14 @@ fn a_silence_as_long_as_a_known_timeout_says_so() {
     let f = one(text, "kernel-silence");
     assert!(f.names.contains(&"resume".to_owned()), "{:?}", f.names);
     assert!(f.why.contains("resume="), "{}", f.why);
+    assert_eq!(f.treatment.as_deref(), Some("cmdline+=noresume"));
+    // The scripts around the wait take their time, too.
+    let slow = text.replace("32.4s", "34.6s").replace("32.5s", "34.7s");
+    assert!(
+        one(&slow, "kernel-silence")
+            .names
+            .contains(&"resume".to_owned())
+    );
     // A line that a thread writes beside may be what was waited for.
     let beside = text.replace(
         "say 32.4s",
@@ -254,7 +262,16 @@ fn a_passphrase_is_time_of_its_own() {
     );
     let f = one(&text, "passphrase");
     assert!(f.title.contains("3.000 s"), "{}", f.title);
-    assert_eq!(f.saving, None);
+    // A key that needs no person saves most of it, and never more than was waited.
+    assert_eq!((ms(f.expected), ms(f.saving.unwrap().1)), (2_550, 3_000));
+    let unit = "source blame.txt systemd-analyze
+        span unit - - systemd-cryptsetup@root.service reported=20s
+        span unit - - other.service reported=4s";
+    let f = one(unit, "passphrase");
+    assert_eq!(f.names, ["systemd-cryptsetup@root.service"]);
+    // A key is derived in a second or two.
+    let quick = unit.replace("20s", "2s");
+    assert!(found(&quick).iter().all(|f| f.id != "passphrase"));
 }
 
 #[test]
@@ -294,4 +311,125 @@ fn a_loader_tells_its_stages_and_silences() {
     let f = one(text, "loader-stages");
     assert_eq!(f.names, ["Trying to boot from CARD"]);
     assert_eq!(ms(f.saving.unwrap().1), 1_800);
+}
+
+/// A list of durations, with the length of the userspace.
+fn durations(userspace: &str, units: &[(&str, &str)]) -> String {
+    let mut text = format!(
+        "source time.txt systemd-analyze
+        clock monotonic monotonic
+        mark 0s kernel-clock-start kernel
+        mark 1s userspace-start userspace
+        mark {userspace} startup-finished -
+        source blame.txt systemd-analyze"
+    );
+    for (unit, time) in units {
+        text += &format!("\nspan unit - - {unit} reported={time}");
+    }
+    text
+}
+
+#[test]
+fn a_unit_that_takes_most_of_the_userspace_was_waited_for() {
+    let settle = "systemd-udev-settle.service";
+    let text = durations(
+        "126s",
+        &[(settle, "120s"), ("a.service", "3s"), ("b.service", "0.1s")],
+    );
+    let f = one(&text, "waiting-unit");
+    let (low, high) = f.saving.unwrap();
+    assert_eq!(
+        (ms(low), ms(f.expected), ms(high)),
+        (72_000, 108_000, 120_000)
+    );
+    // Others could explain the userspace as well.
+    let text = durations(
+        "126s",
+        &[(settle, "70s"), ("a.service", "65s"), ("b.service", "0.1s")],
+    );
+    assert_eq!(one(&text, "waiting-unit").saving.unwrap().0, Nanos::ZERO);
+    // What a timer starts may have run after the boot.
+    let text = durations("126s", &[("man-db.service", "120s"), ("a.service", "3s")]);
+    assert_eq!(one(&text, "spare-unit").saving.unwrap().0, Nanos::ZERO);
+}
+
+#[test]
+fn a_unit_is_told_once() {
+    let text = durations(
+        "12s",
+        &[("systemd-udev-trigger.service", "4s"), ("a.service", "3s")],
+    );
+    let all = found(&text);
+    let of = |name: &str| {
+        all.iter()
+            .filter(|f| f.names.iter().any(|n| n == name))
+            .count()
+    };
+    assert_eq!(of("systemd-udev-trigger.service"), 1, "{all:?}");
+}
+
+#[test]
+fn what_a_phase_takes_beyond_the_usual_is_a_wait() {
+    let text = |kernel: &str, end: &str| {
+        format!(
+            "source time.txt systemd-analyze
+            clock monotonic monotonic
+            mark 0s kernel-clock-start kernel
+            mark {kernel} userspace-start userspace
+            mark {end} startup-finished -"
+        )
+    };
+    let f = one(&text("4s", "10s"), "opaque-phase");
+    assert_eq!((ms(f.expected), ms(f.saving.unwrap().1)), (1_600, 2_000));
+    let f = one(&text("210s", "216s"), "opaque-phase");
+    assert_eq!(ms(f.saving.unwrap().0), 1_000 + 60_000);
+    assert_eq!(
+        (ms(f.expected), ms(f.saving.unwrap().1)),
+        (164_000, 201_000)
+    );
+}
+
+#[test]
+fn units_of_a_log_without_order_are_told_by_their_length() {
+    let text = "source journal.txt kernel-log
+        clock realtime wall
+        mark 0s kernel-clock-start kernel
+        mark 2s userspace-start userspace
+        mark 67s startup-finished -
+        span unit 4s 64s Own-thing
+        span unit 64s 66s Other-thing";
+    let f = one(text, "longest-unit");
+    assert_eq!(f.names, ["Own-thing"]);
+    assert_eq!((ms(f.saving.unwrap().0), ms(f.expected)), (36_000, 54_000));
+}
+
+#[test]
+fn two_printed_chains_share_their_end() {
+    let second = "span unit 30s 31s late.service
+    after late.service net.service";
+    let f = one(&format!("{CHAIN}\n{second}"), "chain-wait");
+    assert_eq!(f.names, ["app.service", "net.service"]);
+}
+
+#[test]
+fn a_silence_of_programs_is_told_where_no_unit_starts() {
+    let text = "source journal.txt kernel-log
+        clock realtime wall
+        mark 0s kernel-clock-start kernel
+        mark 30s startup-finished -
+        say 2s - stage-1-init: looks for volumes
+        say 22s - stage-1-init: gives up /swap
+        say 23s - systemd[1]: begins
+        say 29s - app[7]: is there";
+    let f = one(text, "program-silence");
+    assert!(f.names.contains(&"initrd".to_owned()), "{:?}", f.names);
+    assert_eq!((ms(f.expected), ms(f.saving.unwrap().1)), (15_000, 20_000));
+    // A unit that was starting is told by itself.
+    let text = format!("{text}\nspan unit 2s 21s slow.service");
+    let all = found(&text);
+    let silences: Vec<_> = all.iter().filter(|f| f.id == "program-silence").collect();
+    assert!(
+        silences.iter().all(|f| ms(f.saving.unwrap().1) < 10_000),
+        "{silences:?}"
+    );
 }

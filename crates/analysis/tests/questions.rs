@@ -437,3 +437,27 @@ fn what_cannot_be_of_one_boot_is_said_first() {
     assert_eq!(of(kernels), ["different_kernels"]);
     assert_eq!(of(&kernels.replace("6.2.0", "6.1.0")), [""; 0]);
 }
+
+#[test]
+fn phases_stand_for_all_where_nothing_else_is_known() {
+    let record = record(
+        "mark 0s power-on firmware
+        mark 1s SPL loader
+        mark 2s U-Boot loader
+        mark 4.6s kernel-start kernel
+        mark 7s startup-finished -",
+    );
+    let all = blame(&record, None, 0);
+    let rows: Vec<_> = all.rows.iter().map(|r| (r.name.as_str(), r.wall)).collect();
+    let ms = |ms| Some(Nanos::from_millis(ms));
+    assert_eq!(
+        rows,
+        [
+            ("loader", ms(3_600)),
+            ("loader: U-Boot", ms(2_600)),
+            ("kernel", ms(2_400)),
+            ("firmware", ms(1_000)),
+            ("loader: SPL", ms(1_000)),
+        ]
+    );
+}

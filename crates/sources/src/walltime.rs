@@ -130,6 +130,21 @@ pub(crate) fn yearless(text: &[u8]) -> Option<(i64, u64, &[u8])> {
     Some((ns, resolution_ns, rest))
 }
 
+/// `09-21 21:02:00.123`, as Android writes it, of an unknown year: nanoseconds since 1970, the
+/// step, and what follows.
+pub(crate) fn month_and_day_in_digits(text: &[u8]) -> Option<(i64, u64, &[u8])> {
+    let [m, n, b'-', d, e, b' ', rest @ ..] = text else {
+        return None;
+    };
+    let two = |tens: u8, ones: u8| {
+        let is_number = tens.is_ascii_digit() && ones.is_ascii_digit();
+        is_number.then(|| i64::from(tens - b'0') * 10 + i64::from(ones - b'0'))
+    };
+    let (time_ns, resolution_ns, rest) = clock(rest)?;
+    let ns = instant(UNKNOWN_YEAR, two(*m, *n)?, two(*d, *e)?, time_ns)?;
+    Some((ns, resolution_ns, rest))
+}
+
 /// An ISO 8601 stamp.
 pub(crate) struct Iso<'a> {
     /// Nanoseconds since 1970, on the wall of its zone.

@@ -431,3 +431,33 @@ fn a_chain_alone_has_a_userspace_and_an_end() {
         assert_eq!(record.mark(mark::USERSPACE_START).unwrap().at, Nanos::ZERO);
     }
 }
+
+#[test]
+fn a_unit_that_a_chain_was_asked_for_begins_where_its_row_ends() {
+    let text = "x@y:/$ systemd-analyze critical-chain app.service\n\
+                app.service +400ms\n\
+                └─net.target @8.5s\n\
+                \x20 └─net.service @5s +3.5s\n";
+    let record = of_text(&Analyze, text);
+    let units = units(&record, Nanos::ZERO);
+    let app = units.iter().find(|u| u.0 == "app.service").unwrap();
+    let ms = |t: Option<Nanos>| t.map(|t| t.get() / 1_000_000);
+    assert_eq!((ms(app.1), ms(app.2)), (Some(8_500), Some(8_900)));
+    // The chain ends with it.
+    assert_eq!(ms(record.mark("app.service").map(|m| m.at)), Some(8_900));
+    assert_eq!(record.dependencies().len(), 2);
+}
+
+#[test]
+fn a_page_may_have_taken_the_drawing_apart() {
+    let tidy = of_text(
+        &Analyze,
+        "a.target @9s\n└─b.service @5s +4s\n  └─c.target @2s\n",
+    );
+    let spaced = of_text(
+        &Analyze,
+        "a.target    @9s\n└─ b.service  @5s +4s\n└─ c.target @2s\n",
+    );
+    assert_eq!(units(&tidy, Nanos::ZERO), units(&spaced, Nanos::ZERO));
+    assert_eq!(tidy.dependencies().len(), spaced.dependencies().len());
+}

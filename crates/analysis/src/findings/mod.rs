@@ -32,6 +32,7 @@ mod packing;
 mod pictures;
 mod probes;
 mod processes;
+mod quiet;
 mod relocations;
 mod requests;
 mod root;
@@ -70,6 +71,11 @@ const PARTS: i64 = 100;
 
 /// Below this part of the boot a finding is not told at all.
 const LEAST_PARTS: i64 = 500;
+
+/// Of a unit of a printed chain that goes so much is saved, least and expected, in percent:
+/// others take its place.
+const LEAST_OF_CHAIN: i64 = 25;
+const MOST_OF_CHAIN: i64 = 85;
 
 /// The rule of a finding.
 #[must_use]
@@ -268,10 +274,30 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
                 // Another way may be nearly as long.
                 let most = Nanos(halved.0.saturating_mul(2));
                 saving = saving.map(|(low, e, high)| (low.min(halved), e.min(most), high));
+                // Of a printed chain no other way is known.
+                let (links, is_printed) = waits::links(view);
+                if is_printed && links.iter().any(|l| names.contains(&l.unit)) {
+                    let part = |time: Nanos, percent: i64| Nanos(time.0 / 100 * percent);
+                    saving = saving.map(|(low, e, high)| {
+                        let low = low.max(part(high.min(most), LEAST_OF_CHAIN));
+                        (low, e.min(part(high, MOST_OF_CHAIN)), high)
+                    });
+                }
                 true
             }
         },
     };
+    // Without an order of units the length of one may tell that it was waited for.
+    let alone = match &found.scope {
+        Scope::Items(names) if !on_critical_path => match names.as_slice() {
+            [unit] if view.record.dependencies().is_empty() => waits::alone(view, unit),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some((least, expected)) = alone {
+        saving = saving.map(|(low, e, high)| (low.max(least), e.max(expected), high));
+    }
     // No rule saves more than the time that it looked at.
     let most = found
         .within

@@ -1,6 +1,7 @@
 //! Times in which the kernel says nothing, although it is not done yet.
 
 use super::found::Found;
+use super::quiet;
 use super::subject::subject;
 use super::text::hardware as text;
 use super::view::{Line, View};
@@ -20,14 +21,22 @@ const TIMEOUTS: [(Nanos, &str, &str); 4] = [
         "deferred_probe_timeout",
         text::OF_10_S,
     ),
-    (Nanos(30_000_000_000), "resume", text::OF_30_S),
+    (Nanos(30_000_000_000), RESUME, text::OF_30_S),
     (Nanos(60_000_000_000), "firmware", text::OF_60_S),
     (Nanos(120_000_000_000), "ip", text::OF_120_S),
 ];
 
-/// How much shorter and longer a silence is than the wait in it.
+/// How much shorter and longer a silence is than the wait in it; the longer by this part of a
+/// long one, in percent.
 const EARLY: Nanos = Nanos::from_millis(200);
 const LATE: Nanos = Nanos::from_millis(1_500);
+const LATE_PERCENT: i64 = 10;
+
+/// The wait for the device of a hibernated system.
+const RESUME: &str = "resume";
+
+/// A shorter time between lines of programs is no silence of the kernel.
+const OF_PROGRAMS: Nanos = Nanos(2_000_000_000);
 
 /// How many silences are told.
 const MOST: usize = 4;
@@ -89,16 +98,17 @@ const FEWEST_LINES: usize = 4;
 
 /// Lines that timers and threads write beside what the kernel is doing: a silence goes on
 /// through them.
-const BESIDE: [&str; 5] = [
+const BESIDE: [&str; 6] = [
     "random: nonblocking pool is initialized",
     "Refined TSC clocksource",
     "random: crng init done",
     "random: fast init done",
+    "urandom warning(s) missed",
     "clocksource: timekeeping watchdog",
 ];
 
 /// Other rules tell of what follows these.
-const TOLD: [&str; 8] = [
+const TOLD: [&str; 12] = [
     "Waiting for root device",
     "Trying to unpack rootfs",
     "Unpacking initramfs",
@@ -107,6 +117,10 @@ const TOLD: [&str; 8] = [
     "raid6: ",
     ": attaching mtd",
     "DHCP requests",
+    "Starting password query on",
+    "Please enter passphrase for disk",
+    "Please unlock disk",
+    "Enter passphrase for /dev/",
 ];
 
 /// Nothing was said for long, and no initcall is known that took it. Idle programs are
@@ -153,6 +167,10 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         let Some(to) = next.message.at.filter(|t| inside(*t)) else {
             continue;
         };
+        let by_programs = quiet::is_programs(line.text) || quiet::is_programs(next.text);
+        if by_programs && (to - from < OF_PROGRAMS || quiet::is_explained(view, from, to)) {
+            continue;
+        }
         // The flush of the console is another rule's.
         if to - from > least && enabled != Some(to) {
             found.push((to - from, line, next, beside));
@@ -167,11 +185,17 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
             let after = view.quote(&next);
             let hint = TIMEOUTS.iter().find(|(length, ..)| {
                 let past = gap - *length;
-                Nanos(-EARLY.0) <= past && past <= LATE
+                let late = LATE.max(Nanos(length.0 / 100 * LATE_PERCENT));
+                Nanos(-EARLY.0) <= past && past <= late
             });
             let mut found = Found::new();
             if let Some((_, _, what)) = hint {
                 found.more.push_str(what);
+            }
+            // The scripts of an initramfs look for the device before they mount the root.
+            let resumes = hint.is_some_and(|(_, name, _)| *name == RESUME);
+            if resumes && next.text.contains("mounted filesystem") {
+                found = found.treatment("cmdline+=noresume").cost(text::NO_RESUME);
             }
             found
                 .title(text::silence(gap, &after.text))

@@ -54,6 +54,11 @@ fn what_is_lost(unit: &str) -> Option<&'static str> {
     spare.map(|(_, lost)| *lost)
 }
 
+/// Whether a unit is housekeeping that a timer starts.
+pub(super) fn is_spare(unit: &str) -> bool {
+    what_is_lost(unit).is_some()
+}
+
 /// How long a unit took to start, and the evidence, up to first light.
 pub(super) struct Started {
     pub name: String,
@@ -185,7 +190,12 @@ pub(super) fn is_told(unit: &str) -> bool {
         || OPTIONAL.iter().any(|w| w.0 == unit)
         || unit.starts_with("systemd-fsck")
         || unit == JOURNAL_FLUSH
+        || unit == UDEV_TRIGGER
+        || unit.starts_with(CRYPTSETUP)
 }
+
+/// The unit of which the rule on coldplug tells.
+const UDEV_TRIGGER: &str = "systemd-udev-trigger.service";
 
 /// Whether `unit` is `name`, or an instance of it (`name@.service`).
 fn is_unit(unit: &str, name: &str) -> bool {
@@ -527,21 +537,45 @@ pub(super) fn missing_devices(view: &View<'_>) -> Option<Found> {
     )
 }
 
-/// How the prompts for the passphrase of a disk begin: systemd's and cryptsetup's.
-pub(super) const PROMPTS: [&str; 3] = [
+/// How the prompts for the passphrase of a disk begin: those of systemd and its agents, and
+/// of cryptsetup.
+pub(super) const PROMPTS: [&str; 4] = [
+    "Starting password query on",
     "Please enter passphrase for disk",
     "Please unlock disk",
     "Enter passphrase for /dev/",
 ];
 
+/// Of the time until a disk is unlocked: a key derivation of 1 to 2 s stays.
+const OF_PASSPHRASE: (i64, i64, i64) = (40, 85, 100);
+
+/// The units that ask for the passphrase of a disk.
+const CRYPTSETUP: &str = "systemd-cryptsetup@";
+
+/// A key alone is derived in less.
+const DERIVED: Nanos = Nanos(3_000_000_000);
+
 /// The boot waits until a person has typed a passphrase.
 pub(super) fn passphrase(view: &View<'_>) -> Option<Found> {
-    let line = PROMPTS.iter().find_map(|p| view.said(p).next())?;
-    let waited = view.silence_after(&line)?;
-    Some(
-        Found::new()
+    let (low, expected, high) = OF_PASSPHRASE;
+    if let Some(line) = PROMPTS.iter().find_map(|p| view.said(p).next()) {
+        let waited = view.silence_after(&line)?;
+        let found = Found::new()
             .title(text::passphrase(waited))
             .evidence([view.quote(&line)])
-            .names(["cryptsetup"]),
+            .names(["cryptsetup"]);
+        return Some(found.parts(waited, low, expected, high).within(waited));
+    }
+    let units = started(view, |name| name.starts_with(CRYPTSETUP));
+    // Several disks are unlocked with one passphrase.
+    let unit = units.into_iter().next().filter(|u| u.time >= DERIVED)?;
+    let time = unit.time;
+    Some(
+        Found::new()
+            .title(text::unlocks(&unit.name, time))
+            .evidence([unit.evidence])
+            .names([unit.name])
+            .parts(time, low, expected, high)
+            .within(time),
     )
 }

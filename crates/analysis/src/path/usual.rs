@@ -187,6 +187,11 @@ fn manager_of(unit: &str) -> Option<&'static str> {
     found.map(|(_, manager)| *manager)
 }
 
+/// Whether a unit usually starts before services do.
+pub(crate) fn is_early(unit: &str) -> bool {
+    matches!(stage(unit), Stage::Mount | Stage::Early)
+}
+
 /// What a unit usually comes after.
 pub(super) fn after(unit: &str) -> impl Iterator<Item = &'static str> {
     let of_stage = match stage(unit) {

@@ -38,6 +38,7 @@
 
 mod boots;
 mod call;
+mod descriptions;
 mod journal;
 mod local_clock;
 mod milestone;

@@ -9,7 +9,7 @@ use super::plain::{Kind, Parsed, Plain, Said, dropped};
 use super::relative::Relative;
 use super::shape::{self, Shaped, Stamp};
 use super::spans::{Moment, Spans};
-use super::units::Units;
+use super::units::{self, Units};
 use crate::systemd::startup::{self, StartupTimes, parse_time_line};
 use crate::text::{lossy, without_controls, without_cr};
 use hashbrown::DefaultHashBuilder;
@@ -111,6 +111,9 @@ pub(crate) struct Reader {
     units: Units,
     /// What systemd said of the whole boot, in a log that the kernel did not stamp.
     finished: Option<(StartupTimes, Option<At>, Origin)>,
+    /// Where the wall clock was least ahead of the kernel's, in a log that has both: the two
+    /// times and the line. A syslog daemon stamps a line late, never early.
+    beside: Option<(i64, i64, Origin)>,
     /// Which of [`TICKS_NS`] all stamps are multiples of.
     on_ticks: [bool; 2],
     /// How many stamps above zero there were.
@@ -136,6 +139,10 @@ struct Tallies {
     unstamped: Tally,
 }
 
+/// A program's line that came so much later than the kernel's is of a day that was set from
+/// the network meanwhile.
+const LONGEST_BESIDE_NS: i64 = 3_600_000_000_000;
+
 impl Reader {
     /// A reader whose events and notes belong to `source`.
     pub(crate) fn new(source: SourceId) -> Self {
@@ -158,6 +165,7 @@ impl Reader {
             relative: Relative::default(),
             spans: Spans::default(),
             units: Units::default(),
+            beside: None,
             finished: None,
             on_ticks: [true; 2],
             ticks: 0,
@@ -341,10 +349,11 @@ impl Reader {
             }
         } else if self.stamped < HOST_LINES
             && shaped.sequence.is_none()
-            && let Some((host, text)) = shape::host_and_kernel(shaped.text)
+            && let Some((host, text, by_program)) = shape::host_and_text(shaped.text)
         {
             self.host = Some(host.to_vec());
             shaped.text = text;
+            shaped.by_program = by_program;
             shaped.stamp = Stamp::Monotonic(ns);
         }
         shaped
@@ -368,6 +377,7 @@ impl Reader {
             by_program: entry.by_program,
             sequence: None,
             host_stamped: false,
+            beside: None,
             text: &text,
         };
         let origin = self.origin(offset, 0);
@@ -480,12 +490,26 @@ impl Reader {
     ) -> Outcome {
         // In a log that the kernel stamped, a date is a part of the words, or of a clock that
         // nothing relates to the kernel's: the line came between its neighbors.
-        if matches!(shaped.stamp, Stamp::Wall { .. }) && self.clock_start {
+        let is_related = |wall: i64| {
+            let since = self.beside.map(|(last, ..)| wall.saturating_sub(last));
+            shaped.by_program && since.is_some_and(|s| s.abs() <= LONGEST_BESIDE_NS)
+        };
+        if let Stamp::Wall { ns, .. } = shaped.stamp
+            && self.clock_start
+            && !is_related(ns)
+        {
             if !shaped.by_program {
                 return Outcome::Other;
             }
             self.unstamped(recorder, shaped.text, origin, None);
             return Outcome::Kernel { printk_ns: None };
+        }
+        if let (Some(wall), Stamp::Printk(ns)) = (shaped.beside, shaped.stamp) {
+            let ahead = |wall: i64, ns: i64| wall.saturating_sub(ns);
+            let is_least = |(w, n, _)| ahead(wall, ns) < ahead(w, n);
+            if self.beside.is_none_or(is_least) {
+                self.beside = Some((wall, ns, origin));
+            }
         }
         let stamp = self.relative.absolute(shaped.stamp, shaped.text, origin);
         let Some(time) = self.time(recorder, stamp, origin, host) else {
@@ -594,7 +618,7 @@ impl Reader {
         if self.stamped <= QUIET_LINES && COMPLAINS.iter().any(complains) {
             self.complaints = self.complaints.saturating_add(1);
         }
-        if text.starts_with(b"systemd[1]: ") {
+        if text.starts_with(b"systemd[1]: ") || units::of_init(text).is_some() {
             self.units.line(recorder, at, text);
         }
         let known = own_stamp || line.level.is_some();
@@ -633,7 +657,11 @@ impl Reader {
         if self.clock_start || self.monotonic.is_some() {
             let of_kernel = self.printk.zip(times.total);
             let of_kernel = of_kernel.map(|(clock, total)| (clock, (total - before).get()));
-            if let Some((clock, ns)) = at.map(|at| (at.clock, at.ns)).or(of_kernel) {
+            // The time of day is too coarse where both are known.
+            let is_coarse = self.beside.is_some();
+            let of_line = at.map(|at| (at.clock, at.ns));
+            let of_line = of_line.filter(|_| !is_coarse || of_kernel.is_none());
+            if let Some((clock, ns)) = of_line.or(of_kernel) {
                 recorder.mark(clock, mark::STARTUP_FINISHED, ns, None, *origin);
             }
             return;
@@ -737,6 +765,11 @@ impl Reader {
             });
         }
         self.record_finished(recorder);
+        if let (Some((wall, ns, origin)), Some((realtime, step)), Some(printk)) =
+            (self.beside, self.realtime, self.printk)
+        {
+            recorder.relate((realtime, wall), (printk, ns), step, Some(origin));
+        }
         let switched = self.milestones.clock_switched();
         self.spans.finish(recorder, switched);
         let readings = self.milestones.finish(recorder);

@@ -19,6 +19,9 @@ pub(super) struct Shaped<'a> {
     pub sequence: Option<u64>,
     /// Whether a host's stamp stood before the line.
     pub host_stamped: bool,
+    /// The time on the wall that the machine's own syslog wrote before the kernel's stamp, in
+    /// nanoseconds.
+    pub beside: Option<i64>,
     /// The words.
     pub text: &'a [u8],
 }
@@ -56,6 +59,7 @@ impl<'a> Shaped<'a> {
             by_program: false,
             sequence: None,
             host_stamped: false,
+            beside: None,
             text,
         }
     }
@@ -76,6 +80,7 @@ pub(super) fn shape(line: &[u8]) -> Shaped<'_> {
         Some(b'0'..=b'9') => kmsg(line)
             .or_else(|| iso(line))
             .or_else(|| clocked(line))
+            .or_else(|| logcat(line))
             .or_else(|| syslog(line)),
         Some(b'a'..=b'z') => decoded(line).or_else(|| syslog(line)),
         Some(b'A'..=b'Z') => logread(line)
@@ -113,6 +118,7 @@ fn logread(line: &[u8]) -> Option<Shaped<'_>> {
     Some(
         nested(words).map_or(after_stamp(stamp, words), |nested| Shaped {
             host_stamped: false,
+            beside: beside(stamp),
             ..nested
         }),
     )
@@ -316,6 +322,7 @@ fn kmsg(line: &[u8]) -> Option<Shaped<'_>> {
         by_program: priority > 7,
         sequence: Some(sequence),
         host_stamped: false,
+        beside: None,
         text: text.get(1..)?,
     })
 }
@@ -359,6 +366,35 @@ fn unix<'a>(clock: &[u8], text: &'a [u8]) -> Option<Shaped<'a>> {
     (digits == 6 && rest.is_empty() && of_journal).then(|| after_host(wall(ns, 1_000), text))
 }
 
+/// `09-09 04:52:04.345 I/init    (  312): text` and `09-09 04:52:04.345   312   315 I init    :
+/// text`: Android's `logcat -v time` and `-v threadtime`. The words begin with the tag.
+fn logcat(line: &[u8]) -> Option<Shaped<'_>> {
+    let (ns, resolution_ns, rest) = walltime::month_and_day_in_digits(line)?;
+    let rest = without_indent(rest.strip_prefix(b" ")?);
+    let text = match rest {
+        [b'V' | b'D' | b'I' | b'W' | b'E' | b'F', b'/', text @ ..] => text,
+        _ => {
+            let (_, rest) = number(rest)?;
+            let (_, rest) = number(without_indent(rest))?;
+            match without_indent(rest) {
+                [b'V' | b'D' | b'I' | b'W' | b'E' | b'F', b' ', text @ ..] => text,
+                _ => return None,
+            }
+        }
+    };
+    memmem::find(text, b": ")?;
+    let stamp = Stamp::Wall {
+        ns,
+        resolution_ns,
+        yearless: true,
+    };
+    Some(Shaped {
+        stamp,
+        by_program: true,
+        ..Shaped::plain(text)
+    })
+}
+
 /// `Sat 2026-11-21 21:02:00[.123456] UTC host kernel: text`: `journalctl -o short-full`
 /// and `with-unit`.
 fn full(line: &[u8]) -> Option<Shaped<'_>> {
@@ -391,10 +427,13 @@ fn syslog(line: &[u8]) -> Option<Shaped<'_>> {
 /// text; it is the better one.
 fn after_host(stamp: Stamp, text: &[u8]) -> Shaped<'_> {
     let after = memchr(b' ', text).and_then(|at| text.get(at + 1..));
-    let text = after.unwrap_or(text);
+    let text = without_priority(after.unwrap_or(text));
     if let Some(inner) = text.strip_prefix(b"kernel: ") {
         if let Some((ns, rest)) = printk(inner) {
-            return after_stamp(Stamp::Printk(ns), rest);
+            return Shaped {
+                beside: beside(stamp),
+                ..after_stamp(Stamp::Printk(ns), rest)
+            };
         }
         return Shaped {
             stamp,
@@ -406,6 +445,29 @@ fn after_host(stamp: Stamp, text: &[u8]) -> Shaped<'_> {
         by_program: true,
         ..Shaped::plain(text)
     }
+}
+
+/// The time of [`Shaped::beside`].
+const fn beside(stamp: Stamp) -> Option<i64> {
+    match stamp {
+        Stamp::Wall { ns, .. } => Some(ns),
+        _ => None,
+    }
+}
+
+/// What follows `daemon.info `, which syslog daemons may write before the program.
+fn without_priority(text: &[u8]) -> &[u8] {
+    const LEVELS: [&[u8]; 9] = [
+        b"emerg", b"alert", b"crit", b"err", b"warn", b"warning", b"notice", b"info", b"debug",
+    ];
+    let cut = || {
+        let end = memchr(b' ', text.get(..24).unwrap_or(text))?;
+        let (priority, rest) = text.split_at(end);
+        let (facility, level) = priority.split_at(memchr(b'.', priority)?);
+        let is_name = facility.iter().all(u8::is_ascii_alphanumeric) && !facility.is_empty();
+        (is_name && LEVELS.contains(&level.get(1..)?)).then_some(rest.get(1..)?)
+    };
+    cut().unwrap_or(text)
 }
 
 /// The caller, if there is one, and the text after a stamp.
@@ -546,15 +608,16 @@ fn level_before(text: &[u8], at: usize) -> usize {
 
 /// `text` without the name of the host and the word `kernel:` before it, and
 /// the host, if that is how it begins: `journalctl -o short-monotonic`.
-pub(super) fn host_and_kernel(text: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn host_and_text(text: &[u8]) -> Option<(&[u8], &[u8], bool)> {
     let end = memchr(b' ', text)?;
     let (host, rest) = text.split_at(end);
-    let rest = rest.strip_prefix(b" kernel:")?;
+    let rest = rest.get(1..)?;
+    let (text, by_program) = match rest.strip_prefix(b"kernel:") {
+        Some(text) => (text.strip_prefix(b" ").unwrap_or(text), false),
+        None => rest.starts_with(b"systemd[1]: ").then_some((rest, true))?,
+    };
     let named = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    if host.is_empty() || !host.iter().all(named) {
-        return None;
-    }
-    Some((host, rest.strip_prefix(b" ").unwrap_or(rest)))
+    (!host.is_empty() && host.iter().all(named)).then_some((host, text, by_program))
 }
 
 /// The bytes that `/dev/kmsg` escaped as `\x20`.

@@ -117,8 +117,17 @@ fn forms_of_logs_that_others_post() {
         record.text(&record.messages()[2]),
         "procd: - init complete -"
     );
-    // Without a relation to the kernel's clock the day's is none.
-    assert_eq!(record.last().map(|t| t.get()), Some(4_500_000_000));
+    // The kernel's lines, which have both, relate its clock to the day's.
+    assert_eq!(record.last().map(|t| t.get()), Some(27_500_000_000));
+    // Not where the day was set from the network meanwhile, and not without such lines.
+    for words in ["Thu Jun 15 09:02:10 2023 kern.info kernel: ", ""] {
+        let record = log(&format!(
+            "{words}[    0.000000] Linux version 5.15\n\
+            {words}[    4.500000] x\n\
+            Sat Jun 17 11:02:33 2023 daemon.info procd: - init complete -\n"
+        ));
+        assert_eq!(record.last().map(|t| t.get()), Some(4_500_000_000));
+    }
     let record = log(
         "Nov 22 10:00:05 pc kernel: [    0.000000] Linux version 6.1\n\
         Nov 22 10:00:09 pc systemd[1]: Startup finished in 1s (kernel) + 4s (userspace) = 5s.\n",
@@ -366,4 +375,52 @@ proptest! {
         prop_assert_eq!(different, None);
         prop_assert_eq!(ahead.len(), in_turn.len());
     }
+}
+
+fn read(log: &str) -> Record {
+    let mut recorder = Recorder::new();
+    let bytes = log.as_bytes();
+    KernelLog.read(Input { name: "log", bytes }, &mut recorder);
+    recorder.finish()
+}
+
+#[test]
+fn a_syslog_has_two_clocks_that_its_kernel_lines_relate() {
+    // The daemon wrote the first lines 3 s late.
+    let log = "May  3 10:00:05 box kernel: [    0.000000] Linux version 6.1\n\
+        May  3 10:00:05 box kernel: [    2.500000] sda: found\n\
+        May  3 10:00:05 box systemd[1]: Starting Network Manager...\n\
+        May  3 10:00:06 box daemon.info systemd[1]: Started Network Manager.\n\
+        May  3 10:00:12 box kernel: [   10.500000] eth0: up\n\
+        May  3 10:00:13 box systemd[1]: Startup finished in 2.5s (kernel) + 9s (userspace) = 11.5s.\n";
+    let record = read(log);
+    let start = record.mark(mark::KERNEL_CLOCK_START).map(|m| m.at);
+    let ms = |at: Option<record::Nanos>| at.zip(start).map(|(a, s)| (a - s).get() / 1_000_000);
+    let units = record.spans();
+    assert_eq!(units.len(), 1);
+    assert_eq!(record.name(units[0].name), "NetworkManager.service");
+    assert_eq!(
+        (ms(units[0].start), ms(units[0].end)),
+        (Some(3_500), Some(4_500))
+    );
+    // systemd's own total is exact.
+    let end = record.mark(mark::STARTUP_FINISHED).map(|m| m.at);
+    assert_eq!(ms(end), Some(11_500));
+}
+
+#[test]
+fn a_journal_of_programs_alone_has_a_host() {
+    let log = "[    1.900000] box systemd[1]: Starting Network Manager...\n\
+        [    2.900000] box app[7]: words\n\
+        [    3.400000] box systemd[1]: Started Network Manager.\n";
+    let record = read(log);
+    assert_eq!(record.spans().len(), 1);
+    let clocks = record.clocks();
+    assert!(clocks.iter().all(|c| c.kind == ClockKind::Monotonic));
+    assert!(
+        record
+            .messages()
+            .iter()
+            .all(|m| !record.text(m).contains("box"))
+    );
 }

@@ -1,8 +1,9 @@
 //! Units, as systemd tells of them on a console or in a log of lines: `Starting x...`, then
-//! `Started x`.
+//! `Started x`. Android's init says itself how long its services and commands took.
 
+use super::descriptions;
 use super::milestone::At;
-use crate::text::lossy;
+use crate::text::{lossy, seconds};
 use record::{Recorder, SpanKind};
 use std::collections::HashMap;
 
@@ -26,6 +27,13 @@ impl Units {
     /// becomes a span, called by the unit's name if systemd prints it, else by what systemd
     /// calls it.
     pub(crate) fn line(&mut self, recorder: &mut Recorder, at: At, text: &[u8]) {
+        if let Some((name, ns)) = of_init(text).and_then(took) {
+            let name = recorder.name(&name);
+            let span = recorder.span_of(at.clock, SpanKind::Unit, name, at.origin);
+            let start = at.ns.saturating_sub(ns);
+            recorder.span(span.start(Some(start)).end(Some(at.ns)).reported(Some(ns)));
+            return;
+        }
         let Some(words) = said(text) else {
             return;
         };
@@ -36,12 +44,48 @@ impl Units {
             let unit = named(unit);
             let begun = self.open.remove(unit).filter(|b| b.clock == at.clock);
             if let Some(begun) = begun.filter(|b| b.ns <= at.ns) {
-                let name = recorder.name(&lossy(unit));
+                let name = recorder.name(&descriptions::unit(&lossy(unit)));
                 let span = recorder.span_of(begun.clock, SpanKind::Unit, name, begun.origin);
                 recorder.span(span.start(Some(begun.ns)).end(Some(at.ns)));
             }
         }
     }
+}
+
+/// The words of Android's init in a line: `init: words` in the kernel's log, `init    (    1):
+/// words` and `init    : words` in `logcat`'s.
+pub(super) fn of_init(text: &[u8]) -> Option<&[u8]> {
+    let rest = text.strip_prefix(b"init")?.trim_ascii_start();
+    let rest = match rest.strip_prefix(b"(") {
+        Some(number) => number.get(memchr::memchr(b')', number)? + 1..)?,
+        None => rest,
+    };
+    rest.strip_prefix(b": ")
+}
+
+/// A service or a command of Android's init, and how long it took, in nanoseconds:
+/// `Service 'x' (pid 7) exited with status 0 waiting took 2.150000 seconds` and
+/// `Command 'x' action=y (z.rc:7) took 153ms and succeeded`. What went on in the background
+/// was not waited for.
+///
+/// <https://android.googlesource.com/platform/system/core/+/refs/heads/main/init/>
+fn took(words: &[u8]) -> Option<(String, i64)> {
+    let text = std::str::from_utf8(words).ok()?;
+    let kind = ["Service ", "Command "];
+    let rest = kind.iter().find_map(|k| text.strip_prefix(k))?;
+    let (name, rest) = rest.strip_prefix('\'')?.split_once('\'')?;
+    let (_, time) = rest.rsplit_once(" took ")?;
+    let ns = match time.split_once("ms and ") {
+        Some((ms, _)) => ms.parse::<i64>().ok()?.checked_mul(1_000_000)?,
+        None => {
+            let (number, _) = time
+                .split_once(" seconds")
+                .filter(|(_, rest)| rest.is_empty())?;
+            let (ns, _, rest) = seconds(number.as_bytes())?;
+            rest.is_empty().then_some(ns)?
+        }
+    };
+    Some((name.to_owned(), ns))
 }
 
 /// The words of systemd in a line: behind its name and number in a log, behind the state or
@@ -86,7 +130,32 @@ fn named(unit: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::{named, said};
+    use super::{named, said, took};
+
+    #[test]
+    fn androids_init_says_how_long_it_waited() {
+        let second = 1_000_000_000;
+        for (words, found) in [
+            (
+                "Service 'a_b' (pid 4) exited with status 0 waiting took 2.500000 seconds",
+                Some(("a_b", 2 * second + second / 2)),
+            ),
+            (
+                "Command 'restore --all /x' action=late (/y.rc:7) took 1500ms and succeeded",
+                Some(("restore --all /x", second + second / 2)),
+            ),
+            (
+                "Service 'a' (pid 4) exited with status 0 oneshot service took 1.0 seconds in \
+                 background",
+                None,
+            ),
+            ("Service 'a' (pid 4) exited with status 0", None),
+            ("starting service 'a'...", None),
+        ] {
+            let found = found.map(|(name, ns)| (name.to_owned(), ns));
+            assert_eq!(took(words.as_bytes()), found, "{words}");
+        }
+    }
 
     #[test]
     fn systemd_is_understood_on_a_console_and_in_a_log() {

@@ -60,7 +60,7 @@ const UNIT_WITHOUT_TIME: NoteKind = NoteKind {
 #[derive(Debug, PartialEq)]
 enum Row<'a> {
     Blank,
-    Startup(StartupTimes),
+    Startup(StartupTimes, Option<(&'a str, i64)>),
     /// A target, and when it was reached.
     Reached(&'a str, i64),
     NotReached,
@@ -109,8 +109,15 @@ impl<'a> Row<'a> {
         if text.is_empty() {
             return Self::Blank;
         }
+        if is_fence(text) {
+            return Self::Caption;
+        }
+        // Pages put a line between back quotes.
+        let text = text.trim_matches('`');
         if text.starts_with("Startup finished in ") {
-            return parse_time_line(text).map_or(Self::Unknown, Self::Startup);
+            let target = startup::joined_target(text);
+            return parse_time_line(text)
+                .map_or(Self::Unknown, |times| Self::Startup(times, target));
         }
         if text.starts_with("Bootup is not yet finished") {
             return Self::NotFinished;
@@ -122,7 +129,7 @@ impl<'a> Row<'a> {
             return row;
         }
         if let Some((ns, name)) = timespan::prefix(text) {
-            return match is_unit(name) {
+            return match is_unit(name) || is_cut(name) {
                 true => Self::Blame(name, ns),
                 false => Self::Unknown,
             };
@@ -155,6 +162,24 @@ fn is_command(text: &str) -> bool {
         .any(|t| t.starts_with("systemd-analyze") || t.starts_with("sudo systemd-analyze"))
 }
 
+/// What pages put around an output.
+fn is_fence(text: &str) -> bool {
+    text.starts_with("```") || text.starts_with("~~~") || matches!(text, "..." | "…" | "[...]")
+}
+
+/// Whether `name` is the name of a unit that a narrow screen cut: without its kind, and
+/// with an escape, an instance or what the pager puts at the edge.
+fn is_cut(name: &str) -> bool {
+    let is_at_edge = name.ends_with('>') || name.ends_with('…');
+    let stem = name.trim_end_matches(['>', '…']);
+    let valid = |b: u8| b.is_ascii_alphanumeric() || b":-_.\\@".contains(&b);
+    let is_unit_like = is_at_edge || stem.contains("\\x2d") || stem.contains('@');
+    stem.len() >= SHORTEST_CUT && is_unit_like && stem.bytes().all(valid)
+}
+
+/// No screen is so narrow that it cuts a shorter name.
+const SHORTEST_CUT: usize = 16;
+
 /// A row of the critical chain: the tree drawn before it (in UTF-8 or ASCII,
 /// two columns for each level), the unit, `@` and `+`.
 fn link(line: &str) -> Option<Link<'_>> {
@@ -172,6 +197,10 @@ fn link(line: &str) -> Option<Link<'_>> {
         }
         break;
     }
+    // Some pages put a blank between the drawing and the unit.
+    if depth > 0 {
+        rest = rest.trim_start();
+    }
     // Forums cut the drawing down to dashes, two for each level; a name may begin with one.
     let dashes = rest.bytes().take_while(|b| *b == b'-').count();
     if dashes > 1 && depth == 0 {
@@ -186,8 +215,21 @@ fn link(line: &str) -> Option<Link<'_>> {
         is_unit(name.trim_end()).then_some((name.trim_end(), times))
     };
     let (name, times) = match rest.split_once(" @").or_else(spaceless) {
-        Some((name, times)) => (name, Some(times)),
-        None => (rest, None),
+        Some((name, times)) => (name.trim_end(), Some(times)),
+        // The unit that was asked for has only the time that it took.
+        None => match rest.split_once(" +") {
+            Some((name, took)) if is_unit(name.trim_end()) => {
+                let took = Some(timespan::parse(took)?);
+                let name = name.trim_end();
+                return Some(Link {
+                    depth,
+                    name,
+                    at: None,
+                    took,
+                });
+            }
+            _ => (rest, None),
+        },
     };
     if !is_unit(name) {
         return None;
@@ -274,6 +316,11 @@ impl Source for Analyze {
     }
 }
 
+fn reached(target: &str, at: i64, origin: Origin, recorder: &mut Recorder) {
+    let clock = recorder.clock(USERSPACE_CLOCK, ClockKind::Monotonic, 1_000_000);
+    recorder.mark(clock, target, at, None, origin);
+}
+
 /// What is known of a unit after some lines.
 #[derive(Debug)]
 struct Unit {
@@ -293,6 +340,9 @@ struct Reader {
     parents: Vec<String>,
     /// The chain's first unit, and when it was active.
     root: Option<(String, i64, Origin)>,
+    /// The unit that a chain was asked for, if only its duration is printed: it began when
+    /// the unit of the next row was active.
+    asked: Option<(String, i64, Origin)>,
     /// Whether a row of the chain was drawn as a tree.
     drawn: bool,
 }
@@ -305,6 +355,7 @@ impl Reader {
             units: BTreeMap::new(),
             parents: Vec::new(),
             root: None,
+            asked: None,
             drawn: false,
         }
     }
@@ -321,12 +372,21 @@ impl Reader {
             self.drawn |= link.depth > 1;
             // A page that lost the drawing's indentation lost all of it, and each row is
             // behind the next: nothing has two last children.
-            if !self.drawn && link.at.is_some() && self.root.is_some() {
+            let is_below = self.root.is_some() || self.asked.is_some();
+            if !self.drawn && link.at.is_some() && is_below {
                 link.depth = self.parents.len();
             }
-            if let (None, Some(at)) = (&self.root, link.at) {
+            if let Some(at) = link.at {
                 let end = at.saturating_add(link.took.unwrap_or(0));
-                self.root = Some((link.name.to_owned(), end, origin));
+                let asked = self.asked.take().map(|(name, took, origin)| {
+                    self.unit(&name, Some(end), Some(took), origin);
+                    (name, end.saturating_add(took), origin)
+                });
+                if self.root.is_none() {
+                    self.root = asked.or_else(|| Some((link.name.to_owned(), end, origin)));
+                }
+            } else if let (0, Some(took)) = (link.depth, link.took) {
+                self.asked = Some((link.name.to_owned(), took, origin));
             }
         }
         let skip = match row {
@@ -350,14 +410,14 @@ impl Reader {
 
     fn event(&mut self, row: &Row<'_>, origin: Origin, recorder: &mut Recorder) {
         match row {
-            Row::Startup(times) => {
+            Row::Startup(times, target) => {
                 self.finished = true;
                 startup::record(times, origin, recorder);
+                if let Some((target, at)) = target {
+                    reached(target, *at, origin, recorder);
+                }
             }
-            Row::Reached(target, at) => {
-                let clock = recorder.clock(USERSPACE_CLOCK, ClockKind::Monotonic, 1_000_000);
-                recorder.mark(clock, target, *at, None, origin);
-            }
+            Row::Reached(target, at) => reached(target, *at, origin, recorder),
             Row::Blame(name, ns) => self.unit(name, None, Some(*ns), origin),
             Row::Chain(link) => {
                 let parent = link.depth.checked_sub(1);
@@ -365,7 +425,7 @@ impl Reader {
                     recorder.dependency(parent, link.name, DependencyKind::After, origin);
                 }
                 self.climb(link);
-                if link.at.is_some() {
+                if link.at.is_some() || link.took.is_some() {
                     self.unit(link.name, link.at, link.took, origin);
                 }
             }
@@ -376,7 +436,7 @@ impl Reader {
     /// Whether a row has a time or a parent.
     fn has_event(&self, link: &Link<'_>) -> bool {
         let parent = link.depth.checked_sub(1);
-        link.at.is_some() || parent.is_some_and(|d| d < self.parents.len())
+        link.at.is_some() || link.took.is_some() || parent.is_some_and(|d| d < self.parents.len())
     }
 
     /// The row is the parent of rows one level deeper.
@@ -472,6 +532,17 @@ mod tests {
                 "> └─d.socket @2ms",
                 chain(1, "d.socket", Some(2 * MS), None),
             ),
+            (
+                "└─ e.target   @2ms",
+                chain(1, "e.target", Some(2 * MS), None),
+            ),
+            ("f.service +2ms", chain(0, "f.service", None, Some(2 * MS))),
+            (
+                "2s systemd-fsck@dev-disk-by\\x2duuid-1a",
+                Row::Blame("systemd-fsck@dev-disk-by\\x2duuid-1a", 2_000 * MS),
+            ),
+            ("2s of-several-things-at-once", Row::Unknown),
+            ("```", Row::Caption),
             ("└─a.service @soon", Row::Unknown),
             (
                 "└─g@t1.service@5.5s+2ms",

@@ -2,6 +2,7 @@
 
 use super::clocks::{MONOTONIC, USERSPACE_CLOCK};
 use super::timespan;
+use super::unit;
 use record::{ClockKind, Nanos, NoteKind, Origin, Phase, Recorder, Severity, mark};
 
 /// How long each part of a boot took, as one `Startup finished` line says it.
@@ -63,7 +64,12 @@ pub fn parse_time_line(line: &str) -> Option<StartupTimes> {
     let (_, text) = line.split_once("Startup finished in ")?;
     let text = text.trim().trim_end_matches('.');
     let (parts, total) = match text.split_once(" = ") {
-        Some((parts, total)) => (parts, Some(Nanos(timespan::parse(total)?))),
+        // A page may have joined the line with the one that follows it.
+        Some((parts, total)) => {
+            let (ns, rest) = timespan::prefix(total)?;
+            let is_joined = rest.is_empty() || rest.contains("reached after ");
+            (parts, Some(is_joined.then_some(Nanos(ns))?))
+        }
         None => (text, None),
     };
     let mut times = StartupTimes {
@@ -105,6 +111,19 @@ const USERSPACE_ONLY: NoteKind = NoteKind {
     advice: "Only the userspace time is given, as in a container or a user manager. Times count \
         from the start of userspace.",
 };
+
+/// The target that a page joined to a `Startup finished` line, and when it was reached, in
+/// nanoseconds from the start of userspace. A page that lost its name means the default one.
+pub(super) fn joined_target(line: &str) -> Option<(&str, i64)> {
+    let (before, after) = line.split_once(" reached after ")?;
+    let after = after.trim_end().trim_end_matches('.');
+    let ns = timespan::parse(after.strip_suffix(" in userspace")?)?;
+    let name = before.rsplit(' ').next().filter(|n| unit::is_name(n));
+    Some((name.unwrap_or(DEFAULT_TARGET), ns))
+}
+
+/// systemd's name for the target that a boot ends with.
+const DEFAULT_TARGET: &str = "default.target";
 
 /// When the parts of a boot began, in nanoseconds on the monotonic clock, or on
 /// the one that counts from userspace where `kernel` is `None`.
@@ -232,7 +251,7 @@ pub(super) fn doubts(times: &StartupTimes, origin: Origin, recorder: &mut Record
 
 #[cfg(test)]
 mod tests {
-    use super::{StartupTimes, parse_time_line};
+    use super::{StartupTimes, joined_target, parse_time_line};
     use record::Nanos;
 
     fn times(parts: [i64; 6]) -> StartupTimes {
@@ -274,8 +293,24 @@ mod tests {
         ] {
             assert_eq!(parse_time_line(line), Some(times(parts)), "{line}");
         }
+        let joined = "Startup finished in 1s (kernel) + 2s (userspace) = 3s graphical.target \
+            reached after 1.5s in userspace.";
+        assert_eq!(
+            parse_time_line(joined),
+            Some(times([-1, -1, 1_000_000, -1, 2_000_000, 3_000_000]))
+        );
+        assert_eq!(
+            joined_target(joined),
+            Some(("graphical.target", 1_500_000_000))
+        );
+        let nameless = joined.replace("graphical.target ", "");
+        assert_eq!(
+            joined_target(&nameless),
+            Some(("default.target", 1_500_000_000))
+        );
         for line in [
             "Startup finished in ",
+            "Startup finished in 1s (kernel) + 2s (userspace) = 3s or so",
             "Startup finished in a while",
             "Startup finished in 1s (kernel) + 1s (kernel) = 2s",
             "Startup finished in 1s (soup) = 1s",

@@ -88,7 +88,7 @@ pub use redact::{Redact, RedactKind, redact};
 pub use schema::{SchemaFile, schema_file};
 pub use show::{
     Show, ShowEvidence, ShowFact, ShowFinding, ShowFirstLight, ShowKind, ShowMilestone, ShowNote,
-    ShowPhase, ShowReadings, ShowSaving, ShowSource, ShowStage, ShowSummary, show,
+    ShowPhase, ShowReadings, ShowSaving, ShowSource, ShowStage, ShowSummary, ShowUnknown, show,
 };
 pub use subsystems::{SubsystemRow, Subsystems, subsystems};
 pub use tune::{Tune, TuneDropped, TuneHealth, TuneKept, TuneLimit, TunePlan, tune, tune_plan};

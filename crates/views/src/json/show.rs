@@ -26,6 +26,8 @@ pub struct Show {
     pub machine: Option<String>,
     /// Kernel command line; null if unknown.
     pub cmdline: Option<String>,
+    /// Stretches above one percent of the boot of which nothing is known, the longest first.
+    pub unknown: Vec<ShowUnknown>,
     /// Phases of the boot, in order.
     pub phases: Vec<ShowPhase>,
     /// End of the boot; null if unknown.
@@ -55,6 +57,38 @@ pub struct Show {
 impl Document for Show {
     const SCHEMA: &'static str = "firstlight.show/1";
     const TITLE: &'static str = "Output of `firstlight show --json`";
+}
+
+/// A stretch of which nothing is known.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct ShowUnknown {
+    /// Start time.
+    pub start_ns: i64,
+    /// End time.
+    pub end_ns: i64,
+    /// Phase that the stretch begins in.
+    #[schemars(extend("enum" = PHASES))]
+    pub phase: &'static str,
+    /// Line, mark or item that precedes the stretch.
+    pub before: String,
+    /// Line, mark or item that follows the stretch.
+    pub after: String,
+    /// What to switch on to know more.
+    #[schemars(length(min = 1))]
+    pub ask: &'static str,
+}
+
+impl From<&analysis::Unknown> for ShowUnknown {
+    fn from(u: &analysis::Unknown) -> Self {
+        Self {
+            start_ns: u.start.get(),
+            end_ns: u.end.get(),
+            phase: u.phase.as_str(),
+            before: u.before.clone(),
+            after: u.after.clone(),
+            ask: u.ask,
+        }
+    }
 }
 
 /// A phase of the boot.
@@ -312,6 +346,7 @@ pub fn show(boot: &Boot) -> Show {
         kernel: boot.kernel.clone(),
         machine: boot.machine.clone(),
         cmdline: boot.cmdline.clone(),
+        unknown: boot.unknown.iter().map(ShowUnknown::from).collect(),
         phases: phases.phases.iter().map(phase).collect(),
         first_light: phases.first_light.as_ref().map(ShowFirstLight::from),
         last_ns: phases.last.get(),

@@ -38,6 +38,7 @@ mod subsystems;
 pub mod table;
 pub mod treat;
 mod tune;
+mod unknown;
 
 pub use advise::{advise, plan};
 pub use bisect::{bisect, bisect_plan};

@@ -9,7 +9,7 @@ use super::layout::{
 use super::place::place;
 use super::style::Style;
 use super::table::{Cell, Column, Table, cell};
-use super::{blame, readings};
+use super::{blame, readings, unknown};
 use crate::words::{self, plural, thousands};
 use analysis::{BlameKind, Boot, ClockRow, Finding, Ledger, LedgerNote, Phases};
 use record::{ClockKind, Nanos, Severity};
@@ -19,13 +19,14 @@ const NAME: usize = 15;
 /// How many milestones fit the screen of a boot that has very many.
 const MILESTONES: usize = 24;
 
-/// A boot: what was lost, first light, phases, milestones, what took longest,
+/// A boot: what was lost, first light, where nothing is known, phases, milestones, what took longest,
 /// findings, the quality of the data.
 #[must_use]
 pub fn show(boot: &Boot, style: &Style) -> String {
     let mut screen = Screen::new(style);
     data_loss(&mut screen, &boot.ledger);
     headline(&mut screen, boot);
+    unknown::unknown(&mut screen, boot);
     phases(&mut screen, &boot.phases);
     milestones(&mut screen, &boot.phases);
     longest(&mut screen, boot);

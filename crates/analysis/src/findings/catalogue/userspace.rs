@@ -5,7 +5,7 @@ use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;
 use crate::findings::{
-    coldplug, modules, order, pictures, processes, scripts, storage, units, waits,
+    coldplug, modules, order, pictures, processes, quiet, scripts, storage, units, waits,
 };
 
 /// Its rules, in the order of ids.
@@ -164,13 +164,26 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Userspace,
         title: "The boot waits for a passphrase",
         about: "A person types it, so this time says nothing of the machine: subtract it when you compare boots. A key in a TPM or on the network (`systemd-cryptenroll`, clevis) needs no person.",
-        model: "none: the time of a person",
+        model: "the time until the disk was unlocked, which is a person's; 85 % is expected to be saved by a key that needs no person",
         risk: "who has the machine has the key",
         confidence: Confidence::High,
-        needs: "a log with time stamps that has the prompt",
+        needs: "a log with time stamps that has the prompt, or the unit that unlocks the disk",
         treatment: None,
         watch: &units::PROMPTS,
         find: |v: &View<'_>| one(units::passphrase(v)),
+    },
+    Rule {
+        id: "program-silence",
+        group: Group::Userspace,
+        title: "No program logs anything for a long time",
+        about: "systemd or the initramfs waits here, and no unit was starting. The next line names what ended the wait: a device, a timeout, or an answer from the network. Boot once with `systemd.log_level=debug` or `rd.debug`.",
+        model: "the length of the silence, which is measured; 75 % of it is expected to be saved if its cause goes",
+        risk: "depends on the cause",
+        confidence: Confidence::Low,
+        needs: "a log with time stamps that has the lines of programs, and the end of the boot",
+        treatment: None,
+        watch: &[],
+        find: |v: &View<'_>| quiet::silences(v),
     },
     Rule {
         id: "rebuilt-at-boot",

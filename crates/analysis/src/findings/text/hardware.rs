@@ -33,3 +33,9 @@ pub(in crate::findings) const OF_120_S: &str =
 pub(in crate::findings) fn silence(gap: impl Display, next: impl Display) -> String {
     format!("The kernel logs nothing for {gap} before `{next}`")
 }
+
+pub(in crate::findings) fn programs_silence(gap: impl Display, next: impl Display) -> String {
+    format!("Nothing is logged for {gap} before `{next}`")
+}
+
+pub(in crate::findings) const NO_RESUME: &str = "a hibernated system is not resumed";

@@ -97,6 +97,10 @@ pub(in crate::findings) fn journal(name: impl Display, time: impl Display) -> St
     format!("{name} takes {time} to write the journal to disk")
 }
 
+pub(in crate::findings) fn unlocks(unit: impl Display, time: impl Display) -> String {
+    format!("{unit} takes {time}, most likely for a passphrase")
+}
+
 pub(in crate::findings) fn passphrase(time: impl Display) -> String {
     format!("The boot waits {time} for a passphrase")
 }

@@ -1,6 +1,7 @@
 //! What systemd is still busy with when the default target was reached: `Startup finished`
 //! comes when the last job is done.
 
+use super::alone::is_device;
 use super::links;
 use super::tail::tail;
 use crate::findings::evidence::Evidence;
@@ -8,6 +9,7 @@ use crate::findings::found::Found;
 use crate::findings::text::waits as text;
 use crate::findings::units::is_told;
 use crate::findings::view::View;
+use crate::path::is_early;
 use crate::spans;
 use record::{Nanos, SpanKind};
 
@@ -37,7 +39,7 @@ pub(in crate::findings) fn late_unit(view: &View<'_>) -> Option<(String, Nanos)>
         };
         let name = view.record.name(s.name);
         // A device is there when it is there: it is no job's work.
-        let is_work = !name.ends_with(".device") && !on_chain(name);
+        let is_work = !is_device(name) && !is_early(name) && !on_chain(name);
         (is_work && time >= least).then_some((time, name))
     });
     let (time, name) = late.max_by_key(|(time, name)| (*time, std::cmp::Reverse(*name)))?;

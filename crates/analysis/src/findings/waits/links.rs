@@ -6,6 +6,7 @@ use crate::findings::view::View;
 use crate::place::Place;
 use crate::spans;
 use record::{DependencyKind, NameId, Nanos, Span, SpanKind};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A unit of the chain.
@@ -51,19 +52,23 @@ fn printed(view: &View<'_>) -> Option<Vec<Link>> {
         let source = record.source(d.origin.source);
         let is_list = source.is_some_and(|s| s.format == CHAIN);
         let is_after = d.kind == DependencyKind::After;
-        if !is_list || !is_after || behind.insert(d.from, d.to).is_some() {
+        // Lists of several units share their ends.
+        let earlier = behind.insert(d.from, d.to);
+        if !is_list || !is_after || earlier.is_some_and(|e| e != d.to) {
             return None;
         }
         followed.insert(d.to);
     }
-    let mut roots = behind.keys().filter(|n| !followed.contains(*n));
-    let root = *roots.next().filter(|_| roots.next().is_none())?;
+    let roots = behind.keys().filter(|n| !followed.contains(*n));
     let mut spans: BTreeMap<NameId, Span> = BTreeMap::new();
     for &span in spans::distinct(record).iter() {
         if span.kind == SpanKind::Unit {
             spans.entry(span.name).or_insert(span);
         }
     }
+    // Of several lists the one counts that ends last.
+    let root = roots.max_by_key(|n| (spans.get(*n).and_then(|s| s.end), Reverse(record.name(**n))));
+    let root = *root?;
     let mut links: Vec<Link> = Vec::new();
     let (mut at, mut seen) = (Some(root), BTreeSet::new());
     while let Some(name) = at.filter(|n| seen.insert(*n)) {

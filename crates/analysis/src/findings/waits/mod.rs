@@ -1,6 +1,7 @@
 //! The longest waits of a boot, whatever their cause: what is long is always told, with the
 //! names of what stands beside it.
 
+mod alone;
 mod late;
 mod links;
 mod phase;
@@ -9,6 +10,7 @@ mod tail;
 mod timeout;
 mod units;
 
+pub(super) use alone::alone;
 pub(super) use late::{late, late_unit};
 pub(super) use links::{Link, links};
 pub(super) use phase::opaque;

@@ -6,27 +6,55 @@ use crate::findings::found::Found;
 use crate::findings::text::waits as text;
 use crate::findings::view::View;
 use crate::phases::PhaseRow;
+use crate::place::Place;
 use record::{Nanos, Phase};
 
-/// Of the phase: a rule of thumb. Published changes took a tenth to four fifths away.
+/// Of a phase of usual length: a rule of thumb. Published changes took a tenth to four fifths
+/// away.
 const PARTS: (i64, i64, i64) = (10, 40, 50);
+
+/// Of what a phase is longer than usual: something in it waits, and most of that can go.
+const OF_EXCESS: (i64, i64, i64) = (30, 80, 98);
+
+/// The fact that systemd's line of the whole boot leaves.
+const TOTAL: &str = "systemd.startup_total_ns";
+
+/// What a long but usual firmware, loader, kernel or initrd takes.
+const USUAL: Nanos = Nanos(10_000_000_000);
+const USUAL_FIRMWARE: Nanos = Nanos(20_000_000_000);
 
 /// The phases that an input gives no more than the length of.
 pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
     let least = worth(view);
     let rows = view.phases.phases.iter();
     let long = rows.filter(|p| p.name < Phase::Userspace && p.end - p.start >= least);
+    // A journal has systemd's line of the whole boot, too.
+    let totals = view.record.facts().iter();
+    let totals: Vec<Place> = totals
+        .filter(|f| view.record.name(f.key) == TOTAL)
+        .map(|f| Place::of(view.record, f.origin))
+        .collect();
     let summed_up = |p: &&PhaseRow| {
         let mut sources = view.record.sources().iter();
         let source = sources.find(|s| s.name == p.origin.source);
-        source.is_some_and(|s| s.format.starts_with("systemd"))
+        source.is_some_and(|s| s.format.starts_with("systemd")) || totals.contains(&p.origin)
     };
     let opaque = long
         .filter(summed_up)
         .filter(|p| p.stages.is_empty() && !is_known(view, p));
     let found = opaque.map(|row| {
         let time = row.end - row.start;
-        let (low, expected, high) = PARTS;
+        let usual = match row.name {
+            Phase::Firmware => USUAL_FIRMWARE,
+            _ => USUAL,
+        };
+        let part = |parts: i64, excess: i64| {
+            let usual = time.min(usual);
+            Nanos(usual.0 / 100 * parts + (time - usual).0 / 100 * excess)
+        };
+        let low = part(PARTS.0, OF_EXCESS.0);
+        let expected = part(PARTS.1, OF_EXCESS.1);
+        let high = part(PARTS.2, OF_EXCESS.2);
         Found::new()
             .title(text::phase(text::phase_name(row.name), time))
             .why(text::phase_why(row.name))
@@ -34,7 +62,7 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
                 text: text::took(row.name.as_str(), time, row.start, row.end),
                 place: row.origin.clone(),
             }])
-            .parts(time, low, expected, high)
+            .saving(low, expected, high)
             .within(time)
             .names([row.name.as_str()])
     });

@@ -1,6 +1,6 @@
 //! Units on the chain, and waits between them.
 
-use super::{Link, late, links, timeout, worth};
+use super::{Link, alone, late, links, timeout, worth};
 use crate::findings::evidence::Evidence;
 use crate::findings::found::{Found, Scope};
 use crate::findings::text::waits as text;
@@ -55,6 +55,10 @@ pub(in crate::findings) fn on_chain(view: &View<'_>) -> Vec<Found> {
 /// A unit that takes this part of the userspace or more, in percent, most likely delays it.
 const LIKELY: i64 = 25;
 
+/// Where the units of a log are known with their times, but not their order, a shorter one is
+/// usual.
+const LONG: Nanos = Nanos(1_000_000_000);
+
 /// Of a unit's time, where nothing tells what waited for it: if it is likely to be waited
 /// for, and if not.
 const BLAMED: (i64, i64, i64) = (30, 75, 100);
@@ -64,18 +68,28 @@ const DOUBTFUL: (i64, i64, i64) = (0, 30, 60);
 pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
     let is_unit = |s: &&record::Span| s.kind == SpanKind::Unit;
     let spans = spans::distinct(view.record);
-    let has_times = spans.iter().filter(is_unit).any(|s| s.start.is_some());
-    if has_times || !view.record.dependencies().is_empty() {
+    if !view.record.dependencies().is_empty() {
         return Vec::new();
     }
+    let has_times = spans.iter().filter(is_unit).any(|s| s.start.is_some());
+    let end = view.phases.end();
     let late = late::late_unit(view).map(|(unit, _)| unit);
     let userspace = view.length(Phase::Userspace);
     let mut units: Vec<(Nanos, &str, record::Origin)> = spans
         .iter()
         .filter(is_unit)
-        .filter_map(|s| Some((s.reported?, view.record.name(s.name), s.origin)))
+        .filter_map(|s| {
+            // What lies after first light saves nothing.
+            let time = match (s.start, s.end) {
+                (Some(from), Some(to)) => to.min(end) - from,
+                _ => s.reported?,
+            };
+            Some((time, view.record.name(s.name), s.origin))
+        })
         .filter(|(time, name, _)| {
-            let is_work = !name.ends_with(".device") && !is_told(name);
+            // A short start among others is no cause.
+            let is_work = !alone::is_device(name) && !is_told(name);
+            let is_work = is_work && (!has_times || *time >= LONG);
             is_work && *time >= worth(view) && late.as_deref() != Some(*name)
         })
         .collect();
@@ -88,11 +102,16 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
             false => time == longest,
         };
         let (low, expected, high) = if likely { BLAMED } else { DOUBTFUL };
+        let part = |percent: i64| Nanos(time.0 / 100 * percent);
+        let (low, expected) = match alone::alone(view, unit) {
+            Some((least, most_likely)) => (least.max(part(low)), most_likely.max(part(expected))),
+            None => (part(low), part(expected)),
+        };
         Found::new()
             .title(text::blamed(unit, time))
             .why(text::BLAMED_WHY)
             .evidence([view.evidence(text::span(unit, time), origin)])
-            .parts(time, low, expected, high)
+            .saving(low, expected, part(high))
             .within(time)
             .names([unit])
             .scope(Scope::Unknown)

@@ -259,3 +259,29 @@ fn kmsg_escapes() {
     unescape(br"a\x20b\x5cc\xzz\", &mut out);
     assert_eq!(out, br"a b\c\xzz\");
 }
+
+#[test]
+fn android_writes_a_tag_behind_the_date() {
+    for line in [
+        "09-21 21:02:00.500 I/init    (    1): words of it",
+        "09-21 21:02:00.500   312   315 I init    : words of it",
+    ] {
+        let shaped = shape(line.as_bytes());
+        let Stamp::Wall { ns, yearless, .. } = shaped.stamp else {
+            panic!("{line}: {shaped:?}");
+        };
+        assert_eq!(ns % 60_000_000_000, 500_000_000, "{line}");
+        assert!(yearless && shaped.by_program, "{line}");
+        assert_eq!(
+            super::super::units::of_init(shaped.text),
+            Some(&b"words of it"[..])
+        );
+    }
+    for line in [
+        "09-21 is a day",
+        "13-41 21:02:00.5 I/init (1): words",
+        "09-21 21:02:00 none",
+    ] {
+        assert_eq!(shape(line.as_bytes()).stamp, Stamp::None, "{line}");
+    }
+}

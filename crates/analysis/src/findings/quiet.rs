@@ -1,0 +1,114 @@
+//! Times in which no program says anything, although the boot is not done yet: in an
+//! initramfs, or before the next unit starts.
+
+use super::found::Found;
+use super::subject::subject;
+use super::text::hardware as text;
+use super::view::{Line, View};
+use crate::spans;
+use record::{Nanos, Phase, SpanKind};
+
+/// A shorter silence of programs is usual.
+const LEAST: Nanos = Nanos(5_000_000_000);
+
+/// Nor is a shorter part of the boot worth a look, in percent.
+const LEAST_PERCENT: i64 = 5;
+
+/// So much of a silence may be a unit's start, which other rules tell of, in percent.
+const EXPLAINED: i64 = 50;
+
+/// How many are told.
+const MOST: usize = 2;
+
+/// What its cause brings when it is gone.
+const PARTS: (i64, i64, i64) = (30, 75, 100);
+
+/// How the program that sets up the root says in a log what it is.
+const IN_INITRD: [&str; 4] = ["dracut", "stage-1-init", "mkinitcpio", "initramfs"];
+
+/// The longest silences of a log that has the lines of programs, while systemd or an
+/// initramfs was still at work.
+pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
+    let rows = &view.phases.phases;
+    let kernel = rows.iter().find(|p| p.name == Phase::Kernel);
+    let Some(begin) = kernel.map(|p| p.start) else {
+        return Vec::new();
+    };
+    // Idle programs are silent, too: what counts is the time before systemd is done.
+    let Some(end) = view.phases.first_light.as_ref().map(|f| f.at) else {
+        return Vec::new();
+    };
+    let least = LEAST.max(Nanos(view.total.0 / 100 * LEAST_PERCENT));
+    let mut found: Vec<(Nanos, Line<'_>, Line<'_>)> = Vec::new();
+    for at in 0..view.record.messages().len() {
+        let Some(line) = view.line(at) else { break };
+        let Some(from) = line.message.at.filter(|t| begin <= *t && *t < end) else {
+            continue;
+        };
+        let next = view.after(&line).find(|l| l.message.at.is_some());
+        let Some((next, to)) = next.and_then(|n| Some((n, n.message.at?.min(end)))) else {
+            continue;
+        };
+        if to - from < least || !(is_programs(line.text) || is_programs(next.text)) {
+            continue;
+        }
+        if !is_explained(view, from, to) {
+            found.push((to - from, line, next));
+        }
+    }
+    found.sort_by_key(|(gap, line, _)| (std::cmp::Reverse(*gap), line.at));
+    let found = found.into_iter().take(MOST).map(|(gap, line, next)| {
+        let (low, expected, high) = PARTS;
+        let after = view.quote(&next);
+        let in_initrd = [line.text, next.text]
+            .iter()
+            .any(|t| program(t).is_some_and(|p| IN_INITRD.iter().any(|i| p.starts_with(i))));
+        Found::new()
+            .title(text::programs_silence(gap, &after.text))
+            .evidence([view.quote(&line), after])
+            .parts(gap, low, expected, high)
+            .within(gap)
+            .names(program(next.text))
+            .names(subject(next.text))
+            .names(program(line.text))
+            .names(in_initrd.then_some("initrd"))
+    });
+    found.collect()
+}
+
+/// The program of a line: `name[7]: words`, or `name: words` of one that sets up the root.
+fn program(text: &str) -> Option<&str> {
+    let (head, _) = text.split_once(": ")?;
+    let (name, has_number) = match head.strip_suffix(']').and_then(|h| h.split_once('[')) {
+        Some((name, number)) => (name, number.bytes().all(|b| b.is_ascii_digit())),
+        None => (head, false),
+    };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@');
+    let is_program = has_number || IN_INITRD.iter().any(|i| name.starts_with(i));
+    (is_program && !name.is_empty() && name.chars().all(is_name)).then_some(name)
+}
+
+/// Whether a program wrote a line.
+pub(super) fn is_programs(text: &str) -> bool {
+    program(text).is_some()
+}
+
+/// Whether units were starting for most of a stretch.
+pub(super) fn is_explained(view: &View<'_>, from: Nanos, to: Nanos) -> bool {
+    let mut inside: Vec<(Nanos, Nanos)> = spans::distinct(view.record)
+        .iter()
+        .filter(|s| s.kind == SpanKind::Unit)
+        .filter_map(|s| Some((s.start?.max(from), s.end?.min(to))))
+        .filter(|(start, end)| start < end)
+        .collect();
+    inside.sort_unstable();
+    let mut all = Nanos::ZERO;
+    let mut until = from;
+    for (start, end) in inside {
+        if end > until {
+            all = all + (end - start.max(until));
+            until = end;
+        }
+    }
+    all >= Nanos((to - from).0 / 100 * EXPLAINED)
+}

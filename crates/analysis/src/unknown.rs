@@ -1,0 +1,222 @@
+//! Where nothing is known: the stretches of a boot in which no line was written, and nothing
+//! that has a name was running.
+
+use crate::phases::Phases;
+use crate::spans;
+use crate::summary::merged;
+use record::{Nanos, Phase, Record, SpanKind, TaskState};
+
+/// A stretch is told from this part of the boot on.
+const PARTS: i64 = 100;
+
+/// And from this time on, however short the boot is.
+const LEAST: Nanos = Nanos::from_millis(1);
+
+/// A stretch of which nothing is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// When the last thing before it ended.
+    pub start: Nanos,
+    /// When the next thing began.
+    pub end: Nanos,
+    /// The phase that it lies in.
+    pub phase: Phase,
+    /// What stands before it: a line, or the name of a mark or of a thing that ran.
+    pub before: String,
+    /// What stands behind it.
+    pub after: String,
+    /// What to switch on to know it, in a sentence.
+    pub ask: &'static str,
+}
+
+/// Something that is known of an instant, or of a stretch.
+struct Known<'r> {
+    start: Nanos,
+    end: Nanos,
+    name: &'r str,
+}
+
+/// The stretches above one percent of the boot of which nothing is known, the longest first.
+/// Empty without a clock.
+///
+/// A line and a mark are instants; an initcall, a probe, a unit, a stage of a loader, a
+/// program that ended and a task that ran are stretches. Between two instants that are near
+/// each other the boot is known well enough.
+#[must_use]
+pub fn unknown(record: &Record, phases: &Phases) -> Vec<Unknown> {
+    let (Some(first), Some(_)) = (phases.phases.first(), phases.clock) else {
+        return Vec::new();
+    };
+    let (begin, end) = (first.start, phases.end());
+    let least = Nanos((end - begin).0 / PARTS).max(LEAST);
+    let mut known = known(record, phases);
+    known.retain(|k| k.end >= begin && k.start <= end);
+    known.sort_by_key(|k| (k.start, k.end));
+    let mut found = Vec::new();
+    let mut last: Option<(Nanos, &str)> = None;
+    for k in &known {
+        if let Some((until, before)) = last
+            && k.start - until >= least
+        {
+            found.extend(stretch(record, phases, (until, before), (k.start, k.name)));
+        }
+        if last.is_none_or(|(until, _)| k.end >= until) {
+            last = Some((k.end, k.name));
+        }
+    }
+    if let Some((until, before)) = last
+        && end - until >= least
+    {
+        let name = phases.first_light.as_ref().map_or("", |f| f.mark.as_str());
+        found.extend(stretch(record, phases, (until, before), (end, name)));
+    }
+    found.sort_by_key(|u| (std::cmp::Reverse(u.end - u.start), u.start));
+    found
+}
+
+fn stretch(
+    record: &Record,
+    phases: &Phases,
+    (start, before): (Nanos, &str),
+    (end, after): (Nanos, &str),
+) -> Option<Unknown> {
+    let mut rows = phases.phases.iter().rev();
+    let phase = rows.find(|p| p.start <= start)?.name;
+    Some(Unknown {
+        start,
+        end,
+        phase,
+        before: before.to_owned(),
+        after: after.to_owned(),
+        ask: ask(record, phase, end),
+    })
+}
+
+/// All that is known with a time.
+fn known<'r>(record: &'r Record, phases: &'r Phases) -> Vec<Known<'r>> {
+    let at = |start: Nanos, end: Nanos, name: &'r str| Known { start, end, name };
+    let mut all: Vec<Known<'r>> = Vec::new();
+    for message in record.messages() {
+        all.extend(message.at.map(|t| at(t, t, record.text(message))));
+    }
+    for mark in record.marks() {
+        all.push(at(mark.at, mark.at, record.name(mark.name)));
+    }
+    for span in spans::distinct(record).iter() {
+        let name = record.name(span.name);
+        match (span.start, span.end) {
+            (Some(start), Some(end)) if start <= end => all.push(at(start, end, name)),
+            (None, Some(end)) => all.push(at(end, end, name)),
+            _ => {}
+        }
+    }
+    for stage in phases.phases.iter().flat_map(|p| &p.stages) {
+        all.push(at(stage.start, stage.end, &stage.name));
+    }
+    // What lives on is idle most of the time.
+    let programs = record.processes().iter();
+    for process in programs.filter(|p| p.pid > 1 && !p.kernel_thread) {
+        if let Some(start) = process.start {
+            let end = process.end.unwrap_or(start).max(start);
+            all.push(at(start, end, record.name(process.name)));
+        }
+    }
+    let slices = record.slices().iter();
+    let slices = slices.filter(|s| s.pid != 0 && s.state == TaskState::Running);
+    let running = merged(slices.map(|s| (s.start, s.end)));
+    all.extend(running.into_iter().map(|(s, e)| at(s, e, "tasks")));
+    all
+}
+
+/// What tells more of a phase than this record has.
+fn ask(record: &Record, phase: Phase, until: Nanos) -> &'static str {
+    let has = |kind: SpanKind| spans::distinct(record).iter().any(|s| s.kind == kind);
+    match phase {
+        Phase::Firmware => FIRMWARE,
+        Phase::Loader => LOADER,
+        Phase::Decompression => DECOMPRESSION,
+        Phase::Kernel => {
+            let calls = spans::distinct(record);
+            let mut calls = calls.iter().filter(|s| s.kind == SpanKind::Initcall);
+            match calls.next() {
+                None => INITCALLS,
+                Some(first) if first.start.is_some_and(|s| until <= s) => BEFORE_INITCALLS,
+                Some(_) => FUNCTIONS,
+            }
+        }
+        Phase::Initrd => INITRD,
+        Phase::Userspace | Phase::App if has(SpanKind::Unit) => PROCESSES,
+        Phase::Userspace | Phase::App => UNITS,
+    }
+}
+
+const FIRMWARE: &str = "Firmware: add `cbmem -t` on coreboot, or a serial log that the host \
+    stamped.";
+const LOADER: &str = "Boot loader: add `bootstage report` of U-Boot, or a serial log that the \
+    host stamped.";
+const DECOMPRESSION: &str = "Decompression: add a serial log that the host stamped.";
+const INITCALLS: &str = "Kernel: boot with `initcall_debug ignore_loglevel log_buf_len=4M`.";
+const BEFORE_INITCALLS: &str = "Kernel before its first initcall: boot with `ignore_loglevel`, \
+    and take a capture that reads a hardware counter.";
+const FUNCTIONS: &str = "Kernel: boot with `ftrace=function_graph ftrace_graph_max_depth=2`.";
+const INITRD: &str = "Initrd: add `journalctl -b -o short-monotonic`, with `rd.debug` (dracut) \
+    or `debug` (initramfs-tools) on the kernel command line.";
+const UNITS: &str = "Userspace: add `systemctl show '*'`, or a process trace such as bootchart \
+    where there is no systemd.";
+const PROCESSES: &str = "Userspace: boot with `systemd.log_level=debug`, or add a process trace \
+    (bootchart, or ftrace with sched events).";
+
+#[cfg(test)]
+mod tests {
+    use super::unknown;
+    use crate::phases::phases;
+    use record::{ClockKind, Nanos, Origin, Phase, Recorder, SpanKind, mark};
+
+    /// Plants delays between things that are known.
+    #[test]
+    fn what_stands_between_known_things_is_unknown() {
+        let mut recorder = Recorder::new();
+        let source = recorder.source("x.log", "kernel-log");
+        let origin = Origin { source, offset: 0 };
+        let clock = recorder.clock("printk", ClockKind::Printk, 1_000);
+        let ms = 1_000_000;
+        recorder.mark(
+            clock,
+            mark::KERNEL_CLOCK_START,
+            0,
+            Some(Phase::Kernel),
+            origin,
+        );
+        recorder.message(clock, Some(300 * ms), None, "early", origin);
+        for (from, to) in [(305, 400), (405, 900)] {
+            let name = recorder.name("call");
+            let span = recorder.span_of(clock, SpanKind::Initcall, name, origin);
+            recorder.span(span.start(Some(from * ms)).end(Some(to * ms)));
+        }
+        let start = mark::USERSPACE_START;
+        recorder.mark(clock, start, 1_000 * ms, Some(Phase::Userspace), origin);
+        recorder.mark(clock, mark::STARTUP_FINISHED, 2_000 * ms, None, origin);
+        let record = recorder.finish();
+        let all = unknown(&record, &phases(&record));
+        let told: Vec<(i64, i64, &str, &str)> = all
+            .iter()
+            .map(|u| {
+                let ms = |t: Nanos| t.get() / 1_000_000;
+                (ms(u.start), ms(u.end), u.before.as_str(), u.after.as_str())
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (1_000, 2_000, "userspace-start", "startup-finished"),
+                (0, 300, "kernel-clock-start", "early"),
+                (900, 1_000, "call", "userspace-start"),
+            ]
+        );
+        let asks: Vec<&str> = all.iter().map(|u| u.ask).collect();
+        assert_eq!(
+            asks,
+            [super::UNITS, super::BEFORE_INITCALLS, super::FUNCTIONS]
+        );
+    }
+}
