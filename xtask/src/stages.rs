@@ -1,7 +1,7 @@
 //! The stages of `./x test`, and which of them run when none is named.
 
 use crate::runner::{self, Summary};
-use crate::{fleet, oracles, root, step, ui};
+use crate::{board, fleet, oracles, root, step, ui};
 use anyhow::{Context, Result, bail};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -68,6 +68,11 @@ const STAGES: &[Stage] = &[
         name: "fleet",
         about: "the Python package for fleets: stores, questions, S3 and Spark on loopback",
         run: |asked| fleet::test(&asked.filter),
+    },
+    Stage {
+        name: "board",
+        about: "boards for longer: faults, kills, three at once, labgrid on loopback",
+        run: |asked| board::test(&asked.filter),
     },
 ];
 

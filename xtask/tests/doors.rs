@@ -59,6 +59,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "treat",
             "sources",
             "record",
+            "capture",
             "agent",
             "storage",
             "rawimage",

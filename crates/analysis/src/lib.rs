@@ -25,6 +25,7 @@
 //! ```
 
 mod blame;
+mod board;
 mod boot;
 mod boot_kind;
 mod boots;
@@ -55,6 +56,7 @@ mod processes;
 mod readings;
 mod resolution;
 mod row;
+mod sequential;
 mod spans;
 mod stable_name;
 mod starts;
@@ -66,6 +68,10 @@ mod tracks;
 mod tune;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
+pub use board::{
+    BoardBasis, BoardComparison, BoardProof, BoardPurpose, BoardQuestion, BoardReport,
+    BoardScatter, BoardTrial, BoardVariant, Outcome as BoardOutcome, board, board_settled,
+};
 pub use boot::{Boot, boot};
 pub use boot_kind::{BootKind, boot_kind};
 pub use boots::{
@@ -86,7 +92,7 @@ pub use deferrals::{Deferral, deferrals};
 pub use effect::{Effect, Verdict, effect, margin, median, range};
 pub use experiment::{
     ExactPair, Experiment, ExperimentError, RecordingCost, Sample, Trial, TrialFailure,
-    VariantResult, experiment,
+    VariantResult, experiment, experiment_with,
 };
 pub use facts::{FactRow, facts};
 pub use findings::{
@@ -122,6 +128,7 @@ pub use readings::{Readings, readings};
 pub use resolution::{
     Alike, DRAWS, Found, Resolution, RunError, RunResolution, resolution, run_resolution,
 };
+pub use sequential::{Answer, Looks, TimeDrift, drift, scatter};
 pub use starts::{Start, StartCase, start_case, start_difference};
 pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use subsystems::{SubsystemRow, Subsystems, subsystem_of, subsystems};

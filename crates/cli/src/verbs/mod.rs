@@ -2,6 +2,7 @@
 
 pub mod advise;
 pub mod blame;
+pub mod board;
 pub mod boots;
 pub mod capture;
 pub mod classics;

@@ -22,6 +22,7 @@ mod history;
 pub mod image;
 mod io;
 mod lab;
+mod lab_board;
 mod lab_plan;
 mod path;
 mod place;
@@ -68,6 +69,10 @@ pub use io::{
     IoStretch, io,
 };
 pub use lab::{Lab, LabComparison, LabFailure, LabRecording, LabTrial, LabVariant, lab};
+pub use lab_board::{
+    BoardComparisonRow, BoardDriftRow, BoardLights, BoardNeeded, BoardProofRow, BoardScatterRow,
+    BoardSpan, BoardTrialRow, BoardVariantRow, LabBoard, LabRestore, lab_board,
+};
 pub use lab_plan::{Plan, PlanBoot, PlanVariant, lab_plan};
 pub use path::{
     NewFirstLight, NewItem, Path, PathChange, PathItem, as_it_was as path_as_it_was, path,
