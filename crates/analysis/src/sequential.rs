@@ -8,8 +8,8 @@
 
 use crate::effect::{Verdict, median};
 use crate::statistics::{
-    Judgement, SampleEffect, interval_of_difference, median_deviation, permutation_test,
-    sample_effect,
+    Judgement, SampleEffect, interval_of_difference, least_chance, median_deviation,
+    permutation_test, sample_effect,
 };
 use record::Nanos;
 
@@ -87,8 +87,8 @@ impl Looks {
                 });
             }
         }
-        // Everything was booted, and nothing was found.
-        let over = booted >= self.most;
+        // Everything was booted and nothing was found, although it could have been.
+        let over = booted >= self.most && least_chance(booted, booted) <= self.level();
         Some(Answer {
             verdict: over.then_some(Verdict::NoDifference),
             boots: booted,
@@ -328,6 +328,15 @@ mod tests {
             .answer(&base[..5], &boots(&mut chance, 5, 0.003, 0.05))
             .unwrap();
         assert_eq!(open.verdict, None);
+        // Three boots each cannot tell anything, even if no more are to come.
+        let few = Looks::new(1, 3, 0.0025);
+        let three = [Nanos(1), Nanos(2), Nanos(3)];
+        assert_eq!(
+            few.answer(&three, &three.map(|t| Nanos(t.get() * 9)))
+                .unwrap()
+                .verdict,
+            None
+        );
         assert_eq!(plan.answer(&base, &[]), None);
     }
 

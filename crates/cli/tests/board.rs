@@ -53,7 +53,7 @@ fn every_boot_is_measured_and_proven_and_the_card_is_as_before() {
     // So few boots decide nothing, and do not pretend to.
     let comparison = &run["comparison"][0];
     assert_eq!(comparison["boots"], 3);
-    assert_eq!(comparison["verdict"], "no_difference");
+    assert_eq!(comparison["verdict"], "undecided");
     assert!(run["scatter"]["needed"][2]["effect"].as_f64().unwrap() < 0.006);
     // Ten trials, and one boot that proves the baseline.
     assert_eq!(run["cycles"], 11);

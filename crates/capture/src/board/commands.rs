@@ -111,7 +111,12 @@ impl Adapter for Commands {
                 settings,
                 wait,
             } => (Console::At(place.clone(), *settings), *wait),
-            ConsoleAt::Exec(command) => (Console::Of(command.clone()), Duration::ZERO),
+            ConsoleAt::Exec(command) => {
+                let folder = self.board.folder().display().to_string();
+                let folder = folder.replace('\'', "'\\''");
+                let command = format!("cd '{folder}' || exit 2\n{command}");
+                (Console::Of(command), Duration::ZERO)
+            }
         })
     }
 

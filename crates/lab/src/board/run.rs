@@ -43,9 +43,14 @@ pub fn run(
     can_deploy(experiment, board)?;
     let mut store = Store::open(&options.out)?;
     let (lock, before) = Lock::take(board)?;
+    let treated = match &board.deploy.files {
+        Some(files) => deploy::treated(files)?,
+        None => 0,
+    };
+    let left_over = !before.deployed.is_empty() || treated > 0;
     if let Some(files) = &board.deploy.files
         && before.deployed.is_empty()
-        && deploy::treated(files)? > 0
+        && treated > 0
         && !left_by_run(&store)
     {
         return Err(LabError::BoardFiles {
@@ -76,8 +81,8 @@ pub fn run(
         cycles: 0,
         deployments: 0,
         up: false,
-        changed: !before.deployed.is_empty(),
-        touched: !before.deployed.is_empty(),
+        changed: left_over,
+        touched: left_over,
         said: Vec::new(),
     };
     let mut run = Run {
