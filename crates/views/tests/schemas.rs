@@ -266,7 +266,7 @@ fn lab_board() {
         one.map(|c| c["verdict"].as_str().unwrap().to_owned())
     };
     assert_eq!(verdict("quiet").as_deref(), Some("faster"));
-    assert_eq!(verdict("same").as_deref(), Some("undecided"));
+    assert_eq!(verdict("same").as_deref(), Some("no_difference"));
     assert_eq!(verdict("broken"), None);
     let void = document["trials"].as_array().unwrap().last().unwrap();
     assert_eq!(

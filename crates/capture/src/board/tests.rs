@@ -348,3 +348,49 @@ fn the_doctor_names_what_is_missing_and_runs_nothing() {
     assert_eq!(bad, ["power.on", "deploy"], "{checks:?}");
     assert!(!folder.path().join("ran").exists());
 }
+
+/// First light that only a question shows; the console says nothing of it.
+#[test]
+fn a_board_is_asked_until_it_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        for stream in server.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut request = [0; 256];
+            stream.read(&mut request).ok();
+            stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").ok();
+        }
+    });
+    let lights = [
+        format!("tcp:{address}"),
+        format!("http://{address}/ready"),
+        "command:test -e on".to_owned(),
+    ];
+    for light in lights {
+        let text = PLAIN
+            .replace("console:login:", &light)
+            .replace("on = \"true\"", "on = \"touch on\"")
+            .replace(
+                "exec = \"echo",
+                "exec = \"cat /dev/zero | head -c 3; sleep 60; echo",
+            );
+        let board = board_at(folder.path(), &text);
+        let mut adapter = open(&board).unwrap();
+        let cycle = measure(adapter.as_mut(), &board, &mut Nobody).unwrap();
+        assert_eq!(cycle.end, End::Light, "{light}");
+        let log = String::from_utf8(cycle.log).unwrap();
+        assert!(log.contains("# end "), "{light}: {log}");
+    }
+    // What never answers hangs.
+    let text = PLAIN
+        .replace("console:login:", "command:false")
+        .replace("limit_s = 20", "limit_s = 0.2")
+        .replace("exec = \"echo", "exec = \"sleep 60; echo");
+    let board = board_at(folder.path(), &text);
+    let mut adapter = open(&board).unwrap();
+    let cycle = measure(adapter.as_mut(), &board, &mut Nobody).unwrap();
+    assert_eq!((cycle.end, cycle.light), (End::Hang, None));
+}
