@@ -6,6 +6,7 @@
 )]
 
 mod bench;
+mod board;
 mod fleet;
 mod fuzz;
 mod gate;

@@ -1,7 +1,7 @@
 //! The stages of `./x test`, and which of them run when none is named.
 
 use crate::runner::{self, Summary};
-use crate::{fleet, gate, oracles, packages as releases, root, step, ui};
+use crate::{board, fleet, gate, oracles, packages as releases, root, step, ui};
 use anyhow::{Context, Result, bail};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -78,6 +78,11 @@ const STAGES: &[Stage] = &[
         name: "packages",
         about: "the release: reproducible, linted, installed in clean Debians and used",
         run: |asked| releases::test(&asked.filter),
+    },
+    Stage {
+        name: "board",
+        about: "boards for longer: faults, kills, three at once, labgrid on loopback",
+        run: |asked| board::test(&asked.filter),
     },
 ];
 

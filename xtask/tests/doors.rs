@@ -68,6 +68,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "treat",
             "sources",
             "record",
+            "capture",
             "agent",
             "storage",
             "rawimage",

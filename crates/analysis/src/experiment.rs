@@ -138,6 +138,19 @@ pub fn experiment(
     baseline: &str,
     trials: Vec<Trial>,
 ) -> Result<Experiment, ExperimentError> {
+    experiment_with(clock, baseline, trials, &Judgement::default())
+}
+
+/// Compares every variant of `trials` with `baseline`; boots in real time by `judgement`.
+///
+/// # Errors
+/// If no trial is of the baseline.
+pub fn experiment_with(
+    clock: ClockKind,
+    baseline: &str,
+    trials: Vec<Trial>,
+    judgement: &Judgement,
+) -> Result<Experiment, ExperimentError> {
     let mut names: Vec<&str> = Vec::new();
     for trial in &trials {
         if !names.contains(&trial.variant.as_str()) {
@@ -169,7 +182,7 @@ pub fn experiment(
         let mut effect = compared.then(|| effect(&base, &times)).flatten();
         let sample = match clock {
             ClockKind::Virtual => None,
-            _ => sample(&base, &numbers, &times, effect.as_mut()),
+            _ => sample(&base, &numbers, &times, effect.as_mut(), judgement),
         };
         VariantResult {
             variant: name.to_owned(),
@@ -199,9 +212,10 @@ fn sample(
     numbers: &[u32],
     times: &[Nanos],
     effect: Option<&mut Effect>,
+    judgement: &Judgement,
 ) -> Option<Sample> {
     let difference = effect.and_then(|effect| {
-        let judged = sample_effect(base, times, &Judgement::default())?;
+        let judged = sample_effect(base, times, judgement)?;
         effect.verdict = judged.verdict;
         Some(judged)
     });

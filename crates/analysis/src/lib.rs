@@ -26,6 +26,7 @@
 
 mod aside;
 mod blame;
+mod board;
 mod boot;
 mod boot_kind;
 mod boots;
@@ -58,6 +59,7 @@ mod processes;
 mod readings;
 mod resolution;
 mod row;
+mod sequential;
 mod spans;
 mod stable_name;
 mod starts;
@@ -70,6 +72,10 @@ mod tune;
 mod unknown;
 
 pub use blame::{Blame, BlameKind, BlameRow, blame, blame_with};
+pub use board::{
+    BoardBasis, BoardComparison, BoardProof, BoardPurpose, BoardQuestion, BoardReport,
+    BoardScatter, BoardTrial, BoardVariant, Outcome as BoardOutcome, board, board_settled,
+};
 pub use boot::{Boot, boot};
 pub use boot_kind::{BootKind, boot_kind};
 pub use boots::{
@@ -91,7 +97,7 @@ pub use drivers::long_initcalls;
 pub use effect::{Effect, Verdict, effect, margin, median, range};
 pub use experiment::{
     ExactPair, Experiment, ExperimentError, RecordingCost, Sample, Trial, TrialFailure,
-    VariantResult, experiment,
+    VariantResult, experiment, experiment_with,
 };
 pub use facts::{FactRow, facts};
 pub use findings::{
@@ -128,6 +134,7 @@ pub use readings::{Readings, readings};
 pub use resolution::{
     Alike, DRAWS, Found, Resolution, RunError, RunResolution, resolution, run_resolution,
 };
+pub use sequential::{Answer, Looks, TimeDrift, drift, scatter};
 pub use starts::{Start, StartCase, start_case, start_difference};
 pub use statistics::{Chance, Judgement, SampleEffect, outliers, sample_effect};
 pub use subsystems::{SubsystemRow, Subsystems, subsystem_of, subsystems};

@@ -61,7 +61,7 @@ pub fn sample_effect(
 ) -> Option<SampleEffect> {
     let middle = median(base)?;
     let delta = median(variant)? - middle;
-    let interval = bootstrap(base, variant, judgement)?;
+    let interval = interval_of_difference(base, variant, judgement, 0.05)?;
     let p_value = permutation_test(base, variant, judgement)?;
     let least = middle.0 as f64 * judgement.minimum_effect;
     let large = delta.0.unsigned_abs() as f64 >= least.abs();
@@ -80,9 +80,15 @@ pub fn sample_effect(
     })
 }
 
-/// The 95 % interval of the difference of medians: both samples are drawn anew,
-/// with replacement, and the middle 95 of 100 differences taken (Efron, 1979).
-fn bootstrap(base: &[Nanos], variant: &[Nanos], judgement: &Judgement) -> Option<(Nanos, Nanos)> {
+/// The interval of the difference of medians: both samples are drawn anew, with
+/// replacement, and all differences but the part `outside` taken, the smallest and the
+/// largest in equal shares (Efron, 1979).
+pub(crate) fn interval_of_difference(
+    base: &[Nanos],
+    variant: &[Nanos],
+    judgement: &Judgement,
+    outside: f64,
+) -> Option<(Nanos, Nanos)> {
     let mut chance = Chance(judgement.seed);
     let mut draw = |sample: &[Nanos]| {
         let values: Option<Vec<Nanos>> = (0..sample.len())
@@ -97,7 +103,7 @@ fn bootstrap(base: &[Nanos], variant: &[Nanos], judgement: &Judgement) -> Option
     deltas.sort_unstable();
     let last = deltas.len() - 1;
     let at = |part: f64| deltas.get((last as f64 * part).round() as usize).copied();
-    Some((at(0.025)?, at(0.975)?))
+    Some((at(outside / 2.0)?, at(1.0 - outside / 2.0)?))
 }
 
 /// More steps than this to count every way to deal samples anew, and ways are tried by
@@ -109,7 +115,11 @@ const MOST_STEPS: usize = 60_000_000;
 /// 1947): of all ways to deal the values anew, or of `draws` by chance if there are too
 /// many, plus one for the way that they were dealt. Ranks, since one odd boot should
 /// not decide.
-fn permutation_test(base: &[Nanos], variant: &[Nanos], judgement: &Judgement) -> Option<f64> {
+pub(crate) fn permutation_test(
+    base: &[Nanos],
+    variant: &[Nanos],
+    judgement: &Judgement,
+) -> Option<f64> {
     if base.is_empty() || variant.is_empty() {
         return None;
     }

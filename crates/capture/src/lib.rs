@@ -2,6 +2,7 @@
 
 pub mod accesses;
 pub mod beside;
+pub mod board;
 pub mod cold;
 pub mod direct;
 pub mod error;

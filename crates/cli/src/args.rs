@@ -5,7 +5,9 @@ mod lab;
 mod treat;
 
 pub use capture::{Capture, CaptureFrom, CaptureSerial, CaptureSsh, duration};
-pub use lab::{Lab, LabClassics, LabFindings, LabMounts, LabResolution, LabRun, LabVerb};
+pub use lab::{
+    Lab, LabClassics, LabDoctor, LabFindings, LabMounts, LabResolution, LabRun, LabVerb,
+};
 pub use treat::{Treat, TreatAs, TreatOn, TreatPlan, TreatUndo, TreatVerb};
 
 use analysis::Options;

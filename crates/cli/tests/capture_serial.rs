@@ -288,3 +288,30 @@ fn what_cannot_be_done_is_said_before_it_is_begun() {
     );
     assert!(workspace().join("schemas/capture.json").exists());
 }
+
+/// A panic, and the boot of a fallback slot: its first light is not that of the boot that
+/// was asked for.
+#[test]
+fn a_board_that_resets_again_is_not_fine() {
+    let folder = tempfile::tempdir().unwrap();
+    let boots = "U-Boot SPL 2026.01\r\nslot a\r\nKernel panic - not syncing\r\n\
+        U-Boot SPL 2026.01\r\nslot b\r\nboard login: ";
+    for (more, code) in [(&[][..], 2), (&["--resets", "2"], 0)] {
+        let path = folder.path().join(format!("{code}.tar"));
+        let mut child = serial(&path, &[&ASK[..], &["--json"], more].concat())
+            .spawn()
+            .unwrap();
+        write(&mut child, boots);
+        let (out, said) = finish(child);
+        assert_eq!(out.status.code(), Some(code), "{said}");
+        let done: Value = serde_json::from_slice(&out.stdout).unwrap();
+        valid(&done, "capture");
+        assert_eq!(done["serial"]["resets"], 2);
+        assert_eq!(
+            said.contains("the board was reset 2 times"),
+            code == 2,
+            "{said}"
+        );
+        assert!(path.exists(), "the capture is kept");
+    }
+}

@@ -185,6 +185,17 @@ pub enum LabError {
          `mode = \"statistical\"`"
     )]
     NotExact,
+    /// A board cannot be used.
+    #[error(transparent)]
+    Board(#[from] capture::board::BoardError),
+    /// The files that a board boots from cannot be treated.
+    #[error("{}: {why}", path.display())]
+    BoardFiles {
+        /// The folder or the image.
+        path: PathBuf,
+        /// What could not be done, and why.
+        why: String,
+    },
     /// A search cannot go on.
     #[error("{0}")]
     Search(String),

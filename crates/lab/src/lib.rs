@@ -12,6 +12,7 @@
 mod arch;
 mod arm9;
 mod arm_virt;
+pub mod board;
 mod cache;
 mod capture;
 pub mod classics;
@@ -52,7 +53,8 @@ pub use doctor::{Check, doctor};
 pub use error::{Disagreement, LabError};
 pub use event::Event;
 pub use experiment::{
-    ArmArch, BASELINE, Base, Experiment, Kernel, Loader, Platform, Quick, Recording, Root, Variant,
+    ArmArch, BASELINE, Base, Experiment, Kernel, Loader, Mode, Platform, Quick, Recording, Root,
+    Sampling, Variant,
 };
 pub use loading::Loading;
 pub use machine::{Boot, Evidence, HostMark, Machine};
@@ -61,4 +63,4 @@ pub use run::{
     forecast, run, run_on,
 };
 pub use shared::{AUDIT_EVERY, Shared};
-pub use trial::{Failure, Plan, Purpose, Reason, Trial, TrialId};
+pub use trial::{BoardBoot, BoardProof, Failure, Lights, Plan, Purpose, Reason, Trial, TrialId};

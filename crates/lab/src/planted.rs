@@ -409,7 +409,7 @@ fn beside_experiment(
             let architecture = match &base.platform {
                 Platform::ArmVirt { arch, .. } => arch.as_str(),
                 Platform::Arm9 { .. } => Board::Arm9.architecture(),
-                Platform::Pc | Platform::Replay(_) => Board::Pc.architecture(),
+                Platform::Pc | Platform::Replay(_) | Platform::Board(_) => Board::Pc.architecture(),
             };
             let busybox = match base.root.busybox() {
                 true => Some(cache.busybox(architecture, say)?),

@@ -82,6 +82,12 @@ impl Store {
         &self.folder
     }
 
+    /// The trials that the journal has, in the order in which they ended.
+    #[must_use]
+    pub fn kept(&self) -> &[Trial] {
+        &self.lines
+    }
+
     fn folder_of(&self, id: &TrialId) -> PathBuf {
         self.folder.join(id.folder())
     }

@@ -21,6 +21,14 @@ pub struct TrialId {
     /// What the boot is for.
     #[serde(default, skip_serializing_if = "Purpose::is_result")]
     pub purpose: Purpose,
+    /// How many boots of a board before this one said nothing of the same trial.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub attempt: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_first(attempt: &u32) -> bool {
+    *attempt == 0
 }
 
 /// What a boot is for.
@@ -38,10 +46,13 @@ pub enum Purpose {
     Unrecorded,
     /// In real time, the host is not yet as it is in the boots that follow.
     WarmUp,
+    /// On a board, it shows how much boots of the baseline scatter.
+    Scatter,
 }
 
 impl Purpose {
-    /// The word for it in every output: `boot`, `again`, `unrecorded`, `warm-up`.
+    /// The word for it in every output: `boot`, `again`, `unrecorded`, `warm-up`,
+    /// `scatter`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -49,6 +60,7 @@ impl Purpose {
             Self::Again => "again",
             Self::Unrecorded => "unrecorded",
             Self::WarmUp => "warm-up",
+            Self::Scatter => "scatter",
         }
     }
 
@@ -67,6 +79,9 @@ impl TrialId {
         if !self.purpose.is_result() {
             last = format!("{last}-{}", self.purpose.as_str());
         }
+        if self.attempt > 0 {
+            last = format!("{last}-attempt-{}", self.attempt + 1);
+        }
         PathBuf::from("trials").join(&self.variant).join(last)
     }
 }
@@ -75,8 +90,12 @@ impl fmt::Display for TrialId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.variant, self.perturbation)?;
         match self.purpose {
-            Purpose::Result => Ok(()),
-            purpose => write!(f, " {}", purpose.as_str()),
+            Purpose::Result => {}
+            purpose => write!(f, " {}", purpose.as_str())?,
+        }
+        match self.attempt {
+            0 => Ok(()),
+            n => write!(f, " attempt {}", n + 1),
         }
     }
 }
@@ -123,6 +142,52 @@ pub struct Trial {
     /// What is doubtful about it, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What was measured, if a board booted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub board: Option<BoardBoot>,
+}
+
+/// A boot of a board. Times are nanoseconds of the host's monotonic clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoardBoot {
+    /// When it began, in milliseconds of Unix time.
+    pub begun_unix_ms: u64,
+    /// First light; nothing if the boot is void.
+    pub first_light_ns: Lights,
+    /// First light may have been earlier by this much: since the last question to the
+    /// board.
+    pub light_error_ns: u64,
+    /// Power-on may have been earlier by this much: the length of the power command.
+    pub power_error_ns: u64,
+    /// For how long the board was without power before; `None`: only the power command
+    /// knows.
+    pub off_ns: Option<u64>,
+    /// Why the boot says nothing of its variant, if so.
+    pub void: Option<String>,
+    /// How often the board was reset after power-on.
+    pub resets: u32,
+    /// What proves which variant booted.
+    pub proof: BoardProof,
+}
+
+/// First light of a board, from two beginnings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lights {
+    /// From power-on.
+    pub power_on: Option<u64>,
+    /// From the first byte of the boot loader.
+    pub loader: Option<u64>,
+}
+
+/// What proves which variant booted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoardProof {
+    /// How: `nonce`, `console` or `command`.
+    pub by: String,
+    /// What had to be seen.
+    pub expected: String,
+    /// Whether it was.
+    pub seen: bool,
 }
 
 /// Why a trial did not reach first light. That is a result too.
@@ -155,11 +220,13 @@ pub enum Reason {
     Emulator,
     /// The payload cannot be read.
     Payload,
+    /// A boot of a board says nothing of its variant.
+    Void,
 }
 
 impl Reason {
     /// Whether another attempt could end otherwise: the host's time is no input.
     pub(crate) const fn depends_on_host(self) -> bool {
-        matches!(self, Self::WallLimit | Self::Emulator)
+        matches!(self, Self::WallLimit | Self::Emulator | Self::Void)
     }
 }

@@ -1,7 +1,7 @@
 //! Tables as comma-separated values, with a line of names first. Times are
 //! integer nanoseconds; what is not known is empty.
 
-use analysis::{Blame, Calls, Experiment, Functions, IoRequest, Phases};
+use analysis::{Blame, BoardReport, BoardTrial, Calls, Experiment, Functions, IoRequest, Phases};
 use csv::Writer;
 use record::Nanos;
 
@@ -188,6 +188,40 @@ pub fn phases(phases: &Phases) -> String {
         }
     }
     table(names, rows.into_iter())
+}
+
+/// The boots of a run on a board, in the order in which they were made.
+#[must_use]
+pub fn lab_board(r: &BoardReport) -> String {
+    let names = [
+        "variant",
+        "round",
+        "attempt",
+        "purpose",
+        "begun_unix_ms",
+        "power_on_ns",
+        "loader_ns",
+        "off_ns",
+        "resets",
+        "proven",
+        "void",
+    ];
+    let row = |t: &BoardTrial| {
+        [
+            t.variant.clone(),
+            t.round.to_string(),
+            t.attempt.to_string(),
+            t.purpose.as_str().to_owned(),
+            t.begun_unix_ms.to_string(),
+            ns(t.power_on),
+            ns(t.loader),
+            ns(t.off),
+            t.resets.to_string(),
+            t.proof.seen.to_string(),
+            t.void.clone().unwrap_or_default(),
+        ]
+    };
+    table(names, r.trials.iter().map(row))
 }
 
 /// The variants of an experiment, the baseline first.

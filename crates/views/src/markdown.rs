@@ -3,7 +3,7 @@
 use crate::classic::ClassicResult;
 use crate::tuned::Tuned;
 use crate::words;
-use analysis::{Experiment, Verdict};
+use analysis::{BoardReport, Experiment, Verdict};
 use record::{ClockKind, Nanos};
 use std::fmt::Write;
 
@@ -23,6 +23,57 @@ fn change(delta: Nanos) -> String {
         true => format!("+{delta}"),
         false => delta.to_string(),
     }
+}
+
+/// The variants of a run on a board, the baseline first.
+#[must_use]
+pub fn lab_board(r: &BoardReport) -> String {
+    let mut text = format!(
+        "**First light of each variant on {}, in wall time**\n\n\
+         | variant | boots | void | power-on | loader | change | 95 % interval, p | verdict |\n\
+         |---|---:|---:|---:|---:|---:|---:|---|\n",
+        cell(&r.outcome.board)
+    );
+    for v in &r.variants {
+        let (delta, interval, verdict) = match (&v.comparison, &v.given_up) {
+            (Some(c), _) => {
+                let effect = c.answer.effect;
+                let (low, high) = effect.interval;
+                let interval =
+                    format!("{} to {}, {:.4}", change(low), change(high), effect.p_value);
+                let verdict = match c.verdict() {
+                    "no_difference" => "not significant",
+                    verdict => verdict,
+                };
+                (change(effect.delta), interval, verdict.to_owned())
+            }
+            (None, Some(why)) => (
+                String::new(),
+                String::new(),
+                format!("given up: {}", cell(why)),
+            ),
+            (None, None) if v.variant == r.baseline => {
+                (String::new(), String::new(), "baseline".to_owned())
+            }
+            (None, None) => (
+                String::new(),
+                String::new(),
+                "no boots to compare".to_owned(),
+            ),
+        };
+        // Writing into a string does not fail.
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {delta} | {interval} | {verdict} |",
+            cell(&v.variant),
+            v.boots,
+            v.void,
+            time(v.power_on.map(|m| m.0)),
+            time(v.loader.map(|m| m.0)),
+        );
+    }
+    let _ = writeln!(text, "\n{}", cell(&r.outcome.sentence));
+    text
 }
 
 /// The variants of an experiment, the baseline first, and how to read them.

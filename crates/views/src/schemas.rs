@@ -51,6 +51,8 @@ pub fn schema_files() -> Vec<SchemaFile> {
         schema_file::<json::InstallAgent>(),
         schema_file::<json::Io>(),
         schema_file::<json::Lab>(),
+        schema_file::<json::LabBoard>(),
+        schema_file::<json::LabRestore>(),
         schema_file::<json::Path>(),
         schema_file::<json::Plan>(),
         schema_file::<json::PrefetchImport>(),

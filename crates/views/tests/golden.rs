@@ -73,6 +73,8 @@ fn terminal_screens() {
             &of("lab-sampled"),
             &terminal::lab(&boots::sampled_experiment(), &style),
         );
+        let board = boots::board::report();
+        check(&of("lab-board"), &terminal::lab_board(&board, &style));
         check(&of("doctor"), &terminal::doctor(&boots::checks(), &style));
     }
     for width in [80, 100] {
@@ -99,6 +101,12 @@ fn terminal_screens() {
         "lab-sampled.md",
         &firstlight_views::markdown::lab(&boots::sampled_experiment()),
     );
+    let board = boots::board::report();
+    check(
+        "lab-board.md",
+        &firstlight_views::markdown::lab_board(&board),
+    );
+    check("lab-board.csv", &csv::lab_board(&board));
     let bare = terminal::lab(&boots::bare_experiment(), &plain(80));
     check("lab-unperturbed-80.txt", &bare);
     let empty = boots::record("");

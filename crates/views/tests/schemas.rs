@@ -256,6 +256,36 @@ fn lab() {
 }
 
 #[test]
+fn lab_board() {
+    let schema = Schema::of("lab.board");
+    let document = schema.check(&json::lab_board(&boots::board::report()));
+    schema.is_strict(&document);
+    let verdict = |name: &str| {
+        let all = document["comparison"].as_array().unwrap();
+        let one = all.iter().find(|c| c["variant"] == name);
+        one.map(|c| c["verdict"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(verdict("quiet").as_deref(), Some("faster"));
+    assert_eq!(verdict("same").as_deref(), Some("no_difference"));
+    assert_eq!(verdict("broken"), None);
+    let void = document["trials"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        void["first_light_ns"],
+        value!({"power_on": null, "loader": null})
+    );
+}
+
+#[test]
+fn lab_restore() {
+    let schema = Schema::of("lab.restore");
+    schema.is_strict(&schema.check(&json::LabRestore {
+        schema: "firstlight.lab.restore/1",
+        board: "bench".to_owned(),
+        steps: vec!["`true` succeeded".to_owned()],
+    }));
+}
+
+#[test]
 fn doctor() {
     let schema = Schema::of("doctor");
     schema.is_strict(&schema.check(&json::doctor(&boots::checks())));

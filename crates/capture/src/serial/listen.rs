@@ -331,6 +331,8 @@ impl Session {
                     let since = |ns: u64| ns.saturating_sub(self.start);
                     listener.power(since(began_ns), since(ended_ns))?;
                 }
+                // Nobody asks the board here.
+                Ok(Heard::Light { .. }) => {}
                 Ok(Heard::Interrupt) => return Ok(Ended::Interrupt),
                 Ok(Heard::End(Ok(()))) => return Ok(Ended::Closed),
                 Ok(Heard::End(Err(why))) => return Ok(Ended::Device(why)),

@@ -82,7 +82,6 @@ impl<W: Write> Log<W> {
     }
 
     /// What it was written to.
-    #[cfg(test)]
     pub fn into_inner(self) -> W {
         self.to
     }

@@ -39,6 +39,13 @@ pub enum Heard {
         /// How it ended, or why it could not be started.
         status: io::Result<std::process::ExitStatus>,
     },
+    /// A board was asked from outside, and answered: its boot has ended.
+    Light {
+        /// `CLOCK_MONOTONIC` when the answer came, in nanoseconds.
+        at_ns: u64,
+        /// How much earlier the board may have been ready: since the last question.
+        error_ns: u64,
+    },
     /// The user wants to end.
     Interrupt,
 }

@@ -17,8 +17,14 @@ use std::sync::mpsc::{Receiver, Sender};
 /// Mbaud it comes in ten minutes, at 115200 in four hours.
 const MOST_BYTES: u64 = 200 << 20;
 
-const LOG: &str = "serial.log";
-const RAW: &str = "serial.raw";
+/// The name of the log in a capture.
+pub(crate) const LOG: &str = "serial.log";
+
+/// The name of the raw bytes in a capture.
+pub(crate) const RAW: &str = "serial.raw";
+
+/// The name of a [`Seen`] where the reset pattern matched.
+pub const RESET: &str = "reset";
 
 /// A line, for one who watches. Times count from where the boot begins, as far as
 /// that is known by now.
@@ -134,7 +140,7 @@ pub fn take(
     }))
 }
 
-fn manifest(taken_by: &str) -> Manifest {
+pub(crate) fn manifest(taken_by: &str) -> Manifest {
     let file = |name: &str, format: &str, file: &str, clock: &str| SourceFile {
         name: name.into(),
         format: format.into(),
@@ -258,7 +264,7 @@ impl Listener for Keeper<'_> {
                 text,
             }) => {
                 let name = match action {
-                    Action::Reset => "reset",
+                    Action::Reset => RESET,
                     Action::End => record::mark::FIRST_LIGHT,
                     Action::Mark(name) => name,
                 };

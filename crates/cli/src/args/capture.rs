@@ -25,7 +25,7 @@ pub enum CaptureFrom {
     #[command(after_help = "Examples:\n  \
             $ firstlight capture serial /dev/ttyUSB0 --power-cycle 'uhubctl -a cycle' --end-on 'login: $'\n  \
             $ firstlight capture serial --exec 'qemu-system-arm ... -serial stdio' --end-on 'login: $' --end-after 60\n\n\
-            Exit code 2: the end pattern was not seen.")]
+            Exit code 2: the end pattern was not seen, or the board was reset more often than expected.")]
     Serial(Box<CaptureSerial>),
     /// Capture another machine's boot over ssh; leaves nothing there
     #[command(after_help = "Examples:\n  \
@@ -94,6 +94,9 @@ pub struct Patterns {
     /// Restart the clock at every line that matches REGEX
     #[arg(long, value_name = "REGEX")]
     pub reset_on: Option<String>,
+    /// Resets that a good boot has; with more, first light is that of another boot: exit code 2
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "reset_on")]
+    pub resets: usize,
     /// End the boot at the first match of REGEX: first light
     #[arg(long, value_name = "REGEX")]
     pub end_on: Option<String>,

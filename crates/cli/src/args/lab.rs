@@ -37,8 +37,27 @@ pub enum LabVerb {
     )]
     Resolution(LabResolution),
     /// Check what this host can run, and list what is missing
-    #[command(after_help = "Example:\n  $ firstlight lab doctor")]
-    Doctor,
+    #[command(
+        after_help = "Examples:\n  $ firstlight lab doctor\n  $ firstlight lab doctor --board boards/bench.toml"
+    )]
+    Doctor(LabDoctor),
+    /// Put a board's baseline back after a run that was cut off
+    #[command(after_help = "Example:\n  $ firstlight lab restore --board boards/bench.toml")]
+    Restore(LabRestore),
+}
+
+#[derive(Debug, Args)]
+pub struct LabDoctor {
+    /// Check this board instead: its commands, console and lock; changes nothing
+    #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub board: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct LabRestore {
+    /// Board to restore
+    #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub board: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -61,6 +80,9 @@ pub struct LabRun {
     /// Number of parallel boots [default: number of cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
+    /// On a board: stop after N power cycles; the same command continues
+    #[arg(long, value_name = "N")]
+    pub limit_cycles: Option<u64>,
     /// Print the planned boots and their duration, but boot nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -1,14 +1,15 @@
 //! `firstlight lab`: boots that are compared.
 
-use crate::args::{LabRun, Reading};
+use crate::args::{LabDoctor, LabRun, Reading};
 use crate::beside;
 use crate::input;
 use crate::out::Out;
 use crate::progress;
-use analysis::{ExactPair, Options, RecordingCost, TrialFailure};
+use crate::verbs::board;
+use analysis::{ExactPair, Judgement, Options, RecordingCost, TrialFailure};
 use anyhow::{Context, Result, bail};
 use capture::accesses::{RecordingError, sweep};
-use lab::{Event, ExactCheck, Experiment, Outcome, TrialId};
+use lab::{Event, ExactCheck, Experiment, Mode, Outcome, Platform, TrialId};
 use record::{ClockKind, Record};
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -42,8 +43,21 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
         };
         return out.text(&text);
     }
+    if matches!(experiment.base.platform, Platform::Board(_)) {
+        let form = board::Form {
+            markdown: args.markdown,
+            csv: args.csv,
+        };
+        return board::run(&experiment, &options, args.limit_cycles, form, out);
+    }
+    if args.limit_cycles.is_some() {
+        bail!(
+            "{}: `--limit-cycles` works only with the machine `board`; drop it",
+            args.experiment.display()
+        );
+    }
     let outcome = boot(&experiment, &options, false)?;
-    let compared = compare(&outcome, &args.out)?;
+    let compared = compare_with(&outcome, &args.out, &judgement(&experiment))?;
     let [json, markdown, csv] = [
         views::json::text(&views::json::lab(&compared)),
         views::markdown::lab(&compared),
@@ -202,8 +216,27 @@ impl Shown {
     }
 }
 
+/// The least difference that counts in real time is the experiment's choice.
+fn judgement(experiment: &Experiment) -> Judgement {
+    match experiment.base.mode {
+        Mode::Exact => Judgement::default(),
+        Mode::Statistical(sampling) => Judgement {
+            minimum_effect: sampling.minimum_effect(),
+            ..Judgement::default()
+        },
+    }
+}
+
 /// What the trials say: their captures are read and compared.
 pub fn compare(outcome: &Outcome, out: &Path) -> Result<analysis::Experiment> {
+    compare_with(outcome, out, &Judgement::default())
+}
+
+fn compare_with(
+    outcome: &Outcome,
+    out: &Path,
+    judgement: &Judgement,
+) -> Result<analysis::Experiment> {
     let mut trials = Vec::new();
     let mut clock = ClockKind::Virtual;
     for trial in &outcome.trials {
@@ -230,7 +263,7 @@ pub fn compare(outcome: &Outcome, out: &Path) -> Result<analysis::Experiment> {
             }),
         });
     }
-    let mut compared = analysis::experiment(clock, lab::BASELINE, trials)?;
+    let mut compared = analysis::experiment_with(clock, lab::BASELINE, trials, judgement)?;
     compared.exact = outcome.exact.iter().map(pair).collect();
     let recording = outcome.recording.iter().map(|r| RecordingCost {
         variant: r.variant.clone(),
@@ -261,7 +294,10 @@ fn pair(check: &ExactCheck) -> ExactPair {
     }
 }
 
-pub fn doctor(out: &mut Out) -> Result<()> {
+pub fn doctor(args: &LabDoctor, out: &mut Out) -> Result<()> {
+    if let Some(file) = &args.board {
+        return board::doctor(file, out);
+    }
     let checks = lab::doctor().into_iter().map(|c| views::Check {
         name: c.what,
         ok: c.ok,

@@ -3,6 +3,7 @@
 pub mod advise;
 pub mod bisect;
 pub mod blame;
+pub mod board;
 pub mod boots;
 pub mod capture;
 pub mod classics;

@@ -14,6 +14,13 @@ use std::path::{Path, PathBuf};
 
 pub fn run(args: &Tune, out: &mut Out) -> Result<()> {
     let experiment = experiment(args)?;
+    if matches!(experiment.base.platform, lab::Platform::Board(_)) {
+        bail!(
+            "{}: `tune` cannot search on a board yet; write the treatments as variants and run \
+             `firstlight lab run`",
+            args.what.display()
+        );
+    }
     let dir = args
         .out
         .clone()

@@ -31,6 +31,11 @@ pub struct BaseFile {
     #[serde(default)]
     pub environment: Option<toml::Spanned<BTreeMap<String, String>>>,
     pub replay: Option<toml::Spanned<PathBuf>>,
+    pub board: Option<toml::Spanned<PathBuf>>,
+    /// The least difference that counts in real time, as a part of the baseline.
+    pub minimum_effect: Option<toml::Spanned<f64>>,
+    /// How many rounds of two baselines a board does first.
+    pub scatter_rounds: Option<toml::Spanned<u32>>,
     pub memory_mb: Option<toml::Spanned<u32>>,
     pub cpu_shift: Option<toml::Spanned<u8>>,
     pub storage: Option<toml::Spanned<String>>,

@@ -18,6 +18,7 @@ use crate::artifacts::Form;
 use crate::error::LabError;
 use crate::treated::treat;
 use agent::config::FirstLight;
+use capture::board::Board;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
@@ -99,6 +100,8 @@ pub enum Platform {
     },
     /// An earlier run's output folder, whose captures take the place of boots.
     Replay(PathBuf),
+    /// A real board.
+    Board(Box<Board>),
 }
 
 impl fmt::Display for Platform {
@@ -115,6 +118,7 @@ impl fmt::Display for Platform {
                 write!(f, "arm-virt {}{with}", arch.as_str())
             }
             Self::Replay(folder) => write!(f, "replay of {}", folder.display()),
+            Self::Board(board) => write!(f, "board {}", board.name),
         }
     }
 }

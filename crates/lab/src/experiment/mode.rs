@@ -3,7 +3,6 @@
 use super::file::BaseFile;
 use std::num::NonZeroU32;
 use std::ops::Range;
-use toml::Spanned;
 
 /// How time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +21,19 @@ pub struct Sampling {
     pub warm_up: u32,
     /// What the order of the boots is drawn from.
     pub seed: u64,
+    /// How many rounds of two baselines a board does before the others, which show how
+    /// much its boots scatter.
+    pub scatter_rounds: u32,
+    /// The least difference that counts, in millionths of the baseline.
+    pub minimum_effect_ppm: u32,
+}
+
+impl Sampling {
+    /// The least difference that counts, as a part of the baseline.
+    #[must_use]
+    pub fn minimum_effect(self) -> f64 {
+        f64::from(self.minimum_effect_ppm) / 1e6
+    }
 }
 
 impl Mode {
@@ -43,27 +55,35 @@ impl Mode {
         }
     }
 
-    /// The mode of a file, or where and what is wrong with it.
-    pub(super) fn read(file: &BaseFile) -> Result<Self, (Range<usize>, String)> {
-        match file.mode.as_ref().map(|m| m.get_ref().as_str()) {
-            None | Some("exact") => {}
-            Some("statistical") => {
-                return Ok(Self::Statistical(Sampling {
-                    warm_up: file.warm_up.as_ref().map_or(1, |w| *w.get_ref()),
-                    seed: file.seed.as_ref().map_or(1, |s| *s.get_ref()),
-                }));
-            }
-            Some(other) => {
-                let span = file.mode.as_ref().map_or(0..0, Spanned::span);
-                return Err((
-                    span,
-                    format!("expected `exact` or `statistical`, found `{other}`"),
-                ));
-            }
+    /// The mode of a file, or where and what is wrong with it. A board is never exact.
+    pub(super) fn read(file: &BaseFile, on_board: bool) -> Result<Self, (Range<usize>, String)> {
+        let statistical = match &file.mode {
+            None => on_board,
+            Some(mode) => match mode.get_ref().as_str() {
+                "exact" if on_board => {
+                    let why = "a board is not exact: no two of its boots are alike; remove `mode` \
+                        or write \"statistical\"";
+                    return Err((mode.span(), why.to_owned()));
+                }
+                "exact" => false,
+                "statistical" => true,
+                other => {
+                    let why = format!("expected `exact` or `statistical`, found `{other}`");
+                    return Err((mode.span(), why));
+                }
+            },
+        };
+        if statistical {
+            return Ok(Self::Statistical(sampling(file, on_board)?));
         }
-        let seed = file.seed.as_ref().map(|s| (s.span(), "seed"));
-        let warm_up = file.warm_up.as_ref().map(|w| (w.span(), "warm_up"));
-        match warm_up.or(seed) {
+        let keys = [
+            file.warm_up.as_ref().map(|w| (w.span(), "warm_up")),
+            file.seed.as_ref().map(|s| (s.span(), "seed")),
+            file.minimum_effect
+                .as_ref()
+                .map(|m| (m.span(), "minimum_effect")),
+        ];
+        match keys.into_iter().flatten().next() {
             None => Ok(Self::Exact),
             Some((span, key)) => {
                 let why = format!(
@@ -74,3 +94,31 @@ impl Mode {
         }
     }
 }
+
+/// Half a percent on this host, whose other work disturbs its boots; half of that on a
+/// board, so that a true half percent is found.
+const MINIMUM_EFFECT: [f64; 2] = [0.005, 0.0025];
+
+fn sampling(file: &BaseFile, on_board: bool) -> Result<Sampling, (Range<usize>, String)> {
+    let least = match &file.minimum_effect {
+        Some(given) if !(0.0..=0.5).contains(given.get_ref()) => {
+            let why = "`minimum_effect` is a part of the baseline; write 0 to 0.5, such as 0.0025";
+            return Err((given.span(), why.to_owned()));
+        }
+        Some(given) => *given.get_ref(),
+        None => MINIMUM_EFFECT[usize::from(on_board)],
+    };
+    Ok(Sampling {
+        warm_up: file.warm_up.as_ref().map_or(1, |w| *w.get_ref()),
+        seed: file.seed.as_ref().map_or(1, |s| *s.get_ref()),
+        scatter_rounds: match (&file.scatter_rounds, on_board) {
+            (Some(rounds), _) => *rounds.get_ref(),
+            (None, true) => SCATTER_ROUNDS,
+            (None, false) => 0,
+        },
+        minimum_effect_ppm: (least * 1e6).round() as u32,
+    })
+}
+
+/// Ten boots of the baseline show its scatter well enough to plan.
+const SCATTER_ROUNDS: u32 = 5;

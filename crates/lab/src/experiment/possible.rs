@@ -10,6 +10,8 @@ pub fn possible(treatment: &Treatment, platform: &Platform) -> Result<(), String
         Platform::Arm9 { nand: Some(_) } => false,
         Platform::ArmVirt { loader, .. } => *loader == Loader::None,
         Platform::Replay(_) => false,
+        // A board's own commands do what they can with any treatment.
+        Platform::Board(_) => return Ok(()),
     };
     match treatment {
         Treatment::Kernel(KernelForm::Uncompressed)

@@ -8,7 +8,9 @@ use crate::artifacts::Form;
 use crate::error::LabError;
 use crate::profiles;
 use agent::config::FirstLight;
+use capture::board::{Board, FirstLight as FromOutside};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use storage::Profile;
 use toml::Spanned;
@@ -27,6 +29,10 @@ type Span = std::ops::Range<usize>;
 /// What the words of perturbed boots need at most, in bytes.
 const PERTURBATION_BYTES: usize = 96;
 
+/// The most boots that each variant gets on a board, if nobody says otherwise: enough for
+/// half a percent where boots scatter by half a percent.
+const BOARD_ENSEMBLE: NonZeroU32 = NonZeroU32::new(40).unwrap();
+
 /// What is said of an environment that nobody reads.
 const NO_LOADER: &str = "`environment` needs a boot loader; set `loader = \"u-boot\"`, or \
     \"nand\" on `arm9`";
@@ -37,7 +43,12 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let at = self.at;
         let machine = file.machine.span();
         let platform = self.platform(&file)?;
-        let mode = Mode::read(&file).map_err(|(span, why)| at(&span, why))?;
+        let on_board = matches!(platform, Platform::Board(_));
+        let mode = Mode::read(&file, on_board).map_err(|(span, why)| at(&span, why))?;
+        if let Some(rounds) = file.scatter_rounds.as_ref().filter(|_| !on_board) {
+            let why = "`scatter_rounds` works only with the machine `board`; remove it";
+            return Err(at(&rounds.span(), why.into()));
+        }
         if let Some(shift) = file.cpu_shift.as_ref().filter(|s| *s.get_ref() > 10) {
             let why =
                 "`cpu_shift` is too large; write at most 10 (1,024 ns per instruction)".into();
@@ -50,8 +61,8 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         if let Some(memory_mb) = &file.memory_mb {
             self.memory(memory_mb, &platform)?;
         }
-        // Stored boots had all these; here they are of no use.
-        let replay = matches!(platform, Platform::Replay(_));
+        // Stored boots had all these, and a board has its own; here they are of no use.
+        let replay = on_board || matches!(platform, Platform::Replay(_));
         let field = |given: Option<Spanned<String>>, name: &str, default: &str| match given {
             Some(given) => Ok(given),
             None if replay => Ok(Spanned::new(machine.clone(), default.to_owned())),
@@ -65,7 +76,9 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             None if replay => Spanned::new(machine.clone(), RootFile::Name("none".into())),
             None => return Err(at(&machine, "missing field `root`".into())),
         };
-        let first_light = field(file.first_light, "first_light", "init")?;
+        // That of a board is seen from outside, and already read.
+        let own_light = file.first_light.filter(|_| !on_board);
+        let first_light = field(own_light, "first_light", "init")?;
         let profile = self.profile(&storage)?;
         let light = self.first_light(&first_light)?;
         let root = self.root(&root, &platform)?;
@@ -101,6 +114,14 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             return Err(self.wrong(&storage, why));
         }
         let mut cmdline = self.cmdline(&file.cmdline)?;
+        if let Some(first) = file
+            .record
+            .first()
+            .filter(|r| on_board && r.get_ref() != "console")
+        {
+            let why = "a board records only its `console`; remove this";
+            return Err(at(&first.span(), why.into()));
+        }
         let recording = self.recording(&file.record, &cmdline)?;
         self.can_be_recorded(&recording, &kernel, &file.record)?;
         for word in &recording.words {
@@ -128,7 +149,10 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             first_light: light,
             limit_virtual_s: file.limit_virtual_s,
             limit_wall_s: file.limit_wall_s,
-            ensemble: file.ensemble.unwrap_or_else(|| mode.ensemble()),
+            ensemble: file.ensemble.unwrap_or_else(|| match on_board {
+                true => BOARD_ENSEMBLE,
+                false => mode.ensemble(),
+            }),
             mode,
         };
         self.fits(&baseline, &base, &machine)?;
@@ -165,6 +189,9 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         if machine != "replay" {
             only(file.replay.as_ref().map(Spanned::span), "replay", "replay")?;
         }
+        if machine != "board" {
+            only(file.board.as_ref().map(Spanned::span), "board", "board")?;
+        }
         match machine {
             "pc" => Ok(Platform::Pc),
             "arm9" => Ok(Platform::Arm9 {
@@ -193,11 +220,40 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
                     Err(at(&file.machine.span(), why.into()))
                 }
             },
+            "board" => self.board(file).map(|b| Platform::Board(Box::new(b))),
             _ => Err(self.wrong(
                 &file.machine,
-                "the machine `pc`, `arm-virt`, `arm9` or `replay`",
+                "the machine `pc`, `arm-virt`, `arm9`, `board` or `replay`",
             )),
         }
+    }
+
+    /// The board that the file names. What only a machine of the lab has is refused.
+    fn board(&self, file: &BaseFile) -> Result<Board, LabError> {
+        let lab_only = [
+            ("memory_mb", file.memory_mb.as_ref().map(Spanned::span)),
+            ("cpu_shift", file.cpu_shift.as_ref().map(Spanned::span)),
+            ("storage", file.storage.as_ref().map(Spanned::span)),
+            ("kernel", file.kernel.as_ref().map(Spanned::span)),
+            ("root", file.root.as_ref().map(Spanned::span)),
+        ];
+        for (key, span) in lab_only {
+            if let Some(span) = span {
+                let why =
+                    format!("`{key}` does not apply to a board, which has its own; remove it");
+                return Err((self.at)(&span, why));
+            }
+        }
+        let Some(path) = &file.board else {
+            let why = "the machine `board` needs `board = \"boards/NAME.toml\"`".to_owned();
+            return Err((self.at)(&file.machine.span(), why));
+        };
+        let mut board = Board::read(&self.beside(path.get_ref()))?;
+        if let Some(light) = &file.first_light {
+            board.boot.first_light = FromOutside::parse(light.get_ref())
+                .map_err(|e| (self.at)(&light.span(), e.to_string()))?;
+        }
+        Ok(board)
     }
 
     fn loader(&self, file: &BaseFile) -> Result<Loader, LabError> {
@@ -488,7 +544,13 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
             return Err(LabError::Bug { why });
         };
         let (parsed, spec) = self.treated(treatments, baseline.spec.clone(), &base.platform)?;
-        if let Some(other) = before.iter().find(|v| v.spec == spec) {
+        // A board's commands may know a variant by its name alone.
+        let by_name = match &base.platform {
+            Platform::Board(board) => board.deploy.run.is_some(),
+            _ => false,
+        };
+        let same = before.iter().find(|v| v.spec == spec);
+        if let Some(other) = same.filter(|_| !by_name) {
             let why = format!(
                 "the variant `{text}` is identical to `{}`; remove one of them or change its \
                  treatments",

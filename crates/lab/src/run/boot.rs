@@ -141,6 +141,7 @@ fn boot_one(
         kernel: plan.spec.kernel.as_str().to_owned(),
         cmdline: plan.spec.cmdline.to_string(),
         notes: boot.notes,
+        board: None,
     })
 }
 

@@ -199,6 +199,8 @@ fn guess(experiment: &Experiment) -> f64 {
     };
     match (&base.platform, &base.root) {
         (Platform::Replay(_), _) => 0.1,
+        // Off, on and a usual boot.
+        (Platform::Board(board), _) => board.off.as_secs_f64() + 30.0,
         (Platform::Arm9 { .. }, _) => 8.0,
         (Platform::Pc, Root::None) => 10.0,
         (Platform::Pc, _) => 40.0,
@@ -214,7 +216,7 @@ fn before(experiment: &Experiment, cache: &Cache) -> Vec<String> {
         Platform::Pc => (pc::QEMU, artifacts::Arch::X86_64),
         Platform::ArmVirt { arch, .. } => (arch.qemu(), arch.agent()),
         Platform::Arm9 { .. } => (arm9::QEMU, artifacts::Arch::Armv5),
-        Platform::Replay(_) => return Vec::new(),
+        Platform::Replay(_) | Platform::Board(_) => return Vec::new(),
     };
     let mut said = Vec::new();
     let emulator::Program { name, package, .. } = program;

@@ -13,6 +13,7 @@ pub use forecast::{Basis, Forecast, ForecastBoot, forecast};
 use crate::arm_virt::ArmVirt;
 use crate::arm9::Arm9;
 use crate::artifacts::Cache;
+use crate::board;
 use crate::capture;
 use crate::emulated::Inputs;
 use crate::error::LabError;
@@ -97,6 +98,16 @@ pub fn run(
     options: &Options,
     on: &mut dyn FnMut(Event),
 ) -> Result<Outcome, LabError> {
+    if let Platform::Board(_) = &experiment.base.platform {
+        let care = board::Care::default();
+        let run = board::run(experiment, options, &care, &mut board::AllRounds, on)?;
+        let results = run.trials.into_iter().filter(|t| t.id.purpose.is_result());
+        return Ok(Outcome {
+            trials: results.collect(),
+            exact: Vec::new(),
+            recording: Vec::new(),
+        });
+    }
     // First: whoever else writes into this folder is not disturbed.
     let mut store = Store::open(&options.out)?;
     let cache = Cache::open()?;
@@ -139,6 +150,10 @@ fn prepare(
         Platform::ArmVirt { .. } => Box::new(ArmVirt::prepare(inputs)?),
         Platform::Arm9 { .. } => Box::new(Arm9::prepare(inputs)?),
         Platform::Replay(folder) => Box::new(Replay::open(folder)?),
+        Platform::Board(_) => {
+            let why = "a board among the lab's own machines".to_owned();
+            return Err(LabError::Bug { why });
+        }
     })
 }
 

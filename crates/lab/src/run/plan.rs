@@ -1,7 +1,8 @@
 //! Which trials an experiment has, and in which order they run.
 
 use super::Options;
-use crate::experiment::{Experiment, Mode, Sampling, Variant};
+use crate::board::rounds;
+use crate::experiment::{Experiment, Mode, Platform, Sampling, Variant};
 use crate::trial::{Plan, Purpose, TrialId};
 
 /// All trials, in the order of running.
@@ -9,7 +10,13 @@ use crate::trial::{Plan, Purpose, TrialId};
 pub fn plan(experiment: &Experiment, options: &Options) -> Vec<Plan> {
     match experiment.base.mode {
         Mode::Exact => exact(experiment, options),
-        Mode::Statistical(sampling) => statistical(experiment, options, sampling),
+        Mode::Statistical(sampling) => match experiment.base.platform {
+            Platform::Board(_) => rounds(experiment, sampling, options.ensemble)
+                .into_iter()
+                .flat_map(|round| round.plans)
+                .collect(),
+            _ => statistical(experiment, options, sampling),
+        },
     }
 }
 
@@ -65,6 +72,7 @@ fn boot(variant: &Variant, perturbation: u32, purpose: Purpose) -> Plan {
             variant: variant.name.clone(),
             perturbation,
             purpose,
+            attempt: 0,
         },
         spec,
         recording: Vec::new(),

@@ -49,6 +49,7 @@ impl Trials for Made {
                     variant: variant.name.clone(),
                     perturbation,
                     purpose: Purpose::Result,
+                    attempt: 0,
                 };
                 let name = format!("{set}/{perturbation}");
                 if !self.booted.contains_key(&name) {
@@ -76,6 +77,7 @@ impl Trials for Made {
                     kernel: "image".to_owned(),
                     cmdline: String::new(),
                     notes: Vec::new(),
+                    board: None,
                 });
             }
         }

@@ -51,6 +51,8 @@ pub struct CaptureSerial {
     pub ended: &'static str,
     /// Number of lines received.
     pub lines: u64,
+    /// Number of resets: matches of `--reset-on`. Times count from the last one.
+    pub resets: usize,
     /// Matches of patterns, and power-on, in order.
     pub marks: Vec<CaptureMark>,
 }

@@ -57,8 +57,9 @@ pub struct PlanBoot {
     pub variant: String,
     /// Number of the neutral perturbation; 0 is none.
     pub perturbation: u32,
-    /// `boot`, `again` (the second of two equal boots) or `unrecorded`.
-    #[schemars(extend("enum" = ["boot", "again", "unrecorded"]))]
+    /// `boot`, `again` (the second of two equal boots), `unrecorded`, `warm-up` or `scatter` (a
+    /// boot of a board's baseline that shows its scatter).
+    #[schemars(extend("enum" = ["boot", "again", "unrecorded", "warm-up", "scatter"]))]
     pub kind: &'static str,
     /// Expected duration, in seconds.
     #[schemars(range(min = 0))]

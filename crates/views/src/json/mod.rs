@@ -24,6 +24,7 @@ pub mod image;
 mod install_agent;
 mod io;
 mod lab;
+mod lab_board;
 mod lab_plan;
 mod path;
 mod place;
@@ -74,6 +75,10 @@ pub use io::{
     IoStretch, io,
 };
 pub use lab::{Lab, LabComparison, LabFailure, LabRecording, LabTrial, LabVariant, lab};
+pub use lab_board::{
+    BoardComparisonRow, BoardDriftRow, BoardLights, BoardNeeded, BoardProofRow, BoardScatterRow,
+    BoardSpan, BoardTrialRow, BoardVariantRow, LabBoard, LabRestore, lab_board,
+};
 pub use lab_plan::{Plan, PlanBoot, PlanVariant, lab_plan};
 pub use path::{
     NewFirstLight, NewItem, Path, PathChange, PathItem, as_it_was as path_as_it_was, path,

@@ -22,6 +22,12 @@ pub fn serial_capture(done: &Capture, why: &str, latency_ms: Option<u32>) -> Str
             text += &format!("  {:widest$}  {at:>10}  {}\n", mark.name, mark.text);
         }
     }
+    if let Some(serial) = done.serial.as_ref().filter(|s| s.resets > 1) {
+        text += &format!(
+            "firstlight: {} resets; times count from the last one\n",
+            serial.resets
+        );
+    }
     for loss in &done.missing {
         text += &format!("firstlight: {loss}\n");
     }

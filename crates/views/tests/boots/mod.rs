@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+pub mod board;
 #[path = "../../../analysis/tests/common/mod.rs"]
 mod common;
 

@@ -10,7 +10,7 @@ use capture::serial::listen::{self, Console, Ended, Options};
 use capture::serial::port::Settings;
 use capture::serial::program;
 use capture::serial::reader::Heard;
-use capture::serial::take::{Shown, Taken, Watcher, take};
+use capture::serial::take::{RESET, Shown, Taken, Watcher, take};
 use record::Nanos;
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc;
@@ -181,10 +181,17 @@ impl Done<'_> {
                 bytes: outcome.bytes,
                 ended: outcome.ended.name(),
                 lines: self.taken.lines,
+                resets: self.resets(),
                 marks: marks.collect(),
             }),
             ssh: None,
         }
+    }
+
+    /// How often the board was reset.
+    fn resets(&self) -> usize {
+        let marks = self.taken.marks.iter();
+        marks.filter(|m| m.name == RESET).count()
     }
 
     /// Why it ended.
@@ -196,7 +203,17 @@ impl Done<'_> {
     fn verdict(&self) -> Result<()> {
         let kept = self.args.out.display();
         match (&self.args.patterns.end_on, &self.taken.outcome.ended) {
-            (_, Ended::Pattern) => Ok(()),
+            (_, Ended::Pattern) => {
+                let (resets, expected) = (self.resets(), self.args.patterns.resets);
+                if resets > expected {
+                    bail!(
+                        "the board was reset {resets} times and {expected} was expected, so first \
+                         light is that of the last boot; look for a panic, a watchdog or a \
+                         fallback in {kept}, or pass `--resets {resets}`"
+                    );
+                }
+                Ok(())
+            }
             (Some(pattern), Ended::Limit) => {
                 let limit = self.args.patterns.end_after.unwrap_or_default();
                 let limit = Nanos(i64::try_from(limit.as_nanos()).unwrap_or(i64::MAX));

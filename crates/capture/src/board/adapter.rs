@@ -1,0 +1,105 @@
+//! What a board can be asked to do, whatever stands between it and this host.
+
+use super::commands::Commands;
+use super::error::BoardError;
+use super::file::{Board, Link};
+use super::labgrid::Labgrid;
+use crate::serial::listen::Console;
+use std::time::Duration;
+
+/// When power came on, on `CLOCK_MONOTONIC`, in nanoseconds. It was between the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switched {
+    /// Before the switch was told.
+    pub began_ns: u64,
+    /// After it had answered.
+    pub ended_ns: u64,
+}
+
+/// What is put onto a board, for its commands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deployment {
+    /// The variant's name.
+    pub variant: String,
+    /// Its treatments.
+    pub treatments: Vec<String>,
+    /// The whole kernel command line, with the nonce.
+    pub cmdline: String,
+    /// Variables of the loader's environment to set, or to remove (`None`).
+    pub environment: Vec<(String, Option<String>)>,
+    /// What the kernel command line must contain for this trial alone.
+    pub nonce: String,
+}
+
+impl Deployment {
+    /// The environment of the commands that deploy and restore.
+    #[must_use]
+    pub fn envs(&self, board: &Board) -> Vec<(&'static str, String)> {
+        let changed = self.environment.iter();
+        let set = changed.clone().filter_map(|(n, v)| Some((n, v.as_ref()?)));
+        let set: Vec<String> = set.map(|(name, value)| format!("{name}={value}")).collect();
+        let removed = changed.filter(|(_, v)| v.is_none());
+        let removed: Vec<&str> = removed.map(|(name, _)| name.as_str()).collect();
+        let files = board.deploy.files.as_ref();
+        vec![
+            ("FIRSTLIGHT_BOARD", board.name.clone()),
+            ("FIRSTLIGHT_VARIANT", self.variant.clone()),
+            ("FIRSTLIGHT_TREATMENTS", self.treatments.join("\n")),
+            ("FIRSTLIGHT_CMDLINE", self.cmdline.clone()),
+            ("FIRSTLIGHT_ENV_SET", set.join("\n")),
+            ("FIRSTLIGHT_ENV_REMOVE", removed.join("\n")),
+            ("FIRSTLIGHT_NONCE", self.nonce.clone()),
+            (
+                "FIRSTLIGHT_FILES",
+                files.map_or_else(String::new, |f| f.display().to_string()),
+            ),
+        ]
+    }
+}
+
+/// A board within reach. What it acquired is let go when it is dropped, and when this
+/// program dies.
+pub trait Adapter: Send {
+    /// The board and what reaches it, for captures.
+    fn description(&self) -> String;
+
+    /// Whether the power can stay off.
+    fn switches_off(&self) -> bool;
+
+    /// Switches the power on. Where only a cycle is possible, the board is off for as
+    /// long as that takes.
+    ///
+    /// # Errors
+    /// If the switch fails or does not answer in time; so with all others.
+    fn power_on(&mut self) -> Result<Switched, BoardError>;
+
+    /// Switches the power off; nothing where only a cycle is possible.
+    fn power_off(&mut self) -> Result<(), BoardError>;
+
+    /// Where the console is, and how long to wait for it to appear.
+    fn console(&mut self) -> Result<(Console, Duration), BoardError>;
+
+    /// Puts a variant onto the board.
+    fn deploy(&mut self, what: &Deployment) -> Result<(), BoardError>;
+
+    /// Puts the baseline back.
+    fn restore(&mut self, what: &Deployment) -> Result<(), BoardError>;
+
+    /// Brings back a board that does not boot its baseline. Returns whether there is a
+    /// way to.
+    fn recover(&mut self, what: &Deployment) -> Result<bool, BoardError>;
+
+    /// What the board's proof command prints after first light.
+    fn evidence(&mut self, command: &str, limit: Duration) -> Result<Vec<u8>, BoardError>;
+}
+
+/// The adapter that the board's file names, with all that it acquires.
+///
+/// # Errors
+/// If the board cannot be reached.
+pub fn open(board: &Board) -> Result<Box<dyn Adapter>, BoardError> {
+    Ok(match &board.link {
+        Link::Commands { .. } => Box::new(Commands::new(board)),
+        Link::Labgrid { .. } => Box::new(Labgrid::acquire(board)?),
+    })
+}

@@ -1,0 +1,203 @@
+"""A board for the tests: power, a console and a card, with faults on demand.
+
+The folder that it is given holds everything: the named pipes `ctl` and `ack` (commands and
+their answers), the socket `console`, and `card/boot/cmdline.txt`, which it boots from. A
+boot replays a console in compressed real time. Its length is scaled by a seeded normal
+scatter and by every word `plant=PART` of the command line.
+
+Commands: on, off, fault KIND COUNT, repair, quit. Faults, each for COUNT boots:
+hang, panic (then it boots a fallback), loop, garbage, wrong (boots another command line),
+silent (boots, and its console says nothing), slow (power-on takes long), broken (power-on
+fails), dead (nothing until repair).
+"""
+
+import argparse
+import http.server
+import os
+import random
+import socket
+import threading
+import time
+
+# What a boot prints, and at which part of its length.
+LINES = [
+    (0.00, "U-Boot SPL 2026.01 (Jan 05 2026 - 10:11:12 +0000)"),
+    (0.02, "Trying to boot from MMC1"),
+    (0.05, "U-Boot 2026.01 (Jan 05 2026 - 10:11:12 +0000)"),
+    (0.08, "DRAM:  512 MiB"),
+    (0.20, "Starting kernel ..."),
+    (0.30, "[    0.000000] Linux version 6.12.9 (test@board) #1 SMP"),
+    (0.31, "[    0.000000] Kernel command line: {cmdline}"),
+    (0.60, "[    0.812345] EXT4-fs (mmcblk0p2): mounted filesystem"),
+    (0.62, "[    0.830000] Run /sbin/init as init process"),
+    (1.00, "board login: "),
+]
+
+
+class Board:
+    def __init__(self, folder, length, scatter, seed, rate):
+        self.folder = folder
+        self.length = length
+        self.scatter = scatter
+        self.random = random.Random(seed)
+        self.rate = rate
+        self.lock = threading.Lock()
+        self.clients = []
+        self.power = 0  # the number of the power-on that is current; 0: off
+        self.count = 0
+        self.faults = []
+        self.dead = False
+
+    def serve(self, server):
+        while True:
+            client, _ = server.accept()
+            with self.lock:
+                self.clients.append(client)
+
+    def write(self, power, data):
+        with self.lock:
+            if self.power != power:
+                return False
+            for client in list(self.clients):
+                try:
+                    client.sendall(data)
+                except OSError:
+                    self.clients.remove(client)
+            return True
+
+    def command(self, words):
+        if words[0] == "on":
+            return self.on()
+        if words[0] == "off":
+            with self.lock:
+                self.power = 0
+            return "ok"
+        if words[0] == "fault":
+            self.faults += [words[1]] * int(words[2])
+            return "ok"
+        if words[0] == "repair":
+            self.dead = False
+            self.faults = []
+            return "ok"
+        return "unknown"
+
+    def on(self):
+        fault = self.faults.pop(0) if self.faults else None
+        if fault is None and self.rate and self.random.random() < self.rate:
+            kinds = ["hang", "panic", "loop", "garbage", "wrong", "silent", "slow", "broken"]
+            fault = self.random.choice(kinds)
+        if fault == "broken":
+            return "the relay does not answer"
+        if fault == "slow":
+            time.sleep(0.3)
+        if fault == "dead":
+            self.dead = True
+        with open(os.path.join(self.folder, "boots"), "a", encoding="utf-8") as boots:
+            boots.write(f"{fault}\n")
+        with self.lock:
+            self.count += 1
+            self.power = self.count
+            power = self.power
+        length = self.length * (1 + self.scatter * self.random.gauss(0, 1))
+        if not self.dead:
+            threading.Thread(target=self.boot, args=(power, length, fault), daemon=True).start()
+        return "ok"
+
+    def cmdline(self, fault):
+        if fault == "wrong":
+            return "console=ttyS0 slot=b"
+        path = os.path.join(self.folder, "card/boot/cmdline.txt")
+        with open(path, encoding="utf-8") as card:
+            return card.read().strip()
+
+    def boot(self, power, length, fault):
+        if fault == "loop":
+            while self.replay(power, length * 0.3, "", until=0.3):
+                pass
+            return
+        if fault == "silent":
+            return
+        if fault == "garbage":
+            noise = bytes(self.random.randrange(256) for _ in range(400))
+            self.write(power, noise.replace(b"\n", b"?") + b"\r\n")
+        cmdline = self.cmdline(fault)
+        for word in cmdline.split():
+            if word.startswith("plant="):
+                length *= 1 + float(word[6:])
+        until = {"hang": 0.7, "panic": 0.6}.get(fault, 2.0)
+        self.replay(power, length, cmdline, until)
+        if fault == "panic":
+            panic = "[    0.9] Kernel panic - not syncing: VFS: Unable to mount root fs"
+            self.write(power, panic.encode() + b"\r\n")
+            self.replay(power, length, "console=ttyS0 slot=b", 2.0)
+
+    def replay(self, power, length, cmdline, until):
+        begun = time.monotonic()
+        for part, line in LINES:
+            if part > until:
+                break
+            pause = begun + part * length - time.monotonic()
+            if pause > 0:
+                time.sleep(pause)
+            text = line.format(cmdline=cmdline)
+            end = "" if text.endswith(": ") else "\r\n"
+            if not self.write(power, (text + end).encode()):
+                return False
+        return True
+
+
+def relay(board):
+    """A web server that switches the power, as labgrid's `simplerest` asks for it."""
+
+    class Relay(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            word = "on" if self.path.endswith("/1") else "off"
+            ok = board.command([word]) == "ok"
+            self.send_response(200 if ok else 500)
+            self.end_headers()
+
+        def log_message(self, *args):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Relay)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--length", type=float, default=0.05)
+    parser.add_argument("--scatter", type=float, default=0.003)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--fault-rate", type=float, default=0.0)
+    parser.add_argument("--network", action="store_true", help="relay and console by TCP too")
+    args = parser.parse_args()
+    board = Board(args.folder, args.length, args.scatter, args.seed, args.fault_rate)
+    console = socket.socket(socket.AF_UNIX)
+    console.bind(os.path.join(args.folder, "console"))
+    consoles = [console]
+    if args.network:
+        consoles.append(socket.create_server(("127.0.0.1", 0)))
+        ports = f"{relay(board)} {consoles[1].getsockname()[1]}"
+        with open(os.path.join(args.folder, "ports"), "w", encoding="utf-8") as file:
+            file.write(ports)
+    for server in consoles:
+        server.listen()
+        threading.Thread(target=board.serve, args=(server,), daemon=True).start()
+    ctl, ack = (os.path.join(args.folder, name) for name in ("ctl", "ack"))
+    os.mkfifo(ctl)
+    os.mkfifo(ack)
+    open(os.path.join(args.folder, "ready"), "w").close()
+    while True:
+        with open(ctl, encoding="utf-8") as pipe:
+            words = pipe.readline().split()
+        if words[:1] == ["quit"]:
+            return
+        answer = board.command(words) if words else "empty"
+        with open(ack, "w", encoding="utf-8") as pipe:
+            pipe.write(answer + "\n")
+
+
+if __name__ == "__main__":
+    main()

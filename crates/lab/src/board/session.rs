@@ -1,0 +1,421 @@
+//! A board in use: boots of variants, and bringing the board back.
+
+use super::deploy;
+use super::{Care, Ended, Left};
+use crate::capture as captures;
+use crate::error::{LabError, io_error};
+use crate::event::Event;
+use crate::experiment::{BASELINE, Experiment, Variant};
+use crate::store;
+use crate::trial::{self, BoardBoot, BoardProof, Failure, Lights, Plan, Reason, Trial};
+use capture::board::{
+    Adapter, Board, BoardError, Cycle, DeployPower, Deployment, Lock, Watcher, measure, prove,
+};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// How often the baseline is booted to bring a board back.
+const RECOVERIES: u32 = 3;
+
+/// How many of the console's last lines a void boot shows.
+const LAST_LINES: usize = 12;
+
+/// Why a boot of a variant did not become a result.
+pub enum Trouble {
+    /// It says nothing, and the next may.
+    Void(String),
+    /// The run cannot go on.
+    End(Ended),
+    /// The host cannot go on.
+    Fatal(Box<LabError>),
+}
+
+/// A board in use.
+pub struct Session<'a> {
+    pub experiment: &'a Experiment,
+    pub board: &'a Board,
+    pub adapter: Box<dyn Adapter>,
+    pub lock: Lock,
+    pub care: &'a Care,
+    pub out: &'a Path,
+    pub cycles: u64,
+    pub deployments: u64,
+    /// The board runs, and its last boot came to first light.
+    pub up: bool,
+    /// A variant may be on the board.
+    pub changed: bool,
+    /// Something was on the board in this run.
+    pub touched: bool,
+    /// The plans of these variants were said.
+    pub said: Vec<String>,
+}
+
+/// Tells how a boot goes on.
+struct Told<'a> {
+    id: &'a trial::TrialId,
+    care: &'a Care,
+    on: &'a mut dyn FnMut(Event),
+}
+
+impl Watcher for Told<'_> {
+    fn console(&mut self, bytes: u64, last_line: &str) {
+        (self.on)(Event::Console {
+            trial: self.id.clone(),
+            bytes,
+            last_line: last_line.to_owned(),
+        });
+    }
+
+    fn stops(&self) -> bool {
+        self.care.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Session<'_> {
+    fn may_cycle(&self) -> Result<(), Trouble> {
+        if self.care.stop.load(Ordering::Relaxed) {
+            return Err(Trouble::End(Ended::Interrupted));
+        }
+        match self.care.limit_cycles {
+            Some(limit) if self.cycles >= limit => Err(Trouble::End(Ended::Cycles(limit))),
+            _ => Ok(()),
+        }
+    }
+
+    fn may_deploy(&self) -> Result<(), Trouble> {
+        match self.board.deploy.most {
+            Some(most) if self.deployments >= most => Err(Trouble::End(Ended::Deployments(most))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Boots a variant, and writes its capture. A boot that says nothing is a trial with
+    /// a reason.
+    pub fn boot(
+        &mut self,
+        plan: &Plan,
+        fingerprint: String,
+        on: &mut dyn FnMut(Event),
+    ) -> Result<Trial, Trouble> {
+        self.may_cycle()?;
+        self.may_deploy()?;
+        let variants = &self.experiment.variants;
+        let Some(variant) = variants.iter().find(|v| v.name == plan.id.variant) else {
+            let why = format!("no variant `{}`", plan.id.variant);
+            return Err(Trouble::Fatal(Box::new(LabError::Bug { why })));
+        };
+        let nonce = nonce(&plan.id);
+        let what = deploy::deployment(plan, variant, &nonce);
+        let folder = store::clear(self.out, &plan.id)?;
+        on(Event::PowerOn {
+            trial: plan.id.clone(),
+        });
+        let begun = Instant::now();
+        let begun_unix_ms = unix_ms();
+        let booted = self.measured(plan, variant, &what, on);
+        let (cycle, proof, mut void) = match booted {
+            Ok((cycle, proof)) => {
+                let void = cycle.void(self.board.boot.resets);
+                (Some(cycle), proof, void)
+            }
+            Err(Trouble::Void(why)) => (None, BoardProof::default(), Some(why)),
+            Err(other) => return Err(other),
+        };
+        if void.is_none() && !proof.seen {
+            void = Some(format!(
+                "proof: `{}` was not seen ({}), so another variant may have booted",
+                proof.expected, proof.by
+            ));
+        }
+        self.up = void.is_none();
+        let mut notes = vec![self.board.boot.first_light.uncertainty().to_owned()];
+        notes.extend(cycle.as_ref().and_then(|c| c.off_ns).map(|ns| {
+            format!(
+                "The board was off for {:.3} s before power-on.",
+                ns as f64 / 1e9
+            )
+        }));
+        let (digest, last_lines) = match &cycle {
+            Some(cycle) => self.keep(cycle, &what, &notes, &folder.join("capture"))?,
+            None => {
+                let path = folder.join("capture");
+                std::fs::create_dir(&path).map_err(io_error(&path, "cannot be created"))?;
+                (String::new(), Vec::new())
+            }
+        };
+        let light = |pick: fn(&Cycle) -> Option<u64>| {
+            let counted = cycle.as_ref().filter(|_| void.is_none());
+            counted.and_then(pick)
+        };
+        Ok(Trial {
+            firstlight_trial: trial::VERSION,
+            id: plan.id.clone(),
+            fingerprint,
+            digest,
+            capture: plan.id.folder().join("capture"),
+            virtual_end_ns: None,
+            wall_s: begun.elapsed().as_secs_f64(),
+            shared_by: None,
+            failure: void.clone().map(|detail| Failure {
+                reason: Reason::Void,
+                detail,
+                last_lines,
+            }),
+            kernel: plan.spec.kernel.as_str().to_owned(),
+            cmdline: what.cmdline.clone(),
+            notes,
+            board: Some(BoardBoot {
+                begun_unix_ms,
+                first_light_ns: Lights {
+                    power_on: light(|c| c.light.map(|l| l.at_ns)),
+                    loader: light(|c| c.light_from_loader_ns),
+                },
+                light_error_ns: light(|c| c.light.map(|l| l.error_ns)).unwrap_or(0),
+                power_error_ns: cycle.as_ref().map_or(0, |c| c.power_error_ns),
+                off_ns: cycle.as_ref().and_then(|c| c.off_ns),
+                void,
+                resets: cycle.as_ref().map_or(0, |c| c.resets),
+                proof,
+            }),
+        })
+    }
+
+    /// Deploys, switches the power, listens, and asks for the proof.
+    fn measured(
+        &mut self,
+        plan: &Plan,
+        variant: &Variant,
+        what: &Deployment,
+        on: &mut dyn FnMut(Event),
+    ) -> Result<(Cycle, BoardProof), Trouble> {
+        self.deploy(variant, what, on)?;
+        let cycle = self.cycle(&plan.id, on)?;
+        let expected = BoardProof {
+            by: String::new(),
+            expected: what.nonce.clone(),
+            seen: false,
+        };
+        if cycle.void(self.board.boot.resets).is_some() {
+            return Ok((cycle, expected));
+        }
+        let proof = &self.board.proof;
+        match prove(proof, what, &cycle.raw, self.adapter.as_mut()) {
+            Ok(proven) => Ok((
+                cycle,
+                BoardProof {
+                    by: proven.by.to_owned(),
+                    expected: proven.expected,
+                    seen: proven.seen,
+                },
+            )),
+            Err(e) => Err(Trouble::Void(format!("proof: {e}"))),
+        }
+    }
+
+    fn deploy(
+        &mut self,
+        variant: &Variant,
+        what: &Deployment,
+        on: &mut dyn FnMut(Event),
+    ) -> Result<(), Trouble> {
+        if !self.said.contains(&variant.name) {
+            self.said.push(variant.name.clone());
+            for text in deploy::plan(self.experiment, self.board, variant) {
+                on(Event::Note {
+                    text: format!("deploys {}: {text}", variant.name),
+                });
+            }
+        }
+        self.ready_to_deploy(on)?;
+        // Said first: if this program dies now, the next one knows.
+        self.lock.say(&variant.name).map_err(LabError::from)?;
+        self.changed = true;
+        self.touched = true;
+        self.deployments += 1;
+        if let Some(files) = &self.board.deploy.files {
+            deploy::restore_files(files)?;
+            deploy::treat_files(self.experiment, files, variant, &what.nonce)?;
+        }
+        let deployed = self.adapter.deploy(what);
+        deployed.map_err(|e| Trouble::Void(format!("deploy: {e}")))
+    }
+
+    /// Gives the board the power that a deployment needs.
+    fn ready_to_deploy(&mut self, on: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
+        match self.board.deploy.power {
+            DeployPower::Off => {
+                self.up = false;
+                let off = self.power_off();
+                off.map_err(|e| Trouble::Void(format!("power: {e}")))
+            }
+            DeployPower::On if self.up => Ok(()),
+            DeployPower::On => self.prove_baseline(on).map_err(|trouble| match trouble {
+                Trouble::Void(why) => Trouble::Void(format!("deploy: the board is not up: {why}")),
+                other => other,
+            }),
+        }
+    }
+
+    fn power_off(&mut self) -> Result<(), BoardError> {
+        let mut tries = self.board.power_tries.max(1);
+        loop {
+            tries -= 1;
+            match self.adapter.power_off() {
+                Err(_) if tries > 0 => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// One power cycle.
+    fn cycle(&mut self, id: &trial::TrialId, on: &mut dyn FnMut(Event)) -> Result<Cycle, Trouble> {
+        self.may_cycle()?;
+        self.cycles += 1;
+        self.up = false;
+        let care = self.care;
+        let mut told = Told { id, care, on };
+        measure(self.adapter.as_mut(), self.board, &mut told).map_err(|e| match e {
+            BoardError::Console(_) | BoardError::ConsoleCommand { .. } => {
+                Trouble::Void(format!("console: {e}"))
+            }
+            BoardError::Host(_) | BoardError::Rule(_) => Trouble::Fatal(Box::new(e.into())),
+            other => Trouble::Void(format!("power: {other}")),
+        })
+    }
+
+    /// Boots whatever is on the board, which should be its baseline.
+    fn prove_baseline(&mut self, on: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
+        let id = trial::TrialId {
+            variant: BASELINE.to_owned(),
+            perturbation: 0,
+            purpose: trial::Purpose::WarmUp,
+            attempt: 0,
+        };
+        let cycle = self.cycle(&id, on)?;
+        match cycle.void(self.board.boot.resets) {
+            None => {
+                self.up = true;
+                Ok(())
+            }
+            Some(why) => Err(Trouble::Void(why)),
+        }
+    }
+
+    /// Puts the baseline back: files, then the board's command.
+    fn put_back(&mut self, on: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
+        if self.board.deploy.power == DeployPower::Off {
+            self.up = false;
+            let off = self.power_off();
+            off.map_err(|e| Trouble::Void(format!("power: {e}")))?;
+        } else if self.board.deploy.restore.is_some() && !self.up {
+            // It can only be told while it runs, with whatever is on it.
+            self.prove_baseline(on)?;
+        }
+        if let Some(files) = &self.board.deploy.files {
+            deploy::restore_files(files)?;
+        }
+        let what = self.baseline();
+        let restored = self.adapter.restore(&what);
+        restored.map_err(|e| Trouble::Void(format!("restore: {e}")))?;
+        self.changed = false;
+        self.lock.say("").map_err(LabError::from)?;
+        Ok(())
+    }
+
+    fn baseline(&self) -> Deployment {
+        let cmdline = self.experiment.variants.first();
+        Deployment {
+            variant: BASELINE.to_owned(),
+            cmdline: cmdline.map_or_else(String::new, |v| v.spec.cmdline.to_string()),
+            ..Deployment::default()
+        }
+    }
+
+    /// After a boot that failed: puts the baseline back and proves that it boots.
+    ///
+    /// # Errors
+    /// If the board does not come back, or may not be switched any more.
+    pub fn recover(&mut self, on: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
+        let mut last = String::new();
+        for attempt in 1..=RECOVERIES {
+            let back = self.put_back(on).and_then(|()| self.prove_baseline(on));
+            match back {
+                Ok(()) => return Ok(()),
+                Err(Trouble::Void(why)) => last = why,
+                Err(other) => return Err(other),
+            }
+            on(Event::Note {
+                text: format!(
+                    "the baseline did not boot (attempt {attempt} of {RECOVERIES}): {last}"
+                ),
+            });
+            if attempt < RECOVERIES {
+                let what = self.baseline();
+                if let Err(e) = self.adapter.recover(&what) {
+                    last = e.to_string();
+                }
+            }
+        }
+        Err(Trouble::End(Ended::Lost(last)))
+    }
+
+    /// Leaves the board with its baseline, booted once more if that is allowed.
+    pub fn leave(&mut self, ended: &Ended, on: &mut dyn FnMut(Event)) -> Left {
+        if !self.touched {
+            return Left::Untouched;
+        }
+        if self.changed && self.put_back(on).is_err() {
+            return Left::Changed;
+        }
+        // The user who waits for the end, or a limit, comes before the proof.
+        let wait = matches!(ended, Ended::Interrupted | Ended::Lost(_));
+        if !wait && self.prove_baseline(on).is_ok() {
+            return Left::Proven;
+        }
+        if self.adapter.switches_off() && !self.up {
+            // The board is off now as far as it lets itself be told.
+            self.power_off().ok();
+        }
+        Left::Restored
+    }
+
+    /// Writes a boot's capture. Returns its digest and the console's last lines.
+    fn keep(
+        &self,
+        cycle: &Cycle,
+        what: &Deployment,
+        notes: &[String],
+        folder: &Path,
+    ) -> Result<(String, Vec<String>), LabError> {
+        let taken_by = concat!("firstlight lab ", env!("CARGO_PKG_VERSION"));
+        let machine = self.adapter.description();
+        let members = cycle
+            .members(taken_by, &machine, &what.cmdline, notes)
+            .map_err(|e| LabError::Bug { why: e.to_string() })?;
+        captures::write(folder, &members)?;
+        let text = String::from_utf8_lossy(&cycle.raw);
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        let last = lines.len().saturating_sub(LAST_LINES);
+        let last = lines.into_iter().skip(last).map(str::to_owned);
+        Ok((captures::digest_of_stored(&members), last.collect()))
+    }
+}
+
+/// What no other boot has on its command line.
+fn nonce(id: &trial::TrialId) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let mut hash = Sha256::new();
+    hash.update(id.to_string());
+    hash.update(std::process::id().to_le_bytes());
+    hash.update(now.unwrap_or_default().as_nanos().to_le_bytes());
+    let mut text = captures::hex(&hash.finalize());
+    text.truncate(8);
+    text
+}
+
+fn unix_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}

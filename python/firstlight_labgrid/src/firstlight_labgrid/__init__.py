@@ -1,0 +1,1 @@
+"""Holds a labgrid place for firstlight."""
