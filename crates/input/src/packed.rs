@@ -51,7 +51,7 @@ pub fn log(name: &str, head: &[u8], mut file: File) -> Result<Option<Raw>> {
         return Ok(None);
     };
     if bytes.len() as u64 >= MAX_RAW_BYTES {
-        bail!(
+        refuse!(
             "{name}: {form}, and unpacks to more than the {MAX_RAW_BYTES} bytes that a log may have; \
              unpack it, and give the part that is one boot"
         );
