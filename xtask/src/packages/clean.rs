@@ -179,7 +179,7 @@ fn over_ssh(bench: &Bench, top: &Path, work: &Path) -> Result<()> {
     let capture = "/var/lib/firstlight-agent/boot.tar";
     expect_words(
         &inside(&["/usr/bin/firstlight", "show", capture])?,
-        "kernel",
+        "First light",
     )?;
     on_host(&["--undo"])?;
     match agent.exists()
