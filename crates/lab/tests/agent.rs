@@ -44,6 +44,7 @@ fn emulator(arch: Arch) -> Option<Option<PathBuf>> {
         Arch::X86_64 => "qemu-x86_64-static",
         Arch::Aarch64 => "qemu-aarch64-static",
         Arch::Armv7 | Arch::Armv5 => "qemu-arm-static",
+        Arch::Riscv64 => "qemu-riscv64-static",
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
