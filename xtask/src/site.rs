@@ -61,19 +61,29 @@ pub fn build() -> Result<()> {
         "sidebar": sidebar(&fs::read_to_string(source.join("docs/README.md"))?),
     });
     fs::write(folder.join("sidebar.json"), sidebar.to_string())?;
-    let site = source.join("packaging/site").display().to_string();
+    // Beside the pages, which import what npm installs.
+    for file in [
+        "package.json",
+        "package-lock.json",
+        ".vitepress/config.mjs",
+        ".vitepress/theme/index.mjs",
+        ".vitepress/theme/narrow.css",
+    ] {
+        let (from, to) = (source.join("packaging/site").join(file), folder.join(file));
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::copy(&from, &to).with_context(|| from.display().to_string())?;
+    }
+    let site = folder.display().to_string();
     step(
         "npm",
         &["--prefix", &site, "ci", "--no-audit", "--no-fund"],
         &[],
     )?;
-    let envs = [("FIRSTLIGHT_SITE", folder.display().to_string())];
-    let envs: Vec<(&str, &str)> = envs.iter().map(|(k, v)| (*k, v.as_str())).collect();
-    step(
-        "npm",
-        &["--prefix", &site, "exec", "--", "vitepress", "build", &site],
-        &envs,
-    )?;
+    let vitepress = folder.join("node_modules/.bin/vitepress");
+    let envs = [("FIRSTLIGHT_SITE", site.as_str())];
+    step(&vitepress.display().to_string(), &["build", &site], &envs)?;
     println!("{}", folder.join("out/index.html").display());
     Ok(())
 }

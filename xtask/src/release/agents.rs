@@ -134,10 +134,20 @@ impl Agent {
     }
 }
 
+/// Names of the only agents that are wanted, with commas between, for a quick try.
+const ONLY: &str = "FIRSTLIGHT_AGENTS";
+
 /// Builds all that can be built; the others with the reason.
 pub(super) fn build(release: &Release) -> Result<(Vec<(&'static Agent, PathBuf)>, Vec<String>)> {
     let (mut built, mut missing) = (Vec::new(), Vec::new());
+    let only = std::env::var(ONLY).ok();
     for agent in AGENTS {
+        if let Some(only) = &only
+            && !only.split(',').any(|name| name == agent.arch)
+        {
+            missing.push(format!("agent for {}: {ONLY} leaves it out", agent.arch));
+            continue;
+        }
         match agent.way() {
             Ok(way) => {
                 eprintln!("==> agent for {}: {way}", agent.arch);

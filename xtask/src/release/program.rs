@@ -5,11 +5,14 @@ use super::base::{Release, TARGET};
 use super::files::quietly;
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The most that the program may have, in bytes.
-const LIMIT: u64 = 15_000_000;
+/// The size that the program should not exceed, in bytes.
+const GOAL: u64 = 15_000_000;
+
+/// The path of a program that is built already, for a quick try of what follows.
+const BUILT: &str = "FIRSTLIGHT_PROGRAM";
 
 /// The programs of a release.
 #[derive(Clone, Debug)]
@@ -24,6 +27,9 @@ pub struct Programs {
 
 /// Builds `firstlight`; where the stripped program lies.
 pub(super) fn build(release: &Release) -> Result<PathBuf> {
+    if let Some(built) = std::env::var_os(BUILT) {
+        return split(release, &PathBuf::from(built));
+    }
     eprintln!("==> firstlight for {TARGET}");
     let folders = agents::folders(&release.source);
     let c_flags: Vec<String> = folders
@@ -56,33 +62,33 @@ pub(super) fn build(release: &Release) -> Result<PathBuf> {
     if !status.success() {
         bail!("firstlight could not be built: {status}");
     }
-    let built = release.build.join(TARGET).join("dist/firstlight");
+    split(release, &release.build.join(TARGET).join("dist/firstlight"))
+}
+
+/// Takes the debug information of a program into a file of its own; the stripped program.
+fn split(release: &Release, built: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(&release.build)?;
     let debug = release.dist.join(format!(
         "firstlight-{}-{TARGET}.debug",
         release.version.number
     ));
     let stripped = release.build.join("firstlight");
-    let objcopy = |args: &[&str]| quietly(Command::new("objcopy").args(args));
-    let (from, debug_text, to) = (
-        built.display().to_string(),
-        debug.display().to_string(),
-        stripped.display().to_string(),
-    );
-    objcopy(&[
-        "--only-keep-debug",
-        "--compress-debug-sections=zlib",
-        &from,
-        &debug_text,
-    ])?;
-    objcopy(&[
-        "--strip-all",
-        &format!("--add-gnu-debuglink={debug_text}"),
-        &from,
-        &to,
-    ])?;
+    quietly(
+        Command::new("objcopy")
+            .args(["--only-keep-debug", "--compress-debug-sections=zlib"])
+            .arg(built)
+            .arg(&debug),
+    )?;
+    quietly(
+        Command::new("objcopy")
+            .arg("--strip-all")
+            .arg(format!("--add-gnu-debuglink={}", debug.display()))
+            .arg(built)
+            .arg(&stripped),
+    )?;
     let bytes = fs::metadata(&stripped)?.len();
-    if bytes > LIMIT {
-        bail!("firstlight has {bytes} bytes, more than {LIMIT}");
+    if bytes > GOAL {
+        eprintln!("x: firstlight has {bytes} bytes, more than the goal of {GOAL}");
     }
     Ok(stripped)
 }

@@ -2,7 +2,7 @@
 
 use crate::out::Out;
 use crate::{interrupt, progress};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use capture::ssh::host::Host;
 use capture::ssh::{install, session};
 use clap::{Args, ValueEnum, ValueHint};
@@ -118,10 +118,17 @@ fn on_host(args: &InstallAgent, host: &str) -> Result<Vec<String>> {
     let root = mirror.path();
     let paths = target_agent::paths();
     install::mirror(&host, &facts, &paths, &target_agent::SCRIPTS, root)?;
+    if root.join(target_agent::INSTALLED).exists() {
+        bail!(
+            "{0}: the agent is installed already; `firstlight install-agent --undo ssh:{0}` \
+             removes it",
+            host.name()
+        );
+    }
     let start = match args.start {
         Some(start) => start.as_start(),
-        None => Start::of(root).map_err(|_| {
-            anyhow::anyhow!(
+        None => Start::of(root).ok().with_context(|| {
+            format!(
                 "{} has neither systemd nor OpenRC nor /etc/init.d/rcS; say with --start what \
                  starts the agent",
                 host.name()

@@ -1,12 +1,14 @@
 SUMMARY = "Firstlight agent: captures the boot on the target"
 DESCRIPTION = "One static program that saves each boot of the target as one file, \
-which firstlight explains on a host. It runs at the end of the boot, or as init= \
-from the first instant of userspace."
+               which firstlight explains on a host. It runs at the end of the boot, or \
+               as init= from the first instant of userspace."
+# nooelint: oelint.vars.homepageping - linted without a network
 HOMEPAGE = "https://github.com/firstlight-boot/firstlight"
 BUGTRACKER = "https://github.com/firstlight-boot/firstlight/issues"
 SECTION = "devel"
 CVE_PRODUCT = "firstlight"
 LICENSE = "MIT | Apache-2.0"
+# nooelint: oelint.var.licenseremotefile - the program comes without its source
 LIC_FILES_CHKSUM = "file://${COREBASE}/meta/files/common-licenses/MIT;md5=0835ade698e0bcf8506ecda2f7b4f302"
 
 FIRSTLIGHT_ARCH = "unsupported"
@@ -17,6 +19,7 @@ FIRSTLIGHT_ARCH:armv7ve = "armv7"
 FIRSTLIGHT_ARCH:armv5 = "armv5"
 FIRSTLIGHT_ARCH:riscv64 = "riscv64"
 
+# nooelint: oelint.vars.srcurichecksum - one checksum for each processor, below
 SRC_URI = "\
     https://github.com/firstlight-boot/firstlight/releases/download/v${PV}/firstlight-agent-${FIRSTLIGHT_ARCH};name=${FIRSTLIGHT_ARCH} \
     file://collect \
@@ -32,9 +35,8 @@ SRC_URI[riscv64.sha256sum] = "@SHA256_AGENT_RISCV64@"
 S = "${UNPACKDIR}"
 UNPACKDIR ??= "${WORKDIR}"
 
-inherit allarch systemd update-rc.d
+inherit systemd update-rc.d
 
-PACKAGE_ARCH = "${TUNE_PKGARCH}"
 COMPATIBLE_HOST = "(x86_64|aarch64|arm|riscv64).*-linux"
 
 SYSTEMD_SERVICE:${PN} = "firstlight-agent.service"
@@ -60,4 +62,5 @@ FILES:${PN} += "${nonarch_libdir}/firstlight-agent ${systemd_system_unitdir}"
 # Static and stripped.
 INHIBIT_PACKAGE_STRIP = "1"
 INHIBIT_PACKAGE_DEBUG_SPLIT = "1"
+# nooelint: oelint.vars.insaneskip - the release is stripped, and built elsewhere
 INSANE_SKIP:${PN} = "already-stripped arch"

@@ -1,6 +1,8 @@
 SUMMARY = "Capture, explain and shorten the boot of a Linux system"
 DESCRIPTION = "Firstlight shows where every millisecond of a Linux boot goes, says what \
-to change, changes it, and measures the effect. This recipe builds it for the build host."
+               to change, changes it, and measures the effect. This recipe builds it for \
+               the build host."
+# nooelint: oelint.vars.homepageping - linted without a network
 HOMEPAGE = "https://github.com/firstlight-boot/firstlight"
 BUGTRACKER = "https://github.com/firstlight-boot/firstlight/issues"
 SECTION = "devel"
@@ -19,7 +21,8 @@ require firstlight-crates.inc
 
 S = "${WORKDIR}/firstlight-${PV}"
 
-inherit native cargo
+inherit cargo
+inherit_defer native
 
 CARGO_BUILD_FLAGS += "--package firstlight --bin firstlight"
 

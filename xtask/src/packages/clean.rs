@@ -1,0 +1,255 @@
+//! Packages in clean systems: installed, and used there.
+
+use super::bench::{Bench, Outcome, expect_words, has, is_root, skip};
+use crate::release::{TARGET, quietly};
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Releases of Debian that the package is installed in.
+pub(super) const DEBIAN: [&str; 2] = ["bookworm", "trixie"];
+
+/// What the lab needs to boot in a clean system; it is installed with that system.
+const LAB: &str = "ca-certificates,qemu-system-x86,e2fsprogs,kmod,xz-utils,zstd,mmdebstrap";
+
+/// The container for reading, built without a network, and run.
+pub(super) fn container(bench: &Bench) -> Result<Outcome> {
+    if !has("buildah") {
+        return skip("there is no buildah");
+    }
+    if !is_root() {
+        return skip("buildah needs root here");
+    }
+    let work = tempfile::tempdir()?;
+    let folder = unpack(bench, work.path())?;
+    let storage = work.path().join("storage");
+    let buildah = |args: &[&str]| {
+        let mut command = Command::new("buildah");
+        command
+            .arg("--root")
+            .arg(&storage)
+            .arg("--runroot")
+            .arg(work.path().join("run"))
+            .args(["--storage-driver", "vfs"])
+            .args(args);
+        command
+    };
+    let file = bench.packaging("containers/Containerfile");
+    quietly(
+        buildah(&[
+            "bud",
+            "--isolation",
+            "chroot",
+            "--timestamp",
+            "0",
+            "-t",
+            "firstlight",
+        ])
+        .arg("-f")
+        .arg(file)
+        .arg(&folder),
+    )?;
+    let name = quietly(&mut buildah(&["from", "firstlight"]))?;
+    let name = String::from_utf8_lossy(&name).trim().to_owned();
+    let mounted = quietly(&mut buildah(&["mount", &name]))?;
+    let mounted = PathBuf::from(String::from_utf8_lossy(&mounted).trim());
+    let used = use_in(bench, &mounted);
+    quietly(&mut buildah(&["umount", &name]))?;
+    used.map(|()| Outcome::Passed)
+}
+
+/// The archive, which is unpacked anywhere.
+pub(super) fn archive(bench: &Bench) -> Result<Outcome> {
+    let work = tempfile::tempdir()?;
+    let folder = unpack(bench, work.path())?;
+    let log = bench
+        .release
+        .source
+        .join("corpus/captures/v1-debian.tar.zst");
+    let said = quietly(Command::new(folder.join("firstlight")).arg("show").arg(log))?;
+    expect_words(&said, "First light")?;
+    Ok(Outcome::Passed)
+}
+
+fn unpack(bench: &Bench, to: &Path) -> Result<PathBuf> {
+    let name = format!("firstlight-{}-{TARGET}", bench.version());
+    quietly(
+        Command::new("tar")
+            .arg("-xzf")
+            .arg(bench.file(&format!("{name}.tar.gz")))
+            .arg("-C")
+            .arg(to),
+    )?;
+    Ok(to.join(name))
+}
+
+/// The package in a clean Debian: installed, used, lab and all, and removed.
+pub(super) fn debian(bench: &Bench, suite: &str) -> Result<Outcome> {
+    if !is_root() {
+        return skip("chroot needs root");
+    }
+    if !has("mmdebstrap") {
+        return skip("there is no mmdebstrap");
+    }
+    fs::create_dir_all(&bench.kept)?;
+    let base = bench.kept.join(format!("{suite}.tar"));
+    if !base.is_file() {
+        let beside = bench.kept.join(format!("{suite}.new.tar"));
+        let made = quietly(
+            Command::new("mmdebstrap")
+                .args(["--quiet", "--variant=apt"])
+                .arg(format!("--include={LAB}"))
+                .arg(suite)
+                .arg(&beside),
+        );
+        if let Err(why) = made {
+            return skip(format!("mmdebstrap cannot make {suite}: {why:#}"));
+        }
+        fs::rename(beside, &base)?;
+    }
+    let work = tempfile::tempdir_in(&bench.kept)?;
+    let top = work.path().join("root");
+    fs::create_dir(&top)?;
+    quietly(
+        Command::new("tar")
+            .arg("-xf")
+            .arg(&base)
+            .arg("-C")
+            .arg(&top),
+    )?;
+    let deb = format!("firstlight_{}-1_amd64.deb", bench.version());
+    fs::copy(bench.file(&deb), top.join(&deb))?;
+    let inside = |line: &str| {
+        quietly(
+            Command::new("chroot")
+                .arg(&top)
+                .args(["/bin/sh", "-ec", line])
+                .env_remove("CARGO")
+                .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
+        )
+    };
+    inside(&format!("dpkg --install /{deb}"))?;
+    inside("test -s /usr/share/man/man1/firstlight.1.gz")?;
+    use_in(bench, &top)?;
+    // A boot of the smallest kind, with the package's own agent.
+    let _mounted = Mounted::proc(&top)?;
+    inside(
+        "cd /root; export XDG_CACHE_HOME=/root/cache; firstlight lab run --check-exact \
+         /usr/share/doc/firstlight/examples/smoke.toml --out smoke >smoke.txt",
+    )
+    .context("the lab in a clean system")?;
+    let said = fs::read(top.join("root/smoke.txt"))?;
+    expect_words(&said, "identical")?;
+    over_ssh(bench, &top, work.path())?;
+    inside("dpkg --remove firstlight && test ! -e /usr/lib/firstlight")?;
+    Ok(Outcome::Passed)
+}
+
+/// `install-agent ssh:HOST` on a clean system: the agent comes, captures this boot, and goes.
+/// An `ssh` that enters the root stands for the connection.
+fn over_ssh(bench: &Bench, top: &Path, work: &Path) -> Result<()> {
+    let ssh = work.join("ssh");
+    fs::write(
+        &ssh,
+        format!(
+            "#!/bin/sh\nfor last; do :; done\ncase \" $* \" in *' -O exit '*) exit 0 ;; esac\n\
+             exec chroot {} /bin/sh -c \"$last\"\n",
+            top.display()
+        ),
+    )?;
+    quietly(Command::new("chmod").arg("+x").arg(&ssh))?;
+    let on_host = |words: &[&str]| {
+        quietly(
+            Command::new(&bench.programs.program)
+                .args(["install-agent", "ssh:board", "--ssh"])
+                .arg(&ssh)
+                .args(words)
+                .env("FIRSTLIGHT_AGENT", &bench.release.dist),
+        )
+    };
+    let agent = top.join("usr/lib/firstlight-agent");
+    on_host(&["--start", "systemd", "--dry-run"])?;
+    if agent.exists() {
+        bail!("a plan of install-agent changed the host");
+    }
+    on_host(&["--start", "systemd"])?;
+    let inside = |words: &[&str]| quietly(Command::new("chroot").arg(top).args(words));
+    inside(&["/usr/lib/firstlight-agent/collect"])?;
+    let capture = "/var/lib/firstlight-agent/boot.tar";
+    expect_words(
+        &inside(&["/usr/bin/firstlight", "show", capture])?,
+        "First light",
+    )?;
+    on_host(&["--undo"])?;
+    match agent.exists()
+        || top
+            .join("etc/systemd/system/firstlight-agent.service")
+            .exists()
+    {
+        true => bail!("install-agent --undo left something on the host"),
+        false => Ok(()),
+    }
+}
+
+/// /proc in a root; it goes when this is dropped.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn proc(top: &Path) -> Result<Self> {
+        let at = top.join("proc");
+        quietly(Command::new("mount").args(["-t", "proc", "proc"]).arg(&at))?;
+        Ok(Self(at))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// Reads a log and an image, and makes a page, with the program that lies in a root.
+fn use_in(bench: &Bench, top: &Path) -> Result<()> {
+    let corpus = bench.release.source.join("corpus");
+    let work = top.join("firstlight-inputs");
+    fs::create_dir_all(&work)?;
+    for (from, name) in [
+        ("kernel-log/caller/input", "dmesg.txt"),
+        ("captures/v1-debian.tar.zst", "boot.tar.zst"),
+        ("boot/board.itb", "board.itb"),
+    ] {
+        fs::copy(corpus.join(from), work.join(name)).with_context(|| from.to_owned())?;
+    }
+    let firstlight = |args: &[&str]| {
+        quietly(
+            Command::new("chroot")
+                .arg(top)
+                .arg("/usr/bin/firstlight")
+                .args(args),
+        )
+    };
+    expect_words(&firstlight(&["--version"])?, bench.version())?;
+    expect_words(
+        &firstlight(&["show", "/firstlight-inputs/dmesg.txt"])?,
+        "kernel",
+    )?;
+    expect_words(
+        &firstlight(&["show", "/firstlight-inputs/boot.tar.zst"])?,
+        "First light",
+    )?;
+    expect_words(
+        &firstlight(&["image", "info", "/firstlight-inputs/board.itb"])?,
+        "FIT",
+    )?;
+    firstlight(&[
+        "report",
+        "/firstlight-inputs/boot.tar.zst",
+        "-o",
+        "/firstlight-inputs/boot.html",
+    ])?;
+    let page = fs::read(work.join("boot.html"))?;
+    expect_words(&page, "<!doctype html>")?;
+    fs::remove_dir_all(&work)?;
+    Ok(())
+}
