@@ -32,7 +32,8 @@ def debian() -> Lines:
             if member.name.endswith("kmsg"):
                 text = tar.extractfile(member).read().decode("utf-8", "replace")
                 found = re.findall(r"^\d+,\d+,(\d+),[^;\n]*;(.*)$", text, re.MULTILINE)
-                return [(int(at), line) for at, line in found]
+                # What the agent says of a hardware counter is true of that boot only.
+                return [(int(at), line) for at, line in found if "firstlight" not in line]
     raise FileNotFoundError(f"{CAPTURE}: no kernel log")
 
 
@@ -43,18 +44,25 @@ def pi() -> Lines:
 
 
 def varied(
-    lines: Lines, chance: random.Random, planted: Callable[[str, float], float] | None = None
+    lines: Lines, chance: random.Random, longer: Callable[[str, int], float] | None = None
 ) -> str:
     """The log of another boot of a machine.
 
     Gaps between lines vary by 5 % and a microsecond, as the initcalls of three boots of one
-    Raspberry Pi 4 do (samples, 10 us to 1 ms). `planted` changes the gap before a line.
+    Raspberry Pi 4 do (samples, 10 us to 1 ms). `longer` says how many microseconds more are
+    before a line; it gets the text, and how long the initcall took that ends there.
     """
-    said, before, at = [], 0, 0
+    said, before, at, begun = [], 0, 0, {}
     for stamp, text in lines:
         if stamp > before:
             gap = (stamp - before) * math.exp(chance.gauss(0, 0.05)) + chance.gauss(0, 1)
-            at += max(0, round(planted(text, gap) if planted else gap))
+            at += max(0, round(gap))
+        if longer:
+            word, _, rest = text.partition(" ")
+            symbol = rest.strip().partition("+")[0]
+            if word == "calling":
+                begun[symbol] = stamp
+            at += round(longer(text, stamp - begun.get(symbol, stamp)))
         before = stamp
         said.append(f"[{at // 1_000_000:5}.{at % 1_000_000:06}] {text}")
     said.append(f"[{at // 1_000_000:5}.{at % 1_000_000:06}] {END}")

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from firstlight_fleet import release, schema
+from firstlight_fleet.engine import connected
 from firstlight_fleet.errors import FleetError
 from firstlight_fleet.labels import Labels
 
@@ -95,7 +96,8 @@ class Batch:
             for name, kind in schema.COLUMNS.items()
         }
         boots = pa.table(columns)
-        with duckdb.connect(config={"threads": 2}) as engine:
+        with connected() as engine:
+            engine.execute("set threads = 2")
             engine.execute("set preserve_insertion_order = true")
             engine.register("all_boots", boots)
             engine.execute("create table boots as select * from all_boots where part = 'boots'")

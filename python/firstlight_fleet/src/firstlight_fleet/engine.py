@@ -1,5 +1,6 @@
 """The embedded engine: DuckDB over the files of a store."""
 
+import re
 from typing import Any
 
 import duckdb
@@ -12,18 +13,37 @@ from firstlight_fleet.store import Store
 Rows = list[dict[str, Any]]
 
 
+def connected() -> duckdb.DuckDBPyConnection:
+    """A connection without DuckDB's bar of progress, which would come between the answers."""
+    connection = duckdb.connect()
+    connection.execute("set enable_progress_bar = false")
+    return connection
+
+
 class Duck:
     """A store's tables in DuckDB, at one version of the store."""
 
     def __init__(self, store: Store):
-        self.connection = duckdb.connect()
-        for table, columns in schema.TABLES.items():
-            _view(self.connection, store, table, columns)
-        for name, query in schema.VIEWS.items():
-            self.connection.execute(f"create view {name} as {query}")
+        self.connection = connected()
+        self.store = store
+        self.missing = [*schema.TABLES, *schema.VIEWS]
+
+    def _open(self, query: str) -> None:
+        """Opens the tables that a query may name: of each, all files are looked at."""
+        named = [name for name in self.missing if re.search(rf"\b{name}\b", query, re.IGNORECASE)]
+        for name in named or self.missing[:]:
+            if name not in self.missing:
+                continue
+            if name in schema.TABLES:
+                _view(self.connection, self.store, name, schema.TABLES[name])
+            else:
+                self._open(schema.VIEWS[name])
+                self.connection.execute(f"create view {name} as {schema.VIEWS[name]}")
+            self.missing.remove(name)
 
     def table(self, query: str) -> pa.Table:
         """The answer to a query."""
+        self._open(query)
         try:
             return self.connection.sql(query).to_arrow_table()
         except duckdb.Error as error:
@@ -79,7 +99,7 @@ def _sql(kind: pa.DataType) -> str:
 
 def known(store: Store, ids: set[str]) -> tuple[set[str], set[str]]:
     """Which of these boots are stored, and which are in quarantine."""
-    with duckdb.connect() as connection:
+    with connected() as connection:
         connection.register("asked", pa.table({"boot_id": sorted(ids)}))
         found = []
         for part in ["boots", "quarantine"]:

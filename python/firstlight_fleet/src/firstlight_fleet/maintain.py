@@ -7,12 +7,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 from deltalake import write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 
 from firstlight_fleet import schema
+from firstlight_fleet.engine import connected
 from firstlight_fleet.errors import FleetError, first_line
 from firstlight_fleet.store import WRITER, Store
 
@@ -65,7 +65,7 @@ def _merge(store: Store, part: str, product: str, day: str) -> None:
     place = [("part", "=", part), ("product", "=", product), ("day", "=", day)]
     rows = store.table.to_pyarrow_table(filters=place)
     keys = [name for name in schema.TABLES[part] if name not in {"n", "sum_ns"}]
-    with duckdb.connect() as connection:
+    with connected() as connection:
         connection.register("old", rows)
         merged = connection.sql(
             f"select part, {', '.join(keys)}, cast(sum(n) as bigint) as n,"
