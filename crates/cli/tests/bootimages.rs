@@ -505,7 +505,7 @@ fn an_image_is_created_of_a_folder_and_counted() {
         "statistics",
         "corpus/disk/small.ext4",
         "--storage",
-        "nand",
+        "nor-s29gl",
     ]);
-    assert!(chip.contains("nand"), "{chip}");
+    assert!(chip.contains("nor-s29gl is a flash chip"), "{chip}");
 }

@@ -44,4 +44,4 @@ pub use mounted::Mounted;
 pub use partitions::{Partition, Table};
 pub use rawimage::{FileType, Foreign, Part, ReadAt};
 pub use score::{Score, score};
-pub use statistics::{Check, Sized, Statistics, statistics};
+pub use statistics::{Check, SizeClass, Statistics, statistics};

@@ -5,7 +5,7 @@ use crate::map::{Kind, Map};
 
 /// How many directories or files have at most so many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sized {
+pub struct SizeClass {
     /// The largest size in this class; `None`: all that is larger.
     pub at_most: Option<u64>,
     /// How many.
@@ -36,9 +36,9 @@ pub struct Statistics {
     /// The size of an inode, in bytes; `None` where that is not known.
     pub inode_size: Option<u64>,
     /// Directories by their size: one block, two, up to four, up to sixteen, larger.
-    pub directories: Vec<Sized>,
+    pub directories: Vec<SizeClass>,
     /// Files by their size: empty, up to what fits beside an inode, one block, up to 16, larger.
-    pub files: Vec<Sized>,
+    pub files: Vec<SizeClass>,
     /// The largest file that fits beside its inode (`inline_data`), in bytes; `None` where
     /// nothing does.
     pub inline_limit: Option<u64>,
@@ -75,18 +75,18 @@ pub fn statistics(map: &Map) -> Statistics {
         .and_then(|size| size.checked_sub(INODE_BYTES + ATTRIBUTE))
         .map(|rest| rest + BLOCK_NUMBERS);
     let of_kind = |kind: Kind, limits: &[u64]| {
-        let mut classes: Vec<Sized> = limits
+        let mut classes: Vec<SizeClass> = limits
             .iter()
             .map(|limit| Some(*limit))
             .chain([None])
-            .map(|at_most| Sized {
+            .map(|at_most| SizeClass {
                 at_most,
                 count: 0,
                 bytes: 0,
             })
             .collect();
         for inode in map.inodes().iter().filter(|i| i.kind == kind) {
-            let fits = |c: &&mut Sized| c.at_most.is_none_or(|most| inode.size <= most);
+            let fits = |c: &&mut SizeClass| c.at_most.is_none_or(|most| inode.size <= most);
             if let Some(class) = classes.iter_mut().find(fits) {
                 class.count += 1;
                 class.bytes = class.bytes.saturating_add(inode.size);
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(found.inode_size, Some(256));
         // 256 - 160 of an inode, less the attribute's own, and the room of block numbers.
         assert_eq!(found.inline_limit, Some(128));
-        let count = |classes: &[super::Sized]| classes.iter().map(|c| c.count).sum::<u64>();
+        let count = |classes: &[super::SizeClass]| classes.iter().map(|c| c.count).sum::<u64>();
         let inodes = map.inodes();
         let of = |kind| inodes.iter().filter(|i| i.kind == kind).count() as u64;
         assert_eq!(count(&found.directories), of(crate::Kind::Directory));

@@ -221,10 +221,10 @@ impl<H: Hardware> Machine for H {
         boot.loading = loading(self, &plan.spec);
         boot.notes
             .extend(boot.loading.as_ref().map(Loading::sentence));
-        boot.notes.extend(storage::not_given_back(
-            &base.storage.name,
-            &base.storage.storage,
-        ));
+        if self.files(&plan.spec).1.is_some() {
+            let (name, figures) = (&base.storage.name, &base.storage.storage);
+            boot.notes.extend(storage::not_given_back(name, figures));
+        }
         Ok(boot)
     }
 }

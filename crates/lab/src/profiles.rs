@@ -6,7 +6,7 @@ use crate::error::{LabError, io_error};
 use crate::pace::Pace;
 use std::path::Path;
 use storage::profiles::{find, parse, profiles};
-use storage::{Profile, ServerCost, Storage};
+use storage::{Model, Profile, ServerCost, Storage};
 
 /// The profile called `name`: one that comes with the program, or, as
 /// `FILE.toml#NAME`, one of a file of the same form. `#NAME` may be left out if the
@@ -34,6 +34,16 @@ pub fn of_file(name: &str) -> Option<(&str, Option<&str>)> {
         None => (name, None),
     };
     file.ends_with(".toml").then_some((file, own))
+}
+
+/// What the agent serves of `profile`: nothing where no root is on the storage. Loading is
+/// charged all the same.
+#[must_use]
+pub(crate) fn for_root(profile: &Profile, has_root: bool) -> Storage {
+    match has_root || profile.storage.model == Model::None {
+        true => profile.storage.clone(),
+        false => Storage::default(),
+    }
 }
 
 /// What serving a request costs such a processor; `None`: it was not measured.

@@ -22,7 +22,7 @@ use crate::initramfs::{self, Archives, Tree};
 use crate::loading::Loading;
 use crate::machine::{Boot, HostMark};
 use crate::pace::Pace;
-use crate::profiles::served_profile;
+use crate::profiles::{for_root, served_profile};
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
 pub use flash::{Kind, legacy_image};
@@ -242,7 +242,7 @@ impl ArmVirt {
             },
             first_light: base.first_light.clone(),
             counter_hz: COUNTER_HZ,
-            storage: profile.storage.clone(),
+            storage: for_root(&profile, root.is_some()),
             board: Board::default(),
         };
         let wanted = initramfs::root_modules(&config, true);

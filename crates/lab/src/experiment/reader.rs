@@ -82,13 +82,8 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let profile = self.profile(&storage)?;
         let light = self.first_light(&first_light)?;
         let root = self.root(&root, &platform)?;
-        if root == Root::None {
-            if light != FirstLight::Init {
-                return Err(self.wrong(&first_light, "`init`, since there is no root"));
-            }
-            if storage.get_ref() != "none" {
-                return Err(self.wrong(&storage, "`none`, since there is no root"));
-            }
+        if root == Root::None && light != FirstLight::Init {
+            return Err(self.wrong(&first_light, "`init`, since there is no root"));
         }
         if let Platform::Arm9 { nand: Some(_) } = platform {
             let why = match (&root, mode.is_exact()) {
@@ -103,14 +98,9 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
                 return Err(at(&machine, why.into()));
             }
         }
-        let no_device = match (&root, &platform) {
-            (_, Platform::Arm9 { .. }) => {
-                Some("`none`, since the root of `arm9` is in flash or memory")
-            }
-            (Root::Initramfs { .. }, _) => Some("`none`, since the root is in the initramfs"),
-            _ => None,
-        };
-        if let Some(why) = no_device.filter(|_| storage.get_ref() != "none") {
+        // Elsewhere a root in memory is loaded from the storage with the kernel.
+        if matches!(platform, Platform::Arm9 { .. }) && storage.get_ref() != "none" {
+            let why = "`none`, since the root of `arm9` is in flash or memory";
             return Err(self.wrong(&storage, why));
         }
         let mut cmdline = self.cmdline(&file.cmdline)?;

@@ -17,7 +17,7 @@ use crate::layout;
 use crate::loading::Loading;
 use crate::machine::{Boot, HostMark};
 use crate::pace::Pace;
-use crate::profiles::served_profile;
+use crate::profiles::{for_root, served_profile};
 use crate::trial::Plan;
 use agent::access::encode;
 use agent::config::{AgentConfig, Board};
@@ -303,7 +303,7 @@ fn agent_config(
         root: root.map(|root| initramfs::root(root.bytes, base.root.fstype())),
         first_light: base.first_light.clone(),
         counter_hz: counter_hz(base.mode),
-        storage: profile.storage.clone(),
+        storage: for_root(profile, root.is_some()),
         board: Board::default(),
     }
 }

@@ -72,7 +72,7 @@ impl<'a> Statistics<'a> {
     /// The document of the file systems of `image`: offset, figures, costs of a check.
     #[must_use]
     pub fn of(image: &'a str, all: &[(u64, ::disk::Statistics, Vec<CheckCost>)]) -> Self {
-        let class = |c: &::disk::Sized| SizeClass {
+        let class = |c: &::disk::SizeClass| SizeClass {
             at_most: c.at_most,
             count: c.count,
             bytes: c.bytes,

@@ -5,7 +5,7 @@ use crate::terminal::Style;
 use crate::terminal::layout::{DIM, PLAIN, Screen};
 use crate::terminal::table::{Column, Table, cell};
 use crate::words::{size, thousands};
-use disk::{Sized, Statistics};
+use disk::{SizeClass, Statistics};
 use record::Nanos;
 
 /// Sizes of directories and files, and what a check costs.
@@ -62,7 +62,7 @@ pub fn statistics(image: &str, all: &[(u64, Statistics, Vec<CheckCost>)], style:
     screen.finish()
 }
 
-fn classes(table: &mut Table<5>, what: &str, classes: &[Sized]) {
+fn classes(table: &mut Table<5>, what: &str, classes: &[SizeClass]) {
     let all = classes.iter().fold(0_u64, |sum, c| sum + c.count);
     let mut before = None;
     for class in classes {
