@@ -2,7 +2,6 @@
 
 use super::evidence::{Evidence, SHOWN};
 use super::found::{Found, Scope};
-use super::modules::is_alone;
 use super::text::probes as text;
 use super::view::{View, sum};
 use crate::aside::Call;
@@ -174,13 +173,8 @@ fn aside(view: &View<'_>, probes: &[(Nanos, &Span)], end: Nanos) -> Plan {
         if let Some(last) = until.filter(|u| *u < end) {
             calls.push(call(end - last, 100, false));
         }
-        let processors = match is_alone(view) {
-            true => 1,
-            false => {
-                let load = load(view.record, Nanos::ZERO, end);
-                load.processors.unwrap_or(USUAL_PROCESSORS)
-            }
-        };
+        let load = load(view.record, Nanos::ZERO, end);
+        let processors = load.processors.unwrap_or(USUAL_PROCESSORS);
         let found = crate::aside::aside(&calls, processors);
         let of_probe = |at: &usize| places.iter().find(|(call, _)| call == at).map(|p| p.1);
         let probes: Vec<usize> = found.calls.iter().filter_map(of_probe).collect();
