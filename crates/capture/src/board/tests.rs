@@ -1,12 +1,13 @@
 //! Boards without boards: files, consoles as bytes, locks.
 
 use super::adapter::Deployment;
-use super::cycle::{Cycle, End};
+use super::cycle::Cycle;
 use super::error::BoardError;
 use super::file::{Board, DeployPower, Link, Power, Proof};
 use super::light::FirstLight;
 use super::listening::Listening;
 use super::lock::{Lock, State};
+use super::seen::End;
 use super::{doctor, measure, open, prove};
 use std::path::Path;
 use std::time::Duration;

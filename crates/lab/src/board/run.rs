@@ -2,13 +2,14 @@
 
 use super::deploy;
 use super::rounds::{Round, rounds};
-use super::session::{Session, Trouble};
+use super::session::Session;
+use super::trouble::Trouble;
 use super::{BoardRun, Care, Ended, Sequential};
 use crate::capture;
 use crate::error::LabError;
 use crate::event::Event;
 use crate::experiment::{BASELINE, Experiment, Mode, Platform};
-use crate::run::Options;
+use crate::run::options::Options;
 use crate::store::Store;
 use crate::trial::{Plan, Trial, TrialId};
 use ::capture::board::{Board, Lock, open};
