@@ -160,10 +160,7 @@ impl Run<'_> {
                 self.settled.extend(sequential.settled(&counted));
             }
         }
-        Ok(match self.is_decided() {
-            true => Ended::Decided,
-            false => Ended::AllRounds,
-        })
+        Ok(Ended::AllRounds)
     }
 
     /// Whether no variant needs more boots.
