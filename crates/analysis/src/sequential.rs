@@ -374,6 +374,7 @@ mod tests {
     /// board with a scatter of 0.3 % are.
     #[test]
     #[ignore = "a simulation of minutes; `./x test board` runs it"]
+    #[allow(clippy::print_stdout, reason = "the figures of a long test")]
     fn verdicts_are_right_in_95_of_100_runs_and_alarms_false_in_1() {
         const RUNS: usize = 300;
         let mut chance = Chance(2026);

@@ -9,6 +9,7 @@ mod judge;
 mod out;
 mod outputs;
 mod progress;
+mod shown;
 mod size;
 mod verbs;
 

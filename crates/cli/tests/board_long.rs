@@ -1,7 +1,11 @@
 //! Boards for longer: many faults at random moments, runs that are killed, three boards at
 //! once, and a board behind labgrid. `./x test board` runs them.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says what it skips"
+)]
 
 mod board_bench;
 mod common;
@@ -60,7 +64,7 @@ fn forty_faults_and_kills_leave_a_table_without_errors() {
             "{said}"
         );
     }
-    let run = whole.expect("the run ends");
+    let run = whole.unwrap();
     let faults = bench.boots().iter().filter(|f| *f != "None").count();
     println!(
         "{kills} kills, {faults} faults in {} boots",

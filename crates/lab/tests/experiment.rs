@@ -95,7 +95,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "\"pc\"",
         "\"arm\"",
-        "e.toml:5: expected the machine `pc`, `arm-virt`, `arm9` or `replay`, found `arm`",
+        "e.toml:5: expected the machine `pc`, `arm-virt`, `arm9`, `board` or `replay`, found `arm`",
     ),
     (
         "\"emmc\"",

@@ -1,9 +1,7 @@
 //! What a board can be asked to do, whatever stands between it and this host.
 
-use super::commands::Commands;
 use super::error::BoardError;
-use super::file::{Board, Link};
-use super::labgrid::Labgrid;
+use super::file::Board;
 use crate::serial::listen::Console;
 use std::time::Duration;
 
@@ -91,15 +89,4 @@ pub trait Adapter: Send {
 
     /// What the board's proof command prints after first light.
     fn evidence(&mut self, command: &str, limit: Duration) -> Result<Vec<u8>, BoardError>;
-}
-
-/// The adapter that the board's file names, with all that it acquires.
-///
-/// # Errors
-/// If the board cannot be reached.
-pub fn open(board: &Board) -> Result<Box<dyn Adapter>, BoardError> {
-    Ok(match &board.link {
-        Link::Commands { .. } => Box::new(Commands::new(board)),
-        Link::Labgrid { .. } => Box::new(Labgrid::acquire(board)?),
-    })
 }

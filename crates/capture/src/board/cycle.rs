@@ -5,6 +5,7 @@ use super::error::BoardError;
 use super::file::Board;
 use super::light::Probe;
 use super::listening::Listening;
+use super::seen::{End, Seen};
 use crate::serial::input::{Input, InputError};
 use crate::serial::listen::Console;
 use crate::serial::program::Program;
@@ -19,15 +20,6 @@ use std::time::Duration;
 /// A line that has been quiet for this long may be a prompt.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// An instant, and by how much it may be late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// In nanoseconds.
-    pub at_ns: u64,
-    /// The true instant may be earlier by this much, in nanoseconds.
-    pub error_ns: u64,
-}
-
 /// One who watches a boot.
 pub trait Watcher {
     /// The console has grown to this many bytes; its last line.
@@ -35,27 +27,6 @@ pub trait Watcher {
 
     /// Whether the user wants to end.
     fn stops(&self) -> bool;
-}
-
-/// How a boot ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
-    /// First light came.
-    Light,
-    /// It did not come in time.
-    Hang,
-    /// The console was silent for too long.
-    Silent,
-    /// The kernel panicked: the text that matched.
-    Panic(String),
-    /// The board was reset again and again.
-    Loop,
-    /// The console went away: why.
-    Closed(String),
-    /// The console wrote more than a boot does.
-    Full,
-    /// The user wants to end.
-    Stopped,
 }
 
 /// One measured boot.

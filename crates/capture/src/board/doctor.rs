@@ -1,10 +1,11 @@
 //! Whether a board can be used, without touching its power or its storage.
 
-use super::adapter::{Adapter, open};
+use super::adapter::Adapter;
 use super::error::BoardError;
 use super::file::{Board, DeployPower, Link, Power, Proof};
 use super::light::FirstLight;
 use super::lock::Lock;
+use super::reach::open;
 use crate::serial::input::Input;
 use crate::serial::listen::Console;
 use std::os::unix::fs::PermissionsExt;

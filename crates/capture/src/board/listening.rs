@@ -1,9 +1,9 @@
 //! One boot as its console tells it.
 
-use super::cycle::{End, Seen};
 use super::error::BoardError;
 use super::file::Boot;
 use super::light::FirstLight;
+use super::seen::{End, Seen};
 use crate::serial::engine::{Action, Engine, Event, Fit, Rule};
 use crate::serial::log::Log;
 use std::io;

@@ -17,16 +17,20 @@ mod light;
 mod listening;
 mod lock;
 mod proof;
+mod reach;
+mod seen;
 mod shape;
 
-pub use adapter::{Adapter, Deployment, Switched, open};
-pub use cycle::{Cycle, End, Seen, Watcher, measure};
+pub use adapter::{Adapter, Deployment, Switched};
+pub use cycle::{Cycle, Watcher, measure};
 pub use doctor::{BoardCheck, doctor};
 pub use error::BoardError;
 pub use file::{Board, Boot, Deploy, DeployPower, Link, Power, Proof};
 pub use light::{FirstLight, FirstLightError};
 pub use lock::{Lock, State};
 pub use proof::{NONCE, Proven, prove};
+pub use reach::open;
+pub use seen::{End, Seen};
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,13 @@
 //! Boards without boards: files, consoles as bytes, locks.
 
 use super::adapter::Deployment;
-use super::cycle::{Cycle, End};
+use super::cycle::Cycle;
 use super::error::BoardError;
 use super::file::{Board, DeployPower, Link, Power, Proof};
 use super::light::FirstLight;
 use super::listening::Listening;
 use super::lock::{Lock, State};
+use super::seen::End;
 use super::{doctor, measure, open, prove};
 use std::path::Path;
 use std::time::Duration;
@@ -356,11 +357,11 @@ fn a_board_is_asked_until_it_answers() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap();
     std::thread::spawn(move || {
-        use std::io::{Read, Write};
+        use std::io::{BufRead, BufReader, Write};
         for stream in server.incoming() {
             let Ok(mut stream) = stream else { return };
-            let mut request = [0; 256];
-            stream.read(&mut request).ok();
+            let mut request = String::new();
+            BufReader::new(&stream).read_line(&mut request).ok();
             stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").ok();
         }
     });

@@ -4,7 +4,7 @@ use crate::beside;
 use crate::interrupt;
 use crate::out::Out;
 use crate::progress;
-use crate::verbs::lab::Shown;
+use crate::shown::Shown;
 use analysis::{BoardOutcome, BoardPurpose, BoardQuestion, BoardTrial};
 use anyhow::{Result, bail};
 use capture::board::Board;

@@ -5,6 +5,7 @@ use crate::beside;
 use crate::judge::Captures;
 use crate::out::Out;
 use crate::progress;
+use crate::shown::Shown;
 use crate::verbs::{lab as lab_verb, report as page};
 use anyhow::{Result, bail};
 use lab::search::{self, Found, Local, Policy, Settings};
@@ -29,7 +30,7 @@ pub fn run(args: &Tune, out: &mut Out) -> Result<()> {
     if args.dry_run {
         return plan(&experiment, &settings, &args.with, out);
     }
-    let mut shown = lab_verb::Shown::new(true);
+    let mut shown = Shown::new(true);
     let mut trials = Local {
         out: dir.clone(),
         jobs: args.jobs,

@@ -1,6 +1,11 @@
 //! A board that the tests switch: `board/board_daemon.py`, with its file and its card.
 
-#![allow(dead_code, reason = "every test program uses a part of this")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    dead_code,
+    reason = "every test program uses a part of this"
+)]
 
 use serde_json::Value;
 use std::fs;

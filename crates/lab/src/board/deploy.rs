@@ -1,6 +1,5 @@
 //! Getting a variant onto a board, and off it.
 
-use super::session::Trouble;
 use crate::error::LabError;
 use crate::experiment::{Experiment, Variant};
 use crate::trial::Plan;
@@ -141,16 +140,4 @@ pub fn treated(files: &Path) -> Result<usize, LabError> {
 /// Nothing stops before a step but a real fault.
 fn go_on(_: &str) -> io::Result<()> {
     Ok(())
-}
-
-impl From<LabError> for Trouble {
-    /// What a deployment could not do makes its boot void; a full disk of the host or a
-    /// bug ends the run.
-    fn from(error: LabError) -> Self {
-        match error {
-            LabError::Board(e) => Self::Void(format!("board: {e}")),
-            LabError::BoardFiles { .. } => Self::Void(format!("deploy: {error}")),
-            other => Self::Fatal(Box::new(other)),
-        }
-    }
 }

@@ -8,6 +8,7 @@ mod restore;
 mod rounds;
 mod run;
 mod session;
+mod trouble;
 
 pub use restore::restore;
 pub(crate) use rounds::rounds;

@@ -2,13 +2,14 @@
 
 use super::deploy;
 use super::rounds::{Round, rounds};
-use super::session::{Session, Trouble};
+use super::session::Session;
+use super::trouble::Trouble;
 use super::{BoardRun, Care, Ended, Sequential};
 use crate::capture;
 use crate::error::LabError;
 use crate::event::Event;
 use crate::experiment::{BASELINE, Experiment, Mode, Platform};
-use crate::run::Options;
+use crate::run::options::Options;
 use crate::store::Store;
 use crate::trial::{Plan, Trial, TrialId};
 use ::capture::board::{Board, Lock, open};
@@ -159,10 +160,7 @@ impl Run<'_> {
                 self.settled.extend(sequential.settled(&counted));
             }
         }
-        Ok(match self.is_decided() {
-            true => Ended::Decided,
-            false => Ended::AllRounds,
-        })
+        Ok(Ended::AllRounds)
     }
 
     /// Whether no variant needs more boots.

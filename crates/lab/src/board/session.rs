@@ -1,6 +1,7 @@
 //! A board in use: boots of variants, and bringing the board back.
 
 use super::deploy;
+use super::trouble::Trouble;
 use super::{Care, Ended, Left};
 use crate::capture as captures;
 use crate::error::{LabError, io_error};
@@ -21,16 +22,6 @@ const RECOVERIES: u32 = 3;
 
 /// How many of the console's last lines a void boot shows.
 const LAST_LINES: usize = 12;
-
-/// Why a boot of a variant did not become a result.
-pub enum Trouble {
-    /// It says nothing, and the next may.
-    Void(String),
-    /// The run cannot go on.
-    End(Ended),
-    /// The host cannot go on.
-    Fatal(Box<LabError>),
-}
 
 /// A board in use.
 pub struct Session<'a> {

@@ -1,5 +1,6 @@
 //! A run on a board.
 
+use super::lab::chance;
 use super::layout::{BAD, BOLD, DIM, GOOD, PLAIN, Screen, WARN, clean, delta};
 use super::style::Style;
 use super::table::{Cell, Column, Table, cell};
@@ -104,7 +105,7 @@ fn judged(v: &BoardVariant, baseline: &str) -> [Cell; 3] {
 }
 
 /// How to read the table: scatter, rule, drift.
-pub(crate) fn explained(r: &BoardReport) -> Vec<String> {
+fn explained(r: &BoardReport) -> Vec<String> {
     let percent = |part: f64| format!("{:.2} %", part * 100.0);
     let mut lines = Vec::new();
     if let Some(s) = &r.scatter {
@@ -122,9 +123,9 @@ pub(crate) fn explained(r: &BoardReport) -> Vec<String> {
         ));
         if s.p_value <= 0.01 {
             lines.push(format!(
-                "The two halves of the baseline differ (p = {:.4}). The board is not steady: look \
-                 for a cause before you trust small effects.",
-                s.p_value
+                "The two halves of the baseline differ ({}). The board is not steady: look for a \
+                 cause before you trust small effects.",
+                chance(s.p_value)
             ));
         }
     }
@@ -143,9 +144,9 @@ pub(crate) fn explained(r: &BoardReport) -> Vec<String> {
             false => "No significant drift",
         };
         lines.push(format!(
-            "{word} over the run: {} from the first boot to the last (p = {:.3}).",
+            "{word} over the run: {} from the first boot to the last ({}).",
             delta(d.change).trim(),
-            d.p_value
+            chance(d.p_value)
         ));
     }
     lines
@@ -162,7 +163,6 @@ fn voids(screen: &mut Screen, r: &BoardReport) {
     if void.is_empty() {
         return;
     }
-    screen.blank();
     screen.heading("Void boots", "");
     for (trial, why) in void.iter().take(SHOWN) {
         let text = format!("{}, round {}: {}", trial.variant, trial.round, clean(why));

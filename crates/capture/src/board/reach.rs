@@ -1,0 +1,18 @@
+//! Reaching a board by what its file names.
+
+use super::adapter::Adapter;
+use super::commands::Commands;
+use super::error::BoardError;
+use super::file::{Board, Link};
+use super::labgrid::Labgrid;
+
+/// The adapter that the board's file names, with all that it acquires.
+///
+/// # Errors
+/// If the board cannot be reached.
+pub fn open(board: &Board) -> Result<Box<dyn Adapter>, BoardError> {
+    Ok(match &board.link {
+        Link::Commands { .. } => Box::new(Commands::new(board)),
+        Link::Labgrid { .. } => Box::new(Labgrid::acquire(board)?),
+    })
+}
