@@ -16,6 +16,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("bootimage", &["rawimage"]),
     ("history", &[]),
     ("serve", &[]),
+    ("store", &[]),
     ("redact", &[]),
     ("sources", &["record", "agent"]),
     ("capture", &["record", "agent"]),
@@ -56,6 +57,7 @@ const DOORS: &[(&str, &[&str])] = &[
     (
         "lab",
         &[
+            "store",
             "treat",
             "sources",
             "record",
@@ -79,6 +81,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "storage",
             "capture",
             "lab",
+            "store",
             "rawimage",
             "flash",
             "disk",

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{trial}: the shared result of {made_by} has the digest {shared}, and the same trial booted \
-     here has {here}; remove {} and find out which host is not exact", path.display()
+     here has {here}; remove {path} and find out which host is not exact"
 )]
 pub struct Disagreement {
     /// Which trial.
@@ -20,8 +20,8 @@ pub struct Disagreement {
     pub shared: String,
     /// The digest of the boot here.
     pub here: String,
-    /// The file of the shared one.
-    pub path: PathBuf,
+    /// Where the shared one is.
+    pub path: String,
 }
 
 /// Why the lab could not do it. A trial that does not boot is no error: it is a
@@ -178,6 +178,14 @@ pub enum LabError {
         what: &'static str,
         /// What the system says.
         source: io::Error,
+    },
+    /// A prepared trial cannot be run here, or its result cannot be used.
+    #[error("{name}: {why}")]
+    Plan {
+        /// The plan's file, or the trial.
+        name: String,
+        /// A clause: what was found, what to do.
+        why: String,
     },
     /// Two boots in real time are never the same.
     #[error(

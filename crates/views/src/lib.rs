@@ -28,6 +28,7 @@ pub mod csv;
 pub mod export;
 mod findings_proof;
 pub mod html;
+mod jobs;
 pub mod json;
 pub mod markdown;
 mod mounts;
@@ -43,6 +44,7 @@ mod words;
 
 pub use classic::{Classic, ClassicResult, ClassicValue};
 pub use findings_proof::{ExpectedSaving, FindingsProof, ProvenFinding, UnprovenCause};
+pub use jobs::{BootedTrial, LabJobs};
 pub use mounts::{Mount, MountErrors, MountExperiment, Mounts};
 pub use plan::{Check, LabPlan, LabPlanBoot, LabPlanVariant};
 pub use redaction::{Redaction, RedactionKind};

@@ -45,6 +45,8 @@ pub fn schema_files() -> Vec<SchemaFile> {
         schema_file::<json::image::Repack<'_>>(),
         schema_file::<json::image::Score<'_>>(),
         schema_file::<json::Io>(),
+        schema_file::<json::Jobs>(),
+        schema_file::<json::BootedPlan>(),
         schema_file::<json::Lab>(),
         schema_file::<json::Path>(),
         schema_file::<json::Plan>(),

@@ -30,4 +30,5 @@ pub mod rows;
 pub mod serve;
 pub mod show;
 pub mod treat;
+pub mod trial;
 pub mod tune;

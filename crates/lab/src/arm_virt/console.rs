@@ -1,8 +1,8 @@
 //! What U-Boot says on the console, and which stage each line begins.
 
-use crate::emulator::stages::Line;
-use crate::machine::{Evidence, HostMark};
-use record::Phase;
+use crate::boot::{Evidence, HostMark};
+use crate::emulator::stages::{Line, Stages};
+use record::{Phase, mark};
 
 /// The stages of U-Boot, by how the line starts that it writes first. Where a
 /// stage's line is written before its work is done, the stage is that work.
@@ -54,6 +54,23 @@ pub fn marks(lines: &[Line]) -> Vec<HostMark> {
     marks
 }
 
+/// When a kernel image is entered, and the kernel in it.
+pub fn kernel_marks(stages: &Stages, unpacks_itself: bool) -> Vec<HostMark> {
+    let entered = |at_ns| HostMark::begins(mark::KERNEL_ENTRY, at_ns, Phase::Kernel);
+    match &stages.passed_ns[..] {
+        [] => Vec::new(),
+        [image, ..] if !unpacks_itself => vec![entered(*image)],
+        [image, kernel @ ..] => {
+            let (name, phase) = (mark::DECOMPRESSION_START, Phase::Decompression);
+            let mut marks = vec![HostMark::begins(name, *image, phase)];
+            // Without one, the image does not say where it unpacks itself to:
+            // the kernel begins somewhere in this phase.
+            marks.extend(kernel.first().map(|at_ns| entered(*at_ns)));
+            marks
+        }
+    }
+}
+
 /// The stages of a bootstage report, if a U-Boot that makes one was told to
 /// (`bootstage report` in `bootcmd`). Its clock is the processor's counter, which
 /// runs from reset.
@@ -97,7 +114,7 @@ fn text(lines: &[Line]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::{marks, text};
-    use crate::emulator::stages::Line;
+    use crate::emulator::stages::{Line, Stages};
 
     fn lines(texts: &[&str]) -> Vec<Line> {
         let line = |(i, text): (usize, &&str)| Line {

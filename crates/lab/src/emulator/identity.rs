@@ -6,7 +6,7 @@
 //! and of the ROMs that the guest runs.
 
 use super::Program;
-use crate::cache::Cache;
+use crate::cache::{Cache, hash_bytes};
 use crate::capture::hex;
 use crate::error::LabError;
 use crate::tools::Tool;
@@ -75,6 +75,16 @@ pub(super) fn identity(program: Program, file: &Path, cache: &Cache) -> Result<S
     Ok(text)
 }
 
+/// An emulator in words, as results name it: program, version, and a hash of its parts.
+#[must_use]
+pub fn in_words(program: &str, version: &str, parts: &str) -> String {
+    let hash = hash_bytes(parts.as_bytes());
+    format!(
+        "{program} {version}, parts {}",
+        hash.get(..16).unwrap_or(&hash)
+    )
+}
+
 fn name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
@@ -126,7 +136,7 @@ fn data_folders(program: Program) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::{PC_ROMS, identity};
-    use crate::cache::Cache;
+    use crate::cache::{Cache, hash_bytes};
     use crate::emulator::Program;
     use std::path::Path;
 

@@ -22,6 +22,7 @@ mod history;
 pub mod image;
 mod io;
 mod lab;
+mod lab_jobs;
 mod lab_plan;
 mod path;
 mod place;
@@ -68,6 +69,7 @@ pub use io::{
     IoStretch, io,
 };
 pub use lab::{Lab, LabComparison, LabFailure, LabRecording, LabTrial, LabVariant, lab};
+pub use lab_jobs::{BootedPlan, Jobs, lab_jobs, lab_trial};
 pub use lab_plan::{Plan, PlanBoot, PlanVariant, lab_plan};
 pub use path::{
     NewFirstLight, NewItem, Path, PathChange, PathItem, as_it_was as path_as_it_was, path,
