@@ -16,7 +16,6 @@ const DOORS: &[(&str, &[&str])] = &[
     ("bootimage", &["rawimage"]),
     ("history", &[]),
     ("serve", &[]),
-    ("store", &[]),
     ("redact", &[]),
     ("sources", &["record", "agent"]),
     ("capture", &["record", "agent"]),
@@ -57,7 +56,6 @@ const DOORS: &[(&str, &[&str])] = &[
     (
         "lab",
         &[
-            "store",
             "treat",
             "sources",
             "record",
@@ -81,7 +79,6 @@ const DOORS: &[(&str, &[&str])] = &[
             "storage",
             "capture",
             "lab",
-            "store",
             "rawimage",
             "flash",
             "disk",

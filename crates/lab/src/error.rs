@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{trial}: the shared result of {made_by} has the digest {shared}, and the same trial booted \
-     here has {here}; remove {path} and find out which host is not exact"
+     here has {here}; remove {} and find out which host is not exact", path.display()
 )]
 pub struct Disagreement {
     /// Which trial.
@@ -20,8 +20,8 @@ pub struct Disagreement {
     pub shared: String,
     /// The digest of the boot here.
     pub here: String,
-    /// Where the shared one is.
-    pub path: String,
+    /// The file of the shared one.
+    pub path: PathBuf,
 }
 
 /// Why the lab could not do it. A trial that does not boot is no error: it is a

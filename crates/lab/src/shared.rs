@@ -1,42 +1,45 @@
 //! Results of exact trials that several runs, users and machines share.
 //!
 //! An exact trial is a pure function of its inputs, so it never needs to run twice
-//! anywhere. A folder, local or on NFS, or a bucket of an S3 store holds one file for each
-//! result: `ab/abcdef….tar.zst`, named by the trial's fingerprint ([`crate::entry`]). A
-//! file appears whole or not at all, so writers need no lock; of two with the same result
-//! either may stay.
+//! anywhere. A folder, local or on NFS, holds one file for each result:
+//! `ab/abcdef….tar.zst`, named by the trial's fingerprint ([`crate::entry`]). A file is
+//! written beside and renamed, so writers need no lock; of two with the same result either
+//! may stay.
 //!
 //! An entry that is cut, foreign or changed is refused. One that was made to deceive, with
 //! the right sums, is found by auditing: some results are booted again, and their digests
 //! must be equal.
 
 use crate::entry::{self, Found, LIMIT};
-use crate::error::{Disagreement, LabError};
+use crate::error::{Disagreement, LabError, io_error};
 use crate::machine::Machine;
 use crate::trial::{Plan, Purpose, Trial};
-use std::path::Path;
-use store::Place;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 /// How many results are taken for each one that is booted again, unless asked
 /// otherwise.
 pub const AUDIT_EVERY: u32 = 100;
 
 /// Where results are shared, and how often one of them is checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// The folder or bucket.
-    pub place: Place,
+    /// The folder; it is made when the first result is kept.
+    pub folder: PathBuf,
     /// One result in so many is booted again, by chance; 0: none, 1: all.
     pub audit_every: u32,
 }
 
-/// The name of the result `fingerprint`.
-fn name(fingerprint: &str) -> String {
-    let group = fingerprint.get(..2).unwrap_or("00");
-    format!("{group}/{fingerprint}.tar.zst")
-}
-
 impl Shared {
+    /// The file of the result `fingerprint`.
+    fn file(&self, fingerprint: &str) -> PathBuf {
+        let group = fingerprint.get(..2).unwrap_or("00");
+        self.folder
+            .join(group)
+            .join(format!("{fingerprint}.tar.zst"))
+    }
+
     /// Whether this found result is to be booted again.
     pub(crate) fn audits(&self) -> bool {
         match self.audit_every {
@@ -50,13 +53,15 @@ impl Shared {
     /// # Errors
     /// A sentence that says why the entry that is there is refused.
     pub(crate) fn get(&self, fingerprint: &str, emulator: &str) -> Result<Option<Found>, String> {
-        let name = name(fingerprint);
-        let refused =
-            |why: String| format!("{}: {why}; the trial is booted", self.place.path_of(&name));
-        let bytes = match self.place.get(&name, LIMIT) {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => return Ok(None),
-            Err(e) => return Err(refused(format!("the shared result cannot be read: {e}"))),
+        let path = self.file(fingerprint);
+        let refused = |why: String| format!("{}: {why}; the trial is booted", path.display());
+        let bytes = match fs::metadata(&path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Ok(meta) if meta.len() > LIMIT => {
+                return Err(refused("the shared result is larger than 256 MiB".into()));
+            }
+            _ => fs::read(&path)
+                .map_err(|e| refused(format!("the shared result cannot be read: {e}")))?,
         };
         entry::unpack(&bytes, fingerprint, emulator)
             .map(Some)
@@ -75,7 +80,7 @@ impl Shared {
                 made_by: shared.made_by,
                 shared: shared.trial.digest,
                 here: here.digest.clone(),
-                path: self.place.path_of(&name(&here.fingerprint)),
+                path: self.file(&here.fingerprint),
             })
             .into()),
             _ => Ok(()),
@@ -93,19 +98,24 @@ impl Shared {
         out: &Path,
         machine: &dyn Machine,
     ) -> Result<(), LabError> {
-        let name = name(&trial.fingerprint);
-        if trial.host_failed() {
-            return Ok(());
-        }
-        let cannot = |e: std::io::Error| LabError::Plan {
-            name: self.place.path_of(&name),
-            why: format!("cannot be written: {e}"),
-        };
-        if self.place.has(&name).map_err(cannot)? {
+        let path = self.file(&trial.fingerprint);
+        if path.is_file() || trial.host_failed() {
             return Ok(());
         }
         let bytes = entry::pack(trial, out, machine)?;
-        self.place.put(&name, &bytes).map_err(cannot)
+        let parent = path.parent().unwrap_or(&self.folder);
+        let write = || {
+            fs::create_dir_all(parent)?;
+            let mut beside = tempfile::NamedTempFile::new_in(parent)?;
+            beside.write_all(&bytes)?;
+            beside.as_file().sync_all()?;
+            // Others take results too, by whatever account they run under.
+            let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+            beside.as_file().set_permissions(readable)?;
+            beside.persist(&path)?;
+            Ok(())
+        };
+        write().map_err(io_error(&path, "cannot be written"))
     }
 }
 

@@ -49,8 +49,8 @@ pub enum LabVerb {
 /// Who boots, and who may know the results.
 #[derive(Debug, Args)]
 pub struct Hosts {
-    /// Take results of exact trials from this folder or S3 bucket, and keep new ones there
-    #[arg(long, value_name = "DIR|s3://BUCKET/PREFIX", value_hint = ValueHint::DirPath)]
+    /// Take results of exact trials from DIR and keep new ones there, for other runs and hosts
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub shared: Option<PathBuf>,
     /// Boot one in N shared results again and compare digests (0: never)
     #[arg(long, value_name = "N", default_value_t = lab::AUDIT_EVERY)]
@@ -89,15 +89,10 @@ pub enum Ci {
 
 impl Hosts {
     /// The same for the lab, with `jobs` boots at once.
-    ///
-    /// # Errors
-    /// If the shared place is not one.
-    pub fn hosts(&self, jobs: Option<std::num::NonZeroUsize>) -> anyhow::Result<lab::Hosts> {
-        let shared = self.shared.as_deref().map(|place| {
-            anyhow::Ok(lab::Shared {
-                place: store::Place::open(place)?,
-                audit_every: self.audit,
-            })
+    pub fn hosts(&self, jobs: Option<std::num::NonZeroUsize>) -> lab::Hosts {
+        let shared = self.shared.clone().map(|folder| lab::Shared {
+            folder,
+            audit_every: self.audit,
         });
         let on = match (&self.on, &self.submit) {
             (Some(Cluster::Slurm), _) => lab::On::Slurm(lab::Slurm {
@@ -107,11 +102,7 @@ impl Hosts {
             (None, Some(command)) => lab::On::Command(command.clone()),
             (None, None) => lab::On::Host,
         };
-        Ok(lab::Hosts {
-            jobs,
-            shared: shared.transpose()?,
-            on,
-        })
+        lab::Hosts { jobs, shared, on }
     }
 }
 
