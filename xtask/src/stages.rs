@@ -84,7 +84,50 @@ const STAGES: &[Stage] = &[
         about: "boards for longer: faults, kills, three at once, labgrid on loopback",
         run: |asked| board::test(&asked.filter),
     },
+    Stage {
+        name: "cluster",
+        about: "trials on other hosts: Slurm with two nodes and ssh on loopback, jobs of CI",
+        run: cluster,
+    },
 ];
+
+/// Those of the command's tests that start servers and boot for minutes.
+fn cluster(asked: &Asked) -> Result<Summary> {
+    let agent = [
+        "build",
+        "--locked",
+        "--package",
+        "firstlight-agent",
+        "--bins",
+    ];
+    step("cargo", &agent, &[])?;
+    let mut command = Command::new("cargo");
+    command
+        .args([
+            "test",
+            "--locked",
+            "--package",
+            "firstlight",
+            "--test",
+            "cluster",
+        ])
+        .args(["--", "--ignored", "--show-output", "--test-threads=1"])
+        .args(&asked.filter)
+        .current_dir(root())
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit());
+    let output = command.output().context("cargo could not be started")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut summary = runner::read("cluster", &text);
+    if !output.status.success() {
+        eprintln!("{text}");
+        if summary.failed.is_empty() {
+            let failed = "cluster: the tests could not be built or ended early";
+            summary.failed.push(failed.to_owned());
+        }
+    }
+    Ok(summary)
+}
 
 /// `./x test [--all] [STAGE...] [-- NAME...]`.
 ///

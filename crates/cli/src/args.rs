@@ -6,7 +6,8 @@ mod treat;
 
 pub use capture::{Capture, CaptureFrom, CaptureSerial, CaptureSsh, duration};
 pub use lab::{
-    Lab, LabClassics, LabDoctor, LabFindings, LabMounts, LabResolution, LabRun, LabVerb,
+    Ci, Hosts, Lab, LabClassics, LabDoctor, LabFindings, LabMounts, LabResolution, LabRun,
+    LabTrial, LabVerb,
 };
 pub use treat::{Treat, TreatAs, TreatOn, TreatPlan, TreatUndo, TreatVerb};
 
@@ -127,6 +128,8 @@ pub struct Tune {
     /// Number of parallel boots [default: by processors and memory]
     #[arg(long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    pub hosts: Hosts,
     /// Write trials and results to DIR; an interrupted run resumes there [default: NAME.tune]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,

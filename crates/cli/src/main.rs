@@ -63,6 +63,7 @@ fn main() -> ExitCode {
         Some(Verb::Capture(a)) => verbs::capture::run(a, &mut out),
         Some(Verb::Lab(a)) => match &a.verb {
             LabVerb::Run(a) => verbs::lab::run(a, &mut out),
+            LabVerb::Trial(a) => verbs::trial::run(a, &mut out),
             LabVerb::Classics(a) => verbs::classics::run(a, &mut out),
             LabVerb::Mounts(a) => verbs::mounts::run(a, &mut out),
             LabVerb::Findings(a) => verbs::findings::run(a, &mut out),

@@ -15,14 +15,7 @@ fn main() -> ExitCode {
         eprintln!("usage: run_experiment FILE.toml OUT [jobs=N] [ensemble=K] [exact]");
         return ExitCode::from(2);
     };
-    let mut options = Options {
-        out: PathBuf::from(out),
-        jobs: None,
-        ensemble: 1,
-        check_exact: false,
-        recording_cost: false,
-        shared: None,
-    };
+    let mut options = Options::plain(&PathBuf::from(out), 1);
     for word in words {
         match word.split_once('=') {
             Some(("jobs", n)) => options.jobs = n.parse().ok(),

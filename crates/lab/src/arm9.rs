@@ -11,25 +11,23 @@
 pub mod board;
 mod loader;
 
-use crate::arm_virt::{console, kernel_marks, kernels};
-use crate::artifacts::{Arch, KernelConfig, agent_program, hash_bytes};
-use crate::emulated::{self, Common, Hardware, Inputs, OutFile};
-use crate::emulator::gdb::ARM9;
-use crate::emulator::stages::KnownStages;
-use crate::emulator::{Clock, PowerOn, Program, Qemu, Words};
-use crate::error::{LabError, io_error};
+use crate::arm_virt::kernels;
+use crate::artifacts::{Arch, KernelConfig, agent_program};
+use crate::emulated::{Common, Hardware, Inputs};
+use crate::emulator::setup::{FLASH, INITRAMFS, KERNEL, Known, Made, OUT, Setup, Source, Template};
+use crate::emulator::stages::{CpuKind, KnownStages};
+use crate::emulator::{Clock, Program, Qemu};
+use crate::error::LabError;
 use crate::experiment::{ArmArch, Kernel, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Archives, Tree};
-use crate::machine::{Boot, HostMark};
 use crate::pace::Pace;
+use crate::prepared::EarlyStages;
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
 use loader::Loading;
-use record::{Phase, mark};
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use treat::{BootSpec, KernelForm};
 
 /// What every boot has in common. A part of every fingerprint: who changes it
@@ -49,6 +47,11 @@ pub const FLASH_BYTES: u64 = 64 << 20;
 
 /// The memory for the payload above that of the kernel, in bytes.
 const OUT_BYTES: u64 = 32 << 20;
+
+/// The names of files that only this board has.
+const DEVICE_TREE: &str = "device-tree";
+const LOADER: &str = "loader";
+const NAND: &str = "nand";
 
 /// Where the board's memory begins.
 const RAM: u64 = 0;
@@ -194,9 +197,9 @@ impl Arm9 {
         Ok(board)
     }
 
-    /// The program that loads the kernel of `spec`, and what the flash holds then; if a
+    /// The program that loads the kernel of `spec`, and the flash that it loads it from; if a
     /// loader starts it.
-    fn loader(&self, spec: &BootSpec) -> Result<Option<[Vec<u8>; 2]>, LabError> {
+    fn loader(&self, spec: &BootSpec) -> Result<Option<[Made; 2]>, LabError> {
         let (Some(nand), Pace::Counted(shift)) = (&self.nand, self.common.pace) else {
             return Ok(None);
         };
@@ -207,11 +210,12 @@ impl Arm9 {
         variables.extend(spec.environment.clone());
         let kernel = self.common.kernels.of(spec)?;
         let bytes = read(&kernel.file.path)?;
-        let content = match kernel.form {
-            KernelForm::Image => Some(&bytes[..]),
+        let skip = match kernel.form {
+            KernelForm::Image => 0,
             // It is kept as a legacy image.
-            KernelForm::Uncompressed => bytes.get(loader::HEADER_BYTES as usize..),
+            KernelForm::Uncompressed => loader::HEADER_BYTES,
         };
+        let content = bytes.get(skip as usize..);
         let to = kernel
             .entries
             .first()
@@ -221,19 +225,27 @@ impl Arm9 {
             return Err(LabError::Bug { why });
         };
         let [_, all] = self.memory();
+        let archive = self.initramfs.of(spec);
+        let initramfs = read(&archive.path)?;
         let loading = Loading {
             variables: &variables,
             kernel: (content, to),
-            initramfs: (
-                &read(&self.initramfs.of(spec).path)?,
-                loader::ramdisk_at(all),
-            ),
+            initramfs: (&initramfs, loader::ramdisk_at(all)),
             memory_mb: self.common.base.memory_mb,
             instruction_ns: 1 << shift,
         };
         // What does not fit into the flash is said first.
         let flash = loading.flash(FLASH_BYTES)?;
-        Ok(Some([loading.program()?, flash]))
+        let [kernel_at, initramfs_at] = loader::content_at();
+        let known = |input, part, skip| Known { input, part, skip };
+        let parts = [
+            (kernel_at, known(&kernel.file, content, u64::from(skip))),
+            (initramfs_at, known(archive, &initramfs, 0)),
+        ];
+        Ok(Some([
+            Made::of(&loading.program()?, 0, &[]),
+            Made::of(&flash, loader::ERASED, &parts),
+        ]))
     }
 
     /// The memory that the kernel is given, and all of the board's, in bytes.
@@ -291,65 +303,47 @@ impl Hardware for Arm9 {
         Clock::Pl031(REAL_TIME_CLOCK)
     }
 
-    fn out(&self) -> OutFile {
+    fn payload_at(&self) -> u64 {
+        let [kernel, _] = self.memory();
+        kernel
+    }
+
+    fn setup(&self, spec: &BootSpec) -> Result<Setup, LabError> {
         let [kernel, all] = self.memory();
-        OutFile {
-            bytes: all,
-            payload_at: kernel,
-        }
-    }
-
-    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
-        (self.initramfs.of(spec), self.flash.as_ref())
-    }
-
-    fn early_inputs(&self, spec: &BootSpec) -> String {
-        let sizes = [self.initramfs.of(spec).bytes, self.out().bytes];
-        let text = self.common.early_inputs(MACHINE, None, spec, sizes);
-        let loader = match self.loader(spec) {
-            // The program holds the sizes and checksums of what it loads.
-            Ok(Some([program, _])) => format!("loader = {}\n", hash_bytes(&program)),
-            Ok(None) => String::new(),
-            Err(e) => format!("loader = {e}\n"),
-        };
-        format!("{text}device_tree = {}\n{loader}", self.device_tree.sha256)
-    }
-
-    fn power_on(
-        &self,
-        spec: &BootSpec,
-        folder: &Path,
-        out_file: &Path,
-    ) -> Result<PowerOn, LabError> {
-        let [kernel, all] = self.memory();
-        let mut words = Words::of(MACHINE);
+        let mut words = Template::of(MACHINE);
         words.pair("-m", format!("{}M", all >> 20));
-        words.machine_memory(out_file, all);
-        words.pair("-kernel", &self.common.kernels.of(spec)?.file.path);
-        words.pair("-dtb", &self.device_tree.path);
-        words.pair("-initrd", &self.initramfs.of(spec).path);
+        words.machine_memory(OUT, all);
+        words.file("-kernel", KERNEL);
+        words.file("-dtb", DEVICE_TREE);
+        words.file("-initrd", INITRAMFS);
         words.pair("-append", format!("{} mem={}M", spec.cmdline, kernel >> 20));
-        if let Some([program, flash]) = self.loader(spec)? {
-            let (own, contents) = (folder.join("loader"), folder.join("flash"));
-            fs::write(&own, program).map_err(io_error(&own, "cannot be written"))?;
-            fs::write(&contents, flash).map_err(io_error(&contents, "cannot be written"))?;
-            words.begin_with(&own, loader::AT);
-            words.nor(&contents, false);
+        let mut setup = Setup::new(words, self.common.pace);
+        setup.put(OUT, Source::Empty(all));
+        setup.put(
+            KERNEL,
+            Source::Input(self.common.kernels.of(spec)?.file.clone()),
+        );
+        setup.put(DEVICE_TREE, Source::Input(self.device_tree.clone()));
+        setup.put(INITRAMFS, Source::Input(self.initramfs.of(spec).clone()));
+        if let Some([program, nand]) = self.loader(spec)? {
+            setup.words.begin_with(LOADER, loader::AT);
+            setup.words.flash(NAND, None, false);
+            setup.put(LOADER, Source::Made(program));
+            setup.put(NAND, Source::Made(nand));
         }
         if let Some(flash) = &self.flash {
-            // What the guest writes is the trial's own.
-            let own: PathBuf = folder.join("flash");
-            fs::copy(&flash.path, &own).map_err(io_error(&own, "cannot be written"))?;
-            words.nor(&own, true);
+            setup.words.flash(FLASH, None, true);
+            setup.put(FLASH, Source::Copy(flash.clone()));
         }
-        Ok(PowerOn {
-            words,
-            pace: self.common.pace,
-        })
+        Ok(setup)
     }
 
-    fn add_stages(&self, plan: &Plan, boot: &mut Boot) -> Result<(), String> {
-        // The baseline's command line stands for all, as on a `pc`.
+    fn initramfs(&self, spec: &BootSpec) -> &HashedFile {
+        self.initramfs.of(spec)
+    }
+
+    /// The baseline's command line stands for all, as on a `pc`.
+    fn early(&self, plan: &Plan) -> Result<EarlyStages, String> {
         let measured = BootSpec {
             kernel: plan.spec.kernel,
             cmdline: self.common.base.cmdline.clone(),
@@ -357,21 +351,19 @@ impl Hardware for Arm9 {
             initramfs: plan.spec.initramfs,
             ..BootSpec::default()
         };
-        let inputs = self.early_inputs(&measured);
-        let key = hash_bytes(format!("waypoints of arm9\n{inputs}").as_bytes());
-        let (first, console) = match self.nand {
-            Some(_) => (Phase::Loader, Some(loader::UART_DATA)),
-            None => (Phase::Firmware, None),
-        };
-        let stages = emulated::stages(self, &key, &measured, &ARM9, console)?;
-        boot.marks = vec![HostMark::begins(mark::POWER_ON, 0, first)];
-        if !stages.lines.is_empty() {
-            boot.marks.extend(console::marks(&stages.lines));
-            boot.evidence.push(console::evidence(&stages.lines));
-        }
-        let unpacks_itself = plan.spec.kernel == KernelForm::Image;
-        boot.marks.extend(kernel_marks(&stages, unpacks_itself));
-        Ok(())
+        let kernel = self
+            .common
+            .kernels
+            .of(&measured)
+            .map_err(|e| e.to_string())?;
+        Ok(EarlyStages {
+            boot: self.setup(&measured).map_err(|e| e.to_string())?,
+            processor: CpuKind::Arm9,
+            waypoints: kernel.entries.clone(),
+            console: self.nand.as_ref().map(|_| loader::UART_DATA),
+            loader_first: self.nand.is_some(),
+            unpacks_itself: plan.spec.kernel == KernelForm::Image,
+        })
     }
 }
 

@@ -1,8 +1,8 @@
 //! The capture of a trial: the agent's payload, the console, and what only the
 //! host knows.
 
+use crate::boot::{Boot, HostMark};
 use crate::error::{LabError, io_error};
-use crate::machine::{Boot, HostMark};
 use agent::capture::{
     self, CaptureError, ClockInfo, Limits, MANIFEST, Manifest, MarkInfo, Member, NoteInfo,
     SourceFile, note,
@@ -251,7 +251,7 @@ pub fn write(folder: &Path, members: &[Member]) -> Result<(), LabError> {
 #[cfg(test)]
 mod tests {
     use super::{digest, members};
-    use crate::machine::{Boot, Evidence, HostMark};
+    use crate::boot::{Boot, Evidence, HostMark};
     use agent::capture::{
         ClockInfo, Manifest, MarkInfo, NoteInfo, Reading, SourceFile, manifest, write_tar,
     };

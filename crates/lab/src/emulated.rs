@@ -1,18 +1,19 @@
-//! What the machines of QEMU have in common: the files that they boot, what a
-//! boot depends on, the boot itself, and the stages before the kernel.
+//! What the machines of QEMU have in common: the files that they boot, and how a trial on
+//! them is prepared and booted.
 
+use crate::boot::Boot;
 use crate::cache::Cache;
-use crate::emulator::gdb::Processor;
-use crate::emulator::stages::{self, KnownStages, Route, Stages};
-use crate::emulator::{self, Clock, Limits, PowerOn, Qemu};
+use crate::emulator::setup::Setup;
+use crate::emulator::stages::{self, KnownStages};
+use crate::emulator::{Clock, Qemu};
 use crate::error::LabError;
 use crate::experiment::{Base, Experiment};
 use crate::files::HashedFile;
 use crate::loading::Loading;
-use crate::machine::{Boot, Machine};
+use crate::machine::Machine;
 use crate::pace::Pace;
+use crate::prepared::{EarlyStages, MaybeStages, PLAN_VERSION, PlanLimits, Prepared};
 use crate::trial::Plan;
-use std::fmt::Write as _;
 use std::path::Path;
 use treat::{BootSpec, KernelForm};
 
@@ -93,15 +94,6 @@ impl Kernels {
     }
 }
 
-/// The file that takes the payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutFile {
-    /// Its length.
-    pub bytes: u64,
-    /// Where the payload begins in it.
-    pub payload_at: u64,
-}
-
 /// A machine of QEMU. Each machine implements every method, so that the heads of these
 /// methods look alike in all machines.
 pub trait Hardware: Sync {
@@ -111,66 +103,73 @@ pub trait Hardware: Sync {
     /// What shows its virtual time while it is silent.
     fn clock(&self) -> Clock;
 
-    /// The file that takes the payload.
-    fn out(&self) -> OutFile;
+    /// Where the payload begins in the file [`crate::emulator::setup::OUT`].
+    fn payload_at(&self) -> u64;
 
-    /// The initramfs and the root of a boot.
-    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>);
-
-    /// Everything that a boot depends on until the kernel reads the contents of
-    /// initramfs and root, as `key = value` lines.
-    fn early_inputs(&self, spec: &BootSpec) -> String;
-
-    /// How the machine is switched on for `spec`; files of the boot's own are
-    /// written into `folder`.
+    /// How the machine is switched on for `spec`.
     ///
     /// # Errors
-    /// If one cannot be written.
-    fn power_on(
-        &self,
-        spec: &BootSpec,
-        folder: &Path,
-        out_file: &Path,
-    ) -> Result<PowerOn, LabError>;
+    /// If a file is not there, or does not fit.
+    fn setup(&self, spec: &BootSpec) -> Result<Setup, LabError>;
 
-    /// Says in `boot` when firmware, loader and decompression began and ended.
+    /// The initramfs that `spec` boots.
+    fn initramfs(&self, spec: &BootSpec) -> &HashedFile;
+
+    /// How it is found out when firmware, loader and decompression end.
     ///
     /// # Errors
     /// Why that is not known, in a sentence.
-    fn add_stages(&self, plan: &Plan, boot: &mut Boot) -> Result<(), String>;
+    fn early(&self, plan: &Plan) -> Result<EarlyStages, String>;
 }
 
-impl Common {
-    /// The lines of [`Hardware::early_inputs`] that every machine has.
-    pub fn early_inputs(
-        &self,
-        machine: &str,
-        cpu: Option<&str>,
-        spec: &BootSpec,
-        [initramfs, out]: [u64; 2],
-    ) -> String {
-        let form = spec.kernel;
-        let kernel = self.kernels.of(spec).map_or("", |k| &k.file.sha256);
-        let mut text = self.qemu.identity().to_owned();
-        for (key, value) in [
-            ("qemu", Some(self.qemu.version().to_owned())),
-            ("machine", Some(machine.to_owned())),
-            ("cpu", cpu.map(str::to_owned)),
-            ("memory_mb", Some(self.base.memory_mb.to_string())),
-            ("pace", Some(format!("{:?}", self.pace))),
-            ("kernel_form", Some(form.as_str().to_owned())),
-            ("kernel", Some(kernel.to_owned())),
-            ("initramfs_bytes", Some(initramfs.to_string())),
-            ("out_bytes", Some(out.to_string())),
-            ("cmdline", Some(spec.cmdline.to_string())),
-        ] {
-            if let Some(value) = value {
-                // Writing into a string does not fail.
-                let _ = writeln!(text, "{key} = {value}");
-            }
-        }
-        text
-    }
+/// The trial `plan` on the machine `hardware`.
+///
+/// # Errors
+/// If a file of it is not there, or does not fit.
+fn prepare(hardware: &impl Hardware, plan: &Plan) -> Result<Prepared, LabError> {
+    let common = hardware.common();
+    let base = &common.base;
+    let boot = hardware.setup(&plan.spec)?;
+    let stages = match common.pace {
+        Pace::Counted(_) => hardware.early(plan),
+        Pace::Real(_) => Err(stages::NOT_IN_REAL_TIME.to_owned()),
+    };
+    let profile = &base.storage;
+    let kernel = common.kernels.of(&plan.spec)?.file.bytes;
+    let initramfs = hardware.initramfs(&plan.spec).bytes;
+    let loading = Loading::of(base, kernel, initramfs);
+    let notes = loading.iter().map(Loading::sentence);
+    let notes = notes.chain(storage::not_given_back(&profile.name, &profile.storage));
+    let mut prepared = Prepared {
+        firstlight_plan: PLAN_VERSION,
+        id: plan.id.clone(),
+        fingerprint: String::new(),
+        round: (!base.mode.is_exact()).then_some(plan.id.perturbation),
+        emulator: common.qemu.program().name.to_owned(),
+        emulator_version: common.qemu.version().to_owned(),
+        emulator_parts: common.qemu.identity().to_owned(),
+        machine: common.description.clone(),
+        exact: base.mode.is_exact(),
+        memory_mb: u64::from(base.memory_mb),
+        kernel: plan.spec.kernel.as_str().to_owned(),
+        cmdline: plan.spec.cmdline.to_string(),
+        recording: plan.recording.clone(),
+        limits: PlanLimits {
+            wall_s: base.limit_wall_s,
+            virtual_s: base.limit_virtual_s,
+        },
+        payload_at: hardware.payload_at(),
+        clock: hardware.clock(),
+        boot,
+        stages: match stages {
+            Ok(stages) => MaybeStages::Measured(stages),
+            Err(why) => MaybeStages::Unknown(why),
+        },
+        notes: notes.collect(),
+        loading,
+    };
+    prepared.finish();
+    Ok(prepared)
 }
 
 impl<H: Hardware> Machine for H {
@@ -182,17 +181,12 @@ impl<H: Hardware> Machine for H {
         self.common().base.mode.is_exact()
     }
 
-    fn inputs(&self, plan: &Plan) -> String {
-        let (initramfs, root) = self.files(&plan.spec);
-        let loading = loading(self, &plan.spec);
-        format!(
-            "{}initramfs = {}\nroot = {}\nlimit_virtual_s = {:?}\n{}",
-            self.early_inputs(&plan.spec),
-            initramfs.sha256,
-            root.map_or("none", |r| &r.sha256),
-            self.common().base.limit_virtual_s,
-            loading.map_or_else(String::new, |l| l.input())
-        )
+    fn emulator(&self) -> String {
+        self.common().qemu.in_words()
+    }
+
+    fn inputs(&self, plan: &Plan) -> Result<String, LabError> {
+        Ok(prepare(self, plan)?.inputs(self.common().qemu.identity()))
     }
 
     fn boot(
@@ -201,68 +195,11 @@ impl<H: Hardware> Machine for H {
         work: &Path,
         seen: &mut dyn FnMut(u64, &str),
     ) -> Result<Boot, LabError> {
-        let Common { qemu, base, .. } = self.common();
-        let (out, out_file) = (self.out(), work.join("out"));
-        emulator::make_out_file(&out_file, out.bytes)?;
-        let machine = self.power_on(&plan.spec, work, &out_file)?;
-        let limits = Limits {
-            wall_s: base.limit_wall_s,
-            virtual_s: base.limit_virtual_s,
-            clock: Some(self.clock()),
-            until: None,
-        };
-        let payload = (out_file.as_path(), out.payload_at);
-        let mut boot = qemu.boot(&machine, payload, limits, work, seen)?;
-        if boot.payload.is_some()
-            && let Err(why) = self.add_stages(plan, &mut boot)
-        {
-            boot.notes.push(why);
-        }
-        boot.loading = loading(self, &plan.spec);
-        boot.notes
-            .extend(boot.loading.as_ref().map(Loading::sentence));
-        if self.files(&plan.spec).1.is_some() {
-            let (name, figures) = (&base.storage.name, &base.storage.storage);
-            boot.notes.extend(storage::not_given_back(name, figures));
-        }
-        Ok(boot)
+        let Common { qemu, stages, .. } = self.common();
+        prepare(self, plan)?.boot(qemu, stages, work, seen)
     }
-}
 
-/// What loading the kernel and the initramfs of `spec` is charged.
-fn loading(hardware: &dyn Hardware, spec: &BootSpec) -> Option<Loading> {
-    let common = hardware.common();
-    let kernel = common.kernels.of(spec).ok()?.file.bytes;
-    Loading::of(&common.base, kernel, hardware.files(spec).0.bytes)
-}
-
-/// The stages of the boot of `spec`, which `key` stands for: known from an earlier
-/// boot of the same inputs, or measured now. `console` is the data register of the
-/// serial port, if what a loader writes to it is of interest.
-///
-/// # Errors
-/// If they cannot be measured, in a sentence.
-pub fn stages(
-    hardware: &dyn Hardware,
-    key: &str,
-    spec: &BootSpec,
-    processor: &'static Processor,
-    console: Option<u64>,
-) -> Result<Stages, String> {
-    let common = hardware.common();
-    let Pace::Counted(shift) = common.pace else {
-        return Err(stages::NOT_IN_REAL_TIME.into());
-    };
-    common.stages.get(key, |folder| {
-        let out_file = folder.join("out");
-        emulator::make_out_file(&out_file, hardware.out().bytes)?;
-        let machine = hardware.power_on(spec, folder, &out_file)?;
-        let route = Route {
-            processor,
-            waypoints: common.kernels.of(spec)?.entries.clone(),
-            console,
-        };
-        let start = |socket: &Path| common.qemu.start_recording(&machine.words, shift, socket);
-        stages::measure(&route, shift, folder, &start)
-    })
+    fn prepared(&self, plan: &Plan) -> Result<Prepared, LabError> {
+        prepare(self, plan)
+    }
 }

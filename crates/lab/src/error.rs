@@ -179,6 +179,14 @@ pub enum LabError {
         /// What the system says.
         source: io::Error,
     },
+    /// A prepared trial cannot be run here, or its result cannot be used.
+    #[error("{name}: {why}")]
+    Plan {
+        /// The plan's file, or the trial.
+        name: String,
+        /// A clause: what was found, what to do.
+        why: String,
+    },
     /// Two boots in real time are never the same.
     #[error(
         "`--check-exact` needs exact boots, because boots in real time never repeat; remove it or \

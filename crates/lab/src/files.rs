@@ -5,14 +5,16 @@ use crate::capture::hex;
 use crate::error::{LabError, io_error};
 use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// A file that decides how a machine boots.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HashedFile {
-    /// Where it is.
+    /// Where it is on this host.
+    #[serde(skip)]
     pub path: PathBuf,
     /// Its length.
     pub bytes: u64,

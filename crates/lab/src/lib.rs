@@ -13,14 +13,17 @@ mod arch;
 mod arm9;
 mod arm_virt;
 pub mod board;
+mod boot;
 mod cache;
 mod capture;
 pub mod classics;
 mod console;
 mod cpio;
 mod doctor;
+mod elsewhere;
 mod emulated;
 mod emulator;
+mod entry;
 mod error;
 mod event;
 mod experiment;
@@ -32,6 +35,7 @@ mod machine;
 mod modules;
 mod pace;
 mod pc;
+mod prepared;
 mod replay;
 mod run;
 mod shared;
@@ -49,7 +53,9 @@ pub mod profiles;
 pub mod reads;
 pub mod search;
 
+pub use boot::{Boot, Evidence, HostMark};
 pub use doctor::{Check, doctor};
+pub use elsewhere::{JOBS, Job, On, Slurm};
 pub use error::{Disagreement, LabError};
 pub use event::Event;
 pub use experiment::{
@@ -57,10 +63,11 @@ pub use experiment::{
     Sampling, Variant,
 };
 pub use loading::Loading;
-pub use machine::{Boot, Evidence, HostMark, Machine};
+pub use machine::Machine;
+pub use prepared::{InputFolders, Prepared, run_plan};
 pub use run::{
-    Basis, Difference, ExactCheck, Forecast, ForecastBoot, Options, Outcome, RecordingCost,
-    forecast, run, run_on,
+    Basis, Difference, ExactCheck, Forecast, ForecastBoot, Hosts, Options, Outcome, RecordingCost,
+    forecast, prepare_elsewhere, run, run_on,
 };
 pub use shared::{AUDIT_EVERY, Shared};
 pub use trial::{BoardBoot, BoardProof, Failure, Lights, Plan, Purpose, Reason, Trial, TrialId};

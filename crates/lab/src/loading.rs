@@ -8,6 +8,7 @@
 use crate::experiment::{Base, Platform, Root};
 use agent::capture::{MarkInfo, NoteInfo, note};
 use record::Phase;
+use serde::{Deserialize, Serialize};
 use storage::{Model, Profile};
 
 /// A loader asks for so many bytes at a time: a large request, which U-Boot's and GRUB's
@@ -22,7 +23,7 @@ const APART: u64 = 1 << 30;
 pub const STAGE: &str = "loading (modeled)";
 
 /// The time of reading what a boot starts with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loading {
     /// The storage profile's name.
     profile: String,

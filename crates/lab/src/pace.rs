@@ -1,9 +1,11 @@
 //! How the time of a machine passes.
 
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 
 /// How the time of a machine passes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Pace {
     /// An instruction takes 2 to the power of this many nanoseconds.
     Counted(u8),
@@ -12,7 +14,8 @@ pub enum Pace {
 }
 
 /// What executes the instructions of a machine in real time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Accelerator {
     /// QEMU translates them.
     Tcg,

@@ -8,6 +8,7 @@ use crate::artifacts::Cache;
 use crate::classics::{self, Classic, Method};
 use crate::error::{LabError, io_error};
 use crate::experiment::{BASELINE, Experiment, Platform, Root};
+use crate::run::Hosts;
 use crate::workload::{Board, Workload};
 use serde::Deserialize;
 use std::fs;
@@ -305,7 +306,11 @@ impl Planted {
         jobs: NonZeroUsize,
         say: &mut dyn FnMut(String),
     ) -> Result<(Vec<Option<i64>>, Vec<String>), LabError> {
-        let report = classics::run(&self.classic, out, Some(jobs), say)?;
+        let hosts = Hosts {
+            jobs: Some(jobs),
+            ..Hosts::default()
+        };
+        let report = classics::run(&self.classic, out, &hosts, say)?;
         let figures = report.values.iter().map(|v| v.measured_ns);
         Ok((figures.collect(), report.failures))
     }

@@ -5,10 +5,11 @@
 //! milliseconds.
 
 use crate::artifacts::hash_bytes;
+use crate::boot::Boot;
 use crate::capture::CONSOLE;
 use crate::error::{LabError, io_error};
 use crate::files::{below, read};
-use crate::machine::{Boot, Machine};
+use crate::machine::Machine;
 use crate::trial::{Plan, Purpose, TRIAL_FILE, Trial, TrialId};
 use agent::capture::{MANIFEST, Member};
 use std::path::{Path, PathBuf};
@@ -57,19 +58,19 @@ impl Machine for Replay {
         format!("replay of {}", self.folder.display())
     }
 
-    fn inputs(&self, plan: &Plan) -> String {
+    fn inputs(&self, plan: &Plan) -> Result<String, LabError> {
         let stored = self.stored(&plan.id);
         // What cannot be read now is an error of the boot.
         let hash = |name: &str| {
             read(&stored.join(name)).map_or_else(|_| "none".into(), |b| hash_bytes(&b))
         };
-        format!(
+        Ok(format!(
             "replay = {}\ntrial = {}\nmanifest = {}\ncmdline = {}\n",
             stored.display(),
             hash(TRIAL_FILE),
             hash(&format!("capture/{MANIFEST}")),
             plan.spec.cmdline
-        )
+        ))
     }
 
     fn boot(

@@ -100,12 +100,8 @@ impl Store {
         let same = trial.firstlight_trial == trial::VERSION
             && trial.id == *id
             && trial.fingerprint == fingerprint;
-        let again = trial
-            .failure
-            .as_ref()
-            .is_some_and(|f| f.reason.depends_on_host());
         let there = self.folder.join(&trial.capture).is_dir();
-        (same && there && !again).then_some(trial)
+        (same && there && !trial.host_failed()).then_some(trial)
     }
 
     /// Says that a trial is whole: its own file first, then the journal.
@@ -148,11 +144,7 @@ pub fn stored(out: &Path) -> Vec<Trial> {
     lines
         .filter_map(|line| serde_json::from_slice::<Trial>(line).ok())
         .filter(|t| t.firstlight_trial == trial::VERSION && out.join(&t.capture).is_dir())
-        .filter(|t| {
-            !t.failure
-                .as_ref()
-                .is_some_and(|f| f.reason.depends_on_host())
-        })
+        .filter(|t| !t.host_failed())
         .collect()
 }
 

@@ -190,6 +190,15 @@ pub struct BoardProof {
     pub seen: bool,
 }
 
+impl Trial {
+    /// Whether the host ended it, so that another attempt could end otherwise.
+    #[must_use]
+    pub fn host_failed(&self) -> bool {
+        let reason = self.failure.as_ref().map(|f| f.reason);
+        reason.is_some_and(Reason::depends_on_host)
+    }
+}
+
 /// Why a trial did not reach first light. That is a result too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -226,7 +235,7 @@ pub enum Reason {
 
 impl Reason {
     /// Whether another attempt could end otherwise: the host's time is no input.
-    pub(crate) const fn depends_on_host(self) -> bool {
+    const fn depends_on_host(self) -> bool {
         matches!(self, Self::WallLimit | Self::Emulator | Self::Void)
     }
 }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use firstlight_lab::{
-    Boot, Event, Experiment, Failure, LabError, Machine, Options, Outcome, Plan, Reason, Shared,
-    Trial, run_on,
+    Boot, Event, Experiment, Failure, LabError, Machine, On, Options, Outcome, Plan, Reason,
+    Shared, Trial, run_on,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,8 +46,8 @@ impl Machine for Replay {
         "replay".into()
     }
 
-    fn inputs(&self, plan: &Plan) -> String {
-        format!("{} {}", self.version, plan.spec.cmdline)
+    fn inputs(&self, plan: &Plan) -> Result<String, LabError> {
+        Ok(format!("{} {}", self.version, plan.spec.cmdline))
     }
 
     fn boot(
@@ -105,6 +105,7 @@ fn options(out: &Path) -> Options {
         check_exact: false,
         recording_cost: false,
         shared: None,
+        on: On::Host,
     }
 }
 

@@ -50,6 +50,8 @@ pub fn schema_files() -> Vec<SchemaFile> {
         schema_file::<json::image::Score<'_>>(),
         schema_file::<json::InstallAgent>(),
         schema_file::<json::Io>(),
+        schema_file::<json::Jobs>(),
+        schema_file::<json::BootedPlan>(),
         schema_file::<json::Lab>(),
         schema_file::<json::LabBoard>(),
         schema_file::<json::LabRestore>(),

@@ -1,6 +1,6 @@
 //! The arguments of `lab`.
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -16,6 +16,11 @@ pub enum LabVerb {
         after_help = "Examples:\n  $ firstlight lab run experiments/smoke.toml --check-exact --out smoke\n  $ firstlight lab run experiments/u-boot.toml --dry-run --out u-boot"
     )]
     Run(LabRun),
+    /// Boot one prepared trial, on any host with the same emulator
+    #[command(
+        after_help = "Example:\n  $ firstlight lab run experiments/smoke.toml --prepare --out smoke\n  $ firstlight lab trial smoke/jobs/baseline-0.json --out smoke/jobs/baseline-0.tar.zst\n  $ firstlight lab run experiments/smoke.toml --out smoke"
+    )]
+    Trial(LabTrial),
     /// Run published boot-time experiments again, and compare
     #[command(
         after_help = "Examples:\n  $ firstlight lab classics --list\n  $ firstlight lab classics quiet --out quiet"
@@ -60,6 +65,79 @@ pub struct LabRestore {
     pub board: PathBuf,
 }
 
+/// Who boots, and who may know the results.
+#[derive(Debug, Args)]
+pub struct Hosts {
+    /// Take results of exact trials from DIR and keep new ones there, for other runs and hosts
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub shared: Option<PathBuf>,
+    /// Boot one in N shared results again and compare digests (0: never)
+    #[arg(long, value_name = "N", default_value_t = lab::AUDIT_EVERY)]
+    pub audit: u32,
+    /// Boot on a cluster, whose nodes must see the output folder
+    #[arg(long, value_name = "CLUSTER", value_enum)]
+    pub on: Option<Cluster>,
+    /// Pass this option to `sbatch`, as in --sbatch=--partition=fast; repeatable
+    #[arg(
+        long,
+        value_name = "OPTION",
+        requires = "on",
+        allow_hyphen_values = true
+    )]
+    pub sbatch: Vec<String>,
+    /// Boot N trials in each task of the cluster [default: as many as take 30 s]
+    #[arg(long, value_name = "N", requires = "on")]
+    pub batch: Option<std::num::NonZeroUsize>,
+    /// Boot each trial with COMMAND, which contains {plan} and {out} and may contain {inputs}
+    #[arg(long, value_name = "COMMAND", conflicts_with = "on")]
+    pub submit: Option<String>,
+}
+
+/// What manages a cluster.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Cluster {
+    Slurm,
+}
+
+/// A CI system whose jobs are described.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Ci {
+    Github,
+    Gitlab,
+}
+
+impl Hosts {
+    /// The same for the lab, with `jobs` boots at once.
+    pub fn hosts(&self, jobs: Option<std::num::NonZeroUsize>) -> lab::Hosts {
+        let shared = self.shared.clone().map(|folder| lab::Shared {
+            folder,
+            audit_every: self.audit,
+        });
+        let on = match (&self.on, &self.submit) {
+            (Some(Cluster::Slurm), _) => lab::On::Slurm(lab::Slurm {
+                sbatch: self.sbatch.clone(),
+                batch: self.batch.map(Into::into),
+            }),
+            (None, Some(command)) => lab::On::Command(command.clone()),
+            (None, None) => lab::On::Host,
+        };
+        lab::Hosts { jobs, shared, on }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct LabTrial {
+    /// Plan of the trial, as `lab run --prepare` writes it; `-` is standard input
+    #[arg(value_name = "PLAN.json", value_hint = ValueHint::FilePath)]
+    pub plan: PathBuf,
+    /// Write the result to this file; `-` is standard output
+    #[arg(long, value_name = "RESULT.tar.zst", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+    /// Also look for inputs in DIR/sha256, after the cache and the folder of the plan
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub inputs: Vec<PathBuf>,
+}
+
 #[derive(Debug, Args)]
 pub struct LabRun {
     /// Experiment to run
@@ -89,12 +167,14 @@ pub struct LabRun {
     /// Skip the extra boot of each variant that measures the cost of recording
     #[arg(long)]
     pub no_recording_cost: bool,
-    /// Take results of exact trials from DIR and keep new ones there, for other runs and hosts
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub shared: Option<PathBuf>,
-    /// Boot one in N shared results again and compare digests (0: never)
-    #[arg(long, value_name = "N", default_value_t = lab::AUDIT_EVERY)]
-    pub audit: u32,
+    #[command(flatten)]
+    pub hosts: Hosts,
+    /// Only write the plans of all boots into the folder `jobs` of DIR, for other hosts
+    #[arg(long, conflicts_with_all = ["dry_run", "on", "submit"])]
+    pub prepare: bool,
+    /// Write the plans as --prepare does, and print the jobs in the form of this CI system
+    #[arg(long, value_name = "CI", value_enum, conflicts_with_all = ["dry_run", "on", "submit"])]
+    pub matrix: Option<Ci>,
     /// Print the table as CSV
     #[arg(long, conflicts_with_all = ["json", "dry_run"])]
     pub csv: bool,
@@ -178,6 +258,8 @@ pub struct LabClassics {
     /// Number of parallel boots if a result is an experiment [default: 1]
     #[arg(long, value_name = "N", default_value = "1", hide_default_value = true)]
     pub jobs: std::num::NonZeroUsize,
+    #[command(flatten)]
+    pub hosts: Hosts,
     /// Print the results as Markdown
     #[arg(long, conflicts_with_all = ["json", "list"])]
     pub markdown: bool,

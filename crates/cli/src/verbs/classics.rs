@@ -86,7 +86,8 @@ fn run_one(classic: &Classic, folder: &Path, args: &LabClassics) -> Result<views
         .with_context(|| format!("{}: cannot be made", folder.display()))?;
     progress::say(classic.id.clone());
     let say = &mut |text: String| progress::done(&format!("{}: {text}", classic.id), args.all);
-    let report = lab::classics::run(classic, folder, Some(args.jobs), say);
+    let hosts = args.hosts.hosts(Some(args.jobs));
+    let report = lab::classics::run(classic, folder, &hosts, say);
     progress::clear();
     let result = result(classic, report?);
     let text = views::json::text(&views::json::classics_result(&result));

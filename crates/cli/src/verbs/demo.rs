@@ -157,13 +157,9 @@ fn first_light(trial: &lab::Trial, dir: &Path) -> Option<Nanos> {
 
 fn options(dir: &Path, ensemble: u32, check_exact: bool) -> lab::Options {
     lab::Options {
-        out: dir.to_owned(),
-        jobs: None,
-        ensemble,
         check_exact,
         // The demonstration is about the boot, not about what recording costs.
-        recording_cost: false,
-        shared: None,
+        ..lab::Options::plain(dir, ensemble)
     }
 }
 

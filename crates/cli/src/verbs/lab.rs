@@ -1,6 +1,6 @@
 //! `firstlight lab`: boots that are compared.
 
-use crate::args::{LabDoctor, LabRun, Reading};
+use crate::args::{Ci, LabDoctor, LabRun, Reading};
 use crate::beside;
 use crate::input;
 use crate::out::Out;
@@ -10,7 +10,7 @@ use crate::verbs::board;
 use analysis::{ExactPair, Judgement, Options, RecordingCost, TrialFailure};
 use anyhow::{Context, Result, bail};
 use capture::accesses::{RecordingError, sweep};
-use lab::{ExactCheck, Experiment, Mode, Outcome, Platform};
+use lab::{Event, ExactCheck, Experiment, Mode, Outcome, Platform};
 use record::{ClockKind, Record};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,17 +23,15 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
     if let Some(name) = &args.storage {
         experiment.base.storage = lab::profiles::named(name)?;
     }
+    let ensemble = args.ensemble.unwrap_or(experiment.base.ensemble).get();
     let options = lab::Options {
-        out: args.out.clone(),
-        jobs: args.jobs,
-        ensemble: args.ensemble.unwrap_or(experiment.base.ensemble).get(),
         check_exact: args.check_exact,
         recording_cost: !args.no_recording_cost,
-        shared: args.shared.clone().map(|folder| lab::Shared {
-            folder,
-            audit_every: args.audit,
-        }),
+        ..lab::Options::plain(&args.out, ensemble).by(&args.hosts.hosts(args.jobs))
     };
+    if args.prepare || args.matrix.is_some() {
+        return prepare(&experiment, &options, args, out);
+    }
     if args.dry_run {
         let plan = plan(&experiment, &options);
         let text = if out.json {
@@ -83,6 +81,37 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
         bail!("{} is not exact: {difference}", pair.variant);
     }
     Ok(())
+}
+
+/// Writes the plans, and says what to do with them.
+fn prepare(
+    experiment: &Experiment,
+    options: &lab::Options,
+    args: &LabRun,
+    out: &mut Out,
+) -> Result<()> {
+    let say = &mut |event| {
+        if let Event::Note { text } = event {
+            progress::done(&text, false);
+        }
+    };
+    let most = match args.matrix {
+        Some(_) => views::ci::MOST_JOBS,
+        None => usize::MAX,
+    };
+    let groups = lab::prepare_elsewhere(experiment, options, most, say)?;
+    progress::clear();
+    let names = |group: &Vec<lab::Job>| group.iter().map(|job| job.name.clone()).collect();
+    let jobs = views::LabJobs {
+        folder: args.out.join(lab::JOBS).display().to_string(),
+        groups: groups.iter().map(names).collect(),
+    };
+    out.text(&match args.matrix {
+        Some(Ci::Github) => views::ci::github_matrix(&jobs),
+        Some(Ci::Gitlab) => views::ci::gitlab_jobs(&jobs),
+        None if out.json => views::json::text(&views::json::lab_jobs(&jobs)),
+        None => views::terminal::lab_jobs(&jobs),
+    })
 }
 
 /// What a run would do.

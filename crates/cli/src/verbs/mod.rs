@@ -33,5 +33,6 @@ pub mod rows;
 pub mod serve;
 pub mod show;
 pub mod treat;
+pub mod trial;
 pub mod tune;
 pub mod version;

@@ -43,6 +43,14 @@ pub const UART_DATA: u64 = 0x101f_1000;
 /// The length of a legacy image's header, in bytes.
 pub const HEADER_BYTES: u32 = 64;
 
+/// The erased state of flash.
+pub const ERASED: u8 = 0xff;
+
+/// Where the contents of kernel and RAM disk lie in the flash, behind their headers.
+pub fn content_at() -> [usize; 2] {
+    PARTITIONS.map(|(_, at, _)| (at + HEADER_BYTES) as usize)
+}
+
 /// Where the emulator puts the RAM disk in a memory of so many bytes (`hw/arm/boot.c`):
 /// into the middle of it, and not beyond 128 MiB.
 pub fn ramdisk_at(memory: u64) -> u32 {
@@ -160,7 +168,6 @@ impl Loading<'_> {
     /// # Errors
     /// If an image is larger than its partition.
     pub fn flash(&self, bytes: u64) -> Result<Vec<u8>, LabError> {
-        const ERASED: u8 = 0xff;
         let mut flash = vec![ERASED; usize::try_from(bytes).unwrap_or(0)];
         for ((name, at, most), image) in PARTITIONS.iter().zip(self.images()) {
             let at = *at as usize;

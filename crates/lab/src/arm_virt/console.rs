@@ -1,8 +1,8 @@
 //! What U-Boot says on the console, and which stage each line begins.
 
-use crate::emulator::stages::Line;
-use crate::machine::{Evidence, HostMark};
-use record::Phase;
+use crate::boot::{Evidence, HostMark};
+use crate::emulator::stages::{Line, Stages};
+use record::{Phase, mark};
 
 /// The stages of U-Boot, by how the line starts that it writes first. Where a
 /// stage's line is written before its work is done, the stage is that work.
@@ -52,6 +52,23 @@ pub fn marks(lines: &[Line]) -> Vec<HostMark> {
     marks.extend(bootstages(lines));
     marks.sort_by_key(|m| m.at_ns);
     marks
+}
+
+/// When a kernel image is entered, and the kernel in it.
+pub fn kernel_marks(stages: &Stages, unpacks_itself: bool) -> Vec<HostMark> {
+    let entered = |at_ns| HostMark::begins(mark::KERNEL_ENTRY, at_ns, Phase::Kernel);
+    match &stages.passed_ns[..] {
+        [] => Vec::new(),
+        [image, ..] if !unpacks_itself => vec![entered(*image)],
+        [image, kernel @ ..] => {
+            let (name, phase) = (mark::DECOMPRESSION_START, Phase::Decompression);
+            let mut marks = vec![HostMark::begins(name, *image, phase)];
+            // Without one, the image does not say where it unpacks itself to:
+            // the kernel begins somewhere in this phase.
+            marks.extend(kernel.first().map(|at_ns| entered(*at_ns)));
+            marks
+        }
+    }
 }
 
 /// The stages of a bootstage report, if a U-Boot that makes one was told to

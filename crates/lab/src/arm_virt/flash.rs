@@ -34,7 +34,7 @@ pub const KERNEL_LOAD: u64 = RAM + 0x400_0000;
 const LOW_MEMORY_MB: u32 = 752;
 
 /// The erased state of flash.
-const ERASED: u8 = 0xff;
+pub const ERASED: u8 = 0xff;
 
 /// 2026-01-01, which the machine's clock begins with too.
 const IMAGE_TIME: u32 = 1_767_225_600;
@@ -60,6 +60,14 @@ impl Contents<'_> {
     /// Where the initramfs lies in the bank.
     const fn initramfs_at(&self) -> usize {
         (KERNEL_AT + self.kernel.len()).next_multiple_of(ERASE_BYTES)
+    }
+
+    /// Where the contents of kernel and initramfs lie in the bank, behind their headers;
+    /// `header`: the kernel was given one here.
+    #[must_use]
+    pub const fn content_at(&self, header: bool) -> [usize; 2] {
+        let own = if header { HEADER_BYTES } else { 0 };
+        [KERNEL_AT + own, self.initramfs_at() + HEADER_BYTES]
     }
 
     /// The variables of the environment.

@@ -10,29 +10,27 @@ mod flash;
 mod image;
 mod kernel;
 
-use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
-use crate::emulated::{self, Common, Hardware, Inputs, OutFile};
-use crate::emulator::gdb::{AARCH64, ARM};
-use crate::emulator::stages::{KnownStages, Stages};
-use crate::emulator::{Clock, PowerOn, Program, Qemu, Words};
+use crate::artifacts::{Arch, Cache, agent_program};
+use crate::emulated::{Common, Hardware, Inputs};
+use crate::emulator::setup::{INITRAMFS, KERNEL, Known, Made, OUT, ROOT, Setup, Source, Template};
+use crate::emulator::stages::{CpuKind, KnownStages};
+use crate::emulator::{Clock, Program, Qemu};
 use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Kernel, Loader, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Archives, Tree};
 use crate::loading::Loading;
-use crate::machine::{Boot, HostMark};
 use crate::pace::Pace;
+use crate::prepared::EarlyStages;
 use crate::profiles::{for_root, served_profile};
 use crate::trial::Plan;
 use agent::config::{AgentConfig, Board};
 pub use flash::{Kind, legacy_image};
 use image::RAM;
 pub use kernel::kernels;
-use record::{Phase, mark};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use treat::{BootSpec, KernelForm};
 
 /// What every boot has in common. A part of every fingerprint: who changes it
@@ -44,10 +42,8 @@ pub const MACHINE: &str = "-M virt,dtb-randomness=off,highmem=off -smp 1 -nodefa
     -no-user-config -nographic -no-reboot -monitor none -rtc base=2026-01-01,clock=vm";
 
 /// The words of the emulator that every boot of such a processor begins with.
-pub(crate) fn words(arch: ArmArch) -> Words {
-    let mut words = Words::of(MACHINE);
-    words.pair("-cpu", arch.model().cpu);
-    words
+pub(crate) fn words(arch: ArmArch) -> String {
+    format!("{MACHINE} -cpu {}", arch.model().cpu)
 }
 
 /// The memory for the payload, in bytes; a root that needs as much gets it
@@ -63,6 +59,10 @@ const COUNTER_HZ: u64 = 62_500_000;
 
 /// The data register of the board's real-time clock, a PL031.
 const REAL_TIME_CLOCK: u64 = 0x0901_0000;
+
+/// The names of U-Boot's program and of the flash that it boots from.
+const U_BOOT: &str = "u-boot";
+const BOOT_FLASH: &str = "boot-flash";
 
 /// The data register of the board's serial port, a PL011.
 const UART_DATA: u64 = 0x0900_0000;
@@ -126,6 +126,9 @@ const QEMU_64: Program = Program {
     roms: &[],
 };
 
+/// The emulators of this board and of `arm9`.
+pub const PROGRAMS: [Program; 2] = [QEMU_32, QEMU_64];
+
 /// A machine with all its files, ready to boot any variant of an experiment.
 #[derive(Debug)]
 pub struct ArmVirt {
@@ -152,8 +155,7 @@ struct RootFile {
     image: HashedFile,
     /// The same with zeros behind it: the memory of a PCI device has a power of
     /// two of bytes.
-    padded: PathBuf,
-    padded_bytes: u64,
+    padded: HashedFile,
 }
 
 impl ArmVirt {
@@ -285,83 +287,55 @@ impl ArmVirt {
         all
     }
 
-    /// When loader and decompression end, for the variant that `plan` is a boot
-    /// of. A neutral perturbation of the command line moves them by microseconds.
-    fn stages(&self, plan: &Plan) -> Result<Stages, String> {
-        let spec = self.variants.get(&plan.id.variant).unwrap_or(&plan.spec);
-        let (root, inputs) = (self.root.is_some(), self.early_inputs(spec));
-        let key = hash_bytes(format!("waypoints\n{inputs}root = {root}\n").as_bytes());
-        let processor = match self.arch {
-            ArmArch::Armhf => &ARM,
-            ArmArch::Arm64 => &AARCH64,
-        };
-        let console = self.loader.as_ref().map(|_| UART_DATA);
-        emulated::stages(self, &key, spec, processor, console)
-    }
-
-    /// The words that start the kernel: U-Boot with its flash, which is written into
-    /// `folder`, or the kernel itself.
-    fn start(&self, words: &mut Words, spec: &BootSpec, folder: &Path) -> Result<(), LabError> {
+    /// What starts the kernel: U-Boot with its flash, or the emulator itself.
+    fn start(&self, setup: &mut Setup, spec: &BootSpec) -> Result<(), LabError> {
         let kernel = self.common.kernels.of(spec)?;
         let cmdline = spec.cmdline.to_string();
+        let archive = self.initramfs.of(spec);
         let Some(u_boot) = &self.loader else {
-            words.pair("-kernel", &kernel.file.path);
-            words.pair("-initrd", &self.initramfs.of(spec).path);
-            words.pair("-append", cmdline);
+            setup.words.file("-kernel", KERNEL);
+            setup.words.file("-initrd", INITRAMFS);
+            setup.words.pair("-append", cmdline);
+            setup.put(KERNEL, Source::Input(kernel.file.clone()));
+            setup.put(INITRAMFS, Source::Input(archive.clone()));
             return Ok(());
         };
-        let file = folder.join("flash");
         let bytes = read(&kernel.file.path)?;
         let legacy = match kernel.form {
-            KernelForm::Uncompressed => bytes,
+            KernelForm::Uncompressed => None,
             KernelForm::Image => {
                 let kind = flash::Kind::Kernel(flash::KERNEL_LOAD);
-                flash::legacy_image(self.arch, kind, &bytes)
+                Some(flash::legacy_image(self.arch, kind, &bytes))
             }
         };
+        let initramfs = read(&archive.path)?;
         let contents = flash::Contents {
             arch: self.arch,
             memory_mb: self.common.base.memory_mb,
             cmdline: &cmdline,
             variables: &self.variables(spec),
-            kernel: &legacy,
-            initramfs: &read(&self.initramfs.of(spec).path)?,
+            kernel: legacy.as_ref().unwrap_or(&bytes),
+            initramfs: &initramfs,
         };
-        let bytes = contents.image(&kernel.file.path)?;
-        fs::write(&file, bytes).map_err(io_error(&file, "cannot be written"))?;
-        words.pair("-bios", &u_boot.program.path);
-        words.flash(&file);
+        let image = contents.image(&kernel.file.path)?;
+        let [kernel_at, initramfs_at] = contents.content_at(legacy.is_some());
+        let known = |input, part| Known {
+            input,
+            part,
+            skip: 0,
+        };
+        let parts = [
+            (kernel_at, known(&kernel.file, &bytes)),
+            (initramfs_at, known(archive, &initramfs)),
+        ];
+        setup.words.file("-bios", U_BOOT);
+        setup.words.flash(BOOT_FLASH, Some(1), false);
+        setup.put(U_BOOT, Source::Input(u_boot.program.clone()));
+        setup.put(
+            BOOT_FLASH,
+            Source::Made(Made::of(&image, flash::ERASED, &parts)),
+        );
         Ok(())
-    }
-
-    fn marks(&self, form: KernelForm, stages: &Stages) -> Vec<HostMark> {
-        let first = match self.loader {
-            // Nothing runs before U-Boot on this board.
-            Some(_) => Phase::Loader,
-            None => Phase::Firmware,
-        };
-        let mut marks = vec![HostMark::begins(mark::POWER_ON, 0, first)];
-        marks.extend(console::marks(&stages.lines));
-        let unpacks_itself = self.arch == ArmArch::Armhf && form == KernelForm::Image;
-        marks.extend(kernel_marks(stages, unpacks_itself));
-        marks
-    }
-}
-
-/// When a kernel image is entered, and the kernel in it.
-pub fn kernel_marks(stages: &Stages, unpacks_itself: bool) -> Vec<HostMark> {
-    let entered = |at_ns| HostMark::begins(mark::KERNEL_ENTRY, at_ns, Phase::Kernel);
-    match &stages.passed_ns[..] {
-        [] => Vec::new(),
-        [image, ..] if !unpacks_itself => vec![entered(*image)],
-        [image, kernel @ ..] => {
-            let (name, phase) = (mark::DECOMPRESSION_START, Phase::Decompression);
-            let mut marks = vec![HostMark::begins(name, *image, phase)];
-            // Without one, the image does not say where it unpacks itself to:
-            // the kernel begins somewhere in this phase.
-            marks.extend(kernel.first().map(|at_ns| entered(*at_ns)));
-            marks
-        }
     }
 }
 
@@ -374,69 +348,55 @@ impl Hardware for ArmVirt {
         Clock::Pl031(REAL_TIME_CLOCK)
     }
 
-    fn out(&self) -> OutFile {
-        OutFile {
-            bytes: out_bytes(self.root.as_ref()),
-            payload_at: 0,
-        }
+    fn payload_at(&self) -> u64 {
+        0
     }
 
-    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
-        (
-            self.initramfs.of(spec),
-            self.root.as_ref().map(|r| &r.image),
-        )
-    }
-
-    fn early_inputs(&self, spec: &BootSpec) -> String {
-        let cpu = Some(self.arch.model().cpu);
-        let sizes = [self.initramfs.of(spec).bytes, self.out().bytes];
-        let mut text = self.common.early_inputs(MACHINE, cpu, spec, sizes);
-        if let Some(u_boot) = &self.loader {
-            // Writing into a string does not fail.
-            let _ = writeln!(text, "u_boot = {}", u_boot.program.sha256);
-            for (name, value) in self.variables(spec) {
-                let _ = writeln!(text, "env {name} = {value:?}");
-            }
-        }
-        text
-    }
-
-    fn power_on(
-        &self,
-        spec: &BootSpec,
-        folder: &Path,
-        out_file: &Path,
-    ) -> Result<PowerOn, LabError> {
-        let mut words = words(self.arch);
+    fn setup(&self, spec: &BootSpec) -> Result<Setup, LabError> {
+        let mut words = Template::of(&words(self.arch));
         words.pair("-m", self.common.base.memory_mb.to_string());
-        self.start(&mut words, spec, folder)?;
+        let mut setup = Setup::new(words, self.common.pace);
+        self.start(&mut setup, spec)?;
         if let Some(root) = &self.root {
             // Not shared: what the guest writes is the trial's own.
-            let (path, bytes) = (&root.padded, root.padded_bytes);
-            words.memory("root", false, path, bytes, "ivshmem-plain");
+            let bytes = root.padded.bytes;
+            setup.words.memory(ROOT, false, bytes, "ivshmem-plain");
+            setup.put(ROOT, Source::Input(root.padded.clone()));
         }
-        words.memory("out", true, out_file, self.out().bytes, "ivshmem-plain");
-        Ok(PowerOn {
-            words,
-            pace: self.common.pace,
-        })
+        let bytes = out_bytes(self.root.as_ref());
+        setup.words.memory(OUT, true, bytes, "ivshmem-plain");
+        setup.put(OUT, Source::Empty(bytes));
+        Ok(setup)
     }
 
-    fn add_stages(&self, plan: &Plan, boot: &mut Boot) -> Result<(), String> {
-        let stages = self.stages(plan)?;
-        boot.marks = self.marks(plan.spec.kernel, &stages);
-        if !stages.lines.is_empty() {
-            boot.evidence.push(console::evidence(&stages.lines));
-        }
-        Ok(())
+    fn initramfs(&self, spec: &BootSpec) -> &HashedFile {
+        self.initramfs.of(spec)
+    }
+
+    /// A neutral perturbation of the command line moves the stages by microseconds, so
+    /// they are measured without it.
+    fn early(&self, plan: &Plan) -> Result<EarlyStages, String> {
+        let spec = self.variants.get(&plan.id.variant).unwrap_or(&plan.spec);
+        let kernel = self.common.kernels.of(spec).map_err(|e| e.to_string())?;
+        Ok(EarlyStages {
+            boot: self.setup(spec).map_err(|e| e.to_string())?,
+            processor: match self.arch {
+                ArmArch::Armhf => CpuKind::Arm,
+                ArmArch::Arm64 => CpuKind::Aarch64,
+            },
+            waypoints: kernel.entries.clone(),
+            console: self.loader.as_ref().map(|_| UART_DATA),
+            // Nothing runs before U-Boot on this board.
+            loader_first: self.loader.is_some(),
+            unpacks_itself: self.arch == ArmArch::Armhf && spec.kernel == KernelForm::Image,
+        })
     }
 }
 
 /// The payload's memory, which is not as large as the root's.
 fn out_bytes(root: Option<&RootFile>) -> u64 {
     match root {
-        Some(root) if root.padded_bytes == OUT_BYTES => 2 * OUT_BYTES,
+        Some(root) if root.padded.bytes == OUT_BYTES => 2 * OUT_BYTES,
         _ => OUT_BYTES,
     }
 }
@@ -486,8 +446,7 @@ impl RootFile {
         let padded_bytes = bytes.next_power_of_two();
         if padded_bytes == bytes {
             return Ok(Self {
-                padded: path.to_owned(),
-                padded_bytes,
+                padded: image.clone(),
                 image,
             });
         }
@@ -508,8 +467,7 @@ impl RootFile {
         }
         Ok(Self {
             image,
-            padded,
-            padded_bytes,
+            padded: HashedFile::large(padded, cache)?,
         })
     }
 }

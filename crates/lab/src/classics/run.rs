@@ -8,12 +8,11 @@ use crate::error::{LabError, io_error};
 use crate::event::Event;
 use crate::experiment::Experiment;
 use crate::files::read;
-use crate::run::{Options, run as run_experiment};
+use crate::run::{Hosts, Options, run as run_experiment};
 use crate::workload::{Mark, Workload, marks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// What a classic gave here, beside what was published.
@@ -87,7 +86,8 @@ impl Given {
 const COUNTER_HZ: u128 = 24_000_000;
 
 /// Runs `classic`, with its files in `out`. A case that is there of an earlier run
-/// of the same inputs is not run again. `say` is told what goes on.
+/// of the same inputs is not run again. The variants of an experiment are booted by
+/// `hosts`, the cases of a workload on this host. `say` is told what goes on.
 ///
 /// # Errors
 /// If it cannot be run: a tool or file is missing, or `out` cannot be written. A
@@ -95,7 +95,7 @@ const COUNTER_HZ: u128 = 24_000_000;
 pub fn run(
     classic: &Classic,
     out: &Path,
-    jobs: Option<NonZeroUsize>,
+    hosts: &Hosts,
     say: &mut dyn FnMut(String),
 ) -> Result<Report, LabError> {
     let mut report = Report {
@@ -127,7 +127,7 @@ pub fn run(
             }
             given
         }
-        Method::Experiment(experiment) => run_variants(experiment, out, jobs, &mut report, say)?,
+        Method::Experiment(experiment) => run_variants(experiment, out, hosts, &mut report, say)?,
     };
     let measured: Vec<Option<i64>> = classic
         .values
@@ -293,18 +293,12 @@ fn words_of_failure(console: &[u8]) -> Option<String> {
 fn run_variants(
     experiment: &Experiment,
     out: &Path,
-    jobs: Option<NonZeroUsize>,
+    hosts: &Hosts,
     report: &mut Report,
     say: &mut dyn FnMut(String),
 ) -> Result<BTreeMap<String, Given>, LabError> {
-    let options = Options {
-        out: out.join("run"),
-        jobs,
-        ensemble: experiment.base.ensemble.get(),
-        check_exact: false,
-        recording_cost: false,
-        shared: None,
-    };
+    let ensemble = experiment.base.ensemble.get();
+    let options = Options::plain(&out.join("run"), ensemble).by(hosts);
     let outcome = run_experiment(experiment, &options, &mut |event| match event {
         Event::Note { text } => say(text),
         Event::Finished { trial, reused } => {

@@ -5,6 +5,7 @@
 //! executes no other instruction for it.
 
 use chrono::NaiveDate;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -18,7 +19,8 @@ const EPOCH_S: u64 = 1_767_225_600;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Which real-time clock a machine has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Clock {
     /// That of a PC, which QEMU shows as a date.
     Pc,

@@ -6,7 +6,7 @@
 //! and of the ROMs that the guest runs.
 
 use super::Program;
-use crate::cache::Cache;
+use crate::cache::{Cache, hash_bytes};
 use crate::capture::hex;
 use crate::error::LabError;
 use crate::tools::Tool;
@@ -73,6 +73,16 @@ pub(super) fn identity(program: Program, file: &Path, cache: &Cache) -> Result<S
         }
     }
     Ok(text)
+}
+
+/// An emulator in words, as results name it: program, version, and a hash of its parts.
+#[must_use]
+pub fn in_words(program: &str, version: &str, parts: &str) -> String {
+    let hash = hash_bytes(parts.as_bytes());
+    format!(
+        "{program} {version}, parts {}",
+        hash.get(..16).unwrap_or(&hash)
+    )
 }
 
 fn name(path: &Path) -> String {

@@ -3,19 +3,20 @@
 mod clock;
 pub mod gdb;
 mod identity;
+pub mod setup;
 pub mod stages;
 mod watch;
 mod words;
 
 pub use clock::Clock;
-pub use identity::PC_ROMS;
+pub use identity::{PC_ROMS, in_words};
 pub use watch::Limits;
 pub use words::Words;
 
+use crate::boot::{Boot, Evidence};
 use crate::cache::Cache;
 use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Mode};
-use crate::machine::{Boot, Evidence};
 use crate::pace::{Accelerator, Pace};
 use crate::tools::{Tool, find, last_words};
 use agent::payload::{PayloadError, read_payload};
@@ -137,6 +138,18 @@ impl Qemu {
                 detail: format!("it said: {}", last_words(said.as_bytes())),
             }),
         }
+    }
+
+    /// It in words, as results name it.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        in_words(self.program.name, &self.version, &self.identity)
+    }
+
+    /// Which of QEMU's programs it is.
+    #[must_use]
+    pub const fn program(&self) -> Program {
+        self.program
     }
 
     /// Its version: `7.2.22`.

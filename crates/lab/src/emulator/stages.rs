@@ -9,7 +9,7 @@
 //! virtual time but not in that number; a stop asked for from outside, which
 //! does not move the clock, tells how much idle time there was.
 
-use super::gdb::{Gdb, Processor};
+use super::gdb::{AARCH64, ARM, ARM9, Gdb, Processor, X86_64};
 use crate::artifacts::Cache;
 use crate::error::{LabError, io_error};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,33 @@ pub struct Route {
     /// The data register of the serial port, if what is written to it before the
     /// first waypoint is of interest.
     pub console: Option<u64>,
+}
+
+/// A kind of processor, as a plan names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CpuKind {
+    /// x86-64.
+    X86_64,
+    /// 32-bit ARM with a generic timer.
+    Arm,
+    /// The ARM926 of versatilepb.
+    Arm9,
+    /// 64-bit ARM.
+    Aarch64,
+}
+
+impl CpuKind {
+    /// What the debugger has to know of it.
+    #[must_use]
+    pub const fn processor(self) -> &'static Processor {
+        match self {
+            Self::X86_64 => &X86_64,
+            Self::Arm => &ARM,
+            Self::Arm9 => &ARM9,
+            Self::Aarch64 => &AARCH64,
+        }
+    }
 }
 
 /// Why there are none in real time.

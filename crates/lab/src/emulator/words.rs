@@ -24,51 +24,10 @@ impl Words {
         self.0.extend([key.into(), value.into()]);
     }
 
-    /// Adds memory called `id` that is the file at `path`, and the device that
-    /// the guest sees it as. A guest's writes go to the file only if `shared`.
-    pub fn memory(&mut self, id: &str, shared: bool, path: &Path, bytes: u64, device: &str) {
-        let share = match shared {
-            true => "share=on",
-            false => "share=off,readonly=off",
-        };
-        let path = option(path);
-        let object = format!("memory-backend-file,id={id},{share},mem-path={path},size={bytes}");
-        self.pair("-object", object);
-        self.pair("-device", format!("{device},memdev={id},id=dev-{id}"));
-    }
-
-    /// The second bank of a board's flash memory is the file at `path`, which is
-    /// not written to.
-    pub fn flash(&mut self, path: &Path) {
-        let file = option(path);
-        self.pair(
-            "-drive",
-            format!("if=pflash,unit=1,format=raw,file={file},readonly=on"),
-        );
-    }
-
-    /// The board's only bank of flash memory is the file at `path`.
-    pub fn nor(&mut self, path: &Path, writable: bool) {
-        let file = option(path);
-        let more = if writable { "" } else { ",readonly=on" };
-        self.pair("-drive", format!("if=pflash,format=raw,file={file}{more}"));
-    }
-
-    /// The processor begins with the program at `path`, which lies at `address`.
-    pub fn begin_with(&mut self, path: &Path, address: u32) {
-        let file = option(path);
-        let device = format!("loader,file={file},addr={address:#x},force-raw=on,cpu-num=0");
-        self.pair("-device", device);
-    }
-
-    /// The machine's own memory is the file at `path`, of `bytes` bytes.
-    pub fn machine_memory(&mut self, path: &Path, bytes: u64) {
-        let path = option(path);
-        self.pair(
-            "-object",
-            format!("memory-backend-file,id=ram,share=on,mem-path={path},size={bytes}"),
-        );
-        self.pair("-machine", "memory-backend=ram");
+    /// The board's only bank of flash memory is the file at `path`, which is not written to.
+    pub fn nor(&mut self, path: &Path) {
+        let [before, after] = flash(None, false);
+        self.pair("-drive", format!("{before}{}{after}", option(path)));
     }
 
     /// QEMU's monitor listens on the socket at `path`.
@@ -91,31 +50,19 @@ impl Words {
     }
 }
 
+/// What comes before and behind the path of a file that is a bank of flash memory.
+#[must_use]
+pub fn flash(unit: Option<u8>, writable: bool) -> [String; 2] {
+    let unit = unit.map_or(String::new(), |n| format!("unit={n},"));
+    let after = if writable { "" } else { ",readonly=on" };
+    [
+        format!("if=pflash,{unit}format=raw,file="),
+        after.to_owned(),
+    ]
+}
+
 /// A path as a value among QEMU's options, where a comma is written twice.
 #[must_use]
 pub fn option(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Words;
-
-    #[test]
-    fn commas_in_paths_are_doubled() {
-        let mut words = Words::of("-M  q35");
-        words.memory("m", true, "a,b".as_ref(), 8, "nvdimm");
-        let words: Vec<_> = words.finish();
-        assert_eq!(
-            words,
-            [
-                "-M",
-                "q35",
-                "-object",
-                "memory-backend-file,id=m,share=on,mem-path=a,,b,size=8",
-                "-device",
-                "nvdimm,memdev=m,id=dev-m"
-            ]
-        );
-    }
 }

@@ -4,25 +4,24 @@
 mod bzimage;
 mod kernels;
 
-use crate::artifacts::{Arch, Cache, agent_program, hash_bytes};
-use crate::emulated::{self, Common, Hardware, Inputs, Kernels, OutFile};
-use crate::emulator::gdb::X86_64;
-use crate::emulator::stages::{KnownStages, Stages};
-use crate::emulator::{Clock, PC_ROMS, PowerOn, Program, Qemu, Words};
+use crate::artifacts::{Arch, Cache, agent_program};
+use crate::emulated::{Common, Hardware, Inputs, Kernels};
+use crate::emulator::setup::{INITRAMFS, KERNEL, OUT, ROOT, Setup, Source, Template};
+use crate::emulator::stages::{CpuKind, KnownStages};
+use crate::emulator::{Clock, PC_ROMS, Program, Qemu};
 use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Experiment, Mode, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Tree};
 use crate::layout;
 use crate::loading::Loading;
-use crate::machine::{Boot, HostMark};
 use crate::pace::Pace;
+use crate::prepared::EarlyStages;
 use crate::profiles::{for_root, served_profile};
 use crate::trial::Plan;
 use agent::access::encode;
 use agent::config::{AgentConfig, Board};
 use kernels::WithModules;
-use record::{Phase, mark};
 use std::fs;
 use std::path::{Path, PathBuf};
 use storage::Profile;
@@ -183,11 +182,59 @@ impl Pc {
             },
         })
     }
+}
 
-    /// When firmware and decompression end. The baseline's command line stands for
-    /// all: another one moves them by a few microseconds (seen: 2), and a
-    /// measurement takes 10 s of the host.
-    fn stages(&self, spec: &BootSpec) -> Result<Stages, String> {
+impl Pc {
+    /// The initramfs and the root of a boot.
+    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
+        let mine = |o: &&Own| o.is_of(spec);
+        let own = self.treated.iter().find(mine).unwrap_or(&self.plain);
+        (&own.initramfs, own.root.as_ref())
+    }
+}
+
+impl Hardware for Pc {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::Pc
+    }
+
+    fn payload_at(&self) -> u64 {
+        0
+    }
+
+    fn setup(&self, spec: &BootSpec) -> Result<Setup, LabError> {
+        let (initramfs, root) = self.files(spec);
+        let root_bytes = root.map(|r| r.bytes);
+        let words = words(
+            self.common.base.memory_mb,
+            &spec.cmdline.to_string(),
+            root_bytes,
+        );
+        let mut setup = Setup::new(words, self.common.pace);
+        setup.put(
+            KERNEL,
+            Source::Input(self.common.kernels.of(spec)?.file.clone()),
+        );
+        setup.put(INITRAMFS, Source::Input(initramfs.clone()));
+        if let Some(root) = root {
+            setup.put(ROOT, Source::Input(root.clone()));
+        }
+        setup.put(OUT, Source::Empty(OUT_BYTES));
+        Ok(setup)
+    }
+
+    fn initramfs(&self, spec: &BootSpec) -> &HashedFile {
+        self.files(spec).0
+    }
+
+    /// The baseline's command line stands for all: another one moves the stages by a few
+    /// microseconds (seen: 2), and a measurement takes 10 s of the host.
+    fn early(&self, plan: &Plan) -> Result<EarlyStages, String> {
+        let spec = &plan.spec;
         let measured = BootSpec {
             kernel: spec.kernel,
             cmdline: self.common.base.cmdline.clone(),
@@ -203,82 +250,16 @@ impl Pc {
                 );
             }
         }
-        emulated::stages(self, &self.stages_key(&measured), &measured, &X86_64, None)
-    }
-
-    /// What the stages depend on: all but the contents of initramfs and root,
-    /// which nobody reads so early.
-    fn stages_key(&self, spec: &BootSpec) -> String {
-        let root = self.plain.root.as_ref().map_or(0, |r| r.bytes);
-        let inputs = self.early_inputs(spec);
-        hash_bytes(format!("waypoints\n{inputs}root_bytes = {root}\n").as_bytes())
-    }
-}
-
-impl Hardware for Pc {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn clock(&self) -> Clock {
-        Clock::Pc
-    }
-
-    fn out(&self) -> OutFile {
-        OutFile {
-            bytes: OUT_BYTES,
-            payload_at: 0,
-        }
-    }
-
-    fn files(&self, spec: &BootSpec) -> (&HashedFile, Option<&HashedFile>) {
-        let mine = |o: &&Own| o.is_of(spec);
-        let own = self.treated.iter().find(mine).unwrap_or(&self.plain);
-        (&own.initramfs, own.root.as_ref())
-    }
-
-    fn early_inputs(&self, spec: &BootSpec) -> String {
-        let (initramfs, _) = self.files(spec);
-        let sizes = [initramfs.bytes, OUT_BYTES];
-        self.common.early_inputs(MACHINE, None, spec, sizes)
-    }
-
-    fn power_on(
-        &self,
-        spec: &BootSpec,
-        _folder: &Path,
-        out_file: &Path,
-    ) -> Result<PowerOn, LabError> {
-        let (initramfs, root) = self.files(spec);
-        let files = Files {
-            kernel: &self.common.kernels.of(spec)?.file.path,
-            initramfs: &initramfs.path,
-            root: root.map(|r| (r.path.as_path(), r.bytes)),
-            out: (out_file, OUT_BYTES),
-        };
-        let memory_mb = self.common.base.memory_mb;
-        Ok(PowerOn {
-            words: words(memory_mb, &spec.cmdline.to_string(), &files),
-            pace: self.common.pace,
+        let kernel = self.common.kernels.of(spec).map_err(|e| e.to_string())?;
+        Ok(EarlyStages {
+            boot: self.setup(&measured).map_err(|e| e.to_string())?,
+            processor: CpuKind::X86_64,
+            waypoints: kernel.entries.clone(),
+            console: None,
+            loader_first: false,
+            unpacks_itself: kernel.entries.len() > 1,
         })
     }
-
-    fn add_stages(&self, plan: &Plan, boot: &mut Boot) -> Result<(), String> {
-        boot.marks = marks(&self.stages(&plan.spec)?);
-        Ok(())
-    }
-}
-
-fn marks(stages: &Stages) -> Vec<HostMark> {
-    let mut marks = vec![HostMark::begins(mark::POWER_ON, 0, Phase::Firmware)];
-    if let [unpacking, _] = stages.passed_ns[..] {
-        let (name, phase) = (mark::DECOMPRESSION_START, Phase::Decompression);
-        marks.push(HostMark::begins(name, unpacking, phase));
-    }
-    if let Some(kernel) = stages.passed_ns.last() {
-        marks.push(HostMark::begins(mark::KERNEL_ENTRY, *kernel, Phase::Kernel));
-    }
-    marks
 }
 
 fn describe(qemu: &Qemu, pace: Pace, base: &Base, profile: &Profile) -> String {
@@ -401,65 +382,43 @@ fn root_file(path: PathBuf, cache: &Cache) -> Result<HashedFile, LabError> {
     Ok(root)
 }
 
-/// The files of a boot.
-struct Files<'a> {
-    /// The kernel, image or ELF.
-    kernel: &'a Path,
-    initramfs: &'a Path,
-    /// The root's image and its size in bytes: read, never written.
-    root: Option<(&'a Path, u64)>,
-    /// The file that takes the payload, and its size in bytes.
-    out: (&'a Path, u64),
-}
-
-/// The command line of QEMU.
-fn words(memory_mb: u32, cmdline: &str, files: &Files<'_>) -> Words {
-    let mut words = Words::of(MACHINE);
-    let memories = [files.root.map(|r| r.1), Some(files.out.1)];
-    let persistent: u64 = memories.iter().flatten().sum();
+/// The command line of QEMU; `root` is the length of the root's image, if there is one.
+fn words(memory_mb: u32, cmdline: &str, root: Option<u64>) -> Template {
+    let mut words = Template::of(MACHINE);
+    let persistent = root.unwrap_or(0).saturating_add(OUT_BYTES);
     let all = (u64::from(memory_mb) << 20).saturating_add(persistent);
     // Room for the persistent memory, in whole GiB, and not less than 4.
     let room = all.div_ceil(1 << 30).max(3) + 1;
     words.pair("-m", format!("{memory_mb},slots=2,maxmem={room}G"));
-    words.pair("-kernel", files.kernel);
-    words.pair("-initrd", files.initramfs);
+    words.file("-kernel", KERNEL);
+    words.file("-initrd", INITRAMFS);
     words.pair("-append", cmdline);
-    if let Some((path, bytes)) = files.root {
+    if let Some(bytes) = root {
         // Not shared: what the guest writes is the trial's own.
-        words.memory("root", false, path, bytes, "nvdimm");
+        words.memory(ROOT, false, bytes, "nvdimm");
     }
-    let (path, bytes) = files.out;
-    words.memory("out", true, path, bytes, "nvdimm");
+    words.memory(OUT, true, OUT_BYTES, "nvdimm");
     words
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Files, words};
-    use std::path::Path;
+    use super::words;
 
-    fn line(root_bytes: Option<u64>) -> String {
-        let files = Files {
-            kernel: Path::new("k"),
-            initramfs: Path::new("i"),
-            root: root_bytes.map(|bytes| (Path::new("odd,name"), bytes)),
-            out: (Path::new("o"), 64 << 20),
-        };
-        let words = words(1024, "console=ttyS0 a=\"b c\"", &files).finish();
-        let words: Vec<_> = words.iter().map(|w| w.to_string_lossy()).collect();
-        words.join(" ")
+    fn line(root: Option<u64>) -> String {
+        serde_json::to_string(&words(1024, "console=ttyS0 a=\"b c\"", root)).unwrap()
     }
 
     #[test]
     fn the_command_line_is_that_of_an_exact_machine() {
         let line = line(Some(420 << 20));
         for part in [
-            "-M q35,nvdimm=on,hpet=off -smp 1 ",
-            "-rtc base=2026-01-01,clock=vm",
-            "-m 1024,slots=2,maxmem=4G",
-            "-append console=ttyS0 a=\"b c\" ",
-            "id=root,share=off,readonly=off,mem-path=odd,,name,size=440401920",
-            "id=out,share=on,mem-path=o,size=67108864 -device nvdimm,memdev=out",
+            r#""-M","q35,nvdimm=on,hpet=off","-smp","1""#,
+            r#""-rtc","base=2026-01-01,clock=vm""#,
+            r#""-m","1024,slots=2,maxmem=4G""#,
+            r#""-append","console=ttyS0 a=\"b c\"""#,
+            r#"id=root,share=off,readonly=off,mem-path=","option":"root","after":",size=440401920""#,
+            r#"id=out,share=on,mem-path=","option":"out","after":",size=67108864"},"-device","nvdimm,memdev=out"#,
         ] {
             assert!(line.contains(part), "{part} in {line}");
         }

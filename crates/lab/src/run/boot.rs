@@ -1,17 +1,18 @@
 //! Booting trials, several at once.
 
+use crate::boot::Boot;
 use crate::capture;
 use crate::console;
 use crate::error::{LabError, io_error};
 use crate::event::Event;
-use crate::machine::{Boot, Machine};
+use crate::machine::Machine;
 use crate::store::{self, Store};
 use crate::trial::{self, Failure, Plan, Reason, Trial};
 use agent::capture::{CaptureError, Member};
 use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -20,12 +21,16 @@ enum Message {
     Ended(usize, Box<Result<Trial, LabError>>),
 }
 
-/// Boots the trials of `open`, several at once, and keeps each as it ends.
+/// What boots one trial: its number, its plan, and who is told what happens.
+pub type Boots<'a> =
+    dyn Fn(usize, &Plan, &mut dyn FnMut(Event)) -> Result<Trial, LabError> + Sync + 'a;
+
+/// Boots the trials of `open` with `boot`, several at once, and keeps each as it ends.
 ///
 /// # Errors
 /// If one cannot be run at all. Those that were running are kept all the same.
 pub fn boot_all(
-    machine: &dyn Machine,
+    boot: &Boots<'_>,
     plans: &[Plan],
     open: VecDeque<usize>,
     jobs: usize,
@@ -36,11 +41,10 @@ pub fn boot_all(
     let jobs = jobs.min(open.len());
     let queue = Mutex::new(open);
     let queue = || queue.lock().unwrap_or_else(PoisonError::into_inner);
-    let out = store.folder().to_owned();
     let (send, receive) = channel();
     std::thread::scope(|scope| {
         for _ in 0..jobs {
-            let (send, queue, out) = (send.clone(), &queue, &out);
+            let (send, queue) = (send.clone(), &queue);
             scope.spawn(move || {
                 loop {
                     // Not in the loop's head: the lock would last for the body.
@@ -48,7 +52,11 @@ pub fn boot_all(
                     let Some((i, plan)) = next.and_then(|i| Some((i, plans.get(i)?))) else {
                         return;
                     };
-                    let ended = Box::new(boot_one(machine, plan, out, &send));
+                    let tell = &mut |event| {
+                        // The other end listens for as long as there are machines.
+                        let _ = send.send(Message::Event(event));
+                    };
+                    let ended = Box::new(boot(i, plan, tell));
                     if ended.is_err() {
                         // What runs may end; nothing new begins.
                         queue().clear();
@@ -67,17 +75,9 @@ pub fn boot_all(
                     on(event);
                     continue;
                 }
-                Message::Ended(i, ended) => (*ended).and_then(|trial| {
-                    store.keep(&trial)?;
-                    if let Some(slot) = results.get_mut(i) {
-                        *slot = Some(trial.clone());
-                    }
-                    on(Event::Finished {
-                        trial: Box::new(trial),
-                        reused: false,
-                    });
-                    Ok(())
-                }),
+                Message::Ended(i, ended) => {
+                    (*ended).and_then(|trial| keep(trial, i, store, results, on))
+                }
             };
             if kept.is_err() {
                 queue().clear();
@@ -88,17 +88,39 @@ pub fn boot_all(
     })
 }
 
-/// Boots one trial and writes its capture.
-fn boot_one(
+/// Keeps the trial of number `i`, which has ended.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn keep(
+    trial: Trial,
+    i: usize,
+    store: &mut Store,
+    results: &mut [Option<Trial>],
+    on: &mut dyn FnMut(Event),
+) -> Result<(), LabError> {
+    store.keep(&trial)?;
+    if let Some(slot) = results.get_mut(i) {
+        *slot = Some(trial.clone());
+    }
+    on(Event::Finished {
+        trial: Box::new(trial),
+        reused: false,
+    });
+    Ok(())
+}
+
+/// Boots one trial and writes its capture into the output folder `out`: here and on every
+/// other host, trials are booted by this function alone.
+///
+/// # Errors
+/// If it cannot be run at all. A boot that fails is a [`Trial`].
+pub fn boot_one(
     machine: &dyn Machine,
     plan: &Plan,
     out: &Path,
-    send: &Sender<Message>,
+    tell: &mut dyn FnMut(Event),
 ) -> Result<Trial, LabError> {
-    let tell = |event| {
-        // The other end listens for as long as there are machines.
-        let _ = send.send(Message::Event(event));
-    };
     let folder = store::clear(out, &plan.id)?;
     let work = folder.join("work");
     fs::create_dir(&work).map_err(io_error(&work, "cannot be created"))?;
@@ -131,7 +153,7 @@ fn boot_one(
     Ok(Trial {
         firstlight_trial: trial::VERSION,
         id: plan.id.clone(),
-        fingerprint: super::fingerprint(machine, plan),
+        fingerprint: super::fingerprint(machine, plan)?,
         digest,
         capture: plan.id.folder().join("capture"),
         virtual_end_ns,

@@ -107,6 +107,13 @@ pub fn forecast(experiment: &Experiment, options: &Options) -> Forecast {
     }
 }
 
+/// How long a boot of an experiment takes on such a host, in seconds.
+pub fn typical(experiment: &Experiment, options: &Options) -> f64 {
+    let boots = forecast(experiment, options).boots;
+    let all: f64 = boots.iter().map(|b| b.wall_s).sum();
+    all / boots.len().max(1) as f64
+}
+
 /// How long a boot takes, going by the trials in the output folder.
 fn length(
     experiment: &Experiment,
@@ -328,6 +335,7 @@ mod tests {
             check_exact: false,
             recording_cost: true,
             shared: None,
+            on: crate::elsewhere::On::Host,
         };
         let forecast = forecast(&experiment, &options);
         assert_eq!(forecast.boots.len(), 3);

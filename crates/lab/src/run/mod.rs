@@ -7,16 +7,17 @@ mod forecast;
 pub(crate) mod options;
 mod plan;
 
+pub(crate) use boot::boot_one;
 pub use cost::RecordingCost;
 pub use exact::{Difference, ExactCheck};
 pub use forecast::{Basis, Forecast, ForecastBoot, forecast};
-pub use options::Options;
+pub use options::{Hosts, Options};
 
 use crate::arm_virt::ArmVirt;
 use crate::arm9::Arm9;
-use crate::artifacts::Cache;
+use crate::artifacts::{Cache, hash_bytes};
 use crate::board;
-use crate::capture;
+use crate::elsewhere::{self, Job, On, Outbox, Told};
 use crate::emulated::Inputs;
 use crate::error::LabError;
 use crate::event::Event;
@@ -27,7 +28,6 @@ use crate::replay::Replay;
 use crate::shared;
 use crate::store::Store;
 use crate::trial::{Plan, Purpose, Trial};
-use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -132,25 +132,24 @@ fn run_in(
     options: &Options,
     on: &mut dyn FnMut(Event),
 ) -> Result<Outcome, LabError> {
+    let plans = planned(experiment, options)?;
     let mode = experiment.base.mode;
-    if options.check_exact && !mode.is_exact() {
-        return Err(LabError::NotExact);
-    }
-    let mut plans = plan::plan(experiment, options);
-    for plan in &mut plans {
-        let words = experiment.base.recording.words.iter();
-        let are_there = words.filter(|w| plan.spec.cmdline.contains(w));
-        plan.recording = are_there.cloned().collect();
-    }
     let shared = options.shared.as_ref().filter(|_| mode.is_exact());
+    let emulator = machine.emulator();
+    let fingerprints = fingerprints(machine, &plans)?;
+    let outbox = Outbox::new(machine, &plans, &fingerprints, store.folder());
     let mut results: Vec<Option<Trial>> = Vec::new();
     let mut open = VecDeque::new();
     let mut audits = Vec::new();
-    for (i, plan) in plans.iter().enumerate() {
-        let fingerprint = fingerprint(machine, plan);
-        let mut found = store.finished(&plan.id, &fingerprint);
+    for (i, (plan, fingerprint)) in plans.iter().zip(&fingerprints).enumerate() {
+        let mut found = store.finished(&plan.id, fingerprint);
+        if found.is_none() {
+            // What another host booted after the last run ended.
+            let collected = outbox.collect(i).ok().flatten();
+            found = collected.filter(|t| !t.host_failed());
+        }
         let shared = shared.filter(|_| found.is_none() && shared::may_share(plan));
-        match shared.map(|s| (s, s.get(&fingerprint))) {
+        match shared.map(|s| (s, s.get(fingerprint, &emulator))) {
             Some((s, Ok(Some(hit)))) if s.audits() => audits.push((i, hit)),
             Some((_, Ok(Some(hit)))) => found = Some(shared::adopt(hit, plan, store.folder())?),
             Some((_, Err(text))) => on(Event::Note { text }),
@@ -180,7 +179,7 @@ fn run_in(
             Event::Finished {
                 trial,
                 reused: false,
-            } => shared.and_then(|s| s.put(trial, &out).err()),
+            } => shared.and_then(|s| s.put(trial, &out, machine).err()),
             _ => None,
         };
         on(event);
@@ -189,16 +188,41 @@ fn run_in(
             on(Event::Note { text });
         }
     };
+    let mut boot = |open: VecDeque<usize>, results: &mut [Option<Trial>]| match &options.on {
+        On::Host => {
+            let out = store.folder().to_owned();
+            let boot = |_: usize, plan: &Plan, tell: &mut dyn FnMut(Event)| {
+                boot_one(machine, plan, &out, tell)
+            };
+            boot::boot_all(&boot, &plans, open, jobs, store, results, &mut on)
+        }
+        On::Command(command) => {
+            let boot = |i: usize, _: &Plan, tell: &mut dyn FnMut(Event)| {
+                elsewhere::boot_by(command, &outbox, i, tell)
+            };
+            boot::boot_all(&boot, &plans, open, jobs, store, results, &mut on)
+        }
+        On::Slurm(slurm) => {
+            let expected = (mode.is_exact(), forecast::typical(experiment, options));
+            let open: Vec<usize> = open.into();
+            elsewhere::boot_on_slurm(slurm, &outbox, &open, expected, &mut |told| match told {
+                Told::Event(event) => {
+                    on(event);
+                    Ok(())
+                }
+                Told::Ended(i, trial) => boot::keep(*trial, i, store, results, &mut on),
+            })
+        }
+    };
     // First those that check what others booted: a difference ends the run.
-    let first = audits.iter().map(|(i, _)| *i).collect();
-    boot::boot_all(machine, &plans, first, jobs, store, &mut results, &mut on)?;
+    boot(audits.iter().map(|(i, _)| *i).collect(), &mut results)?;
     if let Some(shared) = shared {
         for (i, hit) in audits {
             let here = results.get(i).and_then(Option::as_ref);
             shared.audited(hit, here)?;
         }
     }
-    boot::boot_all(machine, &plans, open, jobs, store, &mut results, &mut on)?;
+    boot(open, &mut results)?;
     let mut all: Vec<Trial> = results.into_iter().flatten().collect();
     all.sort_by_key(|t| {
         let variants = experiment.variants.iter();
@@ -227,8 +251,75 @@ fn run_in(
     })
 }
 
-fn fingerprint(machine: &dyn Machine, plan: &Plan) -> String {
-    let mut hash = Sha256::new();
-    hash.update(machine.inputs(plan));
-    capture::hex(&hash.finalize())
+/// The trials of a run, with the words that only recording puts into their command lines.
+///
+/// # Errors
+/// If the options do not fit the experiment.
+fn planned(experiment: &Experiment, options: &Options) -> Result<Vec<Plan>, LabError> {
+    let mode = experiment.base.mode;
+    if options.check_exact && !mode.is_exact() {
+        return Err(LabError::NotExact);
+    }
+    if let On::Command(command) = &options.on {
+        elsewhere::check(command)?;
+        if !mode.is_exact() {
+            return Err(LabError::Plan {
+                name: experiment.name.clone(),
+                why: "in real time all variants of a round have to meet the same host, which a \
+                      command for one trial cannot promise; use `--on slurm` or this host"
+                    .into(),
+            });
+        }
+    }
+    let mut plans = plan::plan(experiment, options);
+    for plan in &mut plans {
+        let words = experiment.base.recording.words.iter();
+        let are_there = words.filter(|w| plan.spec.cmdline.contains(w));
+        plan.recording = are_there.cloned().collect();
+    }
+    Ok(plans)
+}
+
+fn fingerprint(machine: &dyn Machine, plan: &Plan) -> Result<String, LabError> {
+    Ok(hash_bytes(machine.inputs(plan)?.as_bytes()))
+}
+
+fn fingerprints(machine: &dyn Machine, plans: &[Plan]) -> Result<Vec<String>, LabError> {
+    plans.iter().map(|p| fingerprint(machine, p)).collect()
+}
+
+/// Writes the plans of all trials that have no result yet, for other hosts to boot, in
+/// groups of at most `size`; in real time each group is a round, which one host has to
+/// boot. A later [`run`] into the same output folder collects the results.
+///
+/// # Errors
+/// As [`run`].
+pub fn prepare_elsewhere(
+    experiment: &Experiment,
+    options: &Options,
+    most_groups: usize,
+    on: &mut dyn FnMut(Event),
+) -> Result<Vec<Vec<Job>>, LabError> {
+    let store = Store::open(&options.out)?;
+    let cache = Cache::open()?;
+    let machine = prepare(experiment, &cache, &options.out, &mut |text| {
+        on(Event::Note { text });
+    })?;
+    let machine = machine.as_ref();
+    let plans = planned(experiment, options)?;
+    let fingerprints = fingerprints(machine, &plans)?;
+    let outbox = Outbox::new(machine, &plans, &fingerprints, store.folder());
+    let mut open = Vec::new();
+    for (i, (plan, fingerprint)) in plans.iter().zip(&fingerprints).enumerate() {
+        if store.finished(&plan.id, fingerprint).is_none() {
+            outbox.export(i)?;
+            open.push(i);
+        }
+    }
+    let exact = experiment.base.mode.is_exact();
+    let size = open.len().div_ceil(most_groups.max(1));
+    let groups = elsewhere::batches(&plans, &open, exact, size).into_iter();
+    groups
+        .map(|group| group.into_iter().map(|i| outbox.job(i)).collect())
+        .collect()
 }

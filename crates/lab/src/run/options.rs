@@ -1,5 +1,6 @@
 //! How an experiment is run.
 
+use crate::elsewhere::On;
 use crate::experiment::Mode;
 use crate::shared::Shared;
 use std::num::NonZeroUsize;
@@ -25,9 +26,33 @@ pub struct Options {
     pub recording_cost: bool,
     /// Where results of exact trials are shared with other runs, if anywhere.
     pub shared: Option<Shared>,
+    /// Where trials are booted.
+    pub on: On,
+}
+
+/// Who boots trials, and who may know their results already.
+#[derive(Clone, Debug, Default)]
+pub struct Hosts {
+    /// As [`Options::jobs`].
+    pub jobs: Option<NonZeroUsize>,
+    /// As [`Options::shared`].
+    pub shared: Option<Shared>,
+    /// As [`Options::on`].
+    pub on: On,
 }
 
 impl Options {
+    /// The same by `hosts`.
+    #[must_use]
+    pub fn by(self, hosts: &Hosts) -> Self {
+        Self {
+            jobs: hosts.jobs,
+            shared: hosts.shared.clone(),
+            on: hosts.on.clone(),
+            ..self
+        }
+    }
+
     /// Trials into `out`, `ensemble` boots of each variant, with nothing besides.
     #[must_use]
     pub fn plain(out: &Path, ensemble: u32) -> Self {
@@ -38,6 +63,7 @@ impl Options {
             check_exact: false,
             recording_cost: false,
             shared: None,
+            on: On::Host,
         }
     }
 

@@ -114,6 +114,7 @@ mod tests {
             check_exact: false,
             recording_cost: true,
             shared: None,
+            on: crate::elsewhere::On::Host,
         };
         let plans = plan(&experiment, &options);
         let rounds: Vec<Vec<String>> = plans
@@ -151,6 +152,7 @@ mod tests {
             check_exact: true,
             recording_cost,
             shared: None,
+            on: crate::elsewhere::On::Host,
         };
         let lines: Vec<_> = plan(&experiment, &options(true))
             .into_iter()

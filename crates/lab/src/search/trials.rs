@@ -3,9 +3,8 @@
 use crate::error::LabError;
 use crate::event::Event;
 use crate::experiment::Experiment;
-use crate::run::{Options, run};
+use crate::run::{Hosts, Options, run};
 use crate::trial::Trial;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Runs sets of trials.
@@ -19,22 +18,19 @@ pub trait Trials {
     fn run(&mut self, experiment: &Experiment, ensemble: u32) -> Result<Vec<Trial>, LabError>;
 }
 
-/// Runs trials on this host.
+/// Runs trials on this host, or where this host sends them.
 pub struct Local<'a> {
     /// The folder for the trials.
     pub out: PathBuf,
-    /// How many machines run at once; `None`: as `Options::jobs` says.
-    pub jobs: Option<NonZeroUsize>,
+    /// Who boots them.
+    pub hosts: Hosts,
     /// Receives what happens.
     pub on: &'a mut dyn FnMut(Event),
 }
 
 impl Trials for Local<'_> {
     fn run(&mut self, experiment: &Experiment, ensemble: u32) -> Result<Vec<Trial>, LabError> {
-        let options = Options {
-            jobs: self.jobs,
-            ..Options::plain(&self.out, ensemble)
-        };
+        let options = Options::plain(&self.out, ensemble).by(&self.hosts);
         Ok(run(experiment, &options, self.on)?.trials)
     }
 }

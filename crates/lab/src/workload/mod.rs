@@ -336,8 +336,8 @@ impl Workload {
         }
         let mut words = match self.board {
             Board::Pc => Words::of(pc::MACHINE),
-            Board::ArmVirt => arm_virt::words(ArmArch::Armhf),
-            Board::ArmVirt64 => arm_virt::words(ArmArch::Arm64),
+            Board::ArmVirt => Words::of(&arm_virt::words(ArmArch::Armhf)),
+            Board::ArmVirt64 => Words::of(&arm_virt::words(ArmArch::Arm64)),
             Board::Arm9 => Words::of(arm9::MACHINE),
         };
         words.pair("-m", self.memory_mb.to_string());
@@ -347,7 +347,7 @@ impl Workload {
         }
         let flash = work.join("flash");
         if flash.is_file() {
-            words.nor(&flash, false);
+            words.nor(&flash);
         }
         if let Some(device_tree) = &kernel.device_tree {
             words.pair("-dtb", device_tree);

@@ -25,6 +25,7 @@ mod install_agent;
 mod io;
 mod lab;
 mod lab_board;
+mod lab_jobs;
 mod lab_plan;
 mod path;
 mod place;
@@ -79,6 +80,7 @@ pub use lab_board::{
     BoardComparisonRow, BoardDriftRow, BoardLights, BoardNeeded, BoardProofRow, BoardScatterRow,
     BoardSpan, BoardTrialRow, BoardVariantRow, LabBoard, LabRestore, lab_board,
 };
+pub use lab_jobs::{BootedPlan, Jobs, lab_jobs, lab_trial};
 pub use lab_plan::{Plan, PlanBoot, PlanVariant, lab_plan};
 pub use path::{
     NewFirstLight, NewItem, Path, PathChange, PathItem, as_it_was as path_as_it_was, path,

@@ -1,5 +1,6 @@
 //! The arguments of `bisect`.
 
+use crate::args::Hosts;
 use crate::verbs::boots::args::allowance;
 use analysis::Allowance;
 use clap::{Args, Subcommand, ValueHint};
@@ -76,6 +77,8 @@ pub struct InLab {
     /// Number of parallel boots [default: by processors]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub hosts: Hosts,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ pub mod args;
 use crate::judge::Captures;
 use crate::out::Out;
 use crate::progress;
-use crate::verbs::lab::Shown;
+use crate::shown::Shown;
 use analysis::Allowance;
 use anyhow::{Context, Result, bail};
 use args::{Bisect, BisectRun, BisectVerb, InLab, Search};
@@ -136,7 +136,7 @@ fn in_lab(
     let mut shown = Shown::new(true);
     let mut trials = Local {
         out: dir.clone(),
-        jobs: lab.jobs,
+        hosts: lab.hosts.hosts(lab.jobs),
         on: &mut |event| shown.event(&event),
     };
     let mut boots = lab::bisect::InLab {
