@@ -1,11 +1,7 @@
 //! What no finding of any input may say: more than the boot took, a range out of order, or a
 //! measured saving where nothing has a time.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
@@ -136,5 +132,5 @@ fn without_times_nothing_is_measured() {
             );
         }
     }
-    println!("{judged} findings without times");
+    assert!(judged > 0, "no findings without times");
 }

@@ -427,7 +427,7 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::Kernel,
         title: "A part of the boot takes long, and only its length is known",
         about: "The input gives the length of this part of the boot and nothing that happened in it.",
-        model: "rule of thumb: 40 % of its first 10 s (firmware: 20 s), and 80 % of what it takes beyond that",
+        model: "rule of thumb: 40 % of its first 10 s (firmware: 20 s), and 80 % of the time beyond that",
         risk: "depends on the cause",
         confidence: Confidence::Low,
         needs: "the length of firmware, loader, kernel or initrd (`systemd-analyze time`) without their logs",
