@@ -18,12 +18,9 @@ pub fn run(args: &[String]) -> Result<()> {
     step("cargo", &build, &[])?;
     let firstlight = root().join("target/release/firstlight");
     let folder = root().join("target/bench/fleet");
-    let (python, folder) = (python.to_string_lossy(), folder.to_string_lossy());
-    let mut words = vec![SCRIPT, &folder];
+    let [firstlight, folder, python] =
+        [firstlight, folder, python].map(|path| path.to_string_lossy().into_owned());
+    let mut words = vec![SCRIPT, folder.as_str()];
     words.extend(args.iter().map(String::as_str));
-    step(
-        &python,
-        &words,
-        &[("FIRSTLIGHT", &firstlight.to_string_lossy())],
-    )
+    step(&python, &words, &[("FIRSTLIGHT", firstlight.as_str())])
 }

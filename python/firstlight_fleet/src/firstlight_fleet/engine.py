@@ -30,14 +30,20 @@ class Duck:
 
     def _open(self, query: str) -> None:
         """Opens the tables that a query may name: of each, all files are looked at."""
-        named = [name for name in self.missing if re.search(rf"\b{name}\b", query, re.IGNORECASE)]
-        for name in named or self.missing[:]:
-            if name not in self.missing:
-                continue
+
+        def named(text: str) -> list[str]:
+            return [n for n in self.missing if re.search(rf"\b{n}\b", text, re.IGNORECASE)]
+
+        tables = [*schema.TABLES, *schema.VIEWS]
+        says_none = not any(re.search(rf"\b{n}\b", query, re.IGNORECASE) for n in tables)
+        wanted = [*self.missing] if says_none else named(query)
+        for view in [name for name in wanted if name in schema.VIEWS]:
+            wanted += [name for name in named(schema.VIEWS[view]) if name not in wanted]
+        # Views come after the tables that they are made of.
+        for name in sorted(wanted, key=lambda name: name in schema.VIEWS):
             if name in schema.TABLES:
                 _view(self.connection, self.store, name, schema.TABLES[name])
             else:
-                self._open(schema.VIEWS[name])
                 self.connection.execute(f"create view {name} as {schema.VIEWS[name]}")
             self.missing.remove(name)
 
