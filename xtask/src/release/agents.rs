@@ -137,8 +137,11 @@ impl Agent {
 /// Names of the only agents that are wanted, with commas between, for a quick try.
 const ONLY: &str = "FIRSTLIGHT_AGENTS";
 
+/// The agents that were built, and the reasons why others were not.
+type Built = (Vec<(&'static Agent, PathBuf)>, Vec<String>);
+
 /// Builds all that can be built; the others with the reason.
-pub(super) fn build(release: &Release) -> Result<(Vec<(&'static Agent, PathBuf)>, Vec<String>)> {
+pub(super) fn build(release: &Release) -> Result<Built> {
     let (mut built, mut missing) = (Vec::new(), Vec::new());
     let only = std::env::var(ONLY).ok();
     for agent in AGENTS {
@@ -183,13 +186,6 @@ pub fn one(source: &Path, build: &Path, way: Way) -> Result<PathBuf> {
             .arg("-Zbuild-std-features=optimize_for_size");
     }
     let mut flags = remapped(source);
-    if way.own_library
-        && let Some(sysroot) = printed(&["--print", "sysroot"])
-    {
-        flags.push(format!(
-            "--remap-path-prefix={sysroot}/lib/rustlib/src/rust=/rust"
-        ));
-    }
     flags.extend(way.flags.iter().map(|f| (*f).to_owned()));
     let variable = format!(
         "CARGO_TARGET_{}_RUSTFLAGS",
@@ -234,6 +230,10 @@ pub(super) fn folders(source: &Path) -> Vec<(String, &'static str)> {
         PathBuf::from,
     );
     folders.push((cargo.join("registry/src").display().to_string(), "/crates"));
+    // With the component rust-src, the compiler names the standard library's files here.
+    if let Some(sysroot) = printed(&["--print", "sysroot"]) {
+        folders.push((format!("{sysroot}/lib/rustlib/src/rust"), "/rust"));
+    }
     folders
 }
 
