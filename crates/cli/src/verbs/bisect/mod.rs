@@ -194,7 +194,7 @@ fn said(noun: &str, trace: Trace<'_>) {
             let open = views::counted(count, noun);
             anstream::eprintln!("firstlight: {open} in question");
         }
-        Trace::Booted { set, times } if times.is_empty() => {
+        Trace::Booted { set, times: [] } => {
             let differences = views::counted(set.len(), noun);
             anstream::eprintln!("firstlight: no time with {differences}");
         }
