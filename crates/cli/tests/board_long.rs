@@ -31,7 +31,7 @@ fn forty_faults_and_kills_leave_a_table_without_errors() {
         return;
     };
     bench.write_board("[deploy]\nfiles = \"card\"\n", "silence_s = 3\n");
-    let base = "warm_up = 1\nscatter_rounds = 4\nensemble = 24\nseed = 3\nminimum_effect = 0.0\n";
+    let base = "warm_up = 1\nscatter_rounds = 4\nensemble = 32\nseed = 3\nminimum_effect = 0.0\n";
     let experiment = bench.write_experiment(base, VARIANTS);
     let mut kills = 0;
     // Death comes after another number of boots each time.

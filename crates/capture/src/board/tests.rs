@@ -87,7 +87,7 @@ fn a_wrong_file_says_where_and_what() {
         (
             "console:login:",
             "console:(",
-            ":9: `(` is not a valid regular expression",
+            ":10: `(` is not a valid regular expression",
         ),
         (
             "console:login:",
