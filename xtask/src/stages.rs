@@ -78,11 +78,24 @@ const STAGES: &[Stage] = &[
 
 /// Those of the command's tests that start servers and boot for minutes.
 fn cluster(asked: &Asked) -> Result<Summary> {
-    let agent = ["build", "--locked", "--package", "firstlight-agent", "--bins"];
+    let agent = [
+        "build",
+        "--locked",
+        "--package",
+        "firstlight-agent",
+        "--bins",
+    ];
     step("cargo", &agent, &[])?;
     let mut command = Command::new("cargo");
     command
-        .args(["test", "--locked", "--package", "firstlight", "--test", "cluster"])
+        .args([
+            "test",
+            "--locked",
+            "--package",
+            "firstlight",
+            "--test",
+            "cluster",
+        ])
         .args(["--", "--ignored", "--show-output", "--test-threads=1"])
         .args(&asked.filter)
         .current_dir(root())
