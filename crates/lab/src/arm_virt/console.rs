@@ -114,7 +114,7 @@ fn text(lines: &[Line]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::{marks, text};
-    use crate::emulator::stages::{Line, Stages};
+    use crate::emulator::stages::Line;
 
     fn lines(texts: &[&str]) -> Vec<Line> {
         let line = |(i, text): (usize, &&str)| Line {

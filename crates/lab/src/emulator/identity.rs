@@ -136,7 +136,7 @@ fn data_folders(program: Program) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::{PC_ROMS, identity};
-    use crate::cache::{Cache, hash_bytes};
+    use crate::cache::Cache;
     use crate::emulator::Program;
     use std::path::Path;
 
