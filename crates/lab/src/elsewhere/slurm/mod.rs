@@ -104,7 +104,7 @@ pub fn boot_all(
     }
     let missing = open.iter().filter(|i| !under_way.contains(i));
     run.submit(&missing.copied().collect::<Vec<_>>(), &BTreeSet::new())?;
-    run.to_the_end(tell)
+    run.finish(tell)
 }
 
 /// How many trials a task boots.
@@ -165,7 +165,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn to_the_end(
+    fn finish(
         &mut self,
         tell: &mut dyn FnMut(Told) -> Result<(), LabError>,
     ) -> Result<(), LabError> {

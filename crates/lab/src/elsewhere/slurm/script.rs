@@ -78,7 +78,7 @@ impl List {
              [ -x \"$program\" ] || program=firstlight\n\
              status=0\n\
              for name in $(sed -n \"$((SLURM_ARRAY_TASK_ID + 1))p\" {list}); do\n    \
-                 # It is there already if this task was begun before, on a node that failed.\n    \
+                 # A task that Slurm starts again has this result from its first start.\n    \
                  [ -f \"$name.tar.zst\" ] && continue\n    \
                  \"$program\" lab trial \"$name.json\" --out \"$name.tar.zst\" || {{\n        \
                      echo \"$SLURMD_NODENAME\" >\"$name.failed\"\n        \
