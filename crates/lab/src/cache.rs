@@ -1,7 +1,7 @@
 //! The folder of what the lab makes or fetches once and keeps.
 
-use crate::capture::hex;
 use crate::error::{LabError, io_error};
+use crate::hex::hex;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{Read, Write};

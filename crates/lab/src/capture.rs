@@ -3,6 +3,7 @@
 
 use crate::boot::{Boot, HostMark};
 use crate::error::{LabError, io_error};
+use crate::hex::hex;
 use agent::capture::{
     self, CaptureError, ClockInfo, Limits, MANIFEST, Manifest, MarkInfo, Member, NoteInfo,
     SourceFile, note,
@@ -55,12 +56,6 @@ fn end_of(clock: &ClockInfo) -> Option<u64> {
     (clock.name == COUNTER)
         .then(|| nanoseconds(last?, clock.hz))
         .flatten()
-}
-
-/// Bytes as hexadecimal digits.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// The members of a trial's capture, the manifest first, and the last time that

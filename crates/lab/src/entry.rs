@@ -5,8 +5,9 @@
 //! others, so a result that is cut, foreign or changed is refused. `lab trial` writes such
 //! files, and shared results are kept as such.
 
-use crate::capture::{self, hex};
+use crate::capture;
 use crate::error::{LabError, io_error};
+use crate::hex::hex;
 use crate::machine::Machine;
 use crate::store;
 use crate::trial::{self, Plan, TRIAL_FILE, Trial};

@@ -1,8 +1,8 @@
 //! Files that boots are made of.
 
 use crate::cache::{Cache, hash_bytes};
-use crate::capture::hex;
 use crate::error::{LabError, io_error};
+use crate::hex::hex;
 use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};

@@ -28,6 +28,7 @@ mod error;
 mod event;
 mod experiment;
 mod files;
+mod hex;
 mod initramfs;
 pub mod layout;
 mod loading;

@@ -5,7 +5,6 @@ use super::rounds::{Round, rounds};
 use super::session::Session;
 use super::trouble::Trouble;
 use super::{BoardRun, Care, Ended, Sequential};
-use crate::capture;
 use crate::error::LabError;
 use crate::event::Event;
 use crate::experiment::{BASELINE, Experiment, Mode, Platform};
@@ -251,7 +250,7 @@ fn fingerprint(board: &Board, plan: &Plan) -> String {
         spec.reading,
         spec.build
     ));
-    capture::hex(&hash.finalize())
+    crate::hex::hex(&hash.finalize())
 }
 
 impl Store {

@@ -401,7 +401,7 @@ fn nonce(id: &trial::TrialId) -> String {
     hash.update(id.to_string());
     hash.update(std::process::id().to_le_bytes());
     hash.update(now.unwrap_or_default().as_nanos().to_le_bytes());
-    let mut text = captures::hex(&hash.finalize());
+    let mut text = crate::hex::hex(&hash.finalize());
     text.truncate(8);
     text
 }

@@ -7,8 +7,8 @@
 
 use super::Program;
 use crate::cache::{Cache, hash_bytes};
-use crate::capture::hex;
 use crate::error::LabError;
+use crate::hex::hex;
 use crate::tools::Tool;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

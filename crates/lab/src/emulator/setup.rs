@@ -249,7 +249,7 @@ impl Made {
                     }
                     Content::Zeros(bytes)
                 }
-                _ => Content::Hex(crate::capture::hex(block)),
+                _ => Content::Hex(crate::hex::hex(block)),
             };
             self.pieces.push(Piece { at, content });
         }

@@ -3,9 +3,9 @@
 
 use super::plan::Prepared;
 use crate::cache::Cache;
-use crate::capture::hex;
 use crate::error::{LabError, io_error};
 use crate::files::HashedFile;
+use crate::hex::hex;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
