@@ -6,7 +6,7 @@ use crate::emulator::gdb::Processor;
 use crate::emulator::stages::{self, KnownStages, Route, Stages};
 use crate::emulator::{self, Clock, Limits, PowerOn, Qemu};
 use crate::error::LabError;
-use crate::experiment::{Base, Experiment};
+use crate::experiment::{Base, Experiment, Platform, Root};
 use crate::files::HashedFile;
 use crate::loading::Loading;
 use crate::machine::{Boot, Machine};
@@ -14,6 +14,7 @@ use crate::pace::Pace;
 use crate::trial::Plan;
 use std::fmt::Write as _;
 use std::path::Path;
+use storage::Model;
 use treat::{BootSpec, KernelForm};
 
 /// What a machine is prepared from.
@@ -233,7 +234,32 @@ impl<H: Hardware> Machine for H {
 fn loading(hardware: &dyn Hardware, spec: &BootSpec) -> Option<Loading> {
     let common = hardware.common();
     let kernel = common.kernels.of(spec).ok()?.file.bytes;
-    Loading::of(&common.base, kernel, hardware.files(spec).0.bytes)
+    let initramfs = hardware.files(spec).0.bytes;
+    charged(&common.base, kernel, initramfs)
+}
+
+/// What `base` charges for a kernel and an initramfs of these lengths, in bytes. `None`
+/// where nothing is charged: the profile has no model, time is real, or the lab's own
+/// loader reads the files.
+///
+/// The initramfs counts if it holds the product's root; else it holds the lab's agent,
+/// which no product has.
+fn charged(base: &Base, kernel: u64, initramfs: u64) -> Option<Loading> {
+    let read_by_loader = matches!(base.platform, Platform::Arm9 { nand: Some(_) });
+    if base.storage.storage.model == Model::None || !base.mode.is_exact() || read_by_loader {
+        return None;
+    }
+    let initramfs = matches!(base.root, Root::Initramfs { .. }).then_some(initramfs);
+    Some(Loading::from_storage(&base.storage, kernel, initramfs))
+}
+
+/// Whether `base` charges loading, for the description of a machine.
+#[must_use]
+pub fn loading_word(base: &Base) -> &'static str {
+    match charged(base, 1, 1) {
+        Some(_) => "loading modeled",
+        None => "loading not charged",
+    }
 }
 
 /// The stages of the boot of `spec`, which `key` stands for: known from an earlier

@@ -19,7 +19,6 @@ use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Kernel, Loader, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Archives, Tree};
-use crate::loading::Loading;
 use crate::machine::{Boot, HostMark};
 use crate::pace::Pace;
 use crate::profiles::{for_root, served_profile};
@@ -230,7 +229,7 @@ impl ArmVirt {
             pace.describe(qemu.version()),
             base.memory_mb,
             profile.name,
-            Loading::word(&base)
+            emulated::loading_word(&base)
         );
         let config = AgentConfig {
             machine: description.clone(),

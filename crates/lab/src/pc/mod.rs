@@ -14,7 +14,6 @@ use crate::experiment::{Base, Experiment, Mode, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Tree};
 use crate::layout;
-use crate::loading::Loading;
 use crate::machine::{Boot, HostMark};
 use crate::pace::Pace;
 use crate::profiles::{for_root, served_profile};
@@ -287,7 +286,7 @@ fn describe(qemu: &Qemu, pace: Pace, base: &Base, profile: &Profile) -> String {
         pace.describe(qemu.version()),
         base.memory_mb,
         profile.name,
-        Loading::word(base)
+        emulated::loading_word(base)
     )
 }
 
