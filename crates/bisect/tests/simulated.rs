@@ -1,6 +1,11 @@
 //! The search on made-up boots, whose culprits are known.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test, which shows its rates"
+)]
 
 use firstlight_bisect::{Boot, Boots, Found, Outcome, See, Settings, ordered, sets};
 use proptest::prelude::*;

@@ -3,11 +3,11 @@
 
 use crate::boot::Boot;
 use crate::cache::Cache;
-use crate::emulator::setup::Setup;
+use crate::emulator::setup::{ROOT, Setup};
 use crate::emulator::stages::{self, KnownStages};
 use crate::emulator::{Clock, Qemu};
 use crate::error::LabError;
-use crate::experiment::{Base, Experiment};
+use crate::experiment::{Base, Experiment, Platform, Root};
 use crate::files::HashedFile;
 use crate::loading::Loading;
 use crate::machine::Machine;
@@ -15,6 +15,7 @@ use crate::pace::Pace;
 use crate::prepared::{EarlyStages, MaybeStages, PLAN_VERSION, PlanLimits, Prepared};
 use crate::trial::Plan;
 use std::path::Path;
+use storage::Model;
 use treat::{BootSpec, KernelForm};
 
 /// What a machine is prepared from.
@@ -137,9 +138,12 @@ fn prepare(hardware: &impl Hardware, plan: &Plan) -> Result<Prepared, LabError> 
     let profile = &base.storage;
     let kernel = common.kernels.of(&plan.spec)?.file.bytes;
     let initramfs = hardware.initramfs(&plan.spec).bytes;
-    let loading = Loading::of(base, kernel, initramfs);
+    let loading = charged(base, kernel, initramfs);
     let notes = loading.iter().map(Loading::sentence);
-    let notes = notes.chain(storage::not_given_back(&profile.name, &profile.storage));
+    // Only a root on the modeled storage can lack what the model leaves out.
+    let served = boot.files.contains_key(ROOT);
+    let not_given_back = storage::not_given_back(&profile.name, &profile.storage);
+    let notes = notes.chain(not_given_back.filter(|_| served));
     let mut prepared = Prepared {
         firstlight_plan: PLAN_VERSION,
         id: plan.id.clone(),
@@ -201,5 +205,29 @@ impl<H: Hardware> Machine for H {
 
     fn prepared(&self, plan: &Plan) -> Result<Prepared, LabError> {
         prepare(self, plan)
+    }
+}
+
+/// What `base` charges for a kernel and an initramfs of these lengths, in bytes. `None`
+/// where nothing is charged: the profile has no model, time is real, or the lab's own
+/// loader reads the files.
+///
+/// The initramfs counts if it holds the product's root; else it holds the lab's agent,
+/// which no product has.
+fn charged(base: &Base, kernel: u64, initramfs: u64) -> Option<Loading> {
+    let read_by_loader = matches!(base.platform, Platform::Arm9 { nand: Some(_) });
+    if base.storage.storage.model == Model::None || !base.mode.is_exact() || read_by_loader {
+        return None;
+    }
+    let initramfs = matches!(base.root, Root::Initramfs { .. }).then_some(initramfs);
+    Some(Loading::from_storage(&base.storage, kernel, initramfs))
+}
+
+/// Whether `base` charges loading, for the description of a machine.
+#[must_use]
+pub fn loading_word(base: &Base) -> &'static str {
+    match charged(base, 1, 1) {
+        Some(_) => "loading modeled",
+        None => "loading not charged",
     }
 }

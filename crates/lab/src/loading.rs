@@ -5,11 +5,10 @@
 //! put before the kernel: power-on and what the firmware did move back by it, so that the
 //! times that the target read stay as they are. It is a stage of its own, marked as modeled.
 
-use crate::experiment::{Base, Platform, Root};
 use agent::capture::{MarkInfo, NoteInfo, note};
 use record::Phase;
 use serde::{Deserialize, Serialize};
-use storage::{Model, Profile};
+use storage::Profile;
 
 /// A loader asks for so many bytes at a time: a large request, which U-Boot's and GRUB's
 /// drivers cut further on some devices. Each costs a command.
@@ -36,32 +35,9 @@ pub struct Loading {
 }
 
 impl Loading {
-    /// What `base` charges for a kernel and an initramfs of these lengths, in bytes. `None`
-    /// where nothing is charged: the profile has no model, time is real, or the lab's own
-    /// loader reads the files.
-    ///
-    /// The initramfs counts if it holds the product's root; else it holds the lab's agent,
-    /// which no product has.
+    /// What `profile` charges for files of these lengths, in bytes.
     #[must_use]
-    pub fn of(base: &Base, kernel: u64, initramfs: u64) -> Option<Self> {
-        let read_by_loader = matches!(base.platform, Platform::Arm9 { nand: Some(_) });
-        if base.storage.storage.model == Model::None || !base.mode.is_exact() || read_by_loader {
-            return None;
-        }
-        let initramfs = matches!(base.root, Root::Initramfs { .. }).then_some(initramfs);
-        Some(Self::from_storage(&base.storage, kernel, initramfs))
-    }
-
-    /// Whether `base` charges loading, for the description of a machine.
-    #[must_use]
-    pub fn word(base: &Base) -> &'static str {
-        match Self::of(base, 1, 1) {
-            Some(_) => "loading modeled",
-            None => "loading not charged",
-        }
-    }
-
-    fn from_storage(profile: &Profile, kernel: u64, initramfs: Option<u64>) -> Self {
+    pub fn from_storage(profile: &Profile, kernel: u64, initramfs: Option<u64>) -> Self {
         let files = [Some(kernel), initramfs].into_iter().flatten().zip(1..);
         let requests = files.flat_map(|(file, place): (u64, u64)| {
             let pieces = 0..file.div_ceil(REQUEST_BYTES);

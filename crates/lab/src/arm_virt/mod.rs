@@ -11,7 +11,7 @@ mod image;
 mod kernel;
 
 use crate::artifacts::{Arch, Cache, agent_program};
-use crate::emulated::{Common, Hardware, Inputs};
+use crate::emulated::{Common, Hardware, Inputs, loading_word};
 use crate::emulator::setup::{INITRAMFS, KERNEL, Known, Made, OUT, ROOT, Setup, Source, Template};
 use crate::emulator::stages::{CpuKind, KnownStages};
 use crate::emulator::{Clock, Program, Qemu};
@@ -19,7 +19,6 @@ use crate::error::{LabError, io_error};
 use crate::experiment::{ArmArch, Kernel, Loader, Platform, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Archives, Tree};
-use crate::loading::Loading;
 use crate::pace::Pace;
 use crate::prepared::EarlyStages;
 use crate::profiles::{for_root, served_profile};
@@ -232,7 +231,7 @@ impl ArmVirt {
             pace.describe(qemu.version()),
             base.memory_mb,
             profile.name,
-            Loading::word(&base)
+            loading_word(&base)
         );
         let config = AgentConfig {
             machine: description.clone(),

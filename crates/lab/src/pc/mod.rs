@@ -5,7 +5,7 @@ mod bzimage;
 mod kernels;
 
 use crate::artifacts::{Arch, Cache, agent_program};
-use crate::emulated::{Common, Hardware, Inputs, Kernels};
+use crate::emulated::{Common, Hardware, Inputs, Kernels, loading_word};
 use crate::emulator::setup::{INITRAMFS, KERNEL, OUT, ROOT, Setup, Source, Template};
 use crate::emulator::stages::{CpuKind, KnownStages};
 use crate::emulator::{Clock, PC_ROMS, Program, Qemu};
@@ -14,7 +14,6 @@ use crate::experiment::{Base, Experiment, Mode, Root};
 use crate::files::{HashedFile, read};
 use crate::initramfs::{self, Tree};
 use crate::layout;
-use crate::loading::Loading;
 use crate::pace::Pace;
 use crate::prepared::EarlyStages;
 use crate::profiles::{for_root, served_profile};
@@ -268,7 +267,7 @@ fn describe(qemu: &Qemu, pace: Pace, base: &Base, profile: &Profile) -> String {
         pace.describe(qemu.version()),
         base.memory_mb,
         profile.name,
-        Loading::word(base)
+        loading_word(base)
     )
 }
 
