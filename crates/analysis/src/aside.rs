@@ -163,7 +163,7 @@ mod tests {
             Call {
                 time: Nanos::from_millis(ms as i64),
                 work: Nanos((ms * percent * 10_000) as i64),
-                may_go: next(state) % 8 > 0,
+                may_go: !next(state).is_multiple_of(8),
                 needs,
             }
         };
