@@ -161,7 +161,14 @@ fn a_pc_is_captured_from_power_on_to_first_light() {
         "mke2fs",
         "debugfs",
     ]) {
-        let phases = ["firmware", "decompression", "kernel", "initrd", "userspace"];
+        let phases = [
+            "firmware",
+            "loader",
+            "decompression",
+            "kernel",
+            "initrd",
+            "userspace",
+        ];
         a_boot("amd64", &phases);
     }
 }
@@ -175,6 +182,9 @@ fn a_64_bit_board_is_captured_from_power_on_to_first_light() {
         "mke2fs",
         "debugfs",
     ]) {
-        a_boot("arm64", &["firmware", "kernel", "initrd", "userspace"]);
+        a_boot(
+            "arm64",
+            &["firmware", "loader", "kernel", "initrd", "userspace"],
+        );
     }
 }

@@ -232,12 +232,16 @@ pub fn listen(
         bytes: 0,
         end_seen: false,
         quiet_told: true,
+        powered: false,
     };
     let deadline = options
         .limit
         .map(|l| start.saturating_add(u64::try_from(l.as_nanos()).unwrap_or(u64::MAX)));
     let ended = session.run(&from, deadline, &reader, listener, options.power.as_deref());
     drop(reader);
+    if matches!(ended, Ok(Ended::Pattern)) && power.is_some() && !session.powered {
+        session.late_power(&from, listener)?;
+    }
     if let Some(power) = &power {
         power.end();
     }
@@ -266,6 +270,9 @@ pub fn listen(
     })
 }
 
+/// For how long a power command that is still busy is waited for at the end.
+const LATE_POWER_NS: u64 = 1_000_000_000;
+
 struct Session {
     start: u64,
     engine: Engine,
@@ -275,6 +282,8 @@ struct Session {
     end_seen: bool,
     /// The open line was looked at since it got its last byte.
     quiet_told: bool,
+    /// When power came on was said.
+    powered: bool,
 }
 
 impl Session {
@@ -319,17 +328,7 @@ impl Session {
                     ended_ns,
                     status,
                 }) => {
-                    let how = match status {
-                        Ok(status) if status.success() => None,
-                        Ok(status) => Some(words(status)),
-                        Err(why) => Some(format!("cannot start: {why}")),
-                    };
-                    if let Some(how) = how {
-                        let command = power.unwrap_or_default().to_owned();
-                        return Err(ListenError::Power { command, how });
-                    }
-                    let since = |ns: u64| ns.saturating_sub(self.start);
-                    listener.power(since(began_ns), since(ended_ns))?;
+                    self.power(listener, power, (began_ns, ended_ns), status)?;
                 }
                 // Nobody asks the board here.
                 Ok(Heard::Light { .. }) => {}
@@ -353,6 +352,54 @@ impl Session {
                 Err(RecvTimeoutError::Disconnected) => return Ok(Ended::Closed),
             }
         }
+    }
+
+    /// Waits a little for a power command that is still busy when the console has said all:
+    /// when power came on is the zero of the boot.
+    fn late_power(
+        &mut self,
+        from: &Receiver<Heard>,
+        listener: &mut dyn Listener,
+    ) -> Result<(), ListenError> {
+        let until = now_ns().saturating_add(LATE_POWER_NS);
+        while let Some(left) = until.checked_sub(now_ns()) {
+            match from.recv_timeout(Duration::from_nanos(left)) {
+                Ok(Heard::Power {
+                    began_ns,
+                    ended_ns,
+                    status: Ok(status),
+                }) if status.success() => {
+                    return self.power(listener, None, (began_ns, ended_ns), Ok(status));
+                }
+                // The boot was seen to its end: how else the command ended is no matter.
+                Ok(Heard::Power { .. }) | Err(_) => break,
+                Ok(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Says when the power command ran; `power` is its text.
+    fn power(
+        &mut self,
+        listener: &mut dyn Listener,
+        power: Option<&str>,
+        (began_ns, ended_ns): (u64, u64),
+        status: io::Result<ExitStatus>,
+    ) -> Result<(), ListenError> {
+        let how = match status {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(words(status)),
+            Err(why) => Some(format!("cannot start: {why}")),
+        };
+        if let Some(how) = how {
+            let command = power.unwrap_or_default().to_owned();
+            return Err(ListenError::Power { command, how });
+        }
+        self.powered = true;
+        let since = |ns: u64| ns.saturating_sub(self.start);
+        listener.power(since(began_ns), since(ended_ns))?;
+        Ok(())
     }
 
     /// Deals with some bytes; whether there is room for more.

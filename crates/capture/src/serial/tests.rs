@@ -357,9 +357,11 @@ fn what_is_not_there_yet_is_waited_for() {
     let socket = folder.path().join("socket");
     let place = Place::Unix(socket.clone());
     let late = thread::spawn(move || {
-        // The power command makes it: see below.
+        // The power command names itself: see below. The board speaks when it has ended.
         loop {
-            if socket.with_extension("go").exists() {
+            let pid = std::fs::read_to_string(socket.with_extension("go"));
+            let pid = pid.ok().and_then(|p| p.trim().parse::<u32>().ok());
+            if pid.is_some_and(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()) {
                 let server = UnixListener::bind(&socket).unwrap();
                 server.accept().unwrap().0.write_all(b"here\n").unwrap();
                 return;
@@ -370,7 +372,7 @@ fn what_is_not_there_yet_is_waited_for() {
     let (_wish, listening) = start(Options {
         wait: Duration::from_secs(60),
         power: Some(format!(
-            "touch {}",
+            "echo $$ >{}",
             folder.path().join("socket.go").display()
         )),
         rules: end_on("here"),

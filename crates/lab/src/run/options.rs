@@ -33,11 +33,11 @@ pub struct Options {
 /// Who boots trials, and who may know their results already.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
-    /// As [`Options::jobs`].
+    /// As `Options::jobs`.
     pub jobs: Option<NonZeroUsize>,
-    /// As [`Options::shared`].
+    /// As `Options::shared`.
     pub shared: Option<Shared>,
-    /// As [`Options::on`].
+    /// As `Options::on`.
     pub on: On,
 }
 
