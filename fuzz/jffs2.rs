@@ -270,8 +270,8 @@ impl Sink for Seen {
     fn hard_link(&mut self, entry: &Entry, original: &[u8]) -> io::Result<()> {
         self.made(entry, None, original)
     }
-    fn special(&mut self, entry: &Entry, device: Option<Device>) -> io::Result<()> {
-        self.made(entry, device, &[])
+    fn special(&mut self, entry: &Entry, device: Option<Device>) -> io::Result<bool> {
+        self.made(entry, device, &[]).map(|()| true)
     }
     fn metadata(&mut self, entry: &Entry, attributes: &[Attribute]) -> io::Result<()> {
         self.steps

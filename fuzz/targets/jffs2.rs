@@ -21,8 +21,8 @@ impl Sink for Null {
     fn hard_link(&mut self, _: &Entry, _: &[u8]) -> io::Result<()> {
         Ok(())
     }
-    fn special(&mut self, _: &Entry, _: Option<Device>) -> io::Result<()> {
-        Ok(())
+    fn special(&mut self, _: &Entry, _: Option<Device>) -> io::Result<bool> {
+        Ok(true)
     }
     fn metadata(&mut self, _: &Entry, _: &[Attribute]) -> io::Result<()> {
         Ok(())

@@ -1,6 +1,7 @@
 """The embedded engine: DuckDB over the files of a store."""
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import duckdb
@@ -16,7 +17,9 @@ Rows = list[dict[str, Any]]
 def connected() -> duckdb.DuckDBPyConnection:
     """A connection without DuckDB's bar of progress, which would come between the answers."""
     connection = duckdb.connect()
-    connection.execute("set enable_progress_bar = false")
+    # A notebook without the package that draws bars has none, and refuses to be asked.
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("set enable_progress_bar = false")
     return connection
 
 
