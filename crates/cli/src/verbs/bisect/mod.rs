@@ -18,52 +18,34 @@ use std::path::{Path, PathBuf};
 use views::{BisectPlan, Bisected};
 
 pub fn run(args: &Bisect, out: &mut Out) -> Result<()> {
-    match &args.verb {
+    let mut root = None;
+    let (kind, ends, differences, lab, search) = match &args.verb {
         BisectVerb::Cmdline(a) => {
             let differences = Differences::cmdline(&line(&a.first)?, &line(&a.second)?)?;
-            let plan = plan(
-                "cmdline",
-                ["first", "second"].map(str::to_owned),
-                &differences,
-            );
-            in_lab(
-                plan,
-                &differences,
-                &experiment(&a.lab, None)?,
-                (&a.lab, &a.search),
-                out,
-            )
+            let ends = ["first", "second"].map(str::to_owned);
+            ("cmdline", ends, differences, &a.lab, &a.search)
         }
         BisectVerb::Config(a) => {
             let differences = Differences::config(&a.first, &a.second, a.make.clone())?;
-            let plan = plan("config", shown([&a.first, &a.second]), &differences);
-            in_lab(
-                plan,
-                &differences,
-                &experiment(&a.lab, None)?,
-                (&a.lab, &a.search),
-                out,
-            )
+            let ends = shown([&a.first, &a.second]);
+            ("config", ends, differences, &a.lab, &a.search)
         }
         BisectVerb::Packages(a) => {
             let differences = Differences::packages(&a.first, &a.second, a.make.clone())?;
-            let plan = plan("packages", shown([&a.first, &a.second]), &differences);
-            in_lab(
-                plan,
-                &differences,
-                &experiment(&a.lab, None)?,
-                (&a.lab, &a.search),
-                out,
-            )
+            let ends = shown([&a.first, &a.second]);
+            ("packages", ends, differences, &a.lab, &a.search)
         }
         BisectVerb::Image(a) => {
             let differences = Differences::image(&a.first, &a.second)?;
-            let plan = plan("image", shown([&a.first, &a.second]), &differences);
-            let base = experiment(&a.lab, Some((&a.first, a.until.as_deref())))?;
-            in_lab(plan, &differences, &base, (&a.lab, &a.search), out)
+            root = Some((a.first.as_path(), a.until.as_deref()));
+            let ends = shown([&a.first, &a.second]);
+            ("image", ends, differences, &a.lab, &a.search)
         }
-        BisectVerb::Run(a) => on_commits(a, out),
-    }
+        BisectVerb::Run(a) => return on_commits(a, out),
+    };
+    let plan = plan(kind, ends, &differences);
+    let base = experiment(lab, root)?;
+    in_lab(plan, &differences, &base, (lab, search), out)
 }
 
 fn shown(paths: [&PathBuf; 2]) -> [String; 2] {
