@@ -79,6 +79,12 @@ const DOORS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "proof",
+        &[
+            "record", "agent", "analysis", "capture", "input", "inspect", "lab", "treat", "views",
+        ],
+    ),
+    (
         "cli",
         &[
             "record",
@@ -100,6 +106,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "inspect",
             "input",
             "bisect",
+            "proof",
         ],
     ),
     ("xtask", &[]),

@@ -7,9 +7,12 @@ use record::{Record, Recorder};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+pub use ::input::history::entry as history_entry;
 pub use ::input::{HERE, Input, STDIN, line, names, redacted};
 
-fn say(note: String) {
+/// Says a note on an input.
+#[expect(clippy::needless_pass_by_value, reason = "the form of a callback")]
+pub fn say(note: String) {
     anstream::eprintln!("firstlight: {note}");
 }
 

@@ -5,7 +5,6 @@ mod beside;
 mod command;
 mod input;
 mod interrupt;
-mod judge;
 mod out;
 mod outputs;
 mod progress;

@@ -21,6 +21,7 @@ mod error;
 mod folder;
 pub mod history;
 mod line;
+pub mod listing;
 pub mod names;
 mod open;
 mod packed;

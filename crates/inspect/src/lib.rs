@@ -28,6 +28,7 @@ pub mod mounting;
 pub mod open;
 pub mod owners;
 pub mod paths;
+pub mod published;
 pub mod reads;
 pub mod requests;
 pub mod system;

@@ -1,5 +1,7 @@
 //! Published results and the figures measured here, as views take them.
 
+use inspect::published::Published;
+
 /// A published result. The lab has a type of its own for it, which also says how it is
 /// run; views may not know the lab.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +52,38 @@ pub struct ClassicValue {
     pub basis: Option<String>,
     /// In which way the published figure is not of the same thing, in a clause.
     pub partial: Option<String>,
+}
+
+impl From<Published> for ClassicResult {
+    fn from(stored: Published) -> Self {
+        let values = stored.values.into_iter().map(|v| ClassicValue {
+            name: v.name,
+            published_ms: v.published_ns.map(|ns| ns as f64 / 1e6),
+            measured_ns: v.measured_ns,
+            published_ratio: v.published_ratio,
+            measured_ratio: v.measured_ratio,
+            basis: v.basis,
+            partial: v.partial,
+        });
+        let values: Vec<ClassicValue> = values.collect();
+        let published = values.iter();
+        Self {
+            classic: Classic {
+                id: stored.id,
+                title: stored.title,
+                source: stored.source,
+                here: stored.here,
+                why: stored.why,
+                published: published
+                    .filter_map(|v| Some((v.name.clone(), v.published_ms?)))
+                    .collect(),
+                missing: Vec::new(),
+            },
+            machine: stored.machine,
+            values,
+            failures: stored.failures,
+        }
+    }
 }
 
 impl ClassicValue {

@@ -5,12 +5,10 @@ use crate::interrupt;
 use crate::out::Out;
 use crate::progress;
 use crate::shown::Shown;
-use analysis::{BoardOutcome, BoardPurpose, BoardQuestion, BoardTrial};
 use anyhow::{Result, bail};
 use capture::board::Board;
-use lab::board::{Care, Sequential};
-use lab::{BASELINE, Experiment, Mode, Platform, Purpose, Trial};
-use record::Nanos;
+use lab::board::Care;
+use lab::{Experiment, Mode, Platform};
 use std::io::Write as _;
 use std::path::Path;
 
@@ -36,18 +34,13 @@ pub fn run(
     else {
         bail!("{}: not an experiment on a board", experiment.name);
     };
-    let question = BoardQuestion {
-        baseline: BASELINE.to_owned(),
-        variants: experiment.variants.iter().map(|v| v.name.clone()).collect(),
-        minimum_effect: sampling.minimum_effect(),
-        most: usize::try_from(options.ensemble).unwrap_or(usize::MAX),
-    };
+    let question = proof::question(experiment, &sampling, options.ensemble);
     let care = Care {
         limit_cycles,
         stop: interrupt::told()?,
     };
     let mut shown = Shown::new(true);
-    let mut judge = Judge {
+    let mut judge = proof::BoardJudge {
         question: &question,
     };
     let ran = lab::board::run(experiment, options, &care, &mut judge, &mut |event| {
@@ -55,16 +48,7 @@ pub fn run(
     });
     progress::clear();
     let ran = ran?;
-    let trials = ran.trials.iter().filter_map(|t| trial(t, &options.out));
-    let outcome = BoardOutcome {
-        board: board.name.clone(),
-        ended: ran.ended.name().to_owned(),
-        sentence: ran.ended.sentence(),
-        left: ran.left.name().to_owned(),
-        cycles: ran.cycles,
-        given_up: ran.given_up.clone(),
-    };
-    let report = analysis::board(trials.collect(), &question, outcome)?;
+    let report = proof::board_report(&ran, &question, &board.name, &options.out)?;
     let json = views::json::text(&views::json::lab_board(&report));
     let markdown = views::markdown::lab_board(&report);
     let csv = views::csv::lab_board(&report);
@@ -91,51 +75,6 @@ pub fn run(
         );
     }
     Ok(())
-}
-
-/// The statistics behind the stopping rule.
-struct Judge<'a> {
-    question: &'a BoardQuestion,
-}
-
-impl Sequential for Judge<'_> {
-    fn settled(&mut self, trials: &[Trial]) -> Vec<String> {
-        let trials: Vec<BoardTrial> = trials
-            .iter()
-            .filter_map(|t| trial(t, Path::new("")))
-            .collect();
-        analysis::board_settled(&trials, self.question)
-    }
-}
-
-/// A trial as the comparison wants it; `None`: no board booted.
-fn trial(trial: &Trial, out: &Path) -> Option<BoardTrial> {
-    let board = trial.board.as_ref()?;
-    let nanos = |ns: u64| Nanos(i64::try_from(ns).unwrap_or(i64::MAX));
-    Some(BoardTrial {
-        variant: trial.id.variant.clone(),
-        round: trial.id.perturbation,
-        attempt: trial.id.attempt,
-        purpose: match trial.id.purpose {
-            Purpose::Scatter => BoardPurpose::Scatter,
-            Purpose::Result => BoardPurpose::Result,
-            _ => BoardPurpose::WarmUp,
-        },
-        begun_unix_ms: board.begun_unix_ms,
-        power_on: board.first_light_ns.power_on.map(nanos),
-        loader: board.first_light_ns.loader.map(nanos),
-        light_error: nanos(board.light_error_ns),
-        power_error: nanos(board.power_error_ns),
-        off: board.off_ns.map(nanos),
-        void: board.void.clone(),
-        resets: board.resets,
-        proof: analysis::BoardProof {
-            by: board.proof.by.clone(),
-            expected: board.proof.expected.clone(),
-            seen: board.proof.seen,
-        },
-        capture: out.join(&trial.capture).display().to_string(),
-    })
 }
 
 pub fn doctor(file: &Path, out: &mut Out) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::beside;
 use crate::out::Out;
 use crate::progress;
 use anyhow::{Context, Result, bail};
-use lab::classics::{Classic, Report, classics, of_file};
+use lab::classics::{Classic, classics, of_file};
 use std::io::Write as _;
 use std::path::Path;
 use views::json::ClassicsResults;
@@ -13,7 +13,7 @@ use views::json::ClassicsResults;
 pub fn run(args: &LabClassics, out: &mut Out) -> Result<()> {
     let mut all = classics()?;
     let Some(folder) = args.out.as_deref().filter(|_| !args.list) else {
-        let rows: Vec<_> = all.iter().map(published).collect();
+        let rows: Vec<_> = all.iter().map(proof::published).collect();
         let text = if out.json {
             views::json::text(&views::json::classics(&rows))
         } else {
@@ -89,48 +89,11 @@ fn run_one(classic: &Classic, folder: &Path, args: &LabClassics) -> Result<views
     let hosts = args.hosts.hosts(Some(args.jobs));
     let report = lab::classics::run(classic, folder, &hosts, say);
     progress::clear();
-    let result = result(classic, report?);
+    let result = proof::classic_result(classic, report?);
     let text = views::json::text(&views::json::classics_result(&result));
     let path = folder.join("result.json");
     beside::write(&path, |f| Ok(f.write_all(text.as_bytes())?))?;
     Ok(result)
-}
-
-fn published(classic: &Classic) -> views::Classic {
-    let missing = classic
-        .missing()
-        .into_iter()
-        .map(|(tool, package)| format!("{tool} is missing; `apt-get install {package}` brings it"));
-    let figures = classic.values.iter();
-    views::Classic {
-        id: classic.id.clone(),
-        title: classic.title.clone(),
-        source: classic.source.clone(),
-        here: classic.here.clone(),
-        why: classic.why.clone(),
-        published: figures
-            .filter_map(|v| Some((v.name.clone(), v.published_ms?)))
-            .collect(),
-        missing: missing.collect(),
-    }
-}
-
-fn result(classic: &Classic, report: Report) -> views::ClassicResult {
-    let values = report.values.into_iter().map(|v| views::ClassicValue {
-        name: v.name,
-        published_ms: v.published_ms,
-        measured_ns: v.measured_ns,
-        published_ratio: v.published_ratio,
-        measured_ratio: v.measured_ratio,
-        basis: Some(v.basis.as_str().to_owned()),
-        partial: v.partial,
-    });
-    views::ClassicResult {
-        classic: published(classic),
-        machine: report.machine,
-        values: values.collect(),
-        failures: report.failures,
-    }
 }
 
 #[cfg(test)]

@@ -5,30 +5,21 @@
 
 use crate::args::{Demo, Images, Reading};
 use crate::beside;
+use crate::input;
 use crate::out::Out;
 use crate::progress;
-use crate::verbs::{lab as lab_verb, report, show};
-use analysis::{Finding, Options};
+use crate::verbs::{report, show};
+use analysis::Options;
 use anyhow::{Context, Result, bail};
-use lab::search::in_lab;
 use lab::{Event, Experiment};
-use record::Nanos;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
-use treat::Treatment;
-
-/// What is booted; the variants are added when the findings are known.
-const BASE: &str = include_str!("demo.toml");
 
 /// The file in the output folder that says that the folder is the demo's.
 const EXPERIMENT: &str = "experiment.toml";
 
 /// Where the digests of the last demo stand, for the next one to compare.
 const DIGESTS: &str = "digests.txt";
-
-/// At most this many findings are tried, the largest expected saving first.
-const TRIED: usize = 3;
 
 /// Boots of each variant: one as it is, the others with a neutral perturbation each.
 const ENSEMBLE: u32 = 3;
@@ -43,13 +34,13 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
         "1. Boot a minimal Debian twice: both boots must be identical",
     )?;
     let file = dir.join(EXPERIMENT);
-    write(&file, BASE)?;
+    write(&file, proof::DEMO)?;
     let first = boot(&Experiment::read(&file)?, &options(dir, 1, true))?;
-    let compared = lab_verb::compare(&first, dir)?;
+    let compared = compare(&first, dir)?;
     if let Some(difference) = compared.exact.iter().find_map(|p| p.difference.as_ref()) {
         bail!("the two boots differ: {difference}");
     }
-    let baseline = lab_verb::record(&dir.join(&first.trials[0].capture))?;
+    let baseline = proof::record(&dir.join(&first.trials[0].capture), &input::say)?;
 
     say(out, "2. Explain this boot")?;
     if !json {
@@ -57,7 +48,7 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
     }
 
     let findings = analysis::findings(&baseline);
-    let tried = tried(&findings);
+    let tried = proof::recommended(&findings);
     say(out, "3. Apply the largest findings, boot again and compare")?;
     for (finding, treatment) in &tried {
         let expected = finding.expected;
@@ -69,10 +60,10 @@ pub fn run(args: &Demo, out: &mut Out) -> Result<()> {
             ),
         )?;
     }
-    write(&file, &with_variants(&tried, args.each))?;
+    write(&file, &proof::with_variants(&tried, args.each))?;
     let experiment = Experiment::read(&file)?;
     let outcome = boot(&experiment, &options(dir, ENSEMBLE, false))?;
-    let mut result = lab_verb::compare(&outcome, dir)?;
+    let mut result = compare(&outcome, dir)?;
     result.exact = compared.exact;
 
     let results = views::json::text(&views::json::lab(&result));
@@ -127,7 +118,8 @@ fn boot(experiment: &Experiment, options: &lab::Options) -> Result<lab::Outcome>
             reused: false,
         } => {
             ended += 1;
-            let how = match first_light(&trial, &options.out) {
+            let record = proof::record(&options.out.join(&trial.capture), &input::say);
+            let how = match record.ok().and_then(|r| proof::first_light(&r)) {
                 Some(at) => format!("first light at {at}"),
                 None => trial.failure.map_or_else(String::new, |f| f.detail),
             };
@@ -148,11 +140,10 @@ fn boot(experiment: &Experiment, options: &lab::Options) -> Result<lab::Outcome>
     Ok(outcome?)
 }
 
-/// When a trial reached first light; `None` if it did not.
-fn first_light(trial: &lab::Trial, dir: &Path) -> Option<Nanos> {
-    let record = lab_verb::record(&dir.join(&trial.capture)).ok()?;
-    let phases = analysis::phases_with(&record, &Options::default());
-    phases.first_light.map(|f| f.at)
+/// What the trials say.
+fn compare(outcome: &lab::Outcome, dir: &Path) -> Result<analysis::Experiment> {
+    let judgement = analysis::Judgement::default();
+    Ok(proof::compare(outcome, dir, &judgement, &input::say)?)
 }
 
 fn options(dir: &Path, ensemble: u32, check_exact: bool) -> lab::Options {
@@ -180,45 +171,6 @@ fn make_room(dir: &Path) -> Result<Option<String>> {
     }
     std::fs::create_dir_all(dir).with_context(|| format!("{shown}: cannot be made"))?;
     Ok(last)
-}
-
-/// The findings that the lab can follow, each kind once, and how.
-fn tried(findings: &[Finding]) -> Vec<(&Finding, Treatment)> {
-    let mut tried: Vec<(&Finding, Treatment)> = Vec::new();
-    for finding in findings {
-        let treatment = finding.treatment.as_deref().and_then(in_lab);
-        let is_new = tried.iter().all(|(f, _)| f.id != finding.id);
-        if let (Some(treatment), true) = (treatment, is_new) {
-            tried.push((finding, treatment));
-        }
-    }
-    tried.truncate(TRIED);
-    tried
-}
-
-/// The experiment with one variant that applies all findings; with `each`, also a
-/// variant for every finding alone.
-fn with_variants(tried: &[(&Finding, Treatment)], each: bool) -> String {
-    let mut text = BASE.to_owned();
-    let mut variant = |name: &str, why: &str, treatments: &[&Treatment]| {
-        let list: Vec<String> = treatments.iter().map(|t| format!("\"{t}\"")).collect();
-        write!(
-            text,
-            "\n# {why}.\n[[variant]]\nname = \"{name}\"\ntreatments = [{}]\n",
-            list.join(", ")
-        )
-        .ok();
-    };
-    if each || tried.len() == 1 {
-        for (finding, treatment) in tried {
-            variant(finding.id, &finding.title, &[treatment]);
-        }
-    }
-    if tried.len() > 1 {
-        let all: Vec<&Treatment> = tried.iter().map(|(_, treatment)| treatment).collect();
-        variant("all", "All of them together", &all);
-    }
-    text
 }
 
 /// The digests of all trials, kept for the next demo.
@@ -250,66 +202,4 @@ fn say_line(out: &mut Out, what: &str) -> Result<()> {
     }
     out.text(&format!("  {what}\n"))?;
     out.flush()
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests")]
-
-    use super::{Experiment, Treatment, tried, with_variants};
-    use analysis::Finding;
-    use record::{ClockKind, Recorder};
-
-    fn finding(id: &'static str, treatment: Option<&str>) -> Finding {
-        let mut rec = Recorder::new();
-        let source = rec.source("boot.log", "kernel-log");
-        let clock = rec.clock("printk", ClockKind::Printk, 1_000);
-        let origin = record::Origin { source, offset: 0 };
-        let line = "alg: self-tests for sha1 (sha1-generic) passed";
-        rec.message(clock, Some(1), None, line, origin);
-        let name = rec.name("crypto_algapi_init");
-        let span = rec.span_of(clock, record::SpanKind::Initcall, name, origin);
-        rec.span(span.start(Some(0)).end(Some(700_000_000)));
-        let some = analysis::findings(&rec.finish()).swap_remove(0);
-        Finding {
-            id,
-            treatment: treatment.map(str::to_owned),
-            ..some
-        }
-    }
-
-    #[test]
-    fn the_lab_can_boot_what_is_tried() {
-        let findings = [
-            finding("unpack", Some("kernel=uncompressed")),
-            finding("flush", Some("journald=volatile")),
-            finding("flush", Some("mask=other.service")),
-            finding("probes", None),
-            finding("options", Some("fstab=/:+noatime")),
-            finding("tests", Some("cmdline+=cryptomgr.notests")),
-        ];
-        let tried = tried(&findings);
-        let wanted = [
-            "kernel=uncompressed",
-            "mask=systemd-journal-flush.service",
-            "cmdline+=cryptomgr.notests",
-        ];
-        let wanted = wanted.map(|t| Treatment::parse(t).unwrap());
-        assert!(tried.iter().map(|(_, t)| t).eq(&wanted));
-        let parsed = |each| {
-            let text = with_variants(&tried, each);
-            Experiment::parse("experiment.toml", &text).unwrap()
-        };
-        let names =
-            |e: &Experiment| -> Vec<String> { e.variants.iter().map(|v| v.name.clone()).collect() };
-        let experiment = parsed(false);
-        assert_eq!(names(&experiment), ["baseline", "all"]);
-        assert_eq!(experiment.variants[1].treatments, wanted);
-        let experiment = parsed(true);
-        assert_eq!(
-            names(&experiment),
-            ["baseline", "unpack", "flush", "tests", "all"]
-        );
-        assert_eq!(experiment.variants[4].treatments, wanted);
-    }
 }

@@ -1,19 +1,16 @@
 //! `firstlight lab`: boots that are compared.
 
-use crate::args::{Ci, LabDoctor, LabRun, Reading};
+use crate::args::{Ci, LabDoctor, LabRun};
 use crate::beside;
 use crate::input;
 use crate::out::Out;
 use crate::progress;
 use crate::shown::Shown;
 use crate::verbs::board;
-use analysis::{ExactPair, Judgement, Options, RecordingCost, TrialFailure};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use capture::accesses::{RecordingError, sweep};
-use lab::{Event, ExactCheck, Experiment, Mode, Outcome, Platform};
-use record::{ClockKind, Record};
+use lab::{Event, Experiment, Outcome, Platform};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
 
 /// The comparison, in the output folder.
 const RESULTS: [&str; 3] = ["result.json", "result.md", "result.csv"];
@@ -33,7 +30,7 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
         return prepare(&experiment, &options, args, out);
     }
     if args.dry_run {
-        let plan = plan(&experiment, &options);
+        let plan = proof::plan(&experiment, &options);
         let text = if out.json {
             views::json::text(&views::json::lab_plan(&plan))
         } else {
@@ -55,7 +52,12 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
         );
     }
     let outcome = boot(&experiment, &options, false)?;
-    let compared = compare_with(&outcome, &args.out, &judgement(&experiment))?;
+    let compared = proof::compare(
+        &outcome,
+        &args.out,
+        &proof::judgement(&experiment),
+        &input::say,
+    )?;
     let [json, markdown, csv] = [
         views::json::text(&views::json::lab(&compared)),
         views::markdown::lab(&compared),
@@ -114,50 +116,6 @@ fn prepare(
     })
 }
 
-/// What a run would do.
-fn plan(experiment: &Experiment, options: &lab::Options) -> views::LabPlan {
-    let forecast = lab::forecast(experiment, options);
-    let untreated = treat::BootSpec {
-        cmdline: experiment.base.cmdline.clone(),
-        ..treat::BootSpec::default()
-    };
-    let variants = experiment.variants.iter().map(|v| {
-        // Each treatment's sentence is about what those before it left.
-        let baseline = experiment.variants.first().map(|b| b.spec.clone());
-        let mut spec = match v.name == lab::BASELINE {
-            true => Some(untreated.clone()),
-            false => baseline,
-        };
-        let changes = v.treatments.iter().filter_map(|treatment| {
-            let before = spec.take()?;
-            let sentence = treatment.plan(&before);
-            spec = treatment.apply(&before).ok().map(|(after, _)| after);
-            Some(sentence)
-        });
-        views::LabPlanVariant {
-            variant: v.name.clone(),
-            changes: changes.collect(),
-            cmdline: v.spec.cmdline.to_string(),
-        }
-    });
-    let boots = forecast.boots.iter().map(|b| views::LabPlanBoot {
-        variant: b.id.variant.clone(),
-        perturbation: b.id.perturbation,
-        kind: b.id.purpose.as_str(),
-        wall_s: b.wall_s,
-        basis: b.basis.as_str(),
-    });
-    views::LabPlan {
-        experiment: experiment.name.clone(),
-        machine: experiment.base.platform.to_string(),
-        jobs: forecast.jobs,
-        wall_s: forecast.wall_s,
-        variants: variants.collect(),
-        boots: boots.collect(),
-        before: forecast.before.clone(),
-    }
-}
-
 /// Runs an experiment, showing how far it is: on a terminal, or, if `always`,
 /// with a line a trial on any other standard error too.
 pub fn boot(experiment: &Experiment, options: &lab::Options, always: bool) -> Result<Outcome> {
@@ -165,84 +123,6 @@ pub fn boot(experiment: &Experiment, options: &lab::Options, always: bool) -> Re
     let outcome = lab::run(experiment, options, &mut |event| shown.event(&event));
     progress::clear();
     Ok(outcome?)
-}
-
-/// The least difference that counts in real time is the experiment's choice.
-fn judgement(experiment: &Experiment) -> Judgement {
-    match experiment.base.mode {
-        Mode::Exact => Judgement::default(),
-        Mode::Statistical(sampling) => Judgement {
-            minimum_effect: sampling.minimum_effect(),
-            ..Judgement::default()
-        },
-    }
-}
-
-/// What the trials say: their captures are read and compared.
-pub fn compare(outcome: &Outcome, out: &Path) -> Result<analysis::Experiment> {
-    compare_with(outcome, out, &Judgement::default())
-}
-
-fn compare_with(
-    outcome: &Outcome,
-    out: &Path,
-    judgement: &Judgement,
-) -> Result<analysis::Experiment> {
-    let mut trials = Vec::new();
-    let mut clock = ClockKind::Virtual;
-    for trial in &outcome.trials {
-        let capture = out.join(&trial.capture);
-        let first_light = match trial.failure {
-            Some(_) => None,
-            None => {
-                let record = record(&capture)?;
-                clock = record.clock().map_or(clock, |c| c.kind);
-                analysis::phases_with(&record, &Options::default())
-                    .first_light
-                    .map(|f| f.at)
-            }
-        };
-        trials.push(analysis::Trial {
-            variant: trial.id.variant.clone(),
-            perturbation: trial.id.perturbation,
-            digest: trial.digest.clone(),
-            first_light,
-            capture: capture.display().to_string(),
-            failure: trial.failure.as_ref().map(|f| TrialFailure {
-                detail: f.detail.clone(),
-                last_lines: f.last_lines.clone(),
-            }),
-        });
-    }
-    let mut compared = analysis::experiment_with(clock, lab::BASELINE, trials, judgement)?;
-    compared.exact = outcome.exact.iter().map(pair).collect();
-    let recording = outcome.recording.iter().map(|r| RecordingCost {
-        variant: r.variant.clone(),
-        asked: r.asked.clone(),
-        cost: r.cost(),
-    });
-    compared.recording = recording.collect();
-    Ok(compared)
-}
-
-/// The record of a trial's capture.
-pub fn record(capture: &Path) -> Result<Record> {
-    input::boot(&[PathBuf::from(capture)], &Reading::default())
-        .with_context(|| format!("the trial in {}", capture.display()))
-}
-
-fn pair(check: &ExactCheck) -> ExactPair {
-    let difference = check.difference.as_ref().map(|d| {
-        format!(
-            "{} differs first at byte {} (line {}): `{}` against `{}`",
-            d.file, d.byte, d.line, d.lines[0], d.lines[1]
-        )
-    });
-    ExactPair {
-        variant: check.variant.clone(),
-        digests: check.digests.clone(),
-        difference,
-    }
 }
 
 pub fn doctor(args: &LabDoctor, out: &mut Out) -> Result<()> {

@@ -4,9 +4,7 @@ use crate::args::LabMounts;
 use crate::out::Out;
 use crate::progress;
 use anyhow::{Context, Result, bail};
-use lab::mounts::{self, Report, Row};
-use std::collections::BTreeMap;
-use views::{Mount, MountErrors, MountExperiment, Mounts};
+use lab::mounts;
 
 pub fn run(args: &LabMounts, out: &mut Out) -> Result<()> {
     let mut reports = Vec::new();
@@ -23,11 +21,7 @@ pub fn run(args: &LabMounts, out: &mut Out) -> Result<()> {
         progress::clear();
         reports.push(report?);
     }
-    let result = Mounts {
-        schema: "firstlight.lab.mounts/1",
-        filesystems: errors(&reports),
-        experiments: reports.iter().map(experiment).collect(),
-    };
+    let result = proof::mounts(&reports);
     let text = if out.json {
         views::json::text(&result)
     } else if args.markdown {
@@ -41,58 +35,4 @@ pub fn run(args: &LabMounts, out: &mut Out) -> Result<()> {
         Some(failed) => bail!("not all boots of `{}` came to their end", failed.title),
         None => Ok(()),
     }
-}
-
-fn experiment(report: &Report) -> MountExperiment {
-    MountExperiment {
-        title: report.title.clone(),
-        machine: report.machine.clone(),
-        mounts: report.rows.iter().map(mount).collect(),
-        failures: report.failures.clone(),
-    }
-}
-
-fn mount(row: &Row) -> Mount {
-    let predicted = row.predicted.as_ref();
-    Mount {
-        image: row.image.clone(),
-        filesystem: predicted.map_or(String::new(), |p| p.filesystem.clone()),
-        state: predicted.map_or("", |p| p.state).to_owned(),
-        storage: row.storage.clone(),
-        fit: row.fit,
-        reads: row.measured.reads,
-        predicted_reads: predicted.and_then(|p| p.figures.reads),
-        read_bytes: row.measured.read_bytes,
-        predicted_read_bytes: predicted.and_then(|p| p.figures.read_bytes),
-        measured_ns: row.measured.ns,
-        predicted_ns: predicted.map(|p| p.figures.ns),
-        error_percent: row.error_percent(),
-    }
-}
-
-/// The largest errors of each filesystem.
-fn errors(reports: &[Report]) -> Vec<MountErrors> {
-    let mut all: BTreeMap<&str, MountErrors> = BTreeMap::new();
-    for row in reports.iter().flat_map(|r| &r.rows) {
-        let (Some(predicted), Some(error)) = (&row.predicted, row.error_percent()) else {
-            continue;
-        };
-        let of = all
-            .entry(&predicted.filesystem)
-            .or_insert_with(|| MountErrors {
-                filesystem: predicted.filesystem.clone(),
-                checked: 0,
-                largest_percent: None,
-                fitted: 0,
-                largest_fitted_percent: None,
-                stated_percent: predicted.error_percent,
-            });
-        let (count, largest) = match row.fit {
-            true => (&mut of.fitted, &mut of.largest_fitted_percent),
-            false => (&mut of.checked, &mut of.largest_percent),
-        };
-        *count += 1;
-        *largest = Some(largest.unwrap_or(0.0).max(error.abs()));
-    }
-    all.into_values().collect()
 }

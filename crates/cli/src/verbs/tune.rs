@@ -2,11 +2,11 @@
 
 use crate::args::{Tune, TunePolicy};
 use crate::beside;
-use crate::judge::Captures;
+use crate::input;
 use crate::out::Out;
 use crate::progress;
 use crate::shown::Shown;
-use crate::verbs::{lab as lab_verb, report as page};
+use crate::verbs::report as page;
 use anyhow::{Result, bail};
 use lab::search::{self, Found, Local, Policy, Settings};
 use lab::{Experiment, Quick};
@@ -40,12 +40,12 @@ pub fn run(args: &Tune, out: &mut Out) -> Result<()> {
         progress::clear();
         anstream::eprintln!("firstlight: {text}");
     };
-    let judge = &mut Captures::default();
+    let judge = &mut proof::Captures::new(&input::say);
     let both: (&mut dyn search::Trials, &mut dyn search::Judge) = (&mut trials, judge);
     let found = search::search(&experiment, &args.with, &settings, both, &mut say);
     progress::clear();
     let found = found?;
-    let tuned = tuned(&found, command(args, &dir));
+    let tuned = proof::tuned(&found, command(args, &dir));
     let json = views::json::text(&views::json::tune(&tuned));
     write(&dir.join("tune.json"), &json)?;
     write(&dir.join("tune.md"), &views::markdown::tune(&tuned))?;
@@ -89,39 +89,10 @@ fn write(path: &Path, text: &str) -> Result<()> {
     beside::write(path, |f| Ok(f.write_all(text.as_bytes())?))
 }
 
-/// What was found, for the views.
-fn tuned(found: &Found, command: String) -> views::Tuned {
-    let kept = found.kept.iter().map(|k| views::TunedKept {
-        treatment: k.treatment.to_string(),
-        share: k.share.map(|(share, _)| share),
-        spread: k.share.map(|(_, spread)| spread),
-    });
-    let dropped = found.dropped.iter().map(|d| views::TunedDropped {
-        treatment: d.treatment.clone(),
-        why: d.why.clone(),
-    });
-    let health = found.best.health.iter().map(|h| analysis::HealthCheck {
-        check: h.check,
-        ok: h.ok,
-        detail: h.detail.clone(),
-    });
-    views::Tuned {
-        baseline: found.baseline.median,
-        best: found.best.median,
-        whole: found.whole,
-        boots: found.boots,
-        kept: kept.collect(),
-        dropped: dropped.collect(),
-        health: health.collect(),
-        limits: found.limits.clone(),
-        command,
-    }
-}
-
 /// The page that shows the best boot beside the first one.
 fn compare(found: &Found, dir: &Path) -> Result<()> {
-    let before = lab_verb::record(&found.baseline.capture)?;
-    let after = lab_verb::record(&found.best.capture)?;
+    let before = proof::record(&found.baseline.capture, &input::say)?;
+    let after = proof::record(&found.best.capture, &input::say)?;
     let shown = |title: &str, record| page::Shown {
         title: title.to_owned(),
         record,

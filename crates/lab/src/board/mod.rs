@@ -1,6 +1,6 @@
 //! An experiment on a real board: rounds of measured boots, with care for the board.
 //!
-//! Nothing here computes statistics. After each round [`Sequential`], which `cli` fills
+//! Nothing here computes statistics. After each round [`Sequential`], which `proof` fills
 //! from `analysis`, says which variants need no more boots.
 
 mod deploy;

@@ -2,7 +2,7 @@
 
 pub mod args;
 
-use crate::judge::Captures;
+use crate::input;
 use crate::out::Out;
 use crate::progress;
 use crate::shown::Shown;
@@ -126,7 +126,7 @@ fn in_lab(
         differences,
         out: dir,
         trials: &mut trials,
-        judge: &mut Captures::default(),
+        judge: &mut proof::Captures::new(&input::say),
     };
     let found = bisect::sets(&mut boots, plan.names.len(), &settings, &mut |t| {
         said("difference", t)
@@ -157,7 +157,7 @@ fn on_commits(args: &BisectRun, out: &mut Out) -> Result<()> {
     };
     let settings = settings(&args.search, false);
     let all = std::iter::once(good).chain(commits).collect();
-    let mut judge = Captures::default();
+    let mut judge = proof::Captures::new(&input::say);
     let mut script = history::Script::new(here, &dir, all, args.script.clone(), &mut judge)?;
     let found = bisect::ordered(&mut script, plan.names.len(), &settings, &mut |t| {
         said("commit", t)

@@ -9,19 +9,17 @@ use crate::out::Out;
 use crate::{interrupt, progress};
 use agent::access::AccessList;
 use agent::prefetch::Settings;
-use analysis::{Start, start_case, start_difference};
 use anyhow::{Context, Result, bail};
 use args::Cold;
 use capture::accesses::recording::{Options, record};
 use capture::accesses::sweep;
 use capture::cold::evict::{Eviction, files_of};
 use capture::cold::start::{Case, Measured, once};
-use inspect::reads::Mount;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use views::json::{self, Document};
+use views::json;
 
 /// Measures.
 pub fn run(args: &Cold, out: &mut Out) -> Result<()> {
@@ -129,13 +127,16 @@ fn measured(args: &Cold) -> Result<json::Cold> {
     }
     let measured = starts.measured;
     progress::clear();
-    report(
-        args,
-        words,
-        (&eviction, list.as_ref()),
-        &measured,
-        (moved, notes),
-    )
+    let starts = proof::Starts {
+        command: words,
+        runs: args.runs.get(),
+        eviction: &eviction,
+        measured: &measured,
+        list: list.as_ref(),
+        moved,
+        notes,
+    };
+    starts.report().context("there is nothing to compare")
 }
 
 /// Starts of the program.
@@ -220,60 +221,4 @@ fn recorded(
             Ok(None)
         }
     }
-}
-
-fn report(
-    args: &Cold,
-    command: Vec<String>,
-    (eviction, list): (&Eviction, Option<&AccessList>),
-    measured: &BTreeMap<Case, Vec<Measured>>,
-    (moved, notes): (Vec<json::ColdMoved>, Vec<String>),
-) -> Result<json::Cold> {
-    let starts = |case: Case| -> Option<Vec<Start>> {
-        let all = measured.get(&case)?.iter();
-        let all = all.map(|m| Start {
-            time: m.time,
-            processor_ns: m.usage.processor_ns,
-            read_bytes: m.usage.read_bytes,
-            major_faults: m.usage.major_faults,
-            storage_wait_ns: m.storage_wait_ns,
-        });
-        Some(all.collect())
-    };
-    let cases = measured.keys().map(|case| {
-        let figures = start_case(case.as_str(), &starts(*case)?)?;
-        Some(json::ColdCase::of(&figures))
-    });
-    let cases: Option<Vec<_>> = cases.collect();
-    let minus = |a: Case, b: Case| {
-        let difference = start_difference(&starts(a)?, &starts(b)?)?;
-        Some(json::ColdBounds::of(difference))
-    };
-    let nothing = "there is nothing to compare";
-    Ok(json::Cold {
-        schema: json::Cold::SCHEMA.to_owned(),
-        host: None,
-        command,
-        runs: args.runs.get(),
-        eviction: eviction.as_str().to_owned(),
-        cases: cases.context(nothing)?,
-        cold_costs: minus(Case::Cold, Case::Warm).context(nothing)?,
-        prefetch_saves: minus(Case::Cold, Case::Prefetch),
-        order_saves: minus(Case::Cold, Case::Order),
-        order_prefetch_saves: minus(Case::Cold, Case::OrderPrefetch),
-        moved,
-        reads: list.map(reads),
-        notes,
-    })
-}
-
-/// A list in figures.
-fn reads(list: &AccessList) -> json::ColdReads {
-    let mounts = capture::accesses::mounts::mounts().unwrap_or_default();
-    let mounts = mounts.into_iter().map(|m| Mount {
-        place: m.place,
-        kind: m.kind,
-        device: m.source,
-    });
-    json::ColdReads::of(&inspect::reads::reads(list, &mounts.collect::<Vec<_>>()))
 }

@@ -4,9 +4,8 @@ use super::args::HistoryAdd;
 use super::store;
 use crate::input;
 use crate::out::Out;
-use analysis::{BootTimes, TimeKind};
 use anyhow::{Context, Result, bail};
-use history::{At, ENTRIES, Entry, FirstLight, Time};
+use history::{At, ENTRIES, Entry};
 use sha2::{Digest, Sha256};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,7 +19,14 @@ pub fn run(args: &HistoryAdd, out: &mut Out) -> Result<()> {
     };
     let entries: Vec<Entry> = boots
         .iter()
-        .map(|boot| entry(boot, args, at, &config))
+        .map(|boot| {
+            let machine = args.machine.as_deref();
+            let mut entry = input::history_entry(boot, machine, config.as_deref());
+            entry.commit.clone_from(&args.commit);
+            entry.release.clone_from(&args.release);
+            entry.at = at;
+            entry
+        })
         .collect();
     let empty = entries
         .iter()
@@ -68,34 +74,4 @@ fn digest(path: &std::path::Path) -> Result<String> {
         std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
     let digest = Sha256::digest(&bytes);
     Ok(digest.iter().map(|b| format!("{b:02x}")).collect())
-}
-
-fn entry(boot: &BootTimes, args: &HistoryAdd, at: Option<At>, config: &Option<String>) -> Entry {
-    let mut entry = Entry::new();
-    entry.commit.clone_from(&args.commit);
-    entry.release.clone_from(&args.release);
-    entry.at = at;
-    let field = |wanted: &str| {
-        let mut fields = boot.environment().iter();
-        fields
-            .find(|(name, _)| *name == wanted)
-            .map(|(_, value)| value.clone())
-    };
-    entry.environment.kernel = field("kernel");
-    entry.environment.machine = args.machine.clone().or_else(|| field("machine"));
-    entry.environment.config.clone_from(config);
-    entry.clock = boot.clock().map(|c| c.as_str().to_owned());
-    entry.zero = boot.zero().map(str::to_owned);
-    for (kind, name, time) in boot.times() {
-        match kind {
-            TimeKind::FirstLight => {
-                let ns = time.get();
-                entry.first_light = Some(FirstLight { mark: name, ns });
-            }
-            kind => entry
-                .times
-                .push(Time(kind.as_str().to_owned(), name, time.get())),
-        }
-    }
-    entry
 }

@@ -1,24 +1,25 @@
 //! `firstlight prefetch import`: the access list of a boot that was captured.
 
 use super::args::Import;
-use crate::args::Reading;
-use crate::beside;
 use crate::input;
 use crate::out::Out;
-use agent::access::{RangeKind, encode};
-use anyhow::{Context, Result};
-use capture::accesses::import::{Imported, Machine, import};
-use std::io::Write;
+use agent::access::RangeKind;
+use anyhow::Result;
+use capture::accesses::import::{Imported, Machine};
 use views::json::{Document, PrefetchImport};
 use views::terminal;
 
 /// Imports.
 pub fn run(args: &Import, out: &mut Out) -> Result<()> {
+    let machine = Machine {
+        name: &args.machine,
+        page: args.page,
+    };
     let Imported {
         list,
         nameless,
         touches,
-    } = write(args)?;
+    } = proof::access_list(&args.inputs, &args.root, machine, &args.out, &input::say)?;
     let (bytes, metadata_bytes) = list.bytes_of(RangeKind::Touched);
     let done = PrefetchImport {
         bytes,
@@ -42,19 +43,4 @@ pub fn run(args: &Import, out: &mut Out) -> Result<()> {
         );
     }
     out.show(|| &done, |_| terminal::prefetch::import(&done))
-}
-
-/// Makes the list, and writes it.
-pub fn write(args: &Import) -> Result<Imported> {
-    let record = input::boot(&args.inputs, &Reading::default())?;
-    let machine = Machine {
-        name: &args.machine,
-        page: args.page,
-    };
-    let imported = import(&record, &args.root, machine)?;
-    let bytes = encode(&imported.list);
-    beside::write(&args.out, |to| {
-        to.write_all(&bytes).context("the list cannot be written")
-    })?;
-    Ok(imported)
 }

@@ -1,7 +1,5 @@
 //! `firstlight report`: one page to look at.
 
-pub mod published;
-
 use crate::args::{Images, Inputs, Reading};
 use crate::input::{self, Input, names, redacted};
 use crate::out::Out;
@@ -11,7 +9,7 @@ use ::redact::Redactor;
 use analysis::{ChartLimits, Experiment, Options, Owners, Picture, Place};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueHint};
-use inspect::experiment;
+use inspect::{experiment, published};
 use record::Record;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -73,6 +71,7 @@ pub fn of_paths(
 ) -> Result<String> {
     if let ([dir], []) = (paths, against) {
         if let Some(results) = published::read(dir)? {
+            let results: Vec<_> = results.into_iter().map(Into::into).collect();
             let title = names::one(dir);
             return Ok(views::html::published(&title, &results));
         }

@@ -1,15 +1,14 @@
 //! `firstlight serve`: the pages of a folder of captures and experiments.
 
-mod folder;
-
 use crate::args::{Images, Reading, Serve};
 use crate::out::Out;
 use crate::verbs::report;
 use anyhow::{Context, Result, bail};
-use folder::Folder;
+use input::listing::{Entry, Folder, Kind};
 use serve::{Answer, Request, Server};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use views::html::{Listed, ListedKind};
 use views::json::{self, Document};
 
 pub fn run(args: &Serve, out: &mut Out) -> Result<()> {
@@ -39,7 +38,11 @@ pub fn run(args: &Serve, out: &mut Out) -> Result<()> {
 fn answer(request: &Request, folder: &Mutex<Folder>, title: &str) -> Answer {
     let folder = || folder.lock().unwrap_or_else(PoisonError::into_inner);
     match request.path.as_str() {
-        "/" => Answer::page(views::html::list(title, &folder().list())),
+        "/" => {
+            let entries = folder().list(&crate::input::say);
+            let listed: Vec<Listed> = entries.into_iter().map(listed).collect();
+            Answer::page(views::html::list(title, &listed))
+        }
         "/page" => {
             let names = request.query.iter().filter(|(name, _)| name == "path");
             let paths: Option<Vec<PathBuf>> = {
@@ -59,5 +62,23 @@ fn answer(request: &Request, folder: &Mutex<Folder>, title: &str) -> Answer {
             }
         }
         _ => Answer::nothing(),
+    }
+}
+
+fn listed(entry: Entry) -> Listed {
+    Listed {
+        path: entry.path,
+        kind: match entry.kind {
+            Kind::Capture => ListedKind::Capture,
+            Kind::Experiment => ListedKind::Experiment,
+            Kind::Published => ListedKind::Published,
+            Kind::Log => ListedKind::Log,
+        },
+        bytes: entry.bytes,
+        modified_s: entry.modified_s,
+        first_light_ns: entry.known.first_light_ns,
+        clock: entry.known.clock.map(record::ClockKind::as_str),
+        machine: entry.known.machine,
+        kernel: entry.known.kernel,
     }
 }

@@ -1,10 +1,14 @@
 //! The judge of a search: [`analysis`], on captures.
 
-use crate::verbs::lab::record;
-use crate::verbs::prefetch::{args::Import, import};
-use anyhow::{Context, Result};
+use crate::error::{Error, Result};
+use crate::trials::record;
+use agent::access::encode;
+use capture::accesses::import::{Imported, Machine, import};
+use capture::beside;
+use input::{Reading, Say};
 use lab::search::{Effect, Health, Judge, JudgeError, Recommended, Typical, Verdict};
 use record::{Nanos, Record};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use treat::mounted::Mounted;
 
@@ -12,22 +16,39 @@ use treat::mounted::Mounted;
 const LIMITS: usize = 5;
 
 /// Reads captures, and keeps the two that are asked for again.
-#[derive(Default)]
-pub struct Captures {
+pub struct Captures<'a> {
+    say: &'a Say<'a>,
     /// The one that the others are compared with.
     before: Option<(PathBuf, Record)>,
     last: Option<(PathBuf, Record)>,
     root: Option<Mounted>,
 }
 
+impl<'a> Captures<'a> {
+    /// Tells `say` what a user should hear of an input.
+    #[must_use]
+    pub fn new(say: &'a Say<'a>) -> Self {
+        Self {
+            say,
+            before: None,
+            last: None,
+            root: None,
+        }
+    }
+}
+
 /// The record of `capture`, from `kept` if it is there.
-fn kept<'a>(kept: &'a mut Option<(PathBuf, Record)>, capture: &Path) -> Result<&'a Record> {
+fn kept<'a>(
+    kept: &'a mut Option<(PathBuf, Record)>,
+    capture: &Path,
+    say: &Say<'_>,
+) -> Result<&'a Record> {
     if kept.as_ref().is_none_or(|(of, _)| of != capture) {
         *kept = None;
     }
     match kept {
         Some((_, record)) => Ok(record),
-        None => Ok(&kept.insert((capture.to_owned(), record(capture)?)).1),
+        None => Ok(&kept.insert((capture.to_owned(), record(capture, say)?)).1),
     }
 }
 
@@ -35,9 +56,9 @@ fn phases(record: &Record) -> analysis::Phases {
     analysis::phases_with(record, &analysis::Options::default())
 }
 
-impl Judge for Captures {
+impl Judge for Captures<'_> {
     fn first_light(&mut self, capture: &Path) -> Result<Option<Nanos>, JudgeError> {
-        let record = kept(&mut self.last, capture)?;
+        let record = kept(&mut self.last, capture, self.say)?;
         Ok(phases(record).first_light.map(|f| f.at))
     }
 
@@ -47,8 +68,8 @@ impl Judge for Captures {
         after: &Path,
         masked: &[String],
     ) -> Result<Vec<Health>, JudgeError> {
-        let before = kept(&mut self.before, before)?;
-        let after = kept(&mut self.last, after)?;
+        let before = kept(&mut self.before, before, self.say)?;
+        let after = kept(&mut self.last, after, self.say)?;
         let checks = analysis::health(before, after, &phases(after), masked);
         let checks = checks.into_iter().map(|c| Health {
             check: c.check,
@@ -59,7 +80,7 @@ impl Judge for Captures {
     }
 
     fn recommended(&mut self, capture: &Path) -> Result<Vec<Recommended>, JudgeError> {
-        let record = kept(&mut self.last, capture)?;
+        let record = kept(&mut self.last, capture, self.say)?;
         let facts = analysis::SystemFacts::default();
         let advice = analysis::advice(record, &phases(record), &facts);
         let all = advice.findings.into_iter().map(|f| Recommended {
@@ -72,7 +93,7 @@ impl Judge for Captures {
     }
 
     fn limits(&mut self, capture: &Path) -> Result<Vec<(String, Nanos)>, JudgeError> {
-        let record = kept(&mut self.last, capture)?;
+        let record = kept(&mut self.last, capture, self.say)?;
         let path = analysis::critical_path(record, &phases(record));
         let items = path.items.into_iter().map(|i| (i.name, i.end - i.start));
         let mut items: Vec<(String, Nanos)> = items.collect();
@@ -106,20 +127,47 @@ impl Judge for Captures {
     fn open_root(&mut self, image: &Path) -> Result<(), JudgeError> {
         let options = "ro,loop,noload";
         let why = "which names the files that the boot read";
-        let root = Mounted::new(image, options, why).map_err(anyhow::Error::from)?;
-        self.root = Some(root);
+        self.root = Some(Mounted::new(image, options, why)?);
         Ok(())
     }
 
     fn access_list(&mut self, capture: &Path, list: &Path) -> Result<(), JudgeError> {
-        let root = self.root.as_ref().context("no root is open")?;
-        import::write(&Import {
-            inputs: vec![capture.to_owned()],
-            root: root.folder().to_owned(),
-            out: list.to_owned(),
-            machine: "x86_64".to_owned(),
+        let root = self.root.as_ref().ok_or("no root is open")?;
+        let machine = Machine {
+            name: "x86_64",
             page: 4096,
-        })?;
+        };
+        access_list(
+            &[capture.to_owned()],
+            root.folder(),
+            machine,
+            list,
+            self.say,
+        )?;
         Ok(())
     }
+}
+
+/// Writes what the boot in `inputs` read of the files below `root` into the access list `list`.
+///
+/// # Errors
+/// The boot cannot be read or says nothing of its accesses, or the list cannot be written.
+pub fn access_list(
+    inputs: &[PathBuf],
+    root: &Path,
+    machine: Machine<'_>,
+    list: &Path,
+    say: &Say<'_>,
+) -> Result<Imported> {
+    let record = input::boot(inputs, &Reading::default(), say)?;
+    let imported = import(&record, root, machine)?;
+    let bytes = encode(&imported.list);
+    beside::write(list, |to| {
+        to.write_all(&bytes).map_err(|source| Error::Path {
+            path: list.to_owned(),
+            what: "the list cannot be written",
+            source,
+        })
+    })?;
+    Ok(imported)
 }

@@ -1,13 +1,42 @@
 //! What a folder holds that has a page: captures, experiments, logs.
 
-use crate::input;
-use crate::verbs::report::published;
-use inspect::experiment;
+use crate::boot::boot;
+use crate::reading::{Reading, Say};
+use inspect::{experiment, published};
+use record::ClockKind;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use views::html::{Listed, ListedKind};
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A folder or file that a capture made.
+    Capture,
+    /// A folder that `lab run` filled.
+    Experiment,
+    /// A published result that was run here.
+    Published,
+    /// A log or trace that a source knows.
+    #[default]
+    Log,
+}
+
+/// An entry of a folder that has a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// Path within the folder.
+    pub path: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Size; 0 for a folder.
+    pub bytes: u64,
+    /// Time of the last change, in seconds since 1970.
+    pub modified_s: u64,
+    /// What was read of it.
+    pub known: Known,
+}
 
 /// How deep folders are looked into.
 const DEEPEST: usize = 6;
@@ -25,13 +54,17 @@ const READ_FOR: Duration = Duration::from_secs(2);
 const HEAD_BYTES: usize = 64 << 10;
 
 /// What is known of an entry from reading it, for as long as it stays the same.
-#[derive(Clone, Debug, Default)]
-struct Known {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
     modified: u64,
-    first_light_ns: Option<i64>,
-    clock: Option<&'static str>,
-    machine: Option<String>,
-    kernel: Option<String>,
+    /// First light, in nanoseconds; for an experiment, that of the baseline.
+    pub first_light_ns: Option<i64>,
+    /// What its clock counts.
+    pub clock: Option<ClockKind>,
+    /// The machine.
+    pub machine: Option<String>,
+    /// The kernel's version.
+    pub kernel: Option<String>,
 }
 
 /// A folder, and what was read of it so far.
@@ -42,6 +75,8 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// A folder of which nothing is read yet.
+    #[must_use]
     pub fn new(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -50,7 +85,7 @@ impl Folder {
     }
 
     /// What lies there now. Each has its path within the folder.
-    pub fn list(&mut self) -> Vec<Listed> {
+    pub fn list(&mut self, say: &Say<'_>) -> Vec<Entry> {
         let mut all = Vec::new();
         look(&self.root, Path::new(""), 0, &mut all);
         let until = Instant::now() + READ_FOR;
@@ -58,20 +93,18 @@ impl Folder {
             let known = self.known.get(&entry.path);
             let is_new = known.is_none_or(|k| k.modified != entry.modified_s);
             if is_new && entry.bytes <= READ_BYTES && Instant::now() < until {
-                let read = read(&self.root.join(&entry.path), entry);
+                let read = read(&self.root.join(&entry.path), entry, say);
                 self.known.insert(entry.path.clone(), read);
             }
             if let Some(known) = self.known.get(&entry.path) {
-                entry.first_light_ns = known.first_light_ns;
-                entry.clock = known.clock;
-                entry.machine.clone_from(&known.machine);
-                entry.kernel.clone_from(&known.kernel);
+                entry.known.clone_from(known);
             }
         }
         all
     }
 
     /// The path of an entry, if it is in the list: no other path is opened.
+    #[must_use]
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         let mut all = Vec::new();
         look(&self.root, Path::new(""), 0, &mut all);
@@ -80,7 +113,7 @@ impl Folder {
     }
 }
 
-fn look(root: &Path, within: &Path, depth: usize, all: &mut Vec<Listed>) {
+fn look(root: &Path, within: &Path, depth: usize, all: &mut Vec<Entry>) {
     let Ok(entries) = fs::read_dir(root.join(within)) else {
         return;
     };
@@ -99,12 +132,12 @@ fn look(root: &Path, within: &Path, depth: usize, all: &mut Vec<Listed>) {
         let kind = if meta.is_dir() {
             let path = root.join(&name);
             if path.join(agent::capture::MANIFEST).is_file() {
-                Some(ListedKind::Capture)
+                Some(Kind::Capture)
             } else {
                 let kind = if published::is_result(&path) {
-                    Some(ListedKind::Published)
+                    Some(Kind::Published)
                 } else {
-                    experiment::is_experiment(&path).then_some(ListedKind::Experiment)
+                    experiment::is_experiment(&path).then_some(Kind::Experiment)
                 };
                 if depth < DEEPEST && kind.is_none() {
                     look(root, &name, depth + 1, all);
@@ -117,12 +150,12 @@ fn look(root: &Path, within: &Path, depth: usize, all: &mut Vec<Listed>) {
             None
         };
         if let Some(kind) = kind {
-            all.push(Listed {
+            all.push(Entry {
                 path: shown.to_owned(),
                 kind,
                 bytes: if meta.is_dir() { 0 } else { meta.len() },
                 modified_s: modified(&meta),
-                ..Listed::default()
+                ..Entry::default()
             });
         }
     }
@@ -134,34 +167,34 @@ fn modified(meta: &fs::Metadata) -> u64 {
 }
 
 /// A capture by its name, anything else by its first bytes.
-fn of_file(path: &Path) -> Option<ListedKind> {
+fn of_file(path: &Path) -> Option<Kind> {
     use std::io::Read;
     let name = path.file_name()?.to_str()?;
     if name.ends_with(".tar") || name.ends_with(".tar.zst") {
-        return Some(ListedKind::Capture);
+        return Some(Kind::Capture);
     }
     let mut head = Vec::new();
     let file = fs::File::open(path).ok()?;
     file.take(HEAD_BYTES as u64).read_to_end(&mut head).ok()?;
-    sources::sniff(&head).map(|_| ListedKind::Log)
+    sources::sniff(&head).map(|_| Kind::Log)
 }
 
 /// First light of a boot; of an experiment, that of its baseline.
-fn read(path: &Path, entry: &Listed) -> Known {
+fn read(path: &Path, entry: &Entry, say: &Say<'_>) -> Known {
     let mut known = Known {
         modified: entry.modified_s,
         ..Known::default()
     };
-    if entry.kind == ListedKind::Experiment {
+    if entry.kind == Kind::Experiment {
         if let Ok(experiment) = experiment::read(path) {
-            known.clock = Some(experiment.clock.as_str());
+            known.clock = Some(experiment.clock);
             let baseline = experiment.variants.first();
             known.first_light_ns = baseline.and_then(|v| v.median).map(record::Nanos::get);
         }
-    } else if entry.kind == ListedKind::Published {
+    } else if entry.kind == Kind::Published {
         // It has no boot of its own.
-    } else if let Ok(record) = input::boot(&[path.to_owned()], &crate::args::Reading::default()) {
-        known.clock = record.clock().map(|c| c.kind.as_str());
+    } else if let Ok(record) = boot(&[path.to_owned()], &Reading::default(), say) {
+        known.clock = record.clock().map(|c| c.kind);
         let light = analysis::phases(&record).first_light;
         known.first_light_ns = light.map(|f| f.at.get());
         known.machine = record.fact("machine").map(str::to_owned);

@@ -1,0 +1,47 @@
+//! What lab boots prove: their captures read, compared and judged, as the reports that
+//! [`views`] prints.
+//!
+//! The room `lab` boots and does no statistics, and `analysis` knows no lab. This room is
+//! where both meet. It prints nothing: notes about inputs go to a callback
+//! ([`input::Say`]).
+//!
+//! ```no_run
+//! # use {firstlight_lab as lab, firstlight_proof as proof};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let experiment = lab::Experiment::read("experiments/smoke.toml".as_ref())?;
+//! let options = lab::Options::plain("out".as_ref(), 2);
+//! let outcome = lab::run(&experiment, &options, &mut |_| {})?;
+//! let judgement = proof::judgement(&experiment);
+//! let compared = proof::compare(&outcome, &options.out, &judgement, &|note| println!("{note}"))?;
+//! for variant in &compared.variants {
+//!     println!("{}: {:?}", variant.variant, variant.median);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod board;
+mod captures;
+mod classics;
+mod demo;
+mod error;
+mod mounts;
+mod plan;
+mod planted;
+mod resolution;
+mod starts;
+mod trials;
+mod tuned;
+
+pub use board::{BoardJudge, board_report, board_trial, question};
+pub use captures::{Captures, access_list};
+pub use classics::{classic_result, published};
+pub use demo::{BASE as DEMO, recommended, with_variants};
+pub use error::Error;
+pub use mounts::mounts;
+pub use plan::plan;
+pub use planted::{Heard, planted};
+pub use resolution::resolution;
+pub use starts::Starts;
+pub use trials::{compare, first_light, judgement, record};
+pub use tuned::tuned;

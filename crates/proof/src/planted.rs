@@ -1,0 +1,277 @@
+//! Planted causes: what advice expects of its treatments, and what they bring.
+
+use crate::error::{Error, Result};
+use crate::trials::{first_light, record};
+use analysis::{Finding, Options, advice, phases_with};
+use input::Say;
+use lab::Event;
+use lab::classics::Method;
+use lab::planted::{Planted, Wanted};
+use record::{Nanos, Record};
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use views::json::Document as _;
+use views::{ExpectedSaving, FindingsProof, ProvenFinding, UnprovenCause};
+
+/// On a system without a cause, a finding that promises more than this part of
+/// the boot is false.
+const CLEAN_PARTS: i64 = 100;
+
+/// Who hears how far it is.
+pub struct Heard<'a> {
+    /// The name of the planted cause that begins.
+    pub begins: &'a mut dyn FnMut(&str),
+    /// A sentence about a cause.
+    pub said: &'a mut dyn FnMut(String),
+    /// What happens in a run of boots.
+    pub event: &'a mut dyn FnMut(&Event),
+    /// A note about an input.
+    pub note: &'a Say<'a>,
+}
+
+/// Boots the planted causes of `files` (files, or folders of them) into folders below `out`,
+/// `jobs` at a time, and holds what advice expects of them against what their treatments
+/// brought.
+///
+/// # Errors
+/// A file is not of planted causes, or the lab cannot boot.
+pub fn planted(
+    files: &[PathBuf],
+    out: &Path,
+    jobs: NonZeroUsize,
+    heard: &mut Heard<'_>,
+) -> Result<FindingsProof> {
+    let mut all = Vec::new();
+    for path in files {
+        match path.is_dir() {
+            true => all.extend(experiments(path)?),
+            false => all.push(path.clone()),
+        }
+    }
+    let mut proof = FindingsProof {
+        schema: FindingsProof::SCHEMA,
+        ..FindingsProof::default()
+    };
+    for file in &all {
+        let planted = Planted::of_file(file)?;
+        let folder = out.join(&planted.id);
+        std::fs::create_dir_all(&folder).map_err(|source| Error::Path {
+            path: folder.clone(),
+            what: "cannot be made",
+            source,
+        })?;
+        (heard.begins)(&planted.id);
+        one(&planted, &folder, jobs, heard, &mut proof)?;
+    }
+    finish(&mut proof);
+    Ok(proof)
+}
+
+/// What the rows say together.
+fn finish(proof: &mut FindingsProof) {
+    for row in &mut proof.findings {
+        if row.proven_ns > 0 {
+            let error = (row.expected_ns - row.proven_ns) as f64 / row.proven_ns as f64;
+            row.error_percent = Some((error * 1_000.0).round() / 10.0);
+        }
+    }
+    proof.wrong_sign = proof.findings.iter().filter(|f| f.proven_ns <= 0).count();
+    let kinds = proof.findings.iter().map(|f| f.finding.as_str());
+    proof.kinds = kinds.collect::<BTreeSet<_>>().len();
+    let errors = proof.findings.iter().filter_map(|f| f.error_percent);
+    let mut errors: Vec<f64> = errors.map(f64::abs).collect();
+    errors.sort_by(f64::total_cmp);
+    let (lower, upper) = (errors.len().saturating_sub(1) / 2, errors.len() / 2);
+    let middle = errors.get(lower).zip(errors.get(upper));
+    proof.median_error_percent = middle.map(|(a, b)| f64::midpoint(*a, *b));
+}
+
+/// The experiments of a folder, by name.
+fn experiments(folder: &Path) -> Result<Vec<PathBuf>> {
+    let cannot = |source| Error::Path {
+        path: folder.to_owned(),
+        what: "cannot be read",
+        source,
+    };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(cannot)? {
+        let path = entry.map_err(cannot)?.path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// What was booted: the time of each case, and the one that is looked at.
+struct Booted {
+    times: BTreeMap<String, Nanos>,
+    seen: PathBuf,
+    failures: Vec<String>,
+}
+
+fn one(
+    planted: &Planted,
+    folder: &Path,
+    jobs: NonZeroUsize,
+    heard: &mut Heard<'_>,
+    proof: &mut FindingsProof,
+) -> Result<()> {
+    let booted = boot(planted, folder, jobs, heard)?;
+    if !booted.failures.is_empty() {
+        let told = booted.failures.iter();
+        proof
+            .failures
+            .extend(told.map(|why| unproven(planted, why.clone())));
+        return Ok(());
+    }
+    let beside = planted.beside(&folder.join("beside"), folder, &mut |text| {
+        (heard.said)(format!("{}: {text}", planted.id));
+    })?;
+    let record = record(&booted.seen, heard.note)?;
+    let phases = phases_with(&record, &Options::default());
+    let facts = inspect::system::facts(&beside, None)?;
+    let found = advice(&record, &phases, &facts).findings;
+    proof.systems += 1;
+    if planted.findings.is_empty() {
+        proof.clean += 1;
+        let total = total(&record);
+        let told = found
+            .iter()
+            .filter(|f| f.expected.0 > total.0 / CLEAN_PARTS);
+        proof.false_findings.extend(told.map(|f| ExpectedSaving {
+            experiment: planted.id.clone(),
+            finding: f.id.to_owned(),
+            title: f.title.clone(),
+            expected_ns: f.expected.0,
+            boot_ns: total.0,
+        }));
+        return Ok(());
+    }
+    for wanted in &planted.findings {
+        match proven(planted, wanted, &found, &booted.times) {
+            Ok(row) => proof.findings.push(row),
+            Err(why) => proof.failures.push(unproven(planted, why)),
+        }
+    }
+    Ok(())
+}
+
+fn unproven(planted: &Planted, why: String) -> UnprovenCause {
+    UnprovenCause {
+        experiment: planted.id.clone(),
+        why,
+    }
+}
+
+/// The length of a boot, up to first light.
+fn total(record: &Record) -> Nanos {
+    let phases = phases_with(record, &Options::default());
+    let start = phases.phases.first().map_or(Nanos::ZERO, |p| p.start);
+    phases.end() - start
+}
+
+fn proven(
+    planted: &Planted,
+    wanted: &Wanted,
+    found: &[Finding],
+    times: &BTreeMap<String, Nanos>,
+) -> std::result::Result<ProvenFinding, String> {
+    let is_it = |f: &Finding| f.id == wanted.id && f.title.contains(&wanted.of);
+    let Some((rank, finding)) = found.iter().enumerate().find(|(_, f)| is_it(f)) else {
+        let others: Vec<&str> = found.iter().map(|f| f.id).collect();
+        return Err(format!(
+            "`{}` was not found; found were: {}",
+            wanted.id,
+            others.join(", ")
+        ));
+    };
+    let treatment = match (&wanted.by_hand, &finding.treatment) {
+        (Some(by_hand), _) => by_hand.clone(),
+        (None, Some(text)) => {
+            let in_lab = lab::search::in_lab(text).map_or_else(|| text.clone(), |t| t.to_string());
+            if !planted.is_applied(&in_lab, &wanted.treated) {
+                return Err(format!(
+                    "`{}` recommends `{text}`, and that is not what `{}` has more than `{}`",
+                    wanted.id, wanted.treated, planted.planted
+                ));
+            }
+            in_lab
+        }
+        (None, None) => return Err(format!("`{}` has no treatment", wanted.id)),
+    };
+    let time = |case: &str| {
+        let time = times.get(case).copied();
+        time.ok_or_else(|| format!("the case `{case}` has no time"))
+    };
+    let (before, after) = (time(&planted.planted)?, time(&wanted.treated)?);
+    let (low, high) = finding.saving.unwrap_or_default();
+    Ok(ProvenFinding {
+        experiment: planted.id.clone(),
+        finding: wanted.id.clone(),
+        rank: rank + 1,
+        treatment,
+        by_hand: wanted.by_hand.is_some(),
+        boot_ns: before.0,
+        expected_ns: finding.expected.0,
+        range_ns: [low.0, high.0],
+        proven_ns: (before - after).0,
+        error_percent: None,
+    })
+}
+
+fn boot(
+    planted: &Planted,
+    folder: &Path,
+    jobs: NonZeroUsize,
+    heard: &mut Heard<'_>,
+) -> Result<Booted> {
+    let mut times = BTreeMap::new();
+    let mut failures = Vec::new();
+    if let Method::Workload { .. } = &planted.classic.method {
+        let say = &mut |text: String| (heard.said)(format!("{}: {text}", planted.id));
+        let (figures, failed) = planted.run(folder, jobs, say)?;
+        let treated = planted.findings.iter().map(|f| &f.treated);
+        let names = std::iter::once(&planted.planted).chain(treated);
+        for (name, figure) in names.zip(figures) {
+            times.extend(figure.map(|ns| (name.clone(), Nanos(ns))));
+        }
+        let seen = folder.join("cases").join(&planted.seen).join("console.log");
+        return Ok(Booted {
+            times,
+            seen,
+            failures: failed,
+        });
+    }
+    let mut seen = PathBuf::new();
+    for (name, experiment) in planted.experiments() {
+        let options = lab::Options {
+            jobs: Some(jobs),
+            ..lab::Options::plain(&folder.join(name), experiment.base.ensemble.get())
+        };
+        let outcome = lab::run(experiment, &options, &mut |event| (heard.event)(&event))?;
+        let mut all: BTreeMap<String, Vec<Nanos>> = BTreeMap::new();
+        for trial in &outcome.trials {
+            if let Some(failure) = &trial.failure {
+                failures.push(format!("{}: {}", trial.id, failure.detail));
+                continue;
+            }
+            let capture = options.out.join(&trial.capture);
+            let variant = all.entry(trial.id.variant.clone()).or_default();
+            variant.extend(first_light(&record(&capture, heard.note)?));
+            if trial.id.variant == planted.seen && trial.id.perturbation == 0 {
+                seen = capture;
+            }
+        }
+        for (name, ensemble) in all {
+            times.extend(analysis::median(&ensemble).map(|t| (name, t)));
+        }
+    }
+    Ok(Booted {
+        times,
+        seen,
+        failures,
+    })
+}
