@@ -20,7 +20,14 @@ pub fn check() -> Result<()> {
         );
         return Ok(());
     };
-    let args = ["--locked", "check", "--hide-inclusion-graph", "bans", "licenses", "sources"];
+    let args = [
+        "--locked",
+        "check",
+        "--hide-inclusion-graph",
+        "bans",
+        "licenses",
+        "sources",
+    ];
     step(&deny.to_string_lossy(), &args, &[])
 }
 

@@ -275,7 +275,10 @@ fn everything(asked: &Asked) -> Result<Summary> {
             Err(_) => bail!("the lints crashed"),
         };
         summary.add(examples?);
-        for (name, result) in [("page", page), ("lint", lints.and_then(|()| policy::check()))] {
+        for (name, result) in [
+            ("page", page),
+            ("lint", lints.and_then(|()| policy::check())),
+        ] {
             if let Err(e) = result {
                 summary.failed.push(format!("{name}: {e:#}"));
             }

@@ -248,7 +248,8 @@ fn has_library(target: &str) -> bool {
         .is_some_and(|folder| Path::new(&folder).is_dir())
 }
 
-fn has_source() -> bool {
+/// Whether the standard library's source is there.
+pub(super) fn has_source() -> bool {
     printed(&["--print", "sysroot"]).is_some_and(|sysroot| {
         Path::new(&sysroot)
             .join("lib/rustlib/src/rust/library/Cargo.lock")
