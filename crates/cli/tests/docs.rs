@@ -13,6 +13,7 @@
 mod common;
 
 use common::{firstlight, workspace};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -148,18 +149,22 @@ fn commands_of(page: &str) -> Vec<Vec<String>> {
     commands.collect()
 }
 
+/// Helps by verb; none of a verb that does not exist.
+type Helps = BTreeMap<Vec<String>, Option<String>>;
+
 /// The help of the innermost verb that `words` begin with.
-fn help_of(words: &[String]) -> Option<String> {
-    let help = |words: &[String]| {
-        let mut all = vec!["help"];
-        all.extend(words.iter().map(String::as_str));
-        let out = firstlight(&all);
-        let text = String::from_utf8(out.stdout).unwrap();
-        out.status.success().then_some(text)
-    };
+fn help_of(words: &[String], known: &mut Helps) -> Option<String> {
     let mut innermost = None;
     for count in 1..=words.len().min(2) {
-        innermost = help(&words[..count]).or(innermost);
+        let verb = words[..count].to_vec();
+        let help = known.entry(verb).or_insert_with_key(|verb| {
+            let mut all = vec!["help"];
+            all.extend(verb.iter().map(String::as_str));
+            let out = firstlight(&all);
+            let text = String::from_utf8(out.stdout).unwrap();
+            out.status.success().then_some(text)
+        });
+        innermost = help.clone().or(innermost);
     }
     innermost
 }
@@ -168,7 +173,7 @@ fn help_of(words: &[String]) -> Option<String> {
 fn every_command_of_the_pages_has_a_verb_and_options_that_exist() {
     let root = workspace();
     let folders = ["docs", "docs/findings", "."].map(|f| root.join(f));
-    let mut wrong = Vec::new();
+    let (mut wrong, mut helps) = (Vec::new(), Helps::new());
     let mut seen = 0;
     for page in folders.iter().flat_map(|f| std::fs::read_dir(f).unwrap()) {
         let page = page.unwrap().path();
@@ -178,7 +183,7 @@ fn every_command_of_the_pages_has_a_verb_and_options_that_exist() {
         for words in commands_of(&std::fs::read_to_string(&page).unwrap()) {
             seen += 1;
             let command = format!("{}: firstlight {}", page.display(), words.join(" "));
-            let Some(help) = help_of(&words) else {
+            let Some(help) = help_of(&words, &mut helps) else {
                 wrong.push(command);
                 continue;
             };

@@ -60,7 +60,12 @@ pub const AGENTS: &[Agent] = &[
             target: "armv5te-unknown-linux-gnueabi",
             linker: "arm-linux-gnueabi-gcc",
             packages: "gcc-arm-linux-gnueabi libc6-dev-armel-cross",
-            flags: &[],
+            // Its code is the largest: what occurs twice is called, and a program that
+            // aborts unwinds nothing.
+            flags: &[
+                "-Cllvm-args=-enable-machine-outliner=always",
+                "-Cforce-unwind-tables=no",
+            ],
         }),
     },
     Agent {
