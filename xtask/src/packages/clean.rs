@@ -101,6 +101,7 @@ pub(super) fn debian(bench: &Bench, suite: &str) -> Result<Outcome> {
     use_in(bench, &top)?;
     // A boot of the smallest kind, with the package's own agent.
     let _mounted = Mounted::proc(&top)?;
+    inside("apt-get update -qq").context("the lists of Debian's packages")?;
     let said = inside(BOOT).context("the lab in a clean system")?;
     expect_words(&said, "identical")?;
     over_ssh(bench, &top, work.path())?;
