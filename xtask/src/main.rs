@@ -12,6 +12,7 @@ mod fuzz;
 mod gate;
 mod oracles;
 mod packages;
+mod policy;
 mod release;
 mod runner;
 mod site;

@@ -3,6 +3,7 @@
 
 mod bench;
 mod clean;
+mod container;
 
 use crate::release::{self, Release, Version, quietly};
 use crate::root;
@@ -11,9 +12,10 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use bench::{Bench, Outcome, expect_words, has, is_root, skip};
-use clean::{DEBIAN, archive, container, debian};
+use clean::{DEBIAN, archive, debian};
 
 /// A check: its name, and what runs it.
 type Check = (&'static str, fn(&Bench) -> Result<Outcome>);
@@ -29,7 +31,8 @@ const CHECKS: &[Check] = &[
     ("nix-parse", nix),
     ("yocto-oelint", oelint),
     ("buildroot-check", buildroot),
-    ("container", container),
+    ("container", container::small),
+    ("container-lab", container::lab),
     ("archive", archive),
     ("debian-12", |bench| debian(bench, DEBIAN[0])),
     ("debian-13", |bench| debian(bench, DEBIAN[1])),
@@ -68,7 +71,10 @@ pub fn test(filter: &[String]) -> Result<Summary> {
             continue;
         }
         eprintln!("==> packages: {name}");
-        match check(&bench) {
+        let begun = Instant::now();
+        let outcome = check(&bench);
+        eprintln!("    {:.1} s", begun.elapsed().as_secs_f64());
+        match outcome {
             Ok(Outcome::Passed) => summary.passed += 1,
             Ok(Outcome::Skipped(why)) => summary.skipped.push(format!("packages: {name}: {why}")),
             Err(why) => {

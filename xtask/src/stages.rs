@@ -1,7 +1,7 @@
 //! The stages of `./x test`, and which of them run when none is named.
 
 use crate::runner::{self, Summary};
-use crate::{board, fleet, gate, oracles, packages as releases, root, step, ui};
+use crate::{board, fleet, gate, oracles, packages as releases, policy, root, step, ui};
 use anyhow::{Context, Result, bail};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -275,7 +275,10 @@ fn everything(asked: &Asked) -> Result<Summary> {
             Err(_) => bail!("the lints crashed"),
         };
         summary.add(examples?);
-        for (name, result) in [("page", page), ("lint", lints.and_then(|()| policy()))] {
+        for (name, result) in [
+            ("page", page),
+            ("lint", lints.and_then(|()| policy::check())),
+        ] {
             if let Err(e) = result {
                 summary.failed.push(format!("{name}: {e:#}"));
             }
@@ -344,19 +347,7 @@ impl Lint {
 pub fn lint() -> Result<()> {
     step("cargo", &["fmt", "--all", "--check"], &[])?;
     LINTS.iter().try_for_each(|lint| lint.run(false))?;
-    policy()
-}
-
-/// The dependency policy of `deny.toml`.
-fn policy() -> Result<()> {
-    let deny = Command::new("cargo-deny").arg("--version").output();
-    if deny.is_ok_and(|o| o.status.success()) {
-        // Advisories need a database from the network; the rest does not.
-        let args = ["deny", "check", "licenses", "bans", "sources"];
-        return step("cargo", &args, &[]);
-    }
-    eprintln!("\nskipped: cargo deny (install it with `cargo install cargo-deny`)");
-    Ok(())
+    policy::check()
 }
 
 /// The examples in the rooms' documentation, compiled and run by cargo.

@@ -13,6 +13,7 @@
 mod common;
 
 use common::{firstlight, workspace};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -125,4 +126,85 @@ fn every_command_of_the_readme_runs_as_typed() {
         let said = String::from_utf8_lossy(&out.stderr);
         assert_eq!(out.status.code(), Some(wanted), "{command}: {said}");
     }
+}
+
+/// The commands in the indented blocks of a page, each from its verb on.
+fn commands_of(page: &str) -> Vec<Vec<String>> {
+    let joined = page.replace("\\\n", " ");
+    let blocks = joined.lines().filter(|line| line.starts_with("    "));
+    let parts = blocks.flat_map(|line| line.split(['|', ';']).flat_map(|part| part.split("&&")));
+    let commands = parts.filter_map(|part| {
+        let part = part
+            .trim()
+            .trim_start_matches("$ ")
+            .trim_start_matches("sudo ");
+        let words = part.strip_prefix("firstlight ")?.split_whitespace();
+        let words: Vec<String> = words.take_while(|w| *w != "#").map(str::to_owned).collect();
+        // A table of what was printed also names the program.
+        words
+            .first()?
+            .starts_with(|c: char| c.is_ascii_lowercase())
+            .then_some(words)
+    });
+    commands.collect()
+}
+
+/// Helps by verb; none of a verb that does not exist.
+type Helps = BTreeMap<Vec<String>, Option<String>>;
+
+/// The help of the innermost verb that `words` begin with.
+fn help_of(words: &[String], known: &mut Helps) -> Option<String> {
+    let mut innermost = None;
+    for count in 1..=words.len().min(2) {
+        let verb = words[..count].to_vec();
+        let help = known.entry(verb).or_insert_with_key(|verb| {
+            let mut all = vec!["help"];
+            all.extend(verb.iter().map(String::as_str));
+            let out = firstlight(&all);
+            let text = String::from_utf8(out.stdout).unwrap();
+            out.status.success().then_some(text)
+        });
+        innermost = help.clone().or(innermost);
+    }
+    innermost
+}
+
+#[test]
+fn every_command_of_the_pages_has_a_verb_and_options_that_exist() {
+    let root = workspace();
+    let folders = ["docs", "docs/findings", "."].map(|f| root.join(f));
+    let (mut wrong, mut helps) = (Vec::new(), Helps::new());
+    let mut seen = 0;
+    for page in folders.iter().flat_map(|f| std::fs::read_dir(f).unwrap()) {
+        let page = page.unwrap().path();
+        if page.extension().is_none_or(|e| e != "md") || page.ends_with("CHANGELOG.md") {
+            continue;
+        }
+        for words in commands_of(&std::fs::read_to_string(&page).unwrap()) {
+            seen += 1;
+            let command = format!("{}: firstlight {}", page.display(), words.join(" "));
+            let Some(help) = help_of(&words, &mut helps) else {
+                wrong.push(command);
+                continue;
+            };
+            // What follows `--`, and what is quoted, is another program's. So are the options
+            // of `fleet`, which is Python's.
+            let own = words
+                .iter()
+                .take_while(|w| *w != "--" && !w.contains(['"', '\'']));
+            for word in own.filter(|_| words[0] != "fleet") {
+                let name = word.split('=').next().unwrap_or(word);
+                let is_known = !name.starts_with('-')
+                    || name == "-"
+                    || help
+                        .split([' ', ',', '\n', '[', ']', '='])
+                        .any(|h| h == name);
+                if !is_known {
+                    wrong.push(format!("{command}: {name}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 100, "{seen}");
 }

@@ -13,52 +13,6 @@ pub(super) const DEBIAN: [&str; 2] = ["bookworm", "trixie"];
 /// What the lab needs to boot in a clean system; it is installed with that system.
 const LAB: &str = "ca-certificates,qemu-system-x86,e2fsprogs,kmod,xz-utils,zstd,mmdebstrap";
 
-/// The container for reading, built without a network, and run.
-pub(super) fn container(bench: &Bench) -> Result<Outcome> {
-    if !has("buildah") {
-        return skip("there is no buildah");
-    }
-    if !is_root() {
-        return skip("buildah needs root here");
-    }
-    let work = tempfile::tempdir()?;
-    let folder = unpack(bench, work.path())?;
-    let storage = work.path().join("storage");
-    let buildah = |args: &[&str]| {
-        let mut command = Command::new("buildah");
-        command
-            .arg("--root")
-            .arg(&storage)
-            .arg("--runroot")
-            .arg(work.path().join("run"))
-            .args(["--storage-driver", "vfs"])
-            .args(args);
-        command
-    };
-    let file = bench.packaging("containers/Containerfile");
-    quietly(
-        buildah(&[
-            "bud",
-            "--isolation",
-            "chroot",
-            "--timestamp",
-            "0",
-            "-t",
-            "firstlight",
-        ])
-        .arg("-f")
-        .arg(file)
-        .arg(&folder),
-    )?;
-    let name = quietly(&mut buildah(&["from", "firstlight"]))?;
-    let name = String::from_utf8_lossy(&name).trim().to_owned();
-    let mounted = quietly(&mut buildah(&["mount", &name]))?;
-    let mounted = PathBuf::from(String::from_utf8_lossy(&mounted).trim());
-    let used = use_in(bench, &mounted);
-    quietly(&mut buildah(&["umount", &name]))?;
-    used.map(|()| Outcome::Passed)
-}
-
 /// The archive, which is unpacked anywhere.
 pub(super) fn archive(bench: &Bench) -> Result<Outcome> {
     let work = tempfile::tempdir()?;
@@ -72,7 +26,7 @@ pub(super) fn archive(bench: &Bench) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-fn unpack(bench: &Bench, to: &Path) -> Result<PathBuf> {
+pub(super) fn unpack(bench: &Bench, to: &Path) -> Result<PathBuf> {
     let name = format!("firstlight-{}-{TARGET}", bench.version());
     quietly(
         Command::new("tar")
@@ -84,13 +38,17 @@ fn unpack(bench: &Bench, to: &Path) -> Result<PathBuf> {
     Ok(to.join(name))
 }
 
-/// The package in a clean Debian: installed, used, lab and all, and removed.
-pub(super) fn debian(bench: &Bench, suite: &str) -> Result<Outcome> {
+/// Boots the smallest experiment twice, in a system that the package is installed in.
+pub(super) const BOOT: &str = "cd /root; export XDG_CACHE_HOME=/root/cache; firstlight lab run \
+     --check-exact /usr/share/doc/firstlight/examples/smoke.toml --out smoke";
+
+/// A clean system with what the lab needs, as an archive that is kept; else why not.
+pub(super) fn base(bench: &Bench, suite: &str) -> Result<Result<PathBuf, String>> {
     if !is_root() {
-        return skip("chroot needs root");
+        return Ok(Err("chroot needs root".to_owned()));
     }
     if !has("mmdebstrap") {
-        return skip("there is no mmdebstrap");
+        return Ok(Err("there is no mmdebstrap".to_owned()));
     }
     fs::create_dir_all(&bench.kept)?;
     let base = bench.kept.join(format!("{suite}.tar"));
@@ -104,10 +62,19 @@ pub(super) fn debian(bench: &Bench, suite: &str) -> Result<Outcome> {
                 .arg(&beside),
         );
         if let Err(why) = made {
-            return skip(format!("mmdebstrap cannot make {suite}: {why:#}"));
+            return Ok(Err(format!("mmdebstrap cannot make {suite}: {why:#}")));
         }
         fs::rename(beside, &base)?;
     }
+    Ok(Ok(base))
+}
+
+/// The package in a clean Debian: installed, used, lab and all, and removed.
+pub(super) fn debian(bench: &Bench, suite: &str) -> Result<Outcome> {
+    let base = match base(bench, suite)? {
+        Ok(base) => base,
+        Err(why) => return skip(why),
+    };
     let work = tempfile::tempdir_in(&bench.kept)?;
     let top = work.path().join("root");
     fs::create_dir(&top)?;
@@ -134,12 +101,8 @@ pub(super) fn debian(bench: &Bench, suite: &str) -> Result<Outcome> {
     use_in(bench, &top)?;
     // A boot of the smallest kind, with the package's own agent.
     let _mounted = Mounted::proc(&top)?;
-    inside(
-        "cd /root; export XDG_CACHE_HOME=/root/cache; firstlight lab run --check-exact \
-         /usr/share/doc/firstlight/examples/smoke.toml --out smoke >smoke.txt",
-    )
-    .context("the lab in a clean system")?;
-    let said = fs::read(top.join("root/smoke.txt"))?;
+    inside("apt-get update -qq").context("the lists of Debian's packages")?;
+    let said = inside(BOOT).context("the lab in a clean system")?;
     expect_words(&said, "identical")?;
     over_ssh(bench, &top, work.path())?;
     inside("dpkg --remove firstlight && test ! -e /usr/lib/firstlight")?;
@@ -210,7 +173,7 @@ impl Drop for Mounted {
 }
 
 /// Reads a log and an image, and makes a page, with the program that lies in a root.
-fn use_in(bench: &Bench, top: &Path) -> Result<()> {
+pub(super) fn use_in(bench: &Bench, top: &Path) -> Result<()> {
     let corpus = bench.release.source.join("corpus");
     let work = top.join("firstlight-inputs");
     fs::create_dir_all(&work)?;

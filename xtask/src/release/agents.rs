@@ -60,7 +60,12 @@ pub const AGENTS: &[Agent] = &[
             target: "armv5te-unknown-linux-gnueabi",
             linker: "arm-linux-gnueabi-gcc",
             packages: "gcc-arm-linux-gnueabi libc6-dev-armel-cross",
-            flags: &[],
+            // Its code is the largest: what occurs twice is called, and a program that
+            // aborts unwinds nothing.
+            flags: &[
+                "-Cllvm-args=-enable-machine-outliner=always",
+                "-Cforce-unwind-tables=no",
+            ],
         }),
     },
     Agent {
@@ -248,7 +253,8 @@ fn has_library(target: &str) -> bool {
         .is_some_and(|folder| Path::new(&folder).is_dir())
 }
 
-fn has_source() -> bool {
+/// Whether the standard library's source is there.
+pub(super) fn has_source() -> bool {
     printed(&["--print", "sysroot"]).is_some_and(|sysroot| {
         Path::new(&sysroot)
             .join("lib/rustlib/src/rust/library/Cargo.lock")

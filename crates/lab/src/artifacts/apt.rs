@@ -10,10 +10,14 @@ use crate::tools::Tool;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+/// The folder need not be open to apt's own user, and a user namespace of one user has no
+/// other.
+const AS_IT_IS: &str = "APT::Sandbox::User=root";
+
 /// apt, for packages of one architecture.
 #[derive(Debug)]
 pub struct Apt {
-    /// Options that make it look at its own root; none: at the host's.
+    /// Options; for a foreign architecture they make it look at its own root.
     options: Vec<String>,
     /// What went wrong with the lists, if something did: with another mirror's
     /// list the package may still be found.
@@ -45,7 +49,7 @@ impl Apt {
         let host = Arch::of_machine(std::env::consts::ARCH).map(debian);
         if host == Some(architecture) {
             return Ok(Self {
-                options: Vec::new(),
+                options: vec!["-o".to_owned(), AS_IT_IS.to_owned()],
                 trouble: None,
             });
         }
@@ -64,8 +68,7 @@ impl Apt {
             format!("Dir::State::lists={}", path("lists")),
             format!("Dir::State::status={}", path("status")),
             format!("Dir::Cache={}", path("cache")),
-            // The folder need not be open to apt's own user.
-            "APT::Sandbox::User=root".to_owned(),
+            AS_IT_IS.to_owned(),
             "Acquire::Languages=none".to_owned(),
             "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
         ];

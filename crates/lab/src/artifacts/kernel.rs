@@ -5,6 +5,7 @@ use super::{Arch, Cache};
 use crate::error::{LabError, io_error};
 use crate::tools::Tool;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// The package that depends on the newest kernel. Debian's kernels for ARMv5 and RISC-V run
@@ -69,6 +70,7 @@ pub(super) fn get(
     Tool::new("dpkg-deb", "dpkg", why)
         .args(["-x".as_ref(), deb.as_os_str(), tree.as_os_str()])
         .run()?;
+    join_usr(&tree)?;
     let release = package.trim_start_matches("linux-image-");
     let why = "find the dependencies of kernel modules";
     Tool::new("depmod", "kmod", why)
@@ -81,6 +83,16 @@ pub(super) fn get(
         path: whole,
         why: format!("the package {package} contains no boot/vmlinuz-{release} with its modules"),
     })
+}
+
+/// Makes `lib` in a package's tree lead to `usr/lib`, where Debian 13 and newer have the
+/// modules. depmod reads `lib`.
+fn join_usr(tree: &Path) -> Result<(), LabError> {
+    let lib = tree.join("lib");
+    match lib.exists() || !tree.join("usr/lib/modules").is_dir() {
+        true => Ok(()),
+        false => symlink("usr/lib", &lib).map_err(io_error(&lib, "cannot be created")),
+    }
 }
 
 /// The newest kernel that was unpacked earlier: what was measured on one kernel
@@ -111,8 +123,19 @@ fn numbers(release: &str) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::newest_in;
+    use super::{join_usr, newest_in};
     use std::fs;
+
+    #[test]
+    fn modules_are_found_in_packages_of_either_layout() {
+        for (layout, leads) in [("lib/modules", false), ("usr/lib/modules", true)] {
+            let tree = tempfile::tempdir().unwrap();
+            fs::create_dir_all(tree.path().join(layout).join("6.12")).unwrap();
+            join_usr(tree.path()).unwrap();
+            assert!(tree.path().join("lib/modules/6.12").is_dir(), "{layout}");
+            assert_eq!(tree.path().join("lib").is_symlink(), leads, "{layout}");
+        }
+    }
 
     #[test]
     fn the_newest_whole_kernel_is_taken() {
