@@ -17,6 +17,7 @@ mod runner;
 mod site;
 mod stages;
 mod ui;
+mod venv;
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};

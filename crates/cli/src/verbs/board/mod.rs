@@ -1,5 +1,7 @@
 //! `firstlight lab` on a real board: run, check, put back.
 
+pub mod tune;
+
 use crate::beside;
 use crate::interrupt;
 use crate::out::Out;
@@ -48,7 +50,7 @@ pub fn run(
     };
     let mut shown = Shown::new(true);
     let mut judge = Judge {
-        question: &question,
+        question: question.clone(),
     };
     let ran = lab::board::run(experiment, options, &care, &mut judge, &mut |event| {
         shown.event(&event);
@@ -94,17 +96,23 @@ pub fn run(
 }
 
 /// The statistics behind the stopping rule.
-struct Judge<'a> {
-    question: &'a BoardQuestion,
+struct Judge {
+    question: BoardQuestion,
 }
 
-impl Sequential for Judge<'_> {
+impl Sequential for Judge {
+    fn begins(&mut self, reference: &str, variants: &[String], most: u32) {
+        reference.clone_into(&mut self.question.baseline);
+        self.question.variants = variants.to_vec();
+        self.question.most = usize::try_from(most).unwrap_or(usize::MAX);
+    }
+
     fn settled(&mut self, trials: &[Trial]) -> Vec<String> {
         let trials: Vec<BoardTrial> = trials
             .iter()
             .filter_map(|t| trial(t, Path::new("")))
             .collect();
-        analysis::board_settled(&trials, self.question)
+        analysis::board_settled(&trials, &self.question)
     }
 }
 
