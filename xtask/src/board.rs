@@ -1,12 +1,14 @@
 //! The long tests of boards: many faults, kills, and labgrid in an environment of its own.
 //!
-//! What cannot be installed is skipped, and said.
+//! What cannot be installed is skipped, and said. Each test runs alone, and its time is
+//! printed.
 
 use crate::runner::{self, Summary};
-use crate::{root, step};
+use crate::{root, step, venv};
 use anyhow::{Context, Result};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
 
 /// The package that holds labgrid's places; it names the version of labgrid.
 const PACKAGE: &str = "python/firstlight_labgrid";
@@ -23,19 +25,7 @@ const TESTS: [(&str, Option<&str>); 2] = [
 /// If the program cannot be built.
 pub fn test(filter: &[String]) -> Result<Summary> {
     let mut summary = Summary::default();
-    let venv = root().join("target/board/venv");
-    let python = venv.join("bin/python");
-    let installed = (python.is_file() || quiet("python3", &["-m", "venv", &text(&venv)]))
-        && quiet(
-            &text(&python),
-            &[
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                &text(&root().join(PACKAGE)),
-            ],
-        );
+    let python = venv::with("board", PACKAGE);
     let build = [
         "build",
         "--locked",
@@ -46,53 +36,62 @@ pub fn test(filter: &[String]) -> Result<Summary> {
     ];
     step("cargo", &build, &[])?;
     for (package, program) in TESTS {
-        let mut command = Command::new("cargo");
-        command.args(["test", "--locked", "--package", package]);
-        match program {
-            Some(program) => command.args(["--test", program]),
-            None => command.arg("--lib"),
-        };
-        command
-            .args(["--", "--ignored", "--test-threads=1", "--show-output"])
-            .args(filter)
-            .current_dir(root())
-            .stdin(Stdio::null());
-        if installed {
-            // The tests run in the folder of their package.
-            let python = std::path::absolute(&python).context("target/board")?;
-            command.env("FIRSTLIGHT_LABGRID_PYTHON", python);
+        let run = |args: &[&str]| cargo_test(package, program, python.as_deref().ok(), args);
+        let listed = run(&["--ignored", "--list"])?;
+        if !listed.status.success() {
+            eprintln!("{}", String::from_utf8_lossy(&listed.stderr));
+            let failed = format!("board: {package}: the tests could not be built");
+            summary.failed.push(failed);
+            continue;
         }
-        let output = command.output().context("cargo could not be started")?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let of_program = runner::read("board", &said);
-        if !output.status.success() {
-            eprintln!("{said}\n{}", String::from_utf8_lossy(&output.stderr));
-            if of_program.failed.is_empty() {
-                summary
-                    .failed
-                    .push(format!("board: {package}: {}", output.status));
+        let listed = String::from_utf8_lossy(&listed.stdout);
+        for name in listed.lines().filter_map(|l| l.strip_suffix(": test")) {
+            if !filter.is_empty() && !filter.iter().any(|f| name.contains(f.as_str())) {
+                continue;
             }
+            let begun = Instant::now();
+            let output = run(&["--ignored", "--exact", "--show-output", name])?;
+            eprintln!("    {:>6.1} s  {name}", begun.elapsed().as_secs_f64());
+            let said = String::from_utf8_lossy(&output.stdout);
+            let of_test = runner::read("board", &said);
+            if !output.status.success() {
+                eprintln!("{said}\n{}", String::from_utf8_lossy(&output.stderr));
+                if of_test.failed.is_empty() {
+                    let failed = format!("board: {name}: {}", output.status);
+                    summary.failed.push(failed);
+                }
+            }
+            summary.add(of_test);
         }
-        summary.add(of_program);
     }
-    if !installed {
-        let why = "board: labgrid: pip cannot install it: no network, or no python3-venv";
-        summary.skipped.push(why.to_owned());
+    if let Err(why) = python {
+        summary.skipped.push(format!("board: labgrid: {why}"));
     }
     Ok(summary)
 }
 
-/// Runs a program; whether it did its work.
-fn quiet(program: &str, args: &[&str]) -> bool {
-    let status = Command::new(program)
+/// Runs the tests of a program of a package, with these arguments for the program.
+fn cargo_test(
+    package: &str,
+    program: Option<&str>,
+    python: Option<&Path>,
+    args: &[&str],
+) -> Result<Output> {
+    let mut command = Command::new("cargo");
+    command.args(["test", "--locked", "--package", package]);
+    match program {
+        Some(program) => command.args(["--test", program]),
+        None => command.arg("--lib"),
+    };
+    command
+        .arg("--")
         .args(args)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    status.is_ok_and(|s| s.success())
-}
-
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+        .current_dir(root())
+        .stdin(Stdio::null());
+    if let Some(python) = python {
+        // The tests run in the folder of their package.
+        let python = std::path::absolute(python).context("target/board")?;
+        command.env("FIRSTLIGHT_LABGRID_PYTHON", python);
+    }
+    command.output().context("cargo could not be started")
 }

@@ -3,6 +3,7 @@
 //! What cannot be installed is skipped, and said.
 
 use crate::runner::Summary;
+use crate::venv::{self, pip, quiet, text};
 use crate::{root, step};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -94,20 +95,7 @@ pub fn test(filter: &[String]) -> Result<Summary> {
 /// # Errors
 /// If it cannot be made.
 pub fn installed() -> Result<PathBuf, &'static str> {
-    let venv = root().join("target/fleet/venv");
-    let python = venv.join("bin/python");
-    if !python.is_file() && !quiet("python3", &["-m", "venv", &text(&venv)]) {
-        return Err("python3 has no venv (package python3-venv)");
-    }
-    match pip(&python, &format!("{PACKAGE}[test]")) {
-        true => Ok(python),
-        false => Err("pip cannot install the package: no network, or no wheels for this machine"),
-    }
-}
-
-fn pip(python: &Path, what: &str) -> bool {
-    let install = ["-m", "pip", "install", "--quiet", "--editable", what];
-    quiet(&text(python), &install)
+    venv::with("fleet", &format!("{PACKAGE}[test]"))
 }
 
 /// The folder with the jars of Delta for Spark, after PySpark is installed.
@@ -144,22 +132,6 @@ fn spark(python: &Path) -> Result<PathBuf, &'static str> {
         true => Ok(jars),
         false => Err("Maven cannot fetch delta-spark"),
     }
-}
-
-/// Runs a program; whether it did its work.
-fn quiet(program: &str, args: &[&str]) -> bool {
-    let status = Command::new(program)
-        .args(args)
-        .current_dir(root())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    status.is_ok_and(|s| s.success())
-}
-
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }
 
 /// What came of the tests, by what pytest prints at its end.

@@ -18,6 +18,7 @@ mod runner;
 mod site;
 mod stages;
 mod ui;
+mod venv;
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};

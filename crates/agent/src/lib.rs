@@ -21,6 +21,7 @@ pub mod opens;
 pub mod payload;
 #[cfg(target_os = "linux")]
 pub mod prefetch;
+pub mod readings;
 #[cfg(target_os = "linux")]
 pub mod resident;
 #[cfg(target_os = "linux")]

@@ -68,6 +68,7 @@ mod subsystems;
 mod summary;
 mod system;
 mod tracks;
+mod truth;
 mod tune;
 mod unknown;
 
@@ -146,5 +147,6 @@ pub use system::{
 pub use tracks::{
     About, Counter, Instant, Slice, Track, TrackGroup, TrackKind, Tracks, tracks, tracks_with,
 };
+pub use truth::{SideChange, Truth, TruthRow, truth};
 pub use tune::{HealthCheck, health};
 pub use unknown::{Unknown, unknown};

@@ -133,6 +133,12 @@ pub struct Tune {
     /// Write trials and results to DIR; an interrupted run resumes there [default: NAME.tune]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
+    /// On a board: stop after N power cycles; the same command continues
+    #[arg(long, value_name = "N")]
+    pub limit_cycles: Option<u64>,
+    /// On a board: search nothing, but put the baseline back and boot it
+    #[arg(long, conflicts_with = "dry_run")]
+    pub undo: bool,
     /// Print the planned treatments and their duration, but boot nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -7,6 +7,7 @@ use crate::verbs::advise::Advise;
 use crate::verbs::bisect::args::Bisect;
 use crate::verbs::blame::Blame;
 use crate::verbs::boots::args::{Boots, Gate};
+use crate::verbs::calibrate::args::Calibrate;
 use crate::verbs::cold::args::Cold;
 use crate::verbs::diff::Diff;
 use crate::verbs::export::Export;
@@ -142,13 +143,16 @@ pub enum Verb {
     Advise(Advise),
     /// Plan, apply and undo changes of files that make a boot faster
     Treat(Treat),
-    /// Search the lab for the smallest set of treatments that helps, with proof
+    /// Search for the smallest set of treatments that helps, in the lab or on a board, with proof
     #[command(
         after_help = "Examples:\n  $ firstlight tune experiments/micro.toml --out micro\n  \
             $ firstlight tune root.img --kernel debian --until unit:multi-user.target --storage sd-card\n  \
-            $ firstlight tune none --kernel debian --with cmdline+=quiet"
+            $ firstlight tune none --kernel debian --with cmdline+=quiet\n  \
+            $ firstlight tune board.toml --with cmdline+=quiet --limit-cycles 200"
     )]
     Tune(Tune),
+    /// Measure a board for the lab, and compare the lab's forecasts with the board
+    Calibrate(Calibrate),
     /// Record what a boot or a program reads from disk, and prefetch it
     Prefetch(Prefetch),
     /// Take a capture of this machine, a serial console, or a host
@@ -209,7 +213,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Many boots", &["rows", "fleet"]),
     ("Take evidence", &["capture", "install-agent", "cold"]),
     ("Make it faster", &["advise", "treat", "tune", "prefetch"]),
-    ("Exact lab", &["lab", "demo"]),
+    ("Exact lab", &["lab", "calibrate", "demo"]),
     ("Flash and images", &["flash", "image"]),
     ("Program", &["help", "completions", "man"]),
 ];

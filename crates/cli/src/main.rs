@@ -77,6 +77,7 @@ fn main() -> ExitCode {
         Some(Verb::Advise(a)) => verbs::advise::run(a, &mut out),
         Some(Verb::Treat(a)) => verbs::treat::run(a, &mut out),
         Some(Verb::Tune(a)) => verbs::tune::run(a, &mut out),
+        Some(Verb::Calibrate(a)) => verbs::calibrate::run(a, &mut out),
         Some(Verb::Demo(a)) => verbs::demo::run(a, &mut out),
         Some(Verb::Help(a)) => verbs::help::run(a, command(), &mut out),
         Some(Verb::Completions { shell }) => {

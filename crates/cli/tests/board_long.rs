@@ -125,6 +125,109 @@ fn three_boards_at_once_do_not_meet() {
     });
 }
 
+/// Two treatments help, one does nothing, one slows, one breaks the boot. The search is cut by
+/// a limit and by a kill, and goes on; the board has its baseline whenever it ends.
+#[test]
+#[ignore = "a board test of minutes; `./x test board` runs it"]
+fn a_search_on_a_board_keeps_what_helps_and_leaves_the_baseline() {
+    let Some(bench) = Bench::start(&["--seed", "5"]) else {
+        return;
+    };
+    bench.write_board("[deploy]\nfiles = \"card\"\n", "silence_s = 1\n");
+    let base = "warm_up = 1\nensemble = 14\nminimum_effect = 0.01\n";
+    let experiment = bench.write_experiment(base, "");
+    let dir = bench.path("tuned");
+    let tune = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
+        command
+            .args(["tune", &experiment, "--json", "--out"])
+            .arg(&dir);
+        let with = [
+            "plant=-0.2",
+            "plant=-0.1",
+            "plant=+0.0",
+            "plant=+0.1",
+            "breaks",
+        ];
+        command.args(with.map(|word| format!("--with=cmdline+={word}")));
+        command.args(more);
+        command
+    };
+    let cut = tune(&["--limit-cycles", "12"]).output().unwrap();
+    let said = String::from_utf8_lossy(&cut.stderr);
+    assert_eq!(cut.status.code(), Some(2), "{said}");
+    assert!(said.contains("after 12 power cycles"), "{said}");
+    bench.is_as_before();
+
+    let before = bench.boots().len();
+    let mut child = tune(&[])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    bench.wait("some boots", || bench.boots().len() >= before + 10);
+    bench.wait("a deployment", || {
+        bench.card().contains("firstlight.nonce=")
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Whatever was on the board then, the baseline is put back and boots.
+    let boots = bench.boots().len();
+    let undone = tune(&["--undo"]).output().unwrap();
+    let said = String::from_utf8_lossy(&undone.stderr);
+    assert!(undone.status.success(), "{said}");
+    let undone: Value = serde_json::from_slice(&undone.stdout).unwrap();
+    common::valid(&undone, "lab.restore");
+    assert_eq!(bench.boots().len(), boots + 1);
+    bench.is_as_before();
+
+    let whole = tune(&[]).output().unwrap();
+    let said = String::from_utf8_lossy(&whole.stderr);
+    assert!(whole.status.success(), "{said}");
+    bench.is_as_before();
+    let found: Value = serde_json::from_slice(&whole.stdout).unwrap();
+    common::valid(&found, "tune");
+    assert_eq!(found["clock"], "wall");
+    let words = |key: &str| -> Vec<String> {
+        let all = found[key].as_array().unwrap().iter();
+        let mut all: Vec<String> = all
+            .map(|k| k["treatment"].as_str().unwrap().to_owned())
+            .collect();
+        all.sort();
+        all
+    };
+    assert_eq!(
+        words("kept"),
+        ["cmdline+=plant=-0.1", "cmdline+=plant=-0.2"],
+        "{found:#}"
+    );
+    assert_eq!(
+        words("dropped"),
+        [
+            "cmdline+=breaks",
+            "cmdline+=plant=+0.0",
+            "cmdline+=plant=+0.1"
+        ],
+        "{found:#}"
+    );
+    let ratio = found["ratio"].as_f64().unwrap();
+    assert!(ratio < 0.9, "{found:#}");
+    let patch = fs::read_to_string(dir.join("patch.yocto")).unwrap();
+    assert!(
+        patch.contains("plant=-0.2") && patch.contains("plant=-0.1"),
+        "{patch}"
+    );
+    assert!(dir.join("compare.html").is_file());
+    println!("{} boots of {}", found["boots"], bench.boots().len());
+
+    // Again: nothing is booted, and the answer is the same.
+    let boots = bench.boots().len();
+    let again = tune(&[]).output().unwrap();
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(bench.boots().len(), boots);
+    assert_eq!(again, found);
+}
+
 /// A coordinator and an exporter of labgrid, on loopback.
 struct Labgrid {
     bin: PathBuf,

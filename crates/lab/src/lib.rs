@@ -15,6 +15,7 @@ mod arm_virt;
 pub mod board;
 mod boot;
 mod cache;
+pub mod calibration;
 mod capture;
 pub mod classics;
 mod console;

@@ -20,18 +20,24 @@ pub fn question(experiment: &Experiment, sampling: &Sampling, most: u32) -> Boar
 
 /// The statistics behind the stopping rule of a run on a board.
 #[derive(Debug)]
-pub struct BoardJudge<'a> {
+pub struct BoardRule {
     /// What is asked.
-    pub question: &'a BoardQuestion,
+    pub question: BoardQuestion,
 }
 
-impl Sequential for BoardJudge<'_> {
+impl Sequential for BoardRule {
+    fn begins(&mut self, reference: &str, variants: &[String], most: u32) {
+        reference.clone_into(&mut self.question.baseline);
+        self.question.variants = variants.to_vec();
+        self.question.most = usize::try_from(most).unwrap_or(usize::MAX);
+    }
+
     fn settled(&mut self, trials: &[Trial]) -> Vec<String> {
         let trials: Vec<BoardTrial> = trials
             .iter()
             .filter_map(|t| board_trial(t, Path::new("")))
             .collect();
-        analysis::board_settled(&trials, self.question)
+        analysis::board_settled(&trials, &self.question)
     }
 }
 

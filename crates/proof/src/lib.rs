@@ -21,6 +21,7 @@
 //! ```
 
 mod board;
+mod board_search;
 mod captures;
 mod classics;
 mod demo;
@@ -33,7 +34,8 @@ mod starts;
 mod trials;
 mod tuned;
 
-pub use board::{BoardJudge, board_report, board_trial, question};
+pub use board::{BoardRule, board_report, board_trial, question};
+pub use board_search::BoardCaptures;
 pub use captures::{Captures, access_list};
 pub use classics::{classic_result, published};
 pub use demo::{BASE as DEMO, recommended, with_variants};

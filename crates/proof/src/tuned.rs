@@ -2,9 +2,9 @@
 
 use lab::search::Found;
 
-/// What a search found, and the command that repeats it.
+/// What a search found, in wall time or in virtual time, and the command that repeats it.
 #[must_use]
-pub fn tuned(found: &Found, command: String) -> views::Tuned {
+pub fn tuned(found: &Found, is_wall: bool, command: String) -> views::Tuned {
     let kept = found.kept.iter().map(|k| views::TunedKept {
         treatment: k.treatment.to_string(),
         share: k.share.map(|(share, _)| share),
@@ -20,6 +20,7 @@ pub fn tuned(found: &Found, command: String) -> views::Tuned {
         detail: h.detail.clone(),
     });
     views::Tuned {
+        is_wall,
         baseline: found.baseline.median,
         best: found.best.median,
         whole: found.whole,

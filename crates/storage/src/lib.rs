@@ -28,8 +28,11 @@
 
 mod device;
 mod figures;
+mod fit;
 pub mod page_cache;
 pub mod prefetch;
+#[cfg(feature = "profiles")]
+mod profile_text;
 #[cfg(feature = "profiles")]
 pub mod profiles;
 mod server;
@@ -37,6 +40,7 @@ mod simulate;
 
 pub use device::{Device, Kind, Request, in_sequence};
 pub use figures::{Model, Storage};
+pub use fit::{Fitted, Measured, fit};
 #[cfg(feature = "profiles")]
 pub use profiles::{Profile, ProfileError};
 pub use server::{ServerCost, not_given_back};

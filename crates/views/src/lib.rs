@@ -23,6 +23,7 @@
 //! ```
 
 mod bisected;
+mod calibration;
 pub mod ci;
 mod classic;
 pub mod csv;
@@ -44,6 +45,9 @@ mod tuned;
 mod words;
 
 pub use bisected::{BisectPlan, Bisected};
+pub use calibration::{
+    Calibrated, CalibratedConsole, CalibratedStorage, ForecastTruth, ForecastTruthRow,
+};
 pub use classic::{Classic, ClassicResult, ClassicValue};
 pub use findings_proof::{ExpectedSaving, FindingsProof, ProvenFinding, UnprovenCause};
 pub use jobs::{BootedTrial, LabJobs};

@@ -236,9 +236,15 @@ pub fn tune(t: &Tuned) -> String {
         n.map_or_else(|| otherwise.to_owned(), |n| n.to_string())
     };
     let mut text = format!(
-        "# Result of tuning\n\nFirst light came at {} and now comes at {}: {:.3} times, in {} boots.\n\n",
+        "# Result of tuning\n\nFirst light came at {} and now comes at {} ({}): {:.3} times, in {} \
+         boots.\n\n",
         t.baseline,
         t.best,
+        if t.is_wall {
+            "wall time"
+        } else {
+            "virtual time"
+        },
         t.ratio(),
         t.boots
     );

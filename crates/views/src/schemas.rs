@@ -1,7 +1,7 @@
 //! The list of all documents that views write.
 
 use crate::json::{self, SchemaFile, schema_file};
-use crate::{FindingsProof, Mounts, Resolution, html};
+use crate::{Calibrated, FindingsProof, ForecastTruth, Mounts, Resolution, html};
 
 /// The JSON Schemas of all documents of this crate, as they are in `schemas/`.
 #[must_use]
@@ -13,6 +13,8 @@ pub fn schema_files() -> Vec<SchemaFile> {
         schema_file::<json::Blame>(),
         schema_file::<json::Boots>(),
         schema_file::<json::Calls>(),
+        schema_file::<Calibrated>(),
+        schema_file::<ForecastTruth>(),
         schema_file::<json::Capture>(),
         schema_file::<json::Classics>(),
         schema_file::<json::ClassicsResult>(),

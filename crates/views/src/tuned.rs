@@ -6,6 +6,8 @@ use record::Nanos;
 /// What tuning found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuned {
+    /// Whether times are wall time; else they are virtual time of the lab.
+    pub is_wall: bool,
     /// First light of the baseline.
     pub baseline: Nanos,
     /// First light with what is kept.

@@ -9,6 +9,8 @@ mod job;
 #[cfg(target_os = "linux")]
 mod kmsg;
 #[cfg(target_os = "linux")]
+mod measure;
+#[cfg(target_os = "linux")]
 mod own;
 #[cfg(target_os = "linux")]
 mod prefetch;
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
 #[cfg(target_os = "linux")]
 mod linux {
     use crate::job::Job;
-    use crate::{finish, init, kmsg, own, prefetch, serve, watcher};
+    use crate::{finish, init, kmsg, measure, own, prefetch, serve, watcher};
     use firstlight_agent::config::{KEYS, Out};
     use firstlight_agent::deliver::{Older, deliver, folder_of};
     use firstlight_agent::here;
@@ -57,6 +59,8 @@ firstlight-agent: capture a boot on the machine that boots
 Usage: firstlight-agent collect -o OUT    after the boot: save its logs and traces
        firstlight-agent prefetch LIST     read the files of LIST before they are needed;
                                           see `firstlight-agent prefetch --help`
+       firstlight-agent measure DEVICE    read DEVICE for a few seconds and print how long
+                                          that took, for `firstlight calibrate`
        init=/path/to/firstlight-agent     on the kernel command line: capture the
                                           next boot and start the real init
 
@@ -83,6 +87,7 @@ In the lab, the agent also starts itself in other roles: init, finish, @...
         Storage,
         Watcher,
         Collect(Out),
+        Measure(String),
         Prefetch,
         Help,
     }
@@ -117,6 +122,7 @@ In the lab, the agent also starts itself in other roles: init, finish, @...
                 kmsg::error(&why.to_string());
             }),
             Role::Collect(out) => collect(&out),
+            Role::Measure(device) => measure::run(&device),
             Role::Prefetch => return prefetch::run(),
             Role::Help => help(),
         };
@@ -146,7 +152,12 @@ In the lab, the agent also starts itself in other roles: init, finish, @...
     /// has; in the initramfs of a trial there is its configuration.
     fn role() -> Result<Role, lexopt::Error> {
         let first = std::env::args().nth(1).unwrap_or_default();
-        if std::process::id() == 1 && !matches!(&*first, "collect" | "prefetch" | "-h" | "--help") {
+        if std::process::id() == 1
+            && !matches!(
+                &*first,
+                "collect" | "measure" | "prefetch" | "-h" | "--help"
+            )
+        {
             let trial = Path::new(firstlight_agent::config::PATH).exists();
             return Ok(if trial { Role::Init } else { Role::OwnInit });
         }
@@ -159,6 +170,11 @@ In the lab, the agent also starts itself in other roles: init, finish, @...
         }
         if first == "prefetch" {
             return Ok(Role::Prefetch);
+        }
+        if first == "measure" {
+            let device = std::env::args().nth(2);
+            let wanted = "the device is missing; write `firstlight-agent measure /dev/mmcblk0`";
+            return Ok(Role::Measure(device.ok_or(wanted)?));
         }
         let mut arguments = lexopt::Parser::from_env();
         let mut collect = false;

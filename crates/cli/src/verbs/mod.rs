@@ -5,6 +5,7 @@ pub mod bisect;
 pub mod blame;
 pub mod board;
 pub mod boots;
+pub mod calibrate;
 pub mod capture;
 pub mod classics;
 pub mod cold;

@@ -1,4 +1,5 @@
-//! `firstlight tune`: tries treatments in the lab, and keeps the smallest set that helps.
+//! `firstlight tune`: tries treatments in the lab or on a board, and keeps the smallest set
+//! that helps.
 
 use crate::args::{Tune, TunePolicy};
 use crate::beside;
@@ -6,7 +7,7 @@ use crate::input;
 use crate::out::Out;
 use crate::progress;
 use crate::shown::Shown;
-use crate::verbs::report as page;
+use crate::verbs::{board, report as page};
 use anyhow::{Result, bail};
 use lab::search::{self, Found, Local, Policy, Settings};
 use lab::{Experiment, Quick};
@@ -15,10 +16,11 @@ use std::path::{Path, PathBuf};
 
 pub fn run(args: &Tune, out: &mut Out) -> Result<()> {
     let experiment = experiment(args)?;
-    if matches!(experiment.base.platform, lab::Platform::Board(_)) {
+    let on_board = matches!(experiment.base.platform, lab::Platform::Board(_));
+    if !on_board && (args.undo || args.limit_cycles.is_some()) {
         bail!(
-            "{}: `tune` cannot search on a board yet; write the treatments as variants and run \
-             `firstlight lab run`",
+            "{}: `--undo` and `--limit-cycles` work only with `machine = \"board\"`; the lab \
+             changes nothing of yours",
             args.what.display()
         );
     }
@@ -30,22 +32,15 @@ pub fn run(args: &Tune, out: &mut Out) -> Result<()> {
     if args.dry_run {
         return plan(&experiment, &settings, &args.with, out);
     }
-    let mut shown = Shown::new(true);
-    let mut trials = Local {
-        out: dir.clone(),
-        hosts: args.hosts.hosts(args.jobs),
-        on: &mut |event| shown.event(&event),
+    if args.undo {
+        return board::tune::undo(&experiment, &dir, out);
+    }
+    let found = match on_board {
+        true => board::tune::search(&experiment, &args.with, &settings, args.limit_cycles)?,
+        false => in_lab(args, &experiment, &settings)?,
     };
-    let mut say = |text: String| {
-        progress::clear();
-        anstream::eprintln!("firstlight: {text}");
-    };
-    let judge = &mut proof::Captures::new(&input::say);
-    let both: (&mut dyn search::Trials, &mut dyn search::Judge) = (&mut trials, judge);
-    let found = search::search(&experiment, &args.with, &settings, both, &mut say);
-    progress::clear();
-    let found = found?;
-    let tuned = proof::tuned(&found, command(args, &dir));
+    let is_wall = !experiment.base.mode.is_exact();
+    let tuned = proof::tuned(&found, is_wall, command(args, &dir));
     let json = views::json::text(&views::json::tune(&tuned));
     write(&dir.join("tune.json"), &json)?;
     write(&dir.join("tune.md"), &views::markdown::tune(&tuned))?;
@@ -68,6 +63,25 @@ pub fn run(args: &Tune, out: &mut Out) -> Result<()> {
         dir.display()
     );
     out.text(&views::terminal::tune(&tuned, &files, &out.style))
+}
+
+/// Searches with boots of the lab.
+fn in_lab(args: &Tune, experiment: &Experiment, settings: &Settings) -> Result<Found> {
+    let mut shown = Shown::new(true);
+    let mut trials = Local {
+        out: settings.out.clone(),
+        hosts: args.hosts.hosts(args.jobs),
+        on: &mut |event| shown.event(&event),
+    };
+    let mut say = |text: String| {
+        progress::clear();
+        anstream::eprintln!("firstlight: {text}");
+    };
+    let judge = &mut proof::Captures::new(&input::say);
+    let both: (&mut dyn search::Trials, &mut dyn search::Judge) = (&mut trials, judge);
+    let found = search::search(experiment, &args.with, settings, both, &mut say);
+    progress::clear();
+    Ok(found?)
 }
 
 fn settings(args: &Tune, experiment: &Experiment, dir: &Path) -> Settings {

@@ -3,7 +3,7 @@
 The folder that it is given holds everything: the named pipes `ctl` and `ack` (commands and
 their answers), the socket `console`, and `card/boot/cmdline.txt`, which it boots from. A
 boot replays a console in compressed real time. Its length is scaled by a seeded normal
-scatter and by every word `plant=PART` of the command line.
+scatter and by every word `plant=PART` of the command line; with the word `breaks` it hangs.
 
 Commands: on, off, fault KIND COUNT, repair, quit. Faults, each for COUNT boots:
 hang, panic (then it boots a fallback), loop, garbage, wrong (boots another command line),
@@ -124,6 +124,8 @@ class Board:
         for word in cmdline.split():
             if word.startswith("plant="):
                 length *= 1 + float(word[6:])
+        if "breaks" in cmdline.split():
+            fault = "hang"
         until = {"hang": 0.7, "panic": 0.6}.get(fault, 2.0)
         self.replay(power, length, cmdline, until)
         if fault == "panic":

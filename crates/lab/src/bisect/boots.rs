@@ -74,7 +74,7 @@ impl Boots for InLab<'_> {
         }
         let mut trials: Vec<Trial> = Vec::new();
         for experiment in &experiments {
-            match self.trials.run(experiment, count) {
+            match self.trials.run(experiment, count, None) {
                 Ok(done) => trials.extend(done),
                 // Not each mixture of two configurations can be built. If an end cannot, the
                 // user has to know why.

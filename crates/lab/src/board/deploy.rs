@@ -96,6 +96,30 @@ pub fn treat_files(
     Ok(())
 }
 
+/// Why a treatment cannot be put onto a board, in a clause; `None`: it can, or only the
+/// board's own command knows.
+pub fn unfit(board: &Board, treatment: &Treatment) -> Option<String> {
+    let files = board.deploy.files.as_ref()?;
+    if board.deploy.run.is_some() {
+        return None;
+    }
+    let treatment = match treatment {
+        // These become words of the command line.
+        Treatment::Mask(unit) => FileTreatment::parse(&format!("cmdline+=systemd.mask={unit}")),
+        Treatment::UbiFastmap => return None,
+        other => FileTreatment::parse(&other.to_string()),
+    };
+    let planned = treatment.map_err(|e| e.to_string()).and_then(|t| {
+        let opened = Opened::new(files, Some(&t), false).map_err(|e| e.to_string())?;
+        let planned = t.plan(opened.target()).map_err(|e| e.to_string());
+        opened.close().map_err(|e| e.to_string())?;
+        planned
+    });
+    planned
+        .err()
+        .map(|why| format!("the board's files do not take it: {why}"))
+}
+
 /// Takes back every treatment of the files that the board boots from. Returns how many.
 ///
 /// # Errors

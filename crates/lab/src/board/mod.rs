@@ -9,11 +9,16 @@ mod rounds;
 mod run;
 mod session;
 mod trouble;
+mod undo;
 
+pub(crate) use deploy::unfit;
 pub use restore::restore;
 pub(crate) use rounds::rounds;
 pub use run::run;
+pub(crate) use run::run_batch;
+pub use undo::undo;
 
+use crate::experiment::BASELINE;
 use crate::trial::Trial;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -27,8 +32,29 @@ pub struct Care {
     pub stop: Arc<AtomicBool>,
 }
 
+/// Boots that are compared with each other, of a run that has several such batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Batch<'a> {
+    /// The variant that the others are compared with.
+    pub reference: &'a str,
+    /// The number of its first round that counts.
+    pub first_round: u32,
+}
+
+impl Batch<'_> {
+    /// The only batch of a run.
+    pub const WHOLE: Self = Batch {
+        reference: BASELINE,
+        first_round: 0,
+    };
+}
+
 /// Decides while a run goes on.
 pub trait Sequential {
+    /// The boots that follow compare these variants with the variant `reference`, with at
+    /// most `most` boots each.
+    fn begins(&mut self, _reference: &str, _variants: &[String], _most: u32) {}
+
     /// The variants whose answer is known by the counted `trials` of all rounds so far.
     fn settled(&mut self, trials: &[Trial]) -> Vec<String>;
 }

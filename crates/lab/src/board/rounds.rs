@@ -13,8 +13,8 @@ pub struct Round {
 }
 
 /// All rounds: warm-ups, two baselines each to see the scatter, then at most `most` with
-/// a boot of each variant.
-pub fn rounds(experiment: &Experiment, sampling: Sampling, most: u32) -> Vec<Round> {
+/// a boot of each variant, numbered from `first`.
+pub fn rounds(experiment: &Experiment, sampling: Sampling, most: u32, first: u32) -> Vec<Round> {
     let mut chance = fastrand::Rng::with_seed(sampling.seed);
     let mut all = Vec::new();
     let mut round = |purpose, number| {
@@ -28,7 +28,7 @@ pub fn rounds(experiment: &Experiment, sampling: Sampling, most: u32) -> Vec<Rou
     };
     all.extend((0..sampling.warm_up).map(|n| round(Purpose::WarmUp, n)));
     let results: Vec<Round> = (0..most.max(1))
-        .map(|n| round(Purpose::Result, n))
+        .map(|n| round(Purpose::Result, first.saturating_add(n)))
         .collect();
     let baseline = experiment.variants.iter().find(|v| v.name == BASELINE);
     for n in 0..sampling.scatter_rounds {

@@ -4,7 +4,7 @@ use super::deploy;
 use super::rounds::{Round, rounds};
 use super::session::Session;
 use super::trouble::Trouble;
-use super::{BoardRun, Care, Ended, Sequential};
+use super::{Batch, BoardRun, Care, Ended, Sequential};
 use crate::error::LabError;
 use crate::event::Event;
 use crate::experiment::{BASELINE, Experiment, Mode, Platform};
@@ -28,6 +28,21 @@ pub fn run(
     experiment: &Experiment,
     options: &Options,
     care: &Care,
+    sequential: &mut dyn Sequential,
+    on: &mut dyn FnMut(Event),
+) -> Result<BoardRun, LabError> {
+    run_batch(experiment, options, care, Batch::WHOLE, sequential, on)
+}
+
+/// The same for a part of the boots of a longer run.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_batch(
+    experiment: &Experiment,
+    options: &Options,
+    care: &Care,
+    batch: Batch<'_>,
     sequential: &mut dyn Sequential,
     on: &mut dyn FnMut(Event),
 ) -> Result<BoardRun, LabError> {
@@ -60,7 +75,7 @@ pub fn run(
                 .to_owned(),
         });
     }
-    let rounds = rounds(experiment, sampling, options.ensemble);
+    let rounds = rounds(experiment, sampling, options.ensemble, batch.first_round);
     let out = store.folder().to_owned();
     let planned = rounds.iter().map(|r| r.plans.len()).sum();
     let kept = rounds.iter().flat_map(|r| &r.plans);
@@ -87,6 +102,7 @@ pub fn run(
     };
     let mut run = Run {
         session,
+        reference: batch.reference,
         store: &mut store,
         trials: Vec::new(),
         given_up: Vec::new(),
@@ -133,6 +149,8 @@ fn left_by_run(store: &Store) -> bool {
 
 struct Run<'a> {
     session: Session<'a>,
+    /// The variant that the others are compared with.
+    reference: &'a str,
     store: &'a mut Store,
     trials: Vec<Trial>,
     given_up: Vec<(String, String)>,
@@ -164,8 +182,11 @@ impl Run<'_> {
 
     /// Whether no variant needs more boots.
     fn is_decided(&self) -> bool {
+        if self.given_up.iter().any(|(v, _)| v == self.reference) {
+            return true;
+        }
         let others = self.session.experiment.variants.iter();
-        let mut others = others.filter(|v| v.name != BASELINE).peekable();
+        let mut others = others.filter(|v| v.name != self.reference).peekable();
         others.peek().is_some() && others.all(|v| self.needs_no_more(&v.name))
     }
 

@@ -316,10 +316,9 @@ impl Session<'_> {
     }
 
     fn baseline(&self) -> Deployment {
-        let cmdline = self.experiment.variants.first();
         Deployment {
             variant: BASELINE.to_owned(),
-            cmdline: cmdline.map_or_else(String::new, |v| v.spec.cmdline.to_string()),
+            cmdline: self.experiment.base.cmdline.to_string(),
             ..Deployment::default()
         }
     }

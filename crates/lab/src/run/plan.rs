@@ -11,7 +11,7 @@ pub fn plan(experiment: &Experiment, options: &Options) -> Vec<Plan> {
     match experiment.base.mode {
         Mode::Exact => exact(experiment, options),
         Mode::Statistical(sampling) => match experiment.base.platform {
-            Platform::Board(_) => rounds(experiment, sampling, options.ensemble)
+            Platform::Board(_) => rounds(experiment, sampling, options.ensemble, 0)
                 .into_iter()
                 .flat_map(|round| round.plans)
                 .collect(),

@@ -2,10 +2,11 @@
 //! that help together.
 
 use super::bench::Bench;
-use super::judge::{Effect, Verdict};
+use super::judge::Verdict;
 use super::outcome::{Dropped, Measured};
 use super::sets::{name, set};
 use crate::error::LabError;
+use crate::experiment::BASELINE;
 use record::Nanos;
 use treat::Treatment;
 
@@ -14,6 +15,8 @@ const MUCH: i64 = 4;
 
 /// What each treatment is tried on top of.
 struct Ground {
+    /// The set.
+    set: (String, Vec<Treatment>),
     /// The times of its boots.
     times: Vec<Nanos>,
     /// The treatment that it has, if not none.
@@ -42,17 +45,22 @@ pub(super) fn one_by_one(
     // others are tried on top of it: their boots are shorter for the host, too.
     let most = all.iter().position(|t| Some(t) == most).unwrap_or(0);
     let set = |numbers: &[usize]| set(all, numbers);
-    bench.boot(&[set(&[most])])?;
-    let first = bench.measured(&name(&[most]))?.clone();
+    let plain = (BASELINE.to_owned(), Vec::new());
+    bench.boot(Some(&plain), &[set(&[most])])?;
+    let first = bench.measured(&name(&[most]), BASELINE)?.clone();
     let much = baseline.median - first.median > Nanos(baseline.median.0 / MUCH);
-    let faster = bench.judge.effect(&baseline.times, &first.times);
+    let faster = bench
+        .judge
+        .effect(first.base(&baseline.times), &first.times);
     let faster = faster.is_some_and(|e| e.verdict == Verdict::Faster);
     let ground = match first.is_healthy() && faster && much {
         true => Ground {
+            set: set(&[most]),
             times: first.times.clone(),
             first: Some(most),
         },
         false => Ground {
+            set: plain,
             times: baseline.times.clone(),
             first: None,
         },
@@ -62,20 +70,23 @@ pub(super) fn one_by_one(
     let everything: Vec<usize> = (0..all.len()).collect();
     let mut sets: Vec<_> = everything.iter().map(|i| set(&ground.with(*i))).collect();
     sets.push(set(&everything));
-    bench.boot(&sets)?;
+    // The ground itself is among them, and is what they are compared with.
+    sets.retain(|(name, _)| *name != ground.set.0);
+    bench.boot(Some(&ground.set), &sets)?;
     let mut helps: Vec<usize> = ground.first.into_iter().collect();
     for (i, treatment) in all.iter().enumerate() {
         if ground.first == Some(i) {
             continue;
         }
-        let alone = bench.measured(&name(&ground.with(i)))?;
+        let alone = bench.measured(&name(&ground.with(i)), &ground.set.0)?;
         let treatment = treatment.to_string();
         if !alone.is_healthy() {
             let why = format!("the boot fails with it: {}", alone.trouble());
             dropped.push(Dropped { treatment, why });
             continue;
         }
-        let effect = bench.judge.effect(&ground.times, &alone.times);
+        let base = alone.base(&ground.times);
+        let effect = bench.judge.effect(base, &alone.times);
         match effect.filter(|e| e.verdict == Verdict::Faster) {
             Some(_) => helps.push(i),
             None => dropped.push(Dropped {
@@ -84,7 +95,7 @@ pub(super) fn one_by_one(
                     || "it was not measured".to_owned(),
                     |e| match e.verdict {
                         Verdict::Slower => format!("first light comes {} later with it", e.delta),
-                        _ => no_effect(&e, ground.times.len().min(alone.times.len())),
+                        _ => bench.judge.no_effect(&e, base.len().min(alone.times.len())),
                     },
                 ),
             }),
@@ -95,15 +106,15 @@ pub(super) fn one_by_one(
 
     // What all together bring beyond that is an interaction.
     let healthy = |i: &usize| {
-        let alone = bench.measured(&name(&ground.with(*i)));
+        let alone = bench.last(&name(&ground.with(*i)));
         alone.is_ok_and(Measured::is_healthy)
     };
     let sound: Vec<usize> = everything.iter().copied().filter(healthy).collect();
     if sound.len() == all.len() && sound != best {
-        let whole = bench.measured(&name(&sound))?;
+        let whole = bench.last(&name(&sound))?;
         let now = match best.is_empty() {
             true => baseline,
-            false => bench.measured(&name(&best))?,
+            false => bench.last(&name(&best))?,
         };
         let more = bench.judge.effect(&now.times, &whole.times);
         if whole.is_healthy() && more.is_some_and(|e| e.verdict == Verdict::Faster) {
@@ -112,15 +123,6 @@ pub(super) fn one_by_one(
         }
     }
     Ok(best)
-}
-
-/// Why a difference is none, for a reader who sees that it is larger than the spread.
-fn no_effect(e: &Effect, boots: usize) -> String {
-    format!(
-        "no effect: first light moves by {}, and neutral perturbations alone move it by {}; with \
-         {boots} boots each, only a change of more than {} counts",
-        e.delta, e.spread, e.least
-    )
 }
 
 /// Boots those that help together, and leaves out what breaks that.
@@ -133,15 +135,15 @@ fn together(
 ) -> Result<Vec<usize>, LabError> {
     while helps.len() > 1 {
         let of = helps.iter().filter_map(|i| all.get(*i).cloned()).collect();
-        bench.boot(&[(name(&helps), of)])?;
-        let measured = bench.measured(&name(&helps))?;
+        bench.boot(Some(&ground.set), &[(name(&helps), of)])?;
+        let measured = bench.last(&name(&helps))?;
         if measured.is_healthy() {
             break;
         }
         let trouble = measured.trouble();
         // The one that brings least alone goes first.
         let alone = |i: &usize| {
-            let measured = bench.measured(&name(&ground.with(*i)));
+            let measured = bench.last(&name(&ground.with(*i)));
             let before = bench
                 .judge
                 .typical(&ground.times)
@@ -160,28 +162,4 @@ fn together(
         });
     }
     Ok(helps)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::no_effect;
-    use crate::search::judge::{Effect, Verdict};
-    use record::Nanos;
-
-    /// 40 ms are twice the spread, and of three boots each not enough.
-    #[test]
-    fn what_is_dropped_says_from_where_on_a_difference_counts() {
-        let effect = Effect {
-            verdict: Verdict::NoDifference,
-            delta: Nanos::from_millis(-40),
-            spread: Nanos::from_millis(20),
-            least: Nanos::from_millis(42),
-        };
-        let said = no_effect(&effect, 3);
-        assert!(
-            said.contains("move it by 20.0 ms")
-                && said.contains("3 boots each, only a change of more than 42.0 ms"),
-            "{said}"
-        );
-    }
 }

@@ -43,8 +43,22 @@ pub trait Judge {
     /// The typical time of an ensemble; `None` of nothing.
     fn typical(&self, times: &[Nanos]) -> Option<Typical>;
 
+    /// So many sets are compared next, with at most `ensemble` boots each: the more there
+    /// are, the more a rule against false alarms asks of each.
+    fn compares(&mut self, _sets: usize, _ensemble: u32) {}
+
     /// The effect of a change on an ensemble; `None` if one is empty.
     fn effect(&self, base: &[Nanos], variant: &[Nanos]) -> Option<Effect>;
+
+    /// Why a difference of `boots` boots each is none, in a clause for a reader who sees that
+    /// it is not zero.
+    fn no_effect(&self, e: &Effect, boots: usize) -> String {
+        format!(
+            "no effect: first light moves by {}, and neutral perturbations alone move it by {}; \
+             with {boots} boots each, only a change of more than {} counts",
+            e.delta, e.spread, e.least
+        )
+    }
 
     /// Makes the files of the root in `image` known by name, for [`Self::access_list`].
     ///

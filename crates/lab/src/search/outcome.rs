@@ -22,6 +22,9 @@ pub struct Measured {
     pub times: Vec<Nanos>,
     /// The median of these; the latest time that there is, if no boot came to first light.
     pub median: Nanos,
+    /// First light of the set that it was compared with, in the same rounds; empty where
+    /// boots need not be made beside each other.
+    pub beside: Vec<Nanos>,
     /// From the smallest of these to the largest.
     pub spread: Nanos,
     /// The capture of the first boot.
@@ -31,6 +34,14 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// The times that it is compared with: those made beside it, or else `otherwise`.
+    pub(super) fn base<'a>(&'a self, otherwise: &'a [Nanos]) -> &'a [Nanos] {
+        match self.beside.is_empty() {
+            true => otherwise,
+            false => &self.beside,
+        }
+    }
+
     pub(super) fn is_healthy(&self) -> bool {
         !self.times.is_empty() && self.health.iter().all(|h| h.ok)
     }

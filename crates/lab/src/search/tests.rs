@@ -40,7 +40,12 @@ fn letters(cmdline: &str) -> String {
 }
 
 impl Trials for Made {
-    fn run(&mut self, experiment: &Experiment, ensemble: u32) -> Result<Vec<Trial>, LabError> {
+    fn run(
+        &mut self,
+        experiment: &Experiment,
+        ensemble: u32,
+        _against: Option<&str>,
+    ) -> Result<Vec<Trial>, LabError> {
         let mut trials = Vec::new();
         for variant in &experiment.variants {
             let set = letters(&variant.spec.cmdline.to_string());
@@ -268,4 +273,25 @@ fn never(_: &str) -> Option<i64> {
 fn without_a_baseline_there_is_nothing_to_compare_with() {
     let said = find(&mut Made::new(never), None).unwrap_err().to_string();
     assert!(said.contains("did not reach first light"), "{said}");
+}
+
+/// 40 ms are twice the spread, and of three boots each not enough.
+#[test]
+fn what_is_dropped_says_from_where_on_a_difference_counts() {
+    let effect = Effect {
+        verdict: Verdict::NoDifference,
+        delta: Nanos::from_millis(-40),
+        spread: Nanos::from_millis(20),
+        least: Nanos::from_millis(42),
+    };
+    let table = Table {
+        light: |_| None,
+        sick: None,
+    };
+    let said = table.no_effect(&effect, 3);
+    assert!(
+        said.contains("move it by 20.0 ms")
+            && said.contains("3 boots each, only a change of more than 42.0 ms"),
+        "{said}"
+    );
 }

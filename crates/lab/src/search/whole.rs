@@ -3,7 +3,7 @@
 use super::alone::one_by_one;
 use super::bench::{Bench, Policy, Settings, of_capture};
 use super::judge::{Judge, Verdict};
-use super::outcome::{Dropped, Found, Kept};
+use super::outcome::{Dropped, Found, Kept, Measured};
 use super::prices::Prices;
 use super::reading;
 use super::sets::{candidates, in_lab, name, set};
@@ -112,8 +112,9 @@ pub fn search(
         }
         stays
     });
-    bench.boot(&[(BASELINE.to_owned(), Vec::new())])?;
-    let baseline = bench.measured(BASELINE)?.clone();
+    let plain = (BASELINE.to_owned(), Vec::new());
+    bench.boot(None, std::slice::from_ref(&plain))?;
+    let baseline = bench.last(BASELINE)?.clone();
     if baseline.times.is_empty() {
         return Err(LabError::Search(format!(
             "the baseline did not reach first light: {}",
@@ -143,6 +144,16 @@ pub fn search(
             ),
         });
     }
+    all.retain(|t| match bench.refuses(t) {
+        None => true,
+        Some(why) => {
+            dropped.push(Dropped {
+                treatment: t.to_string(),
+                why: format!("not tried: {why}"),
+            });
+            false
+        }
+    });
     if all.is_empty() {
         return Err(LabError::Search(
             "no finding of this boot has a treatment that the lab can apply; name a treatment \
@@ -155,9 +166,11 @@ pub fn search(
     // All together first: if that boot is sound, each is left out of it in turn. These
     // boots are half as many as with each alone besides, and short ones.
     let everything: Vec<usize> = (0..all.len()).collect();
-    bench.boot(&[set(&everything)])?;
-    let together = bench.measured(&name(&everything))?;
-    let sooner = bench.judge.effect(&baseline.times, &together.times);
+    bench.boot(Some(&plain), &[set(&everything)])?;
+    let together = bench.measured(&name(&everything), BASELINE)?;
+    let sooner = bench
+        .judge
+        .effect(together.base(&baseline.times), &together.times);
     let sooner = sooner.is_some_and(|e| e.verdict == Verdict::Faster);
     let best = match together.is_healthy() && sooner {
         true => everything,
@@ -177,29 +190,36 @@ pub fn search(
 
     // Each left out of the best set: its share is what is missing then. Those that
     // promise least first, if not all are.
-    let whole = bench.measured(&name(&best))?.clone();
+    bench.boot(Some(&plain), &[set(&best)])?;
+    let whole = bench.measured(&name(&best), BASELINE)?.clone();
     let without = |i: usize| -> Vec<usize> { best.iter().copied().filter(|b| *b != i).collect() };
     let (unmeasured, asked) =
         best.split_at(best.len() - best.len().min(settings.leave_out.unwrap_or(usize::MAX)));
     if best.len() > 1 {
         let sets: Vec<_> = asked.iter().map(|i| set(&without(*i))).collect();
-        bench.boot(&sets)?;
+        bench.boot(Some(&set(&best)), &sets)?;
     }
     let mut shares = Vec::new();
     for i in asked {
         let rest = without(*i);
         let missing = match rest.is_empty() {
-            true => &baseline,
-            false => bench.measured(&name(&rest))?,
+            true => whole.base(&baseline.times),
+            false => &bench.measured(&name(&rest), &name(&best))?.times,
         };
-        shares.push(match bench.judge.effect(&missing.times, &whole.times) {
+        let with = match rest.is_empty() {
+            true => &whole.times,
+            false => bench
+                .measured(&name(&rest), &name(&best))?
+                .base(&whole.times),
+        };
+        shares.push(match bench.judge.effect(missing, with) {
             // Without it the boot breaks: it cannot be left out.
-            None => (baseline.median - whole.median, whole.spread),
+            None => (saved(&bench, &baseline, &whole), whole.spread),
             Some(e) if e.verdict == Verdict::Faster => (Nanos::ZERO - e.delta, e.spread),
             Some(e) => (Nanos::ZERO, e.spread),
         });
     }
-    let saving = baseline.median - whole.median;
+    let saving = saved(&bench, &baseline, &whole);
     let only: Vec<Nanos> = shares.iter().map(|s| s.0).collect();
     let (order, mut count) = smallest(&only, saving, enough);
     let chosen = loop {
@@ -210,10 +230,10 @@ pub fn search(
         if count == asked.len() {
             break chosen;
         }
-        bench.boot(&[set(&chosen)])?;
-        let measured = bench.measured(&name(&chosen))?;
-        let enough = measured.is_healthy()
-            && is_enough(baseline.median, whole.median, measured.median, enough);
+        bench.boot(Some(&plain), &[set(&chosen)])?;
+        let measured = bench.measured(&name(&chosen), BASELINE)?;
+        let enough =
+            measured.is_healthy() && is_enough(saving, saved(&bench, &baseline, measured), enough);
         if enough {
             break chosen;
         }
@@ -252,18 +272,32 @@ pub fn search(
             }),
         }
     }
-    let best = bench.measured(&name(&chosen))?.clone();
+    let best = bench.measured(&name(&chosen), BASELINE)?.clone();
     let (of_best, treatments) = set(&chosen);
     let seen = bench.look(&of_best, &treatments)?;
+    // The boots that were made beside the best ones tell what it saves.
+    let beside = bench.judge.typical(&best.beside);
+    let baseline = beside.map_or(baseline.clone(), |typical| Measured {
+        times: best.beside.clone(),
+        median: typical.median,
+        spread: typical.spread,
+        ..baseline
+    });
     Ok(Found {
         limits: limits(&mut bench, &seen)?,
-        whole: whole.median,
+        whole: baseline.median - saving,
         baseline,
         best,
         kept,
         dropped,
         boots: bench.boots,
     })
+}
+
+/// How much sooner first light comes than in the boots without treatments.
+fn saved(bench: &Bench<'_>, baseline: &Measured, with: &Measured) -> Nanos {
+    let beside = bench.judge.typical(with.base(&baseline.times));
+    beside.map_or(baseline.median, |b| b.median) - with.median
 }
 
 /// What first light waits for in a boot, the longest first.

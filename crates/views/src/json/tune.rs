@@ -11,6 +11,9 @@ pub struct Tune {
     /// Name and version of this format.
     #[schemars(extend("const" = Self::SCHEMA))]
     pub schema: &'static str,
+    /// Clock of all times.
+    #[schemars(extend("enum" = ["virtual", "wall"]))]
+    pub clock: &'static str,
     /// First light without treatments.
     pub baseline_ns: i64,
     /// First light with the smallest set.
@@ -94,6 +97,7 @@ pub struct TuneLimit {
 pub fn tune(found: &Tuned) -> Tune {
     Tune {
         schema: Tune::SCHEMA,
+        clock: if found.is_wall { "wall" } else { "virtual" },
         baseline_ns: found.baseline.get(),
         best_ns: found.best.get(),
         whole_ns: found.whole.get(),

@@ -14,10 +14,11 @@ pub fn tune(t: &Tuned, files: &str, style: &Style) -> String {
     };
     let mut screen = Screen::new(style);
     let about = format!(
-        "first light at {}, before at {}: {:.3} times",
+        "first light at {}, before at {}: {:.3} times{}",
         t.best,
         t.baseline,
-        t.ratio()
+        t.ratio(),
+        if t.is_wall { ", wall time" } else { "" }
     );
     screen.heading("Result of tuning", &about);
     let head = format!(

@@ -1,5 +1,7 @@
 //! `firstlight lab` on a real board: run, check, put back.
 
+pub mod tune;
+
 use crate::beside;
 use crate::interrupt;
 use crate::out::Out;
@@ -40,8 +42,8 @@ pub fn run(
         stop: interrupt::told()?,
     };
     let mut shown = Shown::new(true);
-    let mut judge = proof::BoardJudge {
-        question: &question,
+    let mut judge = proof::BoardRule {
+        question: question.clone(),
     };
     let ran = lab::board::run(experiment, options, &care, &mut judge, &mut |event| {
         shown.event(&event);
