@@ -52,6 +52,9 @@ const HOST_STALLS: Nanos = Nanos(300_000_000);
 /// A stretch of a busy line of fewer bytes tells no rate.
 const FEWEST_BYTES: i64 = 1_000;
 
+/// A flush that takes less is no wait.
+const SEEN_FLUSH: Nanos = Nanos(50_000_000);
+
 /// How far a flush is looked back from for the line that names the port.
 const LOOK_BACK: usize = 64;
 
@@ -95,6 +98,8 @@ pub enum RateSource {
     CommandLine,
     /// How fast bytes came while lines waited.
     Arrivals,
+    /// How long the flush took when the console was enabled.
+    Flush,
 }
 
 impl RateSource {
@@ -105,6 +110,7 @@ impl RateSource {
             Self::Capture => "capture",
             Self::CommandLine => "command_line",
             Self::Arrivals => "arrivals",
+            Self::Flush => "flush",
         }
     }
 }
@@ -127,7 +133,7 @@ pub struct Written {
 pub struct Flush {
     /// The last stamp before it.
     pub start: Nanos,
-    /// The stamp of `console [ttyS0] enabled`.
+    /// The stamp of `console [ttyS0] enabled`, or of the line behind it.
     pub end: Nanos,
     /// Whether the kernel's clock ran at the start; if not, the length says
     /// nothing.
@@ -187,7 +193,10 @@ pub fn console(record: &Record, phases: &Phases, top: usize) -> Option<Console> 
     let rate = rate(record, told.as_ref(), &lines);
     let virtual_time = phases.clock == Some(ClockKind::Virtual);
     let rate = rate.filter(|_| !virtual_time);
-    let flush = flush(record, cmdline, rate.as_ref());
+    let flush = flush(record, cmdline).map(|(name, mut flush)| {
+        flush.written.time = rate.as_ref().and_then(|r| r.time(flush.written.bytes));
+        (name, flush)
+    });
     let name = flush.as_ref().map(|f| f.0.clone());
     let name = name.or_else(|| told.as_ref().map(|t| t.device.to_owned()));
     if lines.is_empty() && name.is_none() {
@@ -264,6 +273,28 @@ pub(crate) fn line_rate(record: &Record) -> Option<Rate> {
 /// How long a serial line needs for some bytes, without parity.
 pub(crate) fn plain_line_time(bytes: i64, baud: i64) -> Nanos {
     line_time(bytes, BITS_PER_BYTE, baud)
+}
+
+/// How long a console that takes `baud` held up the kernel, as far as its stamps show: each
+/// line, a time and its bytes, needs the line for some time, and the next one cannot come
+/// before that unless it waits as well. What waits when the kernel is silent is written then.
+pub(crate) fn held_up(lines: impl Iterator<Item = (Nanos, i64)>, end: Nanos, baud: i64) -> Nanos {
+    let baud = i128::from(baud.max(1));
+    // In bits times nanoseconds in a second, so that nothing is rounded on the way.
+    let (mut held, mut waiting) = (0_i128, 0_i128);
+    let mut last: Option<Nanos> = None;
+    let write = |waiting: &mut i128, gap: Nanos| {
+        let written = (*waiting).min(i128::from(gap.0.max(0)) * baud);
+        *waiting -= written;
+        written
+    };
+    for (at, bytes) in lines {
+        held += write(&mut waiting, last.map_or(Nanos::ZERO, |l| at - l));
+        waiting += i128::from(bytes) * i128::from(BITS_PER_BYTE) * 1_000_000_000;
+        last = Some(last.map_or(at, |l| l.max(at)));
+    }
+    held += write(&mut waiting, last.map_or(Nanos::ZERO, |l| end - l));
+    Nanos(i64::try_from(held / baud).unwrap_or(i64::MAX))
 }
 
 /// A serial console of the command line.
@@ -401,6 +432,59 @@ fn rate(record: &Record, told: Option<&Told<'_>>, lines: &[Line<'_>]) -> Option<
         .map(|baud| set(baud, RateSource::Capture))
         .or_else(|| Some(set(told?.baud?, RateSource::CommandLine)))
         .or_else(|| Some(set(busy_rate(lines)?, RateSource::Arrivals)))
+        .or_else(|| Some(set(flushed(record)?.baud?, RateSource::Flush)))
+}
+
+/// The flush of a serial console that is as long as its bytes need at some rate.
+pub(crate) struct Flushed {
+    /// When it began and ended.
+    pub from: Nanos,
+    pub to: Nanos,
+    /// What the kernel had logged before.
+    bytes: i64,
+    /// The rate that a console has and that fits; `None` if the length shows none.
+    pub baud: Option<i64>,
+    /// The line that says that the console was enabled.
+    pub place: Place,
+}
+
+impl Flushed {
+    /// How long the flush took for as many logged bytes: what is not shown for its level
+    /// takes nothing, here as there.
+    pub fn time_of(&self, bytes: i64) -> Nanos {
+        let ns = i128::from(bytes) * i128::from((self.to - self.from).0);
+        let ns = ns / i128::from(self.bytes.max(1));
+        Nanos(i64::try_from(ns).unwrap_or(i64::MAX))
+    }
+}
+
+/// The flush that the kernel's log shows, if it was long enough to be seen.
+pub(crate) fn flushed(record: &Record) -> Option<Flushed> {
+    let cmdline = record.fact("kernel.cmdline").unwrap_or("");
+    if record.clock().is_some_and(|c| c.kind == ClockKind::Virtual) {
+        return None;
+    }
+    let (_, flush) = flush(record, cmdline).filter(|(_, f)| f.measured)?;
+    let length = flush.end - flush.start;
+    (length >= SEEN_FLUSH).then_some(Flushed {
+        from: flush.start,
+        to: flush.end,
+        bytes: flush.written.bytes,
+        baud: flush_rate(flush.written.bytes, length),
+        place: flush.place,
+    })
+}
+
+/// The rate of a flush. A log also has lines that a console does not show: the bytes are at
+/// most a third too many, and stamps are rounded.
+fn flush_rate(bytes: i64, length: Nanos) -> Option<i64> {
+    if bytes < FEWEST_BYTES || length <= Nanos::ZERO {
+        return None;
+    }
+    let bits = i128::from(bytes) * i128::from(BITS_PER_BYTE) * 1_000_000_000;
+    let bits = i64::try_from(bits / i128::from(length.get())).ok()?;
+    let fits = |rate: &&i64| bits >= **rate - **rate / 20 && bits <= **rate + **rate / 3;
+    RATES.iter().rev().find(fits).copied()
 }
 
 /// Whether lines came no faster than a rate lets them, but for what a host that
@@ -541,10 +625,10 @@ fn written(
 
 /// The flush of the first serial console that was enabled, and its name.
 ///
-/// `register_console()` writes the whole log to a new console before it logs
-/// that it is enabled. A console that takes over from a boot console writes
-/// nothing again.
-fn flush(record: &Record, cmdline: &str, rate: Option<&Rate>) -> Option<(String, Flush)> {
+/// `register_console()` writes the whole log to a new console. Most kernels log only then
+/// that it is enabled; where that line comes first (seen with 6.6 on arm64), the flush lies
+/// behind it. A console that takes over from a boot console writes nothing again.
+fn flush(record: &Record, cmdline: &str) -> Option<(String, Flush)> {
     let level = level(cmdline);
     let log = by_source(record).max_by_key(|s| s.len())?;
     let mut boot_console = false;
@@ -571,8 +655,14 @@ fn flush(record: &Record, cmdline: &str, rate: Option<&Rate>) -> Option<(String,
     let last = || before.iter().rev().find(|m| m.at.is_some());
     let start = port.or_else(last)?.at?;
     let zero = record.mark(mark::KERNEL_CLOCK_START).map(|m| m.at);
-    let mut written = written(record, before, level, |_| true);
-    written.time = rate.and_then(|r| r.time(written.bytes));
+    let written = written(record, before, level, |_| true);
+    let rest = log.get(at..)?.get(1..)?;
+    let next = rest.iter().find_map(|m| m.at).unwrap_or(end);
+    let is_behind = end - start < SEEN_FLUSH && flush_rate(written.bytes, next - end).is_some();
+    let (start, end) = match is_behind {
+        true => (end, next),
+        false => (start, end),
+    };
     let flush = Flush {
         start,
         end,

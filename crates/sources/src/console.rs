@@ -113,11 +113,7 @@ impl Reader {
             .split_once(" bytes read in ")
             .and_then(|(_, t)| millis(t))
         {
-            let what = format!(
-                "reading {} bytes",
-                text.split(' ').next().unwrap_or_default()
-            );
-            self.span(&what, ns, origin, recorder);
+            self.span(&reading(text), ns, origin, recorder);
         } else if !is_report && (self.command.is_none() || is_prompt(text)) {
             let words = text.trim().trim_start_matches(['=', '>', '#', ' ']);
             let words = words.strip_prefix("time ").unwrap_or(words);
@@ -132,6 +128,13 @@ impl Reader {
         let span = recorder.span_of(self.clock, SpanKind::Stage, name, origin);
         recorder.span(span.reported(Some(ns)));
     }
+}
+
+/// What `18370568 bytes read in 11689 ms` read; programs put words before the number.
+fn reading(text: &str) -> String {
+    let before = text.split(" bytes read in ").next().unwrap_or_default();
+    let bytes = before.rsplit(' ').next().unwrap_or_default();
+    format!("reading {bytes} bytes")
 }
 
 /// `=> usb start`

@@ -235,6 +235,37 @@ fn a_console_tells_when_units_began_and_were_there() {
 }
 
 #[test]
+fn the_scripts_of_an_initramfs_are_rows() {
+    let log = "[1.000000 1.000000] U-Boot 2023.01\n\
+               [5.000000 4.000000] [    0.500000] Linux version 6.1\n\
+               [6.000000 1.000000] Begin: Loading essential drivers ... done.\n\
+               [6.200000 0.200000] Begin: Running /scripts/init-premount ... done.\n\
+               [6.500000 0.300000] [    2.000000] usb 1-1: new device\n\
+               [6.700000 0.200000] Begin: Mounting root file system ... Begin: Running /scripts/local-top ... done.\n\
+               [8.000000 1.300000] Begin: Waiting for root file system ... [    4.000000] sda: sda1\n\
+               [8.900000 0.900000] done.\n\
+               [9.000000 0.100000] done.\n\
+               [9.100000 0.100000] Begin: Running /scripts/init-bottom ... done.\n";
+    let record = read(&Serial, log.as_bytes());
+    assert_conserved(&record);
+    let spans = record.spans().iter();
+    let mut spans: Vec<_> = spans
+        .map(|s| (record.name(s.name), s.duration().unwrap().0 / 1_000_000))
+        .collect();
+    spans.sort_unstable();
+    // The last one has no line behind it.
+    assert_eq!(
+        spans,
+        [
+            ("Loading essential drivers", 200),
+            ("Mounting root file system", 2_300),
+            ("Running /scripts/init-premount", 300),
+            ("Running /scripts/local-top", 1_300),
+        ]
+    );
+}
+
+#[test]
 fn a_users_stage_becomes_a_phase() {
     let own =
         "[[stage]]\nname = \"our bootloader\"\nphase = \"loader\"\ncontains = [\"OURBOOT\"]\n";

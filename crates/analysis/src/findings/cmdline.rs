@@ -2,7 +2,7 @@
 
 use super::found::Found;
 use super::text::cmdline as text;
-use super::view::{View, number, times};
+use super::view::{Line, View, number, times};
 use crate::console::{line_rate, plain_line_time, serial_console};
 use record::{Nanos, Phase, SpanKind, mark};
 
@@ -266,30 +266,77 @@ pub(super) fn network_root(view: &View<'_>) -> Option<Found> {
     )
 }
 
-/// Programs wait for random numbers.
-pub(super) fn random_numbers(view: &View<'_>) -> Option<Found> {
-    let done = view.said("crng init done").next()?;
-    let at = done.message.at?;
-    let early = view
-        .said("uninitialized urandom read")
-        .next()
-        .filter(|l| l.message.at.is_some_and(|t| t < at))?;
+/// A wait for random numbers that the log shows.
+pub(super) struct RandomWait<'a> {
+    /// The last line before it.
+    pub from: Nanos,
+    /// When the generator was ready.
+    pub to: Nanos,
+    done: Line<'a>,
+    early: Option<Line<'a>>,
+    /// Whether the log goes on at once when the generator is ready.
+    is_plain: bool,
+}
+
+/// Whoever waited for the generator goes on within this time.
+const GOES_ON: Nanos = Nanos::from_millis(20);
+
+/// A shorter silence that nobody asked for random numbers in is no wait for them.
+const LONG_SILENCE: Nanos = Nanos(1_000_000_000);
+
+/// Somebody read random numbers before there were enough, or the log stood still until there
+/// were.
+pub(super) fn random_wait<'a>(view: &'a View<'_>) -> Option<RandomWait<'a>> {
     if view.has_flag("random.trust_cpu") {
         return None;
     }
-    // The longest silence before it: somebody waited in it.
-    let before = (0..done.at).rev().take(64).filter_map(|i| view.line(i));
-    let silence = before
-        .filter(|l| l.message.origin.source == done.message.origin.source)
-        .find_map(|l| l.message.at)
-        .map(|t| at - t)?;
-    if silence < Nanos::from_millis(100) {
-        return None;
-    }
+    let ready = ["crng init done", "random: fast init done"];
+    ready
+        .into_iter()
+        .filter_map(|text| {
+            let done = view.said(text).next()?;
+            let to = done.message.at?;
+            let early = view
+                .said("uninitialized urandom read")
+                .next()
+                .filter(|l| l.message.at.is_some_and(|t| t < to));
+            // The longest silence before it: somebody waited in it.
+            let before = (0..done.at).rev().take(64).filter_map(|i| view.line(i));
+            let from = before
+                .filter(|l| l.message.origin.source == done.message.origin.source)
+                .find_map(|l| l.message.at)?;
+            let next = view
+                .after(&done)
+                .find(|l| !l.text.starts_with("random: ") && l.message.at.is_some());
+            let is_plain = next.is_some_and(|l| l.message.at.is_some_and(|t| t - to <= GOES_ON));
+            let least = match early {
+                Some(_) => Nanos::from_millis(100),
+                None if is_plain => LONG_SILENCE,
+                None => return None,
+            };
+            (to - from >= least).then_some(RandomWait {
+                from,
+                to,
+                done,
+                early,
+                is_plain,
+            })
+        })
+        .max_by_key(|w| w.to - w.from)
+}
+
+/// Programs wait for random numbers.
+pub(super) fn random_numbers(view: &View<'_>) -> Option<Found> {
+    let wait = random_wait(view)?;
+    let silence = wait.to - wait.from;
+    let (low, expected) = if wait.is_plain { (50, 90) } else { (0, 70) };
     Some(
         Found::new()
-            .evidence([view.quote(&early), view.quote(&done)])
-            .parts(silence, 0, 70, 100)
+            .evidence(wait.early.map(|l| view.quote(&l)))
+            .evidence([view.quote(&wait.done)])
+            .parts(silence, low, expected, 100)
+            .within(silence)
+            .names(["random"])
             .treatment("cmdline+=random.trust_cpu=on"),
     )
 }

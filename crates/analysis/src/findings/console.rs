@@ -5,8 +5,8 @@ use super::found::Found;
 use super::text::console as text;
 use super::view::View;
 use crate::console::{
-    LEVEL_QUIET, kernel_alone, kernels, level, line_rate, of_calls, per_line, plain_line_time,
-    serial_console,
+    LEVEL_QUIET, RateSource, flushed, held_up, kernel_alone, kernels, level, line_rate, of_calls,
+    per_line, plain_line_time, serial_console,
 };
 use record::{Message, Nanos, Phase, Span, SpanKind};
 
@@ -18,40 +18,61 @@ const ASSUMED_BAUD: i64 = 115_200;
 /// with other work where a console has a thread or a queue of its own.
 const SURE_PART: i64 = 2;
 
-/// What the kernel's lines that `wanted` picks weigh on the console: of all
+/// What lines weigh on a console.
+#[derive(Default)]
+struct Weight {
+    lines: i64,
+    bytes: i64,
+    /// How long the kernel talked in the source that they are from; `None` without times.
+    window: Option<Nanos>,
+    /// How long the stamps of a kernel's log let a console hold it up; `None`: they tell
+    /// nothing.
+    held: Option<Nanos>,
+    /// The first of them.
+    first: Option<Evidence>,
+}
+
+/// What the kernel's lines that `wanted` picks weigh on a console of this rate: of all
 /// sources that saw them the one that saw most.
-///
-/// Lines, bytes, how long the kernel talked in that source, and the first line.
-fn weigh(
-    view: &View<'_>,
-    wanted: impl Fn(&Message) -> bool,
-) -> (i64, i64, Option<Nanos>, Option<Evidence>) {
-    let mut best = (0, 0, None, None);
+fn weigh(view: &View<'_>, baud: i64, wanted: impl Fn(&Message) -> bool) -> Weight {
+    let mut best = Weight::default();
     for source in messages_by_source(view) {
         let (start, end) = kernel_talks(view, source);
-        let (mut lines, mut bytes, mut first) = (0_i64, 0_i64, None);
         let kernels = kernels(view.record, source);
         let per_line = per_line(view.record, source);
         let timed = source.iter().any(|m| m.at.is_some());
-        for message in source
-            .iter()
-            .filter(|m| kernels(m) && m.at.is_none_or(|at| start <= at && at <= end))
-        {
-            let text = view.record.text(message);
-            if !text.trim().is_empty() && wanted(message) {
-                lines += 1;
-                let length = i64::try_from(text.len()).unwrap_or(i64::MAX);
-                bytes = bytes.saturating_add(length.saturating_add(per_line));
-                first = first.or(Some(message));
-            }
+        let picked = source.iter().filter(|m| {
+            let text = view.record.text(m);
+            kernels(m)
+                && m.at.is_none_or(|at| start <= at && at <= end)
+                && !text.trim().is_empty()
+                && wanted(m)
+        });
+        let length = |m: &Message| {
+            let text = i64::try_from(view.record.text(m).len()).unwrap_or(i64::MAX);
+            text.saturating_add(per_line)
+        };
+        let picked: Vec<(&Message, i64)> = picked.map(|m| (m, length(m))).collect();
+        let bytes = picked.iter().fold(0_i64, |sum, l| sum.saturating_add(l.1));
+        if bytes <= best.bytes {
+            continue;
         }
-        if bytes > best.1 {
-            let first = first.map(|m| {
+        let lines = i64::try_from(picked.len()).unwrap_or(i64::MAX);
+        let is_log = source
+            .first()
+            .and_then(|m| view.record.source(m.origin.source))
+            .is_some_and(|i| i.format == "kernel-log");
+        let stamped = picked.iter().filter_map(|(m, bytes)| Some((m.at?, *bytes)));
+        best = Weight {
+            lines,
+            bytes,
+            window: timed.then_some(end - start),
+            held: (timed && is_log).then(|| held_up(stamped, end, baud)),
+            first: picked.first().map(|(m, _)| {
                 let text: String = view.record.text(m).chars().take(60).collect();
                 view.evidence(text::first_line(lines, text), m.origin)
-            });
-            best = (lines, bytes, timed.then_some(end - start), first);
-        }
+            }),
+        };
     }
     best
 }
@@ -82,21 +103,29 @@ fn messages_by_source<'a>(view: &'a View<'_>) -> impl Iterator<Item = &'a [Messa
 /// The kernel writes all its messages to a serial line, and waits for it.
 pub(super) fn messages(view: &View<'_>) -> Option<Found> {
     let level = level(view.cmdline());
-    let console = serial_console(view.cmdline())?;
-    if level <= LEVEL_QUIET {
+    let console = serial_console(view.cmdline());
+    // A board may name its console in the device tree: then the flush shows that it has one.
+    let flushed = flushed(view.record).filter(|f| f.baud.is_some() && !view.is_virtual());
+    if level <= LEVEL_QUIET || (console.is_none() && flushed.is_none()) {
         return None;
     }
-    let (lines, bytes, window, first) = weigh(view, |m| {
+    let rate = line_rate(view.record);
+    let baud = rate.map_or(ASSUMED_BAUD, |r| r.baud);
+    let weight = weigh(view, baud, |m| {
         let l = m.level.unwrap_or(LEVEL_QUIET);
         l < level && l >= LEVEL_QUIET
     });
+    let (lines, bytes) = (weight.lines, weight.bytes);
     if lines == 0 {
         return None;
     }
-    let mut evidence: Vec<Evidence> = view.cmdline_evidence(console.word).into_iter().collect();
-    evidence.extend(first);
-    let rate = line_rate(view.record);
-    let baud = rate.map_or(ASSUMED_BAUD, |r| r.baud);
+    let word = console.and_then(|c| view.cmdline_evidence(c.word));
+    let flush = flushed.as_ref().map(|f| Evidence {
+        text: text::flush(f.to - f.from),
+        place: f.place.clone(),
+    });
+    let mut evidence: Vec<Evidence> = word.into_iter().chain(flush).collect();
+    evidence.extend(weight.first);
     let time = plain_line_time(bytes, baud);
     let emulated = rate.is_some_and(|r| !r.kept);
     let why = if emulated {
@@ -104,7 +133,11 @@ pub(super) fn messages(view: &View<'_>) -> Option<Found> {
     } else if view.is_virtual() {
         text::virtual_why(lines, bytes, baud, time)
     } else {
-        let assumed = if rate.is_none() { text::ASSUMED } else { "" };
+        let assumed = match rate.map(|r| r.from) {
+            None => text::ASSUMED,
+            Some(RateSource::Flush) => text::FLUSHED,
+            Some(_) => "",
+        };
         text::messages_why(lines, bytes, time, baud, assumed)
     };
     let found = Found::new()
@@ -113,8 +146,21 @@ pub(super) fn messages(view: &View<'_>) -> Option<Found> {
         .treatment("cmdline+=quiet");
     let measurable = !view.is_virtual() && !emulated;
     Some(match measurable {
-        // The kernel waits for a UART byte by byte, so all of it goes.
-        true => waited(found, time, window),
+        // The kernel waits for a UART byte by byte, so all of it goes, but no more than what
+        // the stamps leave room for.
+        true => match weight.held {
+            Some(held) if held < Nanos(time.0 / SURE_PART) => waited(found, time, Some(held)),
+            Some(held) => {
+                let all = time.min(held);
+                let seen = flushed.map_or(all, |f| f.time_of(bytes).min(all));
+                let found = found.saving(Nanos(all.0 / SURE_PART), seen, all);
+                match weight.window {
+                    Some(window) => found.within(window),
+                    None => found,
+                }
+            }
+            None => waited(found, time, weight.window),
+        },
         false => found,
     })
 }

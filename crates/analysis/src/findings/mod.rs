@@ -298,11 +298,15 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
     if let Some((least, expected)) = alone {
         saving = saving.map(|(low, e, high)| (low.max(least), e.max(expected), high));
     }
-    // No rule saves more than the time that it looked at.
-    let most = found
-        .within
-        .unwrap_or_else(|| view.elapsed_of(rule.group))
-        .max(Nanos::ZERO);
+    // No rule saves more than the time that it looked at, nor than the boot took, where its
+    // end is known.
+    let elapsed = view.elapsed_of(rule.group);
+    let most = match (found.within, &view.phases.first_light) {
+        (Some(within), Some(_)) => within.min(elapsed),
+        (Some(within), None) => within,
+        (None, _) => elapsed,
+    };
+    let most = most.max(Nanos::ZERO);
     let saving = saving.map(|(low, e, high)| (low.min(most), e.min(most), high.min(most)));
     let names = names::of(&found);
     Finding {

@@ -83,7 +83,8 @@ fn deferring(view: &View<'_>) -> Nanos {
     }
 }
 
-/// Probes that run one after the other on the kernel's own thread.
+/// Probes that run one after the other on the kernel's own thread, and the longest of those
+/// that run beside one another.
 pub(super) fn long(view: &View<'_>) -> Vec<Found> {
     // Behind the first program nothing waits for a probe by itself.
     let kernel = view.phases.phases.iter().find(|p| p.name == Phase::Kernel);
@@ -100,13 +101,52 @@ pub(super) fn long(view: &View<'_>) -> Vec<Found> {
         .filter(|(time, _)| *time >= LONG_PROBE)
         .collect();
     probes.sort_by_key(|(time, s)| (std::cmp::Reverse(*time), s.origin));
+    let (beside, probes): (Vec<_>, Vec<_>) = probes
+        .iter()
+        .copied()
+        .partition(|(_, s)| probes.iter().any(|(_, other)| is_beside(s, other)));
+    let mut found = Vec::new();
+    found.extend(beside.first().map(|(time, s)| longest(view, *time, s)));
+    found.extend(one_after_another(view, &probes, end));
+    found
+}
+
+/// Whether two probes ran at the same time, and none within the other: on threads of their
+/// own.
+fn is_beside(one: &Span, other: &Span) -> bool {
+    let times = |s: &Span| s.start.zip(s.end);
+    let (Some((a, b)), Some((c, d))) = (times(one), times(other)) else {
+        return false;
+    };
+    (a < c && c < b && b < d) || (c < a && a < d && d < b)
+}
+
+/// Of a probe beside others: what it waits for goes, or some of it. The kernel waits for it
+/// before the first program.
+const OF_LONGEST: (i64, i64, i64) = (20, 85, 100);
+
+/// The longest probe of those that ran beside others.
+fn longest(view: &View<'_>, time: Nanos, span: &Span) -> Found {
+    let (low, expected, high) = OF_LONGEST;
+    let device = view.record.name(span.name);
+    Found::new()
+        .title(text::longest(device, time))
+        .why(text::LONGEST_WHY)
+        .evidence([view.evidence(text::probe(device, time), span.origin)])
+        .parts(time, low, expected, high)
+        .within(time)
+        .names([device.to_owned()])
+}
+
+/// What to do aside of the probes that did not run so.
+fn one_after_another(view: &View<'_>, probes: &[(Nanos, &Span)], end: Nanos) -> Option<Found> {
     if probes.is_empty() {
-        return Vec::new();
+        return None;
     }
     let all = sum(probes.iter().map(|(time, _)| time));
-    let plan = aside(view, &probes, end);
+    let plan = aside(view, probes, end);
     if plan.calls.is_empty() {
-        return Vec::new();
+        return None;
     }
     let first: Vec<&(Nanos, &Span)> = plan.calls.iter().filter_map(|at| probes.get(*at)).collect();
     let evidence = first.iter().map(|(time, s)| {
@@ -122,7 +162,7 @@ pub(super) fn long(view: &View<'_>) -> Vec<Found> {
         .saving(low, expected, high)
         .within(all)
         .names(names.map(str::to_owned));
-    vec![found.scope(Scope::Serial)]
+    Some(found.scope(Scope::Serial))
 }
 
 /// Probes that are worth running aside, the one that brings most first, and what that saves.

@@ -30,13 +30,17 @@ const IN_INITRD: [&str; 4] = ["dracut", "stage-1-init", "mkinitcpio", "initramfs
 /// initramfs was still at work.
 pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     let rows = &view.phases.phases;
-    let kernel = rows.iter().find(|p| p.name == Phase::Kernel);
-    let Some(begin) = kernel.map(|p| p.start) else {
+    let first = rows.iter().find(|p| p.name >= Phase::Kernel);
+    let Some(begin) = first.map(|p| p.start) else {
         return Vec::new();
     };
-    // Idle programs are silent, too: what counts is the time before systemd is done.
-    let Some(end) = view.phases.first_light.as_ref().map(|f| f.at) else {
-        return Vec::new();
+    // Idle programs are silent, too: what counts is the time before systemd is done. Those of
+    // an initramfs are never idle.
+    let first_light = view.phases.first_light.as_ref().map(|f| f.at);
+    let end = first_light.unwrap_or(view.phases.end());
+    let counts = |l: &Line<'_>| match first_light {
+        Some(_) => is_programs(l.text),
+        None => is_initrds(l.text),
     };
     let least = LEAST.max(Nanos(view.total.0 / 100 * LEAST_PERCENT));
     let mut found: Vec<(Nanos, Line<'_>, Line<'_>)> = Vec::new();
@@ -49,7 +53,7 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
         let Some((next, to)) = next.and_then(|n| Some((n, n.message.at?.min(end)))) else {
             continue;
         };
-        if to - from < least || !(is_programs(line.text) || is_programs(next.text)) {
+        if to - from < least || !(counts(&line) || counts(&next)) {
             continue;
         }
         if !is_explained(view, from, to) {
@@ -60,9 +64,7 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     let found = found.into_iter().take(MOST).map(|(gap, line, next)| {
         let (low, expected, high) = PARTS;
         let after = view.quote(&next);
-        let in_initrd = [line.text, next.text]
-            .iter()
-            .any(|t| program(t).is_some_and(|p| IN_INITRD.iter().any(|i| p.starts_with(i))));
+        let in_initrd = [line.text, next.text].into_iter().any(is_initrds);
         Found::new()
             .title(text::programs_silence(gap, &after.text))
             .evidence([view.quote(&line), after])
@@ -91,6 +93,11 @@ fn program(text: &str) -> Option<&str> {
 /// Whether a program wrote a line.
 pub(super) fn is_programs(text: &str) -> bool {
     program(text).is_some()
+}
+
+/// Whether a program that sets up the root wrote a line.
+fn is_initrds(text: &str) -> bool {
+    program(text).is_some_and(|p| IN_INITRD.iter().any(|i| p.starts_with(i)))
 }
 
 /// Whether units were starting for most of a stretch.

@@ -5,6 +5,7 @@ use super::quiet;
 use super::subject::subject;
 use super::text::hardware as text;
 use super::view::{Line, View};
+use crate::console;
 use record::{Nanos, Origin, Phase, SourceId, mark};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +37,7 @@ const LATE_PERCENT: i64 = 10;
 const RESUME: &str = "resume";
 
 /// A shorter time between lines of programs is no silence of the kernel.
-const OF_PROGRAMS: Nanos = Nanos(2_000_000_000);
+pub(super) const OF_PROGRAMS: Nanos = Nanos(2_000_000_000);
 
 /// How many silences are told.
 const MOST: usize = 4;
@@ -141,6 +142,8 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
     let is_kernels = kernels(view);
     let inside = |t: Nanos| begin <= t && t <= end;
     let enabled = view.record.mark(mark::CONSOLE_ENABLED).map(|m| m.at);
+    let flushed = console::flushed(view.record);
+    let random = super::cmdline::random_wait(view);
     let mut found: Vec<(Nanos, Line<'_>, Line<'_>, Vec<&str>)> = Vec::new();
     for at in 0..view.record.messages().len() {
         let Some(line) = view.line(at) else { break };
@@ -149,12 +152,15 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
             continue;
         };
         let is_beside = |l: &Line<'_>| BESIDE.iter().any(|b| l.text.contains(b));
+        if line.text.trim().is_empty() {
+            continue;
+        }
         if !is_kernels(&line) || is_beside(&line) || TOLD.iter().any(|t| line.text.contains(t)) {
             continue;
         }
         let next = view
             .after(&line)
-            .filter(|l| is_kernels(l) && l.message.at.is_some());
+            .filter(|l| is_kernels(l) && l.message.at.is_some() && !l.text.trim().is_empty());
         let mut beside: Vec<&str> = Vec::new();
         let next = next.into_iter().find(|l| {
             let is_beside = is_beside(l);
@@ -172,7 +178,9 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
             continue;
         }
         // The flush of the console is another rule's.
-        if to - from > least && enabled != Some(to) {
+        let is_flush = flushed.as_ref().is_some_and(|f| from < f.to && f.from < to);
+        let is_random = random.as_ref().is_some_and(|r| r.from == from);
+        if to - from > least && enabled != Some(to) && !is_flush && !is_random {
             found.push((to - from, line, next, beside));
         }
     }

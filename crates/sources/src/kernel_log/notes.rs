@@ -128,6 +128,13 @@ pub(super) const ZERO_STAMP: NoteKind = NoteKind::new(
     "These lines have timestamp 0.000000 because the kernel clock was not running yet. Capture a \
      raw hardware counter to time this stretch.",
 );
+pub(super) const COUNTER_RAN: NoteKind = NoteKind::new(
+    "counter_ran",
+    Severity::Doubt,
+    "The kernel clock jumps from zero to this value: it reads a counter that already ran before \
+     the kernel. The time up to here is the time since that counter was reset, boot loader \
+     included, and not the kernel's alone.",
+);
 pub(super) const COARSE_STAMPS: NoteKind = NoteKind::new(
     "coarse_stamps",
     Severity::Doubt,

@@ -139,6 +139,10 @@ struct Tallies {
     unstamped: Tally,
 }
 
+/// The first stamp that is not zero is less than this where the kernel's clock starts with the
+/// kernel: ticks and counters begin near zero.
+const RAN_BEFORE_NS: i64 = 500_000_000;
+
 /// A program's line that came so much later than the kernel's is of a day that was set from
 /// the network meanwhile.
 const LONGEST_BESIDE_NS: i64 = 3_600_000_000_000;
@@ -717,6 +721,12 @@ impl Reader {
             self.tallies.zero.add(origin, String::new);
         } else {
             self.zero_stretch = false;
+            // A clock that starts with the kernel is small when it is first read.
+            if self.tallies.zero.count() > 1 && time.ns >= RAN_BEFORE_NS {
+                recorder.note(origin, &notes::COUNTER_RAN, || {
+                    format!("{} ms", time.ns / 1_000_000)
+                });
+            }
         }
     }
 

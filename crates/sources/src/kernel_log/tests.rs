@@ -424,3 +424,19 @@ fn a_journal_of_programs_alone_has_a_host() {
             .all(|m| !record.text(m).contains("box"))
     );
 }
+
+#[test]
+fn a_counter_that_ran_before_the_kernel_is_told() {
+    let notes = |log: &str| {
+        let record = read(log);
+        let of = |n: &&record::Note| n.kind.name == "counter_ran";
+        record.notes().iter().filter(of).count()
+    };
+    let jumps = "[    0.000000] Linux version 3.10.0\n[    0.000000] NR_IRQS:64\n\
+        [    2.561179] Calibrating delay loop (skipped)\n[    2.566109] x\n";
+    assert_eq!(notes(jumps), 1);
+    assert_eq!(notes(&jumps.replace("2.56", "0.00")), 0);
+    // One line at zero begins a log; what comes late behind it is late.
+    let one = "[    0.000000] Linux version 3.10.0\n[    2.561179] Memory: 1024K\n";
+    assert_eq!(notes(one), 0);
+}

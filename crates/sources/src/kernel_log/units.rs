@@ -16,13 +16,61 @@ const BEGINS: [&[u8]; 3] = [b"Starting ", b"Mounting ", b"Activating swap "];
 /// So many units may be open: a log that only begins them is no boot's.
 const MOST: usize = 4_096;
 
+/// How a step of initramfs-tools begins.
+///
+/// <https://salsa.debian.org/kernel-team/initramfs-tools/-/blob/master/scripts/functions>
+const BEGIN: &str = "Begin: ";
+
 /// Units that have begun.
 #[derive(Debug, Default)]
 pub(crate) struct Units {
     open: HashMap<Vec<u8>, At>,
+    /// The steps of an initramfs that have begun, the innermost last.
+    steps: Vec<(String, At)>,
+    /// Whether the line that began the last one says that it is done: then it was when the
+    /// next line came.
+    is_done: bool,
 }
 
+/// How deep the scripts of an initramfs are nested at most.
+const DEEPEST: usize = 16;
+
 impl Units {
+    /// Takes any line, of which some are of initramfs-tools: `Begin: Mounting root file
+    /// system ... Begin: Running /scripts/local-top ... done.`, and `done.` of a step that
+    /// wrote lines of its own. A step whose line is complete was over when the next line
+    /// came.
+    pub(crate) fn initramfs(&mut self, recorder: &mut Recorder, at: At, text: &[u8]) {
+        if std::mem::take(&mut self.is_done) {
+            self.step_ends(recorder, at);
+        }
+        if !(text.starts_with(BEGIN.as_bytes()) || text.starts_with(b"done.")) {
+            return;
+        }
+        let text = lossy(text.trim_ascii());
+        if text == "done." {
+            self.step_ends(recorder, at);
+        }
+        let steps = text.split(BEGIN).filter(|s| !s.is_empty());
+        for step in steps.filter(|_| text.starts_with(BEGIN)) {
+            let (name, rest) = step.split_once(" ...").unwrap_or((step, ""));
+            if self.steps.len() < DEEPEST {
+                self.steps.push((name.trim().to_owned(), at));
+                self.is_done = rest.trim() == "done.";
+            }
+        }
+    }
+
+    fn step_ends(&mut self, recorder: &mut Recorder, at: At) {
+        let step = self.steps.pop();
+        let step = step.filter(|(_, b)| b.clock == at.clock && b.ns <= at.ns);
+        if let Some((name, begun)) = step {
+            let name = recorder.name(&name);
+            let span = recorder.span_of(begun.clock, SpanKind::Unit, name, begun.origin);
+            recorder.span(span.start(Some(begun.ns)).end(Some(at.ns)));
+        }
+    }
+
     /// Takes the words of a line that came at `at`. A unit that has begun and is there
     /// becomes a span, called by the unit's name if systemd prints it, else by what systemd
     /// calls it.

@@ -137,7 +137,7 @@ fn sniff(head: &[u8], stages: &Stages) -> Sniff {
         _ if loader || nested.saturating_mul(2) > stamped => Sniff::Yes,
         Form::TimeOfDay => Sniff::Maybe,
         // So has any log of a program.
-        Form::Seconds | Form::Bare => Sniff::No,
+        Form::Seconds | Form::Bare | Form::Plain => Sniff::No,
     }
 }
 
@@ -456,6 +456,13 @@ impl Reader<'_> {
         let bytes = text.len().saturating_add(LINE_END);
         match self.kernel.line(recorder, text, offset, Some((clock, at))) {
             Outcome::Kernel { printk_ns } => {
+                let moment = At {
+                    clock,
+                    ns: at,
+                    origin,
+                };
+                // A script's line may have the kernel's in it.
+                self.units.initramfs(recorder, moment, text);
                 // Behind other output, the line's first character was not the kernel's.
                 let whole = has_kernel_stamp(text);
                 let began = if whole { Some(at) } else { ended };
@@ -483,6 +490,7 @@ impl Reader<'_> {
                     origin,
                 };
                 self.units.line(recorder, moment, text.as_bytes());
+                self.units.initramfs(recorder, moment, text.as_bytes());
                 let host = Some((clock, at));
                 self.bootstage.line(&text, origin.offset, host, recorder);
                 recorder.message(clock, Some(at), None, &text, origin);

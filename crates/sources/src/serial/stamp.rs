@@ -25,6 +25,9 @@ pub(super) enum Form {
     Bare,
     /// `[12.345678] text`, as U-Boot can print and labgrid passes on.
     Seconds,
+    /// `   12.345 text` without brackets, in seconds from the log's own zero: grabserial
+    /// through a filter, `ts -s %.s`, and scripts.
+    Plain,
     /// `[269]text` in milliseconds and `[02.316]text` in seconds, as Allwinner's loaders
     /// write them, from their own start.
     Allwinner,
@@ -56,12 +59,17 @@ impl Form {
         if own && lines().any(|l| allwinner(l.bytes).is_some()) {
             return Some(Self::Allwinner);
         }
-        [Self::Elapsed, Self::TimeOfDay, Self::Seconds, Self::Bare]
-            .into_iter()
-            .find(|form| {
-                let stamped = lines().filter(|l| form.split(l.bytes).is_some()).count();
-                stamped.saturating_mul(2) > written
-            })
+        let forms = [
+            Self::Elapsed,
+            Self::TimeOfDay,
+            Self::Seconds,
+            Self::Bare,
+            Self::Plain,
+        ];
+        forms.into_iter().find(|form| {
+            let stamped = lines().filter(|l| form.split(l.bytes).is_some()).count();
+            stamped.saturating_mul(2) > written
+        })
     }
 
     /// A line's stamp, and its text. The text begins behind one blank.
@@ -72,6 +80,7 @@ impl Form {
             Self::TimeOfDay => time_of_day(line),
             Self::Seconds => seconds(line),
             Self::Bare => bare(line),
+            Self::Plain => plain(line),
             Self::Allwinner => allwinner(line),
         }
     }
@@ -161,6 +170,23 @@ fn seconds(line: &[u8]) -> Option<(Stamp, &[u8])> {
     let inner = text::without_indent(line.strip_prefix(b"[")?);
     let (first, digits, rest) = text::seconds(inner)?;
     closed(first, digits, rest)
+}
+
+/// Fewer digits have numbers of other kinds, such as versions.
+const PLAIN_DIGITS: u8 = 3;
+
+fn plain(line: &[u8]) -> Option<(Stamp, &[u8])> {
+    let (first, digits, rest) = text::seconds(text::without_indent(line))?;
+    if digits < PLAIN_DIGITS || first >= EPOCH_NS {
+        return None;
+    }
+    let stamp = Stamp {
+        first,
+        last: None,
+        delta: None,
+        digits,
+    };
+    Some((stamp, after_blank(rest)?))
 }
 
 fn time_of_day(line: &[u8]) -> Option<(Stamp, &[u8])> {
@@ -403,6 +429,7 @@ mod tests {
                 1_500_000_000,
                 "[    0.1] x",
             ),
+            (Form::Plain, "   3.797 U-Boot x", 3_797_000_000, "U-Boot x"),
             (Form::Own, "1.000000001 1.000000002 x", 1_000_000_001, "x"),
             (Form::Allwinner, "[269]x", 269_000_000, "x"),
             (Form::Allwinner, "[02.316]x", 2_316_000_000, "x"),
@@ -450,6 +477,9 @@ mod tests {
             (Form::Allwinner, "[    0.123456] x"),
             (Form::Own, "1.0 x"),
             (Form::Bare, "1.0 x"),
+            (Form::Plain, "1.0 x"),
+            (Form::Plain, "1795294920.500000 x"),
+            (Form::Plain, "1.000x"),
             (Form::Bare, "00:00 x"),
             (Form::Bare, "00:00:01x"),
         ] {

@@ -32,7 +32,7 @@ pub struct ShowRate {
     #[schemars(range(min = 1))]
     pub bits_per_byte: i64,
     /// Where the rate comes from.
-    #[schemars(extend("enum" = ["capture", "command_line", "arrivals"]))]
+    #[schemars(extend("enum" = ["capture", "command_line", "arrivals", "flush"]))]
     pub from: &'static str,
     /// Whether bytes arrived no faster than this rate. If false, the line belongs to an
     /// emulator and takes no time.

@@ -40,6 +40,7 @@ fn about(console: &Console) -> String {
                 RateSource::Capture => "as set on the capturing port",
                 RateSource::CommandLine => "from the kernel command line",
                 RateSource::Arrivals => "estimated from the arrival of bytes",
+                RateSource::Flush => "estimated from the flush when it was enabled",
             };
             let faster = if rate.kept {
                 ""

@@ -127,12 +127,16 @@ pub(super) const RULES: &[Rule] = &[
         group: Group::CommandLine,
         title: "Programs wait for random numbers",
         about: "A program asked for random numbers before the kernel had collected enough entropy. Add `random.trust_cpu=on`, pass a seed from the boot loader, or build in the driver of a hardware generator.",
-        model: "measured: the silence before the entropy pool was ready; 70 % is expected to be saved",
+        model: "measured: the silence before the entropy pool was ready; 70 % is expected to be saved, and 90 % if the log goes on at once",
         risk: "the kernel trusts the CPU's random number generator",
         confidence: Confidence::Low,
         needs: "a kernel log",
         treatment: Some("cmdline+=random.trust_cpu=on"),
-        watch: &["crng init done", "uninitialized urandom read"],
+        watch: &[
+            "crng init done",
+            "random: fast init done",
+            "uninitialized urandom read",
+        ],
         find: |v: &View<'_>| one(cmdline::random_numbers(v)),
     },
     Rule {

@@ -5,6 +5,13 @@ use std::fmt::Display;
 pub(in crate::findings) const ASSUMED: &str =
     ", assumed because the command line does not give a rate";
 
+pub(in crate::findings) const FLUSHED: &str =
+    ", the rate at which the console was flushed when it was enabled";
+
+pub(in crate::findings) fn flush(length: impl Display) -> String {
+    format!("the flush of what had been logged took {length}")
+}
+
 pub(in crate::findings) fn first_line(lines: impl Display, text: impl Display) -> String {
     format!("the first of {lines} lines: {text}")
 }

@@ -32,6 +32,13 @@ pub(in crate::findings) fn unpacking_why(
     )
 }
 
+pub(in crate::findings) fn crawls(rate: impl Display) -> String {
+    format!(
+        " It reads only {rate} KiB per second: the processor is far below its speed here. Check \
+         the clock, the caches and the memory timing that the boot loader sets up."
+    )
+}
+
 pub(in crate::findings) fn unpacking(time: impl Display) -> String {
     format!("The initramfs takes {time} to decompress")
 }

@@ -25,3 +25,11 @@ pub(in crate::findings) fn probe(device: impl Display, time: impl Display) -> St
 pub(in crate::findings) fn long(probes: impl Display) -> String {
     format!("{probes} of 20 ms or more run one after another")
 }
+
+pub(in crate::findings) fn longest(device: impl Display, time: impl Display) -> String {
+    format!("The probe of {device} takes {time}, beside others")
+}
+
+pub(in crate::findings) const LONGEST_WHY: &str = "Other probes run at the same time, but the kernel waits for all of them before it starts \
+     the first program. Look at what the driver waits for: a link, a reset, a regulator or \
+     firmware.";

@@ -3,6 +3,7 @@
 use super::worth;
 use crate::findings::evidence::Evidence;
 use crate::findings::found::Found;
+use crate::findings::silence::OF_PROGRAMS;
 use crate::findings::text::waits as text;
 use crate::findings::view::View;
 use crate::phases::PhaseRow;
@@ -40,7 +41,7 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
         source.is_some_and(|s| s.format.starts_with("systemd")) || totals.contains(&p.origin)
     };
     let opaque = long
-        .filter(summed_up)
+        .filter(|p| summed_up(p) || is_silent_initrd(p))
         .filter(|p| p.stages.is_empty() && !is_known(view, p));
     let found = opaque.map(|row| {
         let time = row.end - row.start;
@@ -69,9 +70,14 @@ pub(in crate::findings) fn opaque(view: &View<'_>) -> Vec<Found> {
     found.collect()
 }
 
-/// Whether anything is known of what happened in a phase.
+/// An initrd between two lines of a log. Of a longer one the silence is told.
+fn is_silent_initrd(row: &PhaseRow) -> bool {
+    row.name == Phase::Initrd && row.end - row.start < OF_PROGRAMS
+}
+
+/// Whether anything is known of what happened in a phase, but for how it began.
 fn is_known(view: &View<'_>, row: &PhaseRow) -> bool {
-    let inside = |at: Option<Nanos>| at.is_some_and(|t| row.start <= t && t < row.end);
+    let inside = |at: Option<Nanos>| at.is_some_and(|t| row.start < t && t < row.end);
     let record = view.record;
     record.messages().iter().any(|m| inside(m.at))
         || record

@@ -1,0 +1,211 @@
+//! What logs of strangers taught: a console that its flush gives away, a wait for random
+//! numbers that nothing else names, a processor that crawls, a line without words.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::record;
+use firstlight_analysis::{Finding, SystemFacts, advice, phases};
+
+fn found(text: &str) -> Vec<Finding> {
+    let record = record(text);
+    advice(&record, &phases(&record), &SystemFacts::default()).findings
+}
+
+fn of<'a>(all: &'a [Finding], id: &str) -> Option<&'a Finding> {
+    all.iter().find(|f| f.id == id)
+}
+
+fn range_ms(finding: &Finding) -> (i64, i64, i64) {
+    let (low, high) = finding.saving.unwrap();
+    let ms = |ns: i64| ns / 1_000_000;
+    (ms(low.0), ms(finding.expected.0), ms(high.0))
+}
+
+/// A log of a hundred lines of 96 bytes on the console each, the console after them, and a
+/// second of other lines; `before` and `after` are the seconds around the line of the console.
+fn flush(cmdline: &str, before: f64, after: f64) -> String {
+    let mut text = format!("source dmesg.txt kernel-log\nclock printk printk\n{cmdline}");
+    text += "mark 0s kernel-start kernel\n";
+    let words = "x".repeat(75);
+    for line in 0..100 {
+        text += &format!("say {}ms 6 l{line:03}{words}\n", 100 + line);
+    }
+    let enabled = 0.2 + before;
+    text += &format!("say {enabled}s 6 printk: console [ttyS0] enabled\n");
+    let next = enabled + after;
+    for line in 0..100 {
+        let at = next + 0.1 * f64::from(line);
+        text += &format!("say {at}s 6 m{line:03}{words}\n");
+    }
+    text
+}
+
+#[test]
+fn the_flush_of_a_console_tells_its_rate() {
+    // 9,600 bytes in 10 s are 9,600 baud, whatever the command line leaves out.
+    let text = flush(
+        "fact kernel.cmdline root=/dev/sda console=ttyS0\n",
+        10.0,
+        0.01,
+    );
+    let all = found(&text);
+    let console = of(&all, "console-output").unwrap();
+    let (low, expected, high) = range_ms(console);
+    // 200 lines, each a tenth of a second.
+    assert!((9_500..=10_100).contains(&low), "{low}");
+    assert!((19_500..=20_200).contains(&expected), "{expected}");
+    assert!((19_500..=20_200).contains(&high), "{high}");
+    assert!(console.why.contains("9600 baud"), "{}", console.why);
+    // The flush itself is no silence whose cause nobody knows.
+    assert!(of(&all, "kernel-silence").is_none());
+}
+
+#[test]
+fn a_flush_behind_the_line_of_its_console_shows_a_console_without_a_word() {
+    let text = flush("", 0.001, 0.833);
+    let all = found(&text);
+    let console = of(&all, "console-output").unwrap();
+    assert!(console.why.contains("115200 baud"), "{}", console.why);
+    assert!(of(&all, "kernel-silence").is_none());
+    // A silence that fits no rate is what it was.
+    let all = found(&flush("", 0.001, 3.1));
+    assert!(of(&all, "console-output").is_none());
+    assert!(of(&all, "kernel-silence").is_some());
+}
+
+#[test]
+fn a_log_that_stands_still_until_there_are_random_numbers_waits_for_them() {
+    let text = |next: &str| {
+        format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             say 1s 6 usb 1-1: SerialNumber: 1\nsay 41s 5 random: fast init done\n\
+             say {next} 6 alg: self-tests for x passed\nsay 60s 6 sd 0:0:0:0: [sda] disk\n"
+        )
+    };
+    let all = found(&text("41.002s"));
+    let wait = of(&all, "random-wait").unwrap();
+    assert_eq!(range_ms(wait), (20_000, 36_000, 40_000));
+    let of_usb = |f: &&Finding| f.evidence.iter().any(|e| e.text.contains("SerialNumber"));
+    let told = all.iter().filter(|f| f.id == "kernel-silence").find(of_usb);
+    assert!(told.is_none());
+    // Where nothing goes on with it, the generator was ready by chance.
+    assert!(of(&found(&text("55s")), "random-wait").is_none());
+}
+
+#[test]
+fn an_unpacking_that_crawls_is_the_processors() {
+    let text = |end: &str| {
+        format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             say 6s 6 Trying to unpack rootfs image as initramfs...\n\
+             say {end} 6 Freeing initrd memory: 5600K\n"
+        )
+    };
+    let all = found(&text("26s"));
+    assert_eq!(
+        range_ms(of(&all, "initramfs-unpacking").unwrap()),
+        (10_000, 18_000, 19_600)
+    );
+    let all = found(&text("8s"));
+    assert_eq!(range_ms(of(&all, "initramfs-unpacking").unwrap()).0, 0);
+}
+
+#[test]
+fn a_line_without_words_names_nothing() {
+    let all = found(
+        "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+         say 1s 6 xenbus: waiting for devices\nsay 31s 6  \nsay 31.002s 6 xenbus: timed out\n",
+    );
+    let silence = of(&all, "kernel-silence").unwrap();
+    assert!(
+        silence.title.contains("`xenbus: timed out`"),
+        "{}",
+        silence.title
+    );
+}
+
+#[test]
+fn a_console_saves_no_more_than_the_stamps_leave_room_for() {
+    // A hundred lines of a hundred bytes need 0.87 s at 115,200 baud. They come in half a
+    // second, and the log is silent for as long as the console may still write.
+    let words = "x".repeat(83);
+    let log = |idle: &str| {
+        let mut text = "source dmesg.txt kernel-log\nclock printk printk\n\
+             fact kernel.cmdline console=ttyS0,115200\nmark 0s kernel-start kernel\n"
+            .to_owned();
+        for line in 0..100 {
+            text += &format!("say {}ms 6 {words}\n", 5 * (line + 1));
+        }
+        text + &format!("say {idle} 6 done\n")
+    };
+    let (_, expected, high) = range_ms(of(&found(&log("0.6s")), "console-output").unwrap());
+    assert!((585..=605).contains(&expected), "{expected}");
+    assert_eq!(expected, high);
+    let (_, expected, _) = range_ms(of(&found(&log("9s")), "console-output").unwrap());
+    assert!((860..=880).contains(&expected), "{expected}");
+}
+
+#[test]
+fn probes_beside_one_another_are_not_one_after_another() {
+    let of_probes = |spans: &str| {
+        let text = format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             {spans}say 1.4s 6 Run /init as init process\nmark 1.4s first-userspace userspace\n\
+             mark 2s first-light -\n"
+        );
+        let all = found(&text).into_iter();
+        all.filter(|f| f.id == "long-probes").collect::<Vec<_>>()
+    };
+    let beside = of_probes(
+        "span probe 0.2696s 0.6164s 1c00000.pcie\nspan probe 0.2697s 1.3459s 1c10000.pcie\n",
+    );
+    assert_eq!(beside.len(), 1, "{beside:?}");
+    assert_eq!(beside[0].names, ["1c10000.pcie"]);
+    assert_eq!(range_ms(&beside[0]), (215, 914, 1_076));
+    let after =
+        of_probes("span probe 0.1s 0.4s 1c00000.pcie\nspan probe 0.4s 1.3459s 1c10000.pcie\n");
+    assert!(
+        after[0].title.contains("one after another"),
+        "{}",
+        after[0].title
+    );
+}
+
+#[test]
+fn an_initrd_of_which_a_log_says_nothing_is_told() {
+    let text = |within: &str| {
+        format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             say 0.5s 6 clk: Disabling unused clocks\nmark 0.754s init-run initrd\n\
+             say 0.754s 6 Run /init as init process\n{within}\
+             mark 2.003s systemd-start userspace\n\
+             say 2.003s 6 systemd[1]: System time advanced\nmark 3s first-light -\n"
+        )
+    };
+    let all = found(&text(""));
+    let phase = of(&all, "opaque-phase").unwrap();
+    assert_eq!(phase.names, ["initrd"]);
+    assert_eq!(range_ms(phase), (124, 499, 624));
+    assert!(of(&found(&text("say 1.2s 6 sda: found\n")), "opaque-phase").is_none());
+}
+
+#[test]
+fn an_initramfs_that_waits_in_a_log_without_an_end_is_told() {
+    let text = |program: &str| {
+        format!(
+            "source dmesg.txt kernel-log\nclock printk printk\nmark 0s kernel-start kernel\n\
+             mark 2s first-userspace userspace\nsay 2s 6 systemd[1]: Started the hook.\n\
+             say 3s 6 {program}[273]: Starting\nsay 150s 4 {program}[273]: Warning: timeout\n"
+        )
+    };
+    let all = found(&text("dracut-initqueue"));
+    let silence = all.iter().find(|f| f.names.contains(&"initrd".to_owned()));
+    assert_eq!(range_ms(silence.unwrap()), (44_100, 110_250, 147_000));
+    // A program behind the boot is idle.
+    let all = found(&text("cron"));
+    assert!(
+        all.iter()
+            .all(|f| f.expected < record::Nanos(1_000_000_000))
+    );
+}
