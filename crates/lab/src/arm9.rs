@@ -213,7 +213,7 @@ impl Arm9 {
         let skip = match kernel.form {
             KernelForm::Image => 0,
             // It is kept as a legacy image.
-            KernelForm::Uncompressed => loader::HEADER_BYTES,
+            KernelForm::Uncompressed | KernelForm::Direct => loader::HEADER_BYTES,
         };
         let content = bytes.get(skip as usize..);
         let to = kernel
@@ -303,7 +303,7 @@ impl Hardware for Arm9 {
         Clock::Pl031(REAL_TIME_CLOCK)
     }
 
-    fn payload_at(&self) -> u64 {
+    fn payload_at(&self, _: &BootSpec) -> u64 {
         let [kernel, _] = self.memory();
         kernel
     }

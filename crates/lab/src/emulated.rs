@@ -90,7 +90,7 @@ impl Kernels {
         };
         match form {
             KernelForm::Image => Ok(&self.image),
-            KernelForm::Uncompressed => self.unpacked.as_ref().ok_or_else(bug),
+            KernelForm::Uncompressed | KernelForm::Direct => self.unpacked.as_ref().ok_or_else(bug),
         }
     }
 }
@@ -104,8 +104,8 @@ pub trait Hardware: Sync {
     /// What shows its virtual time while it is silent.
     fn clock(&self) -> Clock;
 
-    /// Where the payload begins in the file [`crate::emulator::setup::OUT`].
-    fn payload_at(&self) -> u64;
+    /// Where the payload of `spec` begins in the file [`crate::emulator::setup::OUT`].
+    fn payload_at(&self, spec: &BootSpec) -> u64;
 
     /// How the machine is switched on for `spec`.
     ///
@@ -162,7 +162,7 @@ fn prepare(hardware: &impl Hardware, plan: &Plan) -> Result<Prepared, LabError> 
             wall_s: base.limit_wall_s,
             virtual_s: base.limit_virtual_s,
         },
-        payload_at: hardware.payload_at(),
+        payload_at: hardware.payload_at(&plan.spec),
         clock: hardware.clock(),
         boot,
         stages: match stages {

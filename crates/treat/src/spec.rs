@@ -12,16 +12,29 @@ pub enum KernelForm {
     Image,
     /// The kernel proper, unpacked beforehand.
     Uncompressed,
+    /// The kernel proper in memory, entered as a hypervisor enters it, with no firmware
+    /// before it.
+    Direct,
 }
 
 impl KernelForm {
+    /// Every form.
+    pub const ALL: [Self; 3] = [Self::Image, Self::Uncompressed, Self::Direct];
+
     /// The word used in treatments and in every output.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Image => "image",
             Self::Uncompressed => "uncompressed",
+            Self::Direct => "direct",
         }
+    }
+
+    /// The form that [`Self::as_str`] names so.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|form| form.as_str() == word)
     }
 }
 

@@ -17,7 +17,7 @@ pub enum Treatment {
     RemoveWord(String),
     /// `mask=UNIT`: systemd does not start the unit.
     Mask(String),
-    /// `kernel=uncompressed`, `kernel=image`: the form of the kernel.
+    /// `kernel=uncompressed`, `kernel=direct`, `kernel=image`: the form of the kernel.
     Kernel(KernelForm),
     /// `env=NAME=VALUE`: a variable of the boot loader's environment.
     SetVariable {
@@ -50,9 +50,9 @@ pub enum TreatError {
     /// The text names no treatment.
     #[error(
         "unknown treatment `{found}`; known treatments: `cmdline+=PARAMETER`, \
-         `cmdline-=PARAMETER`, `mask=UNIT`, `kernel=uncompressed`, `kernel=image`, \
-         `env=NAME=VALUE`, `env-=NAME`, `prefetch=LIST`, `order=LIST`, `build=FRAGMENT`, \
-         `initramfs=METHOD`, `modules=unsigned` and `ubi-fastmap=on`"
+         `cmdline-=PARAMETER`, `mask=UNIT`, `kernel=uncompressed`, `kernel=direct`, \
+         `kernel=image`, `env=NAME=VALUE`, `env-=NAME`, `prefetch=LIST`, `order=LIST`, \
+         `build=FRAGMENT`, `initramfs=METHOD`, `modules=unsigned` and `ubi-fastmap=on`"
     )]
     Unknown {
         /// The text.
@@ -175,10 +175,8 @@ impl Treatment {
                 unit: unit.to_owned(),
             });
         }
-        for form in [KernelForm::Image, KernelForm::Uncompressed] {
-            if text.strip_prefix("kernel=") == Some(form.as_str()) {
-                return Ok(Self::Kernel(form));
-            }
+        if let Some(form) = text.strip_prefix("kernel=").and_then(KernelForm::parse) {
+            return Ok(Self::Kernel(form));
         }
         let variable = || TreatError::Variable {
             treatment: text.to_owned(),
@@ -250,6 +248,9 @@ impl Treatment {
             }
             Self::Kernel(KernelForm::Uncompressed) => {
                 "an uncompressed kernel is booted instead of one that decompresses itself".into()
+            }
+            Self::Kernel(KernelForm::Direct) => {
+                "an uncompressed kernel is entered directly, and no firmware runs before it".into()
             }
             Self::Kernel(KernelForm::Image) => {
                 "a kernel that decompresses itself is booted instead of an uncompressed one".into()

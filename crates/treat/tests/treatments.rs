@@ -37,6 +37,7 @@ fn apply_and_undo_is_identity() {
             "cmdline-=quiet",
             "mask=cron.service",
             "kernel=uncompressed",
+            "kernel=direct",
             "kernel=image",
             "env=bootdelay=-2",
             "env=bootdelay=2",
@@ -138,6 +139,11 @@ fn plans_say_before_and_after() {
             "cmdline-=quiet",
             "quiet a quiet",
             "the kernel command line loses `quiet` (2 occurrences)",
+        ),
+        (
+            "kernel=direct",
+            "a",
+            "an uncompressed kernel is entered directly, and no firmware runs before it",
         ),
         (
             "kernel=image",

@@ -1,6 +1,6 @@
 //! ELF headers, as far as a boot needs them. Source: the ELF specification.
 
-use object::elf::{FileHeader32, FileHeader64, NoteType, PT_INTERP};
+use object::elf::{FileHeader32, FileHeader64, NoteType, PT_INTERP, PT_LOAD};
 use object::read::elf::{FileHeader, ProgramHeader as _};
 use object::{Endianness, FileKind, LittleEndian};
 use rawimage::bytes::{le32, le64};
@@ -77,6 +77,17 @@ pub fn has_interpreter(bytes: &[u8]) -> bool {
     has == Some(true)
 }
 
+/// The first physical address behind all segments of an ELF kernel; `None` if it has none.
+#[must_use]
+pub fn memory_end(elf: &[u8]) -> Option<u64> {
+    let header = FileHeader64::<LittleEndian>::parse(elf).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, elf).ok()?.iter();
+    let loaded = segments.filter(|s| s.p_type(endian) == PT_LOAD);
+    let ends = loaded.filter_map(|s| s.p_paddr(endian).checked_add(s.p_memsz(endian)));
+    ends.max()
+}
+
 /// The note of an ELF kernel that names its entry for a hypervisor:
 /// `XEN_ELFNOTE_PHYS32_ENTRY`.
 const PVH_NOTE: NoteType = NoteType(18);
@@ -130,6 +141,29 @@ mod tests {
         for end in 0..elf.len() {
             assert_eq!(pvh_entry(&elf[..end]), None);
         }
+    }
+
+    #[test]
+    fn the_memory_of_a_kernel_ends_behind_its_last_segment() {
+        let mut elf = vec![0; 64 + 2 * 56];
+        elf[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+        elf[32] = 64;
+        elf[54] = 56;
+        elf[56] = 2;
+        for (at, paddr, bytes) in [(64, 0x180_0000_u64, 0x1000_u64), (120, 0x100_0000, 0x2000)] {
+            elf[at] = 1;
+            elf[at + 24..at + 32].copy_from_slice(&paddr.to_le_bytes());
+            elf[at + 40..at + 48].copy_from_slice(&bytes.to_le_bytes());
+        }
+        assert_eq!(memory_end(&elf), Some(0x180_1000));
+        // A note takes no memory.
+        elf[64] = 4;
+        assert_eq!(memory_end(&elf), Some(0x100_2000));
+        elf[120] = 4;
+        assert_eq!(memory_end(&elf), None);
+        elf[120] = 1;
+        elf[120 + 24..120 + 32].fill(0xff);
+        assert_eq!(memory_end(&elf), None, "an end that no number can hold");
     }
 
     #[test]

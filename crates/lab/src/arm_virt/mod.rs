@@ -301,7 +301,7 @@ impl ArmVirt {
         };
         let bytes = read(&kernel.file.path)?;
         let legacy = match kernel.form {
-            KernelForm::Uncompressed => None,
+            KernelForm::Uncompressed | KernelForm::Direct => None,
             KernelForm::Image => {
                 let kind = flash::Kind::Kernel(flash::KERNEL_LOAD);
                 Some(flash::legacy_image(self.arch, kind, &bytes))
@@ -347,7 +347,7 @@ impl Hardware for ArmVirt {
         Clock::Pl031(REAL_TIME_CLOCK)
     }
 
-    fn payload_at(&self) -> u64 {
+    fn payload_at(&self, _: &BootSpec) -> u64 {
         0
     }
 

@@ -110,6 +110,14 @@ impl Template {
         self.option("-device", ("loader,file=".to_owned(), name, after));
     }
 
+    /// The file `name` lies in memory at reset: an ELF file where its segments say, and
+    /// any other bytes at the address `at`.
+    pub fn in_memory(&mut self, name: &str, at: Option<u64>) {
+        let after = at.map(|at| format!(",addr={at:#x},force-raw=on"));
+        let before = "loader,file=".to_owned();
+        self.option("-device", (before, name, after.unwrap_or_default()));
+    }
+
     /// The words with the paths that `files` gives.
     fn with(&self, files: &BTreeMap<&str, PathBuf>) -> Result<Words, LabError> {
         let path = |name: &String| {

@@ -28,7 +28,10 @@ pub fn possible(treatment: &Treatment, platform: &Platform) -> Result<(), String
                  remove it"
             ))
         }
-        Treatment::Prefetch(_) | Treatment::Order(_) | Treatment::Build(_)
+        Treatment::Prefetch(_)
+        | Treatment::Order(_)
+        | Treatment::Build(_)
+        | Treatment::Kernel(KernelForm::Direct)
             if *platform != Platform::Pc =>
         {
             Err(format!(

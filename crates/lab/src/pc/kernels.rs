@@ -56,7 +56,7 @@ pub fn all(
             .variants
             .iter()
             .filter(|v| v.spec.build == *build);
-        let unpacked = match of.any(|v| v.spec.kernel == KernelForm::Uncompressed) {
+        let unpacked = match of.any(|v| v.spec.kernel != KernelForm::Image) {
             true => Some(unpack(&bz, &path, &bytes, cache)?),
             false => None,
         };

@@ -2,6 +2,7 @@
 //! the number of instructions it has executed.
 
 mod bzimage;
+mod direct;
 mod kernels;
 
 use crate::artifacts::{Arch, Cache, agent_program};
@@ -77,14 +78,17 @@ struct Own {
     reading: Reading,
     /// How their initramfs is treated.
     treated: treat::Initramfs,
+    /// Whether their kernel is entered directly.
+    direct: bool,
     initramfs: HashedFile,
     root: Option<HashedFile>,
 }
 
 impl Own {
     fn is_of(&self, spec: &BootSpec) -> bool {
-        let own = (&self.build, &self.reading, self.treated);
-        own == (&spec.build, &spec.reading, spec.initramfs)
+        let own = (&self.build, &self.reading, self.treated, self.direct);
+        let direct = spec.kernel == KernelForm::Direct;
+        own == (&spec.build, &spec.reading, spec.initramfs, direct)
     }
 }
 
@@ -134,12 +138,25 @@ impl Pc {
         }
         let mut wanted = vec!["nfit", "nd_pmem"];
         wanted.extend(initramfs::root_modules(&config, false));
-        let make = |kernel: &WithModules, list: Option<&[u8]>, treated: treat::Initramfs| {
+        // Without firmware there is no persistent memory that ACPI describes.
+        let direct_config = AgentConfig {
+            board: Board {
+                out_at: direct::payload_at(base.memory_mb),
+                ..Board::default()
+            },
+            ..config.clone()
+        };
+        let make = |kernel: &WithModules, list: Option<&[u8]>, spec: &BootSpec| {
+            let treated = spec.initramfs;
+            let (config, wanted) = match spec.kernel {
+                KernelForm::Direct => (&direct_config, &[][..]),
+                KernelForm::Image | KernelForm::Uncompressed => (&config, &wanted[..]),
+            };
             let mut archive = initramfs::make(&initramfs::Parts {
                 agent: &agent,
-                config: &config,
+                config,
                 tree: kernel.modules.as_deref(),
-                wanted: &wanted,
+                wanted,
                 unsigned: treated.unsigned,
                 list,
                 root: tree.as_ref(),
@@ -158,10 +175,11 @@ impl Pc {
             build: Vec::new(),
             reading: Reading::default(),
             treated: treat::Initramfs::default(),
+            direct: false,
             initramfs: HashedFile::write(
                 out,
                 "initramfs.cpio",
-                &make(first, None, treat::Initramfs::default())?,
+                &make(first, None, &BootSpec::default())?,
             )?,
             root,
         };
@@ -201,12 +219,26 @@ impl Hardware for Pc {
         Clock::Pc
     }
 
-    fn payload_at(&self) -> u64 {
-        0
+    fn payload_at(&self, spec: &BootSpec) -> u64 {
+        match spec.kernel {
+            KernelForm::Direct => direct::payload_at(self.common.base.memory_mb),
+            KernelForm::Image | KernelForm::Uncompressed => 0,
+        }
     }
 
     fn setup(&self, spec: &BootSpec) -> Result<Setup, LabError> {
         let (initramfs, root) = self.files(spec);
+        if spec.kernel == KernelForm::Direct {
+            let kernel = self.common.kernels.of(spec)?;
+            let entry = kernel.entries.first().copied().unwrap_or_default();
+            return direct::setup(
+                (&kernel.file, entry),
+                initramfs,
+                &spec.cmdline.to_string(),
+                self.common.base.memory_mb,
+                self.common.pace,
+            );
+        }
         let root_bytes = root.map(|r| r.bytes);
         let words = words(
             self.common.base.memory_mb,
@@ -294,9 +326,9 @@ fn not_prepared() -> LabError {
     }
 }
 
-/// Makes the initramfs for a kernel, with an access list or without one, treated so.
+/// Makes the initramfs for a kernel, with an access list or without one, of such a boot.
 type MakeInitramfs<'a> =
-    dyn Fn(&WithModules, Option<&[u8]>, treat::Initramfs) -> Result<Vec<u8>, LabError> + 'a;
+    dyn Fn(&WithModules, Option<&[u8]>, &BootSpec) -> Result<Vec<u8>, LabError> + 'a;
 
 /// What initramfs and root of treated variants are made of.
 struct Making<'a> {
@@ -320,12 +352,19 @@ impl Making<'_> {
             let BootSpec { build, reading, .. } = spec;
             let plain = build.is_empty()
                 && *reading == Reading::default()
+                && spec.kernel != KernelForm::Direct
                 && spec.initramfs == treat::Initramfs::default();
             let kernel = self.kernels.iter().find(|k| k.build == *build);
             let (false, false, Some(kernel)) = (known, plain, kernel) else {
                 continue;
             };
             let number = all.len();
+            let direct = spec.kernel == KernelForm::Direct;
+            if direct && self.root.is_some() {
+                let why = "`kernel=direct` boots no root on storage, because no firmware describes \
+                    one to the kernel; use `root = \"none\"` or `filesystem = \"initramfs\"`";
+                return Err(LabError::Search(why.into()));
+            }
             let mut list = reading.prefetch.as_ref().map(PathBuf::from);
             let mut root = self.root.cloned();
             let mut ordered = None;
@@ -348,11 +387,12 @@ impl Making<'_> {
                 None => ordered,
             };
             let name = format!("initramfs-{number}.cpio");
-            let made = (self.make)(kernel, bytes.as_deref(), spec.initramfs)?;
+            let made = (self.make)(kernel, bytes.as_deref(), spec)?;
             all.push(Own {
                 build: build.clone(),
                 reading: reading.clone(),
                 treated: spec.initramfs,
+                direct,
                 initramfs: HashedFile::write(out, &name, &made)?,
                 root,
             });

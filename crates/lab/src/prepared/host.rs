@@ -94,10 +94,7 @@ pub fn run_plan(
         id: prepared.id.clone(),
         spec: BootSpec {
             cmdline,
-            kernel: match prepared.kernel == KernelForm::Uncompressed.as_str() {
-                true => KernelForm::Uncompressed,
-                false => KernelForm::Image,
-            },
+            kernel: KernelForm::parse(&prepared.kernel).unwrap_or_default(),
             ..BootSpec::default()
         },
         recording: prepared.recording.clone(),

@@ -156,8 +156,7 @@ pub fn remember(cache: &Cache, experiment: &Experiment, trial: &Trial) {
     if trial.failure.is_some() {
         return;
     }
-    let forms = [KernelForm::Image, KernelForm::Uncompressed];
-    let Some(form) = forms.into_iter().find(|f| f.as_str() == trial.kernel) else {
+    let Some(form) = KernelForm::parse(&trial.kernel) else {
         return;
     };
     let kind = kind(experiment, form);
