@@ -4,7 +4,7 @@
 //! printed.
 
 use crate::runner::{self, Summary};
-use crate::{root, step, venv};
+use crate::{root, venv};
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -12,6 +12,12 @@ use std::time::Instant;
 
 /// The package that holds labgrid's places; it names the version of labgrid.
 const PACKAGE: &str = "python/firstlight_labgrid";
+
+/// The simulations draw millions of samples: without optimization that takes many minutes.
+const OPTIMIZED: [&str; 2] = [
+    "--config",
+    "profile.dev.package.firstlight-analysis.opt-level=2",
+];
 
 /// Each package, and the test program or, without one, the library with the long tests.
 const TESTS: [(&str, Option<&str>); 2] = [
@@ -22,19 +28,10 @@ const TESTS: [(&str, Option<&str>); 2] = [
 /// Runs the tests that have one of `filter` in their names; all if it is empty.
 ///
 /// # Errors
-/// If the program cannot be built.
+/// If cargo cannot be started.
 pub fn test(filter: &[String]) -> Result<Summary> {
     let mut summary = Summary::default();
     let python = venv::with("board", PACKAGE);
-    let build = [
-        "build",
-        "--locked",
-        "--package",
-        "firstlight",
-        "--bin",
-        "firstlight",
-    ];
-    step("cargo", &build, &[])?;
     for (package, program) in TESTS {
         let run = |args: &[&str]| cargo_test(package, program, python.as_deref().ok(), args);
         let listed = run(&["--ignored", "--list"])?;
@@ -81,7 +78,7 @@ fn cargo_test(
     command.args(["test", "--locked", "--package", package]);
     match program {
         Some(program) => command.args(["--test", program]),
-        None => command.arg("--lib"),
+        None => command.arg("--lib").args(OPTIMIZED),
     };
     command
         .arg("--")

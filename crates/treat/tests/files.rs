@@ -894,3 +894,29 @@ fn two_treatments_for_a_build_system_do_not_take_each_others_place() {
         assert_eq!(made.len(), distinct.len(), "{made:?}");
     }
 }
+
+/// What a board's boot partition has in its top folder, where it is mounted.
+#[test]
+fn a_mounted_boot_partition_is_treated_and_taken_back() {
+    for (file, before, after) in [
+        (
+            "cmdline.txt",
+            "console=tty1 rw\n",
+            "console=tty1 rw quiet\n",
+        ),
+        (
+            "syslinux/syslinux.cfg",
+            "LABEL linux\n  KERNEL /Image\n  APPEND root=/dev/sda2\n",
+            "LABEL linux\n  KERNEL /Image\n  APPEND root=/dev/sda2 quiet\n",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, before).unwrap();
+        apply(folder.path(), "cmdline+=quiet").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), after);
+        undo(folder.path(), "cmdline+=quiet").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    }
+}

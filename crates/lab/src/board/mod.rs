@@ -39,6 +39,8 @@ pub(crate) struct Batch<'a> {
     pub reference: &'a str,
     /// The number of its first round that counts.
     pub first_round: u32,
+    /// Whether a variant that an earlier run gave up is not tried again.
+    pub remembers: bool,
 }
 
 impl Batch<'_> {
@@ -46,6 +48,7 @@ impl Batch<'_> {
     pub const WHOLE: Self = Batch {
         reference: BASELINE,
         first_round: 0,
+        remembers: false,
     };
 }
 

@@ -102,7 +102,7 @@ pub(crate) fn run_batch(
     };
     let mut run = Run {
         session,
-        reference: batch.reference,
+        batch,
         store: &mut store,
         trials: Vec::new(),
         given_up: Vec::new(),
@@ -149,8 +149,7 @@ fn left_by_run(store: &Store) -> bool {
 
 struct Run<'a> {
     session: Session<'a>,
-    /// The variant that the others are compared with.
-    reference: &'a str,
+    batch: Batch<'a>,
     store: &'a mut Store,
     trials: Vec<Trial>,
     given_up: Vec<(String, String)>,
@@ -182,11 +181,12 @@ impl Run<'_> {
 
     /// Whether no variant needs more boots.
     fn is_decided(&self) -> bool {
-        if self.given_up.iter().any(|(v, _)| v == self.reference) {
+        let reference = self.batch.reference;
+        if self.given_up.iter().any(|(v, _)| v == reference) {
             return true;
         }
         let others = self.session.experiment.variants.iter();
-        let mut others = others.filter(|v| v.name != self.reference).peekable();
+        let mut others = others.filter(|v| v.name != reference).peekable();
         others.peek().is_some() && others.all(|v| self.needs_no_more(&v.name))
     }
 
@@ -215,6 +215,12 @@ impl Run<'_> {
             }
         }
         let mut reason = String::new();
+        let is_known = self.batch.remembers && plan.id.variant != BASELINE && attempt >= ATTEMPTS;
+        if is_known && let Some(last) = self.trials.last() {
+            reason = last.failure.as_ref().map_or(reason, |f| f.detail.clone());
+            self.given_up.push((plan.id.variant.clone(), reason));
+            return Ok(());
+        }
         for _ in 0..ATTEMPTS {
             let mut plan = plan.clone();
             plan.id.attempt = attempt;

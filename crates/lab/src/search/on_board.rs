@@ -112,6 +112,7 @@ impl Trials for OnBoard<'_> {
         let batch = Batch {
             reference: against.unwrap_or(BASELINE),
             first_round: self.batches.saturating_mul(ensemble),
+            remembers: true,
         };
         let names: Vec<String> = experiment.variants.iter().map(|v| v.name.clone()).collect();
         self.sequential.begins(batch.reference, &names, most);

@@ -12,14 +12,17 @@ use super::text::{self, Holder};
 use super::tree::{Found, Target};
 use crate::treatment::{TreatError, Treatment};
 
-/// Files of a root tree that hold a kernel command line.
-const COMMAND_LINES: [&str; 6] = [
+/// Files of a root tree, or of a mounted boot partition, that hold a kernel command line.
+const COMMAND_LINES: [&str; 9] = [
     "boot/cmdline.txt",
     "boot/extlinux/extlinux.conf",
     "boot/firmware/cmdline.txt",
+    "boot/syslinux/syslinux.cfg",
+    "cmdline.txt",
     "etc/default/grub",
     "etc/kernel/cmdline",
     "extlinux/extlinux.conf",
+    "syslinux/syslinux.cfg",
 ];
 
 /// Folders of boot entries.
@@ -459,7 +462,14 @@ fn unprotected(target: &Target, changes: &[Change]) -> Result<(), FileError> {
         return Ok(());
     }
     let of_root = |c: &Change| {
-        let loader = ["boot/", "efi/", "extlinux/", "loader/"];
+        let loader = [
+            "boot/",
+            "cmdline.txt",
+            "efi/",
+            "extlinux/",
+            "loader/",
+            "syslinux/",
+        ];
         !loader.iter().any(|l| c.path.starts_with(l))
     };
     let Some(change) = changes.iter().find(|c| of_root(c)) else {
