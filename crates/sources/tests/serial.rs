@@ -261,6 +261,7 @@ fn the_scripts_of_an_initramfs_are_rows() {
             ("Mounting root file system", 2_300),
             ("Running /scripts/init-premount", 300),
             ("Running /scripts/local-top", 1_300),
+            ("Waiting for root file system", 900),
         ]
     );
 }

@@ -143,6 +143,9 @@ struct Tallies {
 /// kernel: ticks and counters begin near zero.
 const RAN_BEFORE_NS: i64 = 500_000_000;
 
+/// A whole log has many lines before its clock runs; where there are fewer, lines are missing.
+const FEWEST_ZEROS: u64 = 5;
+
 /// A program's line that came so much later than the kernel's is of a day that was set from
 /// the network meanwhile.
 const LONGEST_BESIDE_NS: i64 = 3_600_000_000_000;
@@ -722,7 +725,7 @@ impl Reader {
         } else {
             self.zero_stretch = false;
             // A clock that starts with the kernel is small when it is first read.
-            if self.tallies.zero.count() > 1 && time.ns >= RAN_BEFORE_NS {
+            if self.tallies.zero.count() >= FEWEST_ZEROS && time.ns >= RAN_BEFORE_NS {
                 recorder.note(origin, &notes::COUNTER_RAN, || {
                     format!("{} ms", time.ns / 1_000_000)
                 });
