@@ -40,6 +40,15 @@ pub enum CalibrationError {
         /// The device.
         device: String,
     },
+    /// Large reads took no longer than small ones.
+    #[error(
+        "the large reads of {device} took no longer than the small ones, so the device was busy; \
+         measure again while the board is idle"
+    )]
+    Busy {
+        /// The device.
+        device: String,
+    },
     /// There are not enough of them.
     #[error(
         "the readings of {device} have no large and small reads to compare; measure a device of \
@@ -96,6 +105,10 @@ pub fn calibrate(name: &str, readings: &Readings) -> Result<Calibration, Calibra
         let device = device.path.clone();
         return Err(CalibrationError::Few { device });
     };
+    if fitted.storage.read_bytes_per_s == 0 {
+        let device = device.path.clone();
+        return Err(CalibrationError::Busy { device });
+    }
     let usual = Storage::default();
     let storage = Storage {
         read_ahead_kb: device.read_ahead_kb.unwrap_or(usual.read_ahead_kb),
@@ -272,6 +285,15 @@ mod tests {
             calibrate("b", &few),
             Err(CalibrationError::Few { .. })
         ));
+        let mut busy = readings();
+        busy.reads.extend(
+            [Read {
+                bytes: SMALL,
+                ns: 90_000_000,
+            }; 40],
+        );
+        let said = calibrate("b", &busy).unwrap_err().to_string();
+        assert!(said.contains("while the board is idle"), "{said}");
         // Slow processors of 25 MHz are 40 ns a cycle.
         let mut slow = readings();
         slow.additions = vec![(1_000, 40_000)];

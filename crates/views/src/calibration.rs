@@ -116,8 +116,8 @@ impl Calibrated {
         match &self.console {
             Some(c) if c.kept => line(format!("Console: {} baud ({}).", c.baud, said(c.from))),
             Some(c) => line(format!(
-                "Console: {} baud ({}), but bytes arrived faster, so the line is an emulator's or \
-                 has another rate.",
+                "Console: {} baud ({}), but bytes arrived faster, so this is an emulated UART or \
+                 the rate is another.",
                 c.baud,
                 said(c.from)
             )),
