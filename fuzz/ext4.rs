@@ -40,7 +40,9 @@ fn crc32c(start: u32, bytes: &[u8]) -> u32 {
 
 fn crc16(start: u16, bytes: &[u8]) -> u16 {
     bytes.iter().fold(start, |crc, byte| {
-        (0..8).fold(crc ^ u16::from(*byte), |crc, _| (crc >> 1) ^ (0xa001 * (crc & 1)))
+        (0..8).fold(crc ^ u16::from(*byte), |crc, _| {
+            (crc >> 1) ^ (0xa001 * (crc & 1))
+        })
     })
 }
 
@@ -64,7 +66,12 @@ fn put(bytes: &mut [u8], at: usize, what: &[u8]) {
 pub fn mend(bytes: &mut [u8]) {
     let all = word(bytes, SUPERBLOCK + 0x64) & 0x400 != 0;
     let seed = match word(bytes, SUPERBLOCK + 0x60) & 0x2000 {
-        0 => crc32c(!0, bytes.get(SUPERBLOCK + 0x68..SUPERBLOCK + 0x78).unwrap_or_default()),
+        0 => crc32c(
+            !0,
+            bytes
+                .get(SUPERBLOCK + 0x68..SUPERBLOCK + 0x78)
+                .unwrap_or_default(),
+        ),
         _ => word(bytes, SUPERBLOCK + 0x270) as u32,
     };
     if all {
@@ -75,18 +82,30 @@ pub fn mend(bytes: &mut [u8]) {
         size => size.min(BLOCK),
     };
     put(bytes, DESCRIPTORS + 0x1e, &[0; 2]);
-    let descriptor = bytes.get(DESCRIPTORS..DESCRIPTORS + size).unwrap_or_default();
+    let descriptor = bytes
+        .get(DESCRIPTORS..DESCRIPTORS + size)
+        .unwrap_or_default();
     let sum = match all {
         true => crc32c(crc32c(seed, &[0; 4]), descriptor) as u16,
         false => {
-            let uuid = bytes.get(SUPERBLOCK + 0x68..SUPERBLOCK + 0x78).unwrap_or_default();
-            let head = crc16(crc16(crc16(!0, uuid), &[0; 4]), descriptor.get(..0x1e).unwrap_or_default());
+            let uuid = bytes
+                .get(SUPERBLOCK + 0x68..SUPERBLOCK + 0x78)
+                .unwrap_or_default();
+            let head = crc16(
+                crc16(crc16(!0, uuid), &[0; 4]),
+                descriptor.get(..0x1e).unwrap_or_default(),
+            );
             crc16(head, descriptor.get(0x20..).unwrap_or_default())
         }
     };
     put(bytes, DESCRIPTORS + 0x1e, &sum.to_le_bytes());
     if all {
-        let sum = crc32c(!0, bytes.get(SUPERBLOCK..SUPERBLOCK + 0x3fc).unwrap_or_default());
+        let sum = crc32c(
+            !0,
+            bytes
+                .get(SUPERBLOCK..SUPERBLOCK + 0x3fc)
+                .unwrap_or_default(),
+        );
         put(bytes, SUPERBLOCK + 0x3fc, &sum.to_le_bytes());
     }
 }
@@ -126,7 +145,12 @@ fn inodes(bytes: &mut [u8], seed: u32) {
 fn extents(bytes: &mut [u8], seed: u32, node: &[u8], is_folder: bool, depth: u8) {
     let entries = half(node, 2).min(84);
     let is_leaf = half(node, 6) == 0;
-    for entry in node.get(12..).unwrap_or_default().chunks_exact(12).take(entries) {
+    for entry in node
+        .get(12..)
+        .unwrap_or_default()
+        .chunks_exact(12)
+        .take(entries)
+    {
         let start = match is_leaf {
             true => word(entry, 8),
             false => word(entry, 4),
@@ -138,7 +162,11 @@ fn extents(bytes: &mut [u8], seed: u32, node: &[u8], is_folder: bool, depth: u8)
         if is_leaf && is_folder {
             let tail = BLOCK - 12;
             if block[tail..tail + 8] == [0, 0, 0, 0, 12, 0, 0, 0xde] {
-                put(bytes, at + tail + 8, &crc32c(seed, &block[..tail]).to_le_bytes());
+                put(
+                    bytes,
+                    at + tail + 8,
+                    &crc32c(seed, &block[..tail]).to_le_bytes(),
+                );
             }
         }
         if !is_leaf && depth < 5 {
