@@ -1,6 +1,5 @@
 //! What every source must hold, whatever the bytes.
 
-pub mod ext4;
 pub mod jffs2;
 
 use record::Recorder;

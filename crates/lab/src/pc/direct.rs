@@ -223,6 +223,7 @@ fn summed(bytes: &mut [u8], at: usize) {
 }
 
 #[cfg(test)]
+#[expect(clippy::print_stderr, reason = "a test says what it skips")]
 mod tests {
     use super::{ROM_BYTES, processors, rom, start_info};
     use crate::tools::{Tool, find};
@@ -232,7 +233,7 @@ mod tests {
     fn the_rom_is_what_its_source_says() {
         let ready = find("as").is_some() && find("objcopy").is_some();
         if !ready || !cfg!(target_arch = "x86_64") {
-            println!("skipped: there are no `as` and `objcopy` for x86");
+            eprintln!("skipped: there are no `as` and `objcopy` for x86");
             return;
         }
         let folder = tempfile::tempdir().unwrap();
