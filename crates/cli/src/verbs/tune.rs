@@ -33,7 +33,7 @@ pub fn run(args: &Tune, out: &mut Out) -> Result<()> {
     let mut shown = Shown::new(true);
     let mut trials = Local {
         out: dir.clone(),
-        hosts: args.hosts.hosts(args.jobs),
+        hosts: args.hosts.hosts(args.jobs)?,
         on: &mut |event| shown.event(&event),
     };
     let mut say = |text: String| {
