@@ -1,5 +1,6 @@
 //! Speed against what people use today: ratios, measured side by side.
 
+mod cluster;
 mod flash;
 mod fleet;
 mod history;
@@ -31,6 +32,7 @@ struct Cost {
 pub fn run(args: &[String]) -> Result<()> {
     match args.first().map(String::as_str) {
         None => {}
+        Some("cluster") => return cluster::run(),
         Some("flash") => return flash::run(),
         Some("fleet") => return fleet::run(args.get(1..).unwrap_or_default()),
         Some("history") => return history::run(),
@@ -42,7 +44,7 @@ pub fn run(args: &[String]) -> Result<()> {
         Some("ui") => return page(),
         Some(other) => {
             bail!(
-                "`{other}` is no benchmark; say `flash`, `fleet`, `history`, `image`, `lab`, `prefetch`, `sources`, `strangers`, `ui`, or nothing"
+                "`{other}` is no benchmark; say `cluster`, `flash`, `fleet`, `history`, `image`, `lab`, `prefetch`, `sources`, `strangers`, `ui`, or nothing"
             )
         }
     }

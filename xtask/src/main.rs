@@ -7,6 +7,7 @@
 
 mod bench;
 mod board;
+mod cluster;
 mod fleet;
 mod fuzz;
 mod gate;

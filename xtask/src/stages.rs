@@ -1,7 +1,7 @@
 //! The stages of `./x test`, and which of them run when none is named.
 
 use crate::runner::{self, Summary};
-use crate::{board, fleet, gate, oracles, packages as releases, policy, root, step, ui};
+use crate::{board, cluster, fleet, gate, oracles, packages as releases, policy, root, step, ui};
 use anyhow::{Context, Result, bail};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -86,48 +86,10 @@ const STAGES: &[Stage] = &[
     },
     Stage {
         name: "cluster",
-        about: "trials on other hosts: Slurm with two nodes and ssh on loopback, jobs of CI",
-        run: cluster,
+        about: "trials on other hosts: Slurm with two nodes and ssh on loopback, jobs of CI, S3",
+        run: |asked| cluster::test(&asked.filter),
     },
 ];
-
-/// Those of the command's tests that start servers and boot for minutes.
-fn cluster(asked: &Asked) -> Result<Summary> {
-    let agent = [
-        "build",
-        "--locked",
-        "--package",
-        "firstlight-agent",
-        "--bins",
-    ];
-    step("cargo", &agent, &[])?;
-    let mut command = Command::new("cargo");
-    command
-        .args([
-            "test",
-            "--locked",
-            "--package",
-            "firstlight",
-            "--test",
-            "cluster",
-        ])
-        .args(["--", "--ignored", "--show-output", "--test-threads=1"])
-        .args(&asked.filter)
-        .current_dir(root())
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit());
-    let output = command.output().context("cargo could not be started")?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut summary = runner::read("cluster", &text);
-    if !output.status.success() {
-        eprintln!("{text}");
-        if summary.failed.is_empty() {
-            let failed = "cluster: the tests could not be built or ended early";
-            summary.failed.push(failed.to_owned());
-        }
-    }
-    Ok(summary)
-}
 
 /// `./x test [--all] [STAGE...] [-- NAME...]`.
 ///

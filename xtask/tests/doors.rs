@@ -15,6 +15,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("disk", &["rawimage"]),
     ("bootimage", &["rawimage"]),
     ("history", &[]),
+    ("remote", &[]),
     ("bisect", &[]),
     ("serve", &[]),
     ("redact", &[]),
@@ -76,6 +77,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "disk",
             "bootimage",
             "bisect",
+            "remote",
         ],
     ),
     (

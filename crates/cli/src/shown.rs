@@ -54,7 +54,10 @@ impl Shown {
                 self.running.remove(&trial.id);
                 let how = match (&trial.failure, reused) {
                     (Some(f), _) => format!("failed: {}", f.detail),
-                    (None, true) => "done already".to_owned(),
+                    (None, true) => match &trial.shared_by {
+                        Some(by) => format!("booted by {by}"),
+                        None => "done already".to_owned(),
+                    },
                     (None, false) => format!("booted in {:.0} s", trial.wall_s),
                 };
                 let digest = trial.digest.get(..12).unwrap_or_default();

@@ -82,6 +82,24 @@ impl Place {
         TABLES.map(|name| fs::read(self.path("run").join(name)).unwrap())
     }
 
+    /// The files in the folder of jobs whose names end so.
+    fn texts(&self, end: &str) -> Vec<String> {
+        let files = fs::read_dir(self.path("run/jobs")).into_iter().flatten();
+        let files = files.flatten().map(|e| e.path());
+        let files = files.filter(|p| p.extension().is_some_and(|e| e == end));
+        files.filter_map(|p| fs::read_to_string(p).ok()).collect()
+    }
+
+    /// The line of a result that says how long its boot took.
+    fn wall_of_result(&self, name: &str) -> String {
+        let path = self.path("run/jobs").join(format!("{name}.tar.zst"));
+        let tar = zstd::decode_all(fs::File::open(path).unwrap()).unwrap();
+        let text = String::from_utf8_lossy(&tar);
+        let at = text.find("\"wall_s\"").unwrap();
+        let line = text[at..].lines().next().unwrap();
+        line.trim_end_matches(',').replace(": ", ":")
+    }
+
     /// Whether a result has come back.
     fn has_result(&self) -> bool {
         let files = fs::read_dir(self.path("run/jobs")).into_iter().flatten();
@@ -183,6 +201,12 @@ fn two_submitters_and_a_node_with_a_full_disk_give_the_same_table() {
     drop(cluster);
     let unmounted = Command::new("umount").arg(full.path()).status().unwrap();
     assert!(unmounted.success());
+    let full = "No space left on device";
+    let logs = places.iter().flat_map(|p| p.texts("log"));
+    assert!(
+        logs.into_iter().any(|log| log.contains(full)),
+        "no disk was full"
+    );
     for (place, done) in places.iter().zip(done) {
         assert!(done.status.success(), "{done:?}");
         let table: Value = serde_json::from_slice(&done.stdout).unwrap();
@@ -321,9 +345,46 @@ fn the_jobs_of_a_ci_matrix_give_the_same_table() {
         assert!(done.status.success(), "{done:?}");
     }
     assert!(place.has_result());
-    let done = place.run(&[]);
-    let said = String::from_utf8(done.stderr).unwrap();
-    assert!(!said.contains("booted in"), "{said}");
+    place.run(&[]);
+    // No two boots take the same time, so these are the boots of the jobs.
+    let work = fs::read_to_string(place.path("run/trials.jsonl")).unwrap();
+    for job in jobs {
+        let wall = place.wall_of_result(job["trials"].as_str().unwrap());
+        assert!(work.contains(&wall), "{wall} is not in {work}");
+    }
+    assert!(place.tables() == *alone, "other tables");
+}
+
+/// A second run finds the results of the first in a bucket and boots nothing. A third, whose
+/// store does not answer, has its own results and ends well.
+#[test]
+#[ignore = "./x test cluster"]
+#[cfg(feature = "s3")]
+fn a_bucket_gives_a_second_run_the_same_table_without_a_boot() {
+    let Some(bucket) = std::env::var("FIRSTLIGHT_TEST_BUCKET").ok() else {
+        eprintln!("skipped: results in a bucket, because FIRSTLIGHT_TEST_BUCKET names none");
+        return;
+    };
+    let _one = one_at_a_time();
+    let alone = alone();
+    let url = format!("{bucket}/program-{}", std::process::id());
+    let shared = ["--shared", &url, "--audit", "0"];
+    let places = [Place::new(), Place::new()];
+    for place in &places {
+        place.run(&shared);
+        assert!(place.tables() == *alone, "other tables");
+    }
+    let journal = |place: &Place| fs::read_to_string(place.path("run/trials.jsonl")).unwrap();
+    assert!(!journal(&places[0]).contains("shared_by"));
+    let found = format!(", in {url}/");
+    assert_eq!(journal(&places[1]).matches(&found).count(), 2);
+    // Other trials are wanted of a store that is not there: they are booted.
+    let place = Place::new();
+    let mut command = place.command(&shared);
+    command.env("AWS_ENDPOINT_URL", "http://127.0.0.1:1");
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    assert!(!journal(&place).contains("shared_by"));
     assert!(place.tables() == *alone, "other tables");
 }
 

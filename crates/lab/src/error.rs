@@ -9,19 +9,17 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{trial}: the shared result of {made_by} has the digest {shared}, and the same trial booted \
-     here has {here}; remove {} and find out which host is not exact", path.display()
+     here has {here}; find out which host is not exact, and remove that result"
 )]
 pub struct Disagreement {
     /// Which trial.
     pub trial: TrialId,
-    /// Who booted the shared one.
+    /// Who booted the shared one, and where it is.
     pub made_by: String,
     /// Its digest.
     pub shared: String,
     /// The digest of the boot here.
     pub here: String,
-    /// The file of the shared one.
-    pub path: PathBuf,
 }
 
 /// Why the lab could not do it. A trial that does not boot is no error: it is a
@@ -147,6 +145,9 @@ pub enum LabError {
     /// A shared result was booted again here, and came out otherwise.
     #[error(transparent)]
     Audit(#[from] Box<Disagreement>),
+    /// What is named is no place for shared results: a sentence.
+    #[error("{0}")]
+    Shared(String),
     /// A file in the output folder is of another kind.
     #[error("{}: {why}", path.display())]
     Output {

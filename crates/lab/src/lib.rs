@@ -31,6 +31,7 @@ mod experiment;
 mod files;
 mod hex;
 mod initramfs;
+mod journal;
 pub mod layout;
 mod loading;
 mod machine;

@@ -5,6 +5,7 @@
 //! in which trials ended. It can be cut anywhere, and is mended from the others.
 
 use crate::error::{LabError, io_error};
+use crate::journal::{Journal, Line};
 use crate::trial::{self, TRIAL_FILE, Trial, TrialId};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -17,8 +18,15 @@ const JOURNAL: &str = "trials.jsonl";
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
-    journal: File,
-    lines: Vec<Trial>,
+    journal: Journal<Trial>,
+}
+
+impl Line for Trial {
+    const VERSION: u32 = trial::VERSION;
+
+    fn version(&self) -> u32 {
+        self.firstlight_trial
+    }
 }
 
 impl Store {
@@ -28,51 +36,10 @@ impl Store {
     /// If the folder cannot be used, or another run uses it.
     pub fn open(folder: &Path) -> Result<Self, LabError> {
         fs::create_dir_all(folder).map_err(io_error(folder, "cannot be created"))?;
-        let path = folder.join(JOURNAL);
-        let old = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(e) => return Err(io_error(&path, "cannot be read")(e)),
-        };
-        let mut lines = Vec::new();
-        let mut good = 0;
-        for line in old.split_inclusive(|b| *b == b'\n') {
-            let whole = line.strip_suffix(b"\n");
-            let parsed = whole.and_then(|l| serde_json::from_slice::<Trial>(l).ok());
-            match parsed {
-                Some(trial) if trial.firstlight_trial == trial::VERSION => lines.push(trial),
-                Some(trial) => {
-                    return Err(LabError::Output {
-                        path,
-                        why: format!(
-                            "it contains trials of version {}, but this program writes version \
-                             {}; name another output folder",
-                            trial.firstlight_trial,
-                            trial::VERSION
-                        ),
-                    });
-                }
-                // The rest was being written when the last run ended.
-                None => break,
-            }
-            good += line.len() as u64;
-        }
-        let journal = File::options().create(true).append(true).open(&path);
-        let journal = journal.map_err(io_error(&path, "cannot be opened for writing"))?;
-        if journal.try_lock().is_err() {
-            return Err(LabError::Output {
-                path,
-                why: "another run writes to it; wait until that run ends or name another folder"
-                    .into(),
-            });
-        }
-        journal
-            .set_len(good)
-            .map_err(io_error(&path, "cannot be repaired"))?;
+        let journal = Journal::open(folder.join(JOURNAL))?;
         Ok(Self {
             folder: folder.to_owned(),
             journal,
-            lines,
         })
     }
 
@@ -85,7 +52,7 @@ impl Store {
     /// The trials that the journal has, in the order in which they ended.
     #[must_use]
     pub fn kept(&self) -> &[Trial] {
-        &self.lines
+        self.journal.lines()
     }
 
     fn folder_of(&self, id: &TrialId) -> PathBuf {
@@ -109,7 +76,6 @@ impl Store {
     /// # Errors
     /// If that cannot be written.
     pub fn keep(&mut self, trial: &Trial) -> Result<(), LabError> {
-        let bug = |e: serde_json::Error| LabError::Bug { why: e.to_string() };
         let folder = self.folder_of(&trial.id);
         let (path, beside) = (folder.join(TRIAL_FILE), folder.join("trial.json.new"));
         let write = || {
@@ -120,18 +86,10 @@ impl Store {
             fs::rename(&beside, &path)
         };
         write().map_err(io_error(&path, "cannot be written"))?;
-        if self.lines.contains(trial) {
-            return Ok(());
+        match self.kept().contains(trial) {
+            true => Ok(()),
+            false => self.journal.add(trial.clone()),
         }
-        let mut line = serde_json::to_vec(trial).map_err(bug)?;
-        line.push(b'\n');
-        let journal = self.folder.join(JOURNAL);
-        self.journal
-            .write_all(&line)
-            .and_then(|()| self.journal.sync_all())
-            .map_err(io_error(&journal, "cannot be written"))?;
-        self.lines.push(trial.clone());
-        Ok(())
     }
 }
 

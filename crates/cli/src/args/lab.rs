@@ -1,6 +1,8 @@
 //! The arguments of `lab`.
 
+use crate::size;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use lab::{LabError, Shared};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -68,12 +70,17 @@ pub struct LabRestore {
 /// Who boots, and who may know the results.
 #[derive(Debug, Args)]
 pub struct Hosts {
-    /// Take results of exact trials from DIR and keep new ones there, for other runs and hosts
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub shared: Option<PathBuf>,
+    /// Take results of exact trials from DIR or s3://BUCKET/PREFIX and keep new ones there, for
+    /// other runs and hosts
+    #[arg(long, value_name = "PLACE", value_hint = ValueHint::DirPath)]
+    pub shared: Option<String>,
     /// Boot one in N shared results again and compare digests (0: never)
     #[arg(long, value_name = "N", default_value_t = lab::AUDIT_EVERY)]
     pub audit: u32,
+    /// After the run, remove the oldest shared results beyond SIZE, such as 10GiB [default: keep
+    /// all]
+    #[arg(long, value_name = "SIZE", requires = "shared", value_parser = size::parse)]
+    pub shared_limit: Option<u64>,
     /// Boot on a cluster, whose nodes must see the output folder
     #[arg(long, value_name = "CLUSTER", value_enum)]
     pub on: Option<Cluster>,
@@ -108,11 +115,15 @@ pub enum Ci {
 
 impl Hosts {
     /// The same for the lab, with `jobs` boots at once.
-    pub fn hosts(&self, jobs: Option<std::num::NonZeroUsize>) -> lab::Hosts {
-        let shared = self.shared.clone().map(|folder| lab::Shared {
-            folder,
-            audit_every: self.audit,
-        });
+    ///
+    /// # Errors
+    /// If shared results cannot be where they are said to be.
+    pub fn hosts(&self, jobs: Option<std::num::NonZeroUsize>) -> Result<lab::Hosts, LabError> {
+        let mut shared = self.shared.as_deref().map(Shared::named).transpose()?;
+        if let Some(shared) = &mut shared {
+            shared.audit_every = self.audit;
+            shared.limit_bytes = self.shared_limit;
+        }
         let on = match (&self.on, &self.submit) {
             (Some(Cluster::Slurm), _) => lab::On::Slurm(lab::Slurm {
                 sbatch: self.sbatch.clone(),
@@ -121,7 +132,7 @@ impl Hosts {
             (None, Some(command)) => lab::On::Command(command.clone()),
             (None, None) => lab::On::Host,
         };
-        lab::Hosts { jobs, shared, on }
+        Ok(lab::Hosts { jobs, shared, on })
     }
 }
 

@@ -86,7 +86,7 @@ fn run_one(classic: &Classic, folder: &Path, args: &LabClassics) -> Result<views
         .with_context(|| format!("{}: cannot be made", folder.display()))?;
     progress::say(classic.id.clone());
     let say = &mut |text: String| progress::done(&format!("{}: {text}", classic.id), args.all);
-    let hosts = args.hosts.hosts(Some(args.jobs));
+    let hosts = args.hosts.hosts(Some(args.jobs))?;
     let report = lab::classics::run(classic, folder, &hosts, say);
     progress::clear();
     let result = proof::classic_result(classic, report?);

@@ -24,7 +24,7 @@ pub fn run(args: &LabRun, out: &mut Out) -> Result<()> {
     let options = lab::Options {
         check_exact: args.check_exact,
         recording_cost: !args.no_recording_cost,
-        ..lab::Options::plain(&args.out, ensemble).by(&args.hosts.hosts(args.jobs))
+        ..lab::Options::plain(&args.out, ensemble).by(&args.hosts.hosts(args.jobs)?)
     };
     if args.prepare || args.matrix.is_some() {
         return prepare(&experiment, &options, args, out);

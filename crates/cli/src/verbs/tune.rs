@@ -70,7 +70,7 @@ fn in_lab(args: &Tune, experiment: &Experiment, settings: &Settings) -> Result<F
     let mut shown = Shown::new(true);
     let mut trials = Local {
         out: settings.out.clone(),
-        hosts: args.hosts.hosts(args.jobs),
+        hosts: args.hosts.hosts(args.jobs)?,
         on: &mut |event| shown.event(&event),
     };
     let mut say = |text: String| {

@@ -34,8 +34,9 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts it; the jobs of a node may have another folder for temporary files.
-    pub fn start(temporary: Option<(&str, &Path)>) -> Self {
+    /// Starts it; the jobs of a node may have this folder as their disk: the first task of
+    /// each array for temporary files, and the others for the cache.
+    pub fn start(disk: Option<(&str, &Path)>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         for name in ["munge", "state", "spool/n1", "spool/n2"] {
@@ -48,12 +49,15 @@ impl Cluster {
         }
         fs::write(
             at("slurm.conf"),
-            Self::config(folder.path(), temporary.is_some()),
+            Self::config(folder.path(), disk.is_some()),
         )
         .unwrap();
-        if let Some((node, folder)) = temporary {
+        if let Some((node, folder)) = disk {
             let line = format!(
-                "#!/bin/sh\n[ \"$SLURMD_NODENAME\" != {node} ] || echo export TMPDIR={}\n",
+                "#!/bin/sh\n[ \"$SLURMD_NODENAME\" = {node} ] || exit 0\n\
+                 variable=FIRSTLIGHT_CACHE\n\
+                 [ \"$SLURM_ARRAY_TASK_ID\" != 0 ] || variable=TMPDIR\n\
+                 echo \"export $variable={}\"\n",
                 folder.display()
             );
             fs::write(at("prolog"), line).unwrap();

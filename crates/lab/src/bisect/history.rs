@@ -5,11 +5,11 @@
 use super::script::{self, Ran};
 use crate::cache::hash_bytes;
 use crate::error::{LabError, io_error};
+use crate::journal::{Journal, Line};
 use crate::search::Judge;
 use bisect::{Boot, Boots};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The version of the journal of times.
@@ -90,13 +90,21 @@ pub fn commits(folder: &Path, good: &str, bad: &str) -> Result<(Commit, Vec<Comm
 
 /// A line of the journal.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-struct Line {
+struct Time {
     firstlight_bisect: u32,
     /// The hash of commit and command.
     key: String,
     commit: String,
     ns: Option<i64>,
     skipped: Option<String>,
+}
+
+impl Line for Time {
+    const VERSION: u32 = VERSION;
+
+    fn version(&self) -> u32 {
+        self.firstlight_bisect
+    }
 }
 
 /// Runs a script on commits.
@@ -106,8 +114,7 @@ pub struct Script<'a> {
     commits: Vec<Commit>,
     command: Vec<String>,
     judge: &'a mut dyn Judge,
-    journal: File,
-    lines: Vec<Line>,
+    journal: Journal<Time>,
 }
 
 impl<'a> Script<'a> {
@@ -125,44 +132,7 @@ impl<'a> Script<'a> {
     ) -> Result<Self, LabError> {
         fs::create_dir_all(out).map_err(io_error(out, "cannot be created"))?;
         let out = fs::canonicalize(out).map_err(io_error(out, "cannot be opened"))?;
-        let path = out.join(JOURNAL);
-        let old = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(e) => return Err(io_error(&path, "cannot be read")(e)),
-        };
-        let (mut lines, mut good) = (Vec::new(), 0);
-        for line in old.split_inclusive(|b| *b == b'\n') {
-            let whole = line.strip_suffix(b"\n");
-            match whole.and_then(|l| serde_json::from_slice::<Line>(l).ok()) {
-                Some(line) if line.firstlight_bisect == VERSION => lines.push(line),
-                Some(line) => {
-                    return Err(LabError::Output {
-                        path,
-                        why: format!(
-                            "it has version {}, but this program writes version {VERSION}; name \
-                             another folder with --out",
-                            line.firstlight_bisect
-                        ),
-                    });
-                }
-                // The rest was being written when the last run ended.
-                None => break,
-            }
-            good += line.len() as u64;
-        }
-        let journal = File::options().create(true).append(true).open(&path);
-        let journal = journal.map_err(io_error(&path, "cannot be opened for writing"))?;
-        if journal.try_lock().is_err() {
-            return Err(LabError::Output {
-                path,
-                why: "another run writes to it; wait until that run ends or name another folder"
-                    .into(),
-            });
-        }
-        journal
-            .set_len(good)
-            .map_err(io_error(&path, "cannot be repaired"))?;
+        let journal = Journal::open(out.join(JOURNAL))?;
         Ok(Self {
             folder: folder.to_owned(),
             out,
@@ -170,7 +140,6 @@ impl<'a> Script<'a> {
             command,
             judge,
             journal,
-            lines,
         })
     }
 
@@ -197,7 +166,7 @@ impl<'a> Script<'a> {
     }
 
     fn known(&self, key: &str) -> Vec<Boot> {
-        let lines = self.lines.iter().filter(|l| l.key == key);
+        let lines = self.journal.lines().iter().filter(|l| l.key == key);
         lines
             .map(|l| match (l.ns, &l.skipped) {
                 (Some(ns), _) => Boot::Time(ns),
@@ -250,21 +219,14 @@ impl<'a> Script<'a> {
             Boot::Time(ns) => (Some(*ns), None),
             Boot::Unbootable(why) => (None, Some(why.clone())),
         };
-        let line = Line {
+        let key = self.key(commit);
+        self.journal.add(Time {
             firstlight_bisect: VERSION,
-            key: self.key(commit),
+            key,
             commit: commit.id.clone(),
             ns,
             skipped,
-        };
-        let path = self.out.join(JOURNAL);
-        let mut text =
-            serde_json::to_vec(&line).map_err(|e| LabError::Bug { why: e.to_string() })?;
-        text.push(b'\n');
-        self.journal
-            .write_all(&text)
-            .map_err(io_error(&path, "cannot be written"))?;
-        self.lines.push(line);
+        })?;
         Ok(boot)
     }
 

@@ -5,12 +5,16 @@ use crate::error::{LabError, io_error};
 use crate::machine::Machine;
 use crate::prepared::{Prepared, export};
 use crate::trial::{Plan, Trial};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// Its name in the output folder.
 pub const FOLDER: &str = "jobs";
+
+/// How the name of a result's file ends.
+const RESULT_END: &str = ".tar.zst";
 
 /// A trial that waits for a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +33,8 @@ pub(crate) struct Outbox<'a> {
     plans: &'a [Plan],
     /// Of each plan.
     fingerprints: &'a [String],
+    /// The numbers of the plans, by the names of their jobs.
+    numbers: BTreeMap<String, usize>,
     /// The output folder.
     out: PathBuf,
 }
@@ -46,6 +52,7 @@ impl<'a> Outbox<'a> {
             machine,
             plans,
             fingerprints,
+            numbers: plans.iter().map(|p| job(p).name).zip(0..).collect(),
             out,
         }
     }
@@ -74,7 +81,19 @@ impl<'a> Outbox<'a> {
 
     /// The number of the trial whose job has this name.
     pub fn numbered(&self, name: &str) -> Option<usize> {
-        self.plans.iter().position(|p| job(p).name == name)
+        self.numbers.get(name).copied()
+    }
+
+    /// The trials whose results lie in the folder, by one look at it: thousands of looks
+    /// at single files are too many for a folder on another host.
+    pub fn arrived(&self) -> BTreeSet<usize> {
+        // A folder that cannot be read now may be readable in the next look.
+        let entries = fs::read_dir(self.folder()).into_iter().flatten().flatten();
+        let number = |entry: fs::DirEntry| {
+            let name = entry.file_name();
+            self.numbered(name.to_str()?.strip_suffix(RESULT_END)?)
+        };
+        entries.filter_map(number).collect()
     }
 
     pub fn job(&self, i: usize) -> Result<Job, LabError> {
@@ -157,7 +176,7 @@ fn job(plan: &Plan) -> Job {
     let folder = Path::new(FOLDER);
     Job {
         plan: folder.join(format!("{name}.json")),
-        result: folder.join(format!("{name}.tar.zst")),
+        result: folder.join(format!("{name}{RESULT_END}")),
         name,
     }
 }

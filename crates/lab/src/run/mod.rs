@@ -4,6 +4,7 @@ mod boot;
 mod cost;
 mod exact;
 mod forecast;
+mod known;
 pub(crate) mod options;
 mod plan;
 
@@ -28,6 +29,7 @@ use crate::replay::Replay;
 use crate::shared;
 use crate::store::Store;
 use crate::trial::{Plan, Purpose, Trial};
+use known::{Elsewhere, pruned};
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -135,31 +137,30 @@ fn run_in(
     let plans = planned(experiment, options)?;
     let mode = experiment.base.mode;
     let shared = options.shared.as_ref().filter(|_| mode.is_exact());
-    let emulator = machine.emulator();
     let fingerprints = fingerprints(machine, &plans)?;
     let outbox = Outbox::new(machine, &plans, &fingerprints, store.folder());
     let mut results: Vec<Option<Trial>> = Vec::new();
-    let mut open = VecDeque::new();
-    let mut audits = Vec::new();
     for (i, (plan, fingerprint)) in plans.iter().zip(&fingerprints).enumerate() {
-        let mut found = store.finished(&plan.id, fingerprint);
-        if found.is_none() {
+        results.push(store.finished(&plan.id, fingerprint).or_else(|| {
             // What another host booted after the last run ended.
             let collected = outbox.collect(i).ok().flatten();
-            found = collected.filter(|t| !t.host_failed());
-        }
-        let shared = shared.filter(|_| found.is_none() && shared::may_share(plan));
-        match shared.map(|s| (s, s.get(fingerprint, &emulator))) {
-            Some((s, Ok(Some(hit)))) if s.audits() => audits.push((i, hit)),
-            Some((_, Ok(Some(hit)))) => found = Some(shared::adopt(hit, plan, store.folder())?),
-            Some((_, Err(text))) => on(Event::Note { text }),
-            Some((_, Ok(None))) | None => {}
-        }
-        if found.is_none() && audits.last().is_none_or(|(last, _)| *last != i) {
-            open.push_back(i);
-        }
-        results.push(found);
+            collected.filter(|t| !t.host_failed())
+        }));
     }
+    let (shared, audits, refused) = match shared {
+        Some(shared) => {
+            let mut known = Elsewhere::default();
+            let wanted = (plans.as_slice(), fingerprints.as_slice());
+            let answers = known.find(shared, machine, wanted, store.folder(), &mut results, on)?;
+            (answers.then_some(shared), known.audits, known.refused)
+        }
+        None => Default::default(),
+    };
+    let is_open = |i: &usize| {
+        let is_missing = results.get(*i).is_some_and(Option::is_none);
+        is_missing && audits.iter().all(|(audit, _)| audit != i)
+    };
+    let open: VecDeque<usize> = (0..plans.len()).filter(is_open).collect();
     let jobs = options.jobs(mode);
     on(Event::Planned {
         trials: plans.len(),
@@ -179,7 +180,10 @@ fn run_in(
             Event::Finished {
                 trial,
                 reused: false,
-            } => shared.and_then(|s| s.put(trial, &out, machine).err()),
+            } => shared.and_then(|s| {
+                let replaced = refused.contains(&trial.fingerprint);
+                s.put(trial, &out, machine, replaced).err()
+            }),
             _ => None,
         };
         on(event);
@@ -216,13 +220,17 @@ fn run_in(
     };
     // First those that check what others booted: a difference ends the run.
     boot(audits.iter().map(|(i, _)| *i).collect(), &mut results)?;
-    if let Some(shared) = shared {
-        for (i, hit) in audits {
-            let here = results.get(i).and_then(Option::as_ref);
-            shared.audited(hit, here)?;
-        }
+    for (i, hit) in audits {
+        let here = results.get(i).and_then(Option::as_ref);
+        shared::audited(hit, here)?;
     }
     boot(open, &mut results)?;
+    if let Some(shared) = shared {
+        let used = fingerprints.iter().map(String::as_str).collect();
+        if let Some(text) = pruned(shared, &used) {
+            on(Event::Note { text });
+        }
+    }
     let mut all: Vec<Trial> = results.into_iter().flatten().collect();
     all.sort_by_key(|t| {
         let variants = experiment.variants.iter();

@@ -118,7 +118,7 @@ fn in_lab(
     let mut shown = Shown::new(true);
     let mut trials = Local {
         out: dir.clone(),
-        hosts: lab.hosts.hosts(lab.jobs),
+        hosts: lab.hosts.hosts(lab.jobs)?,
         on: &mut |event| shown.event(&event),
     };
     let mut boots = lab::bisect::InLab {

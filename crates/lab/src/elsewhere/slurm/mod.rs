@@ -131,13 +131,22 @@ struct Run<'a> {
 impl Run<'_> {
     /// The trials of these tasks that are waited for.
     fn seen(&self, tasks: &[Task]) -> BTreeSet<usize> {
-        let names = tasks.iter().flat_map(|task| self.names(task));
-        let numbers = names.filter_map(|name| self.outbox.numbered(&name));
+        let names = self.names(tasks);
+        let numbers = names.iter().flatten();
+        let numbers = numbers.filter_map(|name| self.outbox.numbered(name));
         numbers.filter(|i| self.waiting.contains_key(i)).collect()
     }
 
-    fn names(&self, task: &Task) -> Vec<String> {
-        List::named(&self.outbox.folder(), &task.list).names(task.index)
+    /// The names of the plans of each task. Each list is read once.
+    fn names(&self, tasks: &[Task]) -> Vec<Vec<String>> {
+        let mut lists = BTreeMap::new();
+        let names = tasks.iter().map(|task| {
+            let list = lists
+                .entry(&task.list)
+                .or_insert_with(|| List::named(&self.outbox.folder(), &task.list).lines());
+            list.get(task.index).cloned().unwrap_or_default()
+        });
+        names.collect()
     }
 
     /// Submits the trials `open` as array jobs, not to the nodes `but`.
@@ -217,7 +226,8 @@ impl Run<'_> {
         tell: &mut dyn FnMut(Told) -> Result<(), LabError>,
     ) -> Result<Vec<(usize, String)>, LabError> {
         let mut lost = Vec::new();
-        let numbers: Vec<usize> = self.waiting.keys().copied().collect();
+        let arrived = self.outbox.arrived().into_iter();
+        let numbers: Vec<usize> = arrived.filter(|i| self.waiting.contains_key(i)).collect();
         for i in numbers {
             let last = self.waiting.get(&i).is_none_or(|w| w.attempts >= ATTEMPTS);
             match self.outbox.collect(i) {
@@ -287,9 +297,10 @@ impl Run<'_> {
         tasks: &[Task],
         tell: &mut dyn FnMut(Told) -> Result<(), LabError>,
     ) -> Result<(), LabError> {
-        for task in tasks.iter().filter(|t| t.runs()) {
+        let running: Vec<Task> = tasks.iter().filter(|t| t.runs()).cloned().collect();
+        for (task, names) in running.iter().zip(self.names(&running)) {
             // Those of a task run one after another.
-            let mut open = self.names(task).into_iter();
+            let mut open = names.into_iter();
             let next = open.find_map(|name| {
                 let i = self.outbox.numbered(&name)?;
                 self.waiting.contains_key(&i).then_some(i)

@@ -52,12 +52,12 @@ impl List {
         &self.name
     }
 
-    /// The plans of the task `index`.
-    pub fn names(&self, index: usize) -> Vec<String> {
+    /// The plans of each task.
+    pub fn lines(&self) -> Vec<Vec<String>> {
         // A list that is not there is not one of ours.
         let text = fs::read_to_string(self.file()).unwrap_or_default();
-        let line = text.lines().nth(index).unwrap_or_default();
-        line.split_whitespace().map(str::to_owned).collect()
+        let names = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+        text.lines().map(names).collect()
     }
 
     fn file(&self) -> PathBuf {
@@ -162,8 +162,9 @@ mod tests {
         let list = List::write(folder.path(), &lines).unwrap();
         assert_eq!(failed_on(folder.path(), "a-0"), None);
         let list = List::named(folder.path(), list.name());
-        assert_eq!([list.names(0), list.names(1)], lines);
-        assert!(list.names(2).is_empty());
+        assert_eq!(list.lines(), lines);
+        let other = List::named(folder.path(), "other");
+        assert!(other.lines().is_empty());
     }
 
     #[test]
