@@ -15,9 +15,6 @@ const GOAL: u64 = 15_000_000;
 /// relocations of a static program that can lie anywhere take a bit instead of 24 bytes.
 const LINKER: [&str; 2] = ["--icf=all", "--pack-dyn-relocs=relr"];
 
-/// All but `systemd-bus`, a megabyte of which no input needs: `systemctl show` gives the same.
-const FEATURES: &str = "parquet,serve";
-
 /// The path of a program that is built already, for a quick try of what follows.
 const BUILT: &str = "FIRSTLIGHT_PROGRAM";
 
@@ -45,18 +42,7 @@ pub(super) fn build(release: &Release) -> Result<PathBuf> {
         .collect();
     let mut flags = agents::remapped(&release.source);
     flags.extend(LINKER.iter().map(|flag| format!("-Clink-arg={flag}")));
-    let mut cargo = Command::new("cargo");
-    if agents::has_source() {
-        // Sorts that the standard library unrolls take a tenth of the program. Backtraces
-        // name nothing in a stripped one.
-        cargo
-            .env("RUSTC_BOOTSTRAP", "1")
-            .arg("-Zbuild-std=std,panic_unwind")
-            .arg("-Zbuild-std-features=panic-unwind,optimize_for_size");
-    } else {
-        eprintln!("x: without `rustup component add rust-src` the program is larger");
-    }
-    let status = cargo
+    let status = Command::new("cargo")
         .current_dir(&release.source)
         .args(["build", "--locked", "--profile", "dist"])
         .args([
@@ -64,9 +50,6 @@ pub(super) fn build(release: &Release) -> Result<PathBuf> {
             "firstlight",
             "--bin",
             "firstlight",
-            "--no-default-features",
-            "--features",
-            FEATURES,
             "--target",
             TARGET,
         ])
