@@ -294,7 +294,6 @@ fn oelint(bench: &Bench) -> Result<Outcome> {
     quietly(
         Command::new(program)
             .args(["--quiet", "--release", "scarthgap"])
-            .args(["--level", "warning"])
             .args(recipes),
     )?;
     Ok(Outcome::Passed)

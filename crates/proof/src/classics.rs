@@ -42,3 +42,30 @@ pub fn classic_result(classic: &Classic, report: Report) -> views::ClassicResult
         failures: report.failures,
     }
 }
+
+/// Adds the classic of a file, in place of one of the same name.
+pub fn put(all: &mut Vec<Classic>, own: Classic) {
+    all.retain(|c| c.id != own.id);
+    all.push(own);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::put;
+    use lab::classics::{classics, of_file};
+
+    #[test]
+    fn a_file_stands_in_for_the_classic_of_its_name() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/classics");
+        let mut all = classics().unwrap();
+        let count = all.len();
+        put(
+            &mut all,
+            of_file(format!("{folder}/quiet.toml").as_ref()).unwrap(),
+        );
+        assert_eq!(all.len(), count);
+        let other = format!("{folder}/../storage/profiles.toml");
+        put(&mut all, of_file(other.as_ref()).unwrap());
+        assert_eq!(all.len(), count + 1);
+    }
+}

@@ -22,6 +22,7 @@
 
 mod board;
 mod board_search;
+mod calibration;
 mod captures;
 mod classics;
 mod demo;
@@ -36,8 +37,9 @@ mod tuned;
 
 pub use board::{BoardRule, board_report, board_trial, question};
 pub use board_search::BoardCaptures;
+pub use calibration::{calibrated, line_rate, truth};
 pub use captures::{Captures, access_list};
-pub use classics::{classic_result, published};
+pub use classics::{classic_result, published, put};
 pub use demo::{BASE as DEMO, recommended, with_variants};
 pub use error::Error;
 pub use mounts::mounts;

@@ -28,7 +28,14 @@ impl Buildah<'_> {
     /// Builds the image `firstlight` with a Containerfile; a container of it.
     fn build(&self, file: &Path, folder: &Path, more: &[&str]) -> Result<String> {
         let (file, folder) = (file.display().to_string(), folder.display().to_string());
-        let build = ["bud", "--isolation", "chroot", "--timestamp", "0"];
+        let build = [
+            "bud",
+            "--pull=never",
+            "--isolation",
+            "chroot",
+            "--timestamp",
+            "0",
+        ];
         let what = ["-t", "firstlight", "-f", &file, &folder];
         self.run(&[&build[..], more, &what].concat())?;
         self.run(&["from", "--pull-never", "firstlight"])

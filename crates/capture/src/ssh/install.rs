@@ -10,11 +10,12 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// Says of each path what it is: a kind and the path a line.
+/// Says of each path what it is: a kind and the path a line. A link to a folder is one, as
+/// `/lib` is where `/usr` is merged.
 const LOOK: &str = r#"
 for path in "$@"; do
-    if [ -h "/$path" ]; then echo "link $path"
-    elif [ -d "/$path" ]; then echo "folder $path"
+    if [ -d "/$path" ]; then echo "folder $path"
+    elif [ -h "/$path" ]; then echo "link $path"
     elif [ -e "/$path" ]; then echo "file $path"
     fi
 done
@@ -150,4 +151,31 @@ pub fn undo(
     )?;
     let answer = String::from_utf8_lossy(&answer);
     Ok(answer.lines().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LOOK;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::process::Command;
+
+    #[test]
+    fn a_link_to_a_folder_is_a_folder_and_any_other_is_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("usr/lib")).unwrap();
+        fs::write(at("usr/lib/file"), "").unwrap();
+        symlink("usr/lib", at("lib")).unwrap();
+        symlink("nothing", at("gone")).unwrap();
+        let names = ["lib", "lib/file", "gone", "none"].map(|name| at(name).display().to_string());
+        let asked = names.iter().map(|name| name.trim_start_matches('/'));
+        let said = Command::new("sh")
+            .args(["-c", LOOK, "sh"])
+            .args(asked)
+            .output();
+        let said = String::from_utf8(said.unwrap().stdout).unwrap();
+        let kinds = said.lines().filter_map(|line| line.split(' ').next());
+        assert_eq!(kinds.collect::<Vec<_>>(), ["folder", "file", "link"]);
+    }
 }

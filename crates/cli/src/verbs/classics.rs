@@ -22,7 +22,7 @@ pub fn run(args: &LabClassics, out: &mut Out) -> Result<()> {
         return out.text(&text);
     };
     for id in args.ids.iter().filter(|id| is_file(id)) {
-        put(&mut all, of_file(Path::new(id))?);
+        proof::put(&mut all, of_file(Path::new(id))?);
     }
     let named = |c: &Classic, id: &String| match is_file(id) {
         true => Path::new(id).file_stem().is_some_and(|s| *s == *c.id),
@@ -69,12 +69,6 @@ pub fn run(args: &LabClassics, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// Adds the classic of a file, in place of one of the same name.
-fn put(all: &mut Vec<Classic>, own: Classic) {
-    all.retain(|c| c.id != own.id);
-    all.push(own);
-}
-
 /// Whether it is the name of a file, and not of a classic.
 fn is_file(id: &str) -> bool {
     Path::new(id).extension().is_some_and(|e| e == "toml")
@@ -94,25 +88,4 @@ fn run_one(classic: &Classic, folder: &Path, args: &LabClassics) -> Result<views
     let path = folder.join("result.json");
     beside::write(&path, |f| Ok(f.write_all(text.as_bytes())?))?;
     Ok(result)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::put;
-    use lab::classics::{classics, of_file};
-
-    #[test]
-    fn a_file_stands_in_for_the_classic_of_its_name() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/classics");
-        let mut all = classics().unwrap();
-        let count = all.len();
-        put(
-            &mut all,
-            of_file(format!("{folder}/quiet.toml").as_ref()).unwrap(),
-        );
-        assert_eq!(all.len(), count);
-        let other = format!("{folder}/../storage/profiles.toml");
-        put(&mut all, of_file(other.as_ref()).unwrap());
-        assert_eq!(all.len(), count + 1);
-    }
 }
