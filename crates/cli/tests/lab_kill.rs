@@ -374,7 +374,12 @@ fn a_run_says_what_it_can_tell_apart() {
 #[test]
 fn one_boot_against_one_has_no_verdict() {
     let scratch = tempfile::tempdir().unwrap();
-    let boot = |name: &str, ms: i64| json!({"variant": name, "first_light_ns": ms * 1_000_000});
+    let boot = |name: &str, ms: i64| {
+        json!({
+            "variant": name, "perturbation": 0, "digest": "0", "capture": name, "failure": null,
+            "first_light_ns": ms * 1_000_000,
+        })
+    };
     let result = json!({
         "schema": "firstlight.lab/1", "clock": "virtual", "baseline": "baseline",
         "trials": [boot("baseline", 1_000), boot("a", 1_010), boot("b", 1_020),

@@ -6,7 +6,7 @@
 //! ([`input::Say`]).
 //!
 //! ```no_run
-//! # use {firstlight_lab as lab, firstlight_proof as proof};
+//! # use firstlight_proof as proof;
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let experiment = lab::Experiment::read("experiments/smoke.toml".as_ref())?;
 //! let options = lab::Options::plain("out".as_ref(), 2);

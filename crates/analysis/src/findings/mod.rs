@@ -307,7 +307,12 @@ fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
         (None, _) => elapsed,
     };
     let most = most.max(Nanos::ZERO);
-    let saving = saving.map(|(low, e, high)| (low.min(most), e.min(most), high.min(most)));
+    // What was learned of one of the three holds for the others.
+    let saving = saving.map(|(low, e, high)| {
+        let high = high.min(most);
+        let e = e.min(high);
+        (low.min(e), e, high)
+    });
     let names = names::of(&found);
     Finding {
         id: rule.id,
