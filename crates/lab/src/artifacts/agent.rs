@@ -174,8 +174,10 @@ enum Built {
 impl Checkout {
     fn of(running: &Path) -> Option<Self> {
         let source = Path::new(SOURCE?).ancestors().nth(2)?;
-        // Cargo marks its build folders with this file.
-        let marked = |folder: &&Path| folder.join("CACHEDIR.TAG").is_file();
+        // Cargo marks the build folders that it makes with this file. The usual one may have
+        // been made for another folder in it.
+        let usual = source.join("target");
+        let marked = |folder: &&Path| folder.join("CACHEDIR.TAG").is_file() || **folder == *usual;
         let build = running.ancestors().find(marked)?;
         source
             .join("crates/agent/Cargo.toml")
