@@ -112,7 +112,7 @@ pub fn truth(forecast: &[(String, SideChange)], board: &[(String, SideChange)]) 
     }
 }
 
-/// Ranks from 1; those alike share the middle of theirs.
+/// Ranks, counted from 1. Equal values share the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |v: &f64| {
         let below = values.iter().filter(|o| o.total_cmp(v).is_lt()).count();

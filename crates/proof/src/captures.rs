@@ -1,7 +1,7 @@
 //! The judge of a search: [`analysis`], on captures.
 
 use crate::error::{Error, Result};
-use crate::trials::record;
+use crate::trials::{first_light, record};
 use agent::access::encode;
 use capture::accesses::import::{Imported, Machine, import};
 use capture::beside;
@@ -52,14 +52,10 @@ fn kept<'a>(
     }
 }
 
-fn phases(record: &Record) -> analysis::Phases {
-    analysis::phases_with(record, &analysis::Options::default())
-}
-
 impl Judge for Captures<'_> {
     fn first_light(&mut self, capture: &Path) -> Result<Option<Nanos>, JudgeError> {
         let record = kept(&mut self.last, capture, self.say)?;
-        Ok(phases(record).first_light.map(|f| f.at))
+        Ok(first_light(record))
     }
 
     fn health(
@@ -70,7 +66,7 @@ impl Judge for Captures<'_> {
     ) -> Result<Vec<Health>, JudgeError> {
         let before = kept(&mut self.before, before, self.say)?;
         let after = kept(&mut self.last, after, self.say)?;
-        let checks = analysis::health(before, after, &phases(after), masked);
+        let checks = analysis::health(before, after, &analysis::phases(after), masked);
         let checks = checks.into_iter().map(|c| Health {
             check: c.check,
             ok: c.ok,
@@ -82,7 +78,7 @@ impl Judge for Captures<'_> {
     fn recommended(&mut self, capture: &Path) -> Result<Vec<Recommended>, JudgeError> {
         let record = kept(&mut self.last, capture, self.say)?;
         let facts = analysis::SystemFacts::default();
-        let advice = analysis::advice(record, &phases(record), &facts);
+        let advice = analysis::advice(record, &analysis::phases(record), &facts);
         let all = advice.findings.into_iter().map(|f| Recommended {
             finding: f.id.to_owned(),
             price: f.cost,
@@ -94,7 +90,7 @@ impl Judge for Captures<'_> {
 
     fn limits(&mut self, capture: &Path) -> Result<Vec<(String, Nanos)>, JudgeError> {
         let record = kept(&mut self.last, capture, self.say)?;
-        let path = analysis::critical_path(record, &phases(record));
+        let path = analysis::critical_path(record, &analysis::phases(record));
         let items = path.items.into_iter().map(|i| (i.name, i.end - i.start));
         let mut items: Vec<(String, Nanos)> = items.collect();
         items.sort_by_key(|(name, length)| (std::cmp::Reverse(*length), name.clone()));

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::trials::{first_light, record};
-use analysis::{Finding, Options, advice, phases_with};
+use analysis::{Finding, advice, phases};
 use input::Say;
 use lab::Event;
 use lab::classics::Method;
@@ -131,9 +131,9 @@ fn one(
         (heard.said)(format!("{}: {text}", planted.id));
     })?;
     let record = record(&booted.seen, heard.note)?;
-    let phases = phases_with(&record, &Options::default());
+    let of_boot = phases(&record);
     let facts = inspect::system::facts(&beside, None)?;
-    let found = advice(&record, &phases, &facts).findings;
+    let found = advice(&record, &of_boot, &facts).findings;
     proof.systems += 1;
     if planted.findings.is_empty() {
         proof.clean += 1;
@@ -168,9 +168,9 @@ fn unproven(planted: &Planted, why: String) -> UnprovenCause {
 
 /// The length of a boot, up to first light.
 fn total(record: &Record) -> Nanos {
-    let phases = phases_with(record, &Options::default());
-    let start = phases.phases.first().map_or(Nanos::ZERO, |p| p.start);
-    phases.end() - start
+    let of_boot = phases(record);
+    let start = of_boot.phases.first().map_or(Nanos::ZERO, |p| p.start);
+    of_boot.end() - start
 }
 
 fn proven(

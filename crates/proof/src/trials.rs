@@ -1,7 +1,7 @@
 //! The captures of a run's trials, read and compared.
 
 use crate::error::{Error, Result};
-use analysis::{ExactPair, Judgement, Options, RecordingCost, TrialFailure};
+use analysis::{ExactPair, Judgement, RecordingCost, TrialFailure};
 use input::{Reading, Say};
 use lab::{ExactCheck, Experiment, Mode, Outcome};
 use record::{ClockKind, Nanos, Record};
@@ -22,8 +22,7 @@ pub fn record(capture: &Path, say: &Say<'_>) -> Result<Record> {
 /// When a record reached first light; `None` if it did not.
 #[must_use]
 pub fn first_light(record: &Record) -> Option<Nanos> {
-    let phases = analysis::phases_with(record, &Options::default());
-    phases.first_light.map(|f| f.at)
+    analysis::phases(record).first_light.map(|f| f.at)
 }
 
 /// By what an experiment's boots are judged. The least difference that counts in real time is

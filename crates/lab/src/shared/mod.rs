@@ -139,7 +139,7 @@ impl Shared {
     }
 
     /// Keeps `trial`, which `machine` booted and whose capture is in the output folder
-    /// `out`. What is there already stays, except if it is to be `replaced`; what the host
+    /// `out`. What is there already stays, unless `replaced` says otherwise; what the host
     /// ended is no result.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ pub trait Place: Debug + Send + Sync {
     fn get(&self, keys: &[String], most: u64) -> Result<Vec<Answer>, String>;
 
     /// Writes an entry whole or not at all, whoever else writes it. One that is there
-    /// stays, except if it is to be `replaced`.
+    /// stays, unless `replaced` asks for another.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -9,16 +9,8 @@ use analysis::BoardQuestion;
 use anyhow::{Result, bail};
 use lab::board::{Care, Left};
 use lab::search::{self, Found, OnBoard, Settings};
-use lab::{BASELINE, Experiment, Mode};
+use lab::{BASELINE, Experiment};
 use std::path::Path;
-
-/// The least difference that counts, as a part of the baseline.
-fn minimum_effect(experiment: &Experiment) -> f64 {
-    match experiment.base.mode {
-        Mode::Statistical(sampling) => sampling.minimum_effect(),
-        Mode::Exact => 0.0,
-    }
-}
 
 /// Searches with boots of the experiment's board.
 pub fn search(
@@ -27,7 +19,7 @@ pub fn search(
     settings: &Settings,
     limit_cycles: Option<u64>,
 ) -> Result<Found> {
-    let minimum_effect = minimum_effect(experiment);
+    let minimum_effect = proof::judgement(experiment).minimum_effect;
     let mut rule = proof::BoardRule {
         question: BoardQuestion {
             baseline: BASELINE.to_owned(),
