@@ -7,7 +7,7 @@ use capture::accesses::import::{Imported, Machine, import};
 use capture::beside;
 use input::{Reading, Say};
 use lab::search::{Effect, Health, Judge, JudgeError, Recommended, Typical, Verdict};
-use record::{Nanos, Record};
+use record::{Nanos, Record, Span, SpanKind};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use treat::mounted::Mounted;
@@ -137,6 +137,7 @@ impl Judge for Captures<'_> {
             &[capture.to_owned()],
             root.folder(),
             machine,
+            None,
             list,
             self.say,
         )?;
@@ -144,19 +145,23 @@ impl Judge for Captures<'_> {
     }
 }
 
-/// Writes what the boot in `inputs` read of the files below `root` into the access list `list`.
+/// Writes what the boot in `inputs` read of the files below `root` into the access list `list`:
+/// all of it, or what was read since the unit `since` began to start.
 ///
 /// # Errors
-/// The boot cannot be read or says nothing of its accesses, or the list cannot be written.
+/// The boot cannot be read, says nothing of its accesses or has no such unit, or the list cannot
+/// be written.
 pub fn access_list(
     inputs: &[PathBuf],
     root: &Path,
     machine: Machine<'_>,
+    since: Option<&str>,
     list: &Path,
     say: &Say<'_>,
 ) -> Result<Imported> {
     let record = input::boot(inputs, &Reading::default(), say)?;
-    let imported = import(&record, root, machine)?;
+    let since = since.map(|unit| start_of(&record, unit)).transpose()?;
+    let imported = import(&record, root, machine, since)?;
     let bytes = encode(&imported.list);
     beside::write(list, |to| {
         to.write_all(&bytes).map_err(|source| Error::Path {
@@ -166,4 +171,12 @@ pub fn access_list(
         })
     })?;
     Ok(imported)
+}
+
+/// When `unit` began to start.
+fn start_of(record: &Record, unit: &str) -> Result<Nanos> {
+    let is_it = |s: &&Span| s.kind == SpanKind::Unit && record.name(s.name) == unit;
+    let found = record.spans().iter().find(is_it).and_then(|s| s.start);
+    let missing = || Error::Unfit(format!("no unit {unit:?} started in this boot"));
+    found.ok_or_else(missing)
 }

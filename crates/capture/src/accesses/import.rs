@@ -7,7 +7,7 @@ use super::recording;
 use super::touched::{Pages, Touched};
 use crate::error::FileError;
 use agent::access::{AccessList, Entry, Identity};
-use record::{Access, AccessKind, Record};
+use record::{Access, AccessKind, Nanos, Record};
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -51,11 +51,17 @@ pub enum ImportError {
     NoAccesses,
 }
 
-/// Makes the list of a boot; the files of the captured system are below `root`.
+/// Makes the list of a boot, or of what it read from `since` on; the files of the captured
+/// system are below `root`.
 ///
 /// # Errors
 /// The capture has no accesses, or `root` cannot be read.
-pub fn import(record: &Record, root: &Path, machine: Machine<'_>) -> Result<Imported, ImportError> {
+pub fn import(
+    record: &Record,
+    root: &Path,
+    machine: Machine<'_>,
+    since: Option<Nanos>,
+) -> Result<Imported, ImportError> {
     let page = u64::from(machine.page);
     if !(512..=1 << 20).contains(&machine.page) || !machine.page.is_power_of_two() {
         return Err(ImportError::Page(machine.page));
@@ -65,7 +71,8 @@ pub fn import(record: &Record, root: &Path, machine: Machine<'_>) -> Result<Impo
         .iter()
         .any(|a| a.kind == AccessKind::Touch);
     let mut touched = Touched::new(page, !touches);
-    for access in record.accesses() {
+    let later = |a: &&Access| since.is_none_or(|since| a.at >= since);
+    for access in record.accesses().iter().filter(later) {
         if let Some((event, is_device)) = event(record, access) {
             touched.take(&event, is_device);
         }
@@ -212,4 +219,59 @@ fn filesystem(root: &Path) -> Option<Identity> {
     let device = (rustix::fs::major(device), rustix::fs::minor(device));
     let mount = mounts.iter().find(|m| m.device == device)?;
     recording::filesystem(mount)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Machine, import};
+    use record::{Access, AccessKind, ClockKind, Device, Nanos, Origin, Recorder, When};
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn an_application_has_a_list_of_what_was_read_since_it_began() {
+        let root = tempfile::tempdir().unwrap();
+        let mut recorder = Recorder::new();
+        let source = recorder.source("trace.dat", "ftrace");
+        let clock = recorder.clock("counter", ClockKind::Counter, 1);
+        for (name, ms) in [("boot", 10), ("application", 30)] {
+            let file = root.path().join(name);
+            fs::write(&file, [7; 8192]).unwrap();
+            recorder.access(Access {
+                kind: AccessKind::Touch,
+                device: Some(Device { major: 8, minor: 1 }),
+                inode: Some(fs::metadata(&file).unwrap().ino()),
+                path: None,
+                offset: 0,
+                bytes: 8192,
+                at: Nanos(ms * 1_000_000),
+                took: When::UNKNOWN,
+                pid: None,
+                task: None,
+                origin: Origin { source, offset: 0 },
+                clock,
+            });
+        }
+        let record = recorder.finish();
+        let machine = Machine {
+            name: "x86_64",
+            page: 4096,
+        };
+        let of = |since: Option<i64>| {
+            let made = import(&record, root.path(), machine, since.map(Nanos)).unwrap();
+            let paths = made.list.entries.iter().filter(|e| !e.is_device());
+            paths
+                .map(|e| String::from_utf8_lossy(&e.path).into_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of(None), ["/application", "/boot"]);
+        assert_eq!(of(Some(20_000_000)), ["/application"]);
+        let made = import(&record, root.path(), machine, Some(Nanos(20_000_000))).unwrap();
+        let first = made.list.entries.iter().map(|e| e.first_us()).min();
+        assert_eq!(
+            first,
+            Some(0),
+            "times count from the first access that is kept"
+        );
+    }
 }

@@ -118,8 +118,9 @@ macro_rules! classic {
 /// The files, by their names.
 const FILES: &[(&str, &str)] = &[
     classic!("root-filesystems"),
-    classic!("disk-filesystems"),
+    classic!("log-replay"),
     classic!("jffs2-mount"),
+    classic!("jffs2-first-mount"),
     classic!("ubi-attach"),
     classic!("quiet"),
     classic!("lpj"),
@@ -133,6 +134,7 @@ const FILES: &[(&str, &str)] = &[
     classic!("devtmpfs"),
     classic!("modules"),
     classic!("forks"),
+    classic!("processes-of-a-shell"),
     classic!("splash"),
     classic!("removing-files"),
 ];

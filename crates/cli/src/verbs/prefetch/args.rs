@@ -136,6 +136,9 @@ pub struct Import {
     /// List to write
     #[arg(short, long, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
+    /// Keep only what was read since this unit began to start: an application's own list
+    #[arg(long, value_name = "UNIT")]
+    pub since: Option<String>,
     /// Architecture of the captured machine (`uname -m`)
     #[arg(long, value_name = "NAME", default_value = std::env::consts::ARCH)]
     pub machine: String,

@@ -5,7 +5,7 @@ use crate::input;
 use crate::out::Out;
 use agent::access::RangeKind;
 use anyhow::Result;
-use capture::accesses::import::{Imported, Machine};
+use capture::accesses::import::Machine;
 use views::json::{Document, PrefetchImport};
 use views::terminal;
 
@@ -15,11 +15,10 @@ pub fn run(args: &Import, out: &mut Out) -> Result<()> {
         name: &args.machine,
         page: args.page,
     };
-    let Imported {
-        list,
-        nameless,
-        touches,
-    } = proof::access_list(&args.inputs, &args.root, machine, &args.out, &input::say)?;
+    let (inputs, since) = (&args.inputs, args.since.as_deref());
+    let (root, to) = (&args.root, &args.out);
+    let done = proof::access_list(inputs, root, machine, since, to, &input::say)?;
+    let (list, nameless, touches) = (done.list, done.nameless, done.touches);
     let (bytes, metadata_bytes) = list.bytes_of(RangeKind::Touched);
     let done = PrefetchImport {
         bytes,
