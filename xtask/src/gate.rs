@@ -1,5 +1,6 @@
-//! `./x test gate`: what others made says whether our files for CI are right, and real boots
-//! say whether `firstlight bisect` finds what was planted.
+//! `./x test gate`: what others made says whether our files for CI are right, their own steps
+//! are run in a repository of tests, and real boots say whether `firstlight bisect` finds what
+//! was planted.
 
 use crate::runner::Summary;
 use crate::{root, step};
@@ -41,6 +42,7 @@ pub fn test(all: bool) -> Result<Summary> {
     stage.install();
     stage.files_for_ci();
     stage.kcidb()?;
+    stage.action()?;
     let (plants, pairs) = if all { (10, 3) } else { (1, 1) };
     for n in 0..plants {
         let at = n * 37 % FILES;
@@ -48,7 +50,7 @@ pub fn test(all: bool) -> Result<Summary> {
         stage.bisect(&format!("null {n}"), &[], &[])?;
     }
     for n in 0..pairs {
-        let [first, second] = [n * 17 % FILES, (n * 29 + 40) % FILES];
+        let [first, second] = [n * 17 % FILES, (n * 23 + 40) % FILES];
         let both = format!("[ \"$switch\" != on ] || {{ {}; }}", spin(TURNS));
         let planted = [
             (first.min(second), "switch=on".to_owned()),
@@ -128,6 +130,37 @@ impl Stage {
         }
     }
 
+    /// The steps of the GitHub action and the script of the GitLab template, in a repository with
+    /// a regression, a history that is rewritten, and stores of two branches.
+    fn action(&mut self) -> Result<()> {
+        let python = self.folder.join("venv/bin/python");
+        let name = "the steps of the action and the template";
+        if !python.is_file() {
+            self.skip(name, "pip cannot install what reads their YAML");
+            return Ok(());
+        }
+        let out = Command::new(&python)
+            .arg("xtask/src/gate/action.py")
+            .args([".", "target/debug/firstlight"])
+            .arg(self.folder.join("repository"))
+            .current_dir(root())
+            .stdin(Stdio::null())
+            .output()
+            .context("python could not be started")?;
+        let said = String::from_utf8_lossy(&out.stdout);
+        for line in said.lines() {
+            match line.split_once("  ") {
+                Some(("ok", check)) => self.judge(check, Ok(())),
+                _ => self.judge(line, Err(anyhow::anyhow!("another verdict was expected"))),
+            }
+        }
+        if !out.status.success() && !said.contains("WRONG") {
+            let why = String::from_utf8_lossy(&out.stderr).into_owned();
+            self.judge(name, Err(anyhow::anyhow!(why)));
+        }
+        Ok(())
+    }
+
     /// The linters of each kind of file in `ci/`.
     fn files_for_ci(&mut self) {
         let style = "{extends: default, rules: {line-length: disable, document-start: disable, \
@@ -150,6 +183,9 @@ impl Stage {
                 Ok(out) => {
                     let said = String::from_utf8_lossy(&out.stdout).into_owned();
                     self.judge(&name, Err(anyhow::anyhow!(said)));
+                }
+                Err(_) if tool == "actionlint" => {
+                    self.skip(&name, "there is no actionlint, and Go cannot build it");
                 }
                 Err(_) => self.skip(&name, "it is not installed"),
             }
