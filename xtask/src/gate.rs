@@ -1,5 +1,6 @@
-//! `./x test gate`: what others made says whether our files for CI are right, and real boots
-//! say whether `firstlight bisect` finds what was planted.
+//! `./x test gate`: what others made says whether our files for CI are right, their own steps
+//! are run in a repository of tests, and real boots say whether `firstlight bisect` finds what
+//! was planted.
 
 use crate::runner::Summary;
 use crate::{root, step};
@@ -19,11 +20,11 @@ const TURNS: usize = 700;
 const BOOTS: u64 = 14;
 
 /// Runs the stage. With `all`, ten plants, ten nulls and three pairs are booted instead of
-/// one each.
+/// one each. With a filter, only bisections that have one of its words in their names.
 ///
 /// # Errors
 /// The program cannot be built or started.
-pub fn test(all: bool) -> Result<Summary> {
+pub fn test(all: bool, filter: &[String]) -> Result<Summary> {
     let bins = [
         "build",
         "--locked",
@@ -36,11 +37,15 @@ pub fn test(all: bool) -> Result<Summary> {
     let mut stage = Stage {
         folder: root().join("target/gate"),
         summary: Summary::default(),
+        filter: filter.to_vec(),
     };
     fs::create_dir_all(&stage.folder)?;
-    stage.install();
-    stage.files_for_ci();
-    stage.kcidb()?;
+    if filter.is_empty() {
+        stage.install();
+        stage.files_for_ci();
+        stage.kcidb()?;
+        stage.action()?;
+    }
     let (plants, pairs) = if all { (10, 3) } else { (1, 1) };
     for n in 0..plants {
         let at = n * 37 % FILES;
@@ -48,7 +53,7 @@ pub fn test(all: bool) -> Result<Summary> {
         stage.bisect(&format!("null {n}"), &[], &[])?;
     }
     for n in 0..pairs {
-        let [first, second] = [n * 17 % FILES, (n * 29 + 40) % FILES];
+        let [first, second] = [n * 17 % FILES, (n * 23 + 40) % FILES];
         let both = format!("[ \"$switch\" != on ] || {{ {}; }}", spin(TURNS));
         let planted = [
             (first.min(second), "switch=on".to_owned()),
@@ -71,6 +76,7 @@ fn spin(turns: usize) -> String {
 struct Stage {
     folder: PathBuf,
     summary: Summary,
+    filter: Vec<String>,
 }
 
 fn firstlight(args: &[&str]) -> Result<Output> {
@@ -128,6 +134,37 @@ impl Stage {
         }
     }
 
+    /// The steps of the GitHub action and the script of the GitLab template, in a repository with
+    /// a regression, a history that is rewritten, and stores of two branches.
+    fn action(&mut self) -> Result<()> {
+        let python = self.folder.join("venv/bin/python");
+        let name = "the steps of the action and the template";
+        if !python.is_file() {
+            self.skip(name, "pip cannot install what reads their YAML");
+            return Ok(());
+        }
+        let out = Command::new(&python)
+            .arg("xtask/src/gate/action.py")
+            .args([".", "target/debug/firstlight"])
+            .arg(self.folder.join("repository"))
+            .current_dir(root())
+            .stdin(Stdio::null())
+            .output()
+            .context("python could not be started")?;
+        let said = String::from_utf8_lossy(&out.stdout);
+        for line in said.lines() {
+            match line.split_once("  ") {
+                Some(("ok", check)) => self.judge(check, Ok(())),
+                _ => self.judge(line, Err(anyhow::anyhow!("another verdict was expected"))),
+            }
+        }
+        if !out.status.success() && !said.contains("WRONG") {
+            let why = String::from_utf8_lossy(&out.stderr).into_owned();
+            self.judge(name, Err(anyhow::anyhow!(why)));
+        }
+        Ok(())
+    }
+
     /// The linters of each kind of file in `ci/`.
     fn files_for_ci(&mut self) {
         let style = "{extends: default, rules: {line-length: disable, document-start: disable, \
@@ -150,6 +187,9 @@ impl Stage {
                 Ok(out) => {
                     let said = String::from_utf8_lossy(&out.stdout).into_owned();
                     self.judge(&name, Err(anyhow::anyhow!(said)));
+                }
+                Err(_) if tool == "actionlint" => {
+                    self.skip(&name, "there is no actionlint, and Go cannot build it");
                 }
                 Err(_) => self.skip(&name, "it is not installed"),
             }
@@ -207,6 +247,9 @@ impl Stage {
         planted: &[(usize, String)],
         culprits: &[usize],
     ) -> Result<()> {
+        if !self.filter.is_empty() && !self.filter.iter().any(|f| name.contains(f)) {
+            return Ok(());
+        }
         let base = root().join("experiments/gate");
         let work = self.folder.join("bisect");
         let [first, second] = ["first", "second"].map(|n| work.join(n));

@@ -72,7 +72,7 @@ const STAGES: &[Stage] = &[
     Stage {
         name: "gate",
         about: "files for CI, by others' linters and schemas; bisection of real boots",
-        run: |asked| gate::test(asked.all_cases),
+        run: |asked| gate::test(asked.all_cases, &asked.filter),
     },
     Stage {
         name: "packages",

@@ -16,8 +16,11 @@ use record::Nanos;
 fn false_alarms_are_rare() {
     for scatter in Scatter::ALL {
         let alarms = false_alarms(scatter, 100, 200);
-        // A drift of a whole deviation looks like a step one time in eight.
-        let allowed = if scatter == Scatter::Drift { 20 } else { 4 };
+        // One in a hundred is the goal; a drift of a whole deviation and memory have up to three.
+        let allowed = match scatter {
+            Scatter::Drift | Scatter::Memory => 7,
+            _ => 4,
+        };
         assert!(alarms <= allowed, "{}: {alarms}", scatter.name());
     }
 }
@@ -26,11 +29,17 @@ fn false_alarms_are_rare() {
 /// to ten points once 40 follow.
 #[test]
 fn steps_are_found_soon_and_located() {
-    for scatter in [Scatter::Normal, Scatter::Upwards, Scatter::Outliers] {
+    for scatter in [
+        Scatter::Normal,
+        Scatter::Upwards,
+        Scatter::Outliers,
+        Scatter::TwoGroups,
+        Scatter::SlowDrift,
+    ] {
         let soon = steps_found(scatter, 50, 100, 2.0, 10);
-        assert!(soon >= 44, "{}: {soon} of 50", scatter.name());
+        assert!(soon >= 43, "{}: {soon} of 50", scatter.name());
         let located = steps_found(scatter, 100, 160, 1.0, 40);
-        assert!(located >= 80, "{}: {located} of 100", scatter.name());
+        assert!(located >= 77, "{}: {located} of 100", scatter.name());
     }
 }
 

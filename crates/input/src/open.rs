@@ -15,11 +15,16 @@ use std::path::{Component, Path, PathBuf};
 /// Reads a path: a capture in a tar (plain or zstd) or a directory, or a raw
 /// file in a format that is recognised by its first bytes.
 pub fn read(path: &Path) -> Result<Input> {
+    read_within(path, MAX_RAW_BYTES)
+}
+
+/// The same, but a log may have at most `most` bytes, also unpacked.
+pub(crate) fn read_within(path: &Path, most: u64) -> Result<Input> {
     if path.is_dir() {
         return read_directory(path);
     }
     let (file, shown) = file(path)?;
-    read_named(file, &shown)
+    read_named_within(file, &shown, most)
 }
 
 /// Opens a path so that it can be read twice, and gives what to call it. A pipe, and
@@ -52,7 +57,12 @@ fn spooled(input: &mut dyn Read, path: &Path) -> Result<File> {
 }
 
 /// Reads an open file that the user calls `path`, such as a member of an archive.
-pub fn read_named(mut file: File, path: &Path) -> Result<Input> {
+pub fn read_named(file: File, path: &Path) -> Result<Input> {
+    read_named_within(file, path, MAX_RAW_BYTES)
+}
+
+/// The same, but a log may have at most `most` bytes, also unpacked.
+pub(crate) fn read_named_within(mut file: File, path: &Path, most: u64) -> Result<Input> {
     let shown = path.display();
     let length = file.metadata().map(|m| m.len()).unwrap_or(0);
     let mut head = Vec::new();
@@ -84,15 +94,15 @@ pub fn read_named(mut file: File, path: &Path) -> Result<Input> {
     let utf16 = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]);
     let Some(source) = sources::sniff(&head).or(image).filter(|_| !utf16) else {
         let name = shown.to_string();
-        if let Some(log) = packed::log(&name, &head, file)? {
+        if let Some(log) = packed::log(&name, &head, file, most)? {
             return Ok(Input::Raw(log));
         }
         refuse!("{shown}: {}", unknown_format(&head));
     };
-    if length > MAX_RAW_BYTES && !source.is_bounded() {
+    if length > most && !source.is_bounded() {
         refuse!(
             "{shown}: {length} bytes are more than a log of one boot has; expected at most \
-             {MAX_RAW_BYTES}; cut it to the boot that you want to see"
+             {most}; cut it to the boot that you want to see"
         );
     }
     let bytes = Bytes::of(file, head, length, path).on(|| format!("{shown}: cannot be read"))?;

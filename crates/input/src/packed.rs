@@ -1,6 +1,6 @@
 //! Logs that somebody packed, or that Windows wrote: what is in them.
 
-use crate::bytes::{Bytes, MAX_RAW_BYTES};
+use crate::bytes::Bytes;
 use crate::error::{Result, refuse};
 use crate::types::Raw;
 use rawimage::Part;
@@ -36,13 +36,13 @@ fn skippable(bytes: &[u8]) -> Option<usize> {
 
 /// A log that was packed by itself, such as `dmesg.gz`, or that stands in UTF-16, as
 /// PowerShell writes what a program prints; `None` if it is none. Offsets of evidence are
-/// those in what was unpacked.
-pub fn log(name: &str, head: &[u8], mut file: File) -> Result<Option<Raw>> {
+/// those in what was unpacked, which may have at most `most` bytes.
+pub fn log(name: &str, head: &[u8], mut file: File, most: u64) -> Result<Option<Raw>> {
     let mut bytes = Vec::new();
     file.rewind()?;
-    file.take(MAX_RAW_BYTES).read_to_end(&mut bytes)?;
+    file.take(most).read_to_end(&mut bytes)?;
     let from = from_utf16(&bytes).map(|text| ("in UTF-16", text));
-    let from = from.or_else(|| Some(("packed", unpacked(head, &bytes, MAX_RAW_BYTES)?)));
+    let from = from.or_else(|| Some(("packed", unpacked(head, &bytes, most)?)));
     let Some((form, (bytes, damage))) = from else {
         return Ok(None);
     };
@@ -50,9 +50,9 @@ pub fn log(name: &str, head: &[u8], mut file: File) -> Result<Option<Raw>> {
     let Some(source) = sources::sniff(head) else {
         return Ok(None);
     };
-    if bytes.len() as u64 >= MAX_RAW_BYTES {
+    if bytes.len() as u64 >= most {
         refuse!(
-            "{name}: {form}, and unpacks to more than the {MAX_RAW_BYTES} bytes that a log may have; \
+            "{name}: {form}, and unpacks to more than the {most} bytes that a log may have; \
              unpack it, and give the part that is one boot"
         );
     }

@@ -6,7 +6,7 @@ use record::Nanos;
 /// The part of the chance of a false alarm that goes to windows, and the least of them. A
 /// short stretch has shorter ones too: a regression that was reverted and came back is one
 /// of few boots.
-const FOR_WINDOWS: f64 = 0.2;
+const FOR_WINDOWS: f64 = 0.1;
 const WINDOW: usize = 40;
 const SHORT: usize = 200;
 const SHORT_WINDOW: usize = 16;

@@ -32,10 +32,26 @@ const HUBER: f64 = 2.0;
 /// How many points on each side a change is located by.
 const AROUND: usize = 200;
 
-/// A straight line that is no chance, and by how much more a step has to explain: its
-/// place is chosen, which alone explains something. In squared deviations.
+/// A straight line that is no chance, in squared deviations; and by how much more a step has
+/// to explain then. Its place is chosen, which alone explains something.
 const LINE: f64 = 6.6;
-const MORE_THAN_LINE: f64 = 6.0;
+const MORE_THAN_LINE: f64 = 7.0;
+
+/// A step whose place makes it more like a line than this (the square of their correlation;
+/// 0.75 in the middle) has to explain so much more for each unit beyond.
+const ALIKE: f64 = 0.48;
+const MORE_IF_ALIKE: f64 = 74.0;
+
+/// How many times closer to two levels than to a line the values of a sure step lie.
+const BREAK: f64 = 1.5;
+
+/// A second test makes chance more probable: what the p of a step beside a line is
+/// multiplied by.
+const TWO_TESTS: f64 = 2.0;
+
+/// How much the likelihood of one place counts against that of others where a level begins:
+/// a bit less than independent points would, which those of boots rarely are.
+const EVIDENCE: f64 = 0.7;
 
 /// A second level.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +67,16 @@ pub(super) struct Split {
 }
 
 impl Split {
+    fn new(at: usize, p: f64, inflation: f64) -> Self {
+        let range = (at, at);
+        Self {
+            at,
+            range,
+            p,
+            inflation,
+        }
+    }
+
     /// The same where the values themselves say that it is.
     pub(super) fn located(self, values: &[Nanos], may_begin: &[bool]) -> Self {
         let places = places(values.len(), may_begin);
@@ -73,41 +99,83 @@ pub(super) fn best(values: &[Nanos], may_begin: &[bool]) -> Option<Split> {
     let places = places(count, may_begin);
     let scores = scores(values)?;
     let plain = strongest(&scores, &places, |_| 1.0)?;
-    // A straight line explains as much as a step: what is left has to have the step.
+    if count <= FEW {
+        return Some(Split::new(
+            plain.at,
+            few(&scores, &places, plain.squared),
+            1.0,
+        ));
+    }
+    let judged = |scores: &[f64], best: &Strongest| {
+        let inflation = inflation(scores, best.at);
+        let strength = strength(best.squared, count) / inflation;
+        let p = chance(strength.max(0.0).sqrt(), count, places.len());
+        Split::new(best.at, p, inflation)
+    };
+    let step = judged(&scores, &plain);
+    // A step and a straight line explain each other in part. So a step counts if it explains
+    // much more than a line, or if there is one beside the line.
     let slope = Slope::of(&scores);
     let line = strength(slope.squared, count);
-    let drifts =
-        count > FEW && line >= LINE && line + MORE_THAN_LINE >= strength(plain.squared, count);
-    let (best, scores) = match drifts {
-        false => (plain, scores),
-        true => {
-            let rest = slope.taken_from(&scores)?;
-            let n = count as f64;
-            let free = |t: f64| 1.0 - 3.0 * t * (n - t) / (n * n - 1.0);
-            (strongest(&rest, &places, free)?, rest)
-        }
+    let more = MORE_THAN_LINE + MORE_IF_ALIKE * (like_a_line(plain.at, count) - ALIKE).max(0.0);
+    let is_line =
+        line >= LINE && strength(plain.squared, count) < line + more && !breaks(values, plain.at);
+    let beside = slope.taken_from(&scores).and_then(|rest| {
+        let best = strongest(&rest, &places, |at| 1.0 - like_a_line(at, count))?;
+        let split = judged(&rest, &best);
+        let p = (split.p * TWO_TESTS).min(1.0);
+        Some(Split { p, ..split })
+    });
+    match beside {
+        Some(beside) if is_line || beside.p < step.p => Some(beside),
+        _ => (!is_line).then_some(step),
+    }
+}
+
+/// Whether values lie so much closer to two levels than to a straight line that no slow drift
+/// made them. Ranks cannot say so: they know no distance.
+fn breaks(values: &[Nanos], at: usize) -> bool {
+    let values: Vec<f64> = values.iter().map(|v| v.get() as f64).collect();
+    let deviation = |numbers: &[f64], around: &dyn Fn(usize) -> f64| {
+        let each = numbers.iter().enumerate();
+        let distances: Vec<f64> = each.map(|(i, v)| (v - around(i)).abs()).collect();
+        middle(&distances)
     };
-    let inflation = inflation(&scores, best.at);
-    let p = match count <= FEW && !drifts {
-        true => match permuted(&scores, &places, best.squared) {
-            // Beyond what so many permutations can say.
-            p if p <= LEAST_PERMUTED => {
-                let z = strength(best.squared, count).max(0.0).sqrt();
-                p.min(chance(z, count, places.len()))
-            }
-            p => p,
-        },
-        false => {
-            let strength = strength(best.squared, count) / inflation;
-            chance(strength.max(0.0).sqrt(), count, places.len())
+    let (first, second) = values.split_at(at.min(values.len()));
+    let (low, high) = (middle(first), middle(second));
+    let of_step = deviation(&values, &|i| if i < at { low } else { high });
+    // The resistant line (Tukey, 1977): through the medians of the outer thirds.
+    let third = values.len() / 3;
+    let (left, right) = (
+        middle(values.get(..third).unwrap_or_default()),
+        middle(values.get(values.len() - third..).unwrap_or_default()),
+    );
+    let each = (right - left) / (values.len() - third).max(1) as f64;
+    let rest: Vec<f64> = (0_u32..)
+        .zip(&values)
+        .map(|(i, v)| v - each * f64::from(i))
+        .collect();
+    let from = middle(&rest);
+    let of_line = deviation(&rest, &|_| from);
+    of_line > BREAK * of_step
+}
+
+/// How much of a step at `at` a straight line explains: the square of their correlation.
+fn like_a_line(at: usize, count: usize) -> f64 {
+    let (n, t) = (count as f64, at as f64);
+    3.0 * t * (n - t) / (n * n - 1.0)
+}
+
+/// The chance of the strongest of few scores.
+fn few(scores: &[f64], places: &[usize], squared: f64) -> f64 {
+    match permuted(scores, places, squared) {
+        // Beyond what so many permutations can say.
+        p if p <= LEAST_PERMUTED => {
+            let z = strength(squared, scores.len()).max(0.0).sqrt();
+            p.min(chance(z, scores.len(), places.len()))
         }
-    };
-    Some(Split {
-        at: best.at,
-        range: (best.at, best.at),
-        p,
-        inflation,
-    })
+        p => p,
+    }
 }
 
 /// What a squared standardized sum of so many scores is worth: the logarithm of the ratio
@@ -133,13 +201,13 @@ struct Strongest {
 
 /// The place before which the standardized sum of `scores` is the largest; `free` is the
 /// part of its variance that is not taken by something else.
-fn strongest(scores: &[f64], places: &[usize], free: impl Fn(f64) -> f64) -> Option<Strongest> {
+fn strongest(scores: &[f64], places: &[usize], free: impl Fn(usize) -> f64) -> Option<Strongest> {
     let sums = sums(scores);
     let n = scores.len() as f64;
     let all = places.iter().filter_map(|&at| {
         let t = at as f64;
         let sum = sums.get(at)?;
-        let squared = sum * sum * (n - 1.0) / (t * (n - t) * free(t));
+        let squared = sum * sum * (n - 1.0) / (t * (n - t) * free(at));
         Some(Strongest { at, squared })
     });
     all.max_by(|a, b| a.squared.total_cmp(&b.squared))
@@ -285,23 +353,34 @@ fn located(
     for _ in 0..3 {
         let gains = gains(&near, at);
         let gain = |at: usize| gains.get(at).copied().unwrap_or(f64::MIN);
-        let best = places.iter().copied();
-        let Some(best) = best.max_by(|a, b| gain(*a).total_cmp(&gain(*b))) else {
+        let top = places.iter().copied();
+        let Some(top) = top.max_by(|a, b| gain(*a).total_cmp(&gain(*b))) else {
             break;
         };
-        let is_likely = |p: &&usize| gain(**p) >= gain(best) - LESS_LIKELY * inflation;
+        let best = middle_place(&places, |at| (EVIDENCE * (gain(at) - gain(top))).exp(), top);
+        let is_likely = |p: &&usize| gain(**p) >= gain(top) - LESS_LIKELY * inflation;
         let mut likely = places.iter().filter(is_likely);
         let first = likely.next().copied().unwrap_or(best);
-        range = (
-            first,
-            likely.next_back().copied().unwrap_or(first).max(best),
-        );
+        let last = likely.next_back().copied().unwrap_or(first);
+        range = (first.min(best), last.max(best));
         if best == at {
             break;
         }
         at = best;
     }
     (at + from, (range.0 + from, range.1 + from))
+}
+
+/// The place before which half of all `weight` lies: it is nearer to the true one on average
+/// than the heaviest; `top` if there is none.
+fn middle_place(places: &[usize], weight: impl Fn(usize) -> f64, top: usize) -> usize {
+    let half = places.iter().map(|p| weight(*p)).sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    let reached = places.iter().copied().find(|p| {
+        sum += weight(*p);
+        sum >= half
+    });
+    reached.unwrap_or(top)
 }
 
 /// The logarithm of the likelihood that so many of the first `values` are of the level

@@ -52,7 +52,7 @@ fn of_head(head: &[u8], path: &Path) -> Format {
     if !packed || !path.is_file() {
         return Format::Unknown;
     }
-    match crate::read(path) {
+    match crate::open::read_within(path, super::MOST_LOG_BYTES) {
         Ok(crate::Input::Capture(_)) => Format::Archive,
         Ok(crate::Input::Raw(raw)) => Format::Known(raw.source.name()),
         Err(_) => Format::Unknown,

@@ -1,10 +1,12 @@
 //! From the input of one boot to its row.
 
+use super::MOST_LOG_BYTES;
 use super::format::is_manifest;
 use super::unit::{Member, Unit};
 use crate::Input;
 use crate::Reading;
 use crate::error::{On, Result, refuse};
+use crate::open::{read_named_within, read_within};
 use analysis::FleetRow;
 use analysis::FleetSource;
 use sha2::{Digest, Sha256};
@@ -46,7 +48,10 @@ fn read(unit: Unit, reading: &Reading, source: &mut FleetSource) -> Result<Fleet
         } => {
             source.source = name;
             source.written = paths.iter().filter_map(written).max();
-            let read: Result<Vec<Input>> = paths.iter().map(|p| crate::read(p)).collect();
+            let read: Result<Vec<Input>> = paths
+                .iter()
+                .map(|p| read_within(p, MOST_LOG_BYTES))
+                .collect();
             if read.is_err() {
                 source.boot_id = of_files(&paths);
             }
@@ -97,7 +102,7 @@ fn of_members(name: &str, members: Vec<Member>, id: &mut String) -> Result<Vec<I
     let mut inputs = Vec::new();
     for member in members {
         let mut copy = member.file.try_clone().on(|| "a member".to_owned())?;
-        match crate::read_named(member.file, Path::new(&member.name)) {
+        match read_named_within(member.file, Path::new(&member.name), MOST_LOG_BYTES) {
             Ok(input) => inputs.push(input),
             Err(error) => {
                 let mut bytes = Vec::new();

@@ -30,9 +30,13 @@ class Duck:
         self.connection = connected()
         self.store = store
         self.missing = [*schema.TABLES, *schema.VIEWS]
+        #: Whether files of older versions are expected, which lack columns. To look for them
+        #: opens every file before the first answer.
+        self.mixed = False
 
     def _open(self, query: str) -> None:
         """Opens the tables that a query may name: of each, all files are looked at."""
+        query = re.sub(r"--[^\n]*", "", query)
 
         def named(text: str) -> list[str]:
             return [n for n in self.missing if re.search(rf"\b{n}\b", text, re.IGNORECASE)]
@@ -45,7 +49,9 @@ class Duck:
         # Views come after the tables that they are made of.
         for name in sorted(wanted, key=lambda name: name in schema.VIEWS):
             if name in schema.TABLES:
-                _view(self.connection, self.store, name, schema.TABLES[name])
+                self.mixed |= _view(
+                    self.connection, self.store, name, schema.TABLES[name], self.mixed
+                )
             else:
                 self.connection.execute(f"create view {name} as {schema.VIEWS[name]}")
             self.missing.remove(name)
@@ -56,6 +62,11 @@ class Duck:
         try:
             return self.connection.sql(query).to_arrow_table()
         except duckdb.Error as error:
+            if not self.mixed and "schema mismatch" in str(error):
+                self.connection = connected()
+                self.missing = [*schema.TABLES, *schema.VIEWS]
+                self.mixed = True
+                return self.table(query)
             raise FleetError(f"the query failed: {first_line(error)}") from error
 
     def rows(self, query: str) -> Rows:
@@ -64,8 +75,13 @@ class Duck:
 
 
 def _view(
-    connection: duckdb.DuckDBPyConnection, store: Store, part: str, columns: list[str]
-) -> None:
+    connection: duckdb.DuckDBPyConnection,
+    store: Store,
+    part: str,
+    columns: list[str],
+    mixed: bool,
+) -> bool:
+    """Opens a table, and says whether its files are taken for those of several versions."""
     files = store.files(part)
     names = ", ".join(schema.chosen(part, columns))
     stored = schema.stored(part) if names != ", ".join(columns) else columns
@@ -73,23 +89,31 @@ def _view(
     if not files:
         fields = [(name, schema.COLUMNS[name]) for name in columns]
         connection.register(part, pa.schema(fields).empty_table())
-        return
+        return mixed
     if store.is_local:
         listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
         types = "{'part': varchar, 'product': varchar, 'day': varchar}"
-        # Files of an older version may lack columns; the empty table has them all.
-        connection.register(f"{part}_columns", pa.schema(fields).empty_table())
+        read = f"read_parquet([{listed}], hive_partitioning = true, hive_types = {types}"
         try:
+            if not mixed:
+                # The columns of all files are those of the first one, if that has all.
+                first = connection.sql(f"select * from {read})").columns
+                mixed = not set(stored) <= set(first)
+            if not mixed:
+                connection.execute(f"create view {part} as select {names} from {read})")
+                return False
+            # The empty table has all columns.
+            connection.register(f"{part}_columns", pa.schema(fields).empty_table())
             connection.execute(
                 f"create view {part} as select {names} from (select * from"
-                f" read_parquet([{listed}], hive_partitioning = true, hive_types = {types},"
-                f" union_by_name = true) union all by name select * from {part}_columns)"
+                f" {read}, union_by_name = true) union all by name select * from"
+                f" {part}_columns)"
             )
         except duckdb.Error as error:
             raise FleetError(
                 f"{store.where}: a file of the store cannot be read: {first_line(error)}"
             ) from error
-        return
+        return True
     dataset = store.table.to_pyarrow_dataset(file_pruning_predicate=f"part = '{part}'")
     connection.register(f"{part}_files", dataset)
     there = set(dataset.schema.names)
@@ -100,6 +124,7 @@ def _view(
     connection.execute(
         f"create view {part} as select {names} from (select {whole} from {part}_files)"
     )
+    return mixed
 
 
 def _sql(kind: pa.DataType) -> str:
@@ -112,7 +137,7 @@ def known(store: Store, ids: set[str]) -> tuple[set[str], set[str]]:
         connection.register("asked", pa.table({"boot_id": sorted(ids)}))
         found = []
         for part in ["boots", "quarantine"]:
-            _view(connection, store, part, ["boot_id"])
+            _view(connection, store, part, ["boot_id"], mixed=False)
             query = f"select boot_id from {part} where boot_id in (select boot_id from asked)"
             found.append({row[0] for row in connection.execute(query).fetchall()})
     return found[0], found[1]
