@@ -1,7 +1,6 @@
 //! A board's file: `boards/NAME.toml`.
 
 use super::error::BoardError;
-use super::lava::CMDLINE;
 use super::light::FirstLight;
 use super::shape::{
     BootFile, ConsoleFile, DeployFile, File, LabgridFile, LavaFile, PowerFile, ProofFile,
@@ -18,6 +17,9 @@ use toml::Spanned;
 
 /// The version of the format that this program reads.
 pub const VERSION: u32 = 1;
+
+/// What the template of a LAVA job must have, or all variants would be the same job.
+pub const CMDLINE: &str = "{cmdline}";
 
 /// What a panic looks like if the file does not say.
 const PANIC: &[&str] = &[r"Kernel panic - not syncing"];

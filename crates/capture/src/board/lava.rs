@@ -8,7 +8,7 @@
 use super::adapter::{Adapter, Deployment, Recorded, Switched};
 use super::command::{Asked, Done, ask};
 use super::error::BoardError;
-use super::file::{Board, Link};
+use super::file::{Board, CMDLINE, Link};
 use super::lava_log;
 use crate::serial::listen::Console;
 use std::fs;
@@ -25,9 +25,6 @@ const VALIDATE: &str = "import sys\n\
 
 /// Who may have the schema: Debian's package belongs to the first.
 const PYTHONS: [&str; 2] = ["/usr/bin/python3", "python3"];
-
-/// What a template must have, or all variants would be the same job.
-pub const CMDLINE: &str = "{cmdline}";
 
 /// What is doubtful about such boots.
 const COARSE: &str = "LAVA ran this boot. It stamps a line after it has read all of it, may type into \
