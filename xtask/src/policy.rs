@@ -22,6 +22,7 @@ pub fn check() -> Result<()> {
     };
     let args = [
         "--locked",
+        "--all-features",
         "check",
         "--hide-inclusion-graph",
         "bans",

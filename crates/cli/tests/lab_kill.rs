@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 const VARIANTS: [&str; 4] = ["baseline", "faster", "slower", "broken"];
 const ENSEMBLE: u64 = 3;
 const KILLS: u32 = 50;
+const KILLS_OF_SHARED: u32 = 20;
 
 /// An earlier run's output folder, with captures as small as they come.
 fn stored(folder: &Path) {
@@ -79,9 +80,14 @@ fn experiment(folder: &Path) -> String {
 }
 
 fn start(file: &str, out: &Path) -> Child {
+    start_with(file, out, &[])
+}
+
+fn start_with(file: &str, out: &Path, more: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_firstlight"))
         .args(["lab", "run", file, "--jobs", "2", "--out"])
         .arg(out)
+        .args(more)
         .current_dir(workspace())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -130,7 +136,56 @@ fn a_run_killed_at_any_moment_resumes_to_the_same_table() {
     let length = begin.elapsed();
     let expected = result(&calm);
     assert!(expected.contains("Kernel panic - no root"));
+    killed_and_resumed(
+        (&file, &[]),
+        &out,
+        &folder.join("stored"),
+        (KILLS, length),
+        &expected,
+    );
+}
 
+/// All trials are taken from shared results, many at once.
+#[test]
+fn a_run_killed_while_it_takes_shared_results_resumes_to_the_same_table() {
+    let scratch = tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap();
+    let folder = scratch.path();
+    stored(&folder.join("stored"));
+    let file = experiment(folder);
+    let shared = folder.join("shared");
+    let more = ["--shared", shared.to_str().unwrap(), "--audit", "0"];
+    let (first, calm, out) = (
+        folder.join("first"),
+        folder.join("calm"),
+        folder.join("out"),
+    );
+    assert!(start_with(&file, &first, &more).wait().unwrap().success());
+    let begin = Instant::now();
+    assert!(start_with(&file, &calm, &more).wait().unwrap().success());
+    let length = begin.elapsed();
+    let journal = fs::read_to_string(calm.join("trials.jsonl")).unwrap();
+    let taken = journal.matches("\"shared_by\"").count();
+    assert_eq!(taken, VARIANTS.len() * ENSEMBLE as usize);
+    killed_and_resumed(
+        (&file, &more),
+        &out,
+        &folder.join("stored"),
+        (KILLS_OF_SHARED, length),
+        &result(&calm),
+    );
+}
+
+/// Kills runs of `length` into `out` at random moments, and lets the last one end.
+fn killed_and_resumed(
+    (file, more): (&str, &[&str]),
+    out: &Path,
+    stored: &Path,
+    (kills, length): (u32, Duration),
+    expected: &str,
+) {
+    let start = || start_with(file, out, more);
     // A fixed sequence (the constants are Knuth's); the host makes it random.
     let mut seed: u64 = 1;
     let mut random = || {
@@ -140,27 +195,31 @@ fn a_run_killed_at_any_moment_resumes_to_the_same_table() {
         (seed >> 33) as f64 / (1_u64 << 31) as f64
     };
     let (mut killed, mut between) = (0, 0);
-    while killed < KILLS {
-        let mut run = start(&file, &out);
+    while killed < kills {
+        let mut run = start();
         std::thread::sleep(length.mul_f64(random()).max(Duration::from_millis(1)));
         if let Some(status) = run.try_wait().unwrap() {
             // It was faster: it has to be right, and the next one begins anew.
             assert!(status.success());
-            assert_eq!(result(&out), expected);
-            fs::remove_dir_all(&out).unwrap();
+            assert_eq!(result(out), expected);
+            fs::remove_dir_all(out).unwrap();
             continue;
         }
         run.kill().unwrap();
         run.wait().unwrap();
         killed += 1;
-        let whole = whole_trials_are_whole(&out, &folder.join("stored"));
+        let whole = whole_trials_are_whole(out, stored);
         if (1..VARIANTS.len() as u32 * ENSEMBLE as u32).contains(&whole) {
             between += 1;
         }
     }
-    assert!(between > 0, "no kill came while trials were running");
-    assert!(start(&file, &out).wait().unwrap().success());
-    assert_eq!(result(&out), expected);
+    // Shared results become whole trials all at once.
+    assert!(
+        between > 0 || !more.is_empty(),
+        "no kill came while trials were running"
+    );
+    assert!(start().wait().unwrap().success());
+    assert_eq!(result(out), expected);
     // One line a trial, however often it was begun.
     let journal = fs::read_to_string(out.join("trials.jsonl")).unwrap();
     assert_eq!(journal.lines().count(), VARIANTS.len() * ENSEMBLE as usize);

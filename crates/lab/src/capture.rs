@@ -10,8 +10,7 @@ use agent::capture::{
 };
 use record::{Nanos, mark};
 use sha2::{Digest, Sha256};
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::Path;
 
 /// The console's file in a capture.
@@ -222,7 +221,8 @@ fn empty(cmdline: &str) -> Manifest {
     }
 }
 
-/// Writes `members` as a folder.
+/// Writes `members` as a folder. [`crate::store::Store`] sees to it that they are on the disk
+/// before anything says that the trial is whole.
 ///
 /// # Errors
 /// If that cannot be written.
@@ -232,13 +232,7 @@ pub fn write(folder: &Path, members: &[Member]) -> Result<(), LabError> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(io_error(parent, "cannot be created"))?;
         }
-        // On the disk before anything says that the trial is whole.
-        File::create(&path)
-            .and_then(|mut file| {
-                file.write_all(bytes)?;
-                file.sync_data()
-            })
-            .map_err(io_error(&path, "cannot be written"))?;
+        fs::write(&path, bytes).map_err(io_error(&path, "cannot be written"))?;
     }
     Ok(())
 }

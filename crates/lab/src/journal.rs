@@ -79,14 +79,28 @@ impl<T: Line> Journal<T> {
     /// # Errors
     /// If it cannot be written.
     pub fn add(&mut self, line: T) -> Result<(), LabError> {
-        let text = serde_json::to_vec(&line);
-        let mut text = text.map_err(|e| LabError::Bug { why: e.to_string() })?;
-        text.push(b'\n');
+        self.add_all(vec![line])
+    }
+
+    /// Adds lines, which are all on the disk when this returns.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn add_all(&mut self, lines: Vec<T>) -> Result<(), LabError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        for line in &lines {
+            let written = serde_json::to_writer(&mut text, line);
+            written.map_err(|e| LabError::Bug { why: e.to_string() })?;
+            text.push(b'\n');
+        }
         self.file
             .write_all(&text)
             .and_then(|()| self.file.sync_all())
             .map_err(io_error(&self.path, "cannot be written"))?;
-        self.lines.push(line);
+        self.lines.extend(lines);
         Ok(())
     }
 }

@@ -5,14 +5,19 @@
 //! in which trials ended. It can be cut anywhere, and is mended from the others.
 
 use crate::error::{LabError, io_error};
+use crate::files;
 use crate::journal::{Journal, Line};
 use crate::trial::{self, TRIAL_FILE, Trial, TrialId};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The journal's name.
 const JOURNAL: &str = "trials.jsonl";
+
+/// With more trials than this, one wait for the whole disk is shorter than a wait for each of
+/// their files.
+const FEW: usize = 4;
 
 /// An output folder in use.
 #[derive(Debug)]
@@ -76,20 +81,54 @@ impl Store {
     /// # Errors
     /// If that cannot be written.
     pub fn keep(&mut self, trial: &Trial) -> Result<(), LabError> {
-        let folder = self.folder_of(&trial.id);
-        let (path, beside) = (folder.join(TRIAL_FILE), folder.join("trial.json.new"));
-        let write = || {
-            let mut file = File::create(&beside)?;
-            serde_json::to_writer_pretty(&file, trial)?;
-            file.write_all(b"\n")?;
-            file.sync_all()?;
-            fs::rename(&beside, &path)
-        };
-        write().map_err(io_error(&path, "cannot be written"))?;
-        match self.kept().contains(trial) {
-            true => Ok(()),
-            false => self.journal.add(trial.clone()),
+        self.keep_all(&[trial])
+    }
+
+    /// Says that trials are whole. What is there already is not written again.
+    ///
+    /// # Errors
+    /// If that cannot be written. Then all of them may be missing.
+    pub fn keep_all(&mut self, trials: &[&Trial]) -> Result<(), LabError> {
+        let mut new = Vec::new();
+        for trial in trials {
+            let folder = self.folder_of(&trial.id);
+            let (path, beside) = (folder.join(TRIAL_FILE), folder.join("trial.json.new"));
+            let text = serde_json::to_vec_pretty(trial);
+            let mut text = text.map_err(|e| LabError::Bug { why: e.to_string() })?;
+            text.push(b'\n');
+            if fs::read(&path).is_ok_and(|there| there == text) {
+                continue;
+            }
+            fs::write(&beside, text).map_err(io_error(&beside, "cannot be written"))?;
+            new.push((folder, beside, path));
         }
+        self.to_disk(new.iter().map(|(folder, _, _)| folder))?;
+        for (_, beside, path) in &new {
+            fs::rename(beside, path).map_err(io_error(path, "cannot be written"))?;
+        }
+        let unknown = trials.iter().filter(|t| !self.kept().contains(t));
+        let lines = unknown.map(|t| Trial::clone(t)).collect();
+        self.journal.add_all(lines)
+    }
+
+    /// Waits until the files in these folders of trials are on the disk.
+    fn to_disk<'a>(
+        &self,
+        folders: impl ExactSizeIterator<Item = &'a PathBuf>,
+    ) -> Result<(), LabError> {
+        if folders.len() > FEW {
+            let synced = File::open(&self.folder).and_then(|f| Ok(rustix::fs::syncfs(f)?));
+            return synced.map_err(io_error(&self.folder, "cannot be written"));
+        }
+        for folder in folders {
+            for name in files::below(folder)? {
+                let path = folder.join(name);
+                File::open(&path)
+                    .and_then(|file| file.sync_data())
+                    .map_err(io_error(&path, "cannot be written"))?;
+            }
+        }
+        Ok(())
     }
 }
 

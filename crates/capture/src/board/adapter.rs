@@ -55,6 +55,19 @@ impl Deployment {
     }
 }
 
+/// A boot that others ran and recorded. Times are nanoseconds since their record began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// When switching the power on began, and when it ended.
+    pub power: (u64, u64),
+    /// Lines of the console, each with its end, and when each was read.
+    pub lines: Vec<(u64, Vec<u8>)>,
+    /// What they say of a boot that failed.
+    pub failure: Option<String>,
+    /// Their files, for the capture.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
 /// A board within reach. What it acquired is let go when it is dropped, and when this
 /// program dies.
 pub trait Adapter: Send {
@@ -89,4 +102,15 @@ pub trait Adapter: Send {
 
     /// What the board's proof command prints after first light.
     fn evidence(&mut self, command: &str, limit: Duration) -> Result<Vec<u8>, BoardError>;
+
+    /// Lets others boot what was deployed last, unless it `stops`. `None`: this host switches
+    /// the power and listens itself.
+    fn recorded(&mut self, _stops: &dyn Fn() -> bool) -> Result<Option<Recorded>, BoardError> {
+        Ok(None)
+    }
+
+    /// What is doubtful about all boots that it brings, in sentences.
+    fn caveat(&self) -> Option<&'static str> {
+        None
+    }
 }

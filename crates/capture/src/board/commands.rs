@@ -63,7 +63,7 @@ impl Commands {
     fn power(&self) -> Result<(&Power, Duration), BoardError> {
         match &self.board.link {
             Link::Commands { power, limit, .. } => Ok((power, *limit)),
-            Link::Labgrid { .. } => Err(not_by_commands()),
+            Link::Labgrid { .. } | Link::Lava { .. } => Err(not_by_commands()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One measured boot: power off, a pause, power on, and listening.
 
-use super::adapter::{Adapter, Switched};
+use super::adapter::{Adapter, Recorded, Switched};
 use super::error::BoardError;
 use super::file::Board;
 use super::light::Probe;
@@ -54,6 +54,8 @@ pub struct Cycle {
     pub log: Vec<u8>,
     /// The console's bytes.
     pub raw: Vec<u8>,
+    /// Files of those who recorded the boot, with their names.
+    pub files: Vec<Member>,
 }
 
 impl Cycle {
@@ -115,11 +117,13 @@ impl Cycle {
             .collect();
         let mut json = serde_json::to_vec_pretty(&manifest)?;
         json.push(b'\n');
-        Ok(vec![
+        let mut members = vec![
             (MANIFEST.to_owned(), json),
             (LOG.to_owned(), self.log.clone()),
             (RAW.to_owned(), self.raw.clone()),
-        ])
+        ];
+        members.extend(self.files.iter().cloned());
+        Ok(members)
     }
 }
 
@@ -135,6 +139,9 @@ pub fn measure(
     watcher: &mut dyn Watcher,
 ) -> Result<Cycle, BoardError> {
     let light = &board.boot.first_light;
+    if let Some(recorded) = adapter.recorded(&|| watcher.stops())? {
+        return from_record(board, recorded);
+    }
     let mut tries = board.power_tries.max(1);
     let (off_ns, mut ears, power) = loop {
         tries -= 1;
@@ -174,6 +181,63 @@ pub fn measure(
         last_line,
         log,
         raw,
+        files: Vec::new(),
+    })
+}
+
+/// The boot that others recorded, as this host would have seen it.
+fn from_record(board: &Board, recorded: Recorded) -> Result<Cycle, BoardError> {
+    let mut listening = Listening::begin(&board.boot, &board.boot.first_light, None)?;
+    let (began, ended) = recorded.power;
+    listening.power(began, ended)?;
+    let limit = u64::try_from(board.boot.limit.as_nanos()).unwrap_or(u64::MAX);
+    for (at_ns, line) in &recorded.lines {
+        if *at_ns < began {
+            listening.before(line);
+            continue;
+        }
+        if at_ns.saturating_sub(ended) > limit {
+            break;
+        }
+        listening.bytes(*at_ns, line)?;
+        if listening.ended().is_some() {
+            break;
+        }
+    }
+    listening.quiet()?;
+    let end = listening.ended().unwrap_or_else(|| {
+        let why = recorded.failure.as_ref();
+        why.map_or(End::Hang, |why| {
+            End::Closed(format!("the job failed: {why}"))
+        })
+    });
+    let light = listening.light().map(|light| {
+        // The line was read after the one before it, and at the latest when it was stamped.
+        let earlier = recorded.lines.iter().map(|(at, _)| *at);
+        let before = earlier.filter(|at| *at < light.at_ns).max();
+        Seen {
+            at_ns: light.at_ns.saturating_sub(ended),
+            error_ns: light
+                .at_ns
+                .saturating_sub(before.unwrap_or(ended).max(ended)),
+        }
+    });
+    let from_loader = listening.light().zip(listening.loader_ns());
+    let (resets, last_line) = (listening.resets(), listening.last_line().to_owned());
+    let fallback = listening.fallback().map(str::to_owned);
+    let (log, raw) = listening.finish(&[])?;
+    Ok(Cycle {
+        off_ns: None,
+        power_error_ns: ended.saturating_sub(began),
+        light,
+        light_from_loader_ns: from_loader.and_then(|(l, from)| l.at_ns.checked_sub(from)),
+        resets,
+        fallback,
+        end,
+        last_line,
+        log,
+        raw,
+        files: recorded.files,
     })
 }
 

@@ -3,6 +3,7 @@
 use super::adapter::Adapter;
 use super::error::BoardError;
 use super::file::{Board, DeployPower, Link, Power, Proof};
+use super::lava;
 use super::light::FirstLight;
 use super::lock::Lock;
 use super::reach::open;
@@ -64,7 +65,10 @@ pub fn doctor(board: &Board) -> Vec<BoardCheck> {
                 let found = format!("place `{place}` was acquired, and is released again");
                 checks.push(BoardCheck::good("labgrid", found));
             }
-            checks.push(console(adapter.as_mut(), board));
+            checks.push(match &board.link {
+                Link::Lava { job, template, .. } => lava_job(job, template),
+                _ => console(adapter.as_mut(), board),
+            });
         }
         Err(e) => checks.push(BoardCheck::bad(
             "labgrid",
@@ -117,6 +121,9 @@ fn commands(board: &Board) -> Vec<(&'static str, &str)> {
         if let super::file::ConsoleAt::Exec(exec) = console {
             all.push(("console.exec", exec.as_str()));
         }
+    }
+    if let Link::Lava { run, .. } = &board.link {
+        all.push(("lava.run", run.as_str()));
     }
     let deploy = &board.deploy;
     let optional = [
@@ -194,7 +201,8 @@ fn deploy(board: &Board) -> Vec<BoardCheck> {
             ),
         });
     }
-    if deploy.files.is_none() && deploy.run.is_none() {
+    let by_job = matches!(board.link, Link::Lava { .. });
+    if deploy.files.is_none() && deploy.run.is_none() && !by_job {
         checks.push(BoardCheck::bad(
             "deploy",
             "the file says neither `files` nor `run`, so only the baseline can be booted",
@@ -216,6 +224,21 @@ fn deploy(board: &Board) -> Vec<BoardCheck> {
         ));
     }
     checks
+}
+
+/// Whether the job of the baseline is one, as LAVA itself sees it.
+fn lava_job(job: &Path, template: &str) -> BoardCheck {
+    let shown = job.display();
+    match lava::check_template(template) {
+        Ok(true) => BoardCheck::good("lava.job", format!("{shown}: LAVA's schema accepts it")),
+        Ok(false) => BoardCheck::good(
+            "lava.job",
+            format!(
+                "{shown}, not validated: install lava-common (and python3-voluptuous) for that"
+            ),
+        ),
+        Err(why) => BoardCheck::bad("lava.job", format!("{shown}: {why}"), "correct the job"),
+    }
 }
 
 fn console(adapter: &mut dyn Adapter, board: &Board) -> BoardCheck {

@@ -66,6 +66,14 @@ pub enum BoardError {
         /// What it says.
         why: String,
     },
+    /// LAVA did not boot the board, or not so that it is of use.
+    #[error("{board}: {why}")]
+    Lava {
+        /// The board's file.
+        board: String,
+        /// A clause: what was found, what to do.
+        why: String,
+    },
     /// Threads or pipes.
     #[error("the host cannot listen to the board: {0}")]
     Host(#[from] io::Error),

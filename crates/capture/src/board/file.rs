@@ -2,7 +2,9 @@
 
 use super::error::BoardError;
 use super::light::FirstLight;
-use super::shape::{BootFile, ConsoleFile, DeployFile, File, LabgridFile, PowerFile, ProofFile};
+use super::shape::{
+    BootFile, ConsoleFile, DeployFile, File, LabgridFile, LavaFile, PowerFile, ProofFile,
+};
 use crate::error::FileError;
 use crate::serial::engine::{Action, Rule};
 use crate::serial::input::Place;
@@ -15,6 +17,9 @@ use toml::Spanned;
 
 /// The version of the format that this program reads.
 pub const VERSION: u32 = 1;
+
+/// What the template of a LAVA job must have, or all variants would be the same job.
+pub const CMDLINE: &str = "{cmdline}";
 
 /// What a panic looks like if the file does not say.
 const PANIC: &[&str] = &[r"Kernel panic - not syncing"];
@@ -66,6 +71,17 @@ pub enum Link {
         limit: Duration,
         /// How the console's line is driven.
         settings: Settings,
+    },
+    /// By jobs of LAVA.
+    Lava {
+        /// The template of a job.
+        job: PathBuf,
+        /// Its text.
+        template: String,
+        /// The command that submits a job, waits for its end and fetches its log.
+        run: String,
+        /// How long it may take.
+        limit: Duration,
     },
 }
 
@@ -226,6 +242,7 @@ impl Board {
             Link::Labgrid {
                 place, coordinator, ..
             } => format!("labgrid {place} {coordinator:?}"),
+            Link::Lava { template, run, .. } => format!("lava {run:?} {template:?}"),
         };
         format!(
             "board = {name}\npower = {power}\noff_ns = {}\nfirst_light = {}\nloader = {:?}\n\
@@ -263,9 +280,10 @@ impl<At: Fn(Range<usize>, String) -> BoardError> Reader<'_, At> {
         let link = match file.adapter.as_ref().map(|a| a.get_ref().as_str()) {
             None | Some("commands") => self.commands(&file)?,
             Some("labgrid") => self.labgrid(&file)?,
+            Some("lava") => self.lava(&file)?,
             Some(other) => {
                 let span = file.adapter.as_ref().map_or(0..0, Spanned::span);
-                let why = format!("expected `commands` or `labgrid`, found `{other}`");
+                let why = format!("expected `commands`, `labgrid` or `lava`, found `{other}`");
                 return Err((self.at)(span, why));
             }
         };
@@ -426,6 +444,55 @@ impl<At: Fn(Range<usize>, String) -> BoardError> Reader<'_, At> {
             python,
             limit: self.seconds(limit_s.as_ref(), 60.0)?,
             settings: self.settings(console.and_then(|c| c.baud.as_ref()))?,
+        })
+    }
+
+    fn lava(&self, file: &File) -> Result<Link, BoardError> {
+        let Some(given) = &file.lava else {
+            let why = "the adapter `lava` needs the table `[lava]` with `job` and `run`";
+            return Err((self.at)(0..0, why.into()));
+        };
+        let LavaFile { job, run, limit_s } = given.get_ref();
+        let power = file.power.as_ref().map(Spanned::span);
+        let other = power.or(file.console.as_ref().map(Spanned::span));
+        if let Some(span) = other {
+            let why = "LAVA switches the power and reads the console; remove this table";
+            return Err((self.at)(span, why.into()));
+        }
+        let deploy = &file.deploy;
+        if deploy.files.is_some() || deploy.run.is_some() {
+            let why = "LAVA deploys by its job; remove `files` and `run` from `[deploy]`";
+            return Err((self.at)(given.span(), why.into()));
+        }
+        if file.proof.get_ref().by.get_ref() == "command" {
+            let why = "no command reaches the board after its job; write `nonce` or `console`";
+            return Err((self.at)(file.proof.get_ref().by.span(), why.into()));
+        }
+        let light = &file.boot.get_ref().first_light;
+        if !light.get_ref().starts_with("console:") {
+            let why = "in LAVA's log only `console:REGEX` can be seen";
+            return Err((self.at)(light.span(), why.into()));
+        }
+        let path = folder(self.path).join(job.get_ref());
+        let template = std::fs::read_to_string(&path).map_err(|e| {
+            (self.at)(
+                job.span(),
+                format!("{}: cannot be read: {e}", path.display()),
+            )
+        })?;
+        if !template.contains(CMDLINE) {
+            let why = format!(
+                "{} has no `{CMDLINE}`, so all variants would be the same job; write it where the \
+                 kernel command line belongs, such as `extra_kernel_args: \"{CMDLINE}\"`",
+                path.display()
+            );
+            return Err((self.at)(job.span(), why));
+        }
+        Ok(Link::Lava {
+            job: path,
+            template,
+            run: self.command(run)?,
+            limit: self.seconds(limit_s.as_ref(), 3600.0)?,
         })
     }
 

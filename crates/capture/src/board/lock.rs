@@ -138,6 +138,14 @@ fn open(path: &Path) -> std::io::Result<File> {
     }
 }
 
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A command that is being started has a copy of the file for a moment, and would hold
+        // the lock until then.
+        self.file.unlock().ok();
+    }
+}
+
 fn read(file: &mut File) -> std::io::Result<State> {
     let mut text = String::new();
     file.seek(SeekFrom::Start(0))?;

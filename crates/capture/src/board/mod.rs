@@ -13,6 +13,8 @@ mod doctor;
 mod error;
 mod file;
 mod labgrid;
+mod lava;
+mod lava_log;
 mod light;
 mod listening;
 mod lock;

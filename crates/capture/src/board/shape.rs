@@ -14,6 +14,7 @@ pub struct File {
     pub power: Option<Spanned<PowerFile>>,
     pub console: Option<Spanned<ConsoleFile>>,
     pub labgrid: Option<Spanned<LabgridFile>>,
+    pub lava: Option<Spanned<LavaFile>>,
     pub boot: Spanned<BootFile>,
     pub proof: Spanned<ProofFile>,
     #[serde(default)]
@@ -46,6 +47,14 @@ pub struct LabgridFile {
     pub place: Spanned<String>,
     pub coordinator: Option<String>,
     pub python: Option<String>,
+    pub limit_s: Option<Spanned<f64>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LavaFile {
+    pub job: Spanned<PathBuf>,
+    pub run: Spanned<String>,
     pub limit_s: Option<Spanned<f64>>,
 }
 

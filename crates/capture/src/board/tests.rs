@@ -223,6 +223,7 @@ fn why_a_boot_is_void() {
         last_line: "last".to_owned(),
         log: Vec::new(),
         raw: Vec::new(),
+        files: Vec::new(),
     };
     assert_eq!(cycle(End::Light, 0, None).void(0), None);
     assert_eq!(cycle(End::Light, 1, None).void(1), None);

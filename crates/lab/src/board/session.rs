@@ -122,6 +122,7 @@ impl Session<'_> {
         }
         self.up = void.is_none();
         let mut notes = vec![self.board.boot.first_light.uncertainty().to_owned()];
+        notes.extend(self.adapter.caveat().map(str::to_owned));
         notes.extend(cycle.as_ref().and_then(|c| c.off_ns).map(|ns| {
             format!(
                 "The board was off for {:.3} s before power-on.",

@@ -167,8 +167,9 @@ fn run_in(
         reused: results.iter().flatten().count(),
         jobs,
     });
-    for trial in results.iter().flatten() {
-        store.keep(trial)?;
+    let known: Vec<&Trial> = results.iter().flatten().collect();
+    store.keep_all(&known)?;
+    for trial in known {
         on(Event::Finished {
             trial: Box::new(trial.clone()),
             reused: true,
