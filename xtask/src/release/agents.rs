@@ -254,7 +254,7 @@ fn has_library(target: &str) -> bool {
 }
 
 /// Whether the standard library's source is there.
-fn has_source() -> bool {
+pub(super) fn has_source() -> bool {
     printed(&["--print", "sysroot"]).is_some_and(|sysroot| {
         Path::new(&sysroot)
             .join("lib/rustlib/src/rust/library/Cargo.lock")
