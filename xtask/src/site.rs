@@ -154,7 +154,11 @@ fn linked(
             ));
             continue;
         };
-        let named = pages.iter().find(|(f, _)| *f == inside);
+        // Of other kinds, such as notebooks, the site makes no page.
+        let is_shown = ["md", "png", "svg"]
+            .iter()
+            .any(|kind| inside.extension().is_some_and(|e| e == *kind));
+        let named = pages.iter().find(|(f, _)| is_shown && *f == inside);
         let to = match named {
             Some((_, other)) => {
                 let up = page.components().count().saturating_sub(1);
@@ -271,6 +275,10 @@ mod tests {
         let pages = [
             (PathBuf::from("docs/a.md"), PathBuf::from("a.md")),
             (PathBuf::from("SECURITY.md"), PathBuf::from("security.md")),
+            (
+                PathBuf::from("docs/fleet.ipynb"),
+                PathBuf::from("fleet.ipynb"),
+            ),
         ];
         let mut broken = Vec::new();
         let mut to = |text| {
@@ -280,6 +288,7 @@ mod tests {
         assert_eq!(to("[a](../a.md#b)"), "[a](../a.md#b)");
         assert_eq!(to("[s](../../SECURITY.md)"), "[s](../security.md)");
         assert!(to("[c](../../Cargo.toml)").contains("/blob/main/Cargo.toml)"));
+        assert!(to("[f](../fleet.ipynb)").contains("/blob/main/docs/fleet.ipynb)"));
         assert_eq!(to("[w](https://x.example)"), "[w](https://x.example)");
         to("[n](none.md)");
         assert_eq!(broken, ["docs/x/b.md: none.md does not exist"]);
