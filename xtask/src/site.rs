@@ -68,7 +68,7 @@ pub fn build() -> Result<()> {
         "package-lock.json",
         ".vitepress/config.mjs",
         ".vitepress/theme/index.mjs",
-        ".vitepress/theme/narrow.css",
+        ".vitepress/theme/pages.css",
     ] {
         let (from, to) = (source.join("packaging/site").join(file), folder.join(file));
         if let Some(parent) = to.parent() {

@@ -64,6 +64,7 @@ pub const AGENTS: &[Agent] = &[
             // aborts unwinds nothing.
             flags: &[
                 "-Cllvm-args=-enable-machine-outliner=always",
+                "-Cllvm-args=-machine-outliner-reruns=2",
                 "-Cforce-unwind-tables=no",
             ],
         }),
