@@ -4,6 +4,8 @@
 mod bench;
 mod clean;
 mod container;
+mod target;
+mod twice;
 
 use crate::release::{self, Release, Version, quietly};
 use crate::root;
@@ -21,7 +23,7 @@ use clean::{DEBIAN, archive, debian};
 type Check = (&'static str, fn(&Bench) -> Result<Outcome>);
 
 const CHECKS: &[Check] = &[
-    ("reproducible-agent", agent_twice),
+    ("reproducible-agent", twice::agent),
     ("reproducible-packages", packages_twice),
     ("checksums", checksums),
     ("deb-lintian", lintian),
@@ -38,7 +40,16 @@ const CHECKS: &[Check] = &[
     ("debian-13", |bench| debian(bench, DEBIAN[1])),
 ];
 
-/// Runs the checks that have one of `filter` in their names; all if it is empty.
+/// Checks that are run only if they are named, because each takes many minutes.
+const LONG: &[Check] = &[
+    ("reproducible-program", twice::program),
+    ("demo-debian-13", clean::demo),
+    ("demo-container", container::demo),
+    ("publish", publish),
+];
+
+/// Runs the checks that have one of `filter` in their names; all but the long ones if it
+/// is empty.
 ///
 /// # Errors
 /// If the release cannot be made.
@@ -66,10 +77,9 @@ pub fn test(filter: &[String]) -> Result<Summary> {
         programs,
         kept,
     };
-    for (name, check) in CHECKS {
-        if !filter.is_empty() && !filter.iter().any(|f| name.contains(f.as_str())) {
-            continue;
-        }
+    let is_named = |(name, _): &&Check| filter.iter().any(|f| name.contains(f.as_str()));
+    let usual = CHECKS.iter().filter(|c| filter.is_empty() || is_named(c));
+    for (name, check) in usual.chain(LONG.iter().filter(is_named)) {
         eprintln!("==> packages: {name}");
         let begun = Instant::now();
         let outcome = check(&bench);
@@ -86,43 +96,6 @@ pub fn test(filter: &[String]) -> Result<Summary> {
         }
     }
     Ok(summary)
-}
-
-/// The agent, built from two copies of the source in folders of other names.
-fn agent_twice(bench: &Bench) -> Result<Outcome> {
-    let Some(agent) = release::AGENTS.iter().find(|a| a.arch == "x86_64") else {
-        bail!("there is no agent for x86_64");
-    };
-    let way = match agent.way() {
-        Ok(way) => way,
-        Err(why) => return skip(why),
-    };
-    let work = tempfile::tempdir()?;
-    let mut built = Vec::new();
-    for name in ["one", "another-folder"] {
-        let folder = work.path().join(name);
-        fs::create_dir(&folder)?;
-        let tar = work.path().join("source.tar");
-        quietly(
-            Command::new("git")
-                .current_dir(&bench.release.source)
-                .args(["archive", "HEAD", "--output"])
-                .arg(&tar),
-        )?;
-        quietly(
-            Command::new("tar")
-                .arg("-xf")
-                .arg(&tar)
-                .arg("-C")
-                .arg(&folder),
-        )?;
-        let program = release::agent(&folder, &folder.join("build"), way)?;
-        built.push(fs::read(program)?);
-    }
-    match built.as_slice() {
-        [a, b] if a == b => Ok(Outcome::Passed),
-        _ => bail!("two builds of the agent in two folders differ"),
-    }
 }
 
 /// All packages, made again of the same programs in another folder.
@@ -152,6 +125,16 @@ fn packages_twice(bench: &Bench) -> Result<Outcome> {
         0..8 => bail!("only {compared} files were made twice"),
         _ => Ok(Outcome::Passed),
     }
+}
+
+/// Every crate as it would be published, built from its package alone.
+fn publish(bench: &Bench) -> Result<Outcome> {
+    quietly(
+        Command::new("cargo")
+            .current_dir(&bench.release.source)
+            .args(["publish", "--workspace", "--dry-run", "--locked"]),
+    )?;
+    Ok(Outcome::Passed)
 }
 
 fn checksums(bench: &Bench) -> Result<Outcome> {

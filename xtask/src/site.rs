@@ -1,17 +1,18 @@
 //! `./x docs`: the documentation as a site, by VitePress, which `npm` fetches.
 //!
-//! The pages are those of `docs/`, with the commands as `--help` prints them. A link to a
+//! The pages are those of `docs/`, with commands, JSON documents and a gallery as the
+//! program makes them. A link to a
 //! file that is no page leads to the repository. A link to nothing fails.
 
-use crate::release::{Version, quietly};
+mod generated;
+
+use crate::release::Version;
 use crate::{root, step};
 use anyhow::{Context, Result, bail};
 use regex::Regex;
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::process::Command;
 
 /// Where files are that are no pages.
 const REPOSITORY: &str = "https://github.com/firstlight-boot/firstlight/blob/main";
@@ -54,7 +55,7 @@ pub fn build() -> Result<()> {
     if !broken.is_empty() {
         bail!("links that lead nowhere:\n  {}", broken.join("\n  "));
     }
-    fs::write(pages.join("commands.md"), commands(&source)?)?;
+    generated::write(&source, &pages)?;
     let version = Version::read(&source)?;
     let sidebar = json!({
         "version": version.number,
@@ -67,7 +68,7 @@ pub fn build() -> Result<()> {
         "package-lock.json",
         ".vitepress/config.mjs",
         ".vitepress/theme/index.mjs",
-        ".vitepress/theme/narrow.css",
+        ".vitepress/theme/pages.css",
     ] {
         let (from, to) = (source.join("packaging/site").join(file), folder.join(file));
         if let Some(parent) = to.parent() {
@@ -153,7 +154,11 @@ fn linked(
             ));
             continue;
         };
-        let named = pages.iter().find(|(f, _)| *f == inside);
+        // Of other kinds, such as notebooks, the site makes no page.
+        let is_shown = ["md", "png", "svg"]
+            .iter()
+            .any(|kind| inside.extension().is_some_and(|e| e == *kind));
+        let named = pages.iter().find(|(f, _)| is_shown && *f == inside);
         let to = match named {
             Some((_, other)) => {
                 let up = page.components().count().saturating_sub(1);
@@ -205,34 +210,6 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// The reference of the command line, as the program prints it.
-fn commands(source: &Path) -> Result<String> {
-    let program = source.join("target/debug/firstlight");
-    let help = |words: &[&str]| -> Result<String> {
-        let mut command = Command::new(&program);
-        let said = quietly(command.arg("help").args(words).env("COLUMNS", "90"))?;
-        Ok(String::from_utf8_lossy(&said).trim_end().to_owned())
-    };
-    let whole = help(&[])?;
-    let mut text = format!("# Commands\n\n~~~text\n{whole}\n~~~\n");
-    // The verbs are the indented words of the groups, before the options.
-    for line in whole.lines().take_while(|l| !l.starts_with("Options:")) {
-        let Some(verb) = line
-            .strip_prefix("  ")
-            .filter(|l| !l.starts_with([' ', '$']))
-            .and_then(|l| l.split(' ').next())
-        else {
-            continue;
-        };
-        write!(
-            text,
-            "\n## firstlight {verb}\n\n~~~text\n{}\n~~~\n",
-            help(&[verb])?
-        )?;
-    }
-    Ok(text)
-}
-
 /// The list beside each page: the headings and pages of `docs/README.md`.
 fn sidebar(readme: &str) -> Value {
     let mut groups: Vec<(String, Vec<Value>)> = Vec::new();
@@ -268,7 +245,11 @@ fn sidebar(readme: &str) -> Value {
     let others: Vec<Value> = OTHERS
         .iter()
         .map(|(_, page, name)| json!({"text": name, "link": format!("/{}", page.trim_end_matches(".md"))}))
-        .chain([json!({"text": "Commands", "link": "/commands"})])
+        .chain([
+            json!({"text": "Commands", "link": "/commands"}),
+            json!({"text": "JSON documents", "link": "/schemas/"}),
+            json!({"text": "Gallery", "link": "/gallery"}),
+        ])
         .collect();
     all.push(json!({"text": "Reference", "items": others}));
     Value::Array(all)
@@ -294,6 +275,10 @@ mod tests {
         let pages = [
             (PathBuf::from("docs/a.md"), PathBuf::from("a.md")),
             (PathBuf::from("SECURITY.md"), PathBuf::from("security.md")),
+            (
+                PathBuf::from("docs/fleet.ipynb"),
+                PathBuf::from("fleet.ipynb"),
+            ),
         ];
         let mut broken = Vec::new();
         let mut to = |text| {
@@ -303,6 +288,7 @@ mod tests {
         assert_eq!(to("[a](../a.md#b)"), "[a](../a.md#b)");
         assert_eq!(to("[s](../../SECURITY.md)"), "[s](../security.md)");
         assert!(to("[c](../../Cargo.toml)").contains("/blob/main/Cargo.toml)"));
+        assert!(to("[f](../fleet.ipynb)").contains("/blob/main/docs/fleet.ipynb)"));
         assert_eq!(to("[w](https://x.example)"), "[w](https://x.example)");
         to("[n](none.md)");
         assert_eq!(broken, ["docs/x/b.md: none.md does not exist"]);

@@ -4,7 +4,7 @@ use crate::cpio::Archive;
 use crate::error::{LabError, io_error};
 use crate::experiment::{self, Experiment};
 use crate::files::{HashedFile, folder_within, read};
-use crate::modules::{Modules, without_signature};
+use crate::modules::{Modules, load, without_signature};
 use crate::treated::treat;
 use agent::config::{AgentConfig, MODULES, Model, PATH, Place, Root};
 use rawimage::Compression;
@@ -37,7 +37,7 @@ pub struct Parts<'a> {
 /// The archive, uncompressed.
 ///
 /// # Errors
-/// If a module is missing or compressed, or the configuration cannot be written.
+/// If a module is missing or damaged, or the configuration cannot be written.
 pub fn make(parts: &Parts<'_>) -> Result<Vec<u8>, LabError> {
     let modules = match parts.tree {
         Some(tree) if !parts.wanted.is_empty() => Modules::read(tree)?.order(parts.wanted)?,
@@ -274,16 +274,9 @@ fn archive(parts: &Parts<'_>, config: &str, modules: &[PathBuf]) -> Result<Vec<u
     archive.folder(&plain(MODULES));
     for (i, path) in modules.iter().enumerate() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if !name.ends_with(".ko") {
-            return Err(LabError::Kernel {
-                path: path.clone(),
-                why: "the module is compressed, but the initramfs cannot decompress it; set \
-                    `modules` to a tree of uncompressed modules"
-                    .into(),
-            });
-        }
-        let name = format!("{}/{:02}-{name}", plain(MODULES), i + 10);
-        let module = read(path)?;
+        let name = name.split(".ko").next().unwrap_or_default();
+        let name = format!("{}/{:02}-{name}.ko", plain(MODULES), i + 10);
+        let module = load(path)?;
         let content = match parts.unsigned {
             true => without_signature(&module),
             false => &module,

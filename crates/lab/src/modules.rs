@@ -1,6 +1,9 @@
 //! Kernel modules: which files a module needs, in the order of loading.
 
 use crate::error::{LabError, io_error};
+use crate::files::read;
+use rawimage::compression::{LIMIT, unpack};
+use rawimage::{Compression, Part};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -96,6 +99,27 @@ pub fn without_signature(module: &[u8]) -> &[u8] {
     cut().unwrap_or(module)
 }
 
+/// The bytes of a module, decompressed: what loads it in a trial reads plain ones only, and
+/// some systems, such as Debian 13, compress theirs.
+///
+/// # Errors
+/// If it cannot be read, or is damaged.
+pub fn load(path: &Path) -> Result<Vec<u8>, LabError> {
+    let module = read(path)?;
+    if path.extension().is_some_and(|e| e == "ko") {
+        return Ok(module);
+    }
+    let wrong = |why: String| LabError::Kernel {
+        path: path.to_owned(),
+        why: format!("cannot decompress the module: {why}"),
+    };
+    let found = Compression::detect(&module)
+        .ok_or_else(|| wrong("its compression is not recognized".to_owned()))?;
+    let bytes = &module[..];
+    let part = Part::whole(&bytes).map_err(|e| wrong(e.to_string()))?;
+    unpack(found, &part, LIMIT).map_err(|e| wrong(e.to_string()))
+}
+
 /// The name of a module: its file's, without `.ko` and compression; dashes are
 /// underscores.
 fn name(file: &str) -> String {
@@ -106,8 +130,29 @@ fn name(file: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Modules, without_signature};
+    use super::{Modules, load, without_signature};
+    use rawimage::Compression;
     use std::path::Path;
+
+    #[test]
+    fn a_compressed_module_is_loaded_as_the_plain_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let plain = b"\x7fELF a module".repeat(50);
+        for (name, method) in [
+            ("a.ko", Compression::None),
+            ("a.ko.xz", Compression::Xz),
+            ("a.ko.zst", Compression::Zstd),
+        ] {
+            let mut packed = Vec::new();
+            rawimage::compression::encode(method, &mut &plain[..], &mut packed).unwrap();
+            let path = folder.path().join(name);
+            std::fs::write(&path, packed).unwrap();
+            assert_eq!(load(&path).unwrap(), plain, "{name}");
+        }
+        let damaged = folder.path().join("b.ko.xz");
+        std::fs::write(&damaged, b"no stream").unwrap();
+        assert!(load(&damaged).is_err());
+    }
 
     const DEP: &str = "\
 kernel/fs/ext4/ext4.ko: kernel/lib/crc16.ko kernel/fs/mbcache.ko kernel/fs/jbd2/jbd2.ko

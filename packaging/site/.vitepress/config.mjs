@@ -23,6 +23,7 @@ export default defineConfig({
       { text: "Install", link: "/install" },
       { text: "Findings", link: "/findings/" },
       { text: "Commands", link: "/commands" },
+      { text: "Gallery", link: "/gallery" },
       { text: version, link: "/changelog" },
     ],
     sidebar,

@@ -1,6 +1,7 @@
 //! Packages in clean systems: installed, and used there.
 
 use super::bench::{Bench, Outcome, expect_words, has, is_root, skip};
+use super::target;
 use crate::release::{TARGET, quietly};
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -42,6 +43,12 @@ pub(super) fn unpack(bench: &Bench, to: &Path) -> Result<PathBuf> {
 pub(super) const BOOT: &str = "cd /root; export XDG_CACHE_HOME=/root/cache; firstlight lab run \
      --check-exact /usr/share/doc/firstlight/examples/smoke.toml --out smoke";
 
+/// The demonstration, with each line's second since its begin, so that both limits show.
+pub(super) const DEMO: &str = "cd /root; export XDG_CACHE_HOME=/root/cache; \
+     begun=$(date +%s); { firstlight demo --out demo; echo \"exit $?\"; } 2>&1 | \
+     while IFS= read -r line; do echo \"$(($(date +%s) - begun)) s  $line\"; done > demo.txt; \
+     cat demo.txt; tail -n 1 demo.txt | grep -q 'exit 0$'";
+
 /// A clean system with what the lab needs, as an archive that is kept; else why not.
 pub(super) fn base(bench: &Bench, suite: &str) -> Result<Result<PathBuf, String>> {
     if !is_root() {
@@ -69,11 +76,11 @@ pub(super) fn base(bench: &Bench, suite: &str) -> Result<Result<PathBuf, String>
     Ok(Ok(base))
 }
 
-/// The package in a clean Debian: installed, used, lab and all, and removed.
-pub(super) fn debian(bench: &Bench, suite: &str) -> Result<Outcome> {
+/// A clean system, in a folder that goes with the second; else why not.
+fn system(bench: &Bench, suite: &str) -> Result<Result<(PathBuf, tempfile::TempDir), String>> {
     let base = match base(bench, suite)? {
         Ok(base) => base,
-        Err(why) => return skip(why),
+        Err(why) => return Ok(Err(why)),
     };
     let work = tempfile::tempdir_in(&bench.kept)?;
     let top = work.path().join("root");
@@ -87,25 +94,62 @@ pub(super) fn debian(bench: &Bench, suite: &str) -> Result<Outcome> {
     )?;
     let deb = format!("firstlight_{}-1_amd64.deb", bench.version());
     fs::copy(bench.file(&deb), top.join(&deb))?;
-    let inside = |line: &str| {
-        quietly(
-            Command::new("chroot")
-                .arg(&top)
-                .args(["/bin/sh", "-ec", line])
-                .env_remove("CARGO")
-                .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
-        )
+    inside(&top, &format!("dpkg --install /{deb}"))?;
+    Ok(Ok((top, work)))
+}
+
+/// What a shell in the root `top` prints for a line.
+pub(super) fn inside(top: &Path, line: &str) -> Result<Vec<u8>> {
+    quietly(
+        Command::new("chroot")
+            .arg(top)
+            .args(["/bin/sh", "-ec", line])
+            .env_remove("CARGO")
+            .env("HOME", "/root")
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
+    )
+}
+
+/// The package in a clean Debian: installed, used, lab and all, and removed.
+pub(super) fn debian(bench: &Bench, suite: &str) -> Result<Outcome> {
+    let (top, work) = match system(bench, suite)? {
+        Ok(system) => system,
+        Err(why) => return skip(why),
     };
-    inside(&format!("dpkg --install /{deb}"))?;
-    inside("test -s /usr/share/man/man1/firstlight.1.gz")?;
+    inside(&top, "test -s /usr/share/man/man1/firstlight.1.gz")?;
     use_in(bench, &top)?;
     // A boot of the smallest kind, with the package's own agent.
+    {
+        let _mounted = Mounted::proc(&top)?;
+        inside(&top, "apt-get update -qq").context("the lists of Debian's packages")?;
+        let said = inside(&top, BOOT).context("the lab in a clean system")?;
+        expect_words(&said, "identical")?;
+        over_ssh(bench, &top, work.path())?;
+        if suite == DEBIAN[1] {
+            target::hooks(bench, &top)?;
+        }
+    }
+    if suite == DEBIAN[1] {
+        target::busybox(bench, &top)?;
+    }
+    inside(
+        &top,
+        "dpkg --remove firstlight && test ! -e /usr/lib/firstlight",
+    )?;
+    Ok(Outcome::Passed)
+}
+
+/// The demonstration in a clean Debian 13, as the package's own user starts it.
+pub(super) fn demo(bench: &Bench) -> Result<Outcome> {
+    let (top, _work) = match system(bench, DEBIAN[1])? {
+        Ok(system) => system,
+        Err(why) => return skip(why),
+    };
     let _mounted = Mounted::proc(&top)?;
-    inside("apt-get update -qq").context("the lists of Debian's packages")?;
-    let said = inside(BOOT).context("the lab in a clean system")?;
-    expect_words(&said, "identical")?;
-    over_ssh(bench, &top, work.path())?;
-    inside("dpkg --remove firstlight && test ! -e /usr/lib/firstlight")?;
+    inside(&top, "apt-get update -qq").context("the lists of Debian's packages")?;
+    let said = inside(&top, DEMO).context("the demonstration")?;
+    eprintln!("{}", String::from_utf8_lossy(&said));
+    expect_words(&said, "boot.html")?;
     Ok(Outcome::Passed)
 }
 
@@ -137,13 +181,9 @@ fn over_ssh(bench: &Bench, top: &Path, work: &Path) -> Result<()> {
         bail!("a plan of install-agent changed the host");
     }
     on_host(&["--start", "systemd"])?;
-    let inside = |words: &[&str]| quietly(Command::new("chroot").arg(top).args(words));
-    inside(&["/usr/lib/firstlight-agent/collect"])?;
-    let capture = "/var/lib/firstlight-agent/boot.tar";
-    expect_words(
-        &inside(&["/usr/bin/firstlight", "show", capture])?,
-        "First light",
-    )?;
+    inside(top, "/usr/lib/firstlight-agent/collect")?;
+    let said = inside(top, "firstlight show /var/lib/firstlight-agent/boot.tar")?;
+    expect_words(&said, "First light")?;
     on_host(&["--undo"])?;
     match agent.exists()
         || top
@@ -156,10 +196,10 @@ fn over_ssh(bench: &Bench, top: &Path, work: &Path) -> Result<()> {
 }
 
 /// /proc in a root; it goes when this is dropped.
-struct Mounted(PathBuf);
+pub(super) struct Mounted(PathBuf);
 
 impl Mounted {
-    fn proc(top: &Path) -> Result<Self> {
+    pub(super) fn proc(top: &Path) -> Result<Self> {
         let at = top.join("proc");
         quietly(Command::new("mount").args(["-t", "proc", "proc"]).arg(&at))?;
         Ok(Self(at))

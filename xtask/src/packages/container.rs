@@ -1,7 +1,7 @@
 //! Containers, built from nothing but the release, and used.
 
 use super::bench::{Bench, Outcome, expect_words, has, is_root, skip};
-use super::clean::{BOOT, DEBIAN, base, unpack, use_in};
+use super::clean::{BOOT, DEBIAN, DEMO, base, unpack, use_in};
 use crate::release::quietly;
 use anyhow::{Context, Result};
 use std::fs;
@@ -69,6 +69,16 @@ pub(super) fn small(bench: &Bench) -> Result<Outcome> {
 
 /// The container with the lab, on a Debian that is made here: it boots a machine.
 pub(super) fn lab(bench: &Bench) -> Result<Outcome> {
+    in_lab(bench, BOOT, "identical")
+}
+
+/// The same container, with the demonstration.
+pub(super) fn demo(bench: &Bench) -> Result<Outcome> {
+    in_lab(bench, DEMO, "boot.html")
+}
+
+/// Runs a shell's line in the container with the lab, which must print `words`.
+fn in_lab(bench: &Bench, line: &str, words: &str) -> Result<Outcome> {
     if let Some(why) = missing() {
         return skip(why);
     }
@@ -99,7 +109,8 @@ pub(super) fn lab(bench: &Bench) -> Result<Outcome> {
         "/bin/sh",
         "-ec",
     ];
-    let said = buildah.run(&[&run[..], &[BOOT]].concat())?;
-    expect_words(said.as_bytes(), "identical")?;
+    let said = buildah.run(&[&run[..], &[line]].concat())?;
+    eprintln!("{said}");
+    expect_words(said.as_bytes(), words)?;
     Ok(Outcome::Passed)
 }

@@ -64,6 +64,7 @@ pub const AGENTS: &[Agent] = &[
             // aborts unwinds nothing.
             flags: &[
                 "-Cllvm-args=-enable-machine-outliner=always",
+                "-Cllvm-args=-machine-outliner-reruns=2",
                 "-Cforce-unwind-tables=no",
             ],
         }),
@@ -254,7 +255,7 @@ fn has_library(target: &str) -> bool {
 }
 
 /// Whether the standard library's source is there.
-fn has_source() -> bool {
+pub(super) fn has_source() -> bool {
     printed(&["--print", "sysroot"]).is_some_and(|sysroot| {
         Path::new(&sysroot)
             .join("lib/rustlib/src/rust/library/Cargo.lock")

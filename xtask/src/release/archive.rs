@@ -150,7 +150,7 @@ fn fill(text: &str, filled: &[(String, String)]) -> String {
 /// The crates of `Cargo.lock` as BitBake's crate fetcher takes them.
 pub(super) fn crates(lock: &str) -> String {
     let all = sbom::checksums(lock);
-    let mut text = "# From Cargo.lock, by `./x release`.\nSRC_URI += \" \\\n".to_owned();
+    let mut text = "# From Cargo.lock, by `./x release`.\nSRC_URI += \"\\\n".to_owned();
     for (name, version) in all.keys() {
         let _ = writeln!(text, "    crate://crates.io/{name}/{version} \\");
     }

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 pub use agents::{AGENTS, one as agent};
 pub use base::{Release, TARGET};
 pub use files::quietly;
-pub use program::Programs;
+pub use program::{BUILT, Programs, build as program};
 pub use sums::write as sums;
 pub use version::Version;
 

@@ -1,4 +1,4 @@
 import DefaultTheme from "vitepress/theme";
-import "./narrow.css";
+import "./pages.css";
 
 export default DefaultTheme;
