@@ -15,7 +15,7 @@ use record::Nanos;
 #[test]
 fn false_alarms_are_rare() {
     for scatter in Scatter::ALL {
-        let alarms = false_alarms(scatter, 100, 200);
+        let alarms = false_alarms(scatter, 0..100, 200);
         // One in a hundred is the goal; a drift of a whole deviation and memory have up to three.
         let allowed = match scatter {
             Scatter::Drift | Scatter::Memory => 7,
@@ -36,9 +36,9 @@ fn steps_are_found_soon_and_located() {
         Scatter::TwoGroups,
         Scatter::SlowDrift,
     ] {
-        let soon = steps_found(scatter, 50, 100, 2.0, 10);
+        let soon = steps_found(scatter, 0..50, 100, 2.0, 10);
         assert!(soon >= 43, "{}: {soon} of 50", scatter.name());
-        let located = steps_found(scatter, 100, 160, 1.0, 40);
+        let located = steps_found(scatter, 0..100, 160, 1.0, 40);
         assert!(located >= 77, "{}: {located} of 100", scatter.name());
     }
 }

@@ -138,12 +138,12 @@ fn the_classics_are_listed_with_what_was_published() {
     let list = json(&["lab", "classics", "--list", "--json"]);
     common::valid(&list, "classics");
     let rows = list["rows"].as_array().unwrap();
-    assert!(rows.len() >= 18, "{}", rows.len());
+    assert!(rows.len() >= 20, "{}", rows.len());
     for row in rows {
-        assert!(
-            !row["published"]["values"].as_object().unwrap().is_empty(),
-            "{row}"
-        );
+        let figures = row["published"]["values"].as_object().unwrap();
+        // Some documents publish a claim without a figure. Then the source says so.
+        let says_none = row["source"].as_str().unwrap().contains("without figures");
+        assert_eq!(figures.is_empty(), says_none, "{row}");
     }
     let done = firstlight(&["lab", "classics", "no-such-thing", "--out", "x"]);
     assert_eq!(done.status.code(), Some(2));

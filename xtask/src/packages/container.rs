@@ -42,6 +42,9 @@ impl Buildah<'_> {
     }
 }
 
+/// The image that the container with the lab is built on.
+const BASE: &str = "localhost/firstlight-debian";
+
 /// Why containers cannot be built here.
 fn missing() -> Option<&'static str> {
     match (has("buildah"), is_root()) {
@@ -91,14 +94,15 @@ fn in_lab(bench: &Bench, line: &str, words: &str) -> Result<Outcome> {
     let buildah = Buildah(work.path());
     let scratch = buildah.run(&["from", "scratch"])?;
     buildah.run(&["add", &scratch, &debian.display().to_string(), "/"])?;
-    buildah.run(&["commit", "--rm", &scratch, "debian"])?;
+    // Not `debian`: buildah takes that short name for an image of a registry.
+    buildah.run(&["commit", "--rm", &scratch, BASE])?;
     let folder = work.path().join("context");
     fs::create_dir(&folder)?;
     let deb = format!("firstlight_{}-1_amd64.deb", bench.version());
     fs::copy(bench.file(&deb), folder.join(&deb))?;
     let file = bench.packaging("containers/Containerfile.lab");
     let name = buildah
-        .build(&file, &folder, &["--build-arg", "BASE=localhost/debian"])
+        .build(&file, &folder, &["--build-arg", &format!("BASE={BASE}")])
         .context("the container with the lab")?;
     let run = [
         "run",

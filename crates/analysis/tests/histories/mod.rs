@@ -3,6 +3,7 @@
 
 use firstlight_analysis::{Chance, History, HistoryEntry, HistoryQuestion, TimeKind, history};
 use record::Nanos;
+use std::ops::Range;
 
 /// How boots scatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,18 +111,24 @@ pub fn found(values: &[Nanos]) -> Vec<usize> {
 }
 
 /// Of `histories` without a step, in how many something is found.
-pub fn false_alarms(scatter: Scatter, histories: u64, count: usize) -> usize {
-    let alarms = (0..histories).filter(|seed| {
+pub fn false_alarms(scatter: Scatter, seeds: Range<u64>, count: usize) -> usize {
+    let alarms = seeds.filter(|seed| {
         let series = scatter.series(count, count, 0.0, *seed);
         !found(&series).is_empty()
     });
     alarms.count()
 }
 
-/// Of `histories` with a step up of `step` deviations at `at`, in how many it is found, no
+/// Of the histories of `seeds` with a step up of `step` deviations at `at`, in how many it is found, no
 /// further than ten away, once `after` points follow it.
-pub fn steps_found(scatter: Scatter, histories: u64, at: usize, step: f64, after: usize) -> usize {
-    let hits = (0..histories).filter(|seed| {
+pub fn steps_found(
+    scatter: Scatter,
+    seeds: Range<u64>,
+    at: usize,
+    step: f64,
+    after: usize,
+) -> usize {
+    let hits = seeds.filter(|seed| {
         let series = scatter.series(at + after, at, step, seed + 1_000_000);
         found(&series).iter().any(|f| f.abs_diff(at) <= 10)
     });

@@ -136,7 +136,7 @@ pub struct Import {
     /// List to write
     #[arg(short, long, value_name = "LIST", value_hint = ValueHint::FilePath)]
     pub out: PathBuf,
-    /// Keep only what was read since this unit began to start: an application's own list
+    /// Keep only files read since this unit began to start: the list of one application
     #[arg(long, value_name = "UNIT")]
     pub since: Option<String>,
     /// Architecture of the captured machine (`uname -m`)
