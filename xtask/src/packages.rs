@@ -2,6 +2,7 @@
 //! in clean systems and used there.
 
 mod bench;
+mod chroot;
 mod clean;
 mod container;
 mod target;

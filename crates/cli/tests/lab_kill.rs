@@ -122,14 +122,20 @@ fn whole_trials_are_whole(out: &Path, stored: &Path) -> u32 {
     whole
 }
 
-#[test]
-fn a_run_killed_at_any_moment_resumes_to_the_same_table() {
+/// A folder in memory where it can be, with `stored` and the experiment that reads it.
+fn scratch() -> (tempfile::TempDir, String) {
     let scratch = tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())
         .unwrap();
+    stored(&scratch.path().join("stored"));
+    let file = experiment(scratch.path());
+    (scratch, file)
+}
+
+#[test]
+fn a_run_killed_at_any_moment_resumes_to_the_same_table() {
+    let (scratch, file) = scratch();
     let folder = scratch.path();
-    stored(&folder.join("stored"));
-    let file = experiment(folder);
     let (calm, out) = (folder.join("calm"), folder.join("out"));
     let begin = Instant::now();
     assert!(start(&file, &calm).wait().unwrap().success());
@@ -148,12 +154,8 @@ fn a_run_killed_at_any_moment_resumes_to_the_same_table() {
 /// All trials are taken from shared results, many at once.
 #[test]
 fn a_run_killed_while_it_takes_shared_results_resumes_to_the_same_table() {
-    let scratch = tempfile::tempdir_in("/dev/shm")
-        .or_else(|_| tempfile::tempdir())
-        .unwrap();
+    let (scratch, file) = scratch();
     let folder = scratch.path();
-    stored(&folder.join("stored"));
-    let file = experiment(folder);
     let shared = folder.join("shared");
     let more = ["--shared", shared.to_str().unwrap(), "--audit", "0"];
     let (first, calm, out) = (

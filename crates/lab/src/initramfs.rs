@@ -4,7 +4,7 @@ use crate::cpio::Archive;
 use crate::error::{LabError, io_error};
 use crate::experiment::{self, Experiment};
 use crate::files::{HashedFile, folder_within, read};
-use crate::modules::{Modules, load, without_signature};
+use crate::modules::{Modules, load, stem, without_signature};
 use crate::treated::treat;
 use agent::config::{AgentConfig, MODULES, Model, PATH, Place, Root};
 use rawimage::Compression;
@@ -274,8 +274,7 @@ fn archive(parts: &Parts<'_>, config: &str, modules: &[PathBuf]) -> Result<Vec<u
     archive.folder(&plain(MODULES));
     for (i, path) in modules.iter().enumerate() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.split(".ko").next().unwrap_or_default();
-        let name = format!("{}/{:02}-{name}.ko", plain(MODULES), i + 10);
+        let name = format!("{}/{:02}-{}.ko", plain(MODULES), i + 10, stem(&name));
         let module = load(path)?;
         let content = match parts.unsigned {
             true => without_signature(&module),

@@ -120,12 +120,15 @@ pub fn load(path: &Path) -> Result<Vec<u8>, LabError> {
     unpack(found, &part, LIMIT).map_err(|e| wrong(e.to_string()))
 }
 
-/// The name of a module: its file's, without `.ko` and compression; dashes are
-/// underscores.
-fn name(file: &str) -> String {
+/// The name of a module's file, without folders, `.ko` and compression.
+pub fn stem(file: &str) -> &str {
     let base = file.rsplit('/').next().unwrap_or(file);
-    let base = base.split(".ko").next().unwrap_or(base);
-    base.replace('-', "_")
+    base.split(".ko").next().unwrap_or(base)
+}
+
+/// The name of a module: [`stem`] of its file, where dashes are underscores.
+pub fn name(file: &str) -> String {
+    stem(file).replace('-', "_")
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ impl Store {
         self.keep_all(&[trial])
     }
 
-    /// Says that trials are whole. What is there already is not written again.
+    /// Records that these trials are complete. A record that exists is not written again.
     ///
     /// # Errors
     /// If that cannot be written. Then all of them may be missing.

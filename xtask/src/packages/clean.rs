@@ -1,6 +1,7 @@
 //! Packages in clean systems: installed, and used there.
 
 use super::bench::{Bench, Outcome, expect_words, has, is_root, skip};
+use super::chroot::{Mounted, inside};
 use super::target;
 use crate::release::{TARGET, quietly};
 use anyhow::{Context, Result, bail};
@@ -98,18 +99,6 @@ fn system(bench: &Bench, suite: &str) -> Result<Result<(PathBuf, tempfile::TempD
     Ok(Ok((top, work)))
 }
 
-/// What a shell in the root `top` prints for a line.
-pub(super) fn inside(top: &Path, line: &str) -> Result<Vec<u8>> {
-    quietly(
-        Command::new("chroot")
-            .arg(top)
-            .args(["/bin/sh", "-ec", line])
-            .env_remove("CARGO")
-            .env("HOME", "/root")
-            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
-    )
-}
-
 /// The package in a clean Debian: installed, used, lab and all, and removed.
 pub(super) fn debian(bench: &Bench, suite: &str) -> Result<Outcome> {
     let (top, work) = match system(bench, suite)? {
@@ -192,23 +181,6 @@ fn over_ssh(bench: &Bench, top: &Path, work: &Path) -> Result<()> {
     {
         true => bail!("install-agent --undo left something on the host"),
         false => Ok(()),
-    }
-}
-
-/// /proc in a root; it goes when this is dropped.
-pub(super) struct Mounted(PathBuf);
-
-impl Mounted {
-    pub(super) fn proc(top: &Path) -> Result<Self> {
-        let at = top.join("proc");
-        quietly(Command::new("mount").args(["-t", "proc", "proc"]).arg(&at))?;
-        Ok(Self(at))
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
     }
 }
 

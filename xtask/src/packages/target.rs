@@ -1,7 +1,7 @@
 //! The agent on a target: what starts it in real systems, and a boot that it saved.
 
 use super::bench::{Bench, expect_words};
-use super::clean::{Mounted, inside};
+use super::chroot::{Mounted, inside};
 use crate::release::quietly;
 use anyhow::{Context, Result, bail};
 use std::fs;

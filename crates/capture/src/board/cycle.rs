@@ -158,22 +158,36 @@ pub fn measure(
     let end = ears.watch(board, power, &mut listening, watcher)?;
     drop(probe);
     let zero = since(power.ended_ns);
-    let resets = listening.resets();
     let light = listening.light().map(|l| Seen {
         at_ns: l.at_ns.saturating_sub(zero),
         ..l
     });
-    let from_loader = listening.light().zip(listening.loader_ns());
-    let light_from_loader_ns = from_loader.and_then(|(l, from)| l.at_ns.checked_sub(from));
-    let fallback = listening.fallback().map(str::to_owned);
-    let last_line = listening.last_line().to_owned();
     let lost = ears.input.lost();
     drop(ears);
-    let (log, raw) = listening.finish(&lost)?;
     Ok(Cycle {
         off_ns,
         power_error_ns: power.ended_ns.saturating_sub(power.began_ns),
         light,
+        ..heard(listening, end, &lost)?
+    })
+}
+
+/// What only the console decides of a cycle; the power is left open.
+fn heard(
+    listening: Listening,
+    end: End,
+    lost: &[(&'static str, u32)],
+) -> Result<Cycle, BoardError> {
+    let from_loader = listening.light().zip(listening.loader_ns());
+    let light_from_loader_ns = from_loader.and_then(|(l, from)| l.at_ns.checked_sub(from));
+    let resets = listening.resets();
+    let fallback = listening.fallback().map(str::to_owned);
+    let last_line = listening.last_line().to_owned();
+    let (log, raw) = listening.finish(lost)?;
+    Ok(Cycle {
+        off_ns: None,
+        power_error_ns: 0,
+        light: None,
         light_from_loader_ns,
         resets,
         fallback,
@@ -222,22 +236,11 @@ fn from_record(board: &Board, recorded: Recorded) -> Result<Cycle, BoardError> {
                 .saturating_sub(before.unwrap_or(ended).max(ended)),
         }
     });
-    let from_loader = listening.light().zip(listening.loader_ns());
-    let (resets, last_line) = (listening.resets(), listening.last_line().to_owned());
-    let fallback = listening.fallback().map(str::to_owned);
-    let (log, raw) = listening.finish(&[])?;
     Ok(Cycle {
-        off_ns: None,
         power_error_ns: ended.saturating_sub(began),
         light,
-        light_from_loader_ns: from_loader.and_then(|(l, from)| l.at_ns.checked_sub(from)),
-        resets,
-        fallback,
-        end,
-        last_line,
-        log,
-        raw,
         files: recorded.files,
+        ..heard(listening, end, &[])?
     })
 }
 

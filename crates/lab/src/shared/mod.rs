@@ -139,8 +139,8 @@ impl Shared {
     }
 
     /// Keeps `trial`, which `machine` booted and whose capture is in the output folder
-    /// `out`. What is there already stays, unless `replaced` says otherwise; what the host
-    /// ended is no result.
+    /// `out`. An entry that exists is kept, unless `replaced` is set. A trial
+    /// that the host ended is not kept: it has no result.
     ///
     /// # Errors
     /// A sentence, if it cannot be read or written.

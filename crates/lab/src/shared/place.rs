@@ -30,8 +30,8 @@ pub trait Place: Debug + Send + Sync {
     /// If the place as a whole does not answer.
     fn get(&self, keys: &[String], most: u64) -> Result<Vec<Answer>, String>;
 
-    /// Writes an entry whole or not at all, whoever else writes it. One that is there
-    /// stays, unless `replaced` asks for another.
+    /// Writes an entry whole or not at all, whoever else writes it. An entry
+    /// that exists is kept, unless `replaced` is set.
     ///
     /// # Errors
     /// If it cannot be written.

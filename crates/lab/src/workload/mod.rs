@@ -24,7 +24,7 @@ use crate::emulator::{Limits, PowerOn, Program, Qemu, Words};
 use crate::error::{LabError, io_error};
 use crate::experiment::ArmArch;
 use crate::files::{HashedFile, read};
-use crate::modules::{Modules, load};
+use crate::modules::{Modules, load, name};
 use crate::pace::Pace;
 use crate::pc;
 use crate::profiles::{named, served};
@@ -546,11 +546,7 @@ impl Workload {
             let names: Vec<&str> = wanted.iter().map(|w| w.0).chain(carried.clone()).collect();
             for path in Modules::read(tree)?.order(&names)? {
                 let file = path.file_name().unwrap_or_default().to_string_lossy();
-                let name = file
-                    .split(".ko")
-                    .next()
-                    .unwrap_or_default()
-                    .replace('-', "_");
+                let name = name(&file);
                 archive.file(&format!("modules/{name}.ko"), 0o644, &load(&path)?);
                 if carried.iter().any(|c| c.replace('-', "_") == name) {
                     continue;
