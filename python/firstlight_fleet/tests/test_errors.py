@@ -48,11 +48,16 @@ def test_a_newer_store(store: Path) -> None:
 
 
 def test_a_torn_file(store: Path) -> None:
-    file = next(iter(store.glob("part=boots/**/*.parquet")))
-    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    text = sentence("sql", store, "select count(first_light_ns) from boots")
-    assert "a file of the store cannot be read" in text
-    assert file.name in text
+    """Whichever file it is: the engine opens the first one earlier than the others."""
+    files = sorted(store.glob("part=boots/**/*.parquet"))
+    assert len(files) > 1
+    for file in files:
+        whole = file.read_bytes()
+        file.write_bytes(whole[: len(whole) // 2])
+        text = sentence("sql", store, "select count(first_light_ns) from boots")
+        file.write_bytes(whole)
+        assert "a file of the store cannot be read" in text
+        assert file.name in text
 
 
 def test_a_torn_log_of_commits(store: Path) -> None:

@@ -67,6 +67,10 @@ class Duck:
                 self.missing = [*schema.TABLES, *schema.VIEWS]
                 self.mixed = True
                 return self.table(query)
+            # Opening a table reads the first of its files only; the others are opened here.
+            stored = [file for part in schema.TABLES for file in self.store.files(part)]
+            if self.store.is_local and any(file in str(error) for file in stored):
+                raise _unreadable(self.store, error) from error
             raise FleetError(f"the query failed: {first_line(error)}") from error
 
     def rows(self, query: str) -> Rows:
@@ -110,9 +114,7 @@ def _view(
                 f" {part}_columns)"
             )
         except duckdb.Error as error:
-            raise FleetError(
-                f"{store.where}: a file of the store cannot be read: {first_line(error)}"
-            ) from error
+            raise _unreadable(store, error) from error
         return True
     dataset = store.table.to_pyarrow_dataset(file_pruning_predicate=f"part = '{part}'")
     connection.register(f"{part}_files", dataset)
@@ -125,6 +127,10 @@ def _view(
         f"create view {part} as select {names} from (select {whole} from {part}_files)"
     )
     return mixed
+
+
+def _unreadable(store: Store, error: duckdb.Error) -> FleetError:
+    return FleetError(f"{store.where}: a file of the store cannot be read: {first_line(error)}")
 
 
 def _sql(kind: pa.DataType) -> str:
