@@ -1,7 +1,7 @@
 //! What a list's owner reads, and where it lies: for the simulator.
 
 use crate::error::{LabError, io_error};
-use crate::layout::{cannot, plan};
+use crate::layout::{Unit, cannot, plan};
 use agent::access::{AccessList, Entry};
 use agent::extents::extents;
 use agent::prefetch::{State, open_entry};
@@ -64,7 +64,7 @@ impl Reads {
     /// The image cannot be read, or not be laid out.
     pub fn inside(list: &AccessList, image: &Path) -> Result<(Self, Self), LabError> {
         let reads = Self::of_image(list, image)?;
-        let done = plan(image, list)?;
+        let done = plan(image, list, Unit::Pages)?;
         let mut ordered = Self::of_image(&done.list, image)?;
         ordered.looks_of(&reads);
         ordered.mount.clone_from(&reads.mount);

@@ -43,7 +43,7 @@ mod treatment;
 
 pub use cmdline::{CommandLine, WordError};
 pub use files::FileTreatment;
-pub use spec::{BootSpec, Initramfs, KernelForm};
+pub use spec::{BootSpec, Initramfs, KernelForm, Order};
 pub use treatment::{TreatError, Treatment, Undo};
 
 #[cfg(doctest)]

@@ -2,8 +2,8 @@
 //! order of need.
 
 use crate::cmdline::CommandLine;
-use crate::spec::BootSpec;
 pub use crate::spec::Reading;
+use crate::spec::{BootSpec, Order};
 
 /// Where the list lies in the initramfs.
 pub const LIST: &str = "/firstlight/boot.list";
@@ -58,15 +58,22 @@ pub(crate) fn plan_prefetch(list: &str, spec: &BootSpec) -> String {
 }
 
 /// One sentence about an `order=`.
-pub(crate) fn plan_order(list: &str, spec: &BootSpec) -> String {
+pub(crate) fn plan_order(order: &Order, spec: &BootSpec) -> String {
+    let Order { list, read_around } = order;
+    let pieces = if *read_around {
+        ", each 128 KiB of a file in one piece"
+    } else {
+        ""
+    };
     match &spec.reading.order {
         Some(before) => format!(
-            "the root file system is laid out in the order of {list} instead \
-            of {before}"
+            "the root file system is laid out in the order of {list}{pieces} instead \
+            of {}",
+            before.list
         ),
         None => format!(
             "the root file system stores the files in {list} contiguously, in the \
-            order of use"
+            order of use{pieces}"
         ),
     }
 }

@@ -3,6 +3,7 @@
 use crate::cmdline::CommandLine;
 use ::rawimage::Compression;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// In which form the kernel is handed to the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,8 +64,41 @@ pub struct Reading {
     /// The access list that a prefetcher in the initramfs reads ahead.
     pub prefetch: Option<String>,
     /// The access list in whose order the root is laid out.
-    pub order: Option<String>,
+    pub order: Option<Order>,
 }
+
+/// How a root is laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The access list.
+    pub list: String,
+    /// Whether what the kernel reads around a fault stays in one piece.
+    pub read_around: bool,
+}
+
+impl Order {
+    /// From `LIST[,read-around]`.
+    pub(crate) fn parse(text: &str) -> Self {
+        let (list, read_around) = match text.strip_suffix(READ_AROUND) {
+            Some(list) => (list, true),
+            None => (text, false),
+        };
+        Self {
+            list: list.to_owned(),
+            read_around,
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let option = if self.read_around { READ_AROUND } else { "" };
+        write!(f, "{}{option}", self.list)
+    }
+}
+
+/// The option of an `order=`.
+const READ_AROUND: &str = ",read-around";
 
 /// What is done about the initramfs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

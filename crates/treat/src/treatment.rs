@@ -4,7 +4,7 @@ use crate::cmdline::{self, CommandLine, WordError};
 use crate::fastmap;
 use crate::initramfs;
 use crate::reading;
-use crate::spec::{BootSpec, Initramfs, KernelForm};
+use crate::spec::{BootSpec, Initramfs, KernelForm, Order};
 use ::rawimage::Compression;
 use std::fmt;
 
@@ -31,8 +31,8 @@ pub enum Treatment {
     /// `prefetch=LIST[,OPTION[=VALUE]]...`: a prefetcher in the initramfs reads ahead
     /// what an access list names.
     Prefetch(String),
-    /// `order=LIST`: the root is laid out in the order of an access list.
-    Order(String),
+    /// `order=LIST[,read-around]`: the root is laid out in the order of an access list.
+    Order(Order),
     /// `build=FRAGMENT`: the kernel is built from its source with this configuration,
     /// laid over that of the `build=` before it, and everything else left out.
     Build(String),
@@ -203,7 +203,7 @@ impl Treatment {
             return Ok(Self::Prefetch(word(list)?));
         }
         if let Some(list) = text.strip_prefix("order=").filter(|l| !l.is_empty()) {
-            return Ok(Self::Order(list.to_owned()));
+            return Ok(Self::Order(Order::parse(list)));
         }
         if let Some(fragment) = text.strip_prefix("build=").filter(|f| !f.is_empty()) {
             return Ok(Self::Build(fragment.to_owned()));
@@ -265,7 +265,7 @@ impl Treatment {
                 format!("the boot loader variable `{name}` is removed if it is set")
             }
             Self::Prefetch(list) => reading::plan_prefetch(list, spec),
-            Self::Order(list) => reading::plan_order(list, spec),
+            Self::Order(order) => reading::plan_order(order, spec),
             Self::Build(fragment) if spec.build.contains(fragment) => {
                 format!("the kernel is already built with {fragment}: nothing changes")
             }
@@ -317,7 +317,7 @@ impl Treatment {
             Self::Prefetch(_) | Self::Order(_) => {
                 match self {
                     Self::Prefetch(list) => reading::prefetch(&mut after, list),
-                    Self::Order(list) => after.reading.order = Some(list.clone()),
+                    Self::Order(order) => after.reading.order = Some(order.clone()),
                     _ => {}
                 }
                 let states = (reading::State::of(spec), reading::State::of(&after));
@@ -356,7 +356,7 @@ impl fmt::Display for Treatment {
             Self::SetVariable { name, value } => write!(f, "env={name}={value}"),
             Self::RemoveVariable(name) => write!(f, "env-={name}"),
             Self::Prefetch(list) => write!(f, "prefetch={list}"),
-            Self::Order(list) => write!(f, "order={list}"),
+            Self::Order(order) => write!(f, "order={order}"),
             Self::Build(fragment) => write!(f, "build={fragment}"),
             Self::Initramfs(method) => write!(f, "initramfs={}", method.name()),
             Self::UnsignedModules => f.write_str(initramfs::UNSIGNED),

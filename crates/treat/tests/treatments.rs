@@ -47,6 +47,7 @@ fn apply_and_undo_is_identity() {
             "prefetch=lists/boot.list",
             "prefetch=boot.list,window=250,no-idle",
             "order=lists/boot.list",
+            "order=lists/boot.list,read-around",
             "build=micro",
             "build=configs/no-network.config",
             "initramfs=lz4",

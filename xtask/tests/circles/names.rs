@@ -76,7 +76,12 @@ fn from(tree: &Tree, place: &Place, path: &[String], depth: usize) -> Option<Pat
     }
     let module = tree.get(place)?;
     let (first, rest) = path.split_first()?;
-    let names = module.names.get(first).into_iter().flatten();
+    let all = module.names.get(first).map_or(&[][..], Vec::as_slice);
+    // A function may have the name of a module, but nothing is below it.
+    let is_module = !rest.is_empty() && all.iter().any(|n| matches!(n, Name::Module));
+    let names = all
+        .iter()
+        .filter(|n| !is_module || matches!(n, Name::Module));
     let by_name = names.filter_map(|name| match name {
         Name::Item => Some(module.file.clone()),
         Name::Module => {
@@ -124,6 +129,9 @@ impl<'ast> Visit<'ast> for Paths {
         }
         visit::visit_path(self, path);
     }
+
+    /// `pub(in crate::a)` says who may see a thing, and uses nothing.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         self.tree(&item.tree, &mut Vec::new());

@@ -14,7 +14,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use storage::Profile;
 use toml::Spanned;
-use treat::{BootSpec, CommandLine, FileTreatment, Treatment};
+use treat::{BootSpec, CommandLine, FileTreatment, Order, Treatment};
 
 /// Reads the parts of one file.
 pub struct Reader<'a, At> {
@@ -606,7 +606,10 @@ impl<At: Fn(&Span, String) -> LabError> Reader<'_, At> {
         let beside = |path: &str| self.beside(path).to_string_lossy().into_owned();
         match treatment {
             Treatment::Prefetch(list) => Treatment::Prefetch(beside(&list)),
-            Treatment::Order(list) => Treatment::Order(beside(&list)),
+            Treatment::Order(order) => Treatment::Order(Order {
+                list: beside(&order.list),
+                ..order
+            }),
             // What this program brings has no folder.
             Treatment::Build(file) if file.contains(['/', '.']) => Treatment::Build(beside(&file)),
             other => other,

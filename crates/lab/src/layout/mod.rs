@@ -21,8 +21,45 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+/// So many bytes of a mapped file the kernel reads around a page that is missing, unless the
+/// device has another read-ahead (`VM_READAHEAD_PAGES` in `include/linux/mm.h`).
+const READ_AROUND: u64 = 128 << 10;
+
 /// So much is copied at once, in bytes.
 const CHUNK: usize = 1 << 20;
+
+/// What of a file moves together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// The pages that are read: best where a prefetcher reads them before they are needed.
+    Pages,
+    /// Also what the kernel reads around them on a fault: best where nothing reads ahead.
+    ReadAround,
+}
+
+impl Unit {
+    /// The unit that an `order=` asks for.
+    #[must_use]
+    pub fn new(read_around: bool) -> Self {
+        if read_around {
+            Self::ReadAround
+        } else {
+            Self::Pages
+        }
+    }
+
+    /// From where on, in bytes, how many bytes of a file move if `len` from `start` on are read.
+    fn around(self, start: u64, len: u64) -> (u64, u64) {
+        match self {
+            Self::Pages => (start, len),
+            Self::ReadAround => {
+                let from = start / READ_AROUND * READ_AROUND;
+                let end = start.saturating_add(len).div_ceil(READ_AROUND);
+                (from, end.saturating_mul(READ_AROUND) - from)
+            }
+        }
+    }
+}
 
 /// What laying out an image brought.
 #[derive(Clone, Debug)]
@@ -59,20 +96,24 @@ pub(crate) fn cannot(image: &Path) -> impl Fn(ArrangeError) -> LabError + '_ {
 ///
 /// # Errors
 /// The image cannot be read or laid out.
-pub fn plan(image: &Path, list: &AccessList) -> Result<Ordered, LabError> {
+pub fn plan(image: &Path, list: &AccessList, unit: Unit) -> Result<Ordered, LabError> {
     let file = File::open(image).map_err(io_error(image, "cannot be read"))?;
     let volume = Part::whole(&file).map_err(io_error(image, "cannot be read"))?;
-    Ok(planned(volume, list).map_err(cannot(image))?.0)
+    Ok(planned(volume, list, unit).map_err(cannot(image))?.0)
 }
 
 /// What is done to a volume, and the volume with its inodes together, of which content is
 /// copied.
-fn planned<'a>(volume: Part<'a>, list: &AccessList) -> Result<(Ordered, Edited<'a>), ArrangeError> {
+fn planned<'a>(
+    volume: Part<'a>,
+    list: &AccessList,
+    unit: Unit,
+) -> Result<(Ordered, Edited<'a>), ArrangeError> {
     let list = clipped(list, volume.len());
     let (edited, inodes, list) = together(volume, &list)?;
     let volume = Part::whole(&edited)?;
     let map = ext::map(&volume)?;
-    let mut ordered = in_order(&volume, &map, &list)?;
+    let mut ordered = in_order(&volume, &map, &list, unit)?;
     ordered.inodes = inodes;
     Ok((ordered, edited))
 }
@@ -111,7 +152,12 @@ fn together<'a>(
 }
 
 /// What lays out a volume whose inodes are where they shall be.
-fn in_order(volume: &Part<'_>, map: &Map, list: &AccessList) -> Result<Ordered, ArrangeError> {
+fn in_order(
+    volume: &Part<'_>,
+    map: &Map,
+    list: &AccessList,
+    unit: Unit,
+) -> Result<Ordered, ArrangeError> {
     let mut inodes: HashMap<&[u8], u32> = HashMap::new();
     let mut missing = 0;
     for entry in list.entries.iter().filter(|e| !e.is_device()) {
@@ -163,11 +209,11 @@ fn in_order(volume: &Part<'_>, map: &Map, list: &AccessList) -> Result<Ordered, 
         let new = trees.filter(|inode| has_tree.insert(*inode));
         wanted.extend(new.map(|inode| Wanted::Tree { inode }));
         for (_, number, range) in contents {
-            wanted.extend(inode_of(*number).map(|inode| Wanted::Content {
-                inode,
-                offset: range.page.saturating_mul(page),
-                len: range.pages.saturating_mul(page),
-            }));
+            let (offset, len) = unit.around(
+                range.page.saturating_mul(page),
+                range.pages.saturating_mul(page),
+            );
+            wanted.extend(inode_of(*number).map(|inode| Wanted::Content { inode, offset, len }));
         }
     }
     let arrangement = arrange(volume, map, &wanted)?;
@@ -192,11 +238,12 @@ fn in_order(volume: &Part<'_>, map: &Map, list: &AccessList) -> Result<Ordered, 
 pub fn order(
     image: &Path,
     list: &AccessList,
+    unit: Unit,
     (to, out): (&File, &Path),
 ) -> Result<Ordered, LabError> {
     let from = File::open(image).map_err(io_error(image, "cannot be read"))?;
     let volume = Part::whole(&from).map_err(io_error(image, "cannot be read"))?;
-    let (ordered, edited) = planned(volume, list).map_err(cannot(image))?;
+    let (ordered, edited) = planned(volume, list, unit).map_err(cannot(image))?;
     write(&from, to, &edited, &ordered.arrangement).map_err(io_error(out, "cannot be written"))?;
     Ok(ordered)
 }

@@ -5,7 +5,7 @@
     reason = "a test fails by panicking, and says what it skips"
 )]
 
-use super::order;
+use super::{Unit, order};
 use agent::access::{AccessList, Entry, Identity, Range, RangeKind};
 use disk::ext;
 use disk::ext::renumber::Tables;
@@ -103,7 +103,13 @@ fn the_new_list_names_the_new_inodes_and_where_they_lie() {
         ..AccessList::default()
     };
     let new = dir.path().join("new");
-    let done = order(&image, &list, (&File::create_new(&new).unwrap(), &new)).unwrap();
+    let done = order(
+        &image,
+        &list,
+        Unit::Pages,
+        (&File::create_new(&new).unwrap(), &new),
+    )
+    .unwrap();
     assert!(tool("e2fsck", &["-f", "-n", new.to_str().unwrap()]));
     assert_eq!(done.missing, 0);
     // Both pages are full of inodes.
@@ -174,7 +180,13 @@ fn a_range_over_two_tables_brings_the_inodes_of_both_and_one_behind_the_end_none
         ..AccessList::default()
     };
     let new = dir.path().join("new");
-    let done = order(&image, &list, (&File::create_new(&new).unwrap(), &new)).unwrap();
+    let done = order(
+        &image,
+        &list,
+        Unit::Pages,
+        (&File::create_new(&new).unwrap(), &new),
+    )
+    .unwrap();
     assert!(tool("e2fsck", &["-f", "-n", new.to_str().unwrap()]));
     let moved: Vec<u32> = done.inodes.numbers.keys().copied().collect();
     assert!((481..545).all(|n| moved.contains(&n)), "{moved:?}");
@@ -185,4 +197,72 @@ fn a_range_over_two_tables_brings_the_inodes_of_both_and_one_behind_the_end_none
         let page = place_of(&new, *number) / 4096;
         assert!(pages.iter().any(|r| (r.page..r.end()).contains(&page)));
     }
+}
+
+#[test]
+fn with_read_around_the_128_kib_around_a_page_stay_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("tree");
+    fs::create_dir(&root).unwrap();
+    for name in ["a", "b"] {
+        fs::write(root.join(name), vec![name.as_bytes()[0]; 1 << 20]).unwrap();
+    }
+    let image = dir.path().join("image");
+    File::create(&image).unwrap().set_len(32 << 20).unwrap();
+    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
+    let made = ["-q", "-F", "-t", "ext4", "-b", "4096", "-d", from, to];
+    if !tool("mke2fs", &made) {
+        return;
+    }
+    // Two pages of one file, with one of the other between them in time.
+    let file = |name: &str, ranges| Entry {
+        path: format!("/{name}").into_bytes(),
+        identity: Identity::File {
+            size: 1 << 20,
+            mtime_s: 0,
+            mtime_ns: 0,
+            inode: u64::from(inode_of(&image, name.as_bytes())),
+            generation: 0,
+        },
+        program: 0,
+        ranges,
+    };
+    let list = AccessList {
+        recordings: 1,
+        page_bytes: 4096,
+        entries: vec![
+            file("a", vec![range(40, 1, 100), range(60, 1, 300)]),
+            file("b", vec![range(255, 1, 200)]),
+        ],
+        ..AccessList::default()
+    };
+    let laid_out = |unit: Unit, name: &str| {
+        let new = dir.path().join(name);
+        let done = order(
+            &image,
+            &list,
+            unit,
+            (&File::create_new(&new).unwrap(), &new),
+        );
+        assert!(tool("e2fsck", &["-f", "-n", new.to_str().unwrap()]));
+        let whole = File::open(&new).unwrap();
+        let map = ext::map(&Part::whole(&whole).unwrap()).unwrap();
+        let number = map.find(b"a").unwrap();
+        let pieces = map.extents_of(&[number]).remove(0);
+        let mut pieces: Vec<(u64, u64)> = pieces
+            .iter()
+            .filter(|e| e.kind == disk::Kind::File)
+            .map(|e| (e.offset.unwrap() / 4096, e.len / 4096))
+            .collect();
+        pieces.sort_unstable();
+        (done.unwrap().arrangement.blocks, pieces)
+    };
+    let (blocks, pieces) = laid_out(Unit::Pages, "pages");
+    assert_eq!(blocks, 3);
+    assert_eq!(pieces, [(0, 40), (40, 1), (41, 19), (60, 1), (61, 195)]);
+    // The second page is in the 128 KiB of the first one, and the last window of the other
+    // file lies behind them.
+    let (blocks, pieces) = laid_out(Unit::ReadAround, "around");
+    assert_eq!(blocks, 64);
+    assert_eq!(pieces, [(0, 32), (32, 32), (64, 192)]);
 }

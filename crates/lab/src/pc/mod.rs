@@ -369,14 +369,19 @@ impl Making<'_> {
             let mut root = self.root.cloned();
             let mut ordered = None;
             if let (Some(order), Some(plain)) = (&reading.order, &root) {
-                say(format!("rearranging the root in the order of {order}"));
-                let by = layout::read_list(Path::new(order))?;
+                say(format!(
+                    "rearranging the root in the order of {}",
+                    order.list
+                ));
+                let list_path = Path::new(&order.list);
+                let by = layout::read_list(list_path)?;
+                let unit = layout::Unit::new(order.read_around);
                 let path = out.join(format!("root-{number}.img"));
                 fs::create_dir_all(out).map_err(io_error(out, "cannot be created"))?;
                 let file = fs::File::create(&path).map_err(io_error(&path, "cannot be created"))?;
-                let done = layout::order(&plain.path, &by, (&file, &path))?;
+                let done = layout::order(&plain.path, &by, unit, (&file, &path))?;
                 // The same list is read ahead where its metadata lies now.
-                if list.as_deref() == Some(Path::new(order)) {
+                if list.as_deref() == Some(list_path) {
                     list = None;
                     ordered = Some(encode(&done.list));
                 }

@@ -74,7 +74,7 @@ pub(super) fn treatments(
     let written = bench.judge.access_list(&capture, &list);
     written.map_err(of_capture(&capture))?;
     // What cannot be laid out can still be read ahead.
-    match layout::plan(&image, &layout::read_list(&list)?) {
+    match layout::plan(&image, &layout::read_list(&list)?, layout::Unit::Pages) {
         Ok(_) => found.push("order"),
         Err(why) => dropped.push(Dropped {
             treatment: "order=LIST".to_owned(),

@@ -184,6 +184,9 @@ pub struct Order {
     /// ext4 image to rearrange; it is not changed
     #[arg(long, value_name = "IMAGE", value_hint = ValueHint::FilePath)]
     pub image: Option<PathBuf>,
+    /// Also move what the kernel reads around a fault: for programs that no prefetcher is ahead of
+    #[arg(long, requires = "image")]
+    pub read_around: bool,
     /// Write the access list for the new image to LIST
     #[arg(long, value_name = "LIST", requires = "image", value_hint = ValueHint::FilePath)]
     pub new_list: Option<PathBuf>,

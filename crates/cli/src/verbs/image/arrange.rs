@@ -18,9 +18,10 @@ pub fn run(args: &Args, out: &mut Out) -> Result<()> {
         bail!("--for ext4 needs --image IMAGE: the image that is laid out anew");
     };
     let list = list(&args.list, image)?;
+    let unit = layout::Unit::new(args.read_around);
     let done = match &args.out {
-        Some(to) => beside::write(to, |f| Ok(layout::order(image, &list, (f, to))?))?,
-        None => layout::plan(image, &list)?,
+        Some(to) => beside::write(to, |f| Ok(layout::order(image, &list, unit, (f, to))?))?,
+        None => layout::plan(image, &list, unit)?,
     };
     if let Some(path) = &args.new_list {
         let bytes = encode(&done.list);
