@@ -212,6 +212,35 @@ fn a_silence_as_long_as_a_known_timeout_says_so() {
 }
 
 #[test]
+fn a_silence_that_another_finding_measured_is_told_once() {
+    let text = format!(
+        "{SHORT}say 1s 6 Freeing unused kernel image memory: 1108K
+        say 2s 6 x86/mm: Checked W+X mappings: passed, no W+X pages found.
+        say 2.5s 6 Run /init as init process"
+    );
+    let all = found(&text);
+    let check = all.iter().find(|f| f.id == "mapping-check").unwrap();
+    assert_eq!(ms(check.saving.unwrap().1), 1_000);
+    let silences: Vec<_> = all.iter().filter(|f| f.id == "kernel-silence").collect();
+    // The time behind that line has another length, and no other cause is known.
+    assert_eq!(silences.len(), 1, "{silences:?}");
+    assert_eq!(ms(silences[0].saving.unwrap().1), 500);
+}
+
+#[test]
+fn a_silence_in_which_ciphers_are_tested_has_the_word_that_skips_it() {
+    let text = format!(
+        "{SHORT}say 1s 6 evm: HMAC attrs: 0x1
+        say 2s 6 clk: Disabling unused clocks"
+    );
+    let f = one(&text, "kernel-silence");
+    assert_eq!(f.treatment.as_deref(), Some("cmdline+=cryptomgr.notests"));
+    assert!(f.why.contains("cryptomgr.notests"), "{}", f.why);
+    let other = text.replace("evm: HMAC attrs: 0x1", "other work");
+    assert_eq!(one(&other, "kernel-silence").treatment, None);
+}
+
+#[test]
 fn benchmarks_are_as_long_as_the_silences_before_their_results() {
     let text = format!(
         "{SHORT}say 1s 6 other work

@@ -43,6 +43,7 @@ mod startup;
 mod storage;
 mod subject;
 mod text;
+mod told;
 mod units;
 mod view;
 mod waits;
@@ -162,6 +163,7 @@ pub fn findings_for(record: &Record, phases: &Phases) -> Vec<Finding> {
     let view = View::new(record, phases, &system, &WATCHED);
     let found = CATALOGUE.iter().flat_map(|r| follow(r, &view));
     let mut found: Vec<Finding> = found.map(|(finding, _)| finding).collect();
+    told::once(&mut found, |f| f);
     found.retain(|f| match f.saving {
         None => true,
         Some((_, high)) => f.expected.max(sure(f, high)).0 > view.total.0 / PARTS,
@@ -209,6 +211,7 @@ pub fn advice(record: &Record, phases: &Phases, system: &SystemFacts) -> Advice 
         }
         all.extend(told);
     }
+    told::once(&mut all, |(f, _)| f);
     all.sort_by_key(|(f, _)| {
         let most = f.saving.map(|s| s.1);
         let rank = (f.expected, f.on_critical_path, most);

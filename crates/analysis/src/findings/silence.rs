@@ -124,6 +124,14 @@ const TOLD: [&str; 12] = [
     "Enter passphrase for /dev/",
 ];
 
+/// After these lines the kernel tests its ciphers, and is silent: as the last of the security
+/// modules has begun, the order of linking comes to `crypto` (late initcalls); and the first
+/// certificate needs RSA and a hash.
+const TESTS: [&str; 2] = [
+    "evm: HMAC attrs: ",
+    "Loading compiled-in X.509 certificates",
+];
+
 /// Nothing was said for long, and no initcall is known that took it. Idle programs are
 /// silent, too: what counts is the time until the first of them runs, and until the root
 /// is there.
@@ -204,6 +212,13 @@ pub(super) fn silences(view: &View<'_>) -> Vec<Found> {
             let resumes = hint.is_some_and(|(_, name, _)| *name == RESUME);
             if resumes && next.text.contains("mounted filesystem") {
                 found = found.treatment("cmdline+=noresume").cost(text::NO_RESUME);
+            }
+            let tests = TESTS.iter().any(|t| line.text.starts_with(t));
+            if tests && !view.has_flag("cryptomgr.notests") {
+                found.more.push_str(text::OF_TESTS);
+                found = found
+                    .treatment("cmdline+=cryptomgr.notests")
+                    .names(["crypto"]);
             }
             found
                 .title(text::silence(gap, &after.text))

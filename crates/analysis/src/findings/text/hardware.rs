@@ -30,6 +30,9 @@ pub(in crate::findings) const OF_60_S: &str =
 pub(in crate::findings) const OF_120_S: &str =
     " 120 s is how long `ip=` waits for the carrier of a network.";
 
+pub(in crate::findings) const OF_TESTS: &str = " At this point many kernels test their built-in ciphers, which \
+     `cryptomgr.notests` skips: a broken cipher driver is then not detected.";
+
 pub(in crate::findings) fn silence(gap: impl Display, next: impl Display) -> String {
     format!("The kernel logs nothing for {gap} before `{next}`")
 }

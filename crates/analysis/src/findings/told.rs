@@ -1,0 +1,33 @@
+//! Silences of the kernel that another finding explains are told once.
+
+use super::Finding;
+use record::Nanos;
+
+/// The rule of silences whose cause is not known.
+const SILENCE: &str = "kernel-silence";
+
+/// A finding that explains a silence has its length, but for one part in so many.
+const PARTS: i64 = 20;
+
+/// Leaves out each silence that begins or ends at a line by which another finding measured the
+/// same time.
+pub(super) fn once<T>(found: &mut Vec<T>, finding: impl Fn(&T) -> &Finding) {
+    let all: Vec<&Finding> = found.iter().map(finding).collect();
+    let is_told = |f: &Finding| f.id == SILENCE && all.iter().any(|other| explains(other, f));
+    let told: Vec<bool> = all.iter().map(|f| is_told(f)).collect();
+    let mut told = told.into_iter();
+    found.retain(|_| !told.next().unwrap_or(false));
+}
+
+fn explains(other: &Finding, silence: &Finding) -> bool {
+    let most = |f: &Finding| f.saving.map_or(Nanos::ZERO, |s| s.1);
+    let (own, length) = (most(other), most(silence));
+    let same_line = || {
+        let places = || other.evidence.iter().map(|e| &e.place);
+        silence
+            .evidence
+            .iter()
+            .any(|e| places().any(|p| *p == e.place))
+    };
+    other.id != SILENCE && (own.0 - length.0).abs() <= length.0 / PARTS && same_line()
+}
