@@ -1,10 +1,13 @@
 //! What was lost, doubtful or ignored, and the balance of every source.
 
 mod contradictions;
+mod note;
+
+pub use note::LedgerNote;
 
 use crate::place::Place;
 use contradictions::contradictions;
-use record::{Record, Severity};
+use record::Record;
 
 /// The balance of one source: `units == events + noted`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,23 +22,6 @@ pub struct SourceBalance {
     pub events: u64,
     /// Those that are counted in notes instead.
     pub noted: u64,
-}
-
-/// A kind of note as it occurred in one source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LedgerNote {
-    /// How much it matters.
-    pub severity: Severity,
-    /// The kind's name.
-    pub kind: String,
-    /// How often it occurred.
-    pub count: u64,
-    /// What it means and what the user can do.
-    pub advice: String,
-    /// What is particular to the first occurrence; may be empty.
-    pub detail: String,
-    /// The first place, where there is one.
-    pub first: Option<Place>,
 }
 
 /// Sources and notes.

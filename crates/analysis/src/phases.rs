@@ -1,36 +1,19 @@
 //! The parts of a boot, each between two named marks.
 
 mod end;
+mod stage;
+mod start_kernel;
 
 use crate::place::Place;
 use record::{ClockKind, Mark, Nanos, Phase, Record, mark};
 use std::collections::BTreeSet;
 
-pub use end::first_light;
+pub use end::{FirstLight, Options, first_light};
+pub use stage::Stage;
+pub(crate) use start_kernel::INITCALL_STAGE;
 
 /// The end mark of a last phase that nothing ended.
 pub const LAST_EVENT: &str = "last-event";
-
-/// What a user can say about the end of the boot.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// What ends the boot: the name of a mark, a unit (its end), or a text that
-    /// a message contains, looked for in this order. `None`: the mark `first-light`, else
-    /// `startup-finished`, the first prompt for a login, procd's `init complete`, or the
-    /// target of a critical chain.
-    pub first_light: Option<String>,
-}
-
-/// A part of a phase: a loader that hands over to the next one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage {
-    /// The name of the mark that begins it.
-    pub name: String,
-    /// When it began.
-    pub start: Nanos,
-    /// When the next stage, or the next phase, began.
-    pub end: Nanos,
-}
 
 /// A part of the boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +30,8 @@ pub struct PhaseRow {
     pub end_mark: String,
     /// The evidence of the mark that begins it.
     pub origin: Place,
-    /// Its parts, for firmware and loader, where there are at least two.
+    /// Its parts, where there are at least two: loaders, or what the kernel does before its
+    /// first initcalls.
     pub stages: Vec<Stage>,
 }
 
@@ -60,20 +44,6 @@ pub struct Milestone {
     pub at: Nanos,
     /// Whether a phase or a stage begins with it.
     pub begins: bool,
-    /// The evidence.
-    pub origin: Place,
-}
-
-/// The end of the boot.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FirstLight {
-    /// The mark's name, or the text that was looked for.
-    pub mark: String,
-    /// When.
-    pub at: Nanos,
-    /// How much later it may have been: the line that says so has no time, and this is the
-    /// time between the lines before and behind it that have one. Zero if it is exact.
-    pub uncertain: Nanos,
     /// The evidence.
     pub origin: Place,
 }
@@ -274,6 +244,9 @@ impl<'a> Part<'a> {
     }
 
     fn stages(&self, record: &Record, end: Nanos) -> Vec<Stage> {
+        if self.phase == Phase::Kernel {
+            return start_kernel::stages(record, self.first().at, end);
+        }
         if !self.has_stages() {
             return Vec::new();
         }

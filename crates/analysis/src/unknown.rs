@@ -1,7 +1,7 @@
 //! Where nothing is known: the stretches of a boot in which no line was written, and nothing
 //! that has a name was running.
 
-use crate::phases::Phases;
+use crate::phases::{INITCALL_STAGE, PhaseRow, Phases};
 use crate::spans;
 use crate::summary::merged;
 use record::{Nanos, Phase, Record, SpanKind, TaskState};
@@ -110,9 +110,14 @@ fn known<'r>(record: &'r Record, phases: &'r Phases) -> Vec<Known<'r>> {
             _ => {}
         }
     }
-    for stage in phases.phases.iter().flat_map(|p| &p.stages) {
+    // What the kernel does before its first initcalls has names, decompression has one.
+    let stages = phases.phases.iter().flat_map(|p| &p.stages);
+    for stage in stages.filter(|s| s.name != INITCALL_STAGE) {
         all.push(at(stage.start, stage.end, &stage.name));
     }
+    let unpacks = |p: &&PhaseRow| p.name == Phase::Decompression;
+    let unpacking = phases.phases.iter().filter(unpacks);
+    all.extend(unpacking.map(|p| at(p.start, p.end, p.name.as_str())));
     // What lives on is idle most of the time.
     let programs = record.processes().iter();
     for process in programs.filter(|p| p.pid > 1 && !p.kernel_thread) {
@@ -133,8 +138,7 @@ fn ask(record: &Record, phase: Phase, until: Nanos) -> &'static str {
     let has = |kind: SpanKind| spans::distinct(record).iter().any(|s| s.kind == kind);
     match phase {
         Phase::Firmware => FIRMWARE,
-        Phase::Loader => LOADER,
-        Phase::Decompression => DECOMPRESSION,
+        Phase::Loader | Phase::Decompression => LOADER,
         Phase::Kernel => {
             let calls = spans::distinct(record);
             let mut calls = calls.iter().filter(|s| s.kind == SpanKind::Initcall);
@@ -154,7 +158,6 @@ const FIRMWARE: &str = "Firmware: add `cbmem -t` on coreboot, or a serial log th
     stamped.";
 const LOADER: &str = "Boot loader: add `bootstage report` of U-Boot, or a serial log that the \
     host stamped.";
-const DECOMPRESSION: &str = "Decompression: add a serial log that the host stamped.";
 const INITCALLS: &str = "Kernel: boot with `initcall_debug ignore_loglevel log_buf_len=4M`.";
 const BEFORE_INITCALLS: &str = "Kernel before its first initcall: boot with `ignore_loglevel`, \
     and take a capture that reads a hardware counter.";

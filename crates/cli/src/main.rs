@@ -92,13 +92,8 @@ fn main() -> ExitCode {
         Err(e) if out::is_closed_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
             progress::clear();
-            anstream::eprintln!("firstlight: {}", sentence(&e));
+            anstream::eprintln!("firstlight: {}", ::input::sentence(e.as_ref()));
             ExitCode::from(2)
         }
     }
-}
-
-/// An error and its causes, in one line.
-pub(crate) fn sentence(error: &anyhow::Error) -> String {
-    ::input::sentence(error.as_ref())
 }

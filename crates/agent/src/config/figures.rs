@@ -1,6 +1,8 @@
 //! Storage figures as lines of the agent's configuration.
 
-use super::{ConfigError, Lines, number, word};
+use super::error::ConfigError;
+use super::lines::Lines;
+use super::values::{number, word};
 use storage::{Model, Storage};
 
 /// The configuration lines of these figures: key and value.

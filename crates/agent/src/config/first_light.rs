@@ -1,5 +1,6 @@
 //! What ends the boot: first light.
 
+use super::values::{absolute, word};
 use std::fmt;
 use std::time::Duration;
 
@@ -55,13 +56,13 @@ impl FirstLight {
         }
         let (kind, what) = text.split_once(':')?;
         match kind {
-            "unit" => super::word(what).map(Self::Unit),
+            "unit" => word(what).map(Self::Unit),
             "kmsg" if !what.is_empty() => Some(Self::Line(what.to_owned())),
-            "file" => super::absolute(what).map(Self::File),
+            "file" => absolute(what).map(Self::File),
             "listen" => Endpoint::parse(what).map(Self::Listens),
             "accept" => Endpoint::parse(what).map(Self::Accepts),
             "http" => answers(what),
-            "process" => super::word(what).map(Self::Process),
+            "process" => word(what).map(Self::Process),
             "after" => seconds(what).map(Self::After),
             _ => None,
         }
@@ -94,7 +95,7 @@ impl Endpoint {
     fn parse(text: &str) -> Option<Self> {
         match text.parse() {
             Ok(port) if port > 0 => Some(Self::Tcp(port)),
-            _ => super::absolute(text).map(Self::Unix),
+            _ => absolute(text).map(Self::Unix),
         }
     }
 }

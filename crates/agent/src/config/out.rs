@@ -1,5 +1,6 @@
 //! Where a capture goes.
 
+use super::values::absolute;
 use std::fmt;
 
 /// Where a capture goes.
@@ -34,10 +35,10 @@ impl Out {
             return Some(Self::Stdout);
         }
         match text.split_once(':') {
-            Some(("device", path)) => super::absolute(path).map(Self::Device),
+            Some(("device", path)) => absolute(path).map(Self::Device),
             Some(("port", port)) => {
                 let mut parts = port.split(',');
-                let path = super::absolute(parts.next()?)?;
+                let path = absolute(parts.next()?)?;
                 let mut above_zero = || match parts.next() {
                     None | Some("") => Some(None),
                     Some(n) => n.parse().ok().filter(|n| *n > 0).map(Some),

@@ -3,7 +3,9 @@
 //! Each one is `firstlight.KEY=VALUE`. The kernel takes it for a parameter of an
 //! absent module and does not pass it on to init.
 
-use super::{FirstLight, Out, absolute, shown, word};
+use super::first_light::FirstLight;
+use super::out::Out;
+use super::values::{absolute, shown, word};
 use std::time::Duration;
 
 /// What the words begin with.

@@ -1,6 +1,7 @@
 //! What firmware and loader left behind: their times, and the machine's name.
 
-use super::{Gathered, text_of};
+use super::gathered::Gathered;
+use super::texts::text_of;
 use crate::sys::read_kernel_file;
 use std::fs;
 use std::io;

@@ -1,6 +1,7 @@
 //! The kernel's log: the ring, and what the journal has kept of it.
 
-use super::{Gathered, run};
+use super::gathered::Gathered;
+use super::programs::run;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;

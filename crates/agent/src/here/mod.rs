@@ -4,21 +4,22 @@
 //! for what they print. What could not be had is said, with a way to get it.
 
 mod firmware;
+mod gathered;
 mod log;
 mod more;
+mod programs;
+mod texts;
 
-use crate::capture::{
-    MANIFEST, Manifest, MarkInfo, Member, NoteInfo, SourceFile, VERSION, Writer, note,
-};
-use crate::clocks::{Stamp, clocks, hz_between, hz_in_log};
+pub use gathered::{Gathered, Large};
+
+use crate::capture::{Manifest, SourceFile, VERSION};
+use crate::clocks::{Stamp, hz_between, hz_in_log};
 use crate::sys::{self, read_kernel_file};
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::FileExt;
+use programs::run;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
+use texts::text_of;
 
 /// Those of [`FILES`] that are read, and their formats.
 const STATE: &[(&str, &str)] = &[
@@ -47,30 +48,6 @@ const FILES: &[&str] = &[
 /// A counter of unknown speed is measured over at least this time: then the error
 /// of its readings is less than a millionth.
 const MEASURED_OVER: Duration = Duration::from_millis(100);
-
-/// The parts of a capture.
-#[derive(Debug)]
-pub struct Gathered {
-    /// What the files are, the clocks, and what could not be had.
-    pub manifest: Manifest,
-    /// The raw files, without the manifest.
-    pub members: Vec<Member>,
-    /// Raw files that are not kept in memory. They come behind the others.
-    pub large: Vec<Large>,
-    /// Ticks per second of the processor's counter, if it has one.
-    pub counter_hz: Option<u64>,
-}
-
-/// A raw file that is not kept in memory.
-#[derive(Debug)]
-pub struct Large {
-    /// The member's path in the capture.
-    pub file: String,
-    /// Where its bytes are, from the first on.
-    pub content: File,
-    /// How many, in bytes.
-    pub length: u64,
-}
 
 /// Collects what a running system says of its boot at once: what [`Gathered::more`]
 /// adds takes longer. `counter_hz`: the ticks per second of the processor's
@@ -128,86 +105,6 @@ pub fn gather_with(counter_hz: Option<u64>, systemd: Option<(SourceFile, Vec<u8>
 }
 
 impl Gathered {
-    /// The readings of the clocks, in the place of those that there are.
-    pub fn clocks(&mut self, stamps: &[Stamp]) {
-        self.manifest.clocks = clocks(stamps, self.counter_hz);
-    }
-
-    /// A mark at `stamp`.
-    #[must_use]
-    pub fn mark(&self, name: &str, begins: Option<&str>, stamp: &Stamp) -> MarkInfo {
-        stamp.mark(name, begins, self.counter_hz)
-    }
-
-    /// Adds a raw file.
-    pub fn add(&mut self, name: &str, format: &str, file: &str, clock: &str, bytes: Vec<u8>) {
-        self.list(name, format, file, clock);
-        self.members.push((file.into(), bytes));
-    }
-
-    /// Adds a raw file that is not kept in memory.
-    pub fn add_large(&mut self, name: &str, format: &str, clock: &str, large: Large) {
-        self.list(name, format, &large.file, clock);
-        self.large.push(large);
-    }
-
-    fn list(&mut self, name: &str, format: &str, file: &str, clock: &str) {
-        self.manifest.sources.push(SourceFile {
-            name: name.into(),
-            format: format.into(),
-            file: file.into(),
-            clock: clock.into(),
-        });
-    }
-
-    /// Says something about the capture; `kind` is one of [`note`].
-    pub fn note(&mut self, kind: &str, text: String) {
-        self.manifest.notes.push(NoteInfo {
-            kind: kind.into(),
-            text,
-        });
-    }
-
-    /// Says that something could not be had: what, why, and how to get it.
-    pub fn missing(&mut self, what: &str, why: &dyn std::fmt::Display, advice: &str) {
-        self.note(
-            note::MISSING,
-            format!("cannot read {what}: {why}; {advice}"),
-        );
-    }
-
-    /// What there is to say about the capture, a sentence each.
-    pub fn notes(&self) -> impl Iterator<Item = &str> {
-        self.manifest.notes.iter().map(|n| n.text.as_str())
-    }
-
-    /// Writes the capture as a tar, the manifest first. The same bytes each time.
-    ///
-    /// # Errors
-    /// If `out` cannot be written.
-    pub fn write(&self, out: impl Write) -> io::Result<()> {
-        let mut tar = Writer::new(out);
-        tar.member(MANIFEST, &self.manifest_bytes()?)?;
-        for (name, bytes) in &self.members {
-            tar.member(name, bytes)?;
-        }
-        for large in &self.large {
-            tar.copy(&large.file, large.reader(), large.length)?;
-        }
-        tar.finish()?;
-        Ok(())
-    }
-
-    /// The manifest as a file.
-    ///
-    /// # Errors
-    /// If it cannot be put into JSON.
-    pub fn manifest_bytes(&self) -> io::Result<Vec<u8>> {
-        let mut json = serde_json::to_vec_pretty(&self.manifest)?;
-        json.push(b'\n');
-        Ok(json)
-    }
-
     fn systemd(&mut self) {
         if !Path::new("/run/systemd/system").is_dir() {
             return;
@@ -261,31 +158,6 @@ impl Gathered {
     }
 }
 
-impl Large {
-    /// Reads it from its first byte on.
-    #[must_use]
-    pub fn reader(&self) -> impl Read {
-        Positioned {
-            file: &self.content,
-            at: 0,
-        }
-    }
-}
-
-/// Reads a file without moving its position, so that it can be read again.
-struct Positioned<'a> {
-    file: &'a File,
-    at: u64,
-}
-
-impl Read for Positioned<'_> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let n = self.file.read_at(to, self.at)?;
-        self.at += n as u64;
-        Ok(n)
-    }
-}
-
 /// How fast the counter runs, by the kernel's own clock.
 fn measured_hz(begin: &Stamp) -> Option<u64> {
     sys::counter()?;
@@ -294,57 +166,8 @@ fn measured_hz(begin: &Stamp) -> Option<u64> {
     hz_between(begin, &Stamp::now())
 }
 
-/// What a program prints, if it ends well.
-fn run(program: &str, arguments: &[&str]) -> io::Result<Vec<u8>> {
-    let (bytes, whole) = run_at_most(program, arguments, u64::MAX)?;
-    debug_assert!(whole, "nobody prints as much");
-    Ok(bytes)
-}
-
-/// The first `most` bytes that a program prints, if it ends well, and whether
-/// that is all.
-fn run_at_most(program: &str, arguments: &[&str], most: u64) -> io::Result<(Vec<u8>, bool)> {
-    let mut child = Command::new(program)
-        .args(arguments)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let mut printed = Vec::new();
-    if let Some(mut stdout) = child.stdout.take() {
-        stdout.by_ref().take(most).read_to_end(&mut printed)?;
-        if printed.len() as u64 == most && stdout.read(&mut [0])? > 0 {
-            child.kill()?;
-            child.wait()?;
-            return Ok((printed, false));
-        }
-    }
-    let output = child.wait_with_output()?;
-    if output.status.success() {
-        return Ok((printed, true));
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said
-        .lines()
-        .next()
-        .unwrap_or("the program failed without a message");
-    Err(io::Error::other(said.to_owned()))
-}
-
 fn kernel() -> String {
     let uname = rustix::system::uname();
     let [release, version] = [uname.release(), uname.version()].map(|s| s.to_string_lossy());
     format!("{release} {version}")
-}
-
-fn text_of(path: &str) -> String {
-    read_kernel_file(path).map_or_else(
-        |_| String::new(),
-        |bytes| {
-            // Texts of the device tree end with a zero byte.
-            let text = String::from_utf8_lossy(&bytes);
-            text.trim_end_matches(['\0', '\n', ' ']).to_owned()
-        },
-    )
 }

@@ -1,7 +1,8 @@
 //! What takes longer to take, or can be taken only once: the trace rings, the
 //! journal.
 
-use super::{Gathered, Large, run_at_most};
+use super::gathered::{Gathered, Large};
+use super::programs::run_at_most;
 use crate::capture::note;
 use crate::trace::{Tracefs, write_dat};
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create, open};

@@ -143,3 +143,8 @@ impl Found {
         self
     }
 }
+
+/// For rules that find one thing at most.
+pub(super) fn one(found: Option<Found>) -> Vec<Found> {
+    found.into_iter().collect()
+}

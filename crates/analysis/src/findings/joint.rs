@@ -5,10 +5,10 @@
 //! of activities at once. Of those about a part of the boot nothing says how they overlap:
 //! each takes its share of what the others leave.
 
+use super::finding::{Finding, Joint};
 use super::found::Scope;
 use super::group::Group;
 use super::view::View;
-use super::{Finding, Joint};
 use crate::path::{Estimate, Model, Shorter};
 use record::{Nanos, Phase};
 

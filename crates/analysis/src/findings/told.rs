@@ -1,6 +1,6 @@
 //! Silences of the kernel that another finding explains are told once.
 
-use super::Finding;
+use super::finding::Finding;
 use record::Nanos;
 
 /// The rule of silences whose cause is not known.

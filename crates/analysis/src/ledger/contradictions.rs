@@ -1,6 +1,6 @@
 //! What cannot be true together: sources that are of different boots.
 
-use super::LedgerNote;
+use super::note::LedgerNote;
 use crate::place::Place;
 use record::{Fact, NameId, Nanos, Record, Severity, Span, SpanKind};
 use std::collections::BTreeMap;

@@ -59,8 +59,10 @@ fn stages(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) 
         };
         last = Some(all.add(about, &after));
     };
-    if phase.stages.is_empty() {
+    // What is known of the kernel's start does not tell its initcalls apart.
+    if phase.stages.is_empty() || phase.name == Phase::Kernel {
         add(phase.name.as_str(), phase.start, phase.end);
+        return last;
     }
     for stage in &phase.stages {
         add(&stage.name, stage.start, stage.end);
@@ -83,6 +85,9 @@ fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -
         // A call within another one is that one's time.
         if start < begun {
             continue;
+        }
+        if begun == phase.start {
+            last = before_calls(all, phase, last, start);
         }
         if start - begun >= GAP {
             last = all.fill(last, start, PathKind::Kernel, &before);
@@ -123,6 +128,20 @@ fn calls(all: &mut Activities<'_>, phase: &PhaseRow, mut last: Option<NodeId>) -
         return stages(all, phase, last);
     }
     all.fill(last, phase.end, PathKind::Kernel, &before)
+}
+
+/// Adds what the kernel does before `first`, its first initcall, as far as it is known.
+fn before_calls(
+    all: &mut Activities<'_>,
+    phase: &PhaseRow,
+    mut last: Option<NodeId>,
+    first: Nanos,
+) -> Option<NodeId> {
+    for stage in phase.stages.iter().filter(|s| s.end <= first) {
+        let name = format!("the kernel: {}", stage.name);
+        last = all.fill(last, stage.end, PathKind::Kernel, &name);
+    }
+    last
 }
 
 /// Whether a span can be of the kernel's own sequence: its first task's, as far as

@@ -1,9 +1,32 @@
 //! What ends a boot.
 
-use super::{FirstLight, Options};
 use crate::place::Place;
 use crate::spans;
 use record::{Mark, Message, Nanos, Origin, Record, SpanKind, mark};
+
+/// What a user can say about the end of the boot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What ends the boot: the name of a mark, a unit (its end), or a text that
+    /// a message contains, looked for in this order. `None`: the mark `first-light`, else
+    /// `startup-finished`, the first prompt for a login, procd's `init complete`, or the
+    /// target of a critical chain.
+    pub first_light: Option<String>,
+}
+
+/// The end of the boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstLight {
+    /// The mark's name, or the text that was looked for.
+    pub mark: String,
+    /// When.
+    pub at: Nanos,
+    /// How much later it may have been: the line that says so has no time, and this is the
+    /// time between the lines before and behind it that have one. Zero if it is exact.
+    pub uncertain: Nanos,
+    /// The evidence.
+    pub origin: Place,
+}
 
 /// The end of the boot: what the user named, else the mark for it. `None` if nothing is
 /// that.

@@ -1,5 +1,6 @@
 //! Whether files of one folder are one boot, or a boot each.
 
+use super::limit::MOST_LOG_BYTES;
 use agent::capture;
 use rawimage::compression::Compression;
 use sources::SNIFF_BYTES;
@@ -52,7 +53,7 @@ fn of_head(head: &[u8], path: &Path) -> Format {
     if !packed || !path.is_file() {
         return Format::Unknown;
     }
-    match crate::open::read_within(path, super::MOST_LOG_BYTES) {
+    match crate::open::read_within(path, MOST_LOG_BYTES) {
         Ok(crate::Input::Capture(_)) => Format::Archive,
         Ok(crate::Input::Raw(raw)) => Format::Known(raw.source.name()),
         Err(_) => Format::Unknown,

@@ -3,6 +3,7 @@
 mod archive;
 mod find;
 mod format;
+mod limit;
 mod row;
 mod unit;
 
@@ -13,10 +14,6 @@ use crate::Reading;
 use analysis::{FleetRow, FleetSource};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-
-/// The most bytes of one log, also unpacked: a boot has thousands of lines, and its record takes
-/// several times the bytes of its log.
-const MOST_LOG_BYTES: u64 = 64 << 20;
 
 /// The rows of `units`, read side by side, in their order.
 #[must_use]

@@ -1,7 +1,7 @@
 //! From the input of one boot to its row.
 
-use super::MOST_LOG_BYTES;
 use super::format::is_manifest;
+use super::limit::MOST_LOG_BYTES;
 use super::unit::{Member, Unit};
 use crate::Input;
 use crate::Reading;

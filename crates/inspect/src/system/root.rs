@@ -2,15 +2,14 @@
 
 mod dynamic;
 mod libraries;
+mod lookup;
 
 use crate::Error;
 use analysis::RootTree;
+use lookup::{MOST_TEXT, is_link_on_the_way, names};
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
-
-/// Larger files are no scripts and no settings.
-const MOST_TEXT: u64 = 1 << 20;
 
 /// So many files are looked at; a root has some thousand that matter.
 const MOST_FILES: usize = 200_000;
@@ -117,24 +116,6 @@ pub fn read(folder: &Path) -> Result<RootTree, Error> {
         tree.libraries.clear();
     }
     Ok(tree)
-}
-
-fn is_link_on_the_way(root: &Path, inside: &str) -> bool {
-    let mut at = root.to_owned();
-    inside.split('/').any(|part| {
-        at.push(part);
-        at.symlink_metadata().is_ok_and(|m| m.is_symlink())
-    })
-}
-
-/// The names in a folder, sorted; those that are no text are left out.
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .filter_map(|e| e.file_name().into_string().ok())
-        .collect();
-    names.sort();
-    names
 }
 
 fn one(root: &Path, inside: &str, tree: &mut RootTree) -> Result<(), Error> {

@@ -2,6 +2,7 @@
 //! new image of the same files.
 
 mod list;
+mod read_around;
 #[cfg(test)]
 mod tests;
 
@@ -20,10 +21,6 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-
-/// So many bytes of a mapped file the kernel reads around a page that is missing, unless the
-/// device has another read-ahead (`VM_READAHEAD_PAGES` in `include/linux/mm.h`).
-const READ_AROUND: u64 = 128 << 10;
 
 /// So much is copied at once, in bytes.
 const CHUNK: usize = 1 << 20;
@@ -45,18 +42,6 @@ impl Unit {
             Self::ReadAround
         } else {
             Self::Pages
-        }
-    }
-
-    /// From where on, in bytes, how many bytes of a file move if `len` from `start` on are read.
-    fn around(self, start: u64, len: u64) -> (u64, u64) {
-        match self {
-            Self::Pages => (start, len),
-            Self::ReadAround => {
-                let from = start / READ_AROUND * READ_AROUND;
-                let end = start.saturating_add(len).div_ceil(READ_AROUND);
-                (from, end.saturating_mul(READ_AROUND) - from)
-            }
         }
     }
 }
@@ -173,7 +158,13 @@ fn in_order(
     let page = u64::from(list.page_bytes);
     let mut needs: Vec<(u64, usize, Range)> = Vec::new();
     for (number, entry) in list.entries.iter().enumerate() {
-        needs.extend(entry.ranges.iter().map(|r| (r.first_us, number, *r)));
+        if entry.is_device() || unit == Unit::Pages {
+            needs.extend(entry.ranges.iter().map(|r| (r.first_us, number, *r)));
+        }
+    }
+    if unit == Unit::ReadAround {
+        let read = read_around::read(&list.entries, list.page_bytes);
+        needs.extend(read.into_iter().map(|(number, r)| (r.first_us, number, r)));
     }
     let window = |range: &Range| window_of(range.first_us, WINDOW_US);
     let is_file = |number: &usize| list.entries.get(*number).is_some_and(|e| !e.is_device());
@@ -209,11 +200,11 @@ fn in_order(
         let new = trees.filter(|inode| has_tree.insert(*inode));
         wanted.extend(new.map(|inode| Wanted::Tree { inode }));
         for (_, number, range) in contents {
-            let (offset, len) = unit.around(
-                range.page.saturating_mul(page),
-                range.pages.saturating_mul(page),
-            );
-            wanted.extend(inode_of(*number).map(|inode| Wanted::Content { inode, offset, len }));
+            wanted.extend(inode_of(*number).map(|inode| Wanted::Content {
+                inode,
+                offset: range.page.saturating_mul(page),
+                len: range.pages.saturating_mul(page),
+            }));
         }
     }
     let arrangement = arrange(volume, map, &wanted)?;

@@ -200,7 +200,7 @@ fn a_range_over_two_tables_brings_the_inodes_of_both_and_one_behind_the_end_none
 }
 
 #[test]
-fn with_read_around_the_128_kib_around_a_page_stay_together() {
+fn with_read_around_what_a_fault_reads_stays_together() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("tree");
     fs::create_dir(&root).unwrap();
@@ -260,9 +260,8 @@ fn with_read_around_the_128_kib_around_a_page_stay_together() {
     let (blocks, pieces) = laid_out(Unit::Pages, "pages");
     assert_eq!(blocks, 3);
     assert_eq!(pieces, [(0, 40), (40, 1), (41, 19), (60, 1), (61, 195)]);
-    // The second page is in the 128 KiB of the first one, and the last window of the other
-    // file lies behind them.
+    // Around the first page, on to the second one, and the end of the other file between them.
     let (blocks, pieces) = laid_out(Unit::ReadAround, "around");
-    assert_eq!(blocks, 64);
-    assert_eq!(pieces, [(0, 32), (32, 32), (64, 192)]);
+    assert_eq!(blocks, 32 + 17 + 20);
+    assert_eq!(pieces, [(0, 24), (24, 32), (56, 20), (76, 180)]);
 }

@@ -1,6 +1,6 @@
 //! What an application does when it starts.
 
-use super::one;
+use crate::findings::found::one;
 use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;

@@ -1,6 +1,6 @@
 //! The kernel command line.
 
-use super::one;
+use crate::findings::found::one;
 use crate::findings::group::Group;
 use crate::findings::rule::{Confidence, Rule};
 use crate::findings::view::View;

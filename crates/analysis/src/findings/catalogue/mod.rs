@@ -7,14 +7,8 @@ mod loader;
 mod storage;
 mod userspace;
 
-use super::found::Found;
 use super::rule::Rule;
 use std::sync::LazyLock;
-
-/// For rules that find one thing at most.
-fn one(found: Option<Found>) -> Vec<Found> {
-    found.into_iter().collect()
-}
 
 /// Every finding there is, by id.
 pub static CATALOGUE: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {

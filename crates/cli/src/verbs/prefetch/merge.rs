@@ -1,6 +1,7 @@
 //! `firstlight prefetch merge`: several recordings, one list.
 
 use super::args::Merge;
+use super::list;
 use crate::beside;
 use crate::out::Out;
 use agent::access::{encode, merge};
@@ -11,7 +12,7 @@ use views::terminal;
 
 /// Merges.
 pub fn run(args: &Merge, out: &mut Out) -> Result<()> {
-    let lists = args.lists.iter().map(|p| super::read(p));
+    let lists = args.lists.iter().map(|p| list::read(p));
     let lists = lists.collect::<Result<Vec<_>>>()?;
     let (Some(first), paths) = (lists.first(), &args.lists) else {
         bail!("there is nothing to merge");

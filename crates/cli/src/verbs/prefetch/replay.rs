@@ -1,6 +1,7 @@
 //! `firstlight prefetch replay`: what the agent does at boot, now.
 
 use super::args::Replay;
+use super::list;
 use crate::out::Out;
 use agent::prefetch::{Order, Settings, play};
 use anyhow::{Context, Result};
@@ -9,7 +10,7 @@ use views::terminal;
 
 /// Replays.
 pub fn run(args: &Replay, out: &mut Out) -> Result<()> {
-    let list = super::read(&args.on.list)?;
+    let list = list::read(&args.on.list)?;
     let settings = Settings {
         root: args.on.root.clone(),
         order: match args.need_order {

@@ -55,7 +55,7 @@ fn answer(request: &Request, folder: &Mutex<Folder>, title: &str) -> Answer {
                     let (base, against) = paths.split_at(1);
                     match report::of_paths(base, against, &Reading::default(), &Images::default()) {
                         Ok(page) => Answer::page(page),
-                        Err(e) => Answer::unreadable(&crate::sentence(&e)),
+                        Err(e) => Answer::unreadable(&input::sentence(e.as_ref())),
                     }
                 }
                 _ => Answer::nothing(),

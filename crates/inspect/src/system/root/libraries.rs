@@ -1,5 +1,6 @@
 //! The shared libraries of a root, and who contains their names.
 
+use super::lookup::{MOST_TEXT, is_link_on_the_way, names};
 use analysis::{Library, RootTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -67,13 +68,13 @@ fn links(root: &Path) -> BTreeMap<String, String> {
     let mut links = BTreeMap::new();
     let mut folders: Vec<String> = LIBRARY_FOLDERS.map(str::to_owned).into();
     for known in LIBRARY_FOLDERS {
-        let inside = super::names(&root.join(known)).into_iter();
+        let inside = names(&root.join(known)).into_iter();
         let of_machine = inside.filter(|name| name.contains("-linux-"));
         folders.extend(of_machine.map(|name| format!("{known}/{name}")));
     }
-    folders.retain(|f| !super::is_link_on_the_way(root, f));
+    folders.retain(|f| !is_link_on_the_way(root, f));
     for folder in folders {
-        for name in super::names(&root.join(&folder)) {
+        for name in names(&root.join(&folder)) {
             let path = format!("{folder}/{name}");
             if let Ok(to) = fs::read_link(root.join(&path)) {
                 links.insert(path, inside_root(&folder, &to));
@@ -100,7 +101,7 @@ fn inside_root(folder: &str, to: &Path) -> String {
 
 /// Files below `etc` name what is loaded: `ld.so.preload`, `pam.d`, `nsswitch.conf`.
 fn settings(root: &Path, inside: &str, depth: usize, tree: &mut RootTree) {
-    for name in super::names(&root.join(inside)) {
+    for name in names(&root.join(inside)) {
         if name == CACHE {
             continue;
         }
@@ -110,7 +111,7 @@ fn settings(root: &Path, inside: &str, depth: usize, tree: &mut RootTree) {
         };
         if about.is_dir() && depth > 0 {
             settings(root, &path, depth - 1, tree);
-        } else if about.is_file() && about.len() <= super::MOST_TEXT {
+        } else if about.is_file() && about.len() <= MOST_TEXT {
             let bytes = fs::read(root.join(&path)).unwrap_or_default();
             mention(&bytes, &path, &mut tree.mentions);
         }

@@ -1,0 +1,185 @@
+//! From what a rule found to a finding: how much of the time first light waited for it,
+//! and so how much of it can be saved.
+
+use super::finding::Finding;
+use super::found::{Found, Scope};
+use super::rule::Rule;
+use super::view::{View, function};
+use super::{names, waits};
+use crate::path::{PathKind, UnitOrder};
+use record::Nanos;
+
+/// Of a unit of a printed chain that goes so much is saved, least and expected, in percent:
+/// others take its place.
+const LEAST_OF_CHAIN: i64 = 25;
+const MOST_OF_CHAIN: i64 = 85;
+
+/// What a rule finds, with what holds for all of its kind, and what first light has to do
+/// with it.
+pub(super) fn follow(rule: &'static Rule, view: &View<'_>) -> Vec<(Finding, Scope)> {
+    let found = (rule.find)(view).into_iter();
+    found
+        .map(|f| {
+            let scope = f.scope.clone();
+            (finish(rule, f, view), scope)
+        })
+        .collect()
+}
+
+fn finish(rule: &'static Rule, found: Found, view: &View<'_>) -> Finding {
+    let mut saving = found.saving;
+    let on_critical_path = match &found.scope {
+        Scope::Serial => true,
+        Scope::Unknown => false,
+        Scope::Items(names) | Scope::Shared(names) => match waited(view, names) {
+            Waited::Unknown | Waited::Guessed { .. } | Waited::Aside | Waited::No
+                if matches!(found.scope, Scope::Shared(_)) =>
+            {
+                saving = saving.map(|(_, e, high)| (Nanos::ZERO, e, high));
+                false
+            }
+            Waited::Unknown => {
+                // Half of it: nothing says whether anything waited.
+                saving = saving.map(|(_, e, high)| (Nanos::ZERO, Nanos(e.0 / 2), high));
+                false
+            }
+            Waited::No => {
+                // It still takes processor and disk from what is waited for, as far as they
+                // are busy.
+                let felt = view.model().load().felt();
+                saving = saving.map(|(_, e, high)| {
+                    let most = felt.of_most(high);
+                    (Nanos::ZERO, felt.of_expected(e).min(most), most)
+                });
+                false
+            }
+            Waited::Guessed { halved } => {
+                // The guess is right more often than not.
+                let most = Nanos(halved.0.saturating_mul(2));
+                let part = |e: Nanos| Nanos(e.min(most).0 / 3 * 2);
+                saving = saving.map(|(_, e, high)| (Nanos::ZERO, part(e), high));
+                false
+            }
+            Waited::Aside => {
+                saving = saving.map(|(_, e, high)| (Nanos::ZERO, Nanos(e.0 / 4), high));
+                false
+            }
+            Waited::Yes { halved } => {
+                // Another way may be nearly as long.
+                let most = Nanos(halved.0.saturating_mul(2));
+                saving = saving.map(|(low, e, high)| (low.min(halved), e.min(most), high));
+                // Of a printed chain no other way is known.
+                let (links, is_printed) = waits::links(view);
+                if is_printed && links.iter().any(|l| names.contains(&l.unit)) {
+                    let part = |time: Nanos, percent: i64| Nanos(time.0 / 100 * percent);
+                    saving = saving.map(|(low, e, high)| {
+                        let low = low.max(part(high.min(most), LEAST_OF_CHAIN));
+                        (low, e.min(part(high, MOST_OF_CHAIN)), high)
+                    });
+                }
+                true
+            }
+        },
+    };
+    // Without an order of units the length of one may tell that it was waited for.
+    let alone = match &found.scope {
+        Scope::Items(names) if !on_critical_path => match names.as_slice() {
+            [unit] if view.record.dependencies().is_empty() => waits::alone(view, unit),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some((least, expected)) = alone {
+        saving = saving.map(|(low, e, high)| (low.max(least), e.max(expected), high));
+    }
+    // No rule saves more than the time that it looked at, nor than the boot took, where its
+    // end is known.
+    let elapsed = view.elapsed_of(rule.group);
+    let most = match (found.within, &view.phases.first_light) {
+        (Some(within), Some(_)) => within.min(elapsed),
+        (Some(within), None) => within,
+        (None, _) => elapsed,
+    };
+    let most = most.max(Nanos::ZERO);
+    // What was learned of one of the three holds for the others.
+    let saving = saving.map(|(low, e, high)| {
+        let high = high.min(most);
+        let e = e.min(high);
+        (low.min(e), e, high)
+    });
+    let names = names::of(&found);
+    Finding {
+        id: rule.id,
+        group: rule.group,
+        title: found.title.unwrap_or_else(|| rule.title.to_owned()),
+        why: found.why.unwrap_or_else(|| rule.about.to_owned()) + &found.more,
+        evidence: found.evidence,
+        saving: saving.map(|(low, _, high)| (low, high)),
+        expected: saving.map_or(Nanos::ZERO, |s| s.1),
+        model: rule.model,
+        on_critical_path,
+        confidence: rule.confidence,
+        cost: found.cost.unwrap_or_else(|| rule.risk.to_owned()),
+        treatment: found.treatment,
+        names,
+    }
+}
+
+/// What first light has to do with some things.
+enum Waited {
+    Yes {
+        halved: Nanos,
+    },
+    /// As far as the order of units can be guessed.
+    Guessed {
+        halved: Nanos,
+    },
+    /// It does not, as far as that can be guessed.
+    Aside,
+    No,
+    Unknown,
+}
+
+fn waited(view: &View<'_>, names: &[String]) -> Waited {
+    let path = view.path();
+    let is_named = |name: &str| names.iter().any(|n| n == name || function(n) == name);
+    // What a call probes is the call's, not the device's of that name.
+    let named = path.items.iter().filter(|i| {
+        let name = match i.kind {
+            PathKind::Probe | PathKind::Deferral => i.call.as_deref(),
+            _ => Some(i.name.as_str()),
+        };
+        name.is_some_and(|n| is_named(n) || is_named(function(n)))
+    });
+    let mut any = false;
+    let halved = named.fold(Nanos::ZERO, |sum, i| {
+        any = true;
+        sum + i.saving_if_halved
+    });
+    if !any || path.order == UnitOrder::Guessed {
+        // The last job of a boot is waited for, and so is a unit of a printed chain.
+        let late = waits::late_unit(view).filter(|(unit, _)| is_named(unit));
+        let (links, is_printed) = waits::links(view);
+        let linked = links.iter().filter(|l| is_printed && is_named(&l.unit));
+        let times = linked
+            .map(|l| l.end - l.start)
+            .chain(late.map(|(_, time)| time));
+        if let Some(time) = times.max() {
+            return Waited::Yes {
+                halved: Nanos(time.0 / 2),
+            };
+        }
+    }
+    let units = names.iter().any(|n| n.contains('.') && !n.contains('+'));
+    let known = match units {
+        true => path.knows_units,
+        false => path.items.iter().any(|i| i.kind == PathKind::Initcall),
+    };
+    match (any, known) {
+        (true, _) if units && path.order == UnitOrder::Guessed => Waited::Guessed { halved },
+        (true, _) => Waited::Yes { halved },
+        (false, _) if units && path.order == UnitOrder::Guessed => Waited::Aside,
+        (false, true) => Waited::No,
+        (false, false) => Waited::Unknown,
+    }
+}

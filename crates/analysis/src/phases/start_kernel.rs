@@ -1,0 +1,205 @@
+//! What a kernel does before its first initcalls, by the lines that it prints on the way.
+
+use super::stage::Stage;
+use record::{Nanos, Record};
+
+/// The last stage: initcalls, which have names of their own.
+pub const INITCALL_STAGE: &str = "initcalls";
+
+/// The first stage: it has begun before the first line.
+const FIRST: &str = "architecture";
+
+/// How the first line of a log that is whole begins.
+const BANNERS: [&str; 2] = ["Linux version ", "Booting Linux on physical CPU"];
+
+/// A line that begins a stage: how it begins, and what else it contains.
+type Cue = (&'static str, &'static str);
+
+/// The stages, and the lines that begin them. The lines are those of the functions that
+/// `start_kernel` and `kernel_init_freeable` in `init/main.c` call one after another:
+/// `build_all_zonelists` and `mm_init`, `sched_init` and `rcu_init`, `init_IRQ` and
+/// `time_init`, `console_init` and `late_time_init`, `calibrate_delay`, the check of the
+/// processor, `pid_idr_init` and what follows, `smp_prepare_cpus` and `smp_init`,
+/// `do_basic_setup`.
+const STAGES: [(&str, &[Cue]); 9] = [
+    (
+        "memory",
+        &[("Fallback order for Node ", ""), ("Built ", "zonelists")],
+    ),
+    (
+        "scheduler",
+        &[
+            ("SLUB: ", "HWalign"),
+            ("SLUB: Genslabs", ""),
+            ("rcu: Preemptible hierarchical RCU", ""),
+            ("rcu: Hierarchical RCU", ""),
+            ("Preemptible hierarchical RCU", ""),
+            ("Hierarchical RCU", ""),
+        ],
+    ),
+    ("interrupts", &[("NR_IRQS", "")]),
+    (
+        "console",
+        &[
+            ("Console: ", ""),
+            ("printk: console [", ""),
+            ("printk: legacy console [", ""),
+            ("ACPI: Core revision", ""),
+        ],
+    ),
+    ("delay loop", &[("Calibrating delay loop", "")]),
+    (
+        "CPU checks",
+        &[
+            ("process: using ", ""),
+            ("Last level iTLB", ""),
+            ("Spectre V", ""),
+            ("x86/fpu: ", ""),
+            ("CPU: Testing write buffer", ""),
+        ],
+    ),
+    ("security", &[("pid_max: ", "")]),
+    (
+        "processors",
+        &[
+            ("Mountpoint-cache hash table", ""),
+            ("Freeing SMP alternatives", ""),
+            ("smpboot: CPU0", ""),
+            ("smp: Bringing up", ""),
+        ],
+    ),
+    (
+        INITCALL_STAGE,
+        &[
+            ("devtmpfs: initialized", ""),
+            ("clocksource: jiffies: ", ""),
+            ("NET: Registered ", ""),
+        ],
+    ),
+];
+
+/// So many stages are known at least, or none is told: a log that lacks lines would give
+/// their time to others.
+const LEAST: usize = 4;
+
+/// A stage that is shorter than this part of the kernel belongs to the one before it.
+const PARTS: i64 = 200;
+
+/// The stages of the kernel from `start` to `end`, without a gap between them; none if the
+/// record has no log of it from its first line on.
+pub fn stages(record: &Record, start: Nanos, end: Nanos) -> Vec<Stage> {
+    let lines = record.messages().iter();
+    let lines = lines.filter_map(|m| Some((m.at?, record.text(m))));
+    let lines = lines.skip_while(|(_, text)| !BANNERS.iter().any(|b| text.starts_with(b)));
+    let mut begun: Vec<(&str, Nanos)> = Vec::new();
+    for (at, text) in lines.take_while(|(at, _)| *at < end) {
+        if begun.is_empty() {
+            begun.push((FIRST, start));
+        }
+        let cue = |(head, part): &Cue| text.starts_with(head) && text.contains(part);
+        let stage = STAGES.iter().find(|(_, cues)| cues.iter().any(cue));
+        let Some((name, _)) = stage else { continue };
+        let is_new = begun.last().is_none_or(|(last, _)| last != name);
+        if is_new {
+            begun.push((name, at.max(start)));
+        }
+        if *name == INITCALL_STAGE {
+            break;
+        }
+    }
+    let mut kinds: Vec<&str> = begun.iter().map(|(name, _)| *name).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    if kinds.len() < LEAST || !kinds.contains(&INITCALL_STAGE) {
+        return Vec::new();
+    }
+    whole(&begun, end, Nanos((end - start).0 / PARTS))
+}
+
+/// Stages up to `end`, each at least `least` long but for the first.
+fn whole(begun: &[(&str, Nanos)], end: Nanos, least: Nanos) -> Vec<Stage> {
+    let mut stages: Vec<Stage> = Vec::new();
+    let ends = begun.iter().skip(1).map(|(_, at)| *at).chain([end]);
+    for ((name, start), end) in begun.iter().zip(ends) {
+        match stages.last_mut() {
+            Some(before) if end - *start < least.max(Nanos(1)) || before.name == *name => {
+                before.end = end;
+            }
+            _ if end > *start => stages.push(Stage {
+                name: (*name).to_owned(),
+                start: *start,
+                end,
+            }),
+            _ => {}
+        }
+    }
+    stages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stages;
+    use record::{ClockKind, Nanos, Origin, Record, Recorder};
+
+    fn log(lines: &[(i64, &str)]) -> Record {
+        let mut recorder = Recorder::new();
+        let source = recorder.source("x.log", "kernel-log");
+        let clock = recorder.clock("printk", ClockKind::Printk, 1_000);
+        for (offset, (ms, text)) in (0..).zip(lines) {
+            let origin = Origin { source, offset };
+            recorder.message(clock, Some(ms * 1_000_000), None, text, origin);
+        }
+        recorder.finish()
+    }
+
+    fn told(lines: &[(i64, &str)]) -> Vec<(String, i64, i64)> {
+        let record = log(lines);
+        let ms = |t: Nanos| t.get() / 1_000_000;
+        let stages = stages(&record, Nanos::ZERO, Nanos::from_millis(1_000));
+        stages
+            .into_iter()
+            .map(|s| (s.name, ms(s.start), ms(s.end)))
+            .collect()
+    }
+
+    const PC: [(i64, &str); 9] = [
+        (0, "Linux version 6.1.0"),
+        (30, "Fallback order for Node 0: 0"),
+        (
+            31,
+            "Built 1 zonelists, mobility grouping on.  Total pages: 128735",
+        ),
+        (
+            120,
+            "SLUB: HWalign=64, Order=0-3, MinObjects=0, CPUs=1, Nodes=1",
+        ),
+        (160, "NR_IRQS: 524544, nr_irqs: 256, preallocated irqs: 16"),
+        (161, "Console: colour *CGA 80x25"),
+        (190, "Last level iTLB entries: 4KB 512, 2MB 255, 4MB 127"),
+        (230, "Mountpoint-cache hash table entries: 1024"),
+        (340, "devtmpfs: initialized"),
+    ];
+
+    #[test]
+    fn the_stages_of_a_pc_have_no_gap_between_them() {
+        // The stage of 1 ms belongs to the one before it.
+        let wanted = [
+            ("architecture", 0, 30),
+            ("memory", 30, 120),
+            ("scheduler", 120, 161),
+            ("console", 161, 190),
+            ("CPU checks", 190, 230),
+            ("processors", 230, 340),
+            ("initcalls", 340, 1_000),
+        ];
+        let wanted = wanted.map(|(name, from, to)| (name.to_owned(), from, to));
+        assert_eq!(told(&PC), wanted);
+    }
+
+    #[test]
+    fn a_log_without_its_start_or_most_of_its_lines_has_no_stages() {
+        assert!(told(&PC[1..]).is_empty());
+        let few = [PC[0], PC[3], PC[8]];
+        assert!(told(&few).is_empty());
+    }
+}
