@@ -9,9 +9,8 @@ use syn::visit::{self, Visit};
 /// A chain of re-exports longer than this is a circle of its own.
 const DEEPEST: usize = 32;
 
-/// The graph of a crate's files. Without `of_children`, what a file uses of the modules
-/// below it is left out: a module and its children are then one thing to the outside.
-pub fn graph(tree: &Tree, of_children: bool) -> Graph {
+/// The graph of a crate's files.
+pub fn graph(tree: &Tree) -> Graph {
     let mut graph = Graph::new();
     for (place, module) in tree {
         let edges = graph.entry(module.file.clone()).or_default();
@@ -32,19 +31,12 @@ pub fn graph(tree: &Tree, of_children: bool) -> Graph {
         for path in paths.found {
             if let Some(file) = defining(tree, place, &path, 0)
                 && file != module.file
-                && (of_children || !is_below(tree, place, &file))
             {
                 edges.entry(file).or_insert_with(|| path.join("::"));
             }
         }
     }
     graph
-}
-
-/// Whether `file` holds a module below the one at `place`.
-fn is_below(tree: &Tree, place: &Place, file: &PathBuf) -> bool {
-    tree.iter()
-        .any(|(other, module)| module.file == *file && other.starts_with(place))
 }
 
 /// The file that defines what `path` names in the module at `place`; `None` if that is

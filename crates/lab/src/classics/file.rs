@@ -1,6 +1,6 @@
 //! The shape of a classic's file.
 
-use super::{Classic, Method, Value};
+use super::classic::{Classic, Method, Value};
 use crate::artifacts::{Form, KernelConfig, Tree};
 use crate::error::LabError;
 use crate::experiment::Experiment;

@@ -1,6 +1,6 @@
 //! Running a classic: each case once, in exact time.
 
-use super::{Basis, Classic, Method, Value};
+use super::classic::{Basis, Classic, Method, Value};
 use crate::artifacts::{Cache, hash_bytes};
 use crate::capture;
 use crate::emulator::Qemu;

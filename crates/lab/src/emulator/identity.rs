@@ -5,7 +5,7 @@
 //! program, of the libraries and modules that take part in computing a guest,
 //! and of the ROMs that the guest runs.
 
-use super::Program;
+use super::program::Program;
 use crate::cache::{Cache, hash_bytes};
 use crate::error::LabError;
 use crate::hex::hex;

@@ -3,6 +3,7 @@
 mod clock;
 pub mod gdb;
 mod identity;
+mod program;
 pub mod setup;
 pub mod stages;
 mod watch;
@@ -10,6 +11,7 @@ mod words;
 
 pub use clock::Clock;
 pub use identity::{PC_ROMS, in_words};
+pub use program::Program;
 pub use watch::Limits;
 pub use words::Words;
 
@@ -28,17 +30,6 @@ use words::option;
 
 /// The largest payload that is read, in bytes.
 const PAYLOAD_LIMIT: u64 = 1 << 30;
-
-/// Which of QEMU's programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// Its name.
-    pub name: &'static str,
-    /// The Debian package that has it.
-    pub package: &'static str,
-    /// The files of its own that a guest runs.
-    pub roms: &'static [&'static str],
-}
 
 /// A QEMU that is installed.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! Which treatments go with which machine.
 
-use super::{ArmArch, Loader, Platform};
+use super::platform::{Loader, Platform};
+use crate::arch::ArmArch;
 use treat::{KernelForm, Treatment};
 
 /// Whether a machine can do what a treatment wants; else a clause.

@@ -1,8 +1,15 @@
 //! What is checked beyond the file's shape.
 
+use super::base::Base;
 use super::file::{BaseFile, RootFile, VariantFile};
+use super::kernel::Kernel;
+use super::mode::Mode;
+use super::platform::{Loader, Platform};
 use super::possible::possible;
-use super::{ArmArch, BASELINE, Base, Kernel, Loader, Mode, Platform, Recording, Root, Variant};
+use super::recording::Recording;
+use super::root::Root;
+use super::variant::{BASELINE, Variant};
+use crate::arch::ArmArch;
 use crate::arm9::board;
 use crate::artifacts::Form;
 use crate::error::LabError;

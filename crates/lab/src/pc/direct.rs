@@ -13,7 +13,7 @@
 //! Sources: Xen's `arch-x86/hvm/start_info.h` for the structures, Linux's
 //! `arch/x86/platform/pvh` for what is read of them.
 
-use super::{MACHINE, OUT_BYTES};
+use super::machine::{MACHINE, OUT_BYTES};
 use crate::emulator::setup::{INITRAMFS, KERNEL, Made, OUT, Setup, Source, Template};
 use crate::error::LabError;
 use crate::files::{HashedFile, read};

@@ -4,12 +4,15 @@
 mod bzimage;
 mod direct;
 mod kernels;
+mod machine;
+
+pub use machine::{MACHINE, QEMU};
 
 use crate::artifacts::{Arch, Cache, agent_program};
 use crate::emulated::{Common, Hardware, Inputs, Kernels, loading_word};
 use crate::emulator::setup::{INITRAMFS, KERNEL, OUT, ROOT, Setup, Source, Template};
 use crate::emulator::stages::{CpuKind, KnownStages};
-use crate::emulator::{Clock, PC_ROMS, Program, Qemu};
+use crate::emulator::{Clock, Qemu};
 use crate::error::{LabError, io_error};
 use crate::experiment::{Base, Experiment, Mode, Root};
 use crate::files::{HashedFile, read};
@@ -22,30 +25,12 @@ use crate::trial::Plan;
 use agent::access::encode;
 use agent::config::{AgentConfig, Board};
 use kernels::WithModules;
+use machine::OUT_BYTES;
 use std::fs;
 use std::path::{Path, PathBuf};
 use storage::Profile;
 use treat::reading::Reading;
 use treat::{BootSpec, KernelForm};
-
-/// The emulator.
-pub const QEMU: Program = Program {
-    name: "qemu-system-x86_64",
-    package: "qemu-system-x86",
-    roms: PC_ROMS,
-};
-
-/// What every boot has in common. A part of every fingerprint: who changes it
-/// changes all digests.
-///
-/// `hpet=off`: with ticks from QEMU's HPET the kernel's clock runs half as fast
-/// again as the counter until the kernel changes to the counter, and stays
-/// 145 ms ahead. Without it the two agree to 6 ms.
-pub const MACHINE: &str = "-M q35,nvdimm=on,hpet=off -smp 1 -nodefaults -no-user-config \
-    -nographic -no-reboot -monitor none -rtc base=2026-01-01,clock=vm";
-
-/// The persistent memory for the payload, in bytes.
-const OUT_BYTES: u64 = 64 << 20;
 
 /// Linux wants persistent memory in whole pieces of this many bytes.
 const PIECE_BYTES: u64 = 2 << 20;

@@ -1,5 +1,6 @@
 //! Booting trials, several at once.
 
+use super::fingerprint::fingerprint;
 use crate::boot::Boot;
 use crate::capture;
 use crate::console;
@@ -153,7 +154,7 @@ pub fn boot_one(
     Ok(Trial {
         firstlight_trial: trial::VERSION,
         id: plan.id.clone(),
-        fingerprint: super::fingerprint(machine, plan)?,
+        fingerprint: fingerprint(machine, plan)?,
         digest,
         capture: plan.id.folder().join("capture"),
         virtual_end_ns,

@@ -3,6 +3,7 @@
 mod boot;
 mod cost;
 mod exact;
+mod fingerprint;
 mod forecast;
 mod known;
 pub(crate) mod options;
@@ -16,7 +17,7 @@ pub use options::{Hosts, Options};
 
 use crate::arm_virt::ArmVirt;
 use crate::arm9::Arm9;
-use crate::artifacts::{Cache, hash_bytes};
+use crate::artifacts::Cache;
 use crate::board;
 use crate::elsewhere::{self, Job, On, Outbox, Told};
 use crate::emulated::Inputs;
@@ -29,6 +30,7 @@ use crate::replay::Replay;
 use crate::shared;
 use crate::store::Store;
 use crate::trial::{Plan, Purpose, Trial};
+use fingerprint::fingerprints;
 use known::{Elsewhere, pruned};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -287,14 +289,6 @@ fn planned(experiment: &Experiment, options: &Options) -> Result<Vec<Plan>, LabE
         plan.recording = are_there.cloned().collect();
     }
     Ok(plans)
-}
-
-fn fingerprint(machine: &dyn Machine, plan: &Plan) -> Result<String, LabError> {
-    Ok(hash_bytes(machine.inputs(plan)?.as_bytes()))
-}
-
-fn fingerprints(machine: &dyn Machine, plans: &[Plan]) -> Result<Vec<String>, LabError> {
-    plans.iter().map(|p| fingerprint(machine, p)).collect()
 }
 
 /// Writes the plans of all trials that have no result yet, for other hosts to boot, in

@@ -1,7 +1,7 @@
 //! Shared results in a bucket of an S3-compatible store. An entry is written on the
 //! condition that there is none, so the first of several writers wins.
 
-use super::place::{Answer, Item, Place};
+use super::place::{Answer, Item, Place, too_large};
 use remote::Bucket;
 
 impl Place for Bucket {
@@ -13,7 +13,7 @@ impl Place for Bucket {
         let found = Self::get(self, keys, most).map_err(|e| e.to_string())?;
         let answers = found.into_iter().map(|found| match found {
             Ok(bytes) => Ok(bytes),
-            Err(_) => Err(super::too_large(most)),
+            Err(_) => Err(too_large(most)),
         });
         Ok(answers.collect())
     }

@@ -1,7 +1,7 @@
 //! Shared results in a folder, local or on NFS. A file is written beside and renamed, so
 //! writers need no lock; of two with the same result either may stay.
 
-use super::place::{Answer, Item, Place};
+use super::place::{Answer, Item, Place, too_large};
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ impl Folder {
         let path = self.file(key);
         match fs::metadata(&path) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Ok(meta) if meta.len() > most => Err(super::too_large(most)),
+            Ok(meta) if meta.len() > most => Err(too_large(most)),
             _ => match fs::read(&path) {
                 // Somebody removed it meanwhile.
                 Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),

@@ -222,11 +222,6 @@ fn key(fingerprint: &str) -> String {
     format!("{group}/{fingerprint}.tar.zst")
 }
 
-/// Why an entry of more than `most` bytes is of no use.
-fn too_large(most: u64) -> String {
-    format!("the shared result is larger than {} MiB", most >> 20)
-}
-
 /// Whether a trial of this plan may come from another run: its own second boot
 /// would be compared with itself.
 pub(crate) fn may_share(plan: &Plan) -> bool {

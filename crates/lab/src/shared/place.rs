@@ -18,6 +18,11 @@ pub struct Item {
 /// why this one is of no use.
 pub type Answer = Result<Option<Vec<u8>>, String>;
 
+/// Why an entry of more than `most` bytes is of no use.
+pub fn too_large(most: u64) -> String {
+    format!("the shared result is larger than {} MiB", most >> 20)
+}
+
 /// A place in which entries lie, each with a key; keys have slashes in them. Errors are
 /// clauses that name what they are about.
 pub trait Place: Debug + Send + Sync {
