@@ -113,8 +113,7 @@ const TAKERS_NOTES: [(&str, NoteKind); 7] = [
         NoteKind {
             name: "not_captured",
             severity: Severity::DataLoss,
-            advice: "This file existed but could not be read during the capture, so nothing is \
-                based on it.",
+            advice: "Nothing is based on this, because it could not be read during the capture.",
         },
     ),
     (

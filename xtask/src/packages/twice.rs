@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A copy of the commit in the folder `name` below `work`.
+/// A copy of the release's commit in the folder `name` below `work`.
 fn copy(bench: &Bench, work: &Path, name: &str) -> Result<PathBuf> {
     let folder = work.join(name);
     fs::create_dir(&folder)?;
@@ -15,8 +15,9 @@ fn copy(bench: &Bench, work: &Path, name: &str) -> Result<PathBuf> {
     quietly(
         Command::new("git")
             .current_dir(&bench.release.source)
-            .args(["archive", "HEAD", "--output"])
-            .arg(&tar),
+            .args(["archive", "--output"])
+            .arg(&tar)
+            .arg(&bench.release.version.commit),
     )?;
     quietly(
         Command::new("tar")

@@ -62,7 +62,7 @@ pub(super) fn program(release: &Release, tree: &Path) -> Result<()> {
     pack(release, &parent, &name)
 }
 
-/// The source, as git has it.
+/// The source, as git has it in the release's commit: others may come while it is made.
 pub(super) fn source(release: &Release) -> Result<()> {
     let name = format!("firstlight-{}", release.version.number);
     let tar = release.dist.join(format!("{name}.tar"));
@@ -73,7 +73,7 @@ pub(super) fn source(release: &Release) -> Result<()> {
             .arg(format!("--prefix={name}/"))
             .arg("--output")
             .arg(&tar)
-            .arg("HEAD"),
+            .arg(&release.version.commit),
     )?;
     quietly(Command::new("gzip").args(["-9nf"]).arg(&tar)).map(|_| ())
 }
@@ -181,7 +181,52 @@ pub(super) fn recipes(release: &Release) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::crates;
+    use super::super::base::Release;
+    use super::super::version::Version;
+    use super::{crates, quietly, source};
+    use std::fs;
+    use std::process::Command;
+
+    #[test]
+    fn the_source_is_that_of_the_release_whatever_is_committed_later() {
+        let work = tempfile::tempdir().unwrap();
+        let checkout = work.path().join("checkout");
+        fs::create_dir(&checkout).unwrap();
+        let git = |args: &[&str]| {
+            let out = quietly(
+                Command::new("git")
+                    .current_dir(&checkout)
+                    .args(["-c", "user.name=a", "-c", "user.email=a@b.example"])
+                    .args(["-c", "commit.gpgsign=false"])
+                    .args(args),
+            );
+            String::from_utf8(out.unwrap()).unwrap().trim().to_owned()
+        };
+        let commit = |text: &str| {
+            fs::write(checkout.join("file"), text).unwrap();
+            git(&["add", "file"]);
+            git(&["commit", "--quiet", "--no-verify", "-m", text]);
+            git(&["rev-parse", "HEAD"])
+        };
+        git(&["init", "--quiet"]);
+        let release = Release {
+            source: checkout.clone(),
+            dist: work.path().to_owned(),
+            build: work.path().to_owned(),
+            version: Version {
+                number: "1.0.0".to_owned(),
+                commit: commit("one"),
+                epoch: 1_700_000_000,
+            },
+        };
+        let packed = || {
+            source(&release).unwrap();
+            fs::read(work.path().join("firstlight-1.0.0.tar.gz")).unwrap()
+        };
+        let first = packed();
+        commit("another");
+        assert!(first == packed());
+    }
 
     #[test]
     fn every_crate_has_an_address_and_a_checksum() {

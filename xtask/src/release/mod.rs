@@ -136,6 +136,14 @@ impl Release {
     /// If the program cannot be built; an agent that cannot is in `missing`.
     pub fn build(&self) -> Result<Programs> {
         fs::create_dir_all(&self.dist).context("dist")?;
+        let changed = self.version.changed(&self.source)?;
+        if changed > 0 {
+            eprintln!(
+                "x: {changed} files differ from commit {}; the source archive has them as \
+                 committed, everything else as they are",
+                self.version.commit
+            );
+        }
         let (agents, missing) = agents::build(self)?;
         let program = program::build(self)?;
         Ok(Programs {

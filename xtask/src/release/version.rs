@@ -53,6 +53,16 @@ impl Version {
             epoch,
         })
     }
+
+    /// How many files of the checkout are not as in the commit.
+    pub(super) fn changed(&self, source: &Path) -> Result<usize> {
+        let names = quietly(Command::new("git").current_dir(source).args([
+            "diff",
+            "--name-only",
+            &self.commit,
+        ]))?;
+        Ok(String::from_utf8_lossy(&names).lines().count())
+    }
 }
 
 /// The version that all published packages have, and that they ask of one another.

@@ -1,3 +1,4 @@
+# nooelint: oelint.var.bbclassextend - the agent runs on a target only
 SUMMARY = "Firstlight agent: captures the boot on the target"
 DESCRIPTION = "One static program that saves each boot of the target as one file, \
                which firstlight explains on a host. It runs at the end of the boot, or \
