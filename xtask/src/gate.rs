@@ -45,6 +45,7 @@ pub fn test(all: bool, filter: &[String]) -> Result<Summary> {
         stage.files_for_ci();
         stage.kcidb()?;
         stage.action()?;
+        stage.gitlab()?;
     }
     let (plants, pairs) = if all { (10, 3) } else { (1, 1) };
     for n in 0..plants {
@@ -162,6 +163,106 @@ impl Stage {
             let why = String::from_utf8_lossy(&out.stderr).into_owned();
             self.judge(name, Err(anyhow::anyhow!(why)));
         }
+        Ok(())
+    }
+
+    /// The GitLab template by `gitlab-ci-local` (npm): the first boots pass, a planted
+    /// regression fails. The program copies the repository with rsync.
+    fn gitlab(&mut self) -> Result<()> {
+        let name = "the GitLab template by gitlab-ci-local";
+        let npm = self.folder.join("npm");
+        let runner = npm.join("node_modules/.bin/gitlab-ci-local");
+        if !runner.is_file() {
+            fs::create_dir_all(&npm)?;
+            let install = ["install", "--no-audit", "--no-fund", "--prefix", "."];
+            let install = install.iter().chain(&["gitlab-ci-local@4.60.1"]);
+            quiet(Command::new("npm").args(install).current_dir(&npm));
+        }
+        if !quiet(Command::new(&runner).arg("--version")) {
+            self.skip(name, "npm cannot install gitlab-ci-local");
+            return Ok(());
+        }
+        if !quiet(Command::new("rsync").arg("--version")) {
+            self.skip(name, "it needs rsync, which is not installed");
+            return Ok(());
+        }
+        let project = self.folder.join("gitlab-local");
+        fs::remove_dir_all(&project).ok();
+        copy(&root().join("ci"), &project.join("ci"))?;
+        let program = root().join("target/debug/firstlight");
+        fs::write(
+            project.join(".gitlab-ci.yml"),
+            format!(
+                "include:\n  - local: ci/gitlab/boot-time.yml\nboot-time:\n  \
+                 extends: .boot-time\n  variables:\n    BOOTS: out/*.log\n    \
+                 FIRSTLIGHT: {}\n",
+                program.display()
+            ),
+        )?;
+        let out = project.join("out");
+        fs::create_dir_all(&out)?;
+        fs::write(out.join("0.log"), summary_line(3_000))?;
+        let git = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        let calls: [&[&str]; 4] = [
+            &["init", "-q", "-b", "main"],
+            &["remote", "add", "origin", "https://example.invalid/a/b.git"],
+            &["add", "-A"],
+            &["commit", "-q", "-m", "boots"],
+        ];
+        for args in calls {
+            let call = git.iter().chain(args);
+            quiet(Command::new("git").args(call).current_dir(&project));
+        }
+        let home = project.join("home");
+        let job = || {
+            let run = Command::new(&runner)
+                .args(["--force-shell-executor", "--home"])
+                .arg(&home)
+                .arg("boot-time")
+                .current_dir(&project)
+                .stdin(Stdio::null())
+                .output();
+            run.context("gitlab-ci-local could not be started")
+        };
+        let said = |run: &Output| {
+            let text = [&run.stdout[..], &run.stderr[..]].concat();
+            String::from_utf8_lossy(&text).into_owned()
+        };
+        let first = job()?;
+        let is_there = |file: &str| project.join(file).is_file();
+        let written = ["boot-time.xml", "boot-time.md", "boot-time.html"];
+        let passed = match first.status.success() && written.into_iter().all(is_there) {
+            true => Ok(()),
+            false => Err(anyhow::anyhow!(said(&first))),
+        };
+        self.judge(&format!("{name}: the first boots"), passed);
+        // Earlier commits: ten of one level, four slower ones.
+        let store = project.join("boots.history");
+        fs::remove_dir_all(&store).ok();
+        for n in 0..14 {
+            let log = self.folder.join("boot.log");
+            let slower = if n < 10 { 0 } else { 600 };
+            fs::write(&log, summary_line(3_000 + n * 7 % 13 + slower))?;
+            let at = (1_000_000_000 + n).to_string();
+            firstlight(&[
+                "history",
+                "add",
+                &store.to_string_lossy(),
+                &log.to_string_lossy(),
+                "--at",
+                &at,
+                "--commit",
+                &format!("c{n}"),
+            ])?;
+        }
+        fs::write(out.join("0.log"), summary_line(3_605))?;
+        let last = job()?;
+        let text = said(&last);
+        let failed = match !last.status.success() && text.contains("slower") {
+            true => Ok(()),
+            false => Err(anyhow::anyhow!(text)),
+        };
+        self.judge(&format!("{name}: a planted regression"), failed);
         Ok(())
     }
 
@@ -337,6 +438,15 @@ fn as_planted(found: &Value, culprits: &[usize]) -> Result<()> {
 /// The name of a file that is sourced at boot.
 fn part(n: usize) -> String {
     format!("{n:02}-part")
+}
+
+/// What systemd says at the end of a boot whose user space took so many milliseconds.
+fn summary_line(userspace: usize) -> String {
+    let (total, own) = ((1_200 + userspace) as f64 / 1e3, userspace as f64 / 1e3);
+    format!(
+        "Startup finished in 1.200s (kernel) + {own:.3}s (userspace) = {total:.3}s\n\
+         graphical.target reached after {own:.3}s in userspace.\n"
+    )
 }
 
 /// A table of boots: 50 ms slower from row `at` on.

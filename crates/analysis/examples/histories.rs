@@ -1,7 +1,9 @@
 //! The rates of the change points, measured over simulated histories: what
 //! `./x bench history` runs.
 //!
-//! `histories COUNT` prints a table; `histories write FOLDER COUNT` writes the same series
+//! `histories COUNT` prints a table, `histories places COUNT` how often steps at other places
+//! are located, `histories online COUNT` the false alarms of a look after each point;
+//! `histories write FOLDER COUNT` writes the same series
 //! as tables, for other programs.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
@@ -31,6 +33,10 @@ fn main() -> std::io::Result<()> {
             online(count.parse().unwrap_or(100));
             Ok(())
         }
+        ["places", count] => {
+            places(count.parse().unwrap_or(100));
+            Ok(())
+        }
         rest => {
             let count = rest.first().and_then(|c| c.parse().ok()).unwrap_or(1000);
             table(count);
@@ -54,6 +60,22 @@ fn table(count: u64) {
             part(steps_found(scatter, seeds.clone(), 100, 2.0, 10)),
             part(steps_found(scatter, seeds.clone(), 160, 1.0, 40)),
         );
+    }
+}
+
+/// How often a step of one deviation is located, by the boots before and after it.
+fn places(count: u64) {
+    let seeds = FRESH..FRESH + count;
+    for scatter in Scatter::ALL {
+        let part = |before: usize, after: usize| {
+            let hits = steps_found(scatter, seeds.clone(), before, 1.0, after);
+            format!(
+                "{before} and {after}: {:.1} %",
+                100.0 * hits as f64 / count as f64
+            )
+        };
+        let all = [(40, 40), (100, 40), (100, 100), (400, 40)].map(|(b, a)| part(b, a));
+        println!("{:<12}1 sd located, {}", scatter.name(), all.join(", "));
     }
 }
 

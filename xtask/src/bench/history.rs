@@ -17,6 +17,7 @@ pub fn run() -> Result<()> {
     let program = root().join("target/release/examples/histories");
     let run = |args: &[&str]| step(&program.to_string_lossy(), args, &[]);
     run(&[HISTORIES])?;
+    run(&["places", BESIDE])?;
     run(&["online", BESIDE])?;
     let folder = root().join("target/bench/history");
     let series = folder.join("series");

@@ -22,9 +22,8 @@ use record::{ClockKind, Nanos};
 use std::collections::BTreeSet;
 
 /// The chance of a false alarm in a history, over all times that are judged; and once more
-/// over all phases, and over all items. The approximations behind p are too careful: at this
-/// one, fewer than 1 in 100 simulated histories have a false alarm.
-const CHANCE: f64 = 0.011;
+/// over all phases, and over all items.
+const CHANCE: f64 = 0.01;
 
 /// The newest entries in which changes of phases and items are looked for.
 const RECENT: usize = 1_000;

@@ -1,8 +1,9 @@
 //! Whether a series has one level or two, and where the second begins.
 //!
 //! The statistic is the largest of all standardized sums of normal scores before a place
-//! (a rank test like Pettitt's, 1979, with van der Waerden's scores). Its chance over all
-//! places is that of Siegmund (1985), and for few points a permutation test.
+//! (a rank test like Pettitt's, 1979, with van der Waerden's scores), as a ratio of likelihoods
+//! averaged over the slopes of a drift that may be there. Its chance over all places is that of
+//! Siegmund (1985), and for few points a permutation test.
 
 use super::normal::{density, scores, tail};
 use crate::statistics::Chance;
@@ -32,26 +33,38 @@ const HUBER: f64 = 2.0;
 /// How many points on each side a change is located by.
 const AROUND: usize = 200;
 
-/// A straight line that is no chance, in squared deviations; and by how much more a step has
-/// to explain then. Its place is chosen, which alone explains something.
-const LINE: f64 = 6.6;
-const MORE_THAN_LINE: f64 = 7.0;
+/// Slow drifts that may be there, as normal distributions of slopes: their deviation, in
+/// standard deviations of a boot over 200 boots, and their weights without a step and beside
+/// one. A drift of a whole deviation has less weight beside a step: the two explain each other
+/// in part, and a drift that is taken for a step is a false alarm.
+const DRIFTS: [Slopes; 4] = [
+    Slopes::of(0.0, 1.0, 1.0),
+    Slopes::of(0.3, 1.0, 1.0),
+    Slopes::of(1.0, 0.6, 0.3),
+    Slopes::of(4.0, 0.05, 0.05),
+];
 
-/// A step whose place makes it more like a line than this (the square of their correlation;
-/// 0.75 in the middle) has to explain so much more for each unit beyond.
+/// If a drift is probable, a step whose place makes it more like a line than this (the square
+/// of their correlation; 0.75 in the middle) has to explain so much more for each unit beyond.
 const ALIKE: f64 = 0.48;
-const MORE_IF_ALIKE: f64 = 74.0;
+const MORE_IF_ALIKE: f64 = 25.0;
 
-/// How many times closer to two levels than to a line the values of a sure step lie.
-const BREAK: f64 = 1.5;
+/// From which part of a line on that a drift explains it counts as probable.
+const EXPLAINS: f64 = 0.6;
 
-/// A second test makes chance more probable: what the p of a step beside a line is
-/// multiplied by.
-const TWO_TESTS: f64 = 2.0;
+/// The approximations behind p are too careful where no permutations are drawn: at half of it,
+/// fewer than 1 in 100 simulated histories of one level or of a slow drift have a false alarm.
+const CAREFUL: f64 = 0.5;
 
 /// How much the likelihood of one place counts against that of others where a level begins:
 /// a bit less than independent points would, which those of boots rarely are.
 const EVIDENCE: f64 = 0.7;
+
+/// A change is to be located to so many boots.
+const NEAR: usize = 10;
+
+/// Places within which nearly as much of the weight lies as within the best are as good.
+const AS_GOOD: f64 = 0.999;
 
 /// A second level.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,7 +111,7 @@ pub(super) fn best(values: &[Nanos], may_begin: &[bool]) -> Option<Split> {
     let count = values.len();
     let places = places(count, may_begin);
     let scores = scores(values)?;
-    let plain = strongest(&scores, &places, |_| 1.0)?;
+    let plain = strongest(&scores, &places)?;
     if count <= FEW {
         return Some(Split::new(
             plain.at,
@@ -106,58 +119,81 @@ pub(super) fn best(values: &[Nanos], may_begin: &[bool]) -> Option<Split> {
             1.0,
         ));
     }
-    let judged = |scores: &[f64], best: &Strongest| {
-        let inflation = inflation(scores, best.at);
-        let strength = strength(best.squared, count) / inflation;
-        let p = chance(strength.max(0.0).sqrt(), count, places.len());
-        Split::new(best.at, p, inflation)
-    };
-    let step = judged(&scores, &plain);
-    // A step and a straight line explain each other in part. So a step counts if it explains
-    // much more than a line, or if there is one beside the line.
-    let slope = Slope::of(&scores);
-    let line = strength(slope.squared, count);
-    let more = MORE_THAN_LINE + MORE_IF_ALIKE * (like_a_line(plain.at, count) - ALIKE).max(0.0);
-    let is_line =
-        line >= LINE && strength(plain.squared, count) < line + more && !breaks(values, plain.at);
-    let beside = slope.taken_from(&scores).and_then(|rest| {
-        let best = strongest(&rest, &places, |at| 1.0 - like_a_line(at, count))?;
-        let split = judged(&rest, &best);
-        let p = (split.p * TWO_TESTS).min(1.0);
-        Some(Split { p, ..split })
-    });
-    match beside {
-        Some(beside) if is_line || beside.p < step.p => Some(beside),
-        _ => (!is_line).then_some(step),
+    let inflation = inflation(&scores, plain.at);
+    let (at, strength) = beside_drift(&scores, &places, inflation)?;
+    let p = CAREFUL * chance(strength.max(0.0).sqrt(), count, places.len());
+    Some(Split::new(at, p, inflation))
+}
+
+/// A normal distribution of slopes.
+struct Slopes {
+    /// Its deviation, for each boot.
+    deviation: f64,
+    /// Its weight where there is no step.
+    alone: f64,
+    /// Its weight where there is one.
+    beside: f64,
+}
+
+impl Slopes {
+    const fn of(over_200: f64, alone: f64, beside: f64) -> Self {
+        Self {
+            deviation: over_200 / 200.0,
+            alone,
+            beside,
+        }
     }
 }
 
-/// Whether values lie so much closer to two levels than to a straight line that no slow drift
-/// made them. Ranks cannot say so: they know no distance.
-fn breaks(values: &[Nanos], at: usize) -> bool {
-    let values: Vec<f64> = values.iter().map(|v| v.get() as f64).collect();
-    let deviation = |numbers: &[f64], around: &dyn Fn(usize) -> f64| {
-        let each = numbers.iter().enumerate();
-        let distances: Vec<f64> = each.map(|(i, v)| (v - around(i)).abs()).collect();
-        middle(&distances)
-    };
-    let (first, second) = values.split_at(at.min(values.len()));
-    let (low, high) = (middle(first), middle(second));
-    let of_step = deviation(&values, &|i| if i < at { low } else { high });
-    // The resistant line (Tukey, 1977): through the medians of the outer thirds.
-    let third = values.len() / 3;
-    let (left, right) = (
-        middle(values.get(..third).unwrap_or_default()),
-        middle(values.get(values.len() - third..).unwrap_or_default()),
-    );
-    let each = (right - left) / (values.len() - third).max(1) as f64;
-    let rest: Vec<f64> = (0_u32..)
-        .zip(&values)
-        .map(|(i, v)| v - each * f64::from(i))
-        .collect();
-    let from = middle(&rest);
-    let of_line = deviation(&rest, &|_| from);
-    of_line > BREAK * of_step
+/// The place at which a step explains most, and its strength: the logarithm, twice, of the
+/// likelihood of the scores with a step there to that without one. Both are averages over the
+/// slopes that a drift may have.
+///
+/// With a slope of a normal distribution, the covariance of the scores is one and a multiple of
+/// the product of the line with itself. Its inverse takes the part `explained` from the line, so
+/// all sums of squares follow from the correlations with the line and with the step.
+fn beside_drift(scores: &[f64], places: &[usize], inflation: f64) -> Option<(usize, f64)> {
+    let n = scores.len() as f64;
+    let squares = n * (n * n - 1.0) / 12.0;
+    let with_line = Slope::of(scores).each * (squares / n).sqrt();
+    let line = with_line * with_line;
+    let of_slopes = DRIFTS.map(|slopes| {
+        let wide = squares * slopes.deviation.powi(2) / inflation;
+        let width = -0.5 * (1.0 + wide).ln();
+        let (alone, beside) = (slopes.alone.ln() + width, slopes.beside.ln() + width);
+        (wide / (1.0 + wide), alone, beside)
+    });
+    let freedom = (n - 2.0) / (2.0 * inflation);
+    // The logarithm of the likelihood whose sum of squares is this much less than all.
+    let likelihood = |explained: f64| -freedom * (1.0 - explained).max(1e-12).ln();
+    let alone = of_slopes.map(|(explained, weight, _)| weight + likelihood(explained * line));
+    let without = of_sum(&alone);
+    let drift = of_slopes.iter().zip(alone).map(|((explained, _, _), l)| {
+        let sure = (explained - EXPLAINS).max(0.0) / (1.0 - EXPLAINS);
+        (l - without).exp() * sure
+    });
+    let drift: f64 = drift.sum();
+    let sums = sums(scores);
+    let all = places.iter().filter_map(|&at| {
+        let t = at as f64;
+        let with_step = -sums.get(at)? / (t * (n - t)).sqrt();
+        let alike = like_a_line(at, scores.len());
+        let step = of_slopes.map(|(explained, _, weight)| {
+            let rest = with_step - explained * alike.sqrt() * with_line;
+            let squared = rest * rest / (1.0 - explained * alike);
+            weight + likelihood(explained * line + squared)
+        });
+        let more = MORE_IF_ALIKE * drift * (alike - ALIKE).max(0.0);
+        Some((at, 2.0 * (of_sum(&step) - without) - more))
+    });
+    all.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// The logarithm of the sum of what these are the logarithms of.
+fn of_sum(logarithms: &[f64]) -> f64 {
+    let most = logarithms.iter().copied().fold(f64::MIN, f64::max);
+    let sum: f64 = logarithms.iter().map(|l| (l - most).exp()).sum();
+    most + sum.ln()
 }
 
 /// How much of a step at `at` a straight line explains: the square of their correlation.
@@ -199,15 +235,14 @@ struct Strongest {
     squared: f64,
 }
 
-/// The place before which the standardized sum of `scores` is the largest; `free` is the
-/// part of its variance that is not taken by something else.
-fn strongest(scores: &[f64], places: &[usize], free: impl Fn(usize) -> f64) -> Option<Strongest> {
+/// The place before which the standardized sum of `scores` is the largest.
+fn strongest(scores: &[f64], places: &[usize]) -> Option<Strongest> {
     let sums = sums(scores);
     let n = scores.len() as f64;
     let all = places.iter().filter_map(|&at| {
         let t = at as f64;
         let sum = sums.get(at)?;
-        let squared = sum * sum * (n - 1.0) / (t * (n - t) * free(at));
+        let squared = sum * sum * (n - 1.0) / (t * (n - t));
         Some(Strongest { at, squared })
     });
     all.max_by(|a, b| a.squared.total_cmp(&b.squared))
@@ -242,17 +277,6 @@ impl Slope {
             each: sum / squares,
             squared: sum * sum * (n - 1.0) / (n * squares),
         }
-    }
-
-    /// What is left of `scores`, with variance one; `None` of nothing.
-    fn taken_from(&self, scores: &[f64]) -> Option<Vec<f64>> {
-        let n = scores.len() as f64;
-        let middle = (n - 1.0) / 2.0;
-        let along = scores.iter().zip(0_u32..);
-        let rest = along.map(|(s, i)| s - self.each * (f64::from(i) - middle));
-        let rest: Vec<f64> = rest.collect();
-        let deviation = (rest.iter().map(|r| r * r).sum::<f64>() / n).sqrt();
-        (deviation > 1e-6).then(|| rest.iter().map(|r| r / deviation).collect())
     }
 }
 
@@ -315,7 +339,7 @@ fn permuted(scores: &[f64], places: &[usize], squared: f64) -> f64 {
         for i in (1..dealt.len()).rev() {
             dealt.swap(i, chance.below(i + 1));
         }
-        let best = strongest(&dealt, places, |_| 1.0);
+        let best = strongest(&dealt, places);
         reached += u32::from(best.is_some_and(|b| b.squared >= squared - 1e-9));
         // Of so many, one in ten: it will not become improbable.
         if draw == 499 && reached > 50 {
@@ -371,16 +395,30 @@ fn located(
     (at + from, (range.0 + from, range.1 + from))
 }
 
-/// The place before which half of all `weight` lies: it is nearer to the true one on average
-/// than the heaviest; `top` if there is none.
+/// The place near which most of the `weight` lies: of those that are as good, the nearest to
+/// the place before which half of all of it lies. `top` if there is none.
+///
+/// That is nearer to the true one more often than the heaviest, and where one place is sure it
+/// is that one.
 fn middle_place(places: &[usize], weight: impl Fn(usize) -> f64, top: usize) -> usize {
-    let half = places.iter().map(|p| weight(*p)).sum::<f64>() / 2.0;
-    let mut sum = 0.0;
-    let reached = places.iter().copied().find(|p| {
-        sum += weight(*p);
-        sum >= half
+    let weights: Vec<f64> = places.iter().map(|p| weight(*p)).collect();
+    let sums = sums(&weights);
+    let sum = |place: usize| sums.get(place).copied().unwrap_or(0.0);
+    let near = places.iter().map(|p| {
+        let from = places.partition_point(|q| q + NEAR < *p);
+        let to = places.partition_point(|q| *q <= p + NEAR);
+        sum(to) - sum(from)
     });
-    reached.unwrap_or(top)
+    let near: Vec<f64> = near.collect();
+    let most = near.iter().copied().fold(0.0, f64::max);
+    let half = sum(places.len()) / 2.0;
+    let middle = sums.iter().skip(1).position(|s| *s >= half);
+    let middle = middle.and_then(|at| places.get(at)).copied();
+    let middle = middle.unwrap_or(top);
+    let good = places.iter().zip(near);
+    let good = good.filter(|(_, near)| *near >= AS_GOOD * most);
+    let nearest = good.map(|(p, _)| *p).min_by_key(|p| p.abs_diff(middle));
+    nearest.unwrap_or(top)
 }
 
 /// The logarithm of the likelihood that so many of the first `values` are of the level
