@@ -13,19 +13,20 @@ use std::process::Command;
 const TOOLS: &str = "DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
      --no-install-recommends initramfs-tools-core dracut-core busybox-static openrc cpio";
 
-/// A folder of modules, which both makers of an initramfs ask for.
-const MODULES: &str = "mkdir -p /lib/modules/0-test && depmod 0-test";
+/// A folder of modules, which both makers of an initramfs ask for. The depmod of Debian 13
+/// takes no version without a dot.
+const MODULES: &str = "mkdir -p /lib/modules/0.0-test && depmod 0.0-test";
 
 /// What is tried inside: `--start`, the lines that use it, and words that they print.
 const TRIED: [(&str, &str, &str); 3] = [
     (
         "initramfs-tools",
-        "mkinitramfs -o /tmp/i.img 0-test && lsinitramfs /tmp/i.img",
+        "mkinitramfs -o /tmp/i.img 0.0-test && lsinitramfs /tmp/i.img",
         "usr/sbin/firstlight-agent",
     ),
     (
         "dracut",
-        "dracut --force --no-hostonly --kver 0-test -m 'base firstlight-agent' /tmp/d.img \
+        "dracut --force --no-hostonly --kver 0.0-test -m 'base firstlight-agent' /tmp/d.img \
          && lsinitrd /tmp/d.img",
         "usr/sbin/firstlight-agent",
     ),
