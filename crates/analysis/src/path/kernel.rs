@@ -137,9 +137,9 @@ fn before_calls(
     mut last: Option<NodeId>,
     first: Nanos,
 ) -> Option<NodeId> {
-    for stage in phase.stages.iter().filter(|s| s.end <= first) {
+    for stage in phase.stages.iter().filter(|s| s.start < first) {
         let name = format!("the kernel: {}", stage.name);
-        last = all.fill(last, stage.end, PathKind::Kernel, &name);
+        last = all.fill(last, stage.end.min(first), PathKind::Kernel, &name);
     }
     last
 }
