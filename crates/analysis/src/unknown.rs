@@ -110,11 +110,12 @@ fn known<'r>(record: &'r Record, phases: &'r Phases) -> Vec<Known<'r>> {
             _ => {}
         }
     }
-    // What the kernel does before its first initcalls has names, decompression has one.
+    // The stage of initcalls says less than they do.
     let stages = phases.phases.iter().flat_map(|p| &p.stages);
     for stage in stages.filter(|s| s.name != INITCALL_STAGE) {
         all.push(at(stage.start, stage.end, &stage.name));
     }
+    // What goes on in this phase is its name.
     let unpacks = |p: &&PhaseRow| p.name == Phase::Decompression;
     let unpacking = phases.phases.iter().filter(unpacks);
     all.extend(unpacking.map(|p| at(p.start, p.end, p.name.as_str())));

@@ -53,12 +53,12 @@ pub enum ConfigError {
         line: usize,
         /// The key.
         key: String,
-        /// What it takes.
+        /// The values that the key accepts, in words.
         expected: &'static str,
         /// The value.
         found: String,
     },
-    /// The payload's and the root's memory could not be told apart.
+    /// The payload and the root have the same size, by which the agent tells them apart.
     #[error(
         "`out_size` and `root_size` are both {size}, but the agent finds devices by size; make \
          one of them larger"

@@ -1,6 +1,7 @@
 //! Silences of the kernel that another finding explains are told once.
 
 use super::finding::Finding;
+use crate::place::Place;
 use record::Nanos;
 
 /// The rule of silences whose cause is not known.
@@ -22,12 +23,8 @@ pub(super) fn once<T>(found: &mut Vec<T>, finding: impl Fn(&T) -> &Finding) {
 fn explains(other: &Finding, silence: &Finding) -> bool {
     let most = |f: &Finding| f.saving.map_or(Nanos::ZERO, |s| s.1);
     let (own, length) = (most(other), most(silence));
-    let same_line = || {
-        let places = || other.evidence.iter().map(|e| &e.place);
-        silence
-            .evidence
-            .iter()
-            .any(|e| places().any(|p| *p == e.place))
-    };
-    other.id != SILENCE && (own.0 - length.0).abs() <= length.0 / PARTS && same_line()
+    let is_shared = |place: &Place| other.evidence.iter().any(|e| e.place == *place);
+    other.id != SILENCE
+        && (own.0 - length.0).abs() <= length.0 / PARTS
+        && silence.evidence.iter().any(|e| is_shared(&e.place))
 }

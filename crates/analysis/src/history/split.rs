@@ -154,7 +154,7 @@ impl Slopes {
 /// all sums of squares follow from the correlations with the line and with the step.
 fn beside_drift(scores: &[f64], places: &[usize], inflation: f64) -> Option<(usize, f64)> {
     let n = scores.len() as f64;
-    let squares = n * (n * n - 1.0) / 12.0;
+    let squares = squares_of_line(scores.len());
     let with_line = Slope::of(scores).each * (squares / n).sqrt();
     let line = with_line * with_line;
     let of_slopes = DRIFTS.map(|slopes| {
@@ -194,6 +194,12 @@ fn of_sum(logarithms: &[f64]) -> f64 {
     let most = logarithms.iter().copied().fold(f64::MIN, f64::max);
     let sum: f64 = logarithms.iter().map(|l| (l - most).exp()).sum();
     most + sum.ln()
+}
+
+/// The sum of the squared distances of so many places from their middle.
+fn squares_of_line(count: usize) -> f64 {
+    let n = count as f64;
+    n * (n * n - 1.0) / 12.0
 }
 
 /// How much of a step at `at` a straight line explains: the square of their correlation.
@@ -272,7 +278,7 @@ impl Slope {
         let middle = (n - 1.0) / 2.0;
         let along = scores.iter().zip(0_u32..);
         let sum: f64 = along.map(|(s, i)| s * (f64::from(i) - middle)).sum();
-        let squares = n * (n * n - 1.0) / 12.0;
+        let squares = squares_of_line(scores.len());
         Self {
             each: sum / squares,
             squared: sum * sum * (n - 1.0) / (n * squares),

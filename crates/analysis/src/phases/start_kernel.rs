@@ -2,6 +2,7 @@
 
 use super::stage::Stage;
 use record::{Nanos, Record};
+use std::collections::BTreeSet;
 
 /// The last stage: initcalls, which have names of their own.
 pub const INITCALL_STAGE: &str = "initcalls";
@@ -107,10 +108,8 @@ pub fn stages(record: &Record, start: Nanos, end: Nanos) -> Vec<Stage> {
             break;
         }
     }
-    let mut kinds: Vec<&str> = begun.iter().map(|(name, _)| *name).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    if kinds.len() < LEAST || !kinds.contains(&INITCALL_STAGE) {
+    let kinds: BTreeSet<&str> = begun.iter().map(|(name, _)| *name).collect();
+    if kinds.len() < LEAST || !kinds.contains(INITCALL_STAGE) {
         return Vec::new();
     }
     whole(&begun, end, Nanos((end - start).0 / PARTS))

@@ -102,8 +102,8 @@ impl Classic {
         }
     }
 
-    /// What it needs and this host does not have: programs or files, and Debian's
-    /// packages of them. Without any, it runs.
+    /// The programs and files that this host lacks for it, each with the Debian package that
+    /// has it. If the list is empty, it can run.
     #[must_use]
     pub fn missing(&self) -> Vec<(&'static str, &'static str)> {
         let mut all = Vec::new();

@@ -5,13 +5,13 @@
     reason = "a test fails by panicking, and says what it skips"
 )]
 
-use super::{Unit, order};
+use super::{Ordered, Unit, order};
 use agent::access::{AccessList, Entry, Identity, Range, RangeKind};
 use disk::ext;
 use disk::ext::renumber::Tables;
 use rawimage::Part;
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn tool(name: &str, args: &[&str]) -> bool {
@@ -48,6 +48,48 @@ fn place_of(image: &Path, number: u32) -> u64 {
     tables.place(number).unwrap()
 }
 
+/// An image beside the folder `tree`, with the same files; `None` without mke2fs.
+fn image_of(tree: &Path, bytes: u64, options: &[&str]) -> Option<PathBuf> {
+    let image = tree.with_file_name("image");
+    File::create(&image).unwrap().set_len(bytes).unwrap();
+    let [from, to] = [tree, &image].map(|p| p.to_str().unwrap());
+    let made = [&["-q", "-F", "-t", "ext4"], options, &["-d", from, to]].concat();
+    tool("mke2fs", &made).then_some(image)
+}
+
+fn file_of(image: &Path, name: &str, size: u64, ranges: Vec<Range>) -> Entry {
+    Entry {
+        path: format!("/{name}").into_bytes(),
+        identity: Identity::File {
+            size,
+            mtime_s: 0,
+            mtime_ns: 0,
+            inode: u64::from(inode_of(image, name.as_bytes())),
+            generation: 0,
+        },
+        program: 0,
+        ranges,
+    }
+}
+
+fn list_of(entries: Vec<Entry>) -> AccessList {
+    AccessList {
+        recordings: 1,
+        page_bytes: 4096,
+        entries,
+        ..AccessList::default()
+    }
+}
+
+/// The image as it is laid out, beside the old one, and what was done; it is sound.
+fn laid_out(image: &Path, list: &AccessList, unit: Unit) -> (PathBuf, Ordered) {
+    let new = image.with_file_name(format!("{unit:?}"));
+    let to = File::create_new(&new).unwrap();
+    let done = order(image, list, unit, (&to, &new)).unwrap();
+    assert!(tool("e2fsck", &["-f", "-n", new.to_str().unwrap()]));
+    (new, done)
+}
+
 #[test]
 fn the_new_list_names_the_new_inodes_and_where_they_lie() {
     let dir = tempfile::tempdir().unwrap();
@@ -56,15 +98,9 @@ fn the_new_list_names_the_new_inodes_and_where_they_lie() {
     for number in 0..600 {
         fs::write(root.join(format!("f{number:03}")), format!("{number}")).unwrap();
     }
-    let image = dir.path().join("image");
-    File::create(&image).unwrap().set_len(32 << 20).unwrap();
-    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
-    if !tool(
-        "mke2fs",
-        &["-q", "-F", "-t", "ext4", "-b", "4096", "-d", from, to],
-    ) {
+    let Some(image) = image_of(&root, 32 << 20, &["-b", "4096"]) else {
         return;
-    }
+    };
     // A file is needed first; then a page of the inode table, of which no file is
     // named; then one that the list names as well.
     let one = inode_of(&image, b"f500");
@@ -84,33 +120,9 @@ fn the_new_list_names_the_new_inodes_and_where_they_lie() {
             range(page(one), 1, 100),
         ],
     };
-    let file = Entry {
-        path: b"/f500".to_vec(),
-        identity: Identity::File {
-            size: 3,
-            mtime_s: 0,
-            mtime_ns: 0,
-            inode: u64::from(one),
-            generation: 0,
-        },
-        program: 0,
-        ranges: vec![range(0, 1, 150)],
-    };
-    let list = AccessList {
-        recordings: 1,
-        page_bytes: 4096,
-        entries: vec![file, device],
-        ..AccessList::default()
-    };
-    let new = dir.path().join("new");
-    let done = order(
-        &image,
-        &list,
-        Unit::Pages,
-        (&File::create_new(&new).unwrap(), &new),
-    )
-    .unwrap();
-    assert!(tool("e2fsck", &["-f", "-n", new.to_str().unwrap()]));
+    let file = file_of(&image, "f500", 3, vec![range(0, 1, 150)]);
+    let list = list_of(vec![file, device]);
+    let (new, done) = laid_out(&image, &list, Unit::Pages);
     assert_eq!(done.missing, 0);
     // Both pages are full of inodes.
     assert_eq!(done.inodes.numbers.len(), 32);
@@ -147,15 +159,9 @@ fn a_range_over_two_tables_brings_the_inodes_of_both_and_one_behind_the_end_none
     for number in 0..600 {
         fs::write(root.join(format!("f{number:03}")), format!("{number}")).unwrap();
     }
-    let image = dir.path().join("image");
-    File::create(&image).unwrap().set_len(64 << 20).unwrap();
-    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
-    let made = [
-        "-q", "-F", "-t", "ext4", "-b", "1024", "-N", "4096", "-d", from, to,
-    ];
-    if !tool("mke2fs", &made) {
+    let Some(image) = image_of(&root, 64 << 20, &["-b", "1024", "-N", "4096"]) else {
         return;
-    }
+    };
     // 512 inodes of 256 bytes in a table; the second one follows the first.
     assert_eq!(place_of(&image, 512) + 256, place_of(&image, 513));
     let (first, end) = (place_of(&image, 481), place_of(&image, 545));
@@ -173,21 +179,8 @@ fn a_range_over_two_tables_brings_the_inodes_of_both_and_one_behind_the_end_none
             range(1 << 40, 1 << 41, 200),
         ],
     };
-    let list = AccessList {
-        recordings: 1,
-        page_bytes: 4096,
-        entries: vec![device],
-        ..AccessList::default()
-    };
-    let new = dir.path().join("new");
-    let done = order(
-        &image,
-        &list,
-        Unit::Pages,
-        (&File::create_new(&new).unwrap(), &new),
-    )
-    .unwrap();
-    assert!(tool("e2fsck", &["-f", "-n", new.to_str().unwrap()]));
+    let list = list_of(vec![device]);
+    let (new, done) = laid_out(&image, &list, Unit::Pages);
     let moved: Vec<u32> = done.inodes.numbers.keys().copied().collect();
     assert!((481..545).all(|n| moved.contains(&n)), "{moved:?}");
     // Each of them is on a page of the new list, and nothing lies behind the end.
@@ -207,44 +200,17 @@ fn with_read_around_what_a_fault_reads_stays_together() {
     for name in ["a", "b"] {
         fs::write(root.join(name), vec![name.as_bytes()[0]; 1 << 20]).unwrap();
     }
-    let image = dir.path().join("image");
-    File::create(&image).unwrap().set_len(32 << 20).unwrap();
-    let [from, to] = [&root, &image].map(|p| p.to_str().unwrap());
-    let made = ["-q", "-F", "-t", "ext4", "-b", "4096", "-d", from, to];
-    if !tool("mke2fs", &made) {
+    let Some(image) = image_of(&root, 32 << 20, &["-b", "4096"]) else {
         return;
-    }
+    };
     // Two pages of one file, with one of the other between them in time.
-    let file = |name: &str, ranges| Entry {
-        path: format!("/{name}").into_bytes(),
-        identity: Identity::File {
-            size: 1 << 20,
-            mtime_s: 0,
-            mtime_ns: 0,
-            inode: u64::from(inode_of(&image, name.as_bytes())),
-            generation: 0,
-        },
-        program: 0,
-        ranges,
-    };
-    let list = AccessList {
-        recordings: 1,
-        page_bytes: 4096,
-        entries: vec![
-            file("a", vec![range(40, 1, 100), range(60, 1, 300)]),
-            file("b", vec![range(255, 1, 200)]),
-        ],
-        ..AccessList::default()
-    };
-    let laid_out = |unit: Unit, name: &str| {
-        let new = dir.path().join(name);
-        let done = order(
-            &image,
-            &list,
-            unit,
-            (&File::create_new(&new).unwrap(), &new),
-        );
-        assert!(tool("e2fsck", &["-f", "-n", new.to_str().unwrap()]));
+    let file = |name: &str, ranges| file_of(&image, name, 1 << 20, ranges);
+    let list = list_of(vec![
+        file("a", vec![range(40, 1, 100), range(60, 1, 300)]),
+        file("b", vec![range(255, 1, 200)]),
+    ]);
+    let pieces = |unit: Unit| {
+        let (new, done) = laid_out(&image, &list, unit);
         let whole = File::open(&new).unwrap();
         let map = ext::map(&Part::whole(&whole).unwrap()).unwrap();
         let number = map.find(b"a").unwrap();
@@ -255,13 +221,13 @@ fn with_read_around_what_a_fault_reads_stays_together() {
             .map(|e| (e.offset.unwrap() / 4096, e.len / 4096))
             .collect();
         pieces.sort_unstable();
-        (done.unwrap().arrangement.blocks, pieces)
+        (done.arrangement.blocks, pieces)
     };
-    let (blocks, pieces) = laid_out(Unit::Pages, "pages");
+    let (blocks, found) = pieces(Unit::Pages);
     assert_eq!(blocks, 3);
-    assert_eq!(pieces, [(0, 40), (40, 1), (41, 19), (60, 1), (61, 195)]);
+    assert_eq!(found, [(0, 40), (40, 1), (41, 19), (60, 1), (61, 195)]);
     // Around the first page, on to the second one, and the end of the other file between them.
-    let (blocks, pieces) = laid_out(Unit::ReadAround, "around");
+    let (blocks, found) = pieces(Unit::ReadAround);
     assert_eq!(blocks, 32 + 17 + 20);
-    assert_eq!(pieces, [(0, 24), (24, 32), (56, 20), (76, 180)]);
+    assert_eq!(found, [(0, 24), (24, 32), (56, 20), (76, 180)]);
 }

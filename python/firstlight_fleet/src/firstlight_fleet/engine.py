@@ -68,7 +68,7 @@ class Duck:
                 self.mixed = True
                 return self.table(query)
             # Opening a table reads the first of its files only; the others are opened here.
-            stored = [file for part in schema.TABLES for file in self.store.files(part)]
+            stored = (file for part in schema.TABLES for file in self.store.files(part))
             if self.store.is_local and any(file in str(error) for file in stored):
                 raise _unreadable(self.store, error) from error
             raise FleetError(f"the query failed: {first_line(error)}") from error
