@@ -166,10 +166,8 @@ impl Stage {
         Ok(())
     }
 
-    /// The GitLab template by `gitlab-ci-local` (npm): the first boots pass, a planted
-    /// regression fails. The program copies the repository with rsync.
-    fn gitlab(&mut self) -> Result<()> {
-        let name = "the GitLab template by gitlab-ci-local";
+    /// `gitlab-ci-local` of npm, which copies the repository with rsync; or why it cannot run.
+    fn gitlab_runner(&self) -> Result<std::result::Result<PathBuf, &'static str>> {
         let npm = self.folder.join("npm");
         let runner = npm.join("node_modules/.bin/gitlab-ci-local");
         if !runner.is_file() {
@@ -179,13 +177,16 @@ impl Stage {
             quiet(Command::new("npm").args(install).current_dir(&npm));
         }
         if !quiet(Command::new(&runner).arg("--version")) {
-            self.skip(name, "npm cannot install gitlab-ci-local");
-            return Ok(());
+            return Ok(Err("npm cannot install gitlab-ci-local"));
         }
         if !quiet(Command::new("rsync").arg("--version")) {
-            self.skip(name, "it needs rsync, which is not installed");
-            return Ok(());
+            return Ok(Err("it needs rsync, which is not installed"));
         }
+        Ok(Ok(runner))
+    }
+
+    /// A repository that uses the GitLab template, with one boot.
+    fn gitlab_project(&self) -> Result<PathBuf> {
         let project = self.folder.join("gitlab-local");
         fs::remove_dir_all(&project).ok();
         copy(&root().join("ci"), &project.join("ci"))?;
@@ -199,9 +200,8 @@ impl Stage {
                 program.display()
             ),
         )?;
-        let out = project.join("out");
-        fs::create_dir_all(&out)?;
-        fs::write(out.join("0.log"), summary_line(3_000))?;
+        fs::create_dir_all(project.join("out"))?;
+        fs::write(project.join("out/0.log"), summary_line(3_000))?;
         let git = ["-c", "user.name=a", "-c", "user.email=a@b"];
         let calls: [&[&str]; 4] = [
             &["init", "-q", "-b", "main"],
@@ -213,6 +213,21 @@ impl Stage {
             let call = git.iter().chain(args);
             quiet(Command::new("git").args(call).current_dir(&project));
         }
+        Ok(project)
+    }
+
+    /// The GitLab template by `gitlab-ci-local`: the first boots pass, a planted regression
+    /// fails.
+    fn gitlab(&mut self) -> Result<()> {
+        let name = "the GitLab template by gitlab-ci-local";
+        let runner = match self.gitlab_runner()? {
+            Ok(runner) => runner,
+            Err(why) => {
+                self.skip(name, why);
+                return Ok(());
+            }
+        };
+        let project = self.gitlab_project()?;
         let home = project.join("home");
         let job = || {
             let run = Command::new(&runner)
@@ -255,7 +270,7 @@ impl Stage {
                 &format!("c{n}"),
             ])?;
         }
-        fs::write(out.join("0.log"), summary_line(3_605))?;
+        fs::write(project.join("out/0.log"), summary_line(3_605))?;
         let last = job()?;
         let text = said(&last);
         let failed = match !last.status.success() && text.contains("slower") {
