@@ -18,6 +18,8 @@ const FEW: usize = 30;
 /// How many of them, and what the sequence of chance begins with.
 const DRAWS: u32 = 10_000;
 const SEED: u64 = 27;
+/// After so many that are as strong as what was seen, no more are drawn.
+const ENOUGH: u32 = 100;
 const LEAST_PERMUTED: f64 = 1.0 / (DRAWS as f64 + 1.0);
 
 /// How much less likely a place may be to be in the 95 % confidence interval: the
@@ -336,23 +338,44 @@ fn chance(z: f64, count: usize, places: usize) -> f64 {
     each.min(bridge).clamp(0.0, 1.0)
 }
 
-/// The same by permutations of few scores.
+/// The same by permutations of few scores, which end as soon as [`ENOUGH`] of them are as
+/// strong: that is a valid chance too (Besag and Clifford, 1991).
 fn permuted(scores: &[f64], places: &[usize], squared: f64) -> f64 {
-    let mut chance = Chance(SEED);
-    let mut dealt = scores.to_vec();
-    let mut reached = 1_u32;
-    for draw in 0..DRAWS {
-        for i in (1..dealt.len()).rev() {
-            dealt.swap(i, chance.below(i + 1));
-        }
-        let best = strongest(&dealt, places);
-        reached += u32::from(best.is_some_and(|b| b.squared >= squared - 1e-9));
-        // Of so many, one in ten: it will not become improbable.
-        if draw == 499 && reached > 50 {
-            return f64::from(reached) / f64::from(draw + 2);
+    let n = scores.len() as f64;
+    // From which squared sum on the first scores, so many of them, are as strong.
+    let mut as_strong = vec![f64::INFINITY; places.last().map_or(0, |last| last + 1)];
+    for at in places {
+        if let Some(limit) = as_strong.get_mut(*at) {
+            let t = *at as f64;
+            *limit = (squared - 1e-9) * t * (n - t) / (n - 1.0);
         }
     }
-    f64::from(reached) / f64::from(DRAWS + 1)
+    let mut chance = Chance(SEED);
+    let mut dealt = scores.to_vec();
+    let mut reached = 0_u32;
+    for draw in 1..=DRAWS {
+        reached += u32::from(deal(&mut dealt, &as_strong, &mut chance));
+        if reached == ENOUGH {
+            return f64::from(reached) / f64::from(draw);
+        }
+    }
+    f64::from(reached + 1) / f64::from(DRAWS + 1)
+}
+
+/// Deals scores anew until the square of their sum is a limit's; whether it was one.
+fn deal(scores: &mut [f64], as_strong: &[f64], chance: &mut Chance) -> bool {
+    let count = scores.len();
+    let mut sum = 0.0;
+    for (at, limit) in as_strong.iter().enumerate() {
+        if sum * sum >= *limit {
+            return true;
+        }
+        if at < count {
+            scores.swap(at, at + chance.below(count - at));
+            sum += scores.get(at).copied().unwrap_or(0.0);
+        }
+    }
+    false
 }
 
 /// Where the level of `values` changes, near `at`, by the values themselves and not by
