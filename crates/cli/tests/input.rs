@@ -405,6 +405,41 @@ fn a_log_from_windows_is_the_same_log() {
     }
 }
 
+/// A forum writes characters as references and colors as tags, and a file quotes a log in
+/// comments.
+#[test]
+fn a_log_that_was_copied_from_a_page_is_the_same_log() {
+    let scratch = Scratch::new();
+    let chain = "a.target @9.000s\n└─b.service @5.000s +4.000s\n  └─c.target @2.000s\n";
+    let log = "[    0.000000] Linux version 6.1.0 (a@b) #1 SMP\n\
+               [    0.500000] a: 1 < 2 & \"3\"\n[    0.900000] Run /init as init process\n";
+    let references = |text: &str| {
+        let text = text.replace('&', "&amp;").replace('<', "&lt;");
+        let text = text.replace('"', "&quot;").replace('└', "&#9492;");
+        text.replace('─', "&#x2500;")
+    };
+    let tags = |text: &str| format!("[CODE]\n[COLOR=#cc0000]{text}[/COLOR]\n[/CODE]\n");
+    let comments = |text: &str| {
+        let lines = text.lines().map(|l| format!("  # {l}\n"));
+        lines.collect::<String>()
+    };
+    for text in [chain, log] {
+        let read = |name: &str, text: &str| {
+            let show = json(&["show", "--json", &scratch.file(name, text.as_bytes())]);
+            assert!(!show["phases"].as_array().unwrap().is_empty(), "{name}");
+            let phases = show["phases"].as_array().unwrap().iter();
+            let times = phases.map(|p| (p["name"].clone(), p["end_ns"].clone()));
+            (times.collect::<Vec<_>>(), show["first_light"].clone())
+        };
+        let plain = read("plain", text);
+        assert_eq!(read("references", &references(text)), plain);
+        assert_eq!(read("tags", &tags(text)), plain);
+        assert_eq!(read("comments", &comments(text)), plain);
+    }
+    let prose = scratch.file("prose", b"# Dear diary,\n# today\n# I did not boot.\n");
+    assert!(refused(&prose).contains("unknown format"));
+}
+
 #[test]
 fn a_chart_in_any_packing_is_the_same_chart() {
     use rawimage::compression::{Compression, Decoder, encode};

@@ -25,6 +25,7 @@ pub mod listing;
 pub mod names;
 mod open;
 mod packed;
+mod pasted;
 mod reading;
 pub mod redacted;
 mod results;

@@ -3,6 +3,7 @@
 use crate::bytes::{Bytes, MAX_RAW_BYTES};
 use crate::error::{On, Result, refuse};
 use crate::packed::{self, tar_magic};
+use crate::pasted;
 use crate::types::{Capture, Input, Raw, STDIN};
 use agent::capture::{self, Limits};
 use inspect::kernel_image;
@@ -92,8 +93,14 @@ pub(crate) fn read_named_within(mut file: File, path: &Path, most: u64) -> Resul
     let image: &'static dyn Source = &kernel_image::KERNEL_IMAGE;
     let image = Some(image).filter(|i| i.sniff(&head) == Sniff::Yes);
     let utf16 = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]);
+    let name = shown.to_string();
+    if let Some(log) = copied(&name, &head, &mut file, most, pasted::without_marks)? {
+        return Ok(Input::Raw(log));
+    }
     let Some(source) = sources::sniff(&head).or(image).filter(|_| !utf16) else {
-        let name = shown.to_string();
+        if let Some(log) = copied(&name, &head, &mut file, most, pasted::without_comments)? {
+            return Ok(Input::Raw(log));
+        }
         if let Some(log) = packed::log(&name, &head, file, most)? {
             return Ok(Input::Raw(log));
         }
@@ -110,6 +117,28 @@ pub(crate) fn read_named_within(mut file: File, path: &Path, most: u64) -> Resul
         name: shown.to_string(),
         source,
         bytes,
+    }))
+}
+
+/// A log that was copied from a page or a comment, made plain; `None` if `plain` finds
+/// nothing in it to take away, or no source knows what is left.
+fn copied(
+    name: &str,
+    head: &[u8],
+    file: &mut File,
+    most: u64,
+    plain: impl Fn(&[u8]) -> Option<Vec<u8>>,
+) -> Result<Option<Raw>> {
+    let Some(source) = plain(head).and_then(|head| sources::sniff(&head)) else {
+        return Ok(None);
+    };
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(Some(Raw {
+        name: name.to_owned(),
+        source,
+        bytes: Bytes::Read(plain(&bytes).unwrap_or(bytes)),
     }))
 }
 

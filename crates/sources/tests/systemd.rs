@@ -432,6 +432,63 @@ fn a_chain_alone_has_a_userspace_and_an_end() {
     }
 }
 
+/// Pages keep the drawing, and change how far it is indented.
+#[test]
+fn an_indentation_that_a_page_changed_is_followed() {
+    let tidy = of_text(
+        &Analyze,
+        "a.target @9s\n└─b.service @5s +4s\n  └─c.target @2s\n    └─d.target @1s\n",
+    );
+    for page in [
+        "a.target @9s\n   └─b.service @5s +4s\n    └─c.target @2s\n         └─d.target @1s\n",
+        "      a.target @9s\n      └─b.service @5s +4s\n      └─c.target @2s\n      └─d.target @1s\n",
+        "a.target @9s\n└─**b.service @5s +4s  :(**\n  └─c.target @2s  <- here\n    └─d.target @1s\n",
+    ] {
+        let read = of_text(&Analyze, page);
+        assert_eq!(units(&tidy, Nanos::ZERO), units(&read, Nanos::ZERO));
+        let pairs = |record: &Record| -> Vec<(String, String)> {
+            let name = |n| record.name(n).to_owned();
+            let all = record.dependencies().iter();
+            all.map(|d| (name(d.from), name(d.to))).collect()
+        };
+        assert_eq!(pairs(&tidy), pairs(&read), "{page}");
+    }
+}
+
+#[test]
+fn two_units_of_one_level_wait_for_neither() {
+    let text = "a.target @9s\n├─b.service @5s +4s\n│ └─d.target @1s\n└─c.service @2s +1s\n  \
+                └─e.target @1s\nother.target @3s\n└─f.target @2s\n";
+    let record = of_text(&Analyze, text);
+    let name = |n| record.name(n);
+    let all = record.dependencies().iter();
+    let pairs: Vec<_> = all.map(|d| (name(d.from), name(d.to))).collect();
+    assert_eq!(
+        pairs,
+        [
+            ("a.target", "b.service"),
+            ("b.service", "d.target"),
+            ("a.target", "c.service"),
+            ("c.service", "e.target"),
+            ("other.target", "f.target"),
+        ]
+    );
+}
+
+/// systemd 245 gave units of the initrd the wall clock.
+#[test]
+fn a_start_of_years_is_a_doubt() {
+    let text = "2y 11month 3w 5d 8h 7min 53.958s a.service\n\
+                \x20                          1.102s b.service\n";
+    let record = of_text(&Analyze, text);
+    assert_conserved(&record);
+    let units = units(&record, Nanos::ZERO);
+    assert_eq!(units.len(), 1);
+    assert_eq!(units[0].0, "b.service");
+    let notes: Vec<_> = record.notes().iter().map(|n| n.kind.name).collect();
+    assert!(notes.contains(&"time_of_unit_impossible"), "{notes:?}");
+}
+
 #[test]
 fn a_unit_that_a_chain_was_asked_for_begins_where_its_row_ends() {
     let text = "x@y:/$ systemd-analyze critical-chain app.service\n\

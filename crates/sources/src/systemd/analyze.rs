@@ -75,12 +75,37 @@ enum Row<'a> {
 /// One row of the critical chain. Times count from the start of userspace.
 #[derive(Debug, PartialEq)]
 struct Link<'a> {
-    depth: usize,
+    /// In which column the unit's name begins, in characters.
+    column: usize,
+    /// What is drawn before it.
+    drawn: Drawn,
     name: &'a str,
     /// When it began to start, if it took time, else when it was active.
     at: Option<i64>,
     took: Option<i64>,
 }
+
+/// The end of a branch of the tree that is drawn before a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drawn {
+    /// None, as before the root.
+    Nothing,
+    /// `├─`: others follow on the same level.
+    More,
+    /// `└─`: it is the last of its level.
+    Last,
+}
+
+/// Above this a unit's time is the wall clock, which systemd 245 printed for units that it
+/// had started in the initrd, nanoseconds: 30 days.
+const NO_START_TAKES: i64 = 30 * 86_400 * 1_000_000_000;
+
+const WALL_CLOCK: NoteKind = NoteKind {
+    name: "time_of_unit_impossible",
+    severity: Severity::Doubt,
+    advice: "systemd-analyze blame gives these units more than 30 days, which no start takes. \
+        Some versions of systemd print the wall clock for units of the initrd.",
+};
 
 /// What systemd-analyze prints around its numbers.
 const CAPTIONS: [&str; 7] = [
@@ -180,33 +205,36 @@ fn is_cut(name: &str) -> bool {
 /// No screen is so narrow that it cuts a shorter name.
 const SHORTEST_CUT: usize = 16;
 
-/// A row of the critical chain: the tree drawn before it (in UTF-8 or ASCII,
-/// two columns for each level), the unit, `@` and `+`.
+/// A row of the critical chain: the tree drawn before it (in UTF-8 or ASCII), the unit, `@`
+/// and `+`.
 fn link(line: &str) -> Option<Link<'_>> {
-    let mut depth = 0_usize;
-    let mut rest = line;
-    loop {
-        if let Some(tail) = strip_any(rest, &["  ", "│ ", "| "]) {
-            rest = tail;
-            depth = depth.saturating_add(1);
-            continue;
+    let is_trunk = |c: char| c.is_whitespace() || c == '│' || c == '|';
+    // `|-` is a branch, and `| ` is not.
+    let end = line.find("|-").unwrap_or(line.len());
+    let trunk = line.get(..end)?.find(|c| !is_trunk(c)).unwrap_or(end);
+    let mut rest = line.get(trunk..)?;
+    let mut drawn = Drawn::Nothing;
+    for (branch, kind) in [
+        ("└─", Drawn::Last),
+        ("├─", Drawn::More),
+        ("`-", Drawn::Last),
+        ("|-", Drawn::More),
+    ] {
+        if let Some(tail) = rest.strip_prefix(branch) {
+            // Some pages put a blank between the drawing and the unit.
+            rest = tail.trim_start();
+            drawn = kind;
+            break;
         }
-        if let Some(tail) = strip_any(rest, &["└─", "├─", "`-", "|-"]) {
-            rest = tail;
-            depth = depth.saturating_add(1);
-        }
-        break;
     }
-    // Some pages put a blank between the drawing and the unit.
-    if depth > 0 {
-        rest = rest.trim_start();
-    }
-    // Forums cut the drawing down to dashes, two for each level; a name may begin with one.
+    // Forums cut the drawing down to dashes; a name may begin with one.
     let dashes = rest.bytes().take_while(|b| *b == b'-').count();
-    if dashes > 1 && depth == 0 {
-        depth = dashes / 2;
-        rest = rest.get(depth.saturating_mul(2)..)?;
+    if dashes > 1 && drawn == Drawn::Nothing {
+        rest = rest.get(dashes - dashes % 2..)?;
+        drawn = Drawn::Last;
     }
+    let before = line.len() - rest.len();
+    let column = line.get(..before)?.chars().count();
     // Pages that lost their blanks lost these, too; an instance has an `@` of its own.
     let spaceless = || {
         let (name, times) = rest.rsplit_once('@')?;
@@ -222,7 +250,8 @@ fn link(line: &str) -> Option<Link<'_>> {
                 let took = Some(timespan::parse(took)?);
                 let name = name.trim_end();
                 return Some(Link {
-                    depth,
+                    column,
+                    drawn,
                     name,
                     at: None,
                     took,
@@ -231,7 +260,8 @@ fn link(line: &str) -> Option<Link<'_>> {
             _ => (rest, None),
         },
     };
-    if !is_unit(name) {
+    // The pager cuts what is deep in the tree.
+    if !(is_unit(name) || drawn != Drawn::Nothing && is_cut(name)) {
         return None;
     }
     let halves = |t: &'_ str| {
@@ -246,19 +276,28 @@ fn link(line: &str) -> Option<Link<'_>> {
         .map(|(at, took)| (at.as_str(), took.as_str()))
     {
         None => (None, None),
-        Some((at, "")) => (Some(timespan::parse(at)?), None),
-        Some((at, took)) => (Some(timespan::parse(at)?), Some(timespan::parse(took)?)),
+        Some((at, "")) => (Some(time_before_words(at)?), None),
+        Some((at, took)) => (Some(timespan::parse(at)?), Some(time_before_words(took)?)),
     };
     Some(Link {
-        depth,
+        column,
+        drawn,
         name,
         at,
         took,
     })
 }
 
-fn strip_any<'a>(text: &'a str, prefixes: &[&str]) -> Option<&'a str> {
-    prefixes.iter().find_map(|p| text.strip_prefix(p))
+/// A time at the end of a row, and what people put behind it: an arrow, a remark.
+fn time_before_words(text: &str) -> Option<i64> {
+    timespan::prefix(text).map(|(ns, _)| ns)
+}
+
+/// A line as systemd-analyze printed it: without terminal controls, and without the stars
+/// that pages put around what they stress.
+fn printed(line: &[u8]) -> String {
+    let clean = text::without_controls(line);
+    text::lossy(&clean).replace("**", "")
 }
 
 impl Source for Analyze {
@@ -273,8 +312,7 @@ impl Source for Analyze {
     fn sniff(&self, head: &[u8]) -> Sniff {
         let (mut known, mut unknown) = (0_usize, 0_usize);
         for line in text::lines(head).take(200) {
-            let clean = text::without_controls(line.bytes);
-            match Row::of(&text::lossy(&clean)) {
+            match Row::of(&printed(line.bytes)) {
                 // A unit's name alone could be any list.
                 Row::Blank | Row::Chain(Link { at: None, .. }) => {}
                 Row::Unknown => unknown = unknown.saturating_add(1),
@@ -336,15 +374,15 @@ struct Reader {
     finished: bool,
     /// `blame` and the chain name the same units: one span for each.
     units: BTreeMap<String, Unit>,
-    /// The chain's units from the root to the last row, by depth.
-    parents: Vec<String>,
+    /// The chain's units from the root to the last row, each with its column and drawing.
+    parents: Vec<(usize, Drawn, String)>,
     /// The chain's first unit, and when it was active.
     root: Option<(String, i64, Origin)>,
     /// The unit that a chain was asked for, if only its duration is printed: it began when
     /// the unit of the next row was active.
     asked: Option<(String, i64, Origin)>,
-    /// Whether a row of the chain was drawn as a tree.
-    drawn: bool,
+    /// Whether a row of the chain was drawn or indented as a tree.
+    is_tree: bool,
 }
 
 impl Reader {
@@ -356,7 +394,7 @@ impl Reader {
             parents: Vec::new(),
             root: None,
             asked: None,
-            drawn: false,
+            is_tree: false,
         }
     }
 
@@ -365,17 +403,10 @@ impl Reader {
             source: self.source,
             offset: line.offset,
         };
-        let clean = text::without_controls(line.bytes);
-        let text = text::lossy(&clean);
-        let mut row = Row::of(&text);
-        if let Row::Chain(link) = &mut row {
-            self.drawn |= link.depth > 1;
-            // A page that lost the drawing's indentation lost all of it, and each row is
-            // behind the next: nothing has two last children.
-            let is_below = self.root.is_some() || self.asked.is_some();
-            if !self.drawn && link.at.is_some() && is_below {
-                link.depth = self.parents.len();
-            }
+        let text = printed(line.bytes);
+        let row = Row::of(&text);
+        if let Row::Chain(link) = &row {
+            self.climb(link);
             if let Some(at) = link.at {
                 let end = at.saturating_add(link.took.unwrap_or(0));
                 let asked = self.asked.take().map(|(name, took, origin)| {
@@ -385,7 +416,7 @@ impl Reader {
                 if self.root.is_none() {
                     self.root = asked.or_else(|| Some((link.name.to_owned(), end, origin)));
                 }
-            } else if let (0, Some(took)) = (link.depth, link.took) {
+            } else if let (true, Some(took)) = (self.parents.is_empty(), link.took) {
                 self.asked = Some((link.name.to_owned(), took, origin));
             }
         }
@@ -395,8 +426,9 @@ impl Reader {
             Row::Unknown => &NOT_UNDERSTOOD,
             Row::NotReached => &TARGET_NOT_REACHED,
             Row::NotFinished => &BOOT_NOT_FINISHED,
+            Row::Blame(_, ns) if ns >= NO_START_TAKES => &WALL_CLOCK,
             Row::Chain(ref link) if !self.has_event(link) => {
-                self.climb(link);
+                self.push(link);
                 &UNIT_WITHOUT_TIME
             }
             row => {
@@ -420,11 +452,10 @@ impl Reader {
             Row::Reached(target, at) => reached(target, *at, origin, recorder),
             Row::Blame(name, ns) => self.unit(name, None, Some(*ns), origin),
             Row::Chain(link) => {
-                let parent = link.depth.checked_sub(1);
-                if let Some(parent) = parent.and_then(|d| self.parents.get(d)) {
+                if let Some((_, _, parent)) = self.parents.last() {
                     recorder.dependency(parent, link.name, DependencyKind::After, origin);
                 }
-                self.climb(link);
+                self.push(link);
                 if link.at.is_some() || link.took.is_some() {
                     self.unit(link.name, link.at, link.took, origin);
                 }
@@ -435,17 +466,33 @@ impl Reader {
 
     /// Whether a row has a time or a parent.
     fn has_event(&self, link: &Link<'_>) -> bool {
-        let parent = link.depth.checked_sub(1);
-        link.at.is_some() || link.took.is_some() || parent.is_some_and(|d| d < self.parents.len())
+        link.at.is_some() || link.took.is_some() || !self.parents.is_empty()
     }
 
-    /// The row is the parent of rows one level deeper.
+    /// Goes back to the unit that a row hangs from: the last one whose name begins further
+    /// left, however far. Pages change how wide an indentation is.
+    ///
+    /// A page that lost the indentation lost all of it. Then each row hangs from the one
+    /// before: no level has two last units, and no list two roots.
     fn climb(&mut self, link: &Link<'_>) {
-        self.parents.truncate(link.depth);
-        // After a lost row the levels between are not known.
-        if self.parents.len() == link.depth {
-            self.parents.push(link.name.to_owned());
+        let root = self.parents.first().map(|(column, ..)| *column);
+        self.is_tree |= link.drawn != Drawn::Nothing || root.is_some_and(|r| link.column > r);
+        let is_flat = |column: usize, drawn: Drawn| {
+            column == link.column
+                && drawn == link.drawn
+                && (drawn == Drawn::Last || drawn == Drawn::Nothing && !self.is_tree)
+        };
+        while let Some((column, drawn, _)) = self.parents.last() {
+            if *column < link.column || is_flat(*column, *drawn) {
+                break;
+            }
+            self.parents.pop();
         }
+    }
+
+    fn push(&mut self, link: &Link<'_>) {
+        let name = link.name.to_owned();
+        self.parents.push((link.column, link.drawn, name));
     }
 
     fn unit(&mut self, name: &str, at: Option<i64>, took: Option<i64>, origin: Origin) {
@@ -489,11 +536,18 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::{Link, Row};
+    use super::Drawn::{Last, More, Nothing};
+    use super::{Drawn, Link, Row};
 
-    fn chain(depth: usize, name: &str, at: Option<i64>, took: Option<i64>) -> Row<'_> {
+    fn chain(
+        (column, drawn): (usize, Drawn),
+        name: &str,
+        at: Option<i64>,
+        took: Option<i64>,
+    ) -> Row<'_> {
         Row::Chain(Link {
-            depth,
+            column,
+            drawn,
             name,
             at,
             took,
@@ -510,33 +564,57 @@ mod tests {
             ("912ms of work", Row::Unknown),
             (
                 "graphical.target @1min 5.569s",
-                chain(0, "graphical.target", Some(65_569 * MS), None),
+                chain((0, Nothing), "graphical.target", Some(65_569 * MS), None),
             ),
             (
                 "└─a.service @25.864s +39.703s",
-                chain(1, "a.service", Some(25_864 * MS), Some(39_703 * MS)),
+                chain((2, Last), "a.service", Some(25_864 * MS), Some(39_703 * MS)),
             ),
             (
                 "  │ └─-.mount @2ms",
-                chain(3, "-.mount", Some(2 * MS), None),
+                chain((6, Last), "-.mount", Some(2 * MS), None),
             ),
-            ("  `--.slice @2ms", chain(2, "-.slice", Some(2 * MS), None)),
-            ("  ├─b.socket", chain(2, "b.socket", None, None)),
+            (
+                "  `--.slice @2ms",
+                chain((4, Last), "-.slice", Some(2 * MS), None),
+            ),
+            ("  ├─b.socket", chain((4, More), "b.socket", None, None)),
             (
                 "----c.service @2ms",
-                chain(2, "c.service", Some(2 * MS), None),
+                chain((4, Last), "c.service", Some(2 * MS), None),
             ),
-            ("-----.mount @2ms", chain(2, "-.mount", Some(2 * MS), None)),
-            ("-.slice @2ms", chain(0, "-.slice", Some(2 * MS), None)),
+            (
+                "-----.mount @2ms",
+                chain((4, Last), "-.mount", Some(2 * MS), None),
+            ),
+            (
+                "-.slice @2ms",
+                chain((0, Nothing), "-.slice", Some(2 * MS), None),
+            ),
             (
                 "> └─d.socket @2ms",
-                chain(1, "d.socket", Some(2 * MS), None),
+                chain((2, Last), "d.socket", Some(2 * MS), None),
             ),
             (
                 "└─ e.target   @2ms",
-                chain(1, "e.target", Some(2 * MS), None),
+                chain((3, Last), "e.target", Some(2 * MS), None),
             ),
-            ("f.service +2ms", chain(0, "f.service", None, Some(2 * MS))),
+            (
+                "└─a.service @1s +2ms  :confused:",
+                chain((2, Last), "a.service", Some(1_000 * MS), Some(2 * MS)),
+            ),
+            (
+                "└─a.target @1s  <-- here",
+                chain((2, Last), "a.target", Some(1_000 * MS), None),
+            ),
+            (
+                "  └─dev-disk-by\\x2duuid-cf5ae7b8>",
+                chain((4, Last), "dev-disk-by\\x2duuid-cf5ae7b8>", None, None),
+            ),
+            (
+                "f.service +2ms",
+                chain((0, Nothing), "f.service", None, Some(2 * MS)),
+            ),
             (
                 "2s systemd-fsck@dev-disk-by\\x2duuid-1a",
                 Row::Blame("systemd-fsck@dev-disk-by\\x2duuid-1a", 2_000 * MS),
@@ -546,7 +624,7 @@ mod tests {
             ("└─a.service @soon", Row::Unknown),
             (
                 "└─g@t1.service@5.5s+2ms",
-                chain(1, "g@t1.service", Some(5_500 * MS), Some(2 * MS)),
+                chain((2, Last), "g@t1.service", Some(5_500 * MS), Some(2 * MS)),
             ),
             (
                 "multi-user.target reached after 275ms in userspace",

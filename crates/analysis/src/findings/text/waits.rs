@@ -69,11 +69,29 @@ pub(in crate::findings) fn wait(
     format!("{later} starts {time} after {earlier}")
 }
 
-pub(in crate::findings) fn wait_why(earlier: &str, later: &str, suspects: &str) -> String {
-    let more = match suspects {
+pub(in crate::findings) fn first_wait(later: impl Display, time: impl Display) -> String {
+    format!("{later} starts {time} after systemd")
+}
+
+pub(in crate::findings) fn first_wait_why(later: &str, suspects: &str) -> String {
+    let more = by_duration(suspects);
+    format!(
+        "The critical chain names nothing before {later}. It waits for something that is no unit \
+         of the chain: a slow disk or a device that appears late, a mount, a swap, or a unit that \
+         the chain does not show.{more} `systemctl show '*'` has the full order."
+    )
+}
+
+/// The sentence about units that are as long as a wait.
+fn by_duration(suspects: &str) -> String {
+    match suspects {
         "" => String::new(),
         names => format!(" By their duration these units could be the cause: {names}."),
-    };
+    }
+}
+
+pub(in crate::findings) fn wait_why(earlier: &str, later: &str, suspects: &str) -> String {
+    let more = by_duration(suspects);
     format!(
         "The critical chain names nothing between the two. {later} also waits for something else: \
          a device, a job that `{earlier}` does not stand for, or a unit that the chain does not \

@@ -8,9 +8,13 @@ use crate::findings::view::View;
 use record::Nanos;
 
 /// `DefaultTimeoutStartSec=`: how long systemd waits for a device, and how much later it
-/// goes on.
+/// goes on: at once, or after it has read its units, which takes seconds from a slow disk.
 const TIMEOUT: Nanos = Nanos(90_000_000_000);
 const LATE: Nanos = Nanos(500_000_000);
+const VERY_LATE: Nanos = Nanos(2_500_000_000);
+
+/// A wait that fills so much of the timeout is hardly anything else.
+const MOST_OF_IT: Nanos = Nanos(80_000_000_000);
 
 /// A shorter wait in a chain is no timeout, even if it ends at the right moment.
 const LEAST: Nanos = Nanos(20_000_000_000);
@@ -24,10 +28,10 @@ fn waits_for_devices(unit: &str) -> bool {
     matches!(kind, Some("target" | "mount" | "swap" | "device"))
 }
 
-/// Whether `at` is a timeout behind `begun`.
-fn fits(begun: Nanos, at: Nanos) -> bool {
+/// Whether `at` is a timeout behind `begun`, and at most so much more.
+fn fits(begun: Nanos, at: Nanos, late: Nanos) -> bool {
     let past = at - begun - TIMEOUT;
-    Nanos::ZERO <= past && past <= LATE
+    Nanos::ZERO <= past && past <= late
 }
 
 /// Whether a unit of the chain begins when a job that began with the first unit times out.
@@ -40,9 +44,16 @@ pub(super) fn is_one(view: &View<'_>, links: &[Link], later: &Link) -> bool {
         return false;
     };
     let begun = [Some(tail::userspace(view)), Some(first.start)];
-    waited.is_some_and(|w| w >= LEAST)
-        && waits_for_devices(&later.unit)
-        && begun.into_iter().flatten().any(|b| fits(b, later.start))
+    let is_most = waited.is_some_and(|wait| wait >= MOST_OF_IT);
+    let late = match (waits_for_devices(&later.unit), is_most) {
+        (true, true) => VERY_LATE,
+        (true, false) if waited.is_some_and(|wait| wait >= LEAST) => LATE,
+        // A service may stand behind a target that the chain does not show.
+        (false, true) => LATE,
+        _ => return false,
+    };
+    let mut begun = begun.into_iter().flatten();
+    begun.any(|b| fits(b, later.start, late))
 }
 
 /// Waits that last as long as systemd waits for a device that never comes.
@@ -59,7 +70,7 @@ pub(in crate::findings) fn timed_out(view: &View<'_>) -> Option<Found> {
     let mut more = String::new();
     // What timed out once is often tried again.
     if let Some((target, tail)) = tail::tail(view)
-        && fits(later.start, target + tail)
+        && fits(later.start, target + tail, LATE)
     {
         all = all + tail;
         more = text::again(tail);

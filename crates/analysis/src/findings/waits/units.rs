@@ -1,6 +1,6 @@
 //! Units on the chain, and waits between them.
 
-use super::{Link, alone, late, links, timeout, worth};
+use super::{Link, alone, late, links, tail, timeout, worth};
 use crate::findings::evidence::Evidence;
 use crate::findings::found::{Found, Scope};
 use crate::findings::text::waits as text;
@@ -119,7 +119,13 @@ pub(in crate::findings) fn blamed(view: &View<'_>) -> Vec<Found> {
     found.collect()
 }
 
-/// Waits in the chain: a unit became active, and the one behind it started much later.
+/// The first unit of a chain is worth a line from so much on, and from so many percent of the
+/// boot: systemd itself needs some time before it starts any.
+const FIRST: Nanos = Nanos(5_000_000_000);
+const FIRST_PERCENT: i64 = 10;
+
+/// Waits in the chain: a unit became active, and the one behind it started much later. Or the
+/// first unit that the chain names started long after systemd did.
 pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
     let (links, is_printed) = links(view);
     if !is_printed {
@@ -127,31 +133,62 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
     }
     let least = worth(view);
     let pairs = links.iter().zip(links.iter().skip(1));
-    let mut waits: Vec<(Nanos, &Link, &Link)> = pairs
-        .map(|(later, earlier)| (later.start - earlier.end, later, earlier))
-        .filter(|(wait, later, _)| *wait >= least && !timeout::is_one(view, &links, later))
-        .collect();
-    waits.sort_by_key(|w| std::cmp::Reverse(w.0));
-    let found = waits.into_iter().take(MOST).map(|(wait, later, earlier)| {
+    let pairs = pairs.map(|(later, earlier)| Wait {
+        time: later.start - earlier.end,
+        later,
+        earlier: Some(earlier),
+    });
+    let pairs = pairs.filter(|w| w.time >= least && !timeout::is_one(view, &links, w.later));
+    let first = links.last().map(|later| Wait {
+        time: later.start - tail::userspace(view),
+        later,
+        earlier: None,
+    });
+    let least = Nanos(view.total.0 / 100 * FIRST_PERCENT).max(FIRST);
+    let mut waits: Vec<Wait<'_>> = pairs.chain(first.filter(|w| w.time >= least)).collect();
+    waits.sort_by_key(|w| std::cmp::Reverse(w.time));
+    let found = waits.into_iter().take(MOST).map(|wait| {
         let (low, expected, high) = OF_WAIT;
-        let suspects = suspects(view, &links, wait);
+        let suspects = suspects(view, &links, wait.time);
+        let names = suspects.join(", ");
+        let Wait { time, later, .. } = wait;
+        let (title, why) = match wait.earlier {
+            Some(earlier) => (
+                text::wait(&later.unit, time, &earlier.unit),
+                text::wait_why(&earlier.unit, &later.unit, &names),
+            ),
+            None => (
+                text::first_wait(&later.unit, time),
+                text::first_wait_why(&later.unit, &names),
+            ),
+        };
+        let between = [wait.earlier, Some(later)].into_iter().flatten();
         Found::new()
-            .title(text::wait(&later.unit, wait, &earlier.unit))
-            .why(text::wait_why(
-                &earlier.unit,
-                &later.unit,
-                &suspects.join(", "),
-            ))
-            .evidence([&earlier, &later].map(|link| Evidence {
+            .title(title)
+            .why(why)
+            .evidence(between.map(|link| Evidence {
                 text: text::took(&link.unit, link.end - link.start, link.start, link.end),
                 place: link.place.clone(),
             }))
-            .parts(wait, low, expected, high)
-            .within(wait)
-            .names([later.unit.clone(), earlier.unit.clone()])
+            .parts(time, low, expected, high)
+            .within(time)
+            .names(
+                [Some(later), wait.earlier]
+                    .into_iter()
+                    .flatten()
+                    .map(|l| l.unit.clone()),
+            )
             .names(suspects)
     });
     found.collect()
+}
+
+/// A time on the chain in which no unit of it starts.
+struct Wait<'a> {
+    time: Nanos,
+    later: &'a Link,
+    /// The unit before; `None` at the start of userspace.
+    earlier: Option<&'a Link>,
 }
 
 /// The units beside the chain that are long enough to explain a wait, the longest first.
