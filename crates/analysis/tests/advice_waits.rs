@@ -490,3 +490,24 @@ fn a_silence_of_programs_is_told_where_no_unit_starts() {
         "{silences:?}"
     );
 }
+
+#[test]
+fn a_wait_for_the_root_names_what_ended_it() {
+    let f = one(
+        "source dmesg.txt kernel-log
+        clock printk printk
+        mark 0s kernel-clock-start kernel
+        say 1s 6 Waiting for root device /dev/mmcblk0p2...
+        say 1.1s 6 usb 1-1: new high-speed USB device number 2 using dwc2
+        say 3s 6 mmc0: new high speed SDHC card at address aaaa
+        say 3.1s 6 mmcblk0: mmc0:aaaa SC32G 29.7 GiB
+        mark 3.2s root-mounted -",
+        "root-wait",
+    );
+    assert_eq!(f.names, ["mmc0"]);
+    assert!(
+        f.evidence
+            .iter()
+            .any(|e| e.text.contains("new high speed SDHC card"))
+    );
+}

@@ -1,6 +1,7 @@
 //! Words of the kernel command line that cost time, or that are missing.
 
 use super::found::Found;
+use super::subject::subject;
 use super::text::cmdline as text;
 use super::view::{Line, View, number, times};
 use crate::console::{line_rate, plain_line_time, serial_console};
@@ -161,10 +162,16 @@ pub(super) fn root_wait(view: &View<'_>) -> Option<Found> {
     if time < Nanos::from_millis(10) {
         return None;
     }
+    // What ended the longest silence is what the kernel waited for, or told of it.
+    let inside = |l: &Line<'_>| l.message.at.is_some_and(|at| at <= from + time);
+    let waited = view.after(&line).take_while(inside);
+    let ended = waited.max_by_key(|l| view.silence_before(l));
     Some(
         Found::new()
             .title(text::root_wait(time))
             .evidence([view.quote(&line)])
+            .evidence(ended.map(|l| view.quote(&l)))
+            .names(ended.map(|l| subject(l.text)).unwrap_or_default())
             .parts(time, 0, 50, 100),
     )
 }

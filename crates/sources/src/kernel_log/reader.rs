@@ -8,7 +8,7 @@ use super::notes::{self, LONGEST_LINE, Tally};
 use super::plain::{Kind, Parsed, Plain, Said, dropped};
 use super::relative::Relative;
 use super::shape::{self, Shaped, Stamp};
-use super::spans::{Moment, Spans};
+use super::spans::{Moment, Spans, untimed};
 use super::units::{self, Units};
 use crate::systemd::startup::{self, StartupTimes, parse_time_line};
 use crate::text::{lossy, without_controls, without_cr};
@@ -417,6 +417,11 @@ impl Reader {
             self.finished(&text, None, origin);
         }
         if ns.is_none() && self.stamped == 0 {
+            if let Some(call) = call(&text)
+                && untimed(recorder, clock, origin, &call)
+            {
+                return;
+            }
             self.milestones.untimed(recorder, &text, origin);
         }
         recorder.message(clock, ns, None, &lossy(&text), origin);

@@ -6,7 +6,7 @@ use super::notes::{self, Tally};
 use super::pairs::{End, Key, Open, Pairs};
 use crate::text::{counted, lossy};
 use hashbrown::HashTable;
-use record::{Doubt, NameId, Origin, Recorder, SpanKind};
+use record::{ClockId, Doubt, NameId, Origin, Recorder, SpanKind};
 use std::collections::HashSet;
 
 /// The kernel's number and the stamps may differ by so much without a doubt.
@@ -145,17 +145,8 @@ impl Spans {
     #[inline]
     fn name_of(&mut self, recorder: &mut Recorder, function: Function<'_>, key: Key) -> NameId {
         let name = &mut self.name;
-        self.recent.get(key.words(), || {
-            let Some(module) = function.module() else {
-                return recorder.name_lossy(function.symbol());
-            };
-            name.clear();
-            name.extend_from_slice(function.symbol());
-            name.extend_from_slice(b" [");
-            name.extend_from_slice(module);
-            name.push(b']');
-            recorder.name_lossy(name)
-        })
+        self.recent
+            .get(key.words(), || named(recorder, function, name))
     }
 
     #[inline]
@@ -395,4 +386,40 @@ impl Spans {
 /// The beginning of a text, for a note.
 fn excerpt(text: &[u8]) -> String {
     lossy(text.get(..80).unwrap_or(text)).into_owned()
+}
+
+/// Symbol and module, as a name that is made in `room`.
+fn named(recorder: &mut Recorder, function: Function<'_>, room: &mut Vec<u8>) -> NameId {
+    let Some(module) = function.module() else {
+        return recorder.name_lossy(function.symbol());
+    };
+    room.clear();
+    room.extend_from_slice(function.symbol());
+    room.extend_from_slice(b" [");
+    room.extend_from_slice(module);
+    room.push(b']');
+    recorder.name_lossy(room)
+}
+
+/// Records a line of a log without times: how long the kernel says that something took.
+/// `clock` is one in form only. Whether that was all that the line says.
+pub(super) fn untimed(
+    recorder: &mut Recorder,
+    clock: ClockId,
+    origin: Origin,
+    call: &Call<'_>,
+) -> bool {
+    let (kind, name, returned) = match *call {
+        Call::End { function, returned } => {
+            let name = named(recorder, function, &mut Vec::new());
+            (SpanKind::Initcall, name, returned)
+        }
+        Call::Probe { device, returned } => {
+            (SpanKind::Probe, recorder.name_lossy(device), returned)
+        }
+        Call::Begin { .. } | Call::Torn => return false,
+    };
+    let span = recorder.span_of(clock, kind, name, origin);
+    recorder.span(span.reported(returned.after_ns).outcome(returned.value));
+    true
 }

@@ -442,3 +442,40 @@ fn a_counter_that_ran_before_the_kernel_is_told() {
     let one = "[    0.000000] Linux version 3.10.0\n[    2.561179] Memory: 1024K\n";
     assert_eq!(notes(one), 0);
 }
+
+/// `printk.time=0`, and lines picked out of a log.
+#[test]
+fn durations_are_known_in_a_log_without_times() {
+    let log = b"calling  a_init+0x0/0x10 @ 1\n\
+        initcall a_init+0x0/0x10 returned 0 after 262555 usecs\n\
+        initcall b_init+0x0/0x10 [b] returned -19 after 9 usecs\n\
+        probe of 1c000.pcie returned 0 after 1076 usecs\n";
+    let mut recorder = Recorder::new();
+    KernelLog.read(
+        Input {
+            name: "log",
+            bytes: log,
+        },
+        &mut recorder,
+    );
+    let record = recorder.finish();
+    let spans = record.spans().iter();
+    let spans: Vec<_> = spans
+        .map(|s| {
+            (
+                record.name(s.name),
+                s.start,
+                s.end,
+                s.reported.map(|r| r.get() / 1_000),
+            )
+        })
+        .collect();
+    assert_eq!(
+        spans,
+        [
+            ("a_init", None, None, Some(262_555)),
+            ("b_init [b]", None, None, Some(9)),
+            ("1c000.pcie", None, None, Some(1_076)),
+        ]
+    );
+}
