@@ -132,15 +132,17 @@ pub(in crate::findings) fn between(view: &View<'_>) -> Vec<Found> {
         return Vec::new();
     }
     let least = worth(view);
+    // What lies after first light saves nothing.
+    let end = view.phases.end();
     let pairs = links.iter().zip(links.iter().skip(1));
     let pairs = pairs.map(|(later, earlier)| Wait {
-        time: later.start - earlier.end,
+        time: later.start.min(end) - earlier.end,
         later,
         earlier: Some(earlier),
     });
     let pairs = pairs.filter(|w| w.time >= least && !timeout::is_one(view, &links, w.later));
     let first = links.last().map(|later| Wait {
-        time: later.start - tail::userspace(view),
+        time: later.start.min(end) - tail::userspace(view),
         later,
         earlier: None,
     });
