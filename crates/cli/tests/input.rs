@@ -419,8 +419,9 @@ fn a_log_that_was_copied_from_a_page_is_the_same_log() {
         text.replace('─', "&#x2500;")
     };
     let tags = |text: &str| format!("[CODE]\n[COLOR=#cc0000]{text}[/COLOR]\n[/CODE]\n");
-    let comments = |text: &str| {
-        let lines = text.lines().map(|l| format!("  # {l}\n"));
+    let each = |text: &str, mark: &dyn Fn(usize) -> String| {
+        let lines = text.lines().enumerate();
+        let lines = lines.map(|(i, l)| format!("{}{l}\n", mark(i + 1)));
         lines.collect::<String>()
     };
     for text in [chain, log] {
@@ -434,7 +435,14 @@ fn a_log_that_was_copied_from_a_page_is_the_same_log() {
         let plain = read("plain", text);
         assert_eq!(read("references", &references(text)), plain);
         assert_eq!(read("tags", &tags(text)), plain);
-        assert_eq!(read("comments", &comments(text)), plain);
+        assert_eq!(read("html", &format!("<pre>{text}</pre>\n")), plain);
+        assert_eq!(read("comments", &each(text, &|_| "  # ".into())), plain);
+        assert_eq!(read("quoted", &each(text, &|_| ">> ".into())), plain);
+        assert_eq!(read("indented", &each(text, &|_| "\t".into())), plain);
+        assert_eq!(
+            read("numbered", &each(text, &|i| format!("{i:6}\t"))),
+            plain
+        );
     }
     let prose = scratch.file("prose", b"# Dear diary,\n# today\n# I did not boot.\n");
     assert!(refused(&prose).contains("unknown format"));

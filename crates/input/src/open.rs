@@ -3,7 +3,7 @@
 use crate::bytes::{Bytes, MAX_RAW_BYTES};
 use crate::error::{On, Result, refuse};
 use crate::packed::{self, tar_magic};
-use crate::pasted;
+use crate::pasted::Pasted;
 use crate::types::{Capture, Input, Raw, STDIN};
 use agent::capture::{self, Limits};
 use inspect::kernel_image;
@@ -94,13 +94,10 @@ pub(crate) fn read_named_within(mut file: File, path: &Path, most: u64) -> Resul
     let image = Some(image).filter(|i| i.sniff(&head) == Sniff::Yes);
     let utf16 = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]);
     let name = shown.to_string();
-    if let Some(log) = copied(&name, &head, &mut file, most, pasted::without_marks)? {
+    if let Some(log) = copied(&name, &head, &mut file, most)? {
         return Ok(Input::Raw(log));
     }
     let Some(source) = sources::sniff(&head).or(image).filter(|_| !utf16) else {
-        if let Some(log) = copied(&name, &head, &mut file, most, pasted::without_comments)? {
-            return Ok(Input::Raw(log));
-        }
         if let Some(log) = packed::log(&name, &head, file, most)? {
             return Ok(Input::Raw(log));
         }
@@ -120,16 +117,13 @@ pub(crate) fn read_named_within(mut file: File, path: &Path, most: u64) -> Resul
     }))
 }
 
-/// A log that was copied from a page or a comment, made plain; `None` if `plain` finds
-/// nothing in it to take away, or no source knows what is left.
-fn copied(
-    name: &str,
-    head: &[u8],
-    file: &mut File,
-    most: u64,
-    plain: impl Fn(&[u8]) -> Option<Vec<u8>>,
-) -> Result<Option<Raw>> {
-    let Some(source) = plain(head).and_then(|head| sources::sniff(&head)) else {
+/// A log that was copied from a page, without what the page put into it; `None` if there is
+/// nothing to take away, or no source knows what is left.
+fn copied(name: &str, head: &[u8], file: &mut File, most: u64) -> Result<Option<Raw>> {
+    let Some(pasted) = Pasted::of(head) else {
+        return Ok(None);
+    };
+    let Some(source) = sources::sniff(&pasted.plain(head)) else {
         return Ok(None);
     };
     let mut bytes = Vec::new();
@@ -138,7 +132,7 @@ fn copied(
     Ok(Some(Raw {
         name: name.to_owned(),
         source,
-        bytes: Bytes::Read(plain(&bytes).unwrap_or(bytes)),
+        bytes: Bytes::Read(pasted.plain(&bytes)),
     }))
 }
 

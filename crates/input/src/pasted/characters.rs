@@ -1,0 +1,250 @@
+//! Characters that a page writes in another way, and tags that it puts between them.
+
+use super::push_padded;
+use std::collections::BTreeSet;
+
+/// The longest character reference that is read, with its `&` and `;`, in bytes.
+const LONGEST_REFERENCE: usize = 10;
+
+/// The longest tag, `[URL="..."]` with an address in it, in bytes.
+const LONGEST_TAG: usize = 512;
+
+/// HTML's tags that people put around a log, or that color one.
+const HTML: [&str; 16] = [
+    "b", "code", "details", "div", "em", "font", "i", "kbd", "p", "pre", "samp", "span", "strong",
+    "summary", "tt", "u",
+];
+
+/// A mail breaks a line in two, with a `=` at its end, before it is longer than 76 bytes
+/// (RFC 2045, 6.7), and not long before that.
+const LEAST_MAIL_LINE: usize = 38;
+
+/// What a page did to the characters of a log.
+#[derive(Debug)]
+pub(super) struct Characters {
+    /// The names of tags that the text closes: a forum's in capitals, HTML's in small letters.
+    /// What is never closed is a log's own word in brackets, such as `[OK]`.
+    tags: BTreeSet<Vec<u8>>,
+    references: bool,
+    /// Whether it is a mail's text in `quoted-printable`.
+    quoted_printable: bool,
+}
+
+impl Characters {
+    pub(super) fn of(text: &[u8]) -> Option<Self> {
+        let forum = memchr::memmem::find_iter(text, b"[/");
+        let forum = forum.filter_map(|at| Some(tag(text.get(at..)?)?.0));
+        let html = memchr::memmem::find_iter(text, b"</");
+        let html = html.filter_map(|at| Some(element(text.get(at..)?)?.0));
+        let found = Self {
+            tags: forum.chain(html).collect(),
+            references: has_references(text),
+            quoted_printable: is_quoted_printable(text),
+        };
+        let any = found.references || found.quoted_printable || !found.tags.is_empty();
+        any.then_some(found)
+    }
+
+    /// A text as it was before; each line as long as it was.
+    pub(super) fn plain(&self, text: &[u8]) -> Vec<u8> {
+        let mut plain = Vec::with_capacity(text.len());
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (line, behind) = rest.split_at(self.line_end(rest));
+            self.push_plain(line, &mut plain);
+            rest = behind;
+        }
+        plain
+    }
+
+    /// Where the first line of `text` ends; lines that a mail broke in two are one.
+    fn line_end(&self, text: &[u8]) -> usize {
+        let mut ends = memchr::memchr_iter(b'\n', text);
+        ends.find(|at| {
+            let line = text.get(..*at).unwrap_or_default().trim_ascii_end();
+            !(self.quoted_printable && line.ends_with(b"="))
+        })
+        .map_or(text.len(), |at| at + 1)
+    }
+
+    /// Adds a line without what was done to it, as long as it was.
+    fn push_plain(&self, line: &[u8], into: &mut Vec<u8>) {
+        let mut kept = Vec::with_capacity(line.len());
+        let mut rest = line;
+        while let [first, tail @ ..] = rest {
+            if let Some((c, behind)) = reference(rest).filter(|_| self.references) {
+                let mut utf8 = [0; 4];
+                kept.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
+                rest = behind;
+            } else if let Some(behind) = self.tag(rest) {
+                rest = behind;
+            } else if let Some((byte, behind)) = octet(rest).filter(|_| self.quoted_printable) {
+                kept.extend(byte);
+                rest = behind;
+            } else {
+                kept.push(*first);
+                rest = tail;
+            }
+        }
+        push_padded(&kept, line.len(), into);
+    }
+
+    /// What follows a tag that the text closes.
+    fn tag<'a>(&self, text: &'a [u8]) -> Option<&'a [u8]> {
+        let (name, behind) = tag(text).or_else(|| element(text))?;
+        self.tags.contains(&name).then_some(behind)
+    }
+}
+
+/// Whether a text has `=3D`, an equals sign of `quoted-printable`, and a line that it broke.
+fn is_quoted_printable(text: &[u8]) -> bool {
+    let is_broken = |line: &[u8]| {
+        let line = line.trim_ascii_end();
+        line.ends_with(b"=") && line.len() >= LEAST_MAIL_LINE
+    };
+    memchr::memmem::find(text, b"=3D").is_some() && text.split(|b| *b == b'\n').any(is_broken)
+}
+
+/// The byte that `=3D` at the start of `text` stands for, none for a broken line's end, and
+/// what follows.
+fn octet(text: &[u8]) -> Option<(Option<u8>, &[u8])> {
+    match text.strip_prefix(b"=")? {
+        [b'\r', b'\n', rest @ ..] | [b'\n', rest @ ..] => Some((None, rest)),
+        [high, low, rest @ ..] => {
+            let digit = |b: u8| match b {
+                b'0'..=b'9' => Some(b - b'0'),
+                b'A'..=b'F' => Some(b - b'A' + 10),
+                _ => None,
+            };
+            let byte = digit(*high)? << 4 | digit(*low)?;
+            (byte >= b' ').then_some((Some(byte), rest))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a text has character references of the kinds that pages write.
+fn has_references(text: &[u8]) -> bool {
+    memchr::memchr_iter(b'&', text).any(|at| {
+        let rest = text.get(at..).unwrap_or_default();
+        reference(rest).is_some()
+    })
+}
+
+/// The character that a reference at the start of `text` stands for, and what follows it:
+/// by number, or one of the names that pages need for a log (HTML, section 13.5).
+fn reference(text: &[u8]) -> Option<(char, &[u8])> {
+    let inner = text.strip_prefix(b"&")?;
+    let end = inner
+        .iter()
+        .take(LONGEST_REFERENCE)
+        .position(|b| *b == b';')?;
+    let (name, behind) = (inner.get(..end)?, inner.get(end + 1..)?);
+    let name = std::str::from_utf8(name).ok()?;
+    let number = match name.strip_prefix('#') {
+        Some(number) => match number.strip_prefix(['x', 'X']) {
+            Some(hex) => u32::from_str_radix(hex, 16).ok()?,
+            None => number.parse().ok()?,
+        },
+        None => {
+            let known = NAMED.iter().find(|(known, _)| *known == name)?;
+            return Some((known.1, behind));
+        }
+    };
+    let c = char::from_u32(number).filter(|c| !c.is_control())?;
+    // A no-break blank only keeps a page from joining blanks.
+    Some((if c == '\u{a0}' { ' ' } else { c }, behind))
+}
+
+const NAMED: [(&str, char); 11] = [
+    ("amp", '&'),
+    ("apos", '\''),
+    ("boxh", '─'),
+    ("boxur", '└'),
+    ("boxv", '│'),
+    ("boxvr", '├'),
+    ("gt", '>'),
+    ("hellip", '…'),
+    ("lt", '<'),
+    ("nbsp", ' '),
+    ("quot", '"'),
+];
+
+/// The name of a forum's tag at the start of `text`, in capitals, and what follows the tag:
+/// `[COLOR=#CC0000]`, `[/COLOR]`.
+fn tag(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let inner = text.strip_prefix(b"[")?;
+    let end = inner
+        .iter()
+        .take(LONGEST_TAG)
+        .position(|b| b"]\n".contains(b))?;
+    let (inner, behind) = (inner.get(..end)?, inner.get(end..)?.strip_prefix(b"]")?);
+    let inner = inner.strip_prefix(b"/").unwrap_or(inner);
+    let name = inner.split(|b| *b == b'=').next()?;
+    let is_name = !name.is_empty() && name.iter().all(u8::is_ascii_alphabetic);
+    is_name.then(|| (name.to_ascii_uppercase(), behind))
+}
+
+/// The name of one of the [`HTML`] tags at the start of `text`, in small letters, and what
+/// follows the tag.
+fn element(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let inner = text.strip_prefix(b"<")?;
+    let end = inner
+        .iter()
+        .take(LONGEST_TAG)
+        .position(|b| b">\n".contains(b))?;
+    let (inner, behind) = (inner.get(..end)?, inner.get(end..)?.strip_prefix(b">")?);
+    let inner = inner.strip_prefix(b"/").unwrap_or(inner);
+    let name = inner.split(|b| *b == b' ').next()?.to_ascii_lowercase();
+    let is_known = HTML.iter().any(|known| known.as_bytes() == name);
+    is_known.then_some((name, behind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Characters;
+
+    #[test]
+    fn what_a_page_put_in_goes_and_lines_keep_their_length() {
+        for (pasted, plain) in [
+            ("&#9492;&#9472;a.service @1s", "└─a.service @1s"),
+            ("&#x2514;&boxh;b &lt;c&gt;&nbsp;&amp;", "└─b <c> &"),
+            ("[B]a[/B] [ok] [  OK  ]", "a [ok] [  OK  ]"),
+            ("[COLOR=#CC0000]a[/color] @1s", "a @1s"),
+            ("user[EMAIL=\"u@1\"]@1.s[/EMAIL]e", "user@1.se"),
+            ("<pre class=x>[ 0.1] a <b@c></pre>", "[ 0.1] a <b@c>"),
+        ] {
+            let text = format!("{pasted}\r\nx");
+            let characters = Characters::of(text.as_bytes());
+            let got = characters.map(|c| c.plain(text.as_bytes()));
+            let got = String::from_utf8(got.unwrap_or_default()).unwrap_or_default();
+            assert_eq!(got.len(), text.len());
+            let (line, rest) = got.split_at(pasted.len());
+            assert_eq!((line.trim_end(), rest), (plain, "\r\nx"));
+        }
+    }
+
+    #[test]
+    fn a_line_that_a_mail_broke_is_one() {
+        let text = b"[    0.1] Command line: earlyprintk=3Dserial oops=3Dpanic con=\n\
+            sole=3DttyS0\n[    0.2] =C3=BC\n";
+        let plain = Characters::of(text).map(|c| c.plain(text));
+        let plain = String::from_utf8(plain.unwrap_or_default()).unwrap_or_default();
+        assert_eq!(plain.len(), text.len());
+        let lines: Vec<&str> = plain.lines().map(str::trim_end).collect();
+        let line = "[    0.1] Command line: earlyprintk=serial oops=panic console=ttyS0";
+        assert_eq!(lines, [line, "[    0.2] ü"]);
+    }
+
+    #[test]
+    fn what_a_log_says_itself_stays() {
+        for log in [
+            "[    0.1] a & b; c &d; [B] x[/",
+            "[  OK  ] Started a [/dev/sda]",
+            "&#1; &#xd800; &#99999999; &;",
+            "a=3D b <c@d>",
+        ] {
+            assert!(Characters::of(log.as_bytes()).is_none(), "{log}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Logs that somebody copied from a page: what the page put around their text.
+//!
+//! A forum, a mail or a commented file changes a log in ways that have nothing to do with it:
+//! characters become references (`&#9492;`, `&lt;`), colors become tags (`[COLOR=#CC0000]`),
+//! and each line gets an indentation, a mark (`# `, `> `) or a number. They are taken away here,
+//! before any source sees the log. Every line keeps its length, with blanks at its end, so
+//! evidence points to the same place.
+
+mod characters;
+mod lines;
+
+use characters::Characters;
+use lines::LineMark;
+use std::borrow::Cow;
+
+/// What a page put into a log.
+#[derive(Debug)]
+pub struct Pasted {
+    characters: Option<Characters>,
+    lines: Option<LineMark>,
+}
+
+impl Pasted {
+    /// What there is to take away, by the first bytes of a text; `None` if nothing.
+    ///
+    /// Marks of lines count only if another source knows the text without them: an indentation
+    /// may belong to a format.
+    pub fn of(head: &[u8]) -> Option<Self> {
+        let is_text = memchr::memchr(0, head).is_none() && !head.starts_with(b"{");
+        if !is_text || sources::document(head).is_some() {
+            return None;
+        }
+        let characters = Characters::of(head);
+        let text = match &characters {
+            Some(characters) => Cow::Owned(characters.plain(head)),
+            None => Cow::Borrowed(head),
+        };
+        let known = |text: &[u8]| sources::sniff(text).map(sources::Source::name);
+        let before = known(&text);
+        let lines = LineMark::of(&text).filter(|mark| {
+            let after = known(&mark.plain(&text));
+            after.is_some() && after != before
+        });
+        let found = Self { characters, lines };
+        (found.characters.is_some() || found.lines.is_some()).then_some(found)
+    }
+
+    /// A text without it.
+    pub fn plain(&self, text: &[u8]) -> Vec<u8> {
+        let text = match &self.characters {
+            Some(characters) => Cow::Owned(characters.plain(text)),
+            None => Cow::Borrowed(text),
+        };
+        match &self.lines {
+            Some(mark) => mark.plain(&text),
+            None => text.into_owned(),
+        }
+    }
+}
+
+/// Adds a line that lost something at its start or in its middle, as long as it was.
+fn push_padded(line: &[u8], length: usize, into: &mut Vec<u8>) {
+    let text = line.trim_ascii_end();
+    let (text, end) = line.split_at(text.len());
+    into.extend_from_slice(text);
+    into.resize(into.len() + length.saturating_sub(line.len()), b' ');
+    into.extend_from_slice(end);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pasted;
+    use super::characters::Characters;
+    use super::lines::LineMark;
+    use proptest::prelude::*;
+
+    /// What pages write, and what tears it.
+    fn pages() -> impl Strategy<Value = Vec<u8>> {
+        let pieces = prop::sample::select(vec![
+            "&#9492;",
+            "&lt;",
+            "&",
+            ";",
+            "&#",
+            "[B]",
+            "[/B]",
+            "[/",
+            "<pre>",
+            "</pre>",
+            "<",
+            "=3D",
+            "=\n",
+            "=",
+            "# ",
+            "> ",
+            ">",
+            "\t",
+            "  ",
+            "12 ",
+            "\r\n",
+            "\n",
+            "[    0.100000] a: b",
+            "└─a.service @1s",
+            "\u{fffd}",
+        ]);
+        let text = prop::collection::vec(pieces, 0..60).prop_map(|p| p.concat().into_bytes());
+        prop_oneof![text, prop::collection::vec(any::<u8>(), 0..200)]
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_grows_or_shrinks(text in pages()) {
+            if let Some(characters) = Characters::of(&text) {
+                prop_assert_eq!(characters.plain(&text).len(), text.len());
+            }
+            if let Some(mark) = LineMark::of(&text) {
+                let plain = mark.plain(&text);
+                prop_assert_eq!(plain.len(), text.len());
+                // Lines begin where they began.
+                let ends = |t: &[u8]| memchr::memchr_iter(b'\n', t).collect::<Vec<_>>();
+                prop_assert_eq!(ends(&plain), ends(&text));
+            }
+            if let Some(pasted) = Pasted::of(&text) {
+                prop_assert_eq!(pasted.plain(&text).len(), text.len());
+            }
+        }
+    }
+}
