@@ -159,6 +159,13 @@ impl<'a> Row<'a> {
                 false => Self::Unknown,
             };
         }
+        // Tables of people have the name first.
+        if let Some((name, time)) = text.split_once(char::is_whitespace)
+            && is_unit(name)
+            && let Some(ns) = timespan::parse(time.trim_start())
+        {
+            return Self::Blame(name, ns);
+        }
         link(line.trim_end()).map_or(Self::Unknown, Self::Chain)
     }
 }
@@ -293,11 +300,19 @@ fn time_before_words(text: &str) -> Option<i64> {
     timespan::prefix(text).map(|(ns, _)| ns)
 }
 
-/// A line as systemd-analyze printed it: without terminal controls, and without the stars
-/// that pages put around what they stress.
+/// A line as systemd-analyze printed it: without terminal controls, without the stars that
+/// pages put around what they stress, and without the lines of a table.
 fn printed(line: &[u8]) -> String {
     let clean = text::without_controls(line);
-    text::lossy(&clean).replace("**", "")
+    let text = text::lossy(&clean).replace("**", "");
+    let row = text
+        .trim()
+        .strip_prefix('|')
+        .and_then(|t| t.strip_suffix('|'));
+    match row {
+        Some(row) => row.split('|').map(str::trim).collect::<Vec<_>>().join(" "),
+        None => text,
+    }
 }
 
 impl Source for Analyze {
@@ -537,7 +552,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::Drawn::{Last, More, Nothing};
-    use super::{Drawn, Link, Row};
+    use super::{Drawn, Link, Row, printed};
 
     fn chain(
         (column, drawn): (usize, Drawn),
@@ -552,6 +567,17 @@ mod tests {
             at,
             took,
         })
+    }
+
+    #[test]
+    fn a_table_is_its_rows() {
+        for (line, row) in [
+            ("| 1.5s | **a.service** |", "1.5s a.service"),
+            (" |a.service|1.5s|", "a.service 1.5s"),
+            ("| `-b.service @1s", "| `-b.service @1s"),
+        ] {
+            assert_eq!(printed(line.as_bytes()), row);
+        }
     }
 
     #[test]
@@ -620,6 +646,8 @@ mod tests {
                 Row::Blame("systemd-fsck@dev-disk-by\\x2duuid-1a", 2_000 * MS),
             ),
             ("2s of-several-things-at-once", Row::Unknown),
+            ("a.service   1min 2s", Row::Blame("a.service", 62_000 * MS)),
+            ("a.service is slow", Row::Unknown),
             ("```", Row::Caption),
             ("└─a.service @soon", Row::Unknown),
             (
