@@ -53,6 +53,7 @@ pub mod systemd;
 pub mod systemd_bootchart;
 mod text;
 mod unpack;
+pub mod video;
 mod walltime;
 
 /// What a source fills.
@@ -71,6 +72,7 @@ pub static SOURCES: &[&dyn Source] = &[
     &cbmem::Cbmem,
     &logic::Vcd,
     &logic::LogicCsv,
+    &video::Video,
     &loader_console::LoaderConsole,
     &systemd::Bus,
     &systemd::Journal,

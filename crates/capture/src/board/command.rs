@@ -3,7 +3,7 @@
 use crate::serial::listen::words;
 use crate::serial::reader::now_ns;
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -89,6 +89,42 @@ fn with_last_line(how: &str, output: &[u8]) -> String {
         }
         None => how.to_owned(),
     }
+}
+
+/// Runs a command until it writes a line, and ends it: `CLOCK_MONOTONIC` when the line came, in
+/// nanoseconds. `None` if it ends without one, cannot be started, or is to stop.
+pub fn first_line(command: &str, folder: &Path, stop: &dyn Fn() -> bool) -> Option<u64> {
+    let mut child = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .ok()?;
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let mut output = BufReader::new(child.stdout.take()?);
+    let (to, from) = mpsc::channel();
+    let reading = thread::spawn(move || {
+        let mut line = Vec::new();
+        let read = output.by_ref().take(OUTPUT).read_until(b'\n', &mut line);
+        let came = read.is_ok() && line.ends_with(b"\n");
+        to.send(came.then(now_ns)).ok();
+    });
+    let line = loop {
+        match from.recv_timeout(LOOK) {
+            Ok(line) => break line,
+            Err(RecvTimeoutError::Timeout) if !stop() => {}
+            Err(_) => break None,
+        }
+    };
+    if let Some(group) = group {
+        kill_process_group(group, Signal::KILL).ok();
+    }
+    child.wait().ok();
+    reading.join().ok();
+    line
 }
 
 /// Runs a command to its end, in a process group of its own: what it leaves running

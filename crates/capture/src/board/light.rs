@@ -1,6 +1,6 @@
 //! First light as it is seen from outside the board.
 
-use super::command::{Asked, ask};
+use super::command::{Asked, ask, first_line};
 use crate::serial::engine::{Action, Rule, RuleError};
 use crate::serial::reader::{Heard, now_ns};
 use std::fmt;
@@ -29,15 +29,18 @@ pub enum FirstLight {
     },
     /// This command ends with exit code 0, such as `ssh board test -e /run/ready`.
     Command(String),
+    /// This command, which runs from power-on, writes its first line: a program that watches
+    /// a wire or a screen.
+    Watch(String),
 }
 
 /// The text is no first light.
 #[derive(Debug, thiserror::Error)]
 pub enum FirstLightError {
-    /// It is none of the four forms.
+    /// It is none of the five forms.
     #[error(
-        "expected `console:REGEX`, `tcp:HOST:PORT`, `http://HOST:PORT/PAGE` or \
-         `command:COMMAND`, found `{0}`"
+        "expected `console:REGEX`, `tcp:HOST:PORT`, `http://HOST:PORT/PAGE`, \
+         `command:COMMAND` or `watch:COMMAND`, found `{0}`"
     )]
     Form(String),
     /// The pattern cannot be used.
@@ -47,6 +50,9 @@ pub enum FirstLightError {
 
 /// How often a probe asks.
 const EVERY: Duration = Duration::from_millis(10);
+
+/// How long a thread may take to wake up when a line has come, nanoseconds.
+const WAKE_NS: u64 = 1_000_000;
 
 /// How long a probe waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -88,8 +94,10 @@ impl FirstLight {
                 page: format!("/{page}"),
             });
         }
-        match text.strip_prefix("command:") {
-            Some(command) if !command.trim().is_empty() => Ok(Self::Command(command.to_owned())),
+        let form = text.split_once(':').filter(|(_, c)| !c.trim().is_empty());
+        match form {
+            Some(("command", command)) => Ok(Self::Command(command.to_owned())),
+            Some(("watch", command)) => Ok(Self::Watch(command.to_owned())),
             _ => Err(wrong()),
         }
     }
@@ -114,13 +122,17 @@ impl FirstLight {
                 "A probe runs the command again 10 ms after each failure. First light is the end \
                  of the first successful run, and up to one run late."
             }
+            Self::Watch(_) => {
+                "A command runs from power-on. First light is the arrival of its first line, and \
+                 late by what the command itself needs to see it, which nobody measured."
+            }
         }
     }
 
     /// Asks the board once: whether it answers.
     fn answers(&self, folder: &Path, stop: &AtomicBool) -> bool {
         match self {
-            Self::Console(_) => false,
+            Self::Console(_) | Self::Watch(_) => false,
             Self::Tcp(address) => connect(address).is_some(),
             Self::Http { address, page } => fetch(address, page).unwrap_or(false),
             Self::Command(command) => ask(
@@ -144,6 +156,7 @@ impl fmt::Display for FirstLight {
             Self::Tcp(address) => write!(f, "tcp:{address}"),
             Self::Http { address, page } => write!(f, "http://{address}{page}"),
             Self::Command(command) => write!(f, "command:{command}"),
+            Self::Watch(command) => write!(f, "watch:{command}"),
         }
     }
 }
@@ -178,6 +191,19 @@ impl Probe {
         }
         let stop = Arc::new(AtomicBool::new(false));
         let (light, stopped) = (light.clone(), Arc::clone(&stop));
+        if let FirstLight::Watch(command) = light {
+            let thread = thread::spawn(move || {
+                let line = first_line(&command, &folder, &|| stopped.load(Ordering::Relaxed));
+                if let Some(at_ns) = line {
+                    let error_ns = WAKE_NS;
+                    to.send(Heard::Light { at_ns, error_ns }).ok();
+                }
+            });
+            return Some(Self {
+                thread: Some(thread),
+                stop,
+            });
+        }
         let thread = thread::spawn(move || {
             let mut asked_ns = now_ns();
             while !stopped.load(Ordering::Relaxed) {

@@ -4,11 +4,12 @@ use super::adapter::Deployment;
 use super::cycle::Cycle;
 use super::error::BoardError;
 use super::file::{Board, DeployPower, Link, Power, Proof};
-use super::light::FirstLight;
+use super::light::{FirstLight, Probe};
 use super::listening::Listening;
 use super::lock::{Lock, State};
 use super::seen::End;
 use super::{doctor, measure, open, prove};
+use crate::serial::reader::{Heard, now_ns};
 use std::path::Path;
 use std::time::Duration;
 
@@ -140,6 +141,7 @@ fn first_lights_have_one_text_each() {
         "http://board:80/",
         "http://board:8080/ready?x=1",
         "command:ssh board true",
+        "watch:sigrok-cli --wait-trigger",
     ] {
         assert_eq!(FirstLight::parse(text).unwrap().to_string(), text);
     }
@@ -154,10 +156,34 @@ fn first_lights_have_one_text_each() {
         "tcp::22",
         "tcp:board:99999",
         "command: ",
+        "watch:",
         "init",
     ] {
         assert!(FirstLight::parse(text).is_err(), "{text}");
     }
+}
+
+/// A program that watches the board ends the boot by its first line, and is ended itself.
+#[test]
+fn a_watching_program_ends_the_boot() {
+    let folder = std::env::temp_dir();
+    let (to, from) = std::sync::mpsc::channel();
+    let began = now_ns();
+    let command = "watch:sleep 0.2; echo edge; echo more; exec sleep 600".to_owned();
+    let light = FirstLight::parse(&command).unwrap();
+    let probe = Probe::start(&light, folder.clone(), to);
+    let Ok(Heard::Light { at_ns, .. }) = from.recv_timeout(Duration::from_secs(60)) else {
+        unreachable!("no light");
+    };
+    assert!(at_ns - began >= 200_000_000);
+    drop(probe);
+    // One that never writes is ended with the boot.
+    let (to, from) = std::sync::mpsc::channel();
+    let light = FirstLight::parse("watch:exec sleep 600").unwrap();
+    let began = now_ns();
+    drop(Probe::start(&light, folder, to));
+    assert!(now_ns() - began < 300_000_000_000);
+    assert!(from.recv().is_err());
 }
 
 fn listened(board: &Board, pieces: &[(u64, &str)]) -> Listening {

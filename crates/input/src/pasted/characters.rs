@@ -1,6 +1,6 @@
 //! Characters that a page writes in another way, and tags that it puts between them.
 
-use super::push_padded;
+use super::padded::push_padded;
 use std::collections::BTreeSet;
 
 /// The longest character reference that is read, with its `&` and `;`, in bytes.

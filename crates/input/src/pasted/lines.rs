@@ -1,6 +1,6 @@
 //! Marks that each line of a log got.
 
-use super::push_padded;
+use super::padded::push_padded;
 
 /// What stands before each line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
