@@ -170,7 +170,7 @@ fn copy(folder: &Path, to: &Path) -> Result<(), LabError> {
 }
 
 /// All that an image of `folder` depends on, and how many entries there are.
-fn listing(folder: &Path) -> Result<(String, u32), LabError> {
+pub(super) fn listing(folder: &Path) -> Result<(String, u32), LabError> {
     let mut text = String::new();
     let mut entries = 0;
     let mut open = vec![folder.to_owned()];

@@ -9,7 +9,7 @@ use crate::workload::{Board, Image, ImageFrom, RootOn, Workload};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use toml::{Spanned, Table};
-use treat::FileTreatment;
+use treat::{BootSpec, CommandLine, FileTreatment, Treatment};
 
 /// The version of the format that this program reads.
 const VERSION: u32 = 1;
@@ -67,6 +67,9 @@ struct WorkloadFile {
     cpu_shift: Option<u8>,
     #[serde(default)]
     cmdline: Vec<String>,
+    /// What is done to the command line.
+    #[serde(default)]
+    treatments: Vec<String>,
     #[serde(default)]
     kernel: Vec<String>,
     #[serde(default)]
@@ -79,6 +82,9 @@ struct WorkloadFile {
     carried: Vec<String>,
     #[serde(default)]
     image: Vec<ImageFile>,
+    /// What is done to the trees of images that are roots.
+    #[serde(default)]
+    root_treatments: Vec<String>,
     #[serde(default)]
     initramfs: Vec<String>,
     #[serde(default)]
@@ -186,6 +192,30 @@ fn treatments(texts: &[String]) -> Result<Vec<FileTreatment>, String> {
     all.collect::<Result<_, _>>().map_err(|e| e.to_string())
 }
 
+/// A command line with what is done to it, word by word.
+fn treated(words: Vec<String>, treatments: &[String]) -> Result<Vec<String>, String> {
+    if treatments.is_empty() {
+        return Ok(words);
+    }
+    let mut spec = BootSpec {
+        cmdline: CommandLine::parse(&words.join(" ")).map_err(|e| e.to_string())?,
+        ..BootSpec::default()
+    };
+    for text in treatments {
+        let treatment = Treatment::parse(text).map_err(|e| e.to_string())?;
+        let (after, _) = treatment.apply(&spec).map_err(|e| e.to_string())?;
+        let only = BootSpec {
+            cmdline: after.cmdline.clone(),
+            ..BootSpec::default()
+        };
+        if after.cmdline == spec.cmdline || after != only {
+            return Err(format!("`{text}` does not change this command line"));
+        }
+        spec = after;
+    }
+    Ok(spec.cmdline.words().to_vec())
+}
+
 fn image_of(image: ImageFile, folder: &Path) -> Result<Image, String> {
     image.tree.check()?;
     Ok(Image {
@@ -221,13 +251,18 @@ pub(crate) fn workload(
     let file: WorkloadFile = all
         .try_into()
         .map_err(|e: toml::de::Error| e.message().to_owned())?;
-    let images = file.image.into_iter().map(|image| image_of(image, folder));
+    let images = file.image.into_iter().map(|mut image| {
+        if image.tree.root {
+            image.tree.treatments.extend(file.root_treatments.clone());
+        }
+        image_of(image, folder)
+    });
     let workload = Workload {
         images: images.collect::<Result<_, String>>()?,
         board: file.board,
         memory_mb: file.memory_mb,
         cpu_shift: file.cpu_shift,
-        cmdline: file.cmdline,
+        cmdline: treated(file.cmdline, &file.treatments)?,
         kernel: KernelConfig {
             lines: file.kernel,
             initramfs: None,
