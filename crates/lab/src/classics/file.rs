@@ -1,6 +1,7 @@
 //! The shape of a classic's file.
 
 use super::classic::{Classic, Method, Value};
+use super::run::RESET;
 use crate::artifacts::{Form, KernelConfig, Tree};
 use crate::error::LabError;
 use crate::experiment::Experiment;
@@ -40,8 +41,8 @@ struct ValueFile {
     published_ms: Option<f64>,
     case: Option<String>,
     minus: Option<String>,
-    #[serde(default = "begin")]
-    from: String,
+    /// Of a workload the mark `begin`, of an experiment `reset`, unless it says otherwise.
+    from: Option<String>,
     #[serde(default = "done")]
     to: String,
     /// Whether the ratios of those after it are to this one.
@@ -49,10 +50,6 @@ struct ValueFile {
     baseline: bool,
     /// What is not the same as in the published measurement.
     partial: Option<String>,
-}
-
-fn begin() -> String {
-    "begin".into()
 }
 
 fn done() -> String {
@@ -160,6 +157,10 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
         }
         _ => return Err(at(0, "expected either `workload` or `experiment`".into())),
     };
+    let begin = match method {
+        Method::Workload { .. } => "begin",
+        Method::Experiment(_) => RESET,
+    };
     let mut baseline = 0;
     let values = file.value.into_iter().enumerate().map(|(i, v)| {
         if v.baseline {
@@ -170,7 +171,7 @@ pub fn parse(id: &str, text: &str, folder: &Path) -> Result<Classic, LabError> {
             published_ms: v.published_ms,
             case: v.case,
             minus: v.minus,
-            from: v.from,
+            from: v.from.unwrap_or_else(|| begin.to_owned()),
             to: v.to,
             baseline,
             partial: v.partial,
