@@ -285,7 +285,7 @@ const PLANTED: [Planted; 48] = [
     (
         "x\nsay 1s 6 ata1: SATA max UDMA/133\nsay 1.6s 6 ata1: SATA link down (SStatus 0)",
         "empty-ports",
-        Some("cmdline+=libata.force=1:disable"),
+        None,
         (200, 300),
     ),
     (

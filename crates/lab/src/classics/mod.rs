@@ -39,7 +39,6 @@ const FILES: &[(&str, &str)] = &[
     classic!("jffs2-mount"),
     classic!("jffs2-first-mount"),
     classic!("ubi-attach"),
-    classic!("ubi-fastmap-boot"),
     classic!("quiet"),
     classic!("lpj"),
     classic!("u-boot-load-address"),
@@ -56,8 +55,8 @@ const FILES: &[(&str, &str)] = &[
     classic!("processes-of-a-shell"),
     classic!("shell-paths"),
     classic!("start-scripts"),
-    classic!("libraries"),
     classic!("splash"),
+    classic!("empty-ports"),
     classic!("removing-files"),
 ];
 
