@@ -280,3 +280,49 @@ pub(crate) fn workload(
     };
     Ok((name, workload))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, treated};
+    use crate::classics::Method;
+    use std::path::Path;
+
+    #[test]
+    fn a_command_line_is_treated_and_what_changes_nothing_is_refused() {
+        let words = || vec!["quiet".to_owned(), "ubi.mtd=1".to_owned()];
+        let of = |t: &str| treated(words(), &[t.to_owned()]);
+        assert_eq!(
+            of("ubi-fastmap=on").unwrap(),
+            ["quiet", "ubi.mtd=1,0,0,0,1", "ubi.fm_autoconvert=1"]
+        );
+        for wrong in ["cmdline+=quiet", "kernel=uncompressed", "x=y"] {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(treated(words(), &[]).unwrap(), words());
+    }
+
+    #[test]
+    fn a_case_treats_the_roots_of_its_images() {
+        let text = "firstlight_classic = 1\ntitle = \"\"\nsource = \"\"\nhere = \"\"\nwhy = \"\"\n\
+            [workload]\nboard = \"pc\"\nmemory_mb = 9\n\
+            image = [{ name = \"a\", form = \"ext4\", tree = { root = true } }, \
+            { name = \"b\", form = \"ext4\" }]\n\
+            [[case]]\nname = \"x\"\nroot_treatments = [\"start-script=one\"]\n\
+            [[value]]\nname = \"v\"\ncase = \"x\"\n";
+        let classic = parse("t", text, Path::new("")).unwrap();
+        assert_eq!(classic.values[0].from, "begin");
+        let Method::Workload { cases, .. } = classic.method else {
+            panic!("a workload");
+        };
+        let trees: Vec<_> = cases[0]
+            .1
+            .images
+            .iter()
+            .map(|i| format!("{:?}", i.from))
+            .collect();
+        assert!(trees[0].contains("start-script=one"), "{}", trees[0]);
+        assert!(!trees[1].contains("start-script=one"), "{}", trees[1]);
+        let wrong = text.replace("start-script=one", "x=y");
+        assert!(parse("t", &wrong, Path::new("")).is_err());
+    }
+}
