@@ -5,7 +5,7 @@
 //! place. Tools that put chance into an image whatever they are told (`mkfs.ubifs`,
 //! `mkfs.xfs`, `mkfs.btrfs`, `mkfs.f2fs`) are run where there is none.
 
-use super::folder::listing;
+use super::listing::listing;
 use super::tree::Tree;
 use super::{Cache, Programs, cramfs, ext4, hash_bytes, packages};
 use crate::error::{LabError, io_error};

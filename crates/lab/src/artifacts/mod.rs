@@ -9,6 +9,7 @@ mod filesystem;
 mod folder;
 mod kernel;
 mod linux;
+mod listing;
 mod packages;
 mod root;
 mod tree;
